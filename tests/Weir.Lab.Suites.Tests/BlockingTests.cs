@@ -47,8 +47,8 @@ public class BlockingTests
         Dictionary<string, List<BlockingReading>> readings = arms.Index().ToDictionary(
             static pair => pair.Item.Key,
             pair => new List<BlockingReading> { new(1, 1, 0), new(times[pair.Index], 4, 7), new(1_000, 9, 9) });
-        string page = BlockingPage.Render("Measured here.", arms, readings, "old <!-- notes -->\nBy hand.\n<!-- /notes -->\nold");
-        Assert.Contains("<!-- notes -->\nBy hand.\n<!-- /notes -->", page, StringComparison.Ordinal);
+        string page = BlockingPage.Render("Measured here.", arms, readings, "old\n<!-- notes Page -->\nBy hand.\n<!-- /notes -->\nold");
+        Assert.Contains("<!-- notes Page -->\nBy hand.\n<!-- /notes -->", page, StringComparison.Ordinal);
         Assert.Contains("| 10 ms | 4 | 300 | 100 ns | 4 | 7 | 90.0 ns | 4 | 7 | 0.90 |", page, StringComparison.Ordinal);
         Assert.Contains("| 100 ms | 4 | 48 | 100 ns | 4 | 7 | 120 ns | 4 | 7 | 1.20 |", page, StringComparison.Ordinal);
         Assert.Contains("- ForEachParallelAsync, in each row: at most 1.1 times Parallel.ForEachAsync: 1.20, **missed**", page, StringComparison.Ordinal);

@@ -1,4 +1,5 @@
 using Weir.Lab.ColdStart;
+using Weir.Lab.Processes;
 using Weir.Lab.Suites.Peers;
 using Weir.Tables.Startup;
 
@@ -30,11 +31,11 @@ public class ColdStartTests
     [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Program_AnArm_PrintsItsReading()
     {
-        (int code, string line) =
-            await ColdBuilds.RunAsync(["exec", typeof(ColdArms).Assembly.Location, ColdArms.All[0].Key], TestContext.Current.CancellationToken);
-        ColdReading reading = ColdReading.Parse(line.Trim());
-        Assert.Equal(0, code);
-        Assert.True(reading is { Nanoseconds: > 0, Methods: > 0, CompilingNanoseconds: > 0 }, line);
+        ChildEnd end =
+            await ColdBuilds.Start(["exec", typeof(ColdArms).Assembly.Location, ColdArms.All[0].Key], TestContext.Current.CancellationToken)();
+        ColdReading reading = ColdReading.Parse(end.Output.Trim());
+        Assert.Equal(0, end.Code);
+        Assert.True(reading is { Nanoseconds: > 0, Methods: > 0, CompilingNanoseconds: > 0 }, end.Output);
         Assert.Equal(reading, ColdReading.Parse(reading.ToString()));
     }
 
@@ -49,8 +50,8 @@ public class ColdStartTests
             [Plain.KeyOf(weir.Key)] = [new(1.6e6, 20, 9e5), new(3.2e6, 20, 9e5), new(4e6, 20, 9e5)],
             [Plain.KeyOf(peer.Key)] = [new(5e5, 5, 1e5), new(5e5, 5, 1e5), new(5e5, 5, 1e5)],
         };
-        string page = ColdPage.Render("Measured here.", [Plain], [Baseline, weir, peer], readings, "old <!-- notes -->\nBy hand.\n<!-- /notes -->\nold");
-        Assert.Contains("<!-- notes -->\nBy hand.\n<!-- /notes -->", page, StringComparison.Ordinal);
+        string page = ColdPage.Render("Measured here.", [Plain], [Baseline, weir, peer], readings, "old\n<!-- notes Page -->\nBy hand.\n<!-- /notes -->\nold");
+        Assert.Contains("<!-- notes Page -->\nBy hand.\n<!-- /notes -->", page, StringComparison.Ordinal);
         Assert.Contains("| ForEachAsync | 2.00 ms | 1 | 11 | 500 us |", page, StringComparison.Ordinal);
         Assert.Contains("| Weir | 3.20 ms | 1.60 | 20 | 900 us |", page, StringComparison.Ordinal);
         Assert.Contains("- Weir, plain IL: at most 1.5 times ForEachAsync: 1.60, **missed**", page, StringComparison.Ordinal);

@@ -1,4 +1,5 @@
 using Weir.Lab.ColdStart;
+using Weir.Lab.Processes;
 using Weir.Tables.Startup;
 
 namespace Weir.Lab.Suites.Tests;
@@ -31,10 +32,8 @@ public class CompiledAheadTests
     public async Task FirstCall_WeirCompiledAhead_CompilesLittleBesidesTheProgram()
     {
         CancellationToken token = TestContext.Current.CancellationToken;
-        using ColdBuilds builds = new();
-        (IReadOnlyList<ColdBuild> made, string? failure) = await builds.MakeAsync(ColdBuilds.Project()!, token);
-        Assert.Null(failure);
-        ColdBuild packages = Assert.Single(made, static build => build.Name == "Weir compiled ahead");
+        using ColdBuilds builds = await ColdBuilds.PublishAsync(TextWriter.Null, token);
+        ColdBuild packages = Assert.Single(builds.All(), static build => build.Name == "Weir compiled ahead");
         Assert.All(Most.Keys, static key => Assert.NotNull(ColdArms.Find(key)));
         List<string> above = [];
         foreach ((string key, int most) in Most)
@@ -42,9 +41,9 @@ public class CompiledAheadTests
             double least = double.MaxValue;
             for (int i = 0; i < Tries && least > most; i++)
             {
-                (int code, string line) = await ColdBuilds.RunAsync(["exec", packages.Program, key], token);
-                Assert.True(code == 0, line);
-                least = Math.Min(least, ColdReading.Parse(line.Trim()).Methods);
+                ChildEnd end = await ColdBuilds.Start(["exec", packages.Program, key], token)();
+                Assert.True(end.Code == 0, end.Text);
+                least = Math.Min(least, ColdReading.Parse(end.Output.Trim()).Methods);
             }
 
             if (least > most)

@@ -1,3 +1,4 @@
+using Weir.Cli.Kit.Hosting;
 using Weir.Lab.Statistics;
 using Weir.Lab.Suites.Checking;
 using Weir.Lab.Suites.Figures;
@@ -86,19 +87,17 @@ public class RatiosTests
     [Fact(Timeout = 300_000)]
     public async Task RunAsync_NothingMatches_SaysWhatThereIs()
     {
-        using StringWriter progress = new();
-        int code = await new RatiosRun(TextWriter.Null, progress).RunAsync(["*Nowhere*"], rounds: 1, page: null);
-        Assert.Equal(1, code);
-        Assert.StartsWith("No suite matches *Nowhere*; the suites are CoreSyncItemsBenchmarks, ", progress.ToString(), StringComparison.Ordinal);
+        BadInputException refusal = await Assert.ThrowsAsync<BadInputException>(
+            () => new RatiosRun(TextWriter.Null, TextWriter.Null).RunAsync(["*Nowhere*"], rounds: 1, page: null));
+        Assert.StartsWith("No suite matches *Nowhere*; the suites are CoreSyncItemsBenchmarks, ", refusal.Message, StringComparison.Ordinal);
     }
 
     [Fact(Timeout = 300_000)]
     public async Task RunAsync_OutputAndSuitesOfTwoPages_IsRefusedBeforeMeasuring()
     {
-        using StringWriter progress = new();
-        int code = await new RatiosRun(TextWriter.Null, progress).RunAsync(["*"], rounds: 9, new FileInfo("page.md"));
-        Assert.Equal(1, code);
-        Assert.Contains("--suites core, --suites dataflow or --suites resilience", progress.ToString(), StringComparison.Ordinal);
+        BadInputException refusal = await Assert.ThrowsAsync<BadInputException>(
+            () => new RatiosRun(TextWriter.Null, TextWriter.Null).RunAsync(["*"], rounds: 9, new FileInfo("page.md")));
+        Assert.Contains("--suites core, --suites dataflow or --suites resilience", refusal.Message, StringComparison.Ordinal);
     }
 
     [Theory(Timeout = 300_000)]
@@ -106,10 +105,9 @@ public class RatiosTests
     [InlineData("/", "a file; / is a folder.")]
     public async Task RunAsync_PageThatCannotBeWritten_IsRefusedBeforeMeasuring(string page, string refusal)
     {
-        using StringWriter progress = new();
-        int code = await new RatiosRun(TextWriter.Null, progress).RunAsync(["*CoreDelay*"], rounds: 9, new FileInfo(page));
-        Assert.Equal(1, code);
-        Assert.Equal($"--output must be {refusal}{Environment.NewLine}", progress.ToString());
+        BadInputException refused = await Assert.ThrowsAsync<BadInputException>(
+            () => new RatiosRun(TextWriter.Null, TextWriter.Null).RunAsync(["*CoreDelay*"], rounds: 9, new FileInfo(page)));
+        Assert.Equal($"--output must be {refusal}", refused.Message);
     }
 
     [Theory]

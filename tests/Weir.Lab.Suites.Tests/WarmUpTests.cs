@@ -37,8 +37,8 @@ public class WarmUpTests
             [loop.Key] = [new(100, 100, 100, 100), new(200, 200, 200, 200), new(400, 400, 400, 400)],
             [weir.Key] = [new(150, 50, 50, 50), new(300, 100, 100, 100), new(100, 800, 800, 800)],
         };
-        string page = WarmUpPage.Render("Measured here.", [loop, weir], readings, "old <!-- notes -->\nBy hand.\n<!-- /notes -->\nold");
-        Assert.Contains("<!-- notes -->\nBy hand.\n<!-- /notes -->", page, StringComparison.Ordinal);
+        string page = WarmUpPage.Render("Measured here.", [loop, weir], readings, "old\n<!-- notes Page -->\nBy hand.\n<!-- /notes -->\nold");
+        Assert.Contains("<!-- notes Page -->\nBy hand.\n<!-- /notes -->", page, StringComparison.Ordinal);
         Assert.Contains("| Weir | 150 ns | 1.50 | 15.0 | 100 ns | 0.50 | 10.0 |", page, StringComparison.Ordinal);
         Assert.Contains("- Weir, first call: at most 1 times plain loop: 1.50, **missed**", page, StringComparison.Ordinal);
         Assert.Contains("- Weir, first 10: at most 1 times plain loop: 0.50, met", page, StringComparison.Ordinal);

@@ -1,5 +1,6 @@
 using System.Collections;
 using Weir.Lab.Resources;
+using Weir.Lab.Results;
 
 namespace Weir.Lab.Tests;
 
@@ -59,12 +60,12 @@ public class ResourceTests
     [Fact]
     public void Read_ThisMachine_IsFilled()
     {
-        MachineInfo machine = MachineInfo.Read();
+        MachineRecord machine = MachineRecord.Read();
 
         Assert.Equal(Environment.ProcessorCount, machine.Cores);
         Assert.NotEmpty(machine.Cpu);
         Assert.NotEmpty(machine.Os);
-        Assert.StartsWith("10.", machine.DotNet, StringComparison.Ordinal);
+        Assert.StartsWith("10.", machine.Dotnet, StringComparison.Ordinal);
         Assert.True(machine.MemoryBytes > 0);
     }
 

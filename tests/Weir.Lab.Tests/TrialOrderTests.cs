@@ -14,13 +14,6 @@ public class TrialOrderTests
         Assert.Equal([2, 0, 1], TrialOrder.Of(3, 4));
     }
 
-    [Fact]
-    public void PlaceOf_AllRounds_CountsEachMeasurementOnce()
-    {
-        int[] places = [.. Enumerable.Range(0, 4).SelectMany(static round => TrialOrder.Of(3, round).Select(arm => TrialOrder.PlaceOf(3, round, arm)))];
-        Assert.Equal(Enumerable.Range(1, 12), places);
-    }
-
     [Theory]
     [InlineData(1)]
     [InlineData(2)]

@@ -1,4 +1,5 @@
 using System.Reflection.Emit;
+using Weir.Lab.Results;
 using Weir.Lab.Trials;
 using Weir.TestKit;
 
@@ -15,16 +16,16 @@ public class TrialRunnerTests
 
         TrialReport report = await RunnerOf(trials: 2, TimeSpan.FromMilliseconds(100)).RunAsync([arm]);
 
-        TrialArmResult result = Assert.Single(report.Arms);
-        Assert.Equal(2, result.Windows.Count);
-        Assert.All(result.Windows, static window =>
+        ArmRecord result = Assert.Single(report.Arms);
+        Assert.Equal(2, result.Rounds.Count);
+        Assert.All(result.Rounds, static round =>
         {
-            Assert.Equal(4, window.Passes);
-            Assert.Equal(40, window.Items);
-            Assert.Equal(TimeSpan.FromMilliseconds(120), window.Elapsed);
-            Assert.False(window.IsPartial);
+            Assert.Equal(4, round.Passes);
+            Assert.Equal(40, round.Operations);
+            Assert.Equal(0.12, round.Seconds);
+            Assert.False(round.Partial);
         });
-        Assert.Equal(40 / 0.12, result.Rate.Median, 6);
+        Assert.Equal(40 / 0.12, result.Rate().Median, 6);
         Assert.False(report.IsPartial);
     }
 
@@ -35,7 +36,7 @@ public class TrialRunnerTests
 
         TrialReport report = await RunnerOf(trials: 1, TimeSpan.FromMilliseconds(10)).RunAsync([arm]);
 
-        Assert.InRange(report.Arms[0].Windows[0].Elapsed.TotalMilliseconds, 10, 10.5);
+        Assert.InRange(report.Arms[0].Rounds[0].Seconds, 0.010, 0.0105);
     }
 
     [Fact(Timeout = 300_000)]
@@ -44,9 +45,12 @@ public class TrialRunnerTests
         List<string> order = [];
         TrialArm[] arms = [.. "abc".Select(name => ArmOf(name.ToString(), TimeSpan.FromMilliseconds(1), items: 1, () => order.Add(name.ToString())))];
 
-        await RunnerOf(trials: 3, TimeSpan.Zero).RunAsync(arms);
+        TrialReport report = await RunnerOf(trials: 3, TimeSpan.Zero).RunAsync(arms);
 
         Assert.Equal("abc cba bca".Replace(" ", "", StringComparison.Ordinal), string.Concat(order));
+        Assert.Equal("abc cba bca".Replace(" ", "", StringComparison.Ordinal), string.Concat(
+            report.Arms.SelectMany(static a => a.Rounds, static (a, r) => (a.Name, r.Order)).OrderBy(static x => x.Order).Select(static x => x.Name)));
+        Assert.Equal(Enumerable.Range(1, 9), report.Arms.SelectMany(static a => a.Rounds).Select(static r => r.Order).Order());
     }
 
     [Fact(Timeout = 300_000)]
@@ -103,14 +107,11 @@ public class TrialRunnerTests
         TrialReport report = await RunnerOf(trials: 2, TimeSpan.Zero).RunAsync([fast, slow], stop.Token);
 
         Assert.True(report.IsPartial);
-        Window complete = Assert.Single(report.Arms[0].Windows);
-        Assert.False(complete.IsPartial);
-        Assert.True(report.Arms[0].IsPartial);
-        Window partial = Assert.Single(report.Arms[1].Windows);
-        Assert.True(partial.IsPartial);
-        Assert.Equal(0, partial.Passes);
-        Assert.Equal(40, partial.Items);
-        Assert.Equal(2000, report.Arms[1].Rate.Median, 6);
+        Assert.False(Assert.Single(report.Arms[0].Rounds).Partial);
+        RoundRecord partial = Assert.Single(report.Arms[1].Rounds);
+        Assert.True(partial.Partial);
+        Assert.Equal((0, 40, null), (partial.Passes, partial.Operations, partial.Checksum));
+        Assert.Equal(2000, report.Arms[1].OrPart().Rate().Median, 6);
     }
 
     [Fact(Timeout = 300_000)]
@@ -121,10 +122,9 @@ public class TrialRunnerTests
 
         TrialReport report = await RunnerOf(trials: 2, TimeSpan.FromSeconds(1)).RunAsync([arm], stop.Token);
 
-        Window window = Assert.Single(report.Arms[0].Windows);
-        Assert.True(window.IsPartial);
-        Assert.Equal(1, window.Passes);
-        Assert.Equal(5, window.Items);
+        RoundRecord round = Assert.Single(report.Arms[0].Rounds);
+        Assert.True(round.Partial);
+        Assert.Equal((1, 5, "0000000000000007"), (round.Passes, round.Operations, round.Checksum));
     }
 
     [Fact(Timeout = 300_000)]
@@ -134,8 +134,7 @@ public class TrialRunnerTests
             [ArmOf("a", TimeSpan.FromMilliseconds(1), items: 1)], new CancellationToken(canceled: true));
 
         Assert.True(report.IsPartial);
-        Assert.Empty(report.Arms[0].Windows);
-        Assert.Throws<InvalidOperationException>(() => report.Arms[0].Rate);
+        Assert.Empty(report.Arms[0].Rounds);
     }
 
     [Fact(Timeout = 300_000)]
@@ -243,6 +242,6 @@ public class TrialRunnerTests
 
         public void Started(TrialStep trialStep) => Heard.Add($"{trialStep.Index} of {trialStep.Count}: {trialStep.Arm.Name} {trialStep.Round}");
 
-        public void Ended(TrialStep trialStep, Window? window) => Heard.Add(window is null ? "-" : $"{window.Items} items");
+        public void Ended(TrialStep trialStep, RoundRecord? round) => Heard.Add(round is null ? "-" : $"{round.Operations} items");
     }
 }

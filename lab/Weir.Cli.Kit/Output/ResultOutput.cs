@@ -10,23 +10,15 @@ namespace Weir.Cli.Kit.Output;
 /// <summary>Writes a result in all requested formats, and returns the exit code of the command.</summary>
 internal static class ResultOutput
 {
-    public static int Write(ResultFile result, OutputSettings settings, CliHost host) => Write(result, settings, host, ResultText.Of, ResultJson.Write);
-
-    /// <summary>The same for a command with its own view of a result.</summary>
-    /// <param name="result">The result.</param>
-    /// <param name="settings">Which forms.</param>
-    /// <param name="host">Where they go.</param>
-    /// <param name="text">The view for people.</param>
-    /// <param name="json">The view for programs. An exported file has the whole result.</param>
-    public static int Write(ResultFile result, OutputSettings settings, CliHost host, Func<ResultFile, TextReport> text, Func<ResultFile, string> json)
+    public static int Write(ResultFile result, OutputSettings settings, CliHost host)
     {
         if (settings.Json)
         {
-            host.Out.WriteLine(json(result));
+            host.Out.WriteLine(ResultJson.Write(result));
         }
         else
         {
-            text(result).Write(host.Out, host.Style);
+            ResultText.Write(result, host.Out, host.Style);
         }
 
         return ExportWithCode(result, settings, host);

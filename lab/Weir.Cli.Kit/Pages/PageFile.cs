@@ -1,36 +1,32 @@
-using Weir.Lab;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Output;
 
 namespace Weir.Cli.Kit.Pages;
 
 /// <summary>The file that a command writes its page to.</summary>
 internal static class PageFile
 {
-    /// <summary>
-    /// Why the page cannot be written, as a sentence; <see langword="null"/> if it can, or if none was requested. Checked before minutes of measuring, not
-    /// after.
-    /// </summary>
-    public static string? FindProblem(FileInfo? page)
+    /// <summary>Makes sure that the page can be written, before minutes of measuring and not after.</summary>
+    /// <param name="page">The page; <see langword="null"/> if none was requested.</param>
+    /// <exception cref="BadInputException">It cannot be written.</exception>
+    public static void Check(FileInfo? page)
     {
         if (page is null)
         {
-            return null;
+            return;
         }
 
-        if (page.Directory is not { Exists: true } || Directory.Exists(page.FullName))
+        if (Directory.Exists(page.FullName))
         {
-            return Directory.Exists(page.FullName) ? $"--output must be a file; {page} is a folder."
-                : $"--output must be a file in a folder that exists; there is no folder {page.DirectoryName}.";
+            throw new BadInputException($"--output must be a file; {page} is a folder.");
         }
 
-        try
+        if (page.Directory is not { Exists: true })
         {
-            WritableFile.Check(page.FullName);
-            return null;
+            throw new BadInputException($"--output must be a file in a folder that exists; there is no folder {page.DirectoryName}.");
         }
-        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
-        {
-            return $"--output must be a file that can be written; {e.Message}";
-        }
+
+        ResultOutput.CheckCanWrite(page.FullName);
     }
 
     /// <summary>What is in the page now: empty when there is none.</summary>

@@ -1,4 +1,5 @@
 using Weir.Lab.Resources;
+using Weir.Lab.Results;
 using static System.FormattableString;
 
 namespace Weir.Cli.Kit.Pages;
@@ -38,13 +39,13 @@ internal static class Surroundings
 
     private static string ReadMachine()
     {
-        MachineInfo machine = MachineInfo.Read();
+        MachineRecord machine = MachineRecord.Read();
         return string.Join(
             ", ",
             [
                 $"{machine.Cores} cores of {machine.Cpu}",
                 machine.Os,
-                $".NET {machine.DotNet}",
+                $".NET {machine.Dotnet}",
                 $"{machine.Gc} GC",
                 .. machine.Variables.Select(static v => $"{v.Key}={v.Value}"),
             ]);

@@ -26,6 +26,9 @@ internal sealed class RunProgress
         _task = context?.AddTask("starting");
     }
 
+    /// <summary>Whether a bar is drawn.</summary>
+    public bool HasBar => _task is not null;
+
     /// <summary>Runs something that reports progress. The bar is removed at the end.</summary>
     public static Task<T> RunAsync<T>(CliHost host, bool quiet, Func<RunProgress, Task<T>> run)
     {
@@ -75,9 +78,30 @@ internal sealed class RunProgress
     public void End(string what, int done, int of)
     {
         Begin(what, done, of);
+        WriteStep($"[{done}/{of}] {what}");
+    }
+
+    /// <summary>Moves the bar.</summary>
+    /// <param name="done">How many steps are done, with the part of one that is under way.</param>
+    public void Move(double done)
+    {
+        if (_task is not null)
+        {
+            lock (_lock)
+            {
+                _task.Value = Math.Max(_task.Value, done);
+            }
+
+            Refresh();
+        }
+    }
+
+    /// <summary>Writes a line where there is no bar, unless quiet output was requested.</summary>
+    public void WriteStep(string line)
+    {
         if (!_isQuiet && _task is null)
         {
-            _host.Error.WriteLine($"[{done}/{of}] {what}");
+            _host.Error.WriteLine(line);
         }
     }
 

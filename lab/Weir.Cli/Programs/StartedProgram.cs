@@ -138,7 +138,7 @@ internal sealed class StartedProgram(IReadOnlyList<string> words, bool showsOutp
         ProgramEnd? end = EndOf(_program, start, isLast);
         UnixCalls.DestroyActions(actions);
         UnixCalls.DestroyAttributes(attributes);
-        return end ?? throw new InvalidOperationException("The system does not tell when a program ends.");
+        return end ?? throw new InvalidOperationException("The system does not say when a program ends.");
     }
 
     private ProgramEnd? EndOf(int program, long start, bool isLast)

@@ -51,7 +51,8 @@ internal static partial class UnixCalls
         Span<long> use = stackalloc long[Fields];
         if (Wait4(program, out int status, 0, use) != program)
         {
-            throw new InvalidOperationException($"The system does not tell what a program has used (error {Marshal.GetLastPInvokeError()}).");
+            throw new InvalidOperationException(
+                $"The system does not say how much processor time and memory the program used (error {Marshal.GetLastPInvokeError()}).");
         }
 
         // Memory in bytes on one system and in thousands of them on the others; microseconds are an int in a long there.

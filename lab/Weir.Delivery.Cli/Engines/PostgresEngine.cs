@@ -62,7 +62,7 @@ internal static class PostgresEngine
         catch (Exception e) when (e is ArgumentException or FormatException)
         {
             throw new BadInputException($"{address.Source} must be an address such as postgres://USER@HOST:5432/DATABASE, or a connection string of "
-                + "Npgsql such as Host=HOST;Username=USER;Database=DATABASE; it cannot be read, and is not repeated here.");
+                + "Npgsql such as Host=HOST;Username=USER;Database=DATABASE; it cannot be read, and is not shown because it may have a password.");
         }
     }
 

@@ -93,6 +93,6 @@ internal static class RabbitEngine
             && uri.Host.Length > 0 && uri.Segments.Length <= 2 && uri.UserInfo.Split(':').Length <= 2
             ? uri
             : throw new BadInputException($"{address.Source} must be an address such as amqp://USER:PASSWORD@HOST:5672/VHOST, or amqps:// for TLS, with what "
-                + "is special in a name or a password percent-encoded; it cannot be read, and is not repeated here.");
+                + "is special in a name or a password percent-encoded; it cannot be read, and is not shown because it may have a password.");
     }
 }

@@ -17,7 +17,7 @@ internal static class WorkEngines
     public static OpenedQueue Open(OptionValue address, EngineOrder order) =>
         All.FirstOrDefault(engine => engine.Recognizes(address.Text)) is { } found
             ? found.Open(address, order)
-            : throw new BadInputException($"{address.Source} must be {Forms}; it is another text, which is not repeated here.");
+            : throw new BadInputException($"{address.Source} must be {Forms}; it is something else, which is not shown because it may have a password.");
 
     /// <summary>An engine.</summary>
     /// <param name="Name">Its name in commands.</param>

@@ -6,10 +6,7 @@ using Weir.Lab.Suites.Workloads;
 namespace Weir.Lab.Suites;
 
 /// <summary>500 items at a server with a number of slots that the adaptive limit has to find, compared with limits that know it.</summary>
-[MinIterationCount(3)]
-[MaxIterationCount(8)]
-[MinWarmupCount(1)]
-[MaxWarmupCount(2)]
+[Iterations(most: 8, mostWarmUps: 2)]
 [SuiteInfo(
     300,
     "Adaptive concurrency, from a cold start",
@@ -20,8 +17,6 @@ public class AdaptiveConcurrencyBenchmarks : ItemSuite
 {
     private static readonly ParallelRunOptions Adapting = new() { AdaptiveConcurrency = new AdaptiveConcurrencyOptions() };
 
-    private IEnumerable<int> _source = [];
-
     /// <summary>How many items an arm works on.</summary>
     public override int N { get; set; } = 500;
 
@@ -31,28 +26,24 @@ public class AdaptiveConcurrencyBenchmarks : ItemSuite
 
     internal override IEnumerable<Goal> Goals => [Goal.TimeRatio(nameof(SelectParallel_Adaptive), nameof(SelectParallel_LimitOfTheSlots), 1.10)];
 
+    private protected override SourceKind ItemsKind => SourceKind.Range;
+
     private protected override int Limit => Slots;
 
     /// <summary>The fixed limit that uses all slots and queues nothing.</summary>
     /// <returns>The results.</returns>
     [Benchmark(Baseline = true)]
-    public Task<List<int>> SelectParallel_LimitOfTheSlots() => _source.SelectParallelAsync(Call, Options);
+    public Task<List<int>> SelectParallel_LimitOfTheSlots() => Items.SelectParallelAsync(Call, Options);
 
     /// <summary>A fixed limit that is too low.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<List<int>> SelectParallel_LimitOfHalfTheSlots() => _source.SelectParallelAsync(Call, Options with { MaxDegreeOfParallelism = Slots / 2 });
+    public Task<List<int>> SelectParallel_LimitOfHalfTheSlots() => Items.SelectParallelAsync(Call, Options with { MaxDegreeOfParallelism = Slots / 2 });
 
     /// <summary>A limit that adapts, with its defaults.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<List<int>> SelectParallel_Adaptive() => _source.SelectParallelAsync(Call, Adapting);
+    public Task<List<int>> SelectParallel_Adaptive() => Items.SelectParallelAsync(Call, Adapting);
 
     private protected override ItemCall MakeCall() => SlotServer.Call(Slots);
-
-    private protected override void Prepare(CallCounter? counter)
-    {
-        base.Prepare(counter);
-        _source = Sources.Of(SourceKind.Range, N);
-    }
 }

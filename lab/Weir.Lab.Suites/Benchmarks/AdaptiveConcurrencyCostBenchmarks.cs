@@ -18,8 +18,6 @@ public class AdaptiveConcurrencyCostBenchmarks : ItemSuite
         AdaptiveConcurrency = new AdaptiveConcurrencyOptions { MinConcurrency = 8, MaxConcurrency = 8 },
     };
 
-    private IEnumerable<int> _source = [];
-
     /// <summary>How many items an arm works on.</summary>
     public override int N { get; set; } = 10_000;
 
@@ -38,18 +36,12 @@ public class AdaptiveConcurrencyCostBenchmarks : ItemSuite
     /// <summary>A fixed limit.</summary>
     /// <returns>The results.</returns>
     [Benchmark(Baseline = true)]
-    public Task<List<int>> SelectParallel_Fixed() => _source.SelectParallelAsync(Call, Options);
+    public Task<List<int>> SelectParallel_Fixed() => Items.SelectParallelAsync(Call, Options);
 
     /// <summary>A limit that would adapt.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<List<int>> SelectParallel_Adaptive() => _source.SelectParallelAsync(Call, Adapting);
+    public Task<List<int>> SelectParallel_Adaptive() => Items.SelectParallelAsync(Call, Adapting);
 
     private protected override ItemCall MakeCall() => Suspends ? ItemCalls.Yielding : ItemCalls.Light;
-
-    private protected override void Prepare(CallCounter? counter)
-    {
-        base.Prepare(counter);
-        _source = Sources.Of(SourceKind.Array, N);
-    }
 }

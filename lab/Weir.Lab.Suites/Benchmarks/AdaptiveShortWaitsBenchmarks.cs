@@ -6,10 +6,7 @@ using Weir.Lab.Suites.Workloads;
 namespace Weir.Lab.Suites;
 
 /// <summary>500 items that wait on a timer, whose waits are some ticks of it and end together: no queue, however much they differ.</summary>
-[MinIterationCount(3)]
-[MaxIterationCount(8)]
-[MinWarmupCount(1)]
-[MaxWarmupCount(2)]
+[Iterations(most: 8, mostWarmUps: 2)]
 [SuiteInfo(
     305,
     "Adaptive concurrency, short waits",
@@ -18,7 +15,6 @@ namespace Weir.Lab.Suites;
     OnlyByName = true)]
 public class AdaptiveShortWaitsBenchmarks : ItemSuite
 {
-    private IEnumerable<int> _source = [];
     private ParallelRunOptions _adapting = null!;
 
     /// <summary>How many items an arm works on.</summary>
@@ -39,19 +35,18 @@ public class AdaptiveShortWaitsBenchmarks : ItemSuite
     /// <summary>The highest limit as a fixed one.</summary>
     /// <returns>The results.</returns>
     [Benchmark(Baseline = true)]
-    public Task<List<int>> SelectParallel_Fixed() => _source.SelectParallelAsync(Call, Options);
+    public Task<List<int>> SelectParallel_Fixed() => Items.SelectParallelAsync(Call, Options);
 
     /// <summary>A limit that adapts.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<List<int>> SelectParallel_Adaptive() => _source.SelectParallelAsync(Call, _adapting);
+    public Task<List<int>> SelectParallel_Adaptive() => Items.SelectParallelAsync(Call, _adapting);
 
     private protected override ItemCall MakeCall() => ItemCalls.Delaying(Delay);
 
     private protected override void Prepare(CallCounter? counter)
     {
         base.Prepare(counter);
-        _source = Sources.Of(SourceKind.Array, N);
         _adapting = new ParallelRunOptions { AdaptiveConcurrency = new AdaptiveConcurrencyOptions { MaxConcurrency = MaxConcurrency } };
     }
 }

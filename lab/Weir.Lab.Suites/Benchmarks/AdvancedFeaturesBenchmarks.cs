@@ -5,10 +5,7 @@ using Weir.Lab.Suites.Workloads;
 namespace Weir.Lab.Suites;
 
 /// <summary>The published suite AdvancedFeatures: 500 items with a delay of 2 ms each, limit 16, each policy on and not acting.</summary>
-[MinIterationCount(3)]
-[MaxIterationCount(8)]
-[MinWarmupCount(1)]
-[MaxWarmupCount(2)]
+[Iterations(most: 8, mostWarmUps: 2)]
 [SuiteInfo(
     30,
     "Published suite: AdvancedFeatures",

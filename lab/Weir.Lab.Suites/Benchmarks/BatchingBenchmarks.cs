@@ -6,10 +6,7 @@ namespace Weir.Lab.Suites;
 
 /// <summary>The published suite Batching: a delay of 5 ms per batch, with the default options (one batch in flight per core).</summary>
 [CategoriesColumn]
-[MinIterationCount(3)]
-[MaxIterationCount(15)]
-[MinWarmupCount(1)]
-[MaxWarmupCount(5)]
+[Iterations(most: 15, mostWarmUps: 5)]
 [SuiteInfo(
     110,
     "Published suite: Batching",

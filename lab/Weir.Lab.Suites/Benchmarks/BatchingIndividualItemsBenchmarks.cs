@@ -7,10 +7,7 @@ namespace Weir.Lab.Suites;
 
 /// <summary>The published baseline of the suite Batching: the same items without batches, a delay of 5 ms each.</summary>
 /// <remarks>It waits for 5,000 delays where a batch of 100 waits for 50, so it is compared only with peers that wait as often.</remarks>
-[MinIterationCount(3)]
-[MaxIterationCount(6)]
-[MinWarmupCount(1)]
-[MaxWarmupCount(2)]
+[Iterations(most: 6, mostWarmUps: 2)]
 [SuiteInfo(
     120,
     "Published suite: Batching, individual items",

@@ -7,10 +7,7 @@ using Weir.Lab.Suites.Workloads;
 namespace Weir.Lab.Suites;
 
 /// <summary>The published suite ConcurrencyScaling: 1,000 items with a delay of 1 ms each, at each limit.</summary>
-[MinIterationCount(3)]
-[MaxIterationCount(8)]
-[MinWarmupCount(1)]
-[MaxWarmupCount(2)]
+[Iterations(most: 8, mostWarmUps: 2)]
 [SuiteInfo(
     130,
     "Published suite: ConcurrencyScaling",
@@ -18,8 +15,6 @@ namespace Weir.Lab.Suites;
     OnlyByName = true)]
 public class ConcurrencyScalingBenchmarks : ItemSuite
 {
-    private IEnumerable<int> _source = [];
-
     /// <summary>How many items may be in flight.</summary>
     [Params(1, 2, 4, 8, 16, 32, 64, 128)]
     public int MaxDegreeOfParallelism { get; set; }
@@ -30,33 +25,29 @@ public class ConcurrencyScalingBenchmarks : ItemSuite
         Goal.BytesRatio(nameof(SelectParallel), nameof(ParallelForEachAsync), 1.0),
     ];
 
+    private protected override SourceKind ItemsKind => SourceKind.Range;
+
     private protected override int Limit => MaxDegreeOfParallelism;
 
     /// <summary>The platform's own parallel loop.</summary>
     /// <returns>The results.</returns>
     [Benchmark(Baseline = true)]
-    public Task<int[]> ParallelForEachAsync() => ForEachAsync.RunAsync(_source, N, Limit, Call);
+    public Task<int[]> ParallelForEachAsync() => ForEachAsync.RunAsync(Items, N, Limit, Call);
 
     /// <summary>Weir.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<List<int>> SelectParallel() => _source.SelectParallelAsync(Call, Options);
+    public Task<List<int>> SelectParallel() => Items.SelectParallelAsync(Call, Options);
 
     /// <summary>A task per item behind a semaphore.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<int[]> WhenAllSemaphore() => TaskWhenAll.WithSemaphoreAsync(_source, Limit, Call);
+    public Task<int[]> WhenAllSemaphore() => TaskWhenAll.WithSemaphoreAsync(Items, Limit, Call);
 
     /// <summary>A bounded channel and a fixed number of workers.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<int[]> ChannelAndWorkers() => ChannelWorkers.RunAsync(_source, N, Limit, Call);
+    public Task<int[]> ChannelAndWorkers() => ChannelWorkers.RunAsync(Items, N, Limit, Call);
 
     private protected override ItemCall MakeCall() => ItemCalls.Delaying(1);
-
-    private protected override void Prepare(CallCounter? counter)
-    {
-        base.Prepare(counter);
-        _source = Sources.Of(SourceKind.Range, N);
-    }
 }

@@ -5,10 +5,7 @@ using Weir.Lab.Suites.Workloads;
 namespace Weir.Lab.Suites;
 
 /// <summary>Items that wait 1 ms: the time is the timer's, so the memory is what is compared.</summary>
-[MinIterationCount(3)]
-[MaxIterationCount(8)]
-[MinWarmupCount(1)]
-[MaxWarmupCount(2)]
+[Iterations(most: 8, mostWarmUps: 2)]
 [SuiteInfo(
     40,
     "1 ms delays, limit 32",

@@ -6,10 +6,7 @@ using Weir.Lab.Suites.Workloads;
 namespace Weir.Lab.Suites;
 
 /// <summary>Items whose call is nothing but the timer's task, without a state machine or results: what is left is the operator's own memory.</summary>
-[MinIterationCount(3)]
-[MaxIterationCount(8)]
-[MinWarmupCount(1)]
-[MaxWarmupCount(2)]
+[Iterations(most: 8, mostWarmUps: 2)]
 [SuiteInfo(41, "1 ms delays without a state machine of the call's own, limit 32",
     "At most 185 bytes an item, including the timer's task, which the plain loop shows.")]
 public class CoreDelayForEachBenchmarks : Suite

@@ -7,10 +7,7 @@ namespace Weir.Lab.Suites;
 
 /// <summary>The published suite CoreOperators: its parameters and method names, with one baseline for each kind of work instead of one for all.</summary>
 [CategoriesColumn]
-[MinIterationCount(3)]
-[MaxIterationCount(15)]
-[MinWarmupCount(1)]
-[MaxWarmupCount(5)]
+[Iterations(most: 15, mostWarmUps: 5)]
 [SuiteInfo(
     100,
     "Published suite: CoreOperators",

@@ -7,15 +7,10 @@ using Weir.Lab.Suites.Workloads;
 namespace Weir.Lab.Suites;
 
 /// <summary>What source order costs a stream. A list of Weir's is always in source order, so it has no cheaper form.</summary>
-[MinIterationCount(3)]
-[MaxIterationCount(15)]
-[MinWarmupCount(1)]
-[MaxWarmupCount(5)]
+[Iterations(most: 15, mostWarmUps: 5)]
 [SuiteInfo(70, "Ordered against unordered, 1,000 items, limit 32", "Source order adds no memory (1 % for chance) and no time (3 % for chance).")]
 public class CoreOrderingBenchmarks : StreamSuite
 {
-    private IEnumerable<int> _items = [];
-
     /// <summary>Whether an item yields once or waits for 1 ms.</summary>
     [Params(Suspension.Yield, Suspension.Delay)]
     public Suspension Work { get; set; }
@@ -32,34 +27,28 @@ public class CoreOrderingBenchmarks : StreamSuite
     /// <returns>The results.</returns>
     [Benchmark(Baseline = true)]
     [AnyOrder]
-    public Task<ArraySegment<int>> StreamUnordered() => DrainAsync(_items.SelectParallelStreamAsync(Call, Options));
+    public Task<ArraySegment<int>> StreamUnordered() => DrainAsync(Items.SelectParallelStreamAsync(Call, Options));
 
     /// <summary>Weir, in source order.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<ArraySegment<int>> StreamOrdered() => DrainAsync(_items.SelectParallelStreamAsync(Call, OrderedOptions));
+    public Task<ArraySegment<int>> StreamOrdered() => DrainAsync(Items.SelectParallelStreamAsync(Call, OrderedOptions));
 
     /// <summary>Two bounded channels with workers between them; in the order of completion.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
     [AnyOrder]
-    public Task<ArraySegment<int>> ChannelAndWorkers() => DrainAsync(ChannelWorkers.Stream(_items, Limit, Call));
+    public Task<ArraySegment<int>> ChannelAndWorkers() => DrainAsync(ChannelWorkers.Stream(Items, Limit, Call));
 
     /// <summary>Weir's list, always in source order.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<List<int>> ListOrdered() => _items.SelectParallelAsync(Call, Options);
+    public Task<List<int>> ListOrdered() => Items.SelectParallelAsync(Call, Options);
 
     /// <summary>The platform's own parallel loop, made to keep source order.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<int[]> ParallelForEachAsync() => ForEachAsync.RunAsync(_items, N, Limit, Call);
+    public Task<int[]> ParallelForEachAsync() => ForEachAsync.RunAsync(Items, N, Limit, Call);
 
     private protected override ItemCall MakeCall() => Work == Suspension.Yield ? ItemCalls.Yielding : ItemCalls.Delaying(1);
-
-    private protected override void Prepare(CallCounter? counter)
-    {
-        base.Prepare(counter);
-        _items = MakeItems();
-    }
 }

@@ -10,8 +10,6 @@ namespace Weir.Lab.Suites;
 [SuiteInfo(50, "Stream of 1,000 sync items, limit 8", "At most 60 us and 4 KB, in source order as well.")]
 public class CoreStreamBenchmarks : StreamSuite
 {
-    private IEnumerable<int> _items = [];
-
     /// <summary>What the items come from.</summary>
     [Params(SourceKind.Array, SourceKind.Async)]
     public SourceKind Source { get; set; }
@@ -30,8 +28,8 @@ public class CoreStreamBenchmarks : StreamSuite
     /// <returns>The results.</returns>
     [Benchmark(Baseline = true)]
     public Task<ArraySegment<int>> AwaitForeach() => DrainAsync(Source == SourceKind.Async
-        ? AwaitLoop.Stream(_items.ToAsyncEnumerable(), Call)
-        : AwaitLoop.Stream(_items, Call));
+        ? AwaitLoop.Stream(Items.ToAsyncEnumerable(), Call)
+        : AwaitLoop.Stream(Items, Call));
 
     /// <summary>Weir, in the order of completion.</summary>
     /// <returns>The results.</returns>
@@ -49,18 +47,12 @@ public class CoreStreamBenchmarks : StreamSuite
     [Benchmark]
     [AnyOrder]
     public Task<ArraySegment<int>> ChannelAndWorkers() => DrainAsync(Source == SourceKind.Async
-        ? ChannelWorkers.Stream(_items.ToAsyncEnumerable(), Limit, Call)
-        : ChannelWorkers.Stream(_items, Limit, Call));
+        ? ChannelWorkers.Stream(Items.ToAsyncEnumerable(), Limit, Call)
+        : ChannelWorkers.Stream(Items, Limit, Call));
 
     private protected override ItemCall MakeCall() => ItemCalls.Light;
 
-    private protected override void Prepare(CallCounter? counter)
-    {
-        base.Prepare(counter);
-        _items = MakeItems();
-    }
-
     private IAsyncEnumerable<int> Stream(ParallelRunOptions options) => Source == SourceKind.Async
-        ? _items.ToAsyncEnumerable().SelectParallelStreamAsync(Call, options)
-        : _items.SelectParallelStreamAsync(Call, options);
+        ? Items.ToAsyncEnumerable().SelectParallelStreamAsync(Call, options)
+        : Items.SelectParallelStreamAsync(Call, options);
 }

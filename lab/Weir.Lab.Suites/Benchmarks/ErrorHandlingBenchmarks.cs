@@ -10,10 +10,7 @@ namespace Weir.Lab.Suites;
 /// The published suite ErrorHandling: 500 synchronous items, limit 8; no failures, one in ten that fails once, one in twenty that fails twice.
 /// </summary>
 [CategoriesColumn]
-[MinIterationCount(3)]
-[MaxIterationCount(15)]
-[MinWarmupCount(1)]
-[MaxWarmupCount(5)]
+[Iterations(most: 15, mostWarmUps: 5)]
 [SuiteInfo(
     40,
     "Published suite: ErrorHandling",

@@ -15,7 +15,6 @@ public abstract class FeatureSuite : ItemSuite
         nameof(SelectParallel_Progress), nameof(SelectParallel_Metrics),
     ];
 
-    private IEnumerable<int> _source = [];
     private ParallelRunOptions _retries = null!;
     private ParallelRunOptions _breaker = null!;
     private ParallelRunOptions _rate = null!;
@@ -31,72 +30,71 @@ public abstract class FeatureSuite : ItemSuite
     /// <summary>No policy.</summary>
     /// <returns>The results.</returns>
     [Benchmark(Baseline = true)]
-    public Task<List<int>> SelectParallel() => _source.SelectParallelAsync(Call, Options);
+    public Task<List<int>> SelectParallel() => Items.SelectParallelAsync(Call, Options);
 
     /// <summary>Three retries.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<List<int>> SelectParallel_Retries() => _source.SelectParallelAsync(Call, _retries);
+    public Task<List<int>> SelectParallel_Retries() => Items.SelectParallelAsync(Call, _retries);
 
     /// <summary>A circuit breaker.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<List<int>> SelectParallel_CircuitBreaker() => _source.SelectParallelAsync(Call, _breaker);
+    public Task<List<int>> SelectParallel_CircuitBreaker() => Items.SelectParallelAsync(Call, _breaker);
 
     /// <summary>A rate that is not reached.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<List<int>> SelectParallel_RateLimit() => _source.SelectParallelAsync(Call, _rate);
+    public Task<List<int>> SelectParallel_RateLimit() => Items.SelectParallelAsync(Call, _rate);
 
     /// <summary>A time limit for an attempt.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<List<int>> SelectParallel_AttemptTimeout() => _source.SelectParallelAsync(Call, _attempt);
+    public Task<List<int>> SelectParallel_AttemptTimeout() => Items.SelectParallelAsync(Call, _attempt);
 
     /// <summary>A time limit for an item.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<List<int>> SelectParallel_ItemTimeout() => _source.SelectParallelAsync(Call, _item);
+    public Task<List<int>> SelectParallel_ItemTimeout() => Items.SelectParallelAsync(Call, _item);
 
     /// <summary>A fallback.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<List<int>> SelectParallel_Fallback() => _source.SelectParallelAsync(Call, _fallback);
+    public Task<List<int>> SelectParallel_Fallback() => Items.SelectParallelAsync(Call, _fallback);
 
     /// <summary>An adaptive limit that cannot move.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<List<int>> SelectParallel_Adaptive() => _source.SelectParallelAsync(Call, _adaptive);
+    public Task<List<int>> SelectParallel_Adaptive() => Items.SelectParallelAsync(Call, _adaptive);
 
     /// <summary>Start, completion and error hooks that do nothing.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<List<int>> SelectParallel_Hooks() => _source.SelectParallelAsync(Call, _hooks);
+    public Task<List<int>> SelectParallel_Hooks() => Items.SelectParallelAsync(Call, _hooks);
 
     /// <summary>A key of its own for each item.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<List<int>> SelectParallel_PartitionBy() => _source.SelectParallelAsync(Call, static item => item, Options);
+    public Task<List<int>> SelectParallel_PartitionBy() => Items.SelectParallelAsync(Call, static item => item, Options);
 
     /// <summary>A progress report every 100 ms, and the final one.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<List<int>> SelectParallel_Progress() => _source.SelectParallelAsync(Call, _progress);
+    public Task<List<int>> SelectParallel_Progress() => Items.SelectParallelAsync(Call, _progress);
 
     /// <summary>A metrics sample every 100 ms, and the final one.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<List<int>> SelectParallel_Metrics() => _source.SelectParallelAsync(Call, _metrics);
+    public Task<List<int>> SelectParallel_Metrics() => Items.SelectParallelAsync(Call, _metrics);
 
     /// <summary>Fallback, both time limits, retries, breaker, rate limit, progress and metrics together.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<List<int>> SelectParallel_All() => _source.SelectParallelAsync(Call, _all);
+    public Task<List<int>> SelectParallel_All() => Items.SelectParallelAsync(Call, _all);
 
     private protected override void Prepare(CallCounter? counter)
     {
         base.Prepare(counter);
-        _source = Sources.Of(SourceKind.Array, N);
         _retries = Workloads.Features.Retries(Options);
         _breaker = Workloads.Features.CircuitBreaker(Options);
         _rate = Workloads.Features.RateLimit(Options);

@@ -1,4 +1,5 @@
 using Weir.Lab.Suites.Checking;
+using Weir.Lab.Suites.Workloads;
 
 namespace Weir.Lab.Suites;
 
@@ -9,6 +10,11 @@ public abstract class ItemSuite : Suite
 
     private protected ParallelRunOptions Options { get; private set; } = null!;
 
+    /// <summary>The items: 1 to N.</summary>
+    private protected IEnumerable<int> Items { get; private set; } = [];
+
+    private protected virtual SourceKind ItemsKind => SourceKind.Array;
+
     private protected abstract int Limit { get; }
 
     private protected abstract ItemCall MakeCall();
@@ -16,6 +22,7 @@ public abstract class ItemSuite : Suite
     private protected override void Prepare(CallCounter? counter)
     {
         Call = CallCounter.Around(counter, MakeCall());
+        Items = Sources.Of(ItemsKind, N);
         Options = new ParallelRunOptions { MaxDegreeOfParallelism = Limit };
     }
 }

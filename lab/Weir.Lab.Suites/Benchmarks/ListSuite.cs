@@ -8,10 +8,6 @@ namespace Weir.Lab.Suites;
 /// <summary>A suite whose arms all make the list of all results, in source order, and whose baseline is the plain loop.</summary>
 public abstract class ListSuite : ItemSuite
 {
-    private protected IEnumerable<int> Items { get; private set; } = [];
-
-    private protected virtual SourceKind ItemsKind => SourceKind.Array;
-
     /// <summary>The plain loop.</summary>
     /// <returns>The results.</returns>
     [Benchmark(Baseline = true)]
@@ -41,10 +37,4 @@ public abstract class ListSuite : ItemSuite
     /// <returns>The results.</returns>
     [Benchmark]
     public Task<int[]> ChannelAndWorkers() => ChannelWorkers.RunAsync(Items, N, Limit, Call);
-
-    private protected override void Prepare(CallCounter? counter)
-    {
-        base.Prepare(counter);
-        Items = Sources.Of(ItemsKind, N);
-    }
 }

@@ -7,10 +7,7 @@ using Weir.Lab.Suites.Workloads;
 namespace Weir.Lab.Suites;
 
 /// <summary>A rate that does act: how exact it is on a timer that is coarser than the time between two calls.</summary>
-[MinIterationCount(3)]
-[MaxIterationCount(8)]
-[MinWarmupCount(1)]
-[MaxWarmupCount(2)]
+[Iterations(most: 8, mostWarmUps: 2)]
 [SuiteInfo(
     50,
     "Rate limit, 1,000 a second",
@@ -19,7 +16,6 @@ namespace Weir.Lab.Suites;
     Set = SuiteSet.Resilience)]
 public class RateLimitBenchmarks : ItemSuite
 {
-    private IEnumerable<int> _source = [];
     private ParallelRunOptions _one = null!;
     private ParallelRunOptions _eight = null!;
     private ParallelRunOptions _burst = null!;
@@ -42,7 +38,7 @@ public class RateLimitBenchmarks : ItemSuite
     public async Task<List<int>> AwaitLoop_DelayBetween()
     {
         List<int> results = new(N);
-        foreach (int item in _source)
+        foreach (int item in Items)
         {
             if (results.Count > 0)
             {
@@ -58,24 +54,23 @@ public class RateLimitBenchmarks : ItemSuite
     /// <summary>Weir, burst 17, limit 1.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<List<int>> SelectParallel_OneInFlight() => _source.SelectParallelAsync(Call, _one);
+    public Task<List<int>> SelectParallel_OneInFlight() => Items.SelectParallelAsync(Call, _one);
 
     /// <summary>Weir, burst 17, limit 8.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<List<int>> SelectParallel_EightInFlight() => _source.SelectParallelAsync(Call, _eight);
+    public Task<List<int>> SelectParallel_EightInFlight() => Items.SelectParallelAsync(Call, _eight);
 
     /// <summary>Weir, burst 100, limit 8.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<List<int>> SelectParallel_BurstOf100() => _source.SelectParallelAsync(Call, _burst);
+    public Task<List<int>> SelectParallel_BurstOf100() => Items.SelectParallelAsync(Call, _burst);
 
     private protected override ItemCall MakeCall() => ItemCalls.Light;
 
     private protected override void Prepare(CallCounter? counter)
     {
         base.Prepare(counter);
-        _source = Sources.Of(SourceKind.Array, N);
         _eight = Options with { RateLimit = new() { TokensPerSecond = 1_000, BurstCapacity = 17 } };
         _one = _eight with { MaxDegreeOfParallelism = 1 };
         _burst = Options with { RateLimit = new() { TokensPerSecond = 1_000, BurstCapacity = 100 } };

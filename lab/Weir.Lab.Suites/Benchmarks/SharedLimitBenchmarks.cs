@@ -14,7 +14,6 @@ namespace Weir.Lab.Suites;
     Set = SuiteSet.Resilience)]
 public class SharedLimitBenchmarks : ItemSuite
 {
-    private IEnumerable<int> _source = [];
     private ParallelRunOptions _shared = null!;
 
     /// <summary>How many calls may run at once; the run has 8 workers.</summary>
@@ -35,7 +34,7 @@ public class SharedLimitBenchmarks : ItemSuite
     public async Task<List<int>> SelectParallel_SemaphoreSlim()
     {
         using SemaphoreSlim semaphore = new(Places);
-        return await _source.SelectParallelAsync(
+        return await Items.SelectParallelAsync(
             async (item, token) =>
             {
                 await semaphore.WaitAsync(token);
@@ -54,19 +53,18 @@ public class SharedLimitBenchmarks : ItemSuite
     /// <summary>The run without such a limit, which has as many calls in flight as it has workers.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<List<int>> SelectParallel() => _source.SelectParallelAsync(Call, Options);
+    public Task<List<int>> SelectParallel() => Items.SelectParallelAsync(Call, Options);
 
     /// <summary>Weir's shared limit.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<List<int>> SelectParallel_SharedLimit() => _source.SelectParallelAsync(Call, _shared);
+    public Task<List<int>> SelectParallel_SharedLimit() => Items.SelectParallelAsync(Call, _shared);
 
     private protected override ItemCall MakeCall() => ItemCalls.Yielding;
 
     private protected override void Prepare(CallCounter? counter)
     {
         base.Prepare(counter);
-        _source = Sources.Of(SourceKind.Array, N);
         _shared = Options with { SharedConcurrencyLimit = new SharedConcurrencyLimit(Places) };
     }
 }

@@ -28,6 +28,4 @@ public abstract class StreamSuite : ItemSuite
         OrderedOptions = Options with { OrderedOutput = true };
         _buffer = new int[N];
     }
-
-    private protected IEnumerable<int> MakeItems() => Sources.Of(SourceKind.Array, N);
 }

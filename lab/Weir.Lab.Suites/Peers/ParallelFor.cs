@@ -15,7 +15,7 @@ internal static class ParallelFor
                 ValueTask<int> pending = call(source[index], CancellationToken.None);
                 results[index] = pending.IsCompletedSuccessfully
                     ? pending.Result
-                    : throw new InvalidOperationException("Parallel.For is no peer for work that waits.");
+                    : throw new InvalidOperationException("Parallel.For cannot await, so it is not compared where items wait.");
             });
         return results;
     }

@@ -1,3 +1,5 @@
+using Weir.Lab.Results;
+
 namespace Weir.Lab.Suites.Peers;
 
 /// <summary>A row of the catalogue of peers: the usual code without Weir's operators, over the items of an array.</summary>
@@ -6,11 +8,11 @@ namespace Weir.Lab.Suites.Peers;
 internal sealed record Peer(string Name, Func<int[], int, ItemCall, CancellationToken, Task<int[]>> RunAsync)
 {
     /// <summary>The plain loop, to which ratios are taken.</summary>
-    public static Peer Loop { get; } = new("loop", static (items, _, call, token) => AwaitLoop.StoppableAsync(items, call, token));
+    public static Peer Loop { get; } = new(PassFigures.Loop, static (items, _, call, token) => AwaitLoop.StoppableAsync(items, call, token));
 
     /// <summary>The platform's own way.</summary>
     public static Peer ForEachAsync { get; } =
-        new("Parallel.ForEachAsync", static (items, limit, call, token) => Peers.ForEachAsync.RunAsync(items, items.Length, limit, call, token));
+        new(PassFigures.ForEachAsync, static (items, limit, call, token) => Peers.ForEachAsync.RunAsync(items, items.Length, limit, call, token));
 
     /// <summary>All of them, the plain loop first. A peer is a class, and a row here.</summary>
     public static IReadOnlyList<Peer> All { get; } =

@@ -9,7 +9,7 @@ internal static class Sources
         SourceKind.List => Enumerable.Range(1, count).ToList(),
         SourceKind.Range => Enumerable.Range(1, count),
         SourceKind.Lazy => Lazy(count),
-        _ => throw new ArgumentOutOfRangeException(nameof(kind), kind, "This kind cannot be read synchronously."),
+        _ => throw new ArgumentOutOfRangeException(nameof(kind), kind, "A source of this kind can only be read asynchronously."),
     };
 
     /// <summary>1, 2, 3 and so on, without an end: only an early exit ends a run over it.</summary>

@@ -46,7 +46,7 @@ internal static class HistogramCodec
         ArgumentNullException.ThrowIfNull(text);
         if (!Base64.IsValid(text))
         {
-            throw new FormatException("A histogram is written in Base64.");
+            throw new FormatException("The text is not a histogram, because it is not Base64.");
         }
 
         using BinaryReader reader = new(new MemoryStream(Convert.FromBase64String(text)));

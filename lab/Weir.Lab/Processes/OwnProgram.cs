@@ -18,16 +18,11 @@ internal static class OwnProgram
         return File.Exists(own) ? new(own, arguments) : new("dotnet", [program.Location, .. arguments]);
     }
 
-    /// <summary>Runs it to its end. Its error output is that of this process.</summary>
+    /// <summary>What runs it to its end. Its error output is that of this process.</summary>
     /// <param name="program">The assembly with the program's entry point.</param>
     /// <param name="arguments">The arguments.</param>
     /// <param name="cancellationToken">Kills it.</param>
-    /// <returns>Its exit code, and what it printed.</returns>
-    /// <exception cref="InvalidOperationException">It could not be started.</exception>
-    /// <exception cref="OperationCanceledException">It was killed.</exception>
-    public static async Task<(int ExitCode, string Output)> RunAsync(Assembly program, IEnumerable<string> arguments, CancellationToken cancellationToken)
-    {
-        ChildEnd end = await ChildProgram.RunAsync(StartInfo(program, arguments), cancellationToken, keepsErrors: false).ConfigureAwait(false);
-        return (end.Code, end.Output);
-    }
+    /// <returns>What starts it, and gives how it ended. It throws when it could not be started, and when it was killed.</returns>
+    public static Func<Task<ChildEnd>> Start(Assembly program, IReadOnlyList<string> arguments, CancellationToken cancellationToken) =>
+        () => ChildProgram.RunAsync(StartInfo(program, arguments), cancellationToken, keepsErrors: false);
 }

@@ -5,8 +5,8 @@ using System.Runtime.InteropServices;
 
 namespace Weir.Lab.Resources;
 
-/// <summary>What a figure was measured on. Figures of different machines or settings are not comparable.</summary>
-internal sealed record MachineInfo
+/// <summary>Reads what a figure is measured on. Figures of different machines or settings are not comparable.</summary>
+internal static class MachineInfo
 {
     // The variables that change what is measured; others of the family only concern the command-line tools.
     private static readonly string[] Prefixes =
@@ -16,47 +16,40 @@ internal sealed record MachineInfo
 
     private const string QuotaFile = "/sys/fs/cgroup/cpu.max";
 
-    /// <summary>The name of the processor.</summary>
-    public required string Cpu { get; init; }
-
-    /// <summary>How many processors the process may use.</summary>
-    public required int Cores { get; init; }
-
-    /// <summary>The operating system.</summary>
-    public required string Os { get; init; }
-
-    /// <summary>The architecture of the process.</summary>
-    public required string Architecture { get; init; }
-
-    /// <summary>The memory that the process may use, in bytes.</summary>
-    public required long MemoryBytes { get; init; }
-
-    /// <summary>The version of .NET.</summary>
-    public required string DotNet { get; init; }
-
-    /// <summary>The mode of the garbage collector, such as <c>workstation, concurrent</c>.</summary>
-    public required string Gc { get; init; }
-
     /// <summary>How many processors the control group of the process may use; <see langword="null"/> when it is not limited, or has none.</summary>
-    public double? CpuQuota { get; init; }
+    public static double? CpuQuota() => QuotaOf(File.Exists(QuotaFile) ? File.ReadAllText(QuotaFile) : null);
 
     /// <summary>The set environment variables that change how .NET runs code, by name.</summary>
-    public required IReadOnlyDictionary<string, string> Variables { get; init; }
+    public static SortedDictionary<string, string> Variables() => Relevant(Environment.GetEnvironmentVariables());
 
-    /// <summary>Reads this machine.</summary>
-    /// <returns>What it is.</returns>
-    public static MachineInfo Read() => new()
+    /// <summary>The mode of the garbage collector, such as <c>workstation, concurrent</c>.</summary>
+    /// <remarks>Under the server's collector the number of heaps may change while it runs, which changes what is measured.</remarks>
+    public static string GcMode()
     {
-        Cpu = CpuName(),
-        Cores = Environment.ProcessorCount,
-        Os = RuntimeInformation.OSDescription,
-        Architecture = RuntimeInformation.ProcessArchitecture.ToString().ToLowerInvariant(),
-        MemoryBytes = GC.GetGCMemoryInfo().TotalAvailableMemoryBytes,
-        DotNet = Environment.Version.ToString(),
-        Gc = GcMode(),
-        CpuQuota = QuotaOf(File.Exists(QuotaFile) ? File.ReadAllText(QuotaFile) : null),
-        Variables = Relevant(Environment.GetEnvironmentVariables()),
-    };
+        string mode = (GCSettings.IsServerGC ? "server" : "workstation") + (GCSettings.LatencyMode == GCLatencyMode.Batch ? "" : ", concurrent");
+        return GCSettings.IsServerGC && GC.GetConfigurationVariables().TryGetValue("GCDynamicAdaptationMode", out object? adapts)
+            ? $"{mode}, adaptive {adapts}"
+            : mode;
+    }
+
+    /// <summary>The name of the processor.</summary>
+    public static string CpuName()
+    {
+        const string info = "/proc/cpuinfo";
+        if (File.Exists(info))
+        {
+            foreach (string line in File.ReadLines(info))
+            {
+                int colon = line.IndexOf(':', StringComparison.Ordinal);
+                if (colon > 0 && line.AsSpan(0, colon).Trim() is "model name")
+                {
+                    return line[(colon + 1)..].Trim();
+                }
+            }
+        }
+
+        return Environment.GetEnvironmentVariable("PROCESSOR_IDENTIFIER") ?? $"unknown ({RuntimeInformation.ProcessArchitecture})";
+    }
 
     /// <summary>Of the line <c>quota period</c> the quotient; none for <c>max period</c>.</summary>
     internal static double? QuotaOf(string? line) =>
@@ -79,32 +72,5 @@ internal sealed record MachineInfo
         }
 
         return relevant;
-    }
-
-    // Under the server's collector the number of heaps may change while it runs, which changes what is measured.
-    private static string GcMode()
-    {
-        string mode = (GCSettings.IsServerGC ? "server" : "workstation") + (GCSettings.LatencyMode == GCLatencyMode.Batch ? "" : ", concurrent");
-        return GCSettings.IsServerGC && GC.GetConfigurationVariables().TryGetValue("GCDynamicAdaptationMode", out object? adapts)
-            ? $"{mode}, adaptive {adapts}"
-            : mode;
-    }
-
-    private static string CpuName()
-    {
-        const string info = "/proc/cpuinfo";
-        if (File.Exists(info))
-        {
-            foreach (string line in File.ReadLines(info))
-            {
-                int colon = line.IndexOf(':', StringComparison.Ordinal);
-                if (colon > 0 && line.AsSpan(0, colon).Trim() is "model name")
-                {
-                    return line[(colon + 1)..].Trim();
-                }
-            }
-        }
-
-        return Environment.GetEnvironmentVariable("PROCESSOR_IDENTIFIER") ?? $"unknown ({RuntimeInformation.ProcessArchitecture})";
     }
 }

@@ -47,6 +47,15 @@ public sealed record ArmRecord
     [JsonIgnore]
     public string Label => IsProgram ? Name : $"{Name} x {Workers}";
 
+    /// <summary>Whether its operations are items of passes. Those of a queue have figures of their own.</summary>
+    internal bool HasPasses => Rounds.Any(static r => r is { Passes: not null, Lost: null });
+
+    /// <summary>Whether its operations are items that went through a queue.</summary>
+    internal bool HasQueue => Rounds.Any(static r => r.Lost is not null);
+
+    /// <summary>The same arm; if it was stopped before its first round ended, with the part of that round that there is.</summary>
+    internal ArmRecord OrPart() => IsMeasured ? this : this with { Rounds = [.. Rounds.Select(static r => r with { Partial = false })] };
+
     /// <summary>The rates per second of the rounds. Its median is the arm's rate wherever one figure is shown.</summary>
     internal Spread Rate() => Spread.Of(Counted.Select(static r => r.Rate));
 

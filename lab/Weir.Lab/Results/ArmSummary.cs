@@ -39,10 +39,14 @@ public sealed record ArmSummary
     /// <summary>The latencies: from the start of an operation, and with a rate also from the intended start.</summary>
     public IReadOnlyList<LatencyFigures> Latency { get; init; } = [];
 
+    /// <summary>The figures of a pass and of an item; <see langword="null"/> for an arm without passes.</summary>
+    public PassFigures? Pass { get; init; }
+
     /// <summary>The summary of an arm that was measured.</summary>
     /// <param name="arm">The arm.</param>
+    /// <param name="arms">All arms of the result.</param>
     /// <param name="clock">What a reading of the clock costs, in nanoseconds.</param>
-    internal static ArmSummary Of(ArmRecord arm, double clock)
+    internal static ArmSummary Of(ArmRecord arm, IReadOnlyList<ArmRecord> arms, double clock)
     {
         MedianInterval rate = arm.RateInterval();
         (string From, Func<RoundRecord, string?> Kind)[] kinds = [("start", static r => r.Service), ("intended_start", static r => r.Response)];
@@ -58,6 +62,7 @@ public sealed record ArmSummary
             RateMin = arm.Counted.Min(static r => r.Rate),
             RateMax = arm.Counted.Max(static r => r.Rate),
             Latency = [.. kinds.Select(k => LatencyFigures.Of(arm, k.From, k.Kind, clock)).OfType<LatencyFigures>()],
+            Pass = PassFigures.Of(arm, arms),
         };
     }
 }

@@ -1,3 +1,4 @@
+using System.Runtime.InteropServices;
 using System.Security.Cryptography;
 using System.Text;
 using Weir.Lab.Latency;
@@ -40,21 +41,21 @@ public sealed record MachineRecord
 
     internal static MachineRecord Read()
     {
-        MachineInfo machine = MachineInfo.Read();
-        string all = string.Join('\n', [machine.Cpu, $"{machine.Cores}", machine.Os, machine.Architecture, machine.DotNet, machine.Gc,
-            .. machine.Variables.Select(static v => $"{v.Key}={v.Value}")]);
-        return new MachineRecord
+        MachineRecord machine = new()
         {
-            Cpu = machine.Cpu,
-            Cores = machine.Cores,
-            Os = machine.Os,
-            Architecture = machine.Architecture,
-            MemoryBytes = machine.MemoryBytes,
-            Dotnet = machine.DotNet,
-            Gc = machine.Gc,
-            Variables = machine.Variables,
+            Cpu = MachineInfo.CpuName(),
+            Cores = Environment.ProcessorCount,
+            Os = RuntimeInformation.OSDescription,
+            Architecture = RuntimeInformation.ProcessArchitecture.ToString().ToLowerInvariant(),
+            MemoryBytes = GC.GetGCMemoryInfo().TotalAvailableMemoryBytes,
+            Dotnet = Environment.Version.ToString(),
+            Gc = MachineInfo.GcMode(),
+            Variables = MachineInfo.Variables(),
             ClockNs = Clock.MeasureReadCost(),
-            Hash = Convert.ToHexStringLower(SHA256.HashData(Encoding.UTF8.GetBytes(all)).AsSpan(0, 3)),
+            Hash = "",
         };
+        string all = string.Join('\n', [machine.Cpu, $"{machine.Cores}", machine.Os, machine.Architecture, machine.Dotnet, machine.Gc,
+            .. machine.Variables.Select(static v => $"{v.Key}={v.Value}")]);
+        return machine with { Hash = Convert.ToHexStringLower(SHA256.HashData(Encoding.UTF8.GetBytes(all)).AsSpan(0, 3)) };
     }
 }

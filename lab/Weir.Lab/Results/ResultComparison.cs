@@ -59,7 +59,7 @@ public static class ResultComparison
         ];
         if (different.Length > 0)
         {
-            findings.Add(new Finding(FindingLevel.Note, $"The two differ in {string.Join(", ", different)}, as was asked for.", FindingKind.Difference));
+            findings.Add(new Finding(FindingLevel.Note, $"The two differ in {string.Join(", ", different)}, as --across allows.", FindingKind.Difference));
         }
 
         findings.Add(new Finding(FindingLevel.Doubt,

@@ -46,7 +46,7 @@ public sealed record ResultFile
     public IReadOnlyList<ArmRecord> Arms { get; init; } = [];
 
     /// <summary>A summary of the rounds of each measured arm. It is written for other programs and never read, because it follows from the rounds.</summary>
-    public IReadOnlyList<ArmSummary> Summary => [.. Arms.Where(static a => a.IsMeasured).Select(a => ArmSummary.Of(a, Machine.ClockNs))];
+    public IReadOnlyList<ArmSummary> Summary => [.. Arms.Where(static a => a.IsMeasured).Select(a => ArmSummary.Of(a, Arms, Machine.ClockNs))];
 
     /// <summary>Arms compared with each other.</summary>
     public IReadOnlyList<ComparisonRecord> Comparisons { get; init; } = [];

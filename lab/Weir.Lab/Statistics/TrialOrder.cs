@@ -28,11 +28,4 @@ internal static class TrialOrder
 
         return order;
     }
-
-    /// <summary>When an arm was measured, among all measurements of all rounds.</summary>
-    /// <param name="arms">How many arms there are.</param>
-    /// <param name="round">The round, from 0.</param>
-    /// <param name="arm">The arm's index.</param>
-    /// <returns>Its place, from 1.</returns>
-    public static int PlaceOf(int arms, int round, int arm) => (round * arms) + Array.IndexOf(Of(arms, round), arm) + 1;
 }

@@ -1,4 +1,5 @@
 using Weir.Lab.Latency;
+using Weir.Lab.Results;
 
 namespace Weir.Lab.Trials;
 
@@ -27,6 +28,19 @@ internal sealed class DeliveryTally
 
     /// <summary>The same from the time at which the call should have been made; <see langword="null"/> without a rate.</summary>
     public LatencyHistogram? Response { get; init; }
+
+    /// <summary>A round with these counts. The items of a queue have no results, so there is no checksum.</summary>
+    public RoundRecord Of(RoundRecord round) => round with
+    {
+        Duplicates = Duplicates,
+        Lost = Lost,
+        OutOfOrder = OutOfOrder,
+        LateStarts = Response is null ? null : LateStarts,
+        Service = HistogramCodec.Encode(Service),
+        Response = Response is { } response ? HistogramCodec.Encode(response) : null,
+        TimedOut = null,
+        Checksum = null,
+    };
 
     public void CountDuplicate() => Interlocked.Increment(ref _duplicates);
 

@@ -1,3 +1,5 @@
+using Weir.Lab.Results;
+
 namespace Weir.Lab.Trials;
 
 /// <summary>Receives the progress of a run. It is called between windows, never inside one, so it may draw.</summary>
@@ -9,6 +11,6 @@ internal interface ITrialObserver
 
     /// <summary>A step has ended.</summary>
     /// <param name="trialStep">The step.</param>
-    /// <param name="window">What was measured; <see langword="null"/> for a warm-up.</param>
-    void Ended(TrialStep trialStep, Window? window);
+    /// <param name="round">What was measured; <see langword="null"/> for a warm-up.</param>
+    void Ended(TrialStep trialStep, RoundRecord? round);
 }

@@ -1,3 +1,4 @@
+using Weir.Lab.Results;
 using Weir.Lab.Workers;
 
 namespace Weir.Lab.Trials;
@@ -12,12 +13,12 @@ internal sealed class PassArm(TrialArm arm, TrialOptions options, TrialSteps ste
 
     private static new readonly WorkerRunSpec Spec = new() { Workload = "pass", MeasuresLatency = false, FailsFast = true };
 
-    private readonly List<Window> _windows = [];
+    private readonly List<RoundRecord> _rounds = [];
 
     public TrialArm Arm => arm;
 
-    /// <summary>The windows in the order of their rounds.</summary>
-    public IReadOnlyList<Window> Windows => _windows;
+    /// <summary>A round for each window, in their order.</summary>
+    public IReadOnlyList<RoundRecord> Rounds => _rounds;
 
     private PassWorkload Passes => (PassWorkload)Workload;
 
@@ -56,13 +57,13 @@ internal sealed class PassArm(TrialArm arm, TrialOptions options, TrialSteps ste
         TrialStep step = steps.Start(arm, round);
         long doneBefore = arm.ItemsDone();
         WindowOutcome outcome = await WindowAsync(PlanOf(round, options.MinimumWindow), cancellationToken).ConfigureAwait(false);
-        Window window = Passes.WindowOf(round, outcome, arm.ItemsDone() - doneBefore);
-        if (window.Items > 0)
+        RoundRecord record = Passes.RoundOf(step.Place, outcome, arm.ItemsDone() - doneBefore);
+        if (record.Operations > 0 || record.Lost > 0)
         {
-            _windows.Add(window);
+            _rounds.Add(record);
         }
 
-        steps.End(step, window);
+        steps.End(step, record);
         return RoundEnd.Next;
     }
 

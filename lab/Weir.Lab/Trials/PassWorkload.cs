@@ -1,3 +1,4 @@
+using Weir.Lab.Results;
 using Weir.Lab.Workers;
 
 namespace Weir.Lab.Trials;
@@ -27,21 +28,30 @@ internal sealed class PassWorkload(TrialArm arm) : IWorkload
     public Operation CreateOperation(WorkerContext context) => new AsyncOperation<PassCall, PassResult>(new PassCall(arm, this, context.Stopping));
 
     /// <summary>The window that has just ended.</summary>
-    /// <param name="round">Its round.</param>
+    /// <param name="place">Its place among all windows of the run, from 1.</param>
     /// <param name="outcome">What was read of it.</param>
     /// <param name="itemsDone">How many items the arm itself says it did, which tells more than whole passes when it was stopped within one.</param>
-    public Window WindowOf(int round, WindowOutcome outcome, long itemsDone) => new()
+    public RoundRecord RoundOf(int place, WindowOutcome outcome, long itemsDone)
     {
-        Round = round,
-        Passes = _passes,
-        Items = outcome.IsPartial ? Math.Max(_items, itemsDone) : _items,
-        Failed = _failed,
-        TimedOut = _timedOut,
-        Elapsed = outcome.Solo?.Elapsed ?? TimeSpan.Zero,
-        Resources = outcome.Resources,
-        IsPartial = outcome.IsPartial,
-        Delivery = arm.TakeDelivery?.Invoke(),
-    };
+        DeliveryTally? delivery = arm.TakeDelivery?.Invoke();
+        long items = (outcome.IsPartial ? Math.Max(_items, itemsDone) : _items) - (delivery?.Lost ?? 0);
+        double seconds = outcome.Solo?.Elapsed.TotalSeconds ?? 0;
+        RoundRecord round = new RoundRecord
+        {
+            Order = place,
+            Partial = outcome.IsPartial,
+            Passes = _passes,
+            Operations = items,
+            Seconds = seconds,
+            Rate = items / Math.Max(seconds, 1e-9),
+            Failures = _failed + _timedOut,
+            TimedOut = _timedOut,
+
+            // Every completed pass had this one; otherwise, there is no result.
+            Checksum = _passes > 0 ? $"{arm.Expected.Checksum:x16}" : null,
+        }.With(outcome.Resources);
+        return delivery is null ? round : delivery.Of(round);
+    }
 
     private void Add(in PassResult result)
     {

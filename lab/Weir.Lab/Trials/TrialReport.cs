@@ -1,17 +1,8 @@
+using Weir.Lab.Results;
+
 namespace Weir.Lab.Trials;
 
 /// <summary>What a run of interleaved trials found.</summary>
-internal sealed class TrialReport
-{
-    internal TrialReport(IReadOnlyList<TrialArmResult> arms, bool isPartial)
-    {
-        Arms = arms;
-        IsPartial = isPartial;
-    }
-
-    /// <summary>The arms in the order in which they were given.</summary>
-    public IReadOnlyList<TrialArmResult> Arms { get; }
-
-    /// <summary>Whether the run was stopped before it was complete.</summary>
-    public bool IsPartial { get; }
-}
+/// <param name="Arms">The arms in the order in which they were given, each with its rounds in their order; none when the run was stopped before.</param>
+/// <param name="IsPartial">Whether the run was stopped before it was complete.</param>
+internal sealed record TrialReport(IReadOnlyList<ArmRecord> Arms, bool IsPartial);

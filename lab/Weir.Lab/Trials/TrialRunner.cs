@@ -1,3 +1,4 @@
+using Weir.Lab.Results;
 using Weir.Lab.Workers;
 
 namespace Weir.Lab.Trials;
@@ -47,13 +48,8 @@ internal sealed class TrialRunner
         TrialSteps steps = new(_options.Trials, arms.Count * (_options.Trials + 1), _observer);
         PassArm[] passes = [.. arms.Select(arm => new PassArm(arm, _options, steps))];
         await RoundRunner.RunAsync(passes, _options.Trials, cancellationToken).ConfigureAwait(false);
-        TrialArmResult[] results =
-        [
-            .. passes.Select(arm => new TrialArmResult(arm.Arm.Name, arm.Windows)
-            {
-                IsPartial = arm.Windows.Count < _options.Trials || arm.Windows.Any(static w => w.IsPartial),
-            }),
-        ];
-        return new TrialReport(results, results.Any(static r => r.IsPartial));
+        return new TrialReport(
+            [.. passes.Select(static pass => new ArmRecord { Name = pass.Arm.Name, Workers = 1, Rounds = pass.Rounds })],
+            passes.Any(pass => pass.Rounds.Count < _options.Trials || pass.Rounds.Any(static r => r.Partial)));
     }
 }

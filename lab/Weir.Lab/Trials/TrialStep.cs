@@ -6,4 +6,8 @@ namespace Weir.Lab.Trials;
 /// <param name="Rounds">How many rounds there are.</param>
 /// <param name="Index">How many steps came before, over all arms.</param>
 /// <param name="Count">How many steps the run has.</param>
-internal readonly record struct TrialStep(TrialArm Arm, int Round, int Rounds, int Index, int Count);
+internal readonly record struct TrialStep(TrialArm Arm, int Round, int Rounds, int Index, int Count)
+{
+    /// <summary>The place of a window among all windows of the run, from 1: the warm-ups come before all of them.</summary>
+    public int Place => Index + 1 - (Count / (Rounds + 1));
+}

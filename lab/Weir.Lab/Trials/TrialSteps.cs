@@ -1,3 +1,5 @@
+using Weir.Lab.Results;
+
 namespace Weir.Lab.Trials;
 
 /// <summary>Tells of each step of a run, whichever arm makes it.</summary>
@@ -12,5 +14,5 @@ internal sealed class TrialSteps(int rounds, int count, ITrialObserver? observer
         return step;
     }
 
-    public void End(TrialStep step, Window? window) => observer?.Ended(step, window);
+    public void End(TrialStep step, RoundRecord? round) => observer?.Ended(step, round);
 }

@@ -95,14 +95,14 @@ internal static class RunChecks
                 new RunRemark(RunCause.ColdRounds, Invariant($"{run.ColdRounds} rounds were repeated, because code was still being compiled in them.")));
         }
 
-        if (run.Machine.CpuQuota is double quota && quota < run.Machine.Cores)
+        if (run.CpuQuota is double quota && quota < run.Cores)
         {
             warnings.Add(new RunRemark(
-                RunCause.CpuQuota, Invariant($"The control group may use {quota:0.##} processors, fewer than the {run.Machine.Cores} that .NET counts.")));
+                RunCause.CpuQuota, Invariant($"The control group may use {quota:0.##} processors, fewer than the {run.Cores} that .NET counts.")));
         }
 
         double seconds = Math.Max(run.Rounds.Sum(static r => r.Seconds), 1e-9);
-        double steal = run.Rounds.Sum(static r => r.Resources.Kernel.Steal?.TotalSeconds ?? 0) / seconds / run.Machine.Cores;
+        double steal = run.Rounds.Sum(static r => r.Resources.Kernel.Steal?.TotalSeconds ?? 0) / seconds / run.Cores;
         if (steal > StealShare)
         {
             warnings.Add(new RunRemark(RunCause.Steal, Invariant($"The hypervisor gave {steal:P1} of the processor time to others.")));
@@ -124,7 +124,7 @@ internal static class RunChecks
                 $"The clean-up of the workload had not ended after {run.Spec.DrainLimit.TotalSeconds:0.#} s and was abandoned.")));
         }
 
-        if (run.Spec.RatePerSecond is not null && run.Rounds.Any(r => r.Cores > run.Machine.Cores * BusyShare))
+        if (run.Spec.RatePerSecond is not null && run.Rounds.Any(r => r.Cores > run.Cores * BusyShare))
         {
             warnings.Add(new RunRemark(RunCause.BusyGenerator, "All processors were busy; the load generator shares them with the measured code."));
         }

@@ -3,20 +3,17 @@ using Weir.Lab.Resources;
 
 namespace Weir.Lab.Workers;
 
-/// <summary>What a run of workers found. It can be written as JSON and read again with <see cref="LabJson"/>.</summary>
+/// <summary>What a run of workers found.</summary>
 internal sealed record WorkerRun
 {
-    /// <summary>The version of the file format.</summary>
-    public const int CurrentFormat = 2;
-
-    /// <summary>The version of the file format of this result.</summary>
-    public int Format { get; init; } = CurrentFormat;
-
     /// <summary>How the run was done.</summary>
     public required WorkerRunSpec Spec { get; init; }
 
-    /// <summary>What it ran on.</summary>
-    public required MachineInfo Machine { get; init; }
+    /// <summary>How many processors the control group of the process may use; <see langword="null"/> when it is not limited, or has none.</summary>
+    public double? CpuQuota { get; init; }
+
+    /// <summary>How many processors .NET counts.</summary>
+    public int Cores { get; init; } = Environment.ProcessorCount;
 
     /// <summary>When it began.</summary>
     public required DateTimeOffset Started { get; init; }

@@ -95,7 +95,7 @@ internal sealed class WorkerRunner
         WorkerRun run = new()
         {
             Spec = _spec,
-            Machine = MachineInfo.Read(),
+            CpuQuota = MachineInfo.CpuQuota(),
             Started = started,
             Rounds = rounds,
             CanaryAfter = arm.Canary,

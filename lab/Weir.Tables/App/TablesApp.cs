@@ -19,8 +19,8 @@ internal static class TablesApp
     /// </summary>
     public static Task<int> RunAsync(IReadOnlyList<string> args, CliHost host) => args switch
     {
-        [WarmUpRun.Verb, WarmUpRun.Arm, var arm] => WarmUpRun.MeasureHereAsync(arm, host.Out, host.Error),
-        [BlockingRun.Verb, WarmUpRun.Arm, var arm] => BlockingRun.MeasureHereAsync(arm, host.Out, host.Error),
+        [WarmUpRun.Verb, WarmUpRun.Arm, var arm] => WarmUpRun.MeasureHereAsync(arm, host.Out),
+        [BlockingRun.Verb, WarmUpRun.Arm, var arm] => BlockingRun.MeasureHereAsync(arm, host.Out),
         _ => CliApp.RunAsync(Root(host), args, host),
     };
 

@@ -1,3 +1,4 @@
+using Weir.Lab.Results;
 using Weir.Lab.Trials;
 using Weir.Runtimes;
 
@@ -11,7 +12,7 @@ internal sealed class AutoFinding
         Work = work;
         Decisions = decisions;
         Fixed = [.. report.Arms.Where(static arm => arm.Name is not (AutoArms.Auto or AutoArms.Cold or AutoArms.Wide))];
-        Best = Fixed.MaxBy(static arm => arm.Rate.Median)!;
+        Best = Fixed.MaxBy(static arm => arm.Rate().Median)!;
         Auto = report.Arms.Single(static arm => arm.Name == AutoArms.Auto);
         Cold = report.Arms.Single(static arm => arm.Name == AutoArms.Cold);
         ToWide = RatioOf(Auto, report.Arms.Single(static arm => arm.Name == AutoArms.Wide));
@@ -22,16 +23,16 @@ internal sealed class AutoFinding
     public AutoWork Work { get; }
 
     /// <summary>The arms that choose nothing.</summary>
-    public IReadOnlyList<TrialArmResult> Fixed { get; }
+    public IReadOnlyList<ArmRecord> Fixed { get; }
 
     /// <summary>The quickest of them, by the median.</summary>
-    public TrialArmResult Best { get; }
+    public ArmRecord Best { get; }
 
     /// <summary>The auto runtime when it knows the processor from earlier calls.</summary>
-    public TrialArmResult Auto { get; }
+    public ArmRecord Auto { get; }
 
     /// <summary>A new auto runtime for each call.</summary>
-    public TrialArmResult Cold { get; }
+    public ArmRecord Cold { get; }
 
     /// <summary>The pace of the auto runtime as a share of the best fixed one's, over the rounds.</summary>
     public Spread ToBest { get; }
@@ -46,6 +47,5 @@ internal sealed class AutoFinding
 
     public bool IsMet => ToBest.Median >= Work.Goal;
 
-    private static Spread RatioOf(TrialArmResult arm, TrialArmResult best) => Spread.Of(
-        arm.Counted.Join(best.Counted, static window => window.Round, static window => window.Round, static (a, b) => a.Rate / b.Rate));
+    private static Spread RatioOf(ArmRecord arm, ArmRecord best) => Spread.Of(arm.Counted.Zip(best.Counted, static (a, b) => a.Rate / b.Rate));
 }

@@ -1,6 +1,6 @@
 using System.Text;
+using Weir.Lab.Results;
 using Weir.Lab.Suites.Figures;
-using Weir.Lab.Trials;
 using Weir.Runtimes;
 using static System.FormattableString;
 
@@ -68,7 +68,7 @@ internal static class AutoPage
                 + Invariant($"{finding.ColdToBest.Median:0.00} | {finding.ToWide.Median:0.00} | {goal} |");
     }
 
-    private static string Rate(TrialArmResult arm) => arm.Rate.Median switch
+    private static string Rate(ArmRecord arm) => arm.Rate().Median switch
     {
         >= 1e6 and var rate => Invariant($"{Format.Digits(rate / 1e6)} M"),
         >= 1e3 and var rate => Invariant($"{Format.Digits(rate / 1e3)} k"),

@@ -1,6 +1,7 @@
 using System.Reflection;
 using Weir.Cli.Kit.Pages;
 using Weir.Lab.Processes;
+using Weir.Tables.Page;
 using Weir.Tables.Startup;
 using static System.FormattableString;
 
@@ -8,7 +9,7 @@ namespace Weir.Tables.Blocking;
 
 /// <summary>What <c>blocking-table</c> does: each arm in a fresh process, in turns, and the page.</summary>
 /// <param name="output">Where the tables go.</param>
-/// <param name="progress">Where progress and errors go.</param>
+/// <param name="progress">Where progress goes.</param>
 /// <param name="program">The program that answers <see cref="Verb"/>.</param>
 internal sealed class BlockingRun(TextWriter output, TextWriter progress, Assembly program)
 {
@@ -16,45 +17,23 @@ internal sealed class BlockingRun(TextWriter output, TextWriter progress, Assemb
     public const string Verb = "blocking-table";
 
     /// <summary>Measures an arm in this process and writes the reading.</summary>
-    public static async Task<int> MeasureHereAsync(string key, TextWriter output, TextWriter errors)
+    public static async Task<int> MeasureHereAsync(string key, TextWriter output)
     {
-        if (BlockingArms.All.FirstOrDefault(arm => arm.Key == key) is not { } arm)
-        {
-            await errors.WriteLineAsync($"No arm is called {key}; they are {string.Join("; ", BlockingArms.All.Select(static arm => arm.Key))}.");
-            return 1;
-        }
-
-        BlockingReading reading = await BlockingReading.MeasureAsync(arm);
-        await output.WriteLineAsync(reading.ToString());
+        await output.WriteLineAsync((await BlockingReading.MeasureAsync(BlockingArms.All.First(arm => arm.Key == key))).ToString());
         return 0;
     }
 
-    /// <summary>Runs and gives the exit code: 1 for wrong input, 3 when an arm's process fails.</summary>
-    public async Task<int> RunAsync(int rounds, IReadOnlyList<string> only, FileInfo? page, CancellationToken cancellationToken)
+    /// <summary>Measures, and writes the page.</summary>
+    public async Task RunAsync(int rounds, IReadOnlyList<string> only, FileInfo? page, CancellationToken cancellationToken)
     {
-        BlockingArm[] arms = [.. BlockingArms.All.Where(arm => only.Count == 0 || only.Contains(arm.Work))];
-        string? refusal = arms.Length == 0
-            ? $"--only knows {string.Join("; ", BlockingArms.All.Select(static arm => arm.Work).Distinct())}."
-            : PageFile.FindProblem(page);
-        if (refusal is not null)
-        {
-            await progress.WriteLineAsync(refusal);
-            return 1;
-        }
-
+        BlockingArm[] arms = Selection.Of(BlockingArms.All, only, static arm => arm.Work);
+        PageFile.Check(page);
         PageRun run = new(page, output);
-        Dictionary<string, List<BlockingReading>>? readings = await ProcessTurns.MeasureAsync(
-            [.. arms.Select(static arm => arm.Key)],
+        Dictionary<string, List<BlockingReading>> readings = await ProcessTurns.MeasureAsync(
+            [.. arms.Select(arm => (arm.Key, OwnProgram.Start(program, [Verb, WarmUpRun.Arm, arm.Key], cancellationToken)))],
             rounds,
-            key => OwnProgram.RunAsync(program, [Verb, WarmUpRun.Arm, key], cancellationToken),
             BlockingReading.Parse,
             progress);
-        if (readings is null)
-        {
-            return 3;
-        }
-
         await run.WriteAsync(BlockingPage.Render(run.Provenance(Invariant($"{rounds} rounds")), arms, readings, run.Existing));
-        return 0;
     }
 }

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using Weir.Cli.Kit.Hosting;
 using Weir.Cli.Kit.Pages;
 using Weir.Lab.Resources;
 using Weir.Lab.Suites;
@@ -17,7 +18,7 @@ namespace Weir.Tables.Ratios;
 internal sealed class RatiosRun(TextWriter output, TextWriter progress)
 {
     /// <summary>
-    /// Runs and gives the exit code: 1 for wrong input, 3 when the arms of a case do unequal work, 130 when it was stopped. The suites that were measured
+    /// Runs and gives the exit code: 3 when the arms of a case do unequal work, 130 when it was stopped. The suites that were measured
     /// until then are written.
     /// </summary>
     public async Task<int> RunAsync(
@@ -26,25 +27,18 @@ internal sealed class RatiosRun(TextWriter output, TextWriter progress)
         IReadOnlyList<IGrouping<Type, SuiteCatalog.ParameterSet>> selected = SuiteCatalog.Select(filters, set);
         if (selected.Count == 0)
         {
-            await progress.WriteLineAsync(
+            throw new BadInputException(
                 $"No suite matches {string.Join(' ', filters)}; the suites are {string.Join(", ", SuiteCatalog.Suites.Select(static suite => suite.Name))}.");
-            return 1;
         }
 
         SuiteSet[] sets = [.. selected.Select(static suite => SuiteCatalog.Info(suite.Key).Set).Distinct()];
         if (page is not null && sets.Length > 1)
         {
-            await progress.WriteLineAsync(
+            throw new BadInputException(
                 "--output is the page of one set of suites, and the filters select from several: add --suites core, --suites dataflow or --suites resilience.");
-            return 1;
         }
 
-        if (PageFile.FindProblem(page) is { } refusal)
-        {
-            await progress.WriteLineAsync(refusal);
-            return 1;
-        }
-
+        PageFile.Check(page);
         ResultPage result = new(PageFile.Read(page), sets[0]);
         if (rounds > 0)
         {

@@ -24,6 +24,6 @@ internal static class BenchmarkRun
             [.. LabBenchmarks.Run(types, ["--filter", "*", "--iterationCount", "8", "--warmupCount", "4"], config).SelectMany(static s => s.Reports)];
         return reports.Length > 0 && reports.All(static r => r.Success)
             ? reports
-            : throw new InvalidOperationException($"BenchmarkDotNet came to no result.\n{log.GetLog()}");
+            : throw new InvalidOperationException($"BenchmarkDotNet measured nothing.\n{log.GetLog()}");
     }
 }

@@ -87,10 +87,10 @@ internal sealed class VerdictCheck(Assembly program, int runs, DirectoryInfo kee
                 new Thread(() => Spin(over.Token)) { IsBackground = true, Name = "neighbour" }.Start();
             }
 
-            (int code, _) =
-                await OwnProgram.RunAsync(program, [.. command.Arguments, "--quiet", "--export", "json", "--out", folder.FullName], cancellationToken);
+            ChildEnd end =
+                await OwnProgram.Start(program, [.. command.Arguments, "--quiet", "--export", "json", "--out", folder.FullName], cancellationToken)();
             KeptVerdict verdict = KeptVerdict.Read(folder, command.Arguments)
-                ?? throw new InvalidOperationException($"'weir {string.Join(' ', command.Arguments)}' ended with code {code} and no result.");
+                ?? throw new InvalidOperationException($"'weir {string.Join(' ', command.Arguments)}' ended with code {end.Code} and no result.");
             await progress.WriteLineAsync(
                 Invariant(
                     $"{command.Name} {number}: ")

@@ -5,6 +5,7 @@ using Weir.Cli.Kit.Options;
 using Weir.Cli.Kit.Output;
 using Weir.Cli.Kit.Pages;
 using Weir.Delivery.Cli.Engines;
+using Weir.Tables.Page;
 using Weir.Tables.Servers.Broker;
 using Weir.Tables.Servers.Turns;
 using static System.FormattableString;
@@ -42,23 +43,16 @@ internal static class FiguresCommand
             OptionValue server = source.Find(parsed, host.Variable)
                 ?? throw new BadInputException($"--postgres or {Variable} must say where a server is: 'eng/services up postgres' starts one.");
             int count = rounds.Find(parsed, static _ => null)?.WholeNumber(1, 100) ?? 5;
-            string[] sections = only.Find(parsed, static _ => null)?.Text.Split(',') ?? [.. figures.Sections.Select(static s => s.Key)];
-            if (sections.FirstOrDefault(name => figures.Sections.All(s => s.Key != name)) is { } unknown)
-            {
-                throw new BadInputException($"--only must be one or more of {names}; it is '{unknown}'.");
-            }
-
+            (string Key, string, string)[] sections =
+                Selection.Of(figures.Sections, only.Find(parsed, static _ => null)?.Text.Split(',') ?? [], static s => s.Key);
             FileInfo? page = output.Find(parsed, static _ => null) is { } file ? new FileInfo(file.NotEmpty("a file")) : null;
-            if (PageFile.FindProblem(page) is { } problem)
-            {
-                throw new BadInputException(problem);
-            }
+            PageFile.Check(page);
 
             FiguresPage results = new(
                 PageFile.Read(page),
                 figures.Title,
                 $"eng/tables figures {figures.Name} --output docs/results/{figures.Page}.md");
-            foreach (string section in sections)
+            foreach ((string section, _, _) in sections)
             {
                 PageRun run = new(page: null, host.Out);
                 FigureDatabase database = await FigureDatabase.CreateAsync(PostgresEngine.Connection(server), token).ConfigureAwait(false);

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using Weir.Cli.Kit.Hosting;
 using Weir.Lab.ColdStart;
 using Weir.Lab.Processes;
 
@@ -26,17 +27,34 @@ internal sealed class ColdBuilds : IDisposable
         return null;
     }
 
-    /// <summary>Makes the builds.</summary>
-    /// <param name="project">The project.</param>
+    /// <summary>Compiles the program of first calls ahead of time.</summary>
+    /// <param name="progress">Is told of it.</param>
     /// <param name="cancellationToken">Stops it.</param>
-    /// <returns>The builds, or why there are none.</returns>
-    public async Task<(IReadOnlyList<ColdBuild> Builds, string? Failure)> MakeAsync(string project, CancellationToken cancellationToken)
+    /// <exception cref="BadInputException">The current directory is outside of the repository.</exception>
+    /// <exception cref="InvalidOperationException">It could not be compiled.</exception>
+    public static async Task<ColdBuilds> PublishAsync(TextWriter progress, CancellationToken cancellationToken)
     {
-        if (await PublishAsync(project, cancellationToken) is { } failure)
+        string project = Project() ?? throw new BadInputException("Weir is compiled ahead of time for this, so it must be run inside of the repository.");
+        await progress.WriteLineAsync("compiling ahead of time");
+        ColdBuilds builds = new();
+        ChildEnd end = await Start(
+            [
+                "publish", project, "-c", "Release", "-v", "q", "-nologo", "-p:PublishReadyToRun=true", "-p:UseSharedCompilation=false",
+                $"-p:ArtifactsPath={Path.Combine(builds._directory.FullName, "artifacts")}", "-o", builds.Ahead,
+            ],
+            cancellationToken)();
+        if (end.Code == 0)
         {
-            return ([], failure);
+            return builds;
         }
 
+        builds.Dispose();
+        throw new InvalidOperationException($"{project} could not be compiled ahead of time: {end.Output.Trim()}");
+    }
+
+    /// <summary>Makes the builds.</summary>
+    public IReadOnlyList<ColdBuild> All()
+    {
         // The program itself as it is, and what it references compiled ahead of time.
         string own = typeof(ColdArms).Assembly.Location;
         string packages = Path.Combine(_directory.FullName, "packages");
@@ -44,42 +62,30 @@ internal sealed class ColdBuilds : IDisposable
         CopyAhead(packages);
         File.Copy(own, Path.Combine(packages, Path.GetFileName(own)));
         File.Copy(Path.ChangeExtension(own, ".runtimeconfig.json"), Path.Combine(packages, Name + ".runtimeconfig.json"));
-        return (
-            [
-                new("plain IL", own, 1.5),
-                new("Weir compiled ahead", Path.Combine(packages, Name + ".dll"), 1.1),
-                new("all compiled ahead", Path.Combine(Ahead, Name + ".dll"), 1.1),
-            ],
-            null);
+        return
+        [
+            new("plain IL", own, 1.5),
+            new("Weir compiled ahead", Path.Combine(packages, Name + ".dll"), 1.1),
+            new("all compiled ahead", Path.Combine(Ahead, Name + ".dll"), 1.1),
+        ];
     }
 
     /// <summary>Makes a copy of another program that comes with Weir's assemblies compiled ahead of time, and is otherwise as it is.</summary>
-    /// <param name="project">The project of this program, which brings them.</param>
     /// <param name="program">The other program's assembly.</param>
-    /// <param name="cancellationToken">Stops it.</param>
-    /// <returns>The copy's assembly, or why there is none.</returns>
-    public async Task<(string? Program, string? Failure)> MakeCopyAsync(string project, string program, CancellationToken cancellationToken)
+    /// <returns>The copy's assembly.</returns>
+    public string CopyOf(string program)
     {
-        if (await PublishAsync(project, cancellationToken) is { } failure)
-        {
-            return (null, failure);
-        }
-
         string from = Path.GetDirectoryName(program)!;
         string copy = Path.Combine(_directory.FullName, "copy");
-        Directory.CreateDirectory(copy);
-        foreach (string directory in Directory.EnumerateDirectories(from, "*", SearchOption.AllDirectories))
-        {
-            Directory.CreateDirectory(Path.Combine(copy, Path.GetRelativePath(from, directory)));
-        }
-
         foreach (string file in Directory.EnumerateFiles(from, "*", SearchOption.AllDirectories))
         {
-            File.Copy(file, Path.Combine(copy, Path.GetRelativePath(from, file)));
+            string to = Path.Combine(copy, Path.GetRelativePath(from, file));
+            Directory.CreateDirectory(Path.GetDirectoryName(to)!);
+            File.Copy(file, to);
         }
 
         CopyAhead(copy);
-        return (Path.Combine(copy, Path.GetFileName(program)), null);
+        return Path.Combine(copy, Path.GetFileName(program));
     }
 
     private string Ahead => Path.Combine(_directory.FullName, "ahead");
@@ -96,18 +102,6 @@ internal sealed class ColdBuilds : IDisposable
         }
     }
 
-    /// <summary>Compiles the program of first calls ahead of time, and gives the reason if that fails.</summary>
-    private async Task<string?> PublishAsync(string project, CancellationToken cancellationToken)
-    {
-        (int code, string text) = await RunAsync(
-            [
-                "publish", project, "-c", "Release", "-v", "q", "-nologo", "-p:PublishReadyToRun=true", "-p:UseSharedCompilation=false",
-                $"-p:ArtifactsPath={Path.Combine(_directory.FullName, "artifacts")}", "-o", Ahead,
-            ],
-            cancellationToken);
-        return code == 0 ? null : $"{project} could not be compiled ahead of time: {text.Trim()}";
-    }
-
     public void Dispose()
     {
         try
@@ -120,10 +114,7 @@ internal sealed class ColdBuilds : IDisposable
         }
     }
 
-    /// <summary>Runs <c>dotnet</c> to its end, and gives its exit code and what it printed. Its error output is that of this process.</summary>
-    public static async Task<(int ExitCode, string Output)> RunAsync(IReadOnlyList<string> arguments, CancellationToken cancellationToken)
-    {
-        ChildEnd end = await ChildProgram.RunAsync(new ProcessStartInfo("dotnet", arguments), cancellationToken, keepsErrors: false);
-        return (end.Code, end.Output);
-    }
+    /// <summary>What runs <c>dotnet</c> to its end. Its error output is that of this process.</summary>
+    public static Func<Task<ChildEnd>> Start(IReadOnlyList<string> arguments, CancellationToken cancellationToken) =>
+        () => ChildProgram.RunAsync(new ProcessStartInfo("dotnet", arguments), cancellationToken, keepsErrors: false);
 }

@@ -1,3 +1,5 @@
+using Weir.Lab.Processes;
+using Weir.Lab.Trials;
 using Weir.Lab.Workers;
 using static System.FormattableString;
 
@@ -7,33 +9,28 @@ namespace Weir.Tables.Startup;
 internal static class ProcessTurns
 {
     /// <summary>Measures.</summary>
-    /// <param name="keys">The arms.</param>
+    /// <param name="arms">The arms: a key, and what starts the process.</param>
     /// <param name="rounds">How many processes each arm is measured in.</param>
-    /// <param name="run">Starts the process of an arm, and gives its exit code and what it printed.</param>
-    /// <param name="parse">Reads what it printed.</param>
-    /// <param name="progress">Is told of each round, and of a process that fails.</param>
-    /// <returns>A reading a round for each arm; <see langword="null"/> when a process failed.</returns>
-    public static async Task<Dictionary<string, List<TReading>>?> MeasureAsync<TReading>(
-        IReadOnlyList<string> keys, int rounds, Func<string, Task<(int ExitCode, string Output)>> run, Func<string, TReading> parse, TextWriter progress)
+    /// <param name="parse">Reads what a process printed.</param>
+    /// <param name="progress">Is told of each round.</param>
+    /// <returns>A reading a round for each arm.</returns>
+    /// <exception cref="WrongResultException">A process failed.</exception>
+    public static async Task<Dictionary<string, List<TReading>>> MeasureAsync<TReading>(
+        IReadOnlyList<(string Key, Func<Task<ChildEnd>> Start)> arms, int rounds, Func<string, TReading> parse, TextWriter progress)
     {
-        Dictionary<string, List<TReading>> readings = keys.ToDictionary(static key => key, static _ => new List<TReading>());
-        bool isWhole = await RoundRunner.TakeTurnsAsync(keys.Count, round => round < rounds, TurnAsync, CancellationToken.None, async round =>
+        Dictionary<string, List<TReading>> readings = arms.ToDictionary(static arm => arm.Key, static _ => new List<TReading>());
+        await RoundRunner.TakeTurnsAsync(arms.Count, round => round < rounds, TurnAsync, CancellationToken.None, async round =>
         {
             await progress.WriteLineAsync(Invariant($"round {round + 1} of {rounds}"));
             return true;
         });
-        return isWhole ? readings : null;
+        return readings;
 
         async Task<RoundEnd> TurnAsync(int index, int round)
         {
-            (int code, string line) = await run(keys[index]);
-            if (code != 0)
-            {
-                await progress.WriteLineAsync($"{keys[index]} failed with exit code {code}.");
-                return RoundEnd.Over;
-            }
-
-            readings[keys[index]].Add(parse(line.Trim()));
+            (string key, Func<Task<ChildEnd>> start) = arms[index];
+            ChildEnd end = await start();
+            readings[key].Add(end.Code == 0 ? parse(end.Output.Trim()) : throw new WrongResultException(key, $"{key} failed with exit code {end.Code}."));
             return RoundEnd.Next;
         }
     }

@@ -17,19 +17,15 @@ internal static class ComparedCommand
         Option<int> rounds = SuiteOptions.Rounds("How many processes each table is measured in on each runtime.", 1, 1, 100);
         Option<int> span = SuiteOptions.Number("--milliseconds", "How long a row is measured at least.", 150, 1, 60_000);
         Option<string[]> runtimes = SuiteOptions.Names("--runtimes", $"Which of {string.Join(", ", ComparedRun.Known)}. Without it, all.");
+        runtimes.AcceptOnlyFromAmong(ComparedRun.Known);
         Option<FileInfo?> page = SuiteOptions.Output("The page to write, such as docs/results/runtimes-compared.md. Its notes are kept.");
         command.Add(rounds);
         command.Add(span);
         command.Add(runtimes);
         command.Add(page);
-        command.SetAction((parsed, token) => Task.Run(
-            () => new ComparedRun(output, errors).RunAsync(
-                parsed.GetValue(rounds),
-                parsed.GetValue(span),
-                parsed.GetValue(runtimes) is { Length: > 0 } chosen ? chosen : ComparedRun.Known,
-                parsed.GetValue(page),
-                token),
-            CancellationToken.None));
+        command.SetAction((parsed, token) => TableCommand.RunAsync(() => new ComparedRun(output, errors).RunAsync(
+            parsed.GetValue(rounds), parsed.GetValue(span), parsed.GetValue(runtimes) is { Length: > 0 } chosen ? chosen : ComparedRun.Known,
+            parsed.GetValue(page), token)));
         return command;
     }
 }

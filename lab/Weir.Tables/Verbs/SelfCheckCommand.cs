@@ -3,6 +3,7 @@ using System.Reflection;
 using Weir.Cli.App;
 using Weir.Cli.Kit.Pages;
 using Weir.Lab.Work;
+using Weir.Tables.Page;
 using Weir.Tables.SelfChecks;
 
 namespace Weir.Tables.Verbs;
@@ -37,20 +38,10 @@ internal static class SelfCheckCommand
         try
         {
             SelfCheck[] all = All(new VerdictCheck(program, runs, kept, errors), new UsersCheck(program));
-            if (only.FirstOrDefault(name => !all.Any(check => check.Name == name)) is { } unknown)
-            {
-                await errors.WriteLineAsync($"--only must be one or more of {string.Join(", ", all.Select(static c => c.Name))}; it is '{unknown}'.");
-                return 1;
-            }
-
-            if (PageFile.FindProblem(page) is { } refusal)
-            {
-                await errors.WriteLineAsync(refusal);
-                return 1;
-            }
-
+            SelfCheck[] chosen = Selection.Of(all, only, static check => check.Name);
+            PageFile.Check(page);
             SpinSpeed.Publish();
-            return await RunAsync(output, errors, all, [.. all.Where(c => only.Length == 0 || only.Contains(c.Name))], page, cancellationToken);
+            return await RunAsync(output, errors, all, chosen, page, cancellationToken);
         }
         finally
         {

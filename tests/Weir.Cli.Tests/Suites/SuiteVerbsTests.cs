@@ -19,15 +19,18 @@ public class SuiteVerbsTests
     [Theory(Timeout = 300_000)]
     [InlineData("eng/tables ratios --rounds -1", "eng/tables: --rounds must be a whole number from 0 to 1,000; it is -1. See 'eng/tables ratios --help'.")]
     [InlineData("eng/tables warm-up --rounds 0", "eng/tables: --rounds must be a whole number from 1 to 100; it is 0. See 'eng/tables warm-up --help'.")]
-    [InlineData("eng/tables blocking-table --only nothing", "--only knows operators, fresh pool; operators, busy pool;")]
+    [InlineData("eng/tables blocking-table --only nothing", "eng/tables: --only must be one or more of operators, fresh pool; operators, busy pool;")]
     [InlineData(
         "eng/tables auto-table --rounds 1001", "eng/tables: --rounds must be a whole number from 1 to 1,000; it is 1001. See 'eng/tables auto-table --help'.")]
     [InlineData("eng/tables selfcheck --slow", "eng/tables: Unrecognized command or argument '--slow'. See 'eng/tables selfcheck --help'.")]
     [InlineData("eng/tables selfcheck --runs 0", "eng/tables: --runs must be a whole number from 1 to 1,000; it is 0. See 'eng/tables selfcheck --help'.")]
-    [InlineData("eng/tables selfcheck --only verdict", "--only must be one or more of verdicts, omission, recording, small, users, workers; it is 'verdict'.")]
-    [InlineData("eng/tables ratios --filter *Nothing*", "No suite matches *Nothing*;")]
     [InlineData(
-        "eng/tables selfcheck --output /no/such/folder/page.md", "--output must be a file in a folder that exists; there is no folder /no/such/folder.")]
+        "eng/tables selfcheck --only verdict",
+        "eng/tables: --only must be one or more of verdicts; omission; recording; small; users; workers; it is 'verdict'.")]
+    [InlineData("eng/tables ratios --filter *Nothing*", "eng/tables: No suite matches *Nothing*;")]
+    [InlineData(
+        "eng/tables selfcheck --output /no/such/folder/page.md",
+        "eng/tables: --output must be a file in a folder that exists; there is no folder /no/such/folder.")]
     public async Task Arguments_Wrong_GetOneSentenceAndOne(string arguments, string sentence)
     {
         LoadResult result = await new CliUnderTest().RunAsync(arguments);

@@ -1,4 +1,5 @@
 using System.Text.Json;
+using Weir.Lab.Results;
 
 namespace Weir.Cli.Tests.Support;
 
@@ -11,9 +12,12 @@ internal sealed record LoadResult(int ExitCode, string Out, string Error)
     /// <summary>The output as JSON; it fails when there is anything else in it.</summary>
     public JsonElement Json => JsonDocument.Parse(Out).RootElement;
 
-    /// <summary>The results by the name of the runtime.</summary>
-    public Dictionary<string, JsonElement> Results =>
-        Json.GetProperty("results").EnumerateArray().ToDictionary(static r => r.GetProperty("runtime").GetString()!, static r => r);
+    /// <summary>The output as a result file; it fails when there is anything else in it.</summary>
+    public ResultFile File => ResultJson.Parse(Out, "output");
+
+    /// <summary>The figures by the name of the runtime or peer; <see langword="null"/> for one that was not measured.</summary>
+    public Dictionary<string, PassFigures?> Figures =>
+        File.Arms.ToDictionary(static a => a.Settings.GetValueOrDefault(PassFigures.Runtime, a.Name), a => PassFigures.Of(a, File.Arms));
 
     /// <summary>All values of a key of the text form.</summary>
     public string[] Values(string key) =>

@@ -60,7 +60,7 @@ public partial class HouseRulesTests
         ["Weir.Hosting"] = ["Processors", "Options", "Workers", "Health", "Registration"],
         ["Weir.Lab"] =
         [
-            "Work", "Network", "Latency", "Processes", "Resources", "Statistics", "Formatting", "Scaling", "Workers", "Trials", "Workloads", "Results",
+            "Work", "Network", "Latency", "Processes", "Resources", "Statistics", "Formatting", "Scaling", "Workers", "Results", "Trials", "Workloads",
             "Report/Tables", "Report/Writing", "Report/Page/Plotting", "Report/Page/Figures", "Report/Page", "Report", "Measuring",
         ],
         ["Weir.Lab.Suites"] = ["Workloads", "Peers", "Checking", "Figures", "Lasting", "Benchmarks", "Catalog", ""],
@@ -69,7 +69,7 @@ public partial class HouseRulesTests
         ["Weir.Cli"] =
         [
             "Runtimes", "Hosting", "Workloads/UserCode", "Workloads", "Storage", "History", "Profiling", "Processes", "Measuring", "Programs",
-            "Commands/Load/Work", "Commands/Load/Options", "Commands/Load/Watch", "Commands/Load/Arms", "Commands/Load/Report", "Commands/Load",
+            "Commands/Load/Work", "Commands/Load/Options", "Commands/Load/Watch", "Commands/Load/Arms", "Commands/Load",
             "Commands/Hash", "Commands/Run", "Commands/Scale", "Commands/Compare", "Commands/Baseline", "Commands/History", "Commands/Bench", "Commands/Report",
             "Commands/New", "Commands/Doctor", "Commands/Measure", "App", "",
         ],

@@ -99,7 +99,7 @@ public class RunChecksTests
 
         Assert.Contains(
             "may use 1.5 processors, fewer than the 4",
-            Assert.Single(RunChecks.Warnings(run with { Machine = run.Machine with { CpuQuota = 1.5 } })).Text,
+            Assert.Single(RunChecks.Warnings(run with { CpuQuota = 1.5 })).Text,
             StringComparison.Ordinal);
     }
 
@@ -196,17 +196,7 @@ public class RunChecksTests
         return new WorkerRun
         {
             Spec = new WorkerRunSpec { Workload = "test", RatePerSecond = rate },
-            Machine = new MachineInfo
-            {
-                Cpu = "a processor",
-                Cores = 4,
-                Os = "a system",
-                Architecture = "x64",
-                MemoryBytes = 1,
-                DotNet = "10.0",
-                Gc = "workstation",
-                Variables = new Dictionary<string, string>(),
-            },
+            Cores = 4,
             Started = DateTimeOffset.UnixEpoch,
             Rounds = [change?.Invoke(round) ?? round],
             CanaryAfter = Quiet,

@@ -139,7 +139,7 @@ public class WholeOperationsTests
 
         // The state machine of the pass itself and its task, which without optimization are two objects: nothing of the lab, whose readings alone are
         // thousands of bytes.
-        Assert.InRange(Spread.Of(one.Arms[0].Windows.Select(static w => (double)w.Resources.AllocatedBytes)).Median, 1, 300);
+        Assert.InRange(Spread.Of(one.Arms[0].Rounds.Select(static r => (double)r.AllocatedBytes!)).Median, 1, 300);
     }
 
     private static WorkerRunSpec Spec(WholeOperations whole, int workers = 1, int rounds = 1) => new()

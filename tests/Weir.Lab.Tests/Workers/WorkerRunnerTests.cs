@@ -1,4 +1,3 @@
-using System.Text.Json;
 using System.Threading.Channels;
 using Weir.Lab.Workers;
 using Weir.TestKit;
@@ -192,21 +191,6 @@ public class WorkerRunnerTests
         Assert.True(workload.IsClean);
         Assert.Single(run.Rounds);
         Assert.Empty(run.Rates);
-    }
-
-    [Fact(Timeout = 300_000)]
-    public async Task RunAsync_Result_SurvivesJson()
-    {
-        WorkerRun run = await RunAsync(Spec(2), new Workload("noop", static _ => Operation.Of(static () => 1)));
-
-        string json = JsonSerializer.Serialize(run, LabJson.Default.WorkerRun);
-        WorkerRun again = JsonSerializer.Deserialize(json, LabJson.Default.WorkerRun)!;
-
-        Assert.Equal(run.Rates, again.Rates);
-        Assert.Equal(run.Service!.P99, again.Service!.P99);
-        Assert.Equal(run.Service.Count, again.Service.Histogram.Count);
-        Assert.Equal(run.Spec.ParameterHash, again.Spec.ParameterHash);
-        Assert.Equal(json, JsonSerializer.Serialize(again, LabJson.Default.WorkerRun));
     }
 
     [Fact(Timeout = 300_000)]

@@ -1,7 +1,6 @@
 using System.Diagnostics;
 using Weir.Cli.Commands.Load.Arms;
 using Weir.Cli.Commands.Load.Options;
-using Weir.Cli.Commands.Load.Report;
 using Weir.Cli.Commands.Load.Watch;
 using Weir.Cli.Commands.Load.Work;
 using Weir.Cli.Hosting;
@@ -55,13 +54,13 @@ internal sealed class LoadRun(LoadSettings settings, OutputSettings output, IRea
                 new TrialRunner(options, observer).RunAsync([.. arms.Arms.Select(static arm => arm.Arm)], host.Stop);
             TrialReport trials = await (settings.Watch
                 ? LoadWatch.RunAsync(host, [.. arms.Arms.Select(static arm => arm.Watched!)], Run)
-                : LoadProgress.RunAsync(host, output.Quiet, Run)).ConfigureAwait(false);
+                : TrialProgress.RunAsync(host, output.Quiet, Run)).ConfigureAwait(false);
 
             ResultFile result = LoadResults.Of(settings, work.Description, arms.Arms, trials, startedAt, arguments) with
             {
                 Seconds = Stopwatch.GetElapsedTime(start).TotalSeconds,
             };
-            return ResultOutput.Write(result, output, host, result => LoadText.Of(result, settings), result => LoadJson.Write(result, settings));
+            return ResultOutput.Write(result, output, host);
         }
     }
 }

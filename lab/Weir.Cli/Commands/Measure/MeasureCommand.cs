@@ -134,7 +134,7 @@ internal static class MeasureCommand
         }
         catch (JsonException e)
         {
-            throw new BadInputException($"This command is for the program itself; it cannot use its order: {e.Message}");
+            throw new BadInputException($"This command is only for the program itself, which starts it with an order that it can read: {e.Message}");
         }
     }
 }

@@ -59,7 +59,7 @@ internal sealed class UserAssembly
         if (types.Length > 1 || owners.Length > 1)
         {
             IEnumerable<string> names = types.Length > 1 ? types.Select(UserMember.NameOf) : owners.Select(o => $"{o}.{methods[0].Method.Name}");
-            throw Bad(name, $"is several in {_file}: {string.Join(", ", names.Take(MostNames))}; give the whole name");
+            throw Bad(name, $"matches several methods and classes of {_file}: {string.Join(", ", names.Take(MostNames))}; give the whole name");
         }
 
         if (methods.Length == 0)

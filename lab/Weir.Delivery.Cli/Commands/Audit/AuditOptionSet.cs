@@ -70,29 +70,29 @@ internal sealed class AuditOptionSet
             throw new BadInputException("--postgres and --rabbitmq must be given both or neither: an audit kills either both servers or none.");
         }
 
-        return PageFile.FindProblem(page) is { } problem
-            ? throw new BadInputException(problem)
-            : new AuditSettings
-            {
-                Engine = engine,
-                Rounds = Find(_rounds)?.WholeNumber(1, MostRounds) ?? 10,
-                Seed = Find(_seed)?.WholeNumber(0, int.MaxValue) ?? 1,
-                Changes = Find(_changes)?.WholeNumber(1, MostChanges) ?? 400,
-                Workers = Find(_workers)?.WholeNumber(1, MostWorkers) ?? 2,
-                FromTable = Find(_from)?.OneOf(Sources) ?? false,
-                Fault = Find(_fault)?.OneOf(AuditFaults.All) ?? SeededFault.None,
-                Postgres = Find(_postgres) is { } postgres ? Checked(postgres) : null,
-                Rabbit = broker is null ? null : Address(broker),
-                Patience = Find(_patience)?.Time(TimeSpan.FromSeconds(1), TimeSpan.FromHours(1), "2min") ?? TimeSpan.FromMinutes(2),
-                Json = parsed.GetValue(_json),
-                Quiet = parsed.GetValue(_quiet),
-                Page = page,
-            };
+        PageFile.Check(page);
+        return new AuditSettings
+        {
+            Engine = engine,
+            Rounds = Find(_rounds)?.WholeNumber(1, MostRounds) ?? 10,
+            Seed = Find(_seed)?.WholeNumber(0, int.MaxValue) ?? 1,
+            Changes = Find(_changes)?.WholeNumber(1, MostChanges) ?? 400,
+            Workers = Find(_workers)?.WholeNumber(1, MostWorkers) ?? 2,
+            FromTable = Find(_from)?.OneOf(Sources) ?? false,
+            Fault = Find(_fault)?.OneOf(AuditFaults.All) ?? SeededFault.None,
+            Postgres = Find(_postgres) is { } postgres ? Checked(postgres) : null,
+            Rabbit = broker is null ? null : Address(broker),
+            Patience = Find(_patience)?.Time(TimeSpan.FromSeconds(1), TimeSpan.FromHours(1), "2min") ?? TimeSpan.FromMinutes(2),
+            Json = parsed.GetValue(_json),
+            Quiet = parsed.GetValue(_quiet),
+            Page = page,
+        };
     }
 
     private static Uri Address(OptionValue value) =>
         Uri.TryCreate(value.Text, UriKind.Absolute, out Uri? uri) && uri.Scheme is "amqp" or "amqps" && uri.Host.Length > 0 ? uri : throw new BadInputException(
-            $"{value.Source} must be the address of a broker, such as amqp://USER:PASSWORD@localhost:5672/; it is not, and is not repeated here.");
+            $"{value.Source} must be the address of a broker, such as amqp://USER:PASSWORD@localhost:5672/; it is something else, "
+                + "which is not shown because it may have a password.");
 
     // Whatever is wrong with it, the message must not repeat it: it has a password in it.
     private static string Checked(OptionValue value)

@@ -2,9 +2,8 @@ using Weir.Cli.Kit.Hosting;
 using Weir.Delivery.Cli.Commands.Load.Options;
 using Weir.Delivery.Cli.Commands.Load.Passes;
 using Weir.Lab.Formatting;
-using Weir.Lab.Latency;
+using Weir.Lab.Report.Writing;
 using Weir.Lab.Results;
-using Weir.Lab.Statistics;
 using Weir.Lab.Trials;
 
 namespace Weir.Delivery.Cli.Commands.Load;
@@ -12,13 +11,10 @@ namespace Weir.Delivery.Cli.Commands.Load;
 /// <summary>Converts what was measured of queues to a result in the format of all measuring commands.</summary>
 internal static class EngineResults
 {
-    private const string Loop = "loop";
-    private const string Open = "open";
-
     public static ResultFile Of(
         EngineSettings settings, IReadOnlyList<QueueArm> arms, TrialReport trials, DateTimeOffset startedAt, IReadOnlyList<string> arguments)
     {
-        ArmRecord[] records = [.. arms.Zip(trials.Arms).Select((arm, i) => Arm(settings, arm.First, arm.Second, arms.Count, i))];
+        ArmRecord[] records = [.. arms.Zip(trials.Arms).Select(arm => Arm(settings, arm.First, arm.Second))];
         return new ResultFile
         {
             Command = "load",
@@ -35,22 +31,8 @@ internal static class EngineResults
         };
     }
 
-    /// <summary>How to read the table.</summary>
-    public static IEnumerable<string> Legend(ResultFile result)
+    private static ArmRecord Arm(EngineSettings settings, QueueArm arm, ArmRecord measured) => measured with
     {
-        yield return "items=        how many travel together: a message of RabbitMQ, a statement that enqueues or takes in PostgreSQL, a batch in memory";
-        yield return "items/s       median [min..max] over the windows; CPU s/M: processor seconds of this process per million items, without the server's";
-        yield return result.Settings[Loop] == Open
-            ? "latency       open load: from the moment at which an item should have been published to its acknowledgement"
-            : "latency       closed load: from the call that publishes to the acknowledgement, so it grows with the items in flight; --rate gives a load";
-        yield return result.Settings.ContainsKey("ordered")
-            ? "out of order  processed after a later item of the same key, which the order forbids; duplicates are allowed, and lost items are not"
-            : "out of order  processed after a later item of the same key, as is allowed without --ordered; duplicates are allowed too, and lost items are not";
-    }
-
-    private static ArmRecord Arm(EngineSettings settings, QueueArm arm, TrialArmResult result, int arms, int index) => new()
-    {
-        Name = arm.Name,
         Workers = settings.Consumers,
         Varied = new Dictionary<string, string> { ["items"] = Text(arm.ItemsPerMessage) },
         Settings = new Dictionary<string, string>
@@ -59,29 +41,7 @@ internal static class EngineResults
             ["count"] = Numbers.Grouped(arm.Count),
             ["in_flight"] = settings.Rate is null ? Numbers.Grouped(arm.InFlight) : "any",
         },
-        Rounds = [.. result.Windows.Select(window => Round(window, arms, index))],
     };
-
-    private static RoundRecord Round(Window window, int arms, int index)
-    {
-        DeliveryTally delivery = window.Delivery!;
-        long done = window.Items - delivery.Lost;
-        return new RoundRecord
-        {
-            Order = TrialOrder.PlaceOf(arms, window.Round - 1, index),
-            Partial = window.IsPartial,
-            Passes = window.Passes,
-            Operations = done,
-            Seconds = window.Elapsed.TotalSeconds,
-            Rate = done / Math.Max(window.Elapsed.TotalSeconds, 1e-9),
-            Duplicates = delivery.Duplicates,
-            Lost = delivery.Lost,
-            OutOfOrder = delivery.OutOfOrder,
-            LateStarts = delivery.Response is null ? null : delivery.LateStarts,
-            Service = HistogramCodec.Encode(delivery.Service),
-            Response = delivery.Response is { } response ? HistogramCodec.Encode(response) : null,
-        }.With(window.Resources);
-    }
 
     private static Dictionary<string, string> Texts(EngineSettings settings)
     {
@@ -94,7 +54,7 @@ internal static class EngineResults
             ("concurrency", Numbers.Grouped(settings.Concurrency)),
             ("keys", Numbers.Grouped(settings.Keys)),
             ("ordered", settings.IsOrdered ? "true" : null),
-            (Loop, settings.Rate is null ? "closed" : Open),
+            (Legend.Loop, settings.Rate is null ? "closed" : Legend.Open),
             ("rate", settings.Rate is { } rate ? $"{Numbers.Short(rate)}/s" : null),
             ("trials", Numbers.Grouped(settings.Trials)),
         ];

@@ -4,8 +4,6 @@ using Weir.Cli.Kit.Output;
 using Weir.Cli.Kit.Progress;
 using Weir.Delivery.Cli.Commands.Load.Options;
 using Weir.Delivery.Cli.Hosting;
-using Weir.Lab.Report.Tables;
-using Weir.Lab.Report.Writing;
 using Weir.Lab.Results;
 using Weir.Lab.Trials;
 
@@ -36,7 +34,7 @@ internal sealed class EngineRun(EngineSettings settings, OutputSettings output, 
         try
         {
             TrialOptions options = host.Load.Trials with { Trials = settings.Trials };
-            trials = await LoadProgress.RunAsync(
+            trials = await TrialProgress.RunAsync(
                 host,
                 output.Quiet,
                 observer => new TrialRunner(options, observer).RunAsync([.. arms.Select(arm => arm.ToTrial(OpenAsync))], host.Stop)).ConfigureAwait(false);
@@ -50,7 +48,7 @@ internal sealed class EngineRun(EngineSettings settings, OutputSettings output, 
         {
             Seconds = Stopwatch.GetElapsedTime(start).TotalSeconds,
         };
-        return ResultOutput.Write(result, output, host, TextOf, ResultJson.Write);
+        return ResultOutput.Write(result, output, host);
 
         // One queue at a time: the consumers of others would ask their servers now and then.
         async Task OpenAsync(QueueArm arm, CancellationToken cancellationToken)
@@ -84,10 +82,4 @@ internal sealed class EngineRun(EngineSettings settings, OutputSettings output, 
             }
         }
     }
-
-    private static TextReport TextOf(ResultFile result) => ResultText.Of(result) with
-    {
-        Tables = ResultTables.Deliveries(result) is { } table ? [table] : [],
-        Lines = [.. EngineResults.Legend(result), .. ResultText.Sentences(result)],
-    };
 }

@@ -47,7 +47,7 @@ internal static class WorkCommands
             {
                 if (wait > TimeSpan.Zero && opened.PublishLater is null)
                 {
-                    throw new BadInputException("--delay cannot be used with this engine, which publishes nothing for later.");
+                    throw new BadInputException("--delay cannot be used with this engine, which cannot publish items for later.");
                 }
 
                 IWorkSink<string> sink = await opened.Queue.OpenSinkAsync(token).ConfigureAwait(false);

@@ -29,11 +29,7 @@ internal static class HtmlPage
             page.Append("<h1>").Append(Html(title)).Append("</h1>\n<nav aria-label=\"Results\"><ol>\n");
             for (int i = 0; i < results.Count; i++)
             {
-                page.Append("<li><a href=\"#")
-                    .Append(Prefix(results, i))
-                    .Append("verdict\">")
-                    .Append(Html($"weir {results[i].Command}: {results[i].Work}"))
-                    .Append("</a></li>\n");
+                page.Append($"<li><a href=\"#{Prefix(results, i)}verdict\">{Html($"weir {results[i].Command}: {results[i].Work}")}</a></li>\n");
             }
 
             page.Append("</ol></nav>\n");
@@ -65,16 +61,10 @@ internal static class HtmlPage
 
     private static void Append(StringBuilder page, ResultFile result, string prefix, int level)
     {
-        page.Append("<article>\n<header>\n<h")
-            .Append(level)
-            .Append('>')
-            .Append(Html($"weir {result.Command}: {result.Work}"))
-            .Append("</h")
-            .Append(level)
-            .Append(">\n<p class=\"quiet\">")
-            .Append(Html(FormattableString.Invariant($"{result.StartedAt:yyyy-MM-dd HH:mm zzz}, {result.Seconds:0} s; {result.Machine.Cores} cores, ")
-                + FormattableString.Invariant($"{result.Machine.Cpu}, .NET {result.Machine.Dotnet}, environment {result.Machine.Hash}")))
-            .Append("</p>\n</header>\n");
+        string where = FormattableString.Invariant($"{result.StartedAt:yyyy-MM-dd HH:mm zzz}, {result.Seconds:0} s; {result.Machine.Cores} cores, ")
+            + $"{result.Machine.Cpu}, .NET {result.Machine.Dotnet}, environment {result.Machine.Hash}";
+        page.Append($"<article>\n<header>\n<h{level}>{Html($"weir {result.Command}: {result.Work}")}</h{level}>\n")
+            .Append($"<p class=\"quiet\">{Html(where)}</p>\n</header>\n");
         Section(page, $"{prefix}verdict", "Verdict", level + 1, () => Verdict(page, result));
         foreach (object? part in Parts(result))
         {
@@ -104,7 +94,8 @@ internal static class HtmlPage
     private static IEnumerable<object?> Parts(ResultFile result) => result.Arms.Any(static a => a.IsMeasured)
         ?
         [
-            RatioFigure.Make(result), ResultTables.Comparisons(result), ResultTables.Arms(result), ResultTables.Programs(result), RatesFigure.Make(result),
+            RatioFigure.Make(result), ResultTables.Comparisons(result), ResultTables.Arms(result), ResultTables.Passes(result),
+            ResultTables.Deliveries(result), ResultTables.Programs(result), RatesFigure.Make(result),
             ResultTables.Modes(result), ResultTables.Fits(result),
             .. ParameterFigure.All(result), ThroughputFigure.Make(result), DepthFigure.Make(result), DistributionFigure.Make(result),
             SpectrumFigure.Make(result), ResultTables.Latency(result), ResultTables.Cost(result),
@@ -114,19 +105,7 @@ internal static class HtmlPage
 
     internal static void Section(StringBuilder page, string id, string title, int level, Action content)
     {
-        page.Append("<section id=\"")
-            .Append(id)
-            .Append("\" aria-labelledby=\"")
-            .Append(id)
-            .Append("-h\">\n<h")
-            .Append(level)
-            .Append(" id=\"")
-            .Append(id)
-            .Append("-h\">")
-            .Append(Html(title))
-            .Append("</h")
-            .Append(level)
-            .Append(">\n");
+        page.Append($"<section id=\"{id}\" aria-labelledby=\"{id}-h\">\n<h{level} id=\"{id}-h\">{Html(title)}</h{level}>\n");
         content();
         page.Append("</section>\n");
     }
@@ -177,19 +156,13 @@ internal static class HtmlPage
             string title = panel.Title.Length > 0 ? $"{figure.Title}, {panel.Title}" : figure.Title;
             foreach ((string kind, int width) in new[] { ("wide", Wide), ("narrow", Narrow) })
             {
-                page.Append("<div class=\"plot ")
-                    .Append(kind)
-                    .Append("\">")
-                    .Append(panel.Draw(width).Svg($"{prefix}{figure.Id}-{i}-{kind}", title, $"{figure.Caption} The figures are in the table below the plot."))
-                    .Append("</div>\n");
+                string plot = panel.Draw(width).Svg($"{prefix}{figure.Id}-{i}-{kind}", title, $"{figure.Caption} The figures are in the table below the plot.");
+                page.Append($"<div class=\"plot {kind}\">{plot}</div>\n");
             }
         }
 
-        page.Append("<figcaption>")
-            .Append(Html(figure.Caption))
-            .Append("</figcaption>\n</figure>\n<details><summary>")
-            .Append(Html($"{figure.Title}: the figures as a table"))
-            .Append("</summary>\n");
+        page.Append($"<figcaption>{Html(figure.Caption)}</figcaption>\n</figure>\n")
+            .Append($"<details><summary>{Html($"{figure.Title}: the figures as a table")}</summary>\n");
         Append(page, figure.Data, caption: true);
         page.Append("</details>\n");
     }
@@ -231,9 +204,8 @@ internal static class HtmlPage
         MachineRecord machine = result.Machine;
         if (result.Arguments.Count > 0)
         {
-            page.Append("<p>To repeat it:</p>\n<pre class=\"command\" tabindex=\"0\">weir ")
-                .Append(Html(string.Join(' ', result.Arguments.Select(ResultMarkdown.Quoted))))
-                .Append("</pre>\n");
+            string arguments = string.Join(' ', result.Arguments.Select(ResultMarkdown.Quoted));
+            page.Append($"<p>To repeat it:</p>\n<pre class=\"command\" tabindex=\"0\">weir {Html(arguments)}</pre>\n");
         }
 
         page.Append("<dl>\n");

@@ -8,17 +8,19 @@ namespace Weir.Lab.Report.Tables;
 /// <summary>The tables of a result: the same in the terminal, in Markdown and on the page.</summary>
 internal static class ResultTables
 {
+    private const string Nothing = "-";
+
     /// <summary>All tables but those of the rounds.</summary>
     public static IReadOnlyList<Table> Summary(ResultFile result) =>
         [.. new[]
         {
-            Arms(result), Deliveries(result), Programs(result), Cost(result), Modes(result), Latency(result), Comparisons(result), Fits(result),
+            Arms(result), Passes(result), Deliveries(result), Programs(result), Cost(result), Modes(result), Latency(result), Comparisons(result), Fits(result),
         }.OfType<Table>(), .. ProfileTables.All(result)];
 
     /// <summary>What each arm reached and what it cost.</summary>
     public static Table? Arms(ResultFile result)
     {
-        ArmRecord[] arms = [.. result.Arms.Where(static a => a.IsMeasured && !a.IsProgram)];
+        ArmRecord[] arms = [.. result.Arms.Where(static a => a.IsMeasured && !a.IsProgram && !a.HasPasses && !a.HasQueue)];
         return arms.Length == 0 ? null : Table.Of(
             $"Arms ({result.Unit} per second)",
             1,
@@ -35,15 +37,37 @@ internal static class ResultTables
             ("longest gap", static a => a.Max(static r => r.LongestGapSeconds) is { } gap ? Numbers.Nanoseconds(gap * 1e9) : null));
     }
 
+    /// <summary>What an item of a pass took in each arm. An arm that was stopped before its first round ended has the part of it that there is.</summary>
+    public static Table? Passes(ResultFile result)
+    {
+        (ArmRecord Arm, PassFigures? Figures)[] rows = [.. result.Arms.Select(a => (a, PassFigures.Of(a, result.Arms)))];
+        (string, Func<(ArmRecord Arm, PassFigures? Figures), string?>) Column(string title, Func<PassFigures, string> cell) =>
+            (title, row => row.Figures is { } figures ? cell(figures) : Nothing);
+        (string, Func<(ArmRecord Arm, PassFigures? Figures), string?>) Ratio(string title, Func<PassFigures, double?> ratio) =>
+            (title, row => rows.Any(r => r.Figures is { } f && ratio(f) is not null)
+                ? row.Figures is { } figures && ratio(figures) is { } known ? Numbers.Short(known) : Nothing
+                : null);
+        return !result.Arms.Any(static a => a.HasPasses) ? null : Table.Of(
+            "Items",
+            1,
+            rows,
+            ("arm", static row => row.Arm.Settings.GetValueOrDefault(PassFigures.Runtime, row.Arm.Name)
+                + (row.Arm.Rounds.Count == 0 || row.Arm.Rounds.Any(static r => r.Partial) ? " (partial)" : "")),
+            Column("items/s", static f => Numbers.Scaled(f.ThroughputPerSecond)),
+            Column("[min..max]", static f => $"[{Numbers.Scaled(f.ThroughputMin, f.ThroughputMax)}]"),
+            Column("ns/item", static f => Numbers.Short(f.NsPerItem)),
+            Column("above direct", static f => f.NsAboveDirect is { } above ? (above > 0 ? "+" : "") + Numbers.Short(above) : Nothing),
+            Column("B/item", static f => Numbers.Short(Math.Max(0, f.BytesPerItem))),
+            Column("CPU s/M", static f => Numbers.Short(f.CpuSecondsPerMillion)),
+            Column("GC 0/1/2 per M", static f => string.Join('/', f.GcPerMillion.Select(static c => FormattableString.Invariant($"{c:#,0.##}")))),
+            Ratio("x loop", static f => f.RatioToLoop),
+            Ratio("x ForEachAsync", static f => f.RatioToPlatform));
+    }
+
     /// <summary>What each queue carried from end to end. An arm that was stopped before its first round ended has the part of it that there is.</summary>
     public static Table? Deliveries(ResultFile result)
     {
-        ArmRecord[] arms =
-        [
-            .. result.Arms.Where(static a => a.Rounds.Any(static r => r.Lost is not null))
-                .Select(static a => a.IsMeasured ? a : a with { Rounds = [.. a.Rounds.Select(static r => r with { Partial = false })] })
-                .Where(static a => a.IsMeasured),
-        ];
+        ArmRecord[] arms = [.. result.Arms.Where(static a => a.HasQueue).Select(static a => a.OrPart()).Where(static a => a.IsMeasured)];
         HashSet<string> whole = [.. result.Arms.Where(static a => a.IsMeasured).Select(static a => a.Label)];
         LatencyHistogram? LatencyOf(ArmRecord arm) => arm.Latency(static r => r.Response) ?? arm.Latency(static r => r.Service);
         return arms.Length == 0 ? null : Table.Of(
@@ -92,7 +116,7 @@ internal static class ResultTables
     /// <summary>How deep each arm worked, and what it cost.</summary>
     public static Table? Cost(ResultFile result)
     {
-        ArmRecord[] arms = [.. result.Arms.Where(static a => a.IsMeasured && !a.IsProgram)];
+        ArmRecord[] arms = [.. result.Arms.Where(static a => a.IsMeasured && !a.IsProgram && !a.HasPasses && !a.HasQueue)];
         bool bytes = arms.Any(static a => a.Counted.Any(static r => r.Bytes is not null));
         return arms.Length == 0 ? null : Table.Of(
             "In flight, and cost",
@@ -258,5 +282,5 @@ internal static class ResultTables
         average is { } a ? FormattableString.Invariant($"{a:0.0} / {max:0}") : null;
 
     private static string Estimate(FitRecord fit, Interval value) =>
-        fit.Refused is not null ? "-" : $"{Numbers.Short(value.Value)} [{Numbers.Short(value.Low)}..{Numbers.Short(value.High)}]";
+        fit.Refused is not null ? Nothing : $"{Numbers.Short(value.Value)} [{Numbers.Short(value.Low)}..{Numbers.Short(value.High)}]";
 }

@@ -22,11 +22,13 @@ internal static class ResultText
                 ("machine", Text(result.Machine)),
                 .. result.Machine.Variables.Concat(result.Settings).Select(static s => (s.Key, s.Value)),
                 .. result.Source is { } source ? [("commit", source.Text)] : Array.Empty<(string, string)>(),
-                .. result.Partial ? [("partial", "true")] : Array.Empty<(string, string)>(),
+                .. PeakResident(result) is { } peak ? [("peak_rss", peak)] : Array.Empty<(string, string)>(),
+                .. Partial(result.Partial),
             ],
+            .. Runtimes(result),
         ],
         Tables = ResultTables.Summary(result),
-        Lines = [.. Sentences(result)],
+        Lines = [.. Legend.Of(result), .. Sentences(result)],
     };
 
     /// <summary>The machine on one line.</summary>
@@ -63,6 +65,36 @@ internal static class ResultText
         $"{c.Arm} {Verb(c.Verdict)} {c.Against}: {c.Ratio:0.000}x [{c.Interval}], p = {Numbers.Short(c.P)} ({(1 - c.Alpha) * 100:0.##} % interval, margin ")
             + FormattableString.Invariant($"{c.Margin * 100:0.#} %, alpha {c.Alpha * 100:0.#} %)")
         + (c.Note is null ? "" : "; " + c.Note);
+
+    // The lines of each runtime that passes went through. Its name is among the settings if there is only one.
+    private static IEnumerable<(string, string)[]> Runtimes(ResultFile result)
+    {
+        ArmRecord[] arms = [.. result.Arms.Where(static a => a.Settings.ContainsKey(PassFigures.Runtime))];
+        return arms.Select(arm => ((string, string)[])
+        [
+            .. arms.Length > 1 ? [(PassFigures.Runtime, arm.Settings[PassFigures.Runtime])] : Array.Empty<(string, string)>(),
+            .. PassFigures.Of(arm, result.Arms) is { } figures ? Lines(figures) : [("processed", "0")],
+            .. arm.Decisions.Select(static decision => ("decision", decision.ToString())),
+            .. Partial(arm.Rounds.Count == 0 || arm.Rounds.Any(static r => r.Partial)),
+        ]);
+    }
+
+    private static (string, string)[] Lines(PassFigures figures) =>
+    [
+        ("processed", Numbers.Grouped(figures.Processed)),
+        ("elapsed", FormattableString.Invariant($"{figures.ElapsedSeconds:F6} sec")),
+        ("throughput", $"{Numbers.Grouped(figures.ThroughputPerSecond)} items/sec"),
+        ("gc_count", FormattableString.Invariant($"{figures.GcCount:#,0.##}")),
+        .. figures.Failed > 0 ? [("failed", Numbers.Grouped(figures.Failed))] : Array.Empty<(string, string)>(),
+        .. figures.TimedOut > 0 ? [("timed_out", Numbers.Grouped(figures.TimedOut))] : Array.Empty<(string, string)>(),
+        ("checksum", figures.Checksum is { } checksum ? $"{checksum} (verified)" : "none (no pass was completed)"),
+    ];
+
+    private static (string, string)[] Partial(bool isPartial) => isPartial ? [("partial", "true")] : [];
+
+    // The most that the process had resident, over all arms: they share it only where passes are measured.
+    private static string? PeakResident(ResultFile result) => result.Arms.Any(static a => a.HasPasses)
+        && result.Arms.SelectMany(static a => a.Rounds).Max(static r => r.PeakResidentBytes) is { } most ? Numbers.Bytes(most) : null;
 
     private static string Text(MachineRecord machine) =>
         $"{machine.Cores} cores, {machine.Cpu}, {machine.Os}, {machine.Architecture}; .NET {machine.Dotnet}, {machine.Gc} GC; hash {machine.Hash}";

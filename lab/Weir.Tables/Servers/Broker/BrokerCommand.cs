@@ -30,12 +30,10 @@ internal static class BrokerCommand
             OptionValue broker = address.Find(parsed, host.Variable)
                 ?? throw new BadInputException("--rabbitmq or WEIR_RABBITMQ must be the address of a broker: 'eng/services up rabbitmq' starts one.");
             Uri uri = Uri.TryCreate(broker.Text, UriKind.Absolute, out Uri? read) && read.Scheme is "amqp" or "amqps" ? read : throw new BadInputException(
-                $"{broker.Source} must be an address such as amqp://USER:PASSWORD@HOST:5672/; it is not, and is not repeated here.");
+                $"{broker.Source} must be an address such as amqp://USER:PASSWORD@HOST:5672/; it is something else, "
+                    + "which is not shown because it may have a password.");
             FileInfo? page = parsed.GetValue(output);
-            if (PageFile.FindProblem(page) is { } problem)
-            {
-                throw new BadInputException(problem);
-            }
+            PageFile.Check(page);
 
             int times = rounds.Find(parsed, host.Variable)?.WholeNumber(1, MostRounds) ?? 9;
             int count = messages.Find(parsed, host.Variable)?.WholeNumber(1, MostMessages) ?? 20_000;

@@ -154,9 +154,9 @@ public sealed class CdcTests(TestPostgres postgres) : IClassFixture<TestPostgres
     [InlineData("weir-work cdc --source Host=h --publication p --slot s --to exec", "belong to --to exec")]
     [InlineData("weir-work cdc --source Host=h --publication p --slot s --exec cat", "belong to --to exec")]
     [InlineData("weir-work cdc --source Host=h --publication p --slot s --to memory:", "would lose the changes")]
-    [InlineData("weir-work cdc --source Host=h --publication p --slot s --to kafka://h", "it is another text, which is not repeated here")]
+    [InlineData("weir-work cdc --source Host=h --publication p --slot s --to kafka://h", "it is something else, which is not shown")]
     [InlineData("weir-work cdc --source Host=h --publication p --slot s --order row", "--order must be key, relation, transaction, global or none")]
-    [InlineData("weir-work cdc --source Server=1;Password=" + Password + ";Nothing=1 --publication p --slot s", "is not repeated here")]
+    [InlineData("weir-work cdc --source Server=1;Password=" + Password + ";Nothing=1 --publication p --slot s", "is not shown because it may have a password")]
     [InlineData("weir-work cdc --source Host=127.0.0.1;Port=1;Username=u;Password=" + Password + " --publication p --slot s", "weir-work: Failed to connect")]
     public async Task Run_BadInput_IsOneSentenceWithoutAPassword(string arguments, string sentence)
     {

@@ -23,7 +23,8 @@ public sealed class LoadEngineInputTests
     [InlineData("--engine postgres,rabbitmq --connection Host=h", "--connection is the address of one server")]
     [InlineData("--engine postgres", "--connection or WEIR_POSTGRES must say where the server of --engine postgres is")]
     [InlineData("--engine rabbitmq", "--connection or WEIR_RABBITMQ must say where the server of --engine rabbitmq is")]
-    [InlineData("--engine rabbitmq --connection Host=h;Password=sesame", "--connection must be an address such as amqp://USER@HOST/VHOST; it is another text")]
+    [InlineData(
+        "--engine rabbitmq --connection Host=h;Password=sesame", "--connection must be an address such as amqp://USER@HOST/VHOST; it is something else")]
     [InlineData("--engine postgres --connection Host=h;Passwort=sesame", "--connection must be an address such as postgres://USER@HOST:5432/DATABASE")]
     [InlineData("--engine memory --count 0", "--count must be a whole number from 1 to 100,000,000; it is '0'.")]
     [InlineData("--engine memory --trials 0", "--trials must be a whole number from 1 to 1,000; it is '0'.")]

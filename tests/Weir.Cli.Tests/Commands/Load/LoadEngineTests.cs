@@ -37,7 +37,8 @@ public sealed class LoadEngineTests
             "weir-work load --engine memory --items-per-message 4 --count 200 --trials 1 --consumers 1 --ordered --export md,csv,json,html,hgrm --out "
                 + folder.Path);
         Assert.True(result.ExitCode == 0, result.Error);
-        string row = Assert.Single(result.Lines, static line => line.Contains("memory items=4", StringComparison.Ordinal));
+        string row = Assert.Single(result.Lines, static line =>
+            line.Contains("memory items=4", StringComparison.Ordinal) && line.Contains('[', StringComparison.Ordinal));
         string[] cells = row.Split("  ", StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries);
         Assert.Equal(["0", "0", "0"], cells[^4..^1]);
         Assert.Contains("closed load: from the call that publishes", result.Out, StringComparison.Ordinal);

@@ -25,7 +25,7 @@ public class LoadInputTests
     {
         LoadResult result = await new CliUnderTest { Variables = { ["RUNTIME"] = "concurrent", ["JSON"] = "1" } }.RunAsync("load --count 100 --trials 1");
 
-        Assert.Equal(["concurrent"], result.Results.Keys);
+        Assert.Equal(["concurrent"], result.Figures.Keys);
     }
 
     [Fact(Timeout = 300_000)]

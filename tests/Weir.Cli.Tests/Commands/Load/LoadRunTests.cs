@@ -1,6 +1,7 @@
 using Weir.Cli.Commands.Load.Arms;
 using Weir.Cli.Runtimes;
 using Weir.Cli.Tests.Support;
+using Weir.Lab.Results;
 
 namespace Weir.Cli.Tests.Commands.Load;
 
@@ -55,8 +56,8 @@ public class LoadRunTests
         LoadResult result = await CliUnderTest.LoadAsync($"--count 5003 --batch-size 100 --preserve-order {orderedOutput} --parallel-size 3 --trials 2 --json");
 
         Assert.Equal(0, result.ExitCode);
-        Assert.All(result.Results.Values, static one => Assert.Equal(5003, one.GetProperty("processed").GetInt32()));
-        Assert.Single(result.Results.Values.Select(static r => r.GetProperty("checksum").GetString()).Distinct());
+        Assert.All(result.Figures.Values, static one => Assert.Equal(5003, one!.Processed));
+        Assert.Single(result.Figures.Values.Select(static f => f!.Checksum).Distinct());
     }
 
     [Fact(Timeout = 300_000)]
@@ -123,11 +124,10 @@ public class LoadRunTests
         LoadResult result = await cli.RunAsync("load --count 100 --batch-size 10 --warmup 0 --json");
 
         Assert.Equal(130, result.ExitCode);
-        Assert.True(result.Json.GetProperty("partial").GetBoolean());
-        Assert.Equal(100, result.Results["direct"].GetProperty("processed").GetInt32());
-        bool[] partial = [.. result.Results["direct"].GetProperty("trials").EnumerateArray().Select(static t => t.GetProperty("partial").GetBoolean())];
-        Assert.Equal([false, false, true], partial);
-        Assert.Equal(200, result.Results["direct"].GetProperty("measured").GetProperty("items").GetInt32());
+        Assert.True(result.File.Partial);
+        Assert.Equal(100, result.Figures["direct"]!.Processed);
+        Assert.Equal([false, false, true], result.File.Arms[0].Rounds.Select(static r => r.Partial));
+        Assert.Equal(200, result.File.Arms[0].Counted.Sum(static r => r.Operations));
     }
 
     [Theory(Timeout = 300_000)]
@@ -142,7 +142,7 @@ public class LoadRunTests
         Assert.Equal(130, result.ExitCode);
         if (form.Length > 0)
         {
-            Assert.All(result.Results.Values, static one => Assert.Equal(0, one.GetProperty("processed").GetInt32()));
+            Assert.Equal([null, null, null, null], result.Figures.Values);
         }
         else
         {
@@ -155,11 +155,11 @@ public class LoadRunTests
     {
         LoadResult result = await new CliUnderTest { Window = TimeSpan.FromMilliseconds(30) }.RunAsync("load --count 10 --runtime direct --trials 1 --json");
 
-        System.Text.Json.JsonElement trial = result.Results["direct"].GetProperty("trials")[0];
-        Assert.True(trial.GetProperty("elapsed_seconds").GetDouble() >= 0.03);
-        Assert.True(trial.GetProperty("passes").GetInt64() > 10);
-        Assert.Equal(trial.GetProperty("passes").GetInt64() * 10, trial.GetProperty("items").GetInt64());
-        Assert.Equal(10, result.Results["direct"].GetProperty("processed").GetInt32());
+        RoundRecord round = result.File.Arms[0].Rounds[0];
+        Assert.True(round.Seconds >= 0.03);
+        Assert.True(round.Passes > 10);
+        Assert.Equal(round.Passes * 10, round.Operations);
+        Assert.Equal(10, result.Figures["direct"]!.Processed);
     }
 
     [Fact]

@@ -30,7 +30,7 @@ public class LoadWatchTests
         LoadResult result = await cli.RunAsync("load --count 1000 --trials 1 --runtime concurrent --watch --json");
         Assert.Equal(0, result.ExitCode);
         Assert.StartsWith("{", result.Out, StringComparison.Ordinal);
-        Assert.Contains("\"watched\": true", result.Out, StringComparison.Ordinal);
+        Assert.Contains("\"watched\": \"true\"", result.Out, StringComparison.Ordinal);
     }
 
     [Fact(Timeout = 300_000)]

@@ -2,11 +2,11 @@ using System.Buffers.Binary;
 using System.CommandLine;
 using System.Security.Cryptography;
 using System.Text;
-using System.Text.Json;
 using Weir.Cli.Commands.Load.Options;
 using Weir.Cli.Commands.Load.Work;
 using Weir.Cli.Kit.Options;
 using Weir.Cli.Tests.Support;
+using Weir.Lab.Results;
 using Weir.Lab.Workloads;
 
 namespace Weir.Cli.Tests.Commands.Load;
@@ -34,9 +34,9 @@ public class LoadWorkTests
             await CliUnderTest.LoadAsync($"--workload {workload} --count {count} --batch-size {count / 3} --concurrency 4 --peers --trials 1 --json");
 
         Assert.Equal(0, result.ExitCode);
-        Assert.Equal(workload.Split(' ')[0], result.Json.GetProperty("workload").GetString());
-        Assert.All(result.Results.Values, one => Assert.Equal(count, one.GetProperty("processed").GetInt32()));
-        Assert.Single(result.Results.Values.Select(static r => r.GetProperty("checksum").GetString()).Distinct());
+        Assert.Equal(workload.Split(' ')[0], result.File.Settings["workload"]);
+        Assert.All(result.Figures.Values, one => Assert.Equal(count, one!.Processed));
+        Assert.Single(result.Figures.Values.Select(static f => f!.Checksum).Distinct());
     }
 
     [Theory]
@@ -86,11 +86,11 @@ public class LoadWorkTests
         LoadResult result = await CliUnderTest.LoadAsync($"--workload {workload} --fail-rate 0.05 --count {count} --batch-size 150 --peers --trials 2 --json");
 
         Assert.Equal(0, result.ExitCode);
-        Assert.Equal(10, result.Results.Count);
-        foreach (JsonElement one in result.Results.Values)
+        Assert.Equal(10, result.Figures.Count);
+        foreach (PassFigures? one in result.Figures.Values)
         {
-            Assert.Equal(expected, one.GetProperty("failed").GetInt32());
-            Assert.Equal(count, one.GetProperty("processed").GetInt32());
+            Assert.Equal(expected, one!.Failed);
+            Assert.Equal(count, one!.Processed);
         }
     }
 
@@ -134,14 +134,13 @@ public class LoadWorkTests
         LoadResult result = await CliUnderTest.LoadAsync($"--input {file.Path} --peers --trials 1 --json");
 
         Assert.Equal(0, result.ExitCode);
-        Assert.Equal(file.Path, result.Json.GetProperty("input").GetString());
-        Assert.Equal("hash", result.Json.GetProperty("workload").GetString());
-        Assert.Equal(10, result.Results.Count);
+        Assert.Equal(file.Path, result.File.Settings["input"]);
+        Assert.Equal("hash", result.File.Settings["workload"]);
+        Assert.Equal(10, result.Figures.Count);
         string expected = ChecksumOf("alpha", "beta", "", "gamma");
-        foreach (JsonElement one in result.Results.Values)
+        foreach (PassFigures? one in result.Figures.Values)
         {
-            Assert.Equal(4, one.GetProperty("count").GetInt32());
-            Assert.Equal(expected, one.GetProperty("checksum").GetString());
+            Assert.Equal((4, expected), (one!.Processed, one.Checksum));
         }
     }
 

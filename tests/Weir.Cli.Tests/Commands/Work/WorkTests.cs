@@ -119,7 +119,8 @@ public class WorkTests
     [InlineData("weir-work run --queue memory:", "--queue memory: holds items only while one command runs, so 'weir-work run' has nothing to do there: ")]
     [InlineData(
         "weir-work run --queue nowhere:",
-        "--queue must be memory:, postgres://USER@HOST/DATABASE or amqp://USER@HOST/VHOST; it is another text, which is not repeated here.")]
+        "--queue must be memory:, postgres://USER@HOST/DATABASE or amqp://USER@HOST/VHOST; it is something else, "
+            + "which is not shown because it may have a password.")]
     [InlineData("weir-work run --queue memory: --input /no/such/file", "FILE|--input must be a file that can be read, or - for the input (")]
     [InlineData("weir-work run --queue memory: --max-concurrency 0", "--max-concurrency must be a whole number from 1 to 10,000; it is '0'.")]
     [InlineData("weir-work run --queue memory: --attempts none", "--attempts must be a whole number from 1 to 1,000; it is 'none'.")]

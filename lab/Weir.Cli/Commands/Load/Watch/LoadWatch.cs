@@ -3,6 +3,7 @@ using Spectre.Console.Rendering;
 using Weir.Cli.Hosting;
 using Weir.Cli.Kit.Formatting;
 using Weir.Lab.Formatting;
+using Weir.Lab.Results;
 using Weir.Lab.Trials;
 
 namespace Weir.Cli.Commands.Load.Watch;
@@ -84,15 +85,15 @@ internal sealed class LoadWatch : ITrialObserver, IDisposable
         _timer.Change(period, period);
     }
 
-    public void Ended(TrialStep trialStep, Window? window)
+    public void Ended(TrialStep trialStep, RoundRecord? round)
     {
         _timer.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
         lock (_lock)
         {
             WatchedArm arm = _arms[trialStep.Arm.Name];
-            arm.End(trialStep, window);
+            arm.End(trialStep, round);
             _running = null;
-            if (_draw is null && window is not null)
+            if (_draw is null && round is not null)
             {
                 WriteLine(arm);
             }

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using Weir.Lab.Results;
 using Weir.Lab.Trials;
 
 namespace Weir.Cli.Commands.Load.Watch;
@@ -30,14 +31,14 @@ internal sealed class WatchedArm(string name, int limit, WatchMeter meter)
         _lookedAt = Stopwatch.GetTimestamp();
     }
 
-    public void End(TrialStep step, Window? window)
+    public void End(TrialStep step, RoundRecord? round)
     {
         IsRunning = false;
-        State = step.Round == 0 ? "warm" : window is { IsPartial: true } ? "stopped" : $"{step.Round} of {step.Rounds} done";
-        if (window is not null)
+        State = step.Round == 0 ? "warm" : round is { Partial: true } ? "stopped" : $"{step.Round} of {step.Rounds} done";
+        if (round is not null)
         {
             // The rate of the whole window says more than that of its last part.
-            Refresh(window.Rate);
+            Refresh(round.Rate);
         }
     }
 

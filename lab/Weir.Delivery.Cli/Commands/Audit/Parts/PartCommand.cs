@@ -77,7 +77,7 @@ internal static class PartCommand
         catch (JsonException)
         {
             // Without its text, which has a password in it.
-            throw new BadInputException("This command is for the program itself; it cannot use its order.");
+            throw new BadInputException("This command is only for the program itself, which starts it with an order that it can read.");
         }
     }
 }

@@ -125,7 +125,7 @@ internal sealed class EngineOptionSet
                 : connection ?? (variables(variable) is { Length: > 0 } text ? new OptionValue(variable, text) : throw new BadInputException(
                     $"--connection or {variable} must say where the server of {Flag} {engine.Name} is: 'eng/services up {engine.Name}' starts one."));
             yield return engine.Recognizes(address.Text) ? (engine, address) : throw new BadInputException(
-                $"{address.Source} must be an address such as {engine.Form}; it is another text, which is not repeated here.");
+                $"{address.Source} must be an address such as {engine.Form}; it is something else, which is not shown because it may have a password.");
         }
     }
 }

@@ -38,7 +38,7 @@ internal sealed class PacedStarts : IMessageStarts
         while (count < intended.Length && _pacer.Starts.Wait(0, CancellationToken.None));
 
         // The pacer gives none only when it was stopped.
-        return count > 0 ? count : throw new OperationCanceledException("The pass was ended.");
+        return count > 0 ? count : throw new OperationCanceledException("The pass was stopped.");
     }
 
     public void Published(int messages)

@@ -6,7 +6,7 @@ using Weir.Lab.Statistics;
 using Weir.Lab.Suites.Peers;
 using Weir.Lab.Trials;
 
-namespace Weir.Cli.Commands.Load.Report;
+namespace Weir.Cli.Commands.Load;
 
 /// <summary>Converts the measurements to a result in the format of all measuring commands. All output is generated from it.</summary>
 internal static class LoadResults
@@ -21,7 +21,7 @@ internal static class LoadResults
     public static ResultFile Of(
         LoadSettings settings, string work, IReadOnlyList<LoadArm> arms, TrialReport trials, DateTimeOffset startedAt, IReadOnlyList<string> arguments)
     {
-        ArmRecord[] records = [.. arms.Zip(trials.Arms).Select((arm, i) => Arm(settings, arm.First, arm.Second, arms.Count, i))];
+        ArmRecord[] records = [.. arms.Zip(trials.Arms).Select(arm => Arm(settings, arm.First, arm.Second))];
         return new ResultFile
         {
             Command = "load",
@@ -39,34 +39,20 @@ internal static class LoadResults
         };
     }
 
-    private static ArmRecord Arm(LoadSettings settings, LoadArm arm, TrialArmResult result, int arms, int index) => new()
+    private static ArmRecord Arm(LoadSettings settings, LoadArm arm, ArmRecord measured) => measured with
     {
-        Name = arm.Choice?.Word ?? result.Name,
-        Workers = arm.Choice?.Size ?? (result.Name == Peer.Loop.Name ? 1 : settings.PeerDegree),
-        Rounds = [.. result.Windows.Select(window => Round(window, arm.Arm.Expected.Checksum, arms, index))],
+        Name = arm.Choice?.Word ?? measured.Name,
+        Workers = arm.Choice?.Size ?? (measured.Name == Peer.Loop.Name ? 1 : settings.PeerDegree),
+        Settings = arm.Choice is { } choice ? new Dictionary<string, string> { [PassFigures.Runtime] = choice.Name } : [],
         Decisions = arm.Decisions(),
     };
-
-    // Every completed pass had the right checksum; otherwise, there is no result.
-    private static RoundRecord Round(Window window, long checksum, int arms, int index) => new RoundRecord
-    {
-        Order = TrialOrder.PlaceOf(arms, window.Round - 1, index),
-        Partial = window.IsPartial,
-        Passes = window.Passes,
-        Operations = window.Items,
-        Seconds = window.Elapsed.TotalSeconds,
-        Rate = window.Rate,
-        Failures = window.Failed + window.TimedOut,
-        TimedOut = window.TimedOut,
-        Checksum = window.Passes > 0 ? $"{checksum:x16}" : null,
-    }.With(window.Resources);
 
     // Some of these decide whether two results may be compared.
     private static Dictionary<string, string> Texts(LoadSettings settings)
     {
         (string Name, string? Text)[] texts =
         [
-            ("runtime", settings.Runtime),
+            (PassFigures.Runtime, settings.Runtime),
             ("count", Numbers.Grouped(settings.Count)),
             ("batch_size", Numbers.Grouped(settings.BatchSize)),
             ("cdc_parallel_size", Numbers.Grouped(settings.ParallelSize)),
@@ -93,7 +79,7 @@ internal static class LoadResults
             yield return new Finding(FindingLevel.Note, "Each item was counted and timed for --watch; the figures include that.");
         }
 
-        string[] compiled = [.. trials.Arms.Select(static a => (a.Name, Methods: a.Counted.Sum(static w => w.Resources.CompiledMethods)))
+        string[] compiled = [.. trials.Arms.Select(static a => (a.Name, Methods: a.Counted.Sum(static r => r.CompiledMethods ?? 0)))
             .Where(static a => a.Methods > 0)
             .Select(static a => $"{a.Name} {Numbers.Grouped(a.Methods)}")];
         if (compiled.Length > 0)

@@ -1,0 +1,48 @@
+using System.Text;
+using Weir.Cli.Kit.Pages;
+
+namespace Weir.Tables.Page;
+
+/// <summary>A page of tables. All of it is generated, but for its notes, which are written by hand and kept.</summary>
+internal sealed class TablePage
+{
+    private const string Key = "Page";
+
+    private readonly StringBuilder _page;
+
+    /// <summary>Begins a page.</summary>
+    /// <param name="title">What its results are of.</param>
+    /// <param name="generated">The sentence that says what generates it.</param>
+    /// <param name="introduction">How it was measured, and how to read it.</param>
+    /// <param name="provenance">Of what, where and when.</param>
+    /// <param name="before">The page as it was, whose notes are kept.</param>
+    public TablePage(string title, string generated, string introduction, string provenance, string before)
+    {
+        _page = new StringBuilder($"# Results: {title}\n\n{generated}\n{introduction}\n\n{provenance}\n\n");
+        PageBlocks.Append(_page, PageBlocks.Notes, Key, PageBlocks.Read(before, PageBlocks.Notes).GetValueOrDefault(Key, ""));
+    }
+
+    /// <summary>Adds a table under a heading.</summary>
+    /// <param name="heading">The heading, in lower case.</param>
+    /// <param name="labels">The heads of the columns that are names.</param>
+    /// <param name="figures">The heads of the columns that are figures.</param>
+    /// <param name="rows">The cells of each row.</param>
+    /// <param name="goals">What follows the table: a goal each, and whether it is met.</param>
+    public void Add(
+        string heading, IReadOnlyList<string> labels, IReadOnlyList<string> figures, IEnumerable<IReadOnlyList<string>> rows, IReadOnlyList<string> goals)
+    {
+        _page.Append($"\n## {char.ToUpperInvariant(heading[0])}{heading[1..]}\n\n").Append(Row([.. labels, .. figures]));
+        _page.Append('|').Append(string.Concat(labels.Select(static _ => "---|"))).Append(string.Concat(figures.Select(static _ => "---:|"))).Append('\n');
+        _page.Append(string.Concat(rows.Select(Row))).Append(goals.Count == 0 ? "" : "\n").Append(string.Concat(goals.Select(static goal => $"- {goal}\n")));
+    }
+
+    /// <summary>The middle one of a figure over the rounds.</summary>
+    public static double Median<T>(IEnumerable<T> rounds, Func<T, double> figure) => Spread.Of(rounds.Select(figure)).Median;
+
+    /// <summary>The last word about a goal.</summary>
+    public static string Verdict(bool isMet) => isMet ? "met" : "**missed**";
+
+    public override string ToString() => _page.ToString();
+
+    private static string Row(IReadOnlyList<string> cells) => $"|{string.Concat(cells.Select(static cell => cell.Length == 0 ? " |" : $" {cell} |"))}\n";
+}
