@@ -45,7 +45,11 @@ public class ProgramTests
         Assert.True(ran.ExitCode == 0, ran.Error);
         ResultFile result = ResultJson.Parse(ran.Out, "output");
         Assert.All(result.Arms[0].Rounds, static r => Assert.InRange(r.PeakResidentBytes!.Value, 1, 20_000_000));
-        Assert.All(result.Arms[1].Rounds, static r => Assert.InRange(r.PeakResidentBytes!.Value, 150_000_000, 2_000_000_000));
+
+        // A round whose peak may be this process's own has none, and this process may have grown meanwhile.
+        long[] large = [.. result.Arms[1].Rounds.Select(static r => r.PeakResidentBytes).OfType<long>()];
+        Assert.NotEmpty(large);
+        Assert.All(large, static bytes => Assert.InRange(bytes, 150_000_000, 2_000_000_000));
         Assert.All(result.Arms[1].Rounds, static r => Assert.True(r.CpuUserSeconds + r.CpuSystemSeconds > 0.01));
     }
 
