@@ -50,6 +50,10 @@ public partial class HouseRulesTests
     private static readonly Dictionary<string, string[]> Folders = new()
     {
         ["Weir.Core"] = ["Shared", "Metering", "Threads", "Sources", "Sinks", "Dispatch"],
+        ["Weir.Resilience"] =
+        [
+            "Time", "Queue", "Keys", "Metering", "Timeout", "CircuitBreaker", "ConcurrencyLimit", "RateLimit", "Retry", "Fallback", "Chain",
+        ],
         ["Weir"] = ["Options", "Policies", "Observability", "Operators", "Runtimes", "Runtimes/Auto", "Runtimes/Extensions"],
         ["Weir.Analyzers"] = ["Calls", "Rules", "Fixes"],
         ["Weir.Dataflow"] = ["Sync", "Metering", "Debugging", "Links", "Waiters", "Cores", "Blocks"],
@@ -255,8 +259,12 @@ public partial class HouseRulesTests
             '|', Folders[project].Where(other => other != later && IsIn(other, later)).Select(other => Regex.Escape(other[later.Length..].Replace('/', '.'))));
         return later.Length > 0
             && (Regex.IsMatch(code, $@"{Regex.Escape($"{NamespaceOf(project)}.{name}")}(?!\w){(inner.Length > 0 ? $"(?!{inner})" : "")}")
-                || Regex.IsMatch(code, $@"(?<![\w.]){Regex.Escape(name)}\.\w"));
+                || (IsNamespace(project, later) && Regex.IsMatch(code, $@"(?<![\w.]){Regex.Escape(name)}\.\w")));
     }
+
+    // The types of a library may all be in one, whatever their folders are called.
+    private static bool IsNamespace(string project, string folder) => FolderFiles(project, folder)
+        .Any(file => File.ReadAllText(file).Contains($"namespace {NamespaceOf(project)}.{folder.Replace('/', '.')}", StringComparison.Ordinal));
 
     private static string NamespaceOf(string project) =>
         XDocument.Load(Path.Combine(FolderOf(project), project + ".csproj")).Descendants("RootNamespace").FirstOrDefault()?.Value ?? project;
