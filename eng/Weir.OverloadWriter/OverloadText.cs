@@ -12,7 +12,6 @@ internal static class OverloadText
     private static readonly Dictionary<string, string> Meaning = new()
     {
         ["TSource"] = "The type of the items.",
-        ["TKey"] = "The type of the keys.",
         ["TResult"] = "The type of the results, which are discarded.",
     };
 
@@ -42,7 +41,7 @@ internal static class OverloadText
         string priority = asynchronous ? "Priority.Asynchronous" : "Priority.Synchronous";
         text.Append($"    [OverloadResolutionPriority({priority} + ({shape.Rank} * Priority.Rank))]\n");
         text.Append($"    public static {method.ReturnType} {method.Identifier}{types}(\n");
-        text.Append(string.Join(",\n", parameters.Select(p => Parameter(p, shape)).Append("        " + shape.Rung))).Append(Constraint(method));
+        text.Append(string.Join(",\n", parameters.Select(p => Parameter(p, shape)).Append("        " + shape.Rung))).Append(')');
         text.Append($" =>\n        source.{method.Identifier}({string.Join(", ", parameters.Skip(1).Select(p => Argument(p, shape)))});\n");
         return text.ToString();
     }
@@ -61,7 +60,7 @@ internal static class OverloadText
         }
 
         text.Append($"    public static {method.ReturnType} {method.Identifier}{method.TypeParameterList}(\n        this {runtime} runtime,\n");
-        text.Append(string.Join(",\n", parameters.Select(p => Parameter(p, shape)).Concat(ranked ? ["        " + shape.Rung] : []))).Append(Constraint(method));
+        text.Append(string.Join(",\n", parameters.Select(p => Parameter(p, shape)).Concat(ranked ? ["        " + shape.Rung] : []))).Append(')');
         text.Append("\n    {\n        ArgumentNullException.ThrowIfNull(runtime);\n");
         text.Append($"        return runtime.{method.Identifier}({string.Join(", ", parameters.Select(p => Argument(p, shape)))});\n    }}\n");
         return text.ToString();
@@ -71,9 +70,6 @@ internal static class OverloadText
 
     private static string Parameter(ParameterSyntax parameter, OverloadShape shape) =>
         "        " + (IsCall(parameter) ? $"{Delegate(parameter, shape)} {parameter.Identifier}" : parameter.ToString());
-
-    private static string Constraint(MethodDeclarationSyntax method) =>
-        ")" + string.Concat(method.ConstraintClauses.Select(static c => $"\n        {c.ToString().Trim()}"));
 
     private static string Delegate(ParameterSyntax call, OverloadShape shape)
     {

@@ -16,9 +16,8 @@ int applied = 0;
 int outOfOrder = 0;
 
 // The changes of one account are applied one after the other, in order; those of different accounts at the same time.
-await queue.Reader.ForEachParallelAsync(
+await queue.Reader.PartitionBy(change => change.Account).ForEachParallelAsync(
     ApplyAsync,
-    partitionBy: change => change.Account,
     new ParallelRunOptions
     {
         MaxDegreeOfParallelism = 16,

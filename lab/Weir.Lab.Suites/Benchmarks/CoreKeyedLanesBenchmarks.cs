@@ -61,7 +61,7 @@ public class CoreKeyedLanesBenchmarks : ItemSuite
     /// <summary>Weir's operator.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<List<int>> SelectParallel() => _items.SelectParallelAsync(Call, _keyOf, Options);
+    public Task<List<int>> SelectParallel() => _items.PartitionBy(_keyOf).SelectParallelAsync(Call, Options);
 
     /// <summary>Weir's concurrent runtime, with an outcome for each item.</summary>
     /// <returns>The results.</returns>
@@ -92,7 +92,7 @@ public class CoreKeyedLanesBenchmarks : ItemSuite
 
     private async Task<int[]> ValuesAsync(IExecutionRuntime runtime)
     {
-        ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(_items, Call, _keyOf);
+        ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(_items.PartitionBy(_keyOf), Call);
         int[] values = new int[outcomes.Length];
         for (int i = 0; i < values.Length; i++)
         {

@@ -96,7 +96,7 @@ public class CoreSourceCostBenchmarks : Suite
                 await _source.Lazy().ForEachParallelAsync(Run, Options);
                 break;
             case SourceShape.Keyed:
-                await _source.Lazy().ForEachParallelAsync(Run, static item => item & 63, Options);
+                await _source.Lazy().PartitionBy(static item => item & 63).ForEachParallelAsync(Run, Options);
                 break;
             case SourceShape.Async:
                 await _source.Async().ForEachParallelAsync(Run, Options);

@@ -75,7 +75,7 @@ public abstract class FeatureSuite : ItemSuite
     /// <summary>A key of its own for each item.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<List<int>> SelectParallel_PartitionBy() => Items.SelectParallelAsync(Call, static item => item, Options);
+    public Task<List<int>> SelectParallel_PartitionBy() => Items.PartitionBy(static item => item).SelectParallelAsync(Call, Options);
 
     /// <summary>A progress report every 100 ms, and the final one.</summary>
     /// <returns>The results.</returns>

@@ -14,6 +14,12 @@ internal sealed class RunCall
     {
         Invocation = invocation;
         Call = call;
+        HasKeys = source is not null && IsKeyed(Inside(source.Value).Type);
+        if (HasKeys && Inside(source!.Value) is IInvocationOperation { TargetMethod.Name: "PartitionBy" or "PartitionBatchesBy" } keys)
+        {
+            source = keys.Arguments.FirstOrDefault(static a => a.Parameter?.Name == "source");
+        }
+
         Source = source is null ? null : Inside(source.Value);
         SourceType = source?.Parameter?.Type;
         Options = options is null ? None : Written(options) ?? None;
@@ -30,7 +36,7 @@ internal sealed class RunCall
 
     public IMethodReferenceOperation? Method => Call as IMethodReferenceOperation;
 
-    /// <summary>The items, as they are written.</summary>
+    /// <summary>The items, as they are written: where they get their keys at the call, what is there before.</summary>
     public IOperation? Source { get; }
 
     /// <summary>What the method takes as the items.</summary>
@@ -42,8 +48,8 @@ internal sealed class RunCall
     /// <summary>Whether no option is set elsewhere: there are none, or all of them are written here.</summary>
     public bool NothingIsSetElsewhere { get; }
 
-    /// <summary>Whether the call has keys.</summary>
-    public bool HasKeys => Invocation.TargetMethod.Parameters.Any(static p => p.Name == "partitionBy");
+    /// <summary>Whether the items or batches have keys.</summary>
+    public bool HasKeys { get; }
 
     /// <summary>Whether no two calls of the run ever run at once.</summary>
     public bool IsOneAtATime => Options.TryGetValue("MaxDegreeOfParallelism", out IOperation? limit) && limit.ConstantValue is { HasValue: true, Value: 1 };
@@ -104,6 +110,9 @@ internal sealed class RunCall
 
         return written;
     }
+
+    private static bool IsKeyed(ITypeSymbol? type) =>
+        type is { Name: "PartitionedItems" or "PartitionedAsyncItems", ContainingNamespace: { Name: "Weir", ContainingNamespace.IsGlobalNamespace: true } };
 
     /// <summary>A value without the conversions around it.</summary>
     public static IOperation Inside(IOperation value)

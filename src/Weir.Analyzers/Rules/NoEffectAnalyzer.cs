@@ -33,7 +33,7 @@ public sealed class NoEffectAnalyzer : RunAnalyzer
         Look look = new(context, run.Options, run.NothingIsSetElsewhere);
         if (!run.HasKeys)
         {
-            look.Report("MaxPerPartition", "the call has no partitionBy");
+            look.Report("MaxPerPartition", "the items have no keys; PartitionBy gives them some");
         }
 
         if (types.IsOperator(run.Invocation.TargetMethod))
@@ -57,13 +57,13 @@ public sealed class NoEffectAnalyzer : RunAnalyzer
         if (!operation.Contains("Stream"))
         {
             string order = operation.StartsWith("ForEach", StringComparison.Ordinal)
-                ? "there is no output; for calls in order, use MaxDegreeOfParallelism = 1 or partitionBy"
+                ? "there is no output; for calls in order, use MaxDegreeOfParallelism = 1 or PartitionBy"
                 : "a list is always in source order";
             look.Report("OrderedOutput", order);
             look.Report(OfPauses, "only a stream pauses for its consumer");
             if (!run.HasKeys)
             {
-                look.Report("ChannelCapacity", "only a stream, or a call with partitionBy, reads ahead");
+                look.Report("ChannelCapacity", "only a stream, or a run of items with keys, reads ahead");
             }
         }
 

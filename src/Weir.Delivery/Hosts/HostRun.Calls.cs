@@ -75,7 +75,11 @@ internal sealed partial class HostRun<T, TResult>
 
             // One by one, so that the next item of a key does not wait for items of other keys. An item without a key is a lane of its own.
             IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> stream = _runtime.ProcessManyStreamAsync(
-                indices, process, static at => at.Call.Entries[at.Index].Lane ?? new object(), orderedOutput: false, _callOptions, _running.Token);
+                indices.PartitionBy(static at => at.Call.Entries[at.Index].Lane ?? new object()),
+                process,
+                orderedOutput: false,
+                _callOptions,
+                _running.Token);
             await foreach ((int index, ItemOutcome<TResult> outcome) in stream.ConfigureAwait(false))
             {
                 hasEnded[index] = true;

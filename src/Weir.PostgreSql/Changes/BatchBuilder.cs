@@ -25,10 +25,10 @@ internal sealed class BatchBuilder<T>(PostgresChangeSource source, Func<Postgres
     public bool MustBeTaken(bool nextIsAlone) =>
         _changes.Count > 0 && (nextIsAlone || _isAlone || _changes.Count >= _maxChanges || _bytes >= _maxBytes);
 
-    public void Add(PostgresChange change, string? key, long bytes, bool isAlone, ChangePosition position)
+    public void Add(PostgresChange change, string? key, bool isAlone, ChangePosition position)
     {
         _changes.Add((change, key));
-        _bytes += bytes;
+        _bytes += (change.Old?.Size ?? 0) + (change.New?.Size ?? 0);
         _isAlone |= isAlone;
         _waits |= isAlone;
         Position = position;

@@ -1,18 +1,26 @@
+using Npgsql.Replication.PgOutput;
+using Npgsql.Replication.PgOutput.Messages;
+
 namespace Weir.PostgreSql;
 
 /// <summary>Turns the messages of pgoutput into changes, and these into batches.</summary>
 /// <param name="source">The stream.</param>
 /// <param name="relations">The tables.</param>
 /// <param name="builder">Where changes go.</param>
+/// <param name="send">Takes batches that are full.</param>
 /// <param name="start">Where the stream begins: changes before it are passed over.</param>
-internal sealed class ChangeDecoder<T>(PostgresChangeSource source, RelationCache relations, BatchBuilder<T> builder, ChangePosition start)
+internal sealed class ChangeDecoder<T>(
+    PostgresChangeSource source,
+    RelationCache relations,
+    BatchBuilder<T> builder,
+    Func<ChangeBatch<T>, CancellationToken, ValueTask> send,
+    ChangePosition start)
 {
     private readonly ChangeLanes _lanes = new(source.Options.Order);
     private ChangeTransaction? _transaction;
     private ChangePosition _finished = new(start.Lsn);
     private int _next;
     private int _skip;
-    private int _truncated;
 
     /// <summary>Whether the server is in the middle of a transaction.</summary>
     public bool IsInTransaction => _transaction is not null;
@@ -20,140 +28,109 @@ internal sealed class ChangeDecoder<T>(PostgresChangeSource source, RelationCach
     /// <summary>Whether a transaction of which a part is done has not come yet.</summary>
     public bool IsBeforePart { get; private set; } = start.PartCount > 0;
 
-    /// <summary>
-    /// Reads a message. Call it until it returns <see langword="null"/>: each time before, a batch is full, and the message is not finished.
-    /// </summary>
-    public ChangeBatch<T>? Read(byte[] message)
+    /// <summary>Reads a message. It and its rows are only there until the next one is asked for.</summary>
+    public ValueTask ReadAsync(PgOutputReplicationMessage message, CancellationToken cancellationToken) => message switch
     {
-        switch (message[0])
-        {
-            case (byte)'B':
-                Begin(message);
-                return null;
-            case (byte)'I' or (byte)'U' or (byte)'D':
-                return Row(message);
-            case (byte)'T':
-                return Truncate(message);
-            case (byte)'C':
-                var reader = new ByteReader(message.AsSpan(10));
-                Commit(reader.UInt64());
-                return null;
-            default:
-                // Names of types, origins.
-                return null;
-        }
-    }
+        InsertMessage m => ReadAsync(PostgresChangeKind.Insert, m.Relation, null, false, m.NewRow, cancellationToken),
+        FullUpdateMessage m => ReadAsync(PostgresChangeKind.Update, m.Relation, m.OldRow, false, m.NewRow, cancellationToken),
+        IndexUpdateMessage m => ReadAsync(PostgresChangeKind.Update, m.Relation, m.Key, true, m.NewRow, cancellationToken),
+        UpdateMessage m => ReadAsync(PostgresChangeKind.Update, m.Relation, null, false, m.NewRow, cancellationToken),
+        FullDeleteMessage m => ReadAsync(PostgresChangeKind.Delete, m.Relation, m.OldRow, false, null, cancellationToken),
+        KeyDeleteMessage m => ReadAsync(PostgresChangeKind.Delete, m.Relation, m.Key, true, null, cancellationToken),
+        TruncateMessage m => TruncateAsync(m, cancellationToken),
+        RelationMessage m => relations.DefineAsync(m, cancellationToken),
+        BeginMessage m => Begin(m),
+        CommitMessage m => Commit((ulong)m.TransactionEndLsn),
+
+        // Names of types, origins.
+        _ => default,
+    };
 
     /// <summary>Counts a snapshot as a transaction whose changes are its rows.</summary>
-    public ChangeBatch<T>? ReadSnapshotRow(ChangeTransaction snapshot, PostgresRelation relation, byte[] row, int index)
+    public async ValueTask ReadSnapshotRowAsync(
+        ChangeTransaction snapshot, PostgresRelation relation, string?[] row, int index, CancellationToken cancellationToken)
     {
         if (builder.MustBeTaken(nextIsAlone: false))
         {
-            return builder.Take();
+            await send(builder.Take(), cancellationToken).ConfigureAwait(false);
         }
 
-        var change = new PostgresChange(
-            snapshot, index, PostgresChangeKind.Snapshot, relation, oldRow: null, new PostgresRow(relation, row, start: 0, isKeyOnly: false));
-        builder.Add(change, _lanes.NameOf(change), row.Length, isAlone: false, ChangePosition.Snapshot);
-        return null;
+        var change = new PostgresChange(snapshot, index, PostgresChangeKind.Snapshot, relation, null, new PostgresRow(relation, row, isKeyOnly: false));
+        builder.Add(change, _lanes.NameOf(change), isAlone: false, ChangePosition.Snapshot);
     }
 
-    private void Begin(byte[] message)
+    private static async ValueTask<PostgresRow> RowAsync(
+        PostgresRelation relation, ReplicationTuple row, bool isKeyOnly, CancellationToken cancellationToken)
     {
-        var reader = new ByteReader(message.AsSpan(1));
-        ulong commitLsn = reader.UInt64();
-        DateTimeOffset time = reader.Time();
-        _transaction = ChangeTransaction.Of(source.Slot, reader.UInt32(), commitLsn, time);
+        string?[] texts = new string?[row.NumColumns];
+        int next = 0;
+        await foreach (ReplicationValue value in row.WithCancellation(cancellationToken).ConfigureAwait(false))
+        {
+            texts[next++] = value.Kind switch
+            {
+                TupleDataKind.Null => null,
+                TupleDataKind.UnchangedToastedValue => PostgresRow.Unchanged,
+                _ => await value.Get<string>(cancellationToken).ConfigureAwait(false),
+            };
+        }
+
+        return new PostgresRow(relation, texts, isKeyOnly);
+    }
+
+    private ValueTask Begin(BeginMessage message)
+    {
+        ulong commitLsn = (ulong)message.TransactionFinalLsn;
+        _transaction = ChangeTransaction.Of(source.Slot, message.TransactionXid, commitLsn, new DateTimeOffset(message.TransactionCommitTimestamp));
         _next = 0;
         _skip = commitLsn == start.PartLsn ? start.PartCount : 0;
         IsBeforePart = IsBeforePart && commitLsn < start.PartLsn;
+        return default;
     }
 
-    private void Commit(ulong end)
+    private ValueTask Commit(ulong end)
     {
         builder.EndTransaction();
         _transaction = null;
         _finished = new ChangePosition(end);
         builder.Position = IsBeforePart ? _finished with { PartLsn = start.PartLsn, PartCount = start.PartCount } : _finished;
+        return default;
     }
 
-    private ChangeBatch<T>? Row(byte[] message)
+    private async ValueTask ReadAsync(
+        PostgresChangeKind kind,
+        RelationMessage table,
+        ReplicationTuple? before,
+        bool isKeyOnly,
+        ReplicationTuple? after,
+        CancellationToken cancellationToken)
     {
         if (_next < _skip)
         {
             _next++;
-            return null;
+            return;
         }
 
-        var reader = new ByteReader(message);
-        byte letter = reader.Byte();
-        PostgresRelation relation = relations[reader.UInt32()];
-        PostgresRow? before = null;
-        PostgresRow? after = null;
-        byte part = reader.Byte();
-        if (part is (byte)'K' or (byte)'O')
-        {
-            before = new PostgresRow(relation, message, reader.Tuple(), isKeyOnly: part == (byte)'K');
-            part = letter == (byte)'U' ? reader.Byte() : (byte)0;
-        }
-
-        if (part == (byte)'N')
-        {
-            after = new PostgresRow(relation, message, reader.Tuple(), isKeyOnly: false);
-        }
-
-        PostgresChangeKind kind = letter switch
-        {
-            (byte)'I' => PostgresChangeKind.Insert,
-            (byte)'U' => PostgresChangeKind.Update,
-            _ => PostgresChangeKind.Delete,
-        };
-        if (!TryAdd(new PostgresChange(_transaction!, _next, kind, relation, before, after), message.Length))
-        {
-            return builder.Take();
-        }
-
-        _next++;
-        return null;
-    }
-
-    private ChangeBatch<T>? Truncate(byte[] message)
-    {
-        var reader = new ByteReader(message.AsSpan(1));
-        int count = reader.Int32();
-        reader.Byte();
-        for (int i = 0; i < count; i++)
-        {
-            PostgresRelation relation = relations[reader.UInt32()];
-            if (i < _truncated)
-            {
-                continue;
-            }
-
-            if (_next >= _skip && !TryAdd(new PostgresChange(_transaction!, _next, PostgresChangeKind.Truncate, relation, null, null), message.Length))
-            {
-                return builder.Take();
-            }
-
-            _truncated++;
-            _next++;
-        }
-
-        _truncated = 0;
-        return null;
-    }
-
-    private bool TryAdd(PostgresChange change, int bytes)
-    {
-        bool isAlone = _lanes.IsAlone(change, relations.IsNewVersion(change.Relation.Oid));
+        // In the order in which the server sends them.
+        PostgresRelation relation = relations[table.RelationId];
+        PostgresRow? old = before is null ? null : await RowAsync(relation, before, isKeyOnly, cancellationToken).ConfigureAwait(false);
+        PostgresRow? current = after is null ? null : await RowAsync(relation, after, false, cancellationToken).ConfigureAwait(false);
+        var change = new PostgresChange(_transaction!, _next, kind, relation, old, current);
+        bool isAlone = _lanes.IsAlone(change, relations.IsNewVersion(relation.Oid));
         if (builder.MustBeTaken(isAlone))
         {
-            return false;
+            await send(builder.Take(), cancellationToken).ConfigureAwait(false);
         }
 
-        relations.KnowVersion(change.Relation.Oid);
-        builder.Add(
-            change, _lanes.NameOf(change), bytes, isAlone, _finished with { PartLsn = change.CommitLsnValue, PartCount = change.Index + 1 });
-        return true;
+        relations.KnowVersion(relation.Oid);
+        builder.Add(change, _lanes.NameOf(change), isAlone, _finished with { PartLsn = change.CommitLsnValue, PartCount = change.Index + 1 });
+        _next++;
+    }
+
+    private async ValueTask TruncateAsync(TruncateMessage message, CancellationToken cancellationToken)
+    {
+        foreach (RelationMessage table in message.Relations)
+        {
+            await ReadAsync(PostgresChangeKind.Truncate, table, null, false, null, cancellationToken).ConfigureAwait(false);
+        }
     }
 }

@@ -1,5 +1,3 @@
-using System.Buffers.Binary;
-using System.Globalization;
 using System.Security.Cryptography;
 using System.Text;
 
@@ -37,7 +35,7 @@ internal sealed class ChangeLanes(PostgresChangeOrder order)
 
         foreach (int place in change.Relation.KeyOrdinals)
         {
-            if (after.GetState(place) != PostgresValueState.Unchanged && !before.RawBytes(place).SequenceEqual(after.RawBytes(place)))
+            if (after.GetState(place) != PostgresValueState.Unchanged && before.SentText(place) != after.SentText(place))
             {
                 return true;
             }
@@ -71,17 +69,10 @@ internal sealed class ChangeLanes(PostgresChangeOrder order)
     }
 
     // Two keys may have the same text: then they share a lane, which costs nothing but some concurrency.
-    private static string TextOf(PostgresChange change, int place)
+    private static string? TextOf(PostgresChange change, int place)
     {
         PostgresRow row = change.New is { } after && after.GetState(place) != PostgresValueState.Unchanged ? after : change.Old ?? change.New!;
-        ReadOnlySpan<byte> bytes = row.RawBytes(place);
-        return change.Relation.Columns[place].BaseOid switch
-        {
-            TypeOid.Int4 when bytes.Length == 4 => BinaryPrimitives.ReadInt32BigEndian(bytes).ToString(CultureInfo.InvariantCulture),
-            TypeOid.Int8 when bytes.Length == 8 => BinaryPrimitives.ReadInt64BigEndian(bytes).ToString(CultureInfo.InvariantCulture),
-            _ when bytes.Length > MaxText => Convert.ToHexStringLower(SHA256.HashData(bytes)),
-            TypeOid.Text or TypeOid.Varchar or TypeOid.Bpchar or TypeOid.Name => Encoding.UTF8.GetString(bytes),
-            _ => Convert.ToHexStringLower(bytes),
-        };
+        string? text = row.SentText(place);
+        return text?.Length > MaxText ? Convert.ToHexStringLower(SHA256.HashData(Encoding.UTF8.GetBytes(text))) : text;
     }
 }

@@ -1,9 +1,8 @@
-using System.Globalization;
 using System.Threading.Channels;
 using Npgsql;
 using Npgsql.Replication;
-using Npgsql.Replication.Internal;
 using Npgsql.Replication.PgOutput;
+using Npgsql.Replication.PgOutput.Messages;
 using NpgsqlTypes;
 
 namespace Weir.PostgreSql;
@@ -49,6 +48,8 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
         });
         var settings = new NpgsqlConnectionStringBuilder(source.ConnectionString);
         settings.ReadBufferSize = Math.Max(settings.ReadBufferSize, 1 << 16);
+        settings.Options = $"{settings.Options ?? Environment.GetEnvironmentVariable("PGOPTIONS")} {ValueText.ConnectionOptions}";
+        settings.Timezone = "UTC";
         TimeSpan third = server.SenderTimeout / 3;
         _connection = new LogicalReplicationConnection(settings.ToString())
         {
@@ -191,7 +192,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
         PgOutputReplicationSlot slot = await _connection.CreatePgOutputReplicationSlot(
             _source.Slot, slotSnapshotInitMode: LogicalSlotSnapshotInitMode.Export, cancellationToken: cancellationToken).ConfigureAwait(false);
         ulong lsn = (ulong)slot.ConsistentPoint;
-        var decoder = new ChangeDecoder<T>(_source, _relations, _builder, _start);
+        var decoder = new ChangeDecoder<T>(_source, _relations, _builder, SendAsync, _start);
         SnapshotReader reader = await SnapshotReader.OpenAsync(_source, slot.SnapshotName!, cancellationToken).ConfigureAwait(false);
         await using (reader.ConfigureAwait(false))
         {
@@ -202,13 +203,9 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
                 var origin = new ChangeTransaction(
                     0, lsn, _source.Options.TimeProvider.GetUtcNow(), $"{_source.Slot}:{slot.ConsistentPoint}:{relation.Lane}");
                 int index = 0;
-                await foreach (byte[] row in reader.ReadAsync(table, cancellationToken).ConfigureAwait(false))
+                await foreach (string?[] row in reader.ReadAsync(table, cancellationToken).ConfigureAwait(false))
                 {
-                    while (decoder.ReadSnapshotRow(origin, relation, row, index) is { } batch)
-                    {
-                        await SendAsync(batch, cancellationToken).ConfigureAwait(false);
-                    }
-
+                    await decoder.ReadSnapshotRowAsync(origin, relation, row, index, cancellationToken).ConfigureAwait(false);
                     index = checked(index + 1);
                 }
 
@@ -237,22 +234,18 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
 
     private async Task ReadStreamAsync(CancellationToken cancellationToken)
     {
-        var decoder = new ChangeDecoder<T>(_source, _relations, _builder, _start);
-        KeyValuePair<string, string?>[] options =
-        [
-            new("proto_version", _server.ProtocolVersion.ToString(CultureInfo.InvariantCulture)),
-            new("publication_names", SqlName.Quote(_source.Publication).Replace("'", "''", StringComparison.Ordinal)),
-            new("binary", "true"),
-        ];
-        IAsyncEnumerator<XLogDataMessage> messages = _connection.StartLogicalReplication(
-            new PgOutputReplicationSlot(_source.Slot), cancellationToken, new NpgsqlLogSequenceNumber(_start.Lsn), options)
-            .GetAsyncEnumerator(cancellationToken);
+        var decoder = new ChangeDecoder<T>(_source, _relations, _builder, SendAsync, _start);
+        IAsyncEnumerator<PgOutputReplicationMessage> messages = _connection.StartReplication(
+            new PgOutputReplicationSlot(_source.Slot),
+            new PgOutputReplicationOptions(Escaped(_source.Publication), PgOutputProtocolVersion.V1),
+            cancellationToken,
+            new NpgsqlLogSequenceNumber(_start.Lsn)).GetAsyncEnumerator(cancellationToken);
         _nextHeartbeat = NextHeartbeat(cancellationToken);
         try
         {
             while (await MoveNextAsync(messages, decoder, cancellationToken).ConfigureAwait(false))
             {
-                await ReadMessageAsync(messages.Current, decoder, cancellationToken).ConfigureAwait(false);
+                await decoder.ReadAsync(messages.Current, cancellationToken).ConfigureAwait(false);
             }
         }
         finally
@@ -264,7 +257,8 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
         }
     }
 
-    private ValueTask<bool> MoveNextAsync(IAsyncEnumerator<XLogDataMessage> messages, ChangeDecoder<T> decoder, CancellationToken cancellationToken)
+    private ValueTask<bool> MoveNextAsync(
+        IAsyncEnumerator<PgOutputReplicationMessage> messages, ChangeDecoder<T> decoder, CancellationToken cancellationToken)
     {
         ValueTask<bool> next = messages.MoveNextAsync();
         return next.IsCompleted || decoder.IsInTransaction ? next : WaitAsync(next.AsTask(), decoder, cancellationToken);
@@ -295,23 +289,6 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
         return await next.ConfigureAwait(false);
     }
 
-    private async ValueTask ReadMessageAsync(XLogDataMessage message, ChangeDecoder<T> decoder, CancellationToken cancellationToken)
-    {
-        // Rows keep the bytes of their message, and decode them when somebody asks.
-        byte[] bytes = GC.AllocateUninitializedArray<byte>(checked((int)message.Data.Length));
-        await message.Data.ReadExactlyAsync(bytes, cancellationToken).ConfigureAwait(false);
-        if (bytes[0] == (byte)'R')
-        {
-            await _relations.DefineAsync(bytes, cancellationToken).ConfigureAwait(false);
-            return;
-        }
-
-        while (decoder.Read(bytes) is { } batch)
-        {
-            await SendAsync(batch, cancellationToken).ConfigureAwait(false);
-        }
-    }
-
     /// <summary>
     /// Moves the position on while nothing comes. What the server has said that it has read holds no transaction that is still to come: it sends each when it
     /// reads the end of it, and says what it has read after that.
@@ -337,6 +314,10 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
 
     private Task NextHeartbeat(CancellationToken cancellationToken) =>
         Task.Delay(_source.Options.HeartbeatInterval, _source.Options.TimeProvider, cancellationToken);
+
+    // Npgsql puts the name into both kinds of quotes as it is.
+    private static string Escaped(string name) =>
+        name.Replace("\"", "\"\"", StringComparison.Ordinal).Replace("'", "''", StringComparison.Ordinal);
 
     private Exception Explained(Exception e) =>
         e is PostgresException postgres && _source.Database.Explanation(postgres) is { } explanation ? new WorkSetupException(explanation, e) : e;

@@ -3,7 +3,7 @@ using Npgsql;
 namespace Weir.PostgreSql;
 
 /// <summary>
-/// The changes of the tables of a publication, from PostgreSQL's logical replication (pgoutput, binary), in the order in which their transactions were
+/// The changes of the tables of a publication, from PostgreSQL's logical replication (pgoutput), in the order in which their transactions were
 /// committed.
 /// </summary>
 /// <remarks>

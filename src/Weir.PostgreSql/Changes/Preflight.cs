@@ -40,7 +40,7 @@ internal sealed class Preflight(Database database, string slot, string publicati
             ServerQuery,
             static r => (r.GetInt32(0), r.GetBoolean(1), r.GetString(2), r.GetString(3), r.GetInt32(4), r.GetString(5)),
             cancellationToken).ConfigureAwait(false))[0];
-        Require(version >= 140_000, "the server is older than PostgreSQL 14, which has no binary changes: use a newer one.");
+        Require(version >= 140_000, "the server is older than PostgreSQL 14: use a newer one.");
         Require(!isStandby, "the server is a standby: connect to the primary.");
         Require(level == "logical", $"wal_level is '{level}': set wal_level = logical in postgresql.conf, and restart the server.");
         List<bool> found = await database.QueryAsync(
@@ -56,8 +56,7 @@ internal sealed class Preflight(Database database, string slot, string publicati
             without.Count == 0,
             $"updates and deletes of {string.Join(", ", without)} are published, and fail, because there is no replica identity: add a primary key, or "
             + $"ALTER TABLE ... REPLICA IDENTITY FULL, or ALTER PUBLICATION {SqlName.Quote(publication)} SET (publish = 'insert, truncate').");
-        int protocol = version >= 150_000 ? 3 : 2;
-        return new ServerState(name, (ulong)NpgsqlLogSequenceNumber.Parse(end), TimeSpan.FromMilliseconds(timeout), protocol);
+        return new ServerState(name, (ulong)NpgsqlLogSequenceNumber.Parse(end), TimeSpan.FromMilliseconds(timeout));
     }
 
     /// <summary>Looks for the slot.</summary>

@@ -1,3 +1,5 @@
+using Npgsql.Replication.PgOutput.Messages;
+
 namespace Weir.PostgreSql;
 
 /// <summary>
@@ -8,12 +10,11 @@ internal sealed class RelationCache(Database database)
 {
     private const string TypesQuery = """
         WITH RECURSIVE t AS (
-            SELECT oid AS asked, oid, typtype, typname, typbasetype, typelem, typcategory FROM pg_catalog.pg_type WHERE oid = ANY($1::bigint[]::oid[])
+            SELECT oid AS asked, oid, typtype, typbasetype, typelem, typcategory FROM pg_catalog.pg_type WHERE oid = ANY($1::bigint[]::oid[])
             UNION ALL
-            SELECT t.asked, b.oid, b.typtype, b.typname, b.typbasetype, b.typelem, b.typcategory
+            SELECT t.asked, b.oid, b.typtype, b.typbasetype, b.typelem, b.typcategory
             FROM t JOIN pg_catalog.pg_type b ON b.oid = t.typbasetype WHERE t.typtype = 'd')
         SELECT t.asked::bigint, CASE
-            WHEN t.typtype = 'e' OR t.typname = 'citext' THEN 25
             WHEN t.typcategory = 'A' AND (SELECT e.typtype FROM pg_catalog.pg_type e WHERE e.oid = t.typelem) = 'e' THEN 1009
             WHEN t.oid < 16384 THEN t.oid::bigint ELSE 0 END
         FROM t WHERE t.typtype <> 'd'
@@ -45,23 +46,21 @@ internal sealed class RelationCache(Database database)
     }
 
     /// <summary>Reads a message that describes a table.</summary>
-    public ValueTask DefineAsync(byte[] message, CancellationToken cancellationToken)
+    public ValueTask DefineAsync(RelationMessage message, CancellationToken cancellationToken)
     {
-        var reader = new ByteReader(message);
-        reader.Byte();
-        uint oid = reader.UInt32();
-        string schema = reader.Text();
-        string name = reader.Text();
-        bool hasKey = reader.Byte() is (byte)'d' or (byte)'i';
-        var columns = new (string, uint, int, bool)[reader.Int16()];
-        for (int i = 0; i < columns.Length; i++)
-        {
-            // The whole row is no key: that of the table is looked up then.
-            bool isKey = (reader.Byte() & 1) != 0 && hasKey;
-            columns[i] = (reader.Text(), reader.UInt32(), reader.Int32(), isKey);
-        }
-
-        return DefineAsync(oid, schema.Length == 0 ? "pg_catalog" : schema, name, hasKey, columns, cancellationToken);
+        // The whole row is no key: that of the table is looked up then.
+        bool hasKey = message.ReplicaIdentity
+            is RelationMessage.ReplicaIdentitySetting.Default or RelationMessage.ReplicaIdentitySetting.IndexWithIndIsReplIdent;
+        (string, uint, int, bool)[] columns =
+        [
+            .. message.Columns.Select(column => (
+                column.ColumnName,
+                column.DataTypeId,
+                column.TypeModifier,
+                hasKey && column.Flags.HasFlag(RelationMessage.Column.ColumnFlags.PartOfKey))),
+        ];
+        string schema = message.Namespace.Length == 0 ? "pg_catalog" : message.Namespace;
+        return DefineAsync(message.RelationId, schema, message.RelationName, hasKey, columns, cancellationToken);
     }
 
     public async ValueTask DefineAsync(

@@ -4,5 +4,4 @@ namespace Weir.PostgreSql;
 /// <param name="Database">The database of the connection.</param>
 /// <param name="WalEnd">Where the write-ahead log ends.</param>
 /// <param name="SenderTimeout">How long the server waits for a sign of life; zero for ever.</param>
-/// <param name="ProtocolVersion">The highest version of the replication protocol that both sides have.</param>
-internal sealed record ServerState(string Database, ulong WalEnd, TimeSpan SenderTimeout, int ProtocolVersion);
+internal sealed record ServerState(string Database, ulong WalEnd, TimeSpan SenderTimeout);

@@ -1,4 +1,3 @@
-using System.Buffers.Binary;
 using System.Data;
 using System.Runtime.CompilerServices;
 using Npgsql;
@@ -8,8 +7,6 @@ namespace Weir.PostgreSql;
 /// <summary>Reads the tables of a publication as they were when the slot was created: what changed after that comes from the slot.</summary>
 internal sealed class SnapshotReader : IAsyncDisposable
 {
-    private const int HeaderBytes = 11;
-
     private readonly PostgresChangeSource _source;
     private readonly NpgsqlConnection _connection;
     private NpgsqlTransaction? _transaction;
@@ -27,8 +24,8 @@ internal sealed class SnapshotReader : IAsyncDisposable
         try
         {
             reader._transaction = await reader._connection.BeginTransactionAsync(IsolationLevel.RepeatableRead, cancellationToken).ConfigureAwait(false);
-            await source.Database.ExecuteOnAsync(
-                reader._connection, $"SET TRANSACTION SNAPSHOT {SqlName.Literal(snapshot)}", cancellationToken).ConfigureAwait(false);
+            string settings = $"SET TRANSACTION SNAPSHOT {SqlName.Literal(snapshot)}; {ValueText.TransactionSettings}";
+            await source.Database.ExecuteOnAsync(reader._connection, settings, cancellationToken).ConfigureAwait(false);
             return reader;
         }
         catch
@@ -45,13 +42,12 @@ internal sealed class SnapshotReader : IAsyncDisposable
         bool hasFilters = _connection.PostgreSqlVersion.Major >= 15;
         string query = $"""
             SELECT c.oid::bigint, n.nspname, c.relname, {(hasFilters ? "pt.rowfilter" : "NULL::text")}, c.relkind = 'p',
-                a.attname, a.atttypid::bigint, a.atttypmod, t.typsend = 0, i.indexrelid IS NOT NULL
+                a.attname, a.atttypid::bigint, a.atttypmod, i.indexrelid IS NOT NULL
             FROM pg_catalog.pg_publication_tables pt
             JOIN pg_catalog.pg_namespace n ON n.nspname = pt.schemaname
             JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = pt.tablename
             JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
                 {(hasFilters ? "AND a.attname = ANY(pt.attnames)" : "")}
-            JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
             LEFT JOIN pg_catalog.pg_index i ON i.indrelid = c.oid AND a.attnum = ANY(i.indkey)
                 AND CASE WHEN c.relreplident = 'i' THEN i.indisreplident ELSE i.indisprimary END
             WHERE pt.pubname = $1
@@ -70,8 +66,7 @@ internal sealed class SnapshotReader : IAsyncDisposable
                     tables.Add(table);
                 }
 
-                tables[^1].Columns.Add((row.GetString(5), (uint)row.GetInt64(6), row.GetInt32(7), row.GetBoolean(9)));
-                tables[^1].IsText.Add(row.GetBoolean(8));
+                tables[^1].Columns.Add((row.GetString(5), (uint)row.GetInt64(6), row.GetInt32(7), row.GetBoolean(8)));
                 return true;
             },
             cancellationToken,
@@ -79,42 +74,18 @@ internal sealed class SnapshotReader : IAsyncDisposable
         return tables;
     }
 
-    /// <summary>The rows of a table, in the form that the replication stream has them in.</summary>
-    public async IAsyncEnumerable<byte[]> ReadAsync(SnapshotTable table, [EnumeratorCancellation] CancellationToken cancellationToken)
+    /// <summary>The rows of a table, as texts: in the form that the replication stream has them in.</summary>
+    public async IAsyncEnumerable<string?[]> ReadAsync(SnapshotTable table, [EnumeratorCancellation] CancellationToken cancellationToken)
     {
-        NpgsqlRawCopyStream copy = await _connection.BeginRawBinaryCopyAsync(table.Query, cancellationToken).ConfigureAwait(false);
-        await using (copy.ConfigureAwait(false))
+        NpgsqlCommand query = new(table.Query, _connection) { AllResultTypesAreUnknown = true, CommandTimeout = 0 };
+        await using (query.ConfigureAwait(false))
         {
-            var input = new BufferedStream(copy, 1 << 16);
-            await using (input.ConfigureAwait(false))
+            NpgsqlDataReader rows = await query.ExecuteReaderAsync(cancellationToken).ConfigureAwait(false);
+            await using (rows.ConfigureAwait(false))
             {
-                byte[] buffer = new byte[256];
-                await input.ReadExactlyAsync(buffer.AsMemory(0, HeaderBytes + 8), cancellationToken).ConfigureAwait(false);
-                while (true)
+                while (await rows.ReadAsync(cancellationToken).ConfigureAwait(false))
                 {
-                    await input.ReadExactlyAsync(buffer.AsMemory(0, 2), cancellationToken).ConfigureAwait(false);
-                    if (BinaryPrimitives.ReadInt16BigEndian(buffer) < 0)
-                    {
-                        yield break;
-                    }
-
-                    int at = 2;
-                    foreach (bool isText in table.IsText)
-                    {
-                        Reserve(ref buffer, at + 5);
-                        await input.ReadExactlyAsync(buffer.AsMemory(at + 1, 4), cancellationToken).ConfigureAwait(false);
-                        int length = BinaryPrimitives.ReadInt32BigEndian(buffer.AsSpan(at + 1));
-                        buffer[at] = length < 0 ? (byte)'n' : isText ? (byte)'t' : (byte)'b';
-                        at += length < 0 ? 1 : 5;
-                        if (length > 0)
-                        {
-                            Reserve(ref buffer, checked(at + length));
-                            await input.ReadExactlyAsync(buffer.AsMemory(at, length), cancellationToken).ConfigureAwait(false);
-                            at += length;
-                        }
-                    }
-
-                    yield return buffer[..at];
+                    yield return TextsOf(rows);
                 }
             }
         }
@@ -130,11 +101,14 @@ internal sealed class SnapshotReader : IAsyncDisposable
         await _connection.DisposeAsync().ConfigureAwait(false);
     }
 
-    private static void Reserve(ref byte[] buffer, int length)
+    private static string?[] TextsOf(NpgsqlDataReader row)
     {
-        if (buffer.Length < length)
+        string?[] texts = new string?[row.FieldCount];
+        for (int i = 0; i < texts.Length; i++)
         {
-            Array.Resize(ref buffer, (int)Math.Min(Array.MaxLength, Math.Max(length, 2L * buffer.Length)));
+            texts[i] = row.IsDBNull(i) ? null : row.GetString(i);
         }
+
+        return texts;
     }
 }

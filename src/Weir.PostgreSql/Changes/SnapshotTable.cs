@@ -11,17 +11,14 @@ internal sealed record SnapshotTable(uint Oid, string Schema, string Name, strin
     /// <summary>The columns that are published.</summary>
     public List<(string Name, uint Type, int Modifier, bool IsKey)> Columns { get; } = [];
 
-    /// <summary>Whether the type of each column has no binary form, so that its values are read as text.</summary>
-    public List<bool> IsText { get; } = [];
-
     public string Query
     {
         get
         {
-            IEnumerable<string> columns = Columns.Select((c, i) => SqlName.Quote(c.Name) + (IsText[i] ? "::text" : ""));
+            string columns = string.Join(", ", Columns.Select(static c => SqlName.Quote(c.Name)));
             string only = IncludesPartitions ? "" : "ONLY ";
             string where = Filter is null ? "" : $" WHERE {Filter}";
-            return $"COPY (SELECT {string.Join(", ", columns)} FROM {only}{SqlName.Quote(Schema)}.{SqlName.Quote(Name)}{where}) TO STDOUT (FORMAT BINARY)";
+            return $"SELECT {columns} FROM {only}{SqlName.Quote(Schema)}.{SqlName.Quote(Name)}{where}";
         }
     }
 }

@@ -48,7 +48,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(batchSelector);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        return OperatorRun.List(Batches.Enumerable(source, batchSize), batchSelector, options, cancellationToken);
+        return OperatorRun.List(new BatchesOf(batchSize, null, options).Enumerable(source), batchSelector, options, cancellationToken);
     }
 
     /// <inheritdoc cref="BatchParallelAsync{TSource, TResult}(IEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask{TResult}},
@@ -66,7 +66,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(batchSelector);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        return OperatorRun.List(Batches.AsyncEnumerable(source, batchSize, null, options.TimeProvider), batchSelector, options, cancellationToken);
+        return OperatorRun.List(new BatchesOf(batchSize, null, options).AsyncEnumerable(source), batchSelector, options, cancellationToken);
     }
 
     /// <inheritdoc cref="BatchParallelAsync{TSource, TResult}(IEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask{TResult}},
@@ -83,10 +83,6 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(batchSelector);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        return OperatorRun.List(
-            new TimedBatchSource<TSource>(source.ReadAllAsync(CancellationToken.None), batchSize, null, options.TimeProvider),
-            batchSelector,
-            options,
-            cancellationToken);
+        return OperatorRun.List(new BatchesOf(batchSize, null, options).Channel(source), batchSelector, options, cancellationToken);
     }
 }

@@ -65,13 +65,8 @@ public static partial class ParallelOperators
         Require.Timeout(batchTimeout, nameof(batchTimeout));
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        return OperatorRun.Stream(
-            () => batchTimeout is null || Batches.IsInMemory(source)
-                ? Batches.Enumerable(source, batchSize)
-                : new TimedBatchSource<TSource>(new OffloadedEnumerable<TSource>(source), batchSize, batchTimeout, options.TimeProvider),
-            batchSelector,
-            options,
-            cancellationToken);
+        BatchesOf.Check(source);
+        return OperatorRun.Stream(() => new BatchesOf(batchSize, batchTimeout, options).Enumerable(source), batchSelector, options, cancellationToken);
     }
 
     /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult}(IEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
@@ -92,11 +87,8 @@ public static partial class ParallelOperators
         Require.Timeout(batchTimeout, nameof(batchTimeout));
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        return OperatorRun.Stream(
-            () => Batches.AsyncEnumerable(source, batchSize, batchTimeout, options.TimeProvider),
-            batchSelector,
-            options,
-            cancellationToken);
+        BatchesOf.Check(source);
+        return OperatorRun.Stream(() => new BatchesOf(batchSize, batchTimeout, options).AsyncEnumerable(source), batchSelector, options, cancellationToken);
     }
 
     /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult}(IEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
@@ -116,10 +108,6 @@ public static partial class ParallelOperators
         Require.Timeout(batchTimeout, nameof(batchTimeout));
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        return OperatorRun.Stream(
-            () => new TimedBatchSource<TSource>(source.ReadAllAsync(CancellationToken.None), batchSize, batchTimeout, options.TimeProvider),
-            batchSelector,
-            options,
-            cancellationToken);
+        return OperatorRun.Stream(() => new BatchesOf(batchSize, batchTimeout, options).Channel(source), batchSelector, options, cancellationToken);
     }
 }

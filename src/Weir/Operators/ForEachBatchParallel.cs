@@ -59,13 +59,7 @@ public static partial class ParallelOperators
         Require.Timeout(batchTimeout, nameof(batchTimeout));
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        return OperatorRun.Discard(
-            batchTimeout is null || Batches.IsInMemory(source)
-                ? Batches.Enumerable(source, batchSize)
-                : new TimedBatchSource<TSource>(new OffloadedEnumerable<TSource>(source), batchSize, batchTimeout, options.TimeProvider),
-            batchAction,
-            options,
-            cancellationToken);
+        return OperatorRun.Discard(new BatchesOf(batchSize, batchTimeout, options).Enumerable(source), batchAction, options, cancellationToken);
     }
 
     /// <inheritdoc cref="ForEachBatchParallelAsync{TSource}(IEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask},
@@ -86,11 +80,7 @@ public static partial class ParallelOperators
         Require.Timeout(batchTimeout, nameof(batchTimeout));
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        return OperatorRun.Discard(
-            new TimedBatchSource<TSource>(source, batchSize, batchTimeout, options.TimeProvider),
-            batchAction,
-            options,
-            cancellationToken);
+        return OperatorRun.Discard(new BatchesOf(batchSize, batchTimeout, options).AsyncEnumerable(source), batchAction, options, cancellationToken);
     }
 
     /// <inheritdoc cref="ForEachBatchParallelAsync{TSource}(IEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask},
@@ -110,10 +100,6 @@ public static partial class ParallelOperators
         Require.Timeout(batchTimeout, nameof(batchTimeout));
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        return OperatorRun.Discard(
-            new TimedBatchSource<TSource>(source.ReadAllAsync(CancellationToken.None), batchSize, batchTimeout, options.TimeProvider),
-            batchAction,
-            options,
-            cancellationToken);
+        return OperatorRun.Discard(new BatchesOf(batchSize, batchTimeout, options).Channel(source), batchAction, options, cancellationToken);
     }
 }

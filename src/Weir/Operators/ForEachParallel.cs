@@ -40,7 +40,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(action);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        return OperatorRun.Discard(SourceOf.Enumerable(source), action, options, cancellationToken);
+        return OperatorRun.Discard(ItemsOf.Enumerable(source, options), action, options, cancellationToken);
     }
 
     /// <inheritdoc cref="ForEachParallelAsync{TSource}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask}, ParallelRunOptions,
@@ -56,7 +56,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(action);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        return OperatorRun.Discard(SourceOf.AsyncEnumerable(source), action, options, cancellationToken);
+        return OperatorRun.Discard(ItemsOf.AsyncEnumerable(source, options), action, options, cancellationToken);
     }
 
     /// <inheritdoc cref="ForEachParallelAsync{TSource}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask}, ParallelRunOptions,

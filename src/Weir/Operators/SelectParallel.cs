@@ -46,7 +46,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(selector);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        return OperatorRun.List(SourceOf.Enumerable(source), selector, options, cancellationToken);
+        return OperatorRun.List(ItemsOf.Enumerable(source, options), selector, options, cancellationToken);
     }
 
     /// <inheritdoc cref="SelectParallelAsync{TSource, TResult}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}}, ParallelRunOptions,
@@ -62,7 +62,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(selector);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        return OperatorRun.List(SourceOf.AsyncEnumerable(source), selector, options, cancellationToken);
+        return OperatorRun.List(ItemsOf.AsyncEnumerable(source, options), selector, options, cancellationToken);
     }
 
     /// <inheritdoc cref="SelectParallelAsync{TSource, TResult}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}}, ParallelRunOptions,

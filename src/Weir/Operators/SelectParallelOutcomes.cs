@@ -40,7 +40,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(selector);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        return OperatorRun.Outcomes(SourceOf.Enumerable(source), selector, options, cancellationToken);
+        return OperatorRun.Outcomes(ItemsOf.Enumerable(source, options), selector, options, cancellationToken);
     }
 
     /// <inheritdoc cref="SelectParallelOutcomesAsync{TSource, TResult}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}},
@@ -56,7 +56,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(selector);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        return OperatorRun.Outcomes(SourceOf.AsyncEnumerable(source), selector, options, cancellationToken);
+        return OperatorRun.Outcomes(ItemsOf.AsyncEnumerable(source, options), selector, options, cancellationToken);
     }
 
     /// <inheritdoc cref="SelectParallelOutcomesAsync{TSource, TResult}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}},

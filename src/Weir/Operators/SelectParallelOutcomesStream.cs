@@ -49,7 +49,8 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(selector);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        return OperatorRun.OutcomesStream(() => SourceOf.Enumerable(source), selector, options, cancellationToken);
+        ItemsOf.Check(source);
+        return OperatorRun.OutcomesStream(() => ItemsOf.Enumerable(source, options), selector, options, cancellationToken);
     }
 
     /// <inheritdoc cref="SelectParallelOutcomesStreamAsync{TSource, TResult}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}},
@@ -65,7 +66,8 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(selector);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        return OperatorRun.OutcomesStream(() => SourceOf.AsyncEnumerable(source), selector, options, cancellationToken);
+        ItemsOf.Check(source);
+        return OperatorRun.OutcomesStream(() => ItemsOf.AsyncEnumerable(source, options), selector, options, cancellationToken);
     }
 
     /// <inheritdoc cref="SelectParallelOutcomesStreamAsync{TSource, TResult}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}},

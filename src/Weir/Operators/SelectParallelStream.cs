@@ -51,7 +51,8 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(selector);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        return OperatorRun.Stream(() => SourceOf.Enumerable(source), selector, options, cancellationToken);
+        ItemsOf.Check(source);
+        return OperatorRun.Stream(() => ItemsOf.Enumerable(source, options), selector, options, cancellationToken);
     }
 
     /// <inheritdoc cref="SelectParallelStreamAsync{TSource, TResult}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}},
@@ -67,7 +68,8 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(selector);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        return OperatorRun.Stream(() => SourceOf.AsyncEnumerable(source), selector, options, cancellationToken);
+        ItemsOf.Check(source);
+        return OperatorRun.Stream(() => ItemsOf.AsyncEnumerable(source, options), selector, options, cancellationToken);
     }
 
     /// <inheritdoc cref="SelectParallelStreamAsync{TSource, TResult}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}},

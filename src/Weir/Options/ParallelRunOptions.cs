@@ -105,14 +105,14 @@ public sealed record ParallelRunOptions
 
     /// <summary>How far a stream reads ahead: the number of results that may be ready for the consumer, in addition to the items in flight.</summary>
     /// <value>At least 1. The default is 1024.</value>
-    /// <remarks>With a <c>partitionBy</c>, in every operator, this is also how many items that were read may wait for other items of their key.</remarks>
+    /// <remarks>For items with keys, in every operator, this is also how many items that were read may wait for other items of their key.</remarks>
     public int ChannelCapacity { get; init; } = 1024;
 
     /// <summary>Whether a stream yields its results in source order rather than in completion order. Lists are always in source order.</summary>
     /// <value>The default is <see langword="false"/>.</value>
     public bool OrderedOutput { get; init; }
 
-    /// <summary>How many items of one key may be in flight at once, for calls with a <c>partitionBy</c>.</summary>
+    /// <summary>How many items of one key may be in flight at once, for items with keys (<c>PartitionBy</c>).</summary>
     /// <value>At least 1. The default is 1: items of one key run one after the other, in source order.</value>
     public int MaxPerPartition { get; init; } = 1;
 

@@ -46,16 +46,6 @@ public sealed class ConcurrentRuntime : IExecutionRuntime
         _runtime.ProcessManyAsync(items, processor, options, cancellationToken);
 
     /// <inheritdoc/>
-    public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
-        IEnumerable<TItem> items,
-        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        Func<TItem, TKey> partitionBy,
-        ProcessManyOptions? options = null,
-        CancellationToken cancellationToken = default)
-        where TKey : notnull =>
-        _runtime.ProcessManyAsync(items, processor, partitionBy, options, cancellationToken);
-
-    /// <inheritdoc/>
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
         IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
@@ -63,17 +53,6 @@ public sealed class ConcurrentRuntime : IExecutionRuntime
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default) =>
         _runtime.ProcessManyStreamAsync(items, processor, orderedOutput, options, cancellationToken);
-
-    /// <inheritdoc/>
-    public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
-        IEnumerable<TItem> items,
-        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        Func<TItem, TKey> partitionBy,
-        bool orderedOutput = false,
-        ProcessManyOptions? options = null,
-        CancellationToken cancellationToken = default)
-        where TKey : notnull =>
-        _runtime.ProcessManyStreamAsync(items, processor, partitionBy, orderedOutput, options, cancellationToken);
 
     /// <inheritdoc/>
     public ValueTask DisposeAsync() => new(_runtime.CloseAsync());

@@ -1,5 +1,6 @@
 using Weir.Core.Dispatch;
 using Weir.Observability;
+using Weir.Operators;
 
 namespace Weir.Runtimes;
 
@@ -59,9 +60,10 @@ public sealed class DirectRuntime : IExecutionRuntime
         CancellationToken cancellationToken = default)
     {
         options = _calls.Check(items, processor, options, typeof(TResult));
+        ItemKeys<TItem>? keys = RuntimeSource.TakeKeys(ref items);
         if (ListOf(items, options) is not { } list)
         {
-            return _pumps.StartMany(items, processor, null, options, cancellationToken);
+            return _pumps.StartMany(items, keys, processor, options, cancellationToken);
         }
 
         if (cancellationToken.IsCancellationRequested)
@@ -69,51 +71,25 @@ public sealed class DirectRuntime : IExecutionRuntime
             return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
         }
 
-        if (list.Count > 0 && RunObservation.WantsItems && items is not INumberedItems)
-        {
-            return TracedItems<TItem, TResult>.CallAsync(
-                list,
-                processor,
-                Name,
-                1,
-                options,
-                traced => ProcessManyAsync(traced.Items, traced.InvokeAsync, options, cancellationToken),
-                static outcomes => outcomes);
-        }
-
-        ItemOutcome<TResult>[] outcomes = list.Count == 0 ? [] : new ItemOutcome<TResult>[list.Count];
-        Func<TItem, CancellationToken, ValueTask<TResult>> limited = LimitedProcessor<TItem, TResult>.Of(processor, _policies.Limit);
-        DirectCall<TItem, TResult> call = new(
-            list, limited, options, _options.TimeProvider, _calls, nameof(ProcessManyAsync), _options.Control, cancellationToken);
-        return call.RunAsync(outcomes);
-    }
-
-    /// <inheritdoc/>
-    public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
-        IEnumerable<TItem> items,
-        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        Func<TItem, TKey> partitionBy,
-        ProcessManyOptions? options = null,
-        CancellationToken cancellationToken = default)
-        where TKey : notnull
-    {
-        ArgumentNullException.ThrowIfNull(partitionBy);
-        options = _calls.Check(items, processor, options, typeof(TResult));
-        if (ListOf(items, options) is not { } list)
-        {
-            return _pumps.ProcessManyAsync(items, processor, partitionBy, options, cancellationToken);
-        }
-
         try
         {
-            CheckKeys(list, partitionBy, cancellationToken);
+            CheckKeys(list, keys, cancellationToken);
         }
         catch (Exception e)
         {
             return Task.FromException<ItemOutcome<TResult>[]>(e);
         }
 
-        return ProcessManyAsync(items, processor, options, cancellationToken);
+        return list.Count > 0 && RunObservation.WantsItems
+            ? TracedItems<TItem, TResult>.CallAsync(
+                list,
+                processor,
+                Name,
+                1,
+                options,
+                traced => RunAsync((IReadOnlyList<NumberedItem<TItem>>)traced.Items, traced.InvokeAsync, options, cancellationToken),
+                static outcomes => outcomes)
+            : RunAsync(list, processor, options, cancellationToken);
     }
 
     /// <inheritdoc/>
@@ -125,77 +101,69 @@ public sealed class DirectRuntime : IExecutionRuntime
         CancellationToken cancellationToken = default)
     {
         options = _calls.Check(items, processor, options, typeof(TResult));
+        ItemKeys<TItem>? keys = RuntimeSource.TakeKeys(ref items);
         if (ListOf(items, options) is not { } list)
         {
-            return _pumps.Stream(items, processor, null, orderedOutput, options, cancellationToken);
+            return _pumps.Stream(items, keys, processor, orderedOutput, options, cancellationToken);
         }
 
-        if (RunObservation.WantsItems && items is not INumberedItems)
-        {
-            return TracedItems<TItem, TResult>.StreamAsync(
+        return RunObservation.WantsItems
+            ? TracedItems<TItem, TResult>.StreamAsync(
                 list,
                 processor,
                 Name,
                 1,
                 options,
-                traced => ProcessManyStreamAsync(traced.Items, traced.InvokeAsync, orderedOutput, options, cancellationToken),
-                CancellationToken.None);
-        }
-
-        processor = LimitedProcessor<TItem, TResult>.Of(processor, _policies.Limit);
-        return new DirectStream<TItem, TResult>(list, processor, options, _options.TimeProvider, _calls, _options.Control, cancellationToken);
-    }
-
-    /// <inheritdoc/>
-    public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
-        IEnumerable<TItem> items,
-        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        Func<TItem, TKey> partitionBy,
-        bool orderedOutput = false,
-        ProcessManyOptions? options = null,
-        CancellationToken cancellationToken = default)
-        where TKey : notnull
-    {
-        ArgumentNullException.ThrowIfNull(partitionBy);
-        options = _calls.Check(items, processor, options, typeof(TResult));
-        if (ListOf(items, options) is not { } list)
-        {
-            return _pumps.ProcessManyStreamAsync(items, processor, partitionBy, orderedOutput, options, cancellationToken);
-        }
-
-        if (RunObservation.WantsItems && items is not INumberedItems)
-        {
-            return TracedItems<TItem, TResult>.StreamAsync(
-                list,
-                processor,
-                Name,
-                1,
-                options,
-                traced => ProcessManyStreamAsync(
-                    traced.Items, traced.InvokeAsync, item => partitionBy(item.Item), orderedOutput, options, cancellationToken),
-                CancellationToken.None);
-        }
-
-        processor = LimitedProcessor<TItem, TResult>.Of(processor, _policies.Limit);
-        return new DirectStream<TItem, TResult>(list, processor, options, _options.TimeProvider, _calls, _options.Control, cancellationToken)
-        {
-            BeforeFirst = token => CheckKeys(list, partitionBy, token),
-        };
+                traced => Stream(
+                    (IReadOnlyList<NumberedItem<TItem>>)traced.Items,
+                    NumberedItem<TItem>.KeysOf(keys),
+                    traced.InvokeAsync,
+                    options,
+                    cancellationToken),
+                CancellationToken.None)
+            : Stream(list, keys, processor, options, cancellationToken);
     }
 
     /// <inheritdoc/>
     public ValueTask DisposeAsync() => new(_calls.CloseAsync(_options.GracePeriod, _options.TimeProvider));
+
+    private Task<ItemOutcome<TResult>[]> RunAsync<TItem, TResult>(
+        IReadOnlyList<TItem> list,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        ProcessManyOptions options,
+        CancellationToken cancellationToken)
+    {
+        ItemOutcome<TResult>[] outcomes = list.Count == 0 ? [] : new ItemOutcome<TResult>[list.Count];
+        processor = LimitedProcessor<TItem, TResult>.Of(processor, _policies.Limit);
+        DirectCall<TItem, TResult> call = new(
+            list, processor, options, _options.TimeProvider, _calls, nameof(ProcessManyAsync), _options.Control, cancellationToken);
+        return call.RunAsync(outcomes);
+    }
+
+    private DirectStream<TItem, TResult> Stream<TItem, TResult>(
+        IReadOnlyList<TItem> list,
+        ItemKeys<TItem>? keys,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        ProcessManyOptions options,
+        CancellationToken cancellationToken)
+    {
+        processor = LimitedProcessor<TItem, TResult>.Of(processor, _policies.Limit);
+        return new DirectStream<TItem, TResult>(list, processor, options, _options.TimeProvider, _calls, _options.Control, cancellationToken)
+        {
+            BeforeFirst = token => CheckKeys(list, keys, token),
+        };
+    }
 
     /// <summary>The items as a list for a loop over them; null if the call needs the engine.</summary>
     private IReadOnlyList<TItem>? ListOf<TItem>(IEnumerable<TItem> items, ProcessManyOptions options) =>
         _policies.AreSet(options) ? null : items as IReadOnlyList<TItem>;
 
     // One item runs at a time and in order, whatever its key. But the contract of all runtimes demands that every item has a key.
-    private static void CheckKeys<TItem, TKey>(IReadOnlyList<TItem> items, Func<TItem, TKey> partitionBy, CancellationToken cancellationToken)
+    private static void CheckKeys<TItem>(IReadOnlyList<TItem> items, ItemKeys<TItem>? keys, CancellationToken cancellationToken)
     {
-        for (int index = 0; index < items.Count && !cancellationToken.IsCancellationRequested; index++)
+        for (int index = 0; keys is not null && index < items.Count && !cancellationToken.IsCancellationRequested; index++)
         {
-            if (partitionBy(items[index]) is null)
+            if (!keys.HasKey(items[index]))
             {
                 throw new InvalidOperationException($"The key of the item at index {index} is null.");
             }

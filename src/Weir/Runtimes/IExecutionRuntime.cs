@@ -21,12 +21,14 @@ public interface IExecutionRuntime : IAsyncDisposable
     /// <typeparam name="TItem">The type of the items.</typeparam>
     /// <typeparam name="TResult">The type of the results.</typeparam>
     /// <param name="items">
-    /// The items. A list must not change during the call; any other sequence is read while the call goes on, one step at a time.
+    /// The items. A list must not change during the call; any other sequence is read while the call goes on, one step at a time. With
+    /// <see cref="ParallelOperators.PartitionBy{TSource, TKey}(IEnumerable{TSource}, Func{TSource, TKey})"/>, those with the same key run one at a time, in
+    /// input order, each after the previous one has ended or was given up.
     /// </param>
     /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
     /// <param name="options">The time limits; <see langword="null"/> for none.</param>
     /// <param name="cancellationToken">Cancels the call.</param>
-    /// <returns>Exactly one outcome per item. An item's failure is never thrown, but one of the sequence is, and ends the call.</returns>
+    /// <returns>Exactly one outcome per item. An item's failure is never thrown, but one of the sequence or of its keys is, and ends the call.</returns>
     /// <exception cref="ArgumentNullException">
     /// <paramref name="items"/> or <paramref name="processor"/> is <see langword="null"/>. Thrown at the call.
     /// </exception>
@@ -39,46 +41,12 @@ public interface IExecutionRuntime : IAsyncDisposable
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default);
 
-    /// <summary>
-    /// Runs all items and returns one outcome per item, in input order. Items with the same key run one at a time, in input order.
-    /// </summary>
-    /// <typeparam name="TItem">The type of the items.</typeparam>
-    /// <typeparam name="TResult">The type of the results.</typeparam>
-    /// <typeparam name="TKey">The type of the keys.</typeparam>
-    /// <param name="items">
-    /// The items. A list must not change during the call; any other sequence is read while the call goes on, one step at a time.
-    /// </param>
-    /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
-    /// <param name="partitionBy">
-    /// Returns the key of an item. It is called once per item, for one item at a time. Items with the same key run one at a time, in input order (or
-    /// <see cref="ProcessManyOptions.MaxPerPartition"/> at a time), each after the previous one has ended or was given up. Items with other keys can overtake
-    /// them.
-    /// </param>
-    /// <param name="options">The time limits; <see langword="null"/> for none.</param>
-    /// <param name="cancellationToken">Cancels the call.</param>
-    /// <returns>
-    /// Exactly one outcome per item. An item's failure is never thrown. An exception from <paramref name="partitionBy"/> is thrown and ends the call.
-    /// </returns>
-    /// <exception cref="ArgumentNullException">
-    /// <paramref name="items"/>, <paramref name="processor"/> or <paramref name="partitionBy"/> is <see langword="null"/>. Thrown at the call.
-    /// </exception>
-    /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of range. Thrown at the call.</exception>
-    /// <exception cref="ObjectDisposedException">The runtime has been disposed. Thrown at the call.</exception>
-    /// <exception cref="InvalidOperationException">A key is <see langword="null"/>.</exception>
-    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
-    Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
-        IEnumerable<TItem> items,
-        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        Func<TItem, TKey> partitionBy,
-        ProcessManyOptions? options = null,
-        CancellationToken cancellationToken = default)
-        where TKey : notnull;
-
     /// <summary>Runs all items and yields each one's outcome, with its index, as soon as it is known.</summary>
     /// <typeparam name="TItem">The type of the items.</typeparam>
     /// <typeparam name="TResult">The type of the results.</typeparam>
     /// <param name="items">
-    /// The items. A list must not change during the enumeration; any other sequence is read while it goes on, one step at a time.
+    /// The items. A list must not change during the enumeration; any other sequence is read while it goes on, one step at a time. They may have keys, as for
+    /// a call that returns all outcomes together.
     /// </param>
     /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
     /// <param name="orderedOutput">Whether the outcomes come in input order rather than in completion order.</param>
@@ -100,40 +68,4 @@ public interface IExecutionRuntime : IAsyncDisposable
         bool orderedOutput = false,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default);
-
-    /// <summary>Runs all items and yields the outcomes as they become available. Items with the same key run one at a time, in input order.</summary>
-    /// <typeparam name="TItem">The type of the items.</typeparam>
-    /// <typeparam name="TResult">The type of the results.</typeparam>
-    /// <typeparam name="TKey">The type of the keys.</typeparam>
-    /// <param name="items">
-    /// The items. A list must not change during the enumeration; any other sequence is read while it goes on, one step at a time.
-    /// </param>
-    /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
-    /// <param name="partitionBy">
-    /// Returns the key of an item. It is called once per item, for one item at a time. Items with the same key run one at a time, in input order (or
-    /// <see cref="ProcessManyOptions.MaxPerPartition"/> at a time), each after the previous one has ended or was given up. Items with other keys can overtake
-    /// them.
-    /// </param>
-    /// <param name="orderedOutput">Whether the outcomes come in input order rather than in completion order.</param>
-    /// <param name="options">The time limits; <see langword="null"/> for none. The batch timeout counts from the first step.</param>
-    /// <param name="cancellationToken">Cancels the enumeration.</param>
-    /// <returns>
-    /// One outcome per item, each index once, as without keys. The step that reaches an exception from <paramref name="partitionBy"/> throws it, which ends the
-    /// enumeration.
-    /// </returns>
-    /// <exception cref="ArgumentNullException">
-    /// <paramref name="items"/>, <paramref name="processor"/> or <paramref name="partitionBy"/> is <see langword="null"/>. Thrown at the call.
-    /// </exception>
-    /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of range. Thrown at the call.</exception>
-    /// <exception cref="ObjectDisposedException">The runtime has been disposed. Thrown at the first step.</exception>
-    /// <exception cref="InvalidOperationException">A key is <see langword="null"/>.</exception>
-    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
-    IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
-        IEnumerable<TItem> items,
-        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        Func<TItem, TKey> partitionBy,
-        bool orderedOutput = false,
-        ProcessManyOptions? options = null,
-        CancellationToken cancellationToken = default)
-        where TKey : notnull;
 }

@@ -4,7 +4,7 @@ using Weir.Core.Sources;
 namespace Weir.Runtimes;
 
 /// <summary>Items with their places in the input, for who has to know them in the call.</summary>
-internal sealed class NumberedItems<TItem>(IEnumerable<TItem> items) : INumberedItems, IEnumerable<NumberedItem<TItem>>
+internal sealed class NumberedItems<TItem>(IEnumerable<TItem> items) : IEnumerable<NumberedItem<TItem>>
 {
     /// <summary>The items with their places: a list or a queue of work if they are one.</summary>
     public static IEnumerable<NumberedItem<TItem>> Of(IEnumerable<TItem> items) =>
@@ -26,7 +26,7 @@ internal sealed class NumberedItems<TItem>(IEnumerable<TItem> items) : INumbered
 
     IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
 
-    private sealed class InList(IReadOnlyList<TItem> items) : INumberedItems, IReadOnlyList<NumberedItem<TItem>>
+    private sealed class InList(IReadOnlyList<TItem> items) : IReadOnlyList<NumberedItem<TItem>>
     {
         public int Count => items.Count;
 
@@ -44,7 +44,7 @@ internal sealed class NumberedItems<TItem>(IEnumerable<TItem> items) : INumbered
         IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
     }
 
-    private sealed class InQueue(WorkQueueItems<TItem> items) : INumberedItems, IReadAsSource<NumberedItem<TItem>>
+    private sealed class InQueue(WorkQueueItems<TItem> items) : IReadAsSource<NumberedItem<TItem>>
     {
         public Source<NumberedItem<TItem>> MakeSource() => new QueueSource(items.Queue);
 

@@ -24,7 +24,7 @@ public sealed record ProcessManyOptions
     /// </value>
     public TimeSpan? BatchTimeout { get; init => field = Require.NoneIfInfinite(value); }
 
-    /// <summary>How many items of one key may be in flight at once, for calls with a <c>partitionBy</c>.</summary>
+    /// <summary>How many items of one key may be in flight at once, for items with keys (<c>PartitionBy</c>).</summary>
     /// <value>At least 1. The default is 1: items of one key run one after the other, in input order.</value>
     public int MaxPerPartition { get; init; } = 1;
 

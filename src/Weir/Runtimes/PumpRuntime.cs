@@ -32,20 +32,11 @@ internal sealed class PumpRuntime(
         IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         ProcessManyOptions? processOptions,
-        CancellationToken cancellationToken) =>
-        StartMany(items, processor, null, calls.Check(items, processor, processOptions, typeof(TResult)), cancellationToken);
-
-    public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
-        IEnumerable<TItem> items,
-        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        Func<TItem, TKey> partitionBy,
-        ProcessManyOptions? processOptions,
         CancellationToken cancellationToken)
-        where TKey : notnull
     {
-        ArgumentNullException.ThrowIfNull(partitionBy);
         processOptions = calls.Check(items, processor, processOptions, typeof(TResult));
-        return StartMany(items, processor, source => RuntimeSource.WithKeys(source, partitionBy, processOptions), processOptions, cancellationToken);
+        ItemKeys<TItem>? keys = RuntimeSource.TakeKeys(ref items);
+        return StartMany(items, keys, processor, processOptions, cancellationToken);
     }
 
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
@@ -53,29 +44,18 @@ internal sealed class PumpRuntime(
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         bool orderedOutput,
         ProcessManyOptions? processOptions,
-        CancellationToken cancellationToken) =>
-        Stream(items, processor, null, orderedOutput, calls.Check(items, processor, processOptions, typeof(TResult)), cancellationToken);
-
-    public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
-        IEnumerable<TItem> items,
-        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        Func<TItem, TKey> partitionBy,
-        bool orderedOutput,
-        ProcessManyOptions? processOptions,
         CancellationToken cancellationToken)
-        where TKey : notnull
     {
-        ArgumentNullException.ThrowIfNull(partitionBy);
         processOptions = calls.Check(items, processor, processOptions, typeof(TResult));
-        return Stream(
-            items, processor, source => RuntimeSource.WithKeys(source, partitionBy, processOptions), orderedOutput, processOptions, cancellationToken);
+        ItemKeys<TItem>? keys = RuntimeSource.TakeKeys(ref items);
+        return Stream(items, keys, processor, orderedOutput, processOptions, cancellationToken);
     }
 
     /// <summary>Runs the items of a call whose arguments have been checked.</summary>
     public Task<ItemOutcome<TResult>[]> StartMany<TItem, TResult>(
         IEnumerable<TItem> items,
+        ItemKeys<TItem>? keys,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        Func<Source<TItem>, Source<TItem>>? keys,
         ProcessManyOptions processOptions,
         CancellationToken cancellationToken)
     {
@@ -85,7 +65,7 @@ internal sealed class PumpRuntime(
             return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
         }
 
-        Source<TItem> source = RuntimeSource.Of(items, out int count);
+        Source<TItem> source = RuntimeSource.Of(items, keys, processOptions, out int count);
         if (count == 0)
         {
             return Task.FromResult<ItemOutcome<TResult>[]>([]);
@@ -93,7 +73,6 @@ internal sealed class PumpRuntime(
 
         OutcomeCompletion<TResult> completion = CompletionOf<TResult>(count, processOptions, around, options.TimeProvider);
         PumpCall call = new(calls, nameof(ProcessManyAsync), processOptions);
-        source = keys is null ? source : keys(source);
         PumpSettings settings = Settings(processOptions, around, call, executor);
         if (count > 0)
         {
@@ -110,8 +89,8 @@ internal sealed class PumpRuntime(
     /// <summary>The outcomes of a call whose arguments have been checked.</summary>
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> Stream<TItem, TResult>(
         IEnumerable<TItem> items,
+        ItemKeys<TItem>? keys,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        Func<Source<TItem>, Source<TItem>>? keys,
         bool orderedOutput,
         ProcessManyOptions processOptions,
         CancellationToken cancellationToken)
@@ -123,9 +102,9 @@ internal sealed class PumpRuntime(
             orderedOutput,
             (output, enumeratorToken) =>
             {
-                Source<TItem> source = RuntimeSource.Of(items, out int count);
+                Source<TItem> source = RuntimeSource.Of(items, keys, processOptions, out int count);
                 output.Missing = (count, static index => (Indices.ToInt(index), default));
-                return StartStream(keys is null ? source : keys(source), processor, output, around, processOptions, cancellationToken, enumeratorToken);
+                return StartStream(source, processor, output, around, processOptions, cancellationToken, enumeratorToken);
             },
             cancellationToken)
         {

@@ -1,4 +1,5 @@
 using Weir.Core.Sources;
+using Weir.Operators;
 
 namespace Weir.Runtimes;
 
@@ -8,9 +9,30 @@ internal static class RuntimeSource
     // The items are already in memory, so any number of them may wait for their key, and no key ever stops another.
     private const int MostWaiting = int.MaxValue;
 
+    /// <summary>The keys of the items, which are then those alone; null if they have none.</summary>
+    /// <exception cref="ArgumentException">The keys are those of batches.</exception>
+    public static ItemKeys<T>? TakeKeys<T>(ref IEnumerable<T> items)
+    {
+        if (items is not PartitionedItems<T> keyed)
+        {
+            return null;
+        }
+
+        items = keyed.Items;
+        return keyed.Keys.Items;
+    }
+
     /// <param name="items">The items.</param>
+    /// <param name="keys">Their keys; null for none.</param>
+    /// <param name="options">How many of a key may run at once.</param>
     /// <param name="count">How many there are; negative if that is not known before the end.</param>
-    public static Source<T> Of<T>(IEnumerable<T> items, out int count)
+    public static Source<T> Of<T>(IEnumerable<T> items, ItemKeys<T>? keys, ProcessManyOptions options, out int count)
+    {
+        Source<T> source = Of(items, out count);
+        return keys is null ? source : keys.Lanes(source, options.MaxPerPartition, MostWaiting);
+    }
+
+    private static Source<T> Of<T>(IEnumerable<T> items, out int count)
     {
         if (items is IReadOnlyList<T> list)
         {
@@ -28,11 +50,6 @@ internal static class RuntimeSource
         Source<T> source = SourceOf.Enumerable(items);
         return source.KnownCount == count ? source : new LazySource<T>(Indexed(items, count));
     }
-
-    /// <summary>The same with a lane for each key.</summary>
-    public static KeyedSource<TItem, TKey> WithKeys<TItem, TKey>(Source<TItem> items, Func<TItem, TKey> partitionBy, ProcessManyOptions options)
-        where TKey : notnull =>
-        new(items, partitionBy, null, options.MaxPerPartition, MostWaiting);
 
     // For a list that does not enumerate as many items as it counts, the indexer decides.
     private static IEnumerable<T> Indexed<T>(IReadOnlyList<T> items, int count)

@@ -31,7 +31,7 @@ internal static class NoEffectCases
             "await foreach (var x in items.SelectParallelOutcomesStreamAsync("
                 + "Work.LoadAsync, new() { IncludeDetails = true, OnThrottleAsync = n => default })) { }",
             "await items.SelectParallelAsync(Work.LoadAsync, new() { OrderedOutput = false, IncludeDetails = false });",
-            "await items.SelectParallelAsync(Work.LoadAsync, x => x, new() { MaxPerPartition = 2, ChannelCapacity = 8 });",
+            "await items.PartitionBy(x => x).SelectParallelAsync(Work.LoadAsync, new() { MaxPerPartition = 2, ChannelCapacity = 8 });",
             "await items.SelectParallelOutcomesAsync(Work.LoadAsync, new() { ReturnOutcomesOnCancellation = true, IncludeDetails = true });",
             "var own = new ParallelRunOptions { MaxRetries = 3 }; await items.SelectParallelAsync(Work.LoadAsync, own with { BaseDelay = TimeSpan.Zero });",
             "var options = new ParallelRunOptions { OrderedOutput = true }; await items.SelectParallelAsync(Work.LoadAsync, options);",

@@ -13,7 +13,7 @@ internal static class QueryCases
             "await foreach (int x in [|orders.Numbers|].SelectParallelStreamAsync(Work.LoadAsync)) { }",
             "await [|orders.Numbers|].BatchParallelAsync(100, b => b.Count);",
             "await [|orders.Numbers|].SelectParallelOutcomesAsync(Work.LoadAsync);",
-            "await [|orders.Numbers|].SelectParallelAsync(Work.LoadAsync, x => x % 2);",
+            "await [|orders.Numbers|].PartitionBy(x => x % 2).SelectParallelAsync(Work.LoadAsync);",
             "IQueryable<int> query = orders.Sorted; await [|query|].SelectParallelAsync(Work.LoadAsync);",
             "await ([|from n in orders.Numbers where n > 1 select n|]).SelectParallelAsync(Work.LoadAsync);",
             "await runtime.ProcessManyAsync([|orders.Numbers|], Work.LoadAsync);",

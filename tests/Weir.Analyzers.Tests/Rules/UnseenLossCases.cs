@@ -14,7 +14,7 @@ internal static class UnseenLossCases
             "await foreach (int x in items.SelectParallelStreamAsync(Work.LoadAsync, new() { ErrorMode = [|ErrorMode.BestEffort|] })) { }",
             "await foreach (int x in later.SelectParallelStreamAsync(Work.LoadAsync, new() { ErrorMode = [|ErrorMode.BestEffort|] })) { }",
             "await items.BatchParallelAsync(2, b => b.Count, new() { ErrorMode = [|ErrorMode.BestEffort|], MaxDegreeOfParallelism = 2 });",
-            "await items.SelectParallelAsync(Work.LoadAsync, x => x % 2, new() { ErrorMode = [|ErrorMode.BestEffort|] });",
+            "await items.PartitionBy(x => x % 2).SelectParallelAsync(Work.LoadAsync, new() { ErrorMode = [|ErrorMode.BestEffort|] });",
             "await later.ForEachParallelAsync((x, t) => Work.SaveAsync(x), new() { ErrorMode = [|ErrorMode.BestEffort|], CircuitBreaker = new() });",
             "await items.ForEachParallelAsync(x => Work.Compute(x), new() { ErrorMode = [|ErrorMode.BestEffort|], OnStartItemAsync = i => default });",
         ],

@@ -67,25 +67,6 @@ internal sealed class TamperedRuntime(Fault fault, int victim) : IExecutionRunti
         return outcomes;
     }
 
-    public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
-        IEnumerable<TItem> items,
-        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        Func<TItem, TKey> partitionBy,
-        ProcessManyOptions? options = null,
-        CancellationToken cancellationToken = default)
-        where TKey : notnull =>
-        throw new NotSupportedException("The command gives no keys.");
-
-    public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
-        IEnumerable<TItem> items,
-        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        Func<TItem, TKey> partitionBy,
-        bool orderedOutput = false,
-        ProcessManyOptions? options = null,
-        CancellationToken cancellationToken = default)
-        where TKey : notnull =>
-        throw new NotSupportedException("The command gives no keys.");
-
     public async IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
         IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,

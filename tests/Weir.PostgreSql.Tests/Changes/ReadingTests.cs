@@ -37,6 +37,18 @@ public sealed class ReadingTests(PostgresServer server) : ChangeTest(server)
     }
 
     [Fact(Timeout = Limit)]
+    public async Task Read_PublicationWithAnyName_IsRead()
+    {
+        const string Odd = "it's \"odd\", 'no'?";
+        await ExecuteAsync($"CREATE PUBLICATION {SqlName.Quote(Odd)} FOR TABLE {Table}");
+        await using PostgresChangeSource stream = new(ConnectionString, Slot, Odd, Checkpoints, Quiet);
+        await stream.SetupAsync();
+        await ExecuteAsync($"INSERT INTO {Table} VALUES (1, 'a')");
+        await using IWorkSource<PostgresChange> source = await stream.OpenSourceAsync();
+        Assert.Equal("+1=a", Text((await TakeAsync(source, 1))[0]));
+    }
+
+    [Fact(Timeout = Limit)]
     public async Task Read_LargeValueThatAnUpdateHasNotChanged_IsNotNull()
     {
         await ExecuteAsync($"ALTER TABLE {Table} ALTER value SET STORAGE EXTERNAL");

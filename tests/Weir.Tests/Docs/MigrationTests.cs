@@ -103,7 +103,7 @@ public class MigrationTests
 
         ParallelRunOptions options = new() { TimeProvider = _time, MaxDegreeOfParallelism = 1, MaxRetries = 1, BaseDelay = Second };
         Task run = keyed
-            ? Enumerable.Range(0, 3).ForEachParallelAsync(Call, static _ => 0, options)
+            ? Enumerable.Range(0, 3).PartitionBy(static _ => 0).ForEachParallelAsync(Call, options)
             : Enumerable.Range(0, 3).ForEachParallelAsync(Call, options);
         if (!keyed)
         {

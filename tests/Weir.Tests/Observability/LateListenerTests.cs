@@ -124,7 +124,7 @@ public sealed class LateListenerTests
             "outcomes" => source.SelectParallelOutcomesAsync(call, options),
             "action" => source.ForEachParallelAsync(async (x, token) => await call(x, token), options),
             "stream" => Drain(source.SelectParallelStreamAsync(call, options)),
-            "lanes" => source.SelectParallelAsync(call, static x => x % 2, options),
+            "lanes" => source.PartitionBy(static x => x % 2).SelectParallelAsync(call, options),
             "retries" => source.SelectParallelAsync(call, options with { MaxRetries = 2 }),
             "progress" => source.SelectParallelAsync(call, options with { Progress = new ProgressOptions { OnProgress = static _ => default } }),
             "direct" => new DirectRuntime().ProcessManyAsync(source, call, many),

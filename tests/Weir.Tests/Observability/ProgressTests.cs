@@ -99,7 +99,7 @@ public class ProgressTests
                 await items.BatchParallelAsync(1, static (b, _) => new ValueTask<int>(b.Count), Options);
                 break;
             default:
-                await items.SelectParallelAsync(Call, partitionBy: static x => x % 7, Options);
+                await items.PartitionBy(static x => x % 7).SelectParallelAsync(Call, Options);
                 break;
         }
 

@@ -1,4 +1,5 @@
 using System.Threading.Channels;
+using Weir.Runtimes;
 
 namespace Weir.Tests.Partitioned;
 
@@ -28,11 +29,11 @@ public class PartitionedOperatorTests
         int[] items = Enumerable.Range(0, count).ToArray();
         List<int> results = await (kind switch
         {
-            "array" => items.SelectParallelAsync(selector, partitionBy: static x => x % 7, Eight),
-            "list" => items.ToList().SelectParallelAsync(selector, static x => x % 7, Eight),
-            "lazy" => items.Where(static _ => true).SelectParallelAsync(selector, static x => x % 7, Eight),
-            "async" => Slow(items).SelectParallelAsync(selector, static x => x % 7, Eight),
-            _ => Filled(items).SelectParallelAsync(selector, static x => x % 7, Eight),
+            "array" => items.PartitionBy(static x => x % 7).SelectParallelAsync(selector, Eight),
+            "list" => items.ToList().PartitionBy(static x => x % 7).SelectParallelAsync(selector, Eight),
+            "lazy" => items.Where(static _ => true).PartitionBy(static x => x % 7).SelectParallelAsync(selector, Eight),
+            "async" => Slow(items).PartitionBy(static x => x % 7).SelectParallelAsync(selector, Eight),
+            _ => Filled(items).PartitionBy(static x => x % 7).SelectParallelAsync(selector, Eight),
         });
         Assert.Equal(items, results);
         Assert.Equal(1, probe.MostOfOneKey);
@@ -46,7 +47,7 @@ public class PartitionedOperatorTests
         // Nine of ten items have the hot key, and its first one is stuck: all the others that may be read must run nevertheless.
         TaskCompletionSource hot = new(TaskCreationOptions.RunContinuationsAsynchronously);
         using SemaphoreSlim others = new(0);
-        Task<List<int>> run = Enumerable.Range(0, 1_000).SelectParallelAsync(
+        Task<List<int>> run = Enumerable.Range(0, 1_000).PartitionBy(static x => x % 10 == 9 ? x : -1).SelectParallelAsync(
             async (x, _) =>
             {
                 if (x % 10 != 9)
@@ -60,7 +61,6 @@ public class PartitionedOperatorTests
 
                 return x;
             },
-            static x => x % 10 == 9 ? x : -1,
             Eight);
         for (int i = 0; i < 100; i++)
         {
@@ -92,14 +92,13 @@ public class PartitionedOperatorTests
         }
 
         int running = 0;
-        Task run = Source().ForEachParallelAsync(
+        Task run = Source().PartitionBy(static _ => "one key").ForEachParallelAsync(
             async (_, _) =>
             {
                 Assert.Equal(1, Interlocked.Increment(ref running));
                 await gate.Task;
                 Interlocked.Decrement(ref running);
             },
-            static _ => "one key",
             Eight with { ChannelCapacity = 50 });
         await enough.Task;
 
@@ -115,7 +114,7 @@ public class PartitionedOperatorTests
     {
         LaneProbe probe = new();
         using Barrier pair = new(2);
-        await Enumerable.Range(0, 40).ForEachParallelAsync(
+        await Enumerable.Range(0, 40).PartitionBy(static _ => 0).ForEachParallelAsync(
             (x, _) =>
             {
                 probe.Enter(0, x);
@@ -123,7 +122,6 @@ public class PartitionedOperatorTests
                 probe.Leave(0);
                 return default;
             },
-            static _ => 0,
             Eight with { MaxPerPartition = 2 });
         Assert.Equal(2, probe.MostOfOneKey);
     }
@@ -134,13 +132,12 @@ public class PartitionedOperatorTests
     public async Task Streams_WithKeys_GiveEveryResultAndKeepTheOrderPromised(bool ordered)
     {
         List<int> seen = [];
-        await foreach (int x in Enumerable.Range(0, 500).SelectParallelStreamAsync(
+        await foreach (int x in Enumerable.Range(0, 500).PartitionBy(static x => x % 5).SelectParallelStreamAsync(
             async (x, _) =>
             {
                 await Task.Yield();
                 return x;
             },
-            static x => x % 5,
             Eight with { OrderedOutput = ordered, ChannelCapacity = 4 }))
         {
             seen.Add(x);
@@ -153,13 +150,12 @@ public class PartitionedOperatorTests
     [Fact(Timeout = 90_000)]
     public async Task Failure_OfAnItem_LetsTheNextOfItsKeyRun()
     {
-        ItemOutcome<int>[] outcomes = await Enumerable.Range(0, 100).SelectParallelOutcomesAsync(
+        ItemOutcome<int>[] outcomes = await Enumerable.Range(0, 100).PartitionBy(static x => x % 2).SelectParallelOutcomesAsync(
             static async (x, _) =>
             {
                 await Task.Yield();
                 return x % 4 == 1 ? throw new FormatException() : x;
             },
-            static x => x % 2,
             Eight);
         Assert.All(outcomes.Index(), static o => Assert.Equal(
             o.Index % 4 == 1 ? ItemStatus.Failed : ItemStatus.Succeeded, o.Item.Status));
@@ -168,20 +164,53 @@ public class PartitionedOperatorTests
     [Fact(Timeout = 90_000)]
     public async Task PartitionBy_ThrowsOrGivesNull_FailsTheRunAsTheSourceWould()
     {
-        await Assert.ThrowsAsync<FormatException>(() => Enumerable.Range(0, 10).SelectParallelAsync<int, int, int>(
-            static (x, _) => new(x), static x => x == 3 ? throw new FormatException() : x));
+        await Assert.ThrowsAsync<FormatException>(() => Enumerable.Range(0, 10)
+            .PartitionBy(static x => x == 3 ? throw new FormatException() : x).SelectParallelAsync<int, int>(static (x, _) => new(x)));
         InvalidOperationException error = await Assert.ThrowsAsync<InvalidOperationException>(() => Enumerable.Range(0, 10)
-            .SelectParallelAsync<int, int, string>(static (x, _) => new(x), static x => x == 3 ? null! : "key"));
+            .PartitionBy(static x => x == 3 ? null! : "key").SelectParallelAsync<int, int>(static (x, _) => new(x)));
         Assert.Contains("index 3", error.Message, StringComparison.Ordinal);
     }
 
     [Fact]
     public void Arguments_WrongOnes_AreRefusedAtTheCall()
     {
-        Assert.Equal("partitionBy", Assert.Throws<ArgumentNullException>(
-            () => { _ = new[] { 1 }.SelectParallelAsync<int, int, int>(static (x, _) => new(x), partitionBy: null!); }).ParamName);
-        Assert.Equal("MaxPerPartition", Assert.Throws<ArgumentOutOfRangeException>(
-            () => { _ = new[] { 1 }.SelectParallelAsync(static (x, _) => new ValueTask<int>(x), static x => x, new() { MaxPerPartition = 0 }); }).ParamName);
+        PartitionedItems<int> keyed = new[] { 1 }.PartitionBy(static x => x);
+        Assert.Throws<ArgumentNullException>("keySelector", () => { _ = new[] { 1 }.PartitionBy((Func<int, int>)null!); });
+        Assert.Throws<ArgumentNullException>("source", () => { _ = ((int[])null!).PartitionBy(static x => x); });
+        Assert.Throws<ArgumentException>(() => { _ = keyed.PartitionBy(static x => x); });
+        Assert.Throws<ArgumentOutOfRangeException>(
+            "MaxPerPartition", () => { _ = keyed.SelectParallelAsync(static (x, _) => new ValueTask<int>(x), new() { MaxPerPartition = 0 }); });
+    }
+
+    [Fact]
+    public void Keys_OfItemsForBatchesOrOfBatchesForItems_AreRefusedAtTheCall()
+    {
+        int[] items = [1];
+        PartitionedItems<int> keyed = items.PartitionBy(static x => x);
+        PartitionedItems<int> keyedBatches = items.PartitionBatchesBy(static batch => batch.Count);
+        Assert.Throws<ArgumentException>(() => { _ = keyed.BatchParallelAsync(2, static (batch, _) => new ValueTask<int>(batch.Count)); });
+        Assert.Throws<ArgumentException>(() => { _ = keyed.BatchParallelStreamAsync(2, static (batch, _) => new ValueTask<int>(batch.Count)); });
+        Assert.Throws<ArgumentException>(() => { _ = keyedBatches.SelectParallelAsync(static (x, _) => new ValueTask<int>(x)); });
+        Assert.Throws<ArgumentException>(() => { _ = keyedBatches.SelectParallelStreamAsync(static (x, _) => new ValueTask<int>(x)); });
+        Assert.Throws<ArgumentException>(() => { _ = keyedBatches.SelectParallelOutcomesStreamAsync(static (x, _) => new ValueTask<int>(x)); });
+        PartitionedAsyncItems<int> later = Slow(items).PartitionBatchesBy(static batch => batch.Count);
+        Assert.Throws<ArgumentException>(() => { _ = later.ForEachParallelAsync(static (_, _) => default); });
+        Assert.Throws<ArgumentException>(() => { _ = later.SelectParallelStreamAsync(static (x, _) => new ValueTask<int>(x)); });
+        Assert.Throws<ArgumentException>(() => { _ = later.SelectParallelOutcomesStreamAsync(static (x, _) => new ValueTask<int>(x)); });
+        PartitionedAsyncItems<int> laterItems = Slow(items).PartitionBy(static x => x);
+        Assert.Throws<ArgumentException>(() => { _ = laterItems.ForEachBatchParallelAsync(2, static (_, _) => default); });
+        Assert.Throws<ArgumentException>(() => { _ = laterItems.BatchParallelStreamAsync(2, static (batch, _) => new ValueTask<int>(batch.Count)); });
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task Keys_ReadByOthers_AreNotLostSilently()
+    {
+        IEnumerable<object> wider = new[] { "a" }.PartitionBy(static x => x);
+        await Assert.ThrowsAsync<InvalidOperationException>(() => wider.SelectParallelAsync(static (x, _) => new ValueTask<object>(x)));
+        await using ConcurrentRuntime runtime = new();
+        await Assert.ThrowsAsync<InvalidOperationException>(() => runtime.ProcessManyAsync(wider, static (x, _) => new ValueTask<object>(x)));
+        Assert.Throws<InvalidOperationException>(() => new[] { 1 }.PartitionBy(static x => x).ToList());
+        Assert.Throws<InvalidOperationException>(() => { _ = ((IAsyncEnumerable<int>)Slow([1]).PartitionBy(static x => x)).GetAsyncEnumerator(); });
     }
 
     [Fact(Timeout = 90_000)]
@@ -189,7 +218,7 @@ public class PartitionedOperatorTests
     {
         int running = 0;
         int taken = 0;
-        await foreach (int x in Endless().SelectParallelStreamAsync(
+        await foreach (int x in Endless().PartitionBy(static x => x % 2).SelectParallelStreamAsync(
             async (x, token) =>
             {
                 Interlocked.Increment(ref running);
@@ -204,7 +233,6 @@ public class PartitionedOperatorTests
                     Interlocked.Decrement(ref running);
                 }
             },
-            static x => x % 2,
             Eight with { ChannelCapacity = 1 }))
         {
             if (++taken == 20)
@@ -237,7 +265,7 @@ public class PartitionedOperatorTests
             };
             LaneProbe probe = new();
             IEnumerable<int> items = random.Next(2) == 0 ? Enumerable.Range(0, count).ToArray() : Enumerable.Range(0, count).Where(static _ => true);
-            List<int> results = await items.SelectParallelAsync(
+            List<int> results = await items.PartitionBy(x => keyOf[x]).SelectParallelAsync(
                 async (x, _) =>
                 {
                     probe.Enter(keyOf[x], x);
@@ -249,7 +277,6 @@ public class PartitionedOperatorTests
                     probe.Leave(keyOf[x]);
                     return kind[x] == 3 ? throw new FormatException() : x;
                 },
-                x => keyOf[x],
                 options);
             string what = $"seed {seed}";
             Assert.True(results.SequenceEqual(Enumerable.Range(0, count).Where(x => kind[x] != 3)), what);

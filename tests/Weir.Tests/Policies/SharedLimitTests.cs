@@ -359,13 +359,12 @@ public sealed class SharedLimitTests : IDisposable
     {
         SharedConcurrencyLimit shared = new(limit);
         List<int>[] lanes = [[], [], []];
-        await Enumerable.Range(0, 90).ForEachParallelAsync(
+        await Enumerable.Range(0, 90).PartitionBy(static x => x % 3).ForEachParallelAsync(
             async (x, token) =>
             {
                 await Task.Yield();
                 lanes[x % 3].Add(x);
             },
-            static x => x % 3,
             new ParallelRunOptions
             {
                 MaxDegreeOfParallelism = 6,

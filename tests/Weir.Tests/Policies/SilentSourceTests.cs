@@ -135,13 +135,12 @@ public class SilentSourceTests
         using Feed feed = new([.. Enumerable.Range(0, 60)]);
         using CallGates gate = new();
         int ran = 0;
-        Task run = feed.Channel.ForEachParallelAsync(
+        Task run = feed.Channel.PartitionBy(static _ => 0).ForEachParallelAsync(
             async (_, _) =>
             {
                 await Task.Yield();
                 gate.Count(Interlocked.Increment(ref ran));
             },
-            static _ => 0,
             new ParallelRunOptions { AdaptiveConcurrency = new AdaptiveConcurrencyOptions { MinConcurrency = 1, MaxConcurrency = 8, InitialConcurrency = 1 } });
         await gate.CountedAsync(60);
         feed.End();
@@ -163,7 +162,7 @@ public class SilentSourceTests
         {
             "channel" => feed.Channel.ForEachParallelAsync(call, options),
             "async" => feed.Channel.ReadAllAsync().ForEachParallelAsync(call, options),
-            "keyed" => feed.Channel.ForEachParallelAsync(call, static x => x, options),
+            "keyed" => feed.Channel.PartitionBy(static x => x).ForEachParallelAsync(call, options),
             _ => feed.Blocking.ForEachParallelAsync(call, options),
         };
     }

@@ -79,69 +79,14 @@ public class BothWaysTests
     }
 
     [Fact(Timeout = 90_000)]
-    public async Task SelectParallelAsync_OfASourceReadBothWays_Keyed_ReadsItAsynchronously()
+    public async Task PartitionBy_OfASourceReadBothWays_ReadsItAsynchronously()
     {
-        Assert.Equal(Twice, await Both.SelectParallelAsync(static (x, token) => ValueTwice(x, token), static x => x % 2));
-        Assert.Equal(Twice, await Both.SelectParallelAsync(static async (x, token) => await TaskTwice(x, token), static x => x % 2));
-        Assert.Equal(Twice, await Both.SelectParallelAsync(static (x, token) => TaskTwice(x, token), static x => x % 2));
-        Assert.Equal(Twice, await Both.SelectParallelAsync(ValueTwice, static x => x % 2));
-        Assert.Equal(Twice, await Both.SelectParallelAsync(TaskTwice, static x => x % 2));
-    }
-
-    [Fact(Timeout = 90_000)]
-    public async Task SelectParallelStreamAsync_OfASourceReadBothWays_Keyed_ReadsItAsynchronously()
-    {
-        Assert.Equal(Twice, await Both.SelectParallelStreamAsync(static (x, token) => ValueTwice(x, token), static x => x % 2).ToListAsync(sorted: true));
-        Assert.Equal(
-            Twice, await Both.SelectParallelStreamAsync(static async (x, token) => await TaskTwice(x, token), static x => x % 2).ToListAsync(sorted: true));
-        Assert.Equal(Twice, await Both.SelectParallelStreamAsync(static (x, token) => TaskTwice(x, token), static x => x % 2).ToListAsync(sorted: true));
-        Assert.Equal(Twice, await Both.SelectParallelStreamAsync(ValueTwice, static x => x % 2).ToListAsync(sorted: true));
-        Assert.Equal(Twice, await Both.SelectParallelStreamAsync(TaskTwice, static x => x % 2).ToListAsync(sorted: true));
-    }
-
-    [Fact(Timeout = 90_000)]
-    public async Task SelectParallelOutcomesAsync_OfASourceReadBothWays_Keyed_ReadsItAsynchronously()
-    {
-        Assert.Equal(Twice, (await Both.SelectParallelOutcomesAsync(static (x, token) => ValueTwice(x, token), static x => x % 2)).Select(static o => o.Value));
-        Assert.Equal(Twice,
-            (await Both.SelectParallelOutcomesAsync(static async (x, token) => await TaskTwice(x, token), static x => x % 2)).Select(static o => o.Value));
-        Assert.Equal(Twice, (await Both.SelectParallelOutcomesAsync(static (x, token) => TaskTwice(x, token), static x => x % 2)).Select(static o => o.Value));
-        Assert.Equal(Twice, (await Both.SelectParallelOutcomesAsync(ValueTwice, static x => x % 2)).Select(static o => o.Value));
-        Assert.Equal(Twice, (await Both.SelectParallelOutcomesAsync(TaskTwice, static x => x % 2)).Select(static o => o.Value));
-    }
-
-    [Fact(Timeout = 90_000)]
-    public async Task ForEachParallelAsync_OfASourceReadBothWays_Keyed_ReadsItAsynchronously()
-    {
-        Seen seen = new();
-        Assert.Equal(Items, await seen.AfterAsync(Both.ForEachParallelAsync((x, token) => seen.ValueNote(x, token), static x => x % 2)));
-        Assert.Equal(Items, await seen.AfterAsync(Both.ForEachParallelAsync(async (x, token) => await seen.TaskNote(x, token), static x => x % 2)));
-        Assert.Equal(Items, await seen.AfterAsync(Both.ForEachParallelAsync((x, token) => seen.TaskNote(x, token), static x => x % 2)));
-        Assert.Equal(Items, await seen.AfterAsync(Both.ForEachParallelAsync(seen.ValueNote, static x => x % 2)));
-        Assert.Equal(Items, await seen.AfterAsync(Both.ForEachParallelAsync(seen.TaskNote, static x => x % 2)));
-        Assert.Equal(Items, await seen.AfterAsync(Both.ForEachParallelAsync(seen.TaskAnswer, static x => x % 2)));
-    }
-
-    [Fact(Timeout = 90_000)]
-    public async Task BatchParallelAsync_OfASourceReadBothWays_Keyed_ReadsItAsynchronously()
-    {
-        Assert.Equal(Sums, await Both.BatchParallelAsync(2, static (batch, token) => ValueSum(batch, token), static batch => batch.Count));
-        Assert.Equal(Sums, await Both.BatchParallelAsync(2, static async (batch, token) => await TaskSum(batch, token), static batch => batch.Count));
-        Assert.Equal(Sums, await Both.BatchParallelAsync(2, static (batch, token) => TaskSum(batch, token), static batch => batch.Count));
-        Assert.Equal(Sums, await Both.BatchParallelAsync(2, ValueSum, static batch => batch.Count));
-        Assert.Equal(Sums, await Both.BatchParallelAsync(2, TaskSum, static batch => batch.Count));
-    }
-
-    [Fact(Timeout = 90_000)]
-    public async Task BatchParallelStreamAsync_OfASourceReadBothWays_Keyed_ReadsItAsynchronously()
-    {
-        Assert.Equal(Sums,
-            await Both.BatchParallelStreamAsync(2, static (batch, token) => ValueSum(batch, token), static batch => batch.Count).ToListAsync(sorted: true));
-        Assert.Equal(Sums, await Both.BatchParallelStreamAsync(2, static async (batch, token) => await TaskSum(batch, token), static batch => batch.Count)
-            .ToListAsync(sorted: true));
-        Assert.Equal(Sums,
-            await Both.BatchParallelStreamAsync(2, static (batch, token) => TaskSum(batch, token), static batch => batch.Count).ToListAsync(sorted: true));
-        Assert.Equal(Sums, await Both.BatchParallelStreamAsync(2, ValueSum, static batch => batch.Count).ToListAsync(sorted: true));
-        Assert.Equal(Sums, await Both.BatchParallelStreamAsync(2, TaskSum, static batch => batch.Count).ToListAsync(sorted: true));
+        // Its synchronous enumerator throws.
+        PartitionedAsyncItems<int> keyed = Both.PartitionBy(static x => x % 2);
+        PartitionedAsyncItems<int> batches = Both.PartitionBatchesBy(static batch => batch.Count);
+        Assert.Equal(Twice, await keyed.SelectParallelAsync(ValueTwice));
+        Assert.Equal(Twice, await keyed.SelectParallelAsync(TaskTwice));
+        Assert.Equal(Sums, await batches.BatchParallelAsync(2, ValueSum));
+        Assert.Equal(Sums, await batches.BatchParallelStreamAsync(2, TaskSum).ToListAsync(sorted: true));
     }
 }

@@ -51,7 +51,7 @@ public class CallKindTests
         Assert.Equal(Twice, await later.SelectParallelAsync(TaskTwice));
         Assert.Equal(Twice, await later.SelectParallelAsync(async (x, token) => await TaskTwice(x, token)));
         Assert.Equal(Twice, await Reader().SelectParallelAsync(TaskTwice));
-        Assert.Equal(Twice, await Reader().SelectParallelAsync(TaskTwice, static x => x));
+        Assert.Equal(Twice, await Reader().PartitionBy(static x => x).SelectParallelAsync(TaskTwice));
         Assert.Equal(Twice, await Reader().SelectParallelAsync(async (x, token) => await TaskTwice(x, token)));
         Assert.Equal(Twice, await Reader().SelectParallelStreamAsync(TaskTwice).ToListAsync(sorted: true));
         Assert.Equal(Twice, (await Reader().SelectParallelOutcomesAsync(TaskTwice)).Select(static o => o.Value));
@@ -160,10 +160,11 @@ public class CallKindTests
         Assert.Equal(Twice, Values(await runtime.ProcessManyAsync(items, (x, token) => TaskTwice(x, token))));
         Assert.Equal(Twice, Values(await runtime.ProcessManyAsync(items, async (x, token) => await TaskTwice(x, token))));
         Assert.Equal([false, false, false], Values(await runtime.ProcessManyAsync(items, static async (_, _) => IsWrapped() || await Task.FromResult(false))));
-        Assert.Equal(Twice, Values(await runtime.ProcessManyAsync(items, TaskTwice, static x => x % 2)));
+        Assert.Equal(Twice, Values(await runtime.ProcessManyAsync(items.PartitionBy(static x => x % 2), TaskTwice)));
         Assert.Equal(Twice,
             (await runtime.ProcessManyStreamAsync(items, TaskTwice, orderedOutput: true).ToListAsync(sorted: false)).Select(static o => o.Outcome.Value));
-        Assert.Equal(Twice, (await runtime.ProcessManyStreamAsync(items, TaskTwice, static x => x % 2, orderedOutput: true).ToListAsync(sorted: false))
+        PartitionedItems<int> keyed = items.PartitionBy(static x => x % 2);
+        Assert.Equal(Twice, (await runtime.ProcessManyStreamAsync(keyed, TaskTwice, orderedOutput: true).ToListAsync(sorted: false))
             .Select(static o => o.Outcome.Value));
         if (runtime is AutoRuntime auto)
         {

@@ -20,7 +20,7 @@ public class OtherShapeTests
         Assert.Equal(Twice, await Items.SelectParallelAsync(static x => Task.FromResult(2 * x)));
         Assert.Equal(Twice, await Items.SelectParallelAsync(static x => new ValueTask<int>(2 * x)));
         Assert.Equal(Twice, await Items.SelectParallelAsync(static async x => await TaskTwice(x, default)));
-        Assert.Equal(Twice, await Items.SelectParallelAsync(static x => 2 * x, static x => x % 2));
+        Assert.Equal(Twice, await Items.PartitionBy(static x => x % 2).SelectParallelAsync(static x => 2 * x));
         Assert.Equal(Twice, await new Table<int>(Items).SelectParallelAsync(static x => 2 * x));
         Assert.Equal(Twice, await Items.SelectParallelStreamAsync(static x => 2 * x).ToListAsync(sorted: true));
         Assert.Equal(Twice, (await Items.SelectParallelOutcomesAsync(static x => Task.FromResult(2 * x))).Select(static o => o.Value));
@@ -45,7 +45,8 @@ public class OtherShapeTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         Assert.Equal(Twice, (await runtime.ProcessManyAsync(Items, static x => 2 * x)).Select(static o => o.Value));
         Assert.Equal(Twice, (await runtime.ProcessManyAsync(Items, static x => Task.FromResult(2 * x))).Select(static o => o.Value));
-        Assert.Equal(Twice, (await runtime.ProcessManyAsync(Items, static x => new ValueTask<int>(2 * x), static x => x % 2)).Select(static o => o.Value));
+        PartitionedItems<int> keyed = Items.PartitionBy(static x => x % 2);
+        Assert.Equal(Twice, (await runtime.ProcessManyAsync(keyed, static x => new ValueTask<int>(2 * x))).Select(static o => o.Value));
         List<(int Index, ItemOutcome<int> Outcome)> stream =
             await runtime.ProcessManyStreamAsync(Items, static x => 2 * x, orderedOutput: true).ToListAsync(sorted: false);
         Assert.Equal(Twice, stream.Select(static o => o.Outcome.Value));

@@ -17,7 +17,8 @@ public class TaskResultTests
         Refused("selector", static () => Items.SelectParallelAsync(static x => Task.Factory.StartNew(static async () => { await Task.Yield(); })));
         Refused("selector", static () => Items.SelectParallelAsync(static async (x, token) => { await Task.Yield(); return Task.FromResult(x); }));
         Refused(
-            "selector", static () => Items.SelectParallelAsync(static async (x, token) => { await Task.Yield(); return Task.FromResult(x); }, static x => x));
+            "selector",
+            static () => Items.PartitionBy(static x => x).SelectParallelAsync(static async (x, token) => { await Task.Yield(); return Task.FromResult(x); }));
         Refused("selector", static () => Items.SelectParallelAsync(static async x => { await Task.Yield(); return ValueTask.FromResult(x); }));
         Refused("selector", static () => Items.SelectParallelOutcomesAsync(static async (x, token) => { await Task.Yield(); return Task.CompletedTask; }));
         Refused("selector", static () => Items.SelectParallelStreamAsync(static x => Task.FromResult(Task.FromResult(x))));
@@ -34,9 +35,9 @@ public class TaskResultTests
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         Refused("processor", () => runtime.ProcessManyAsync(Items, static x => Task.FromResult(Task.FromResult(x))));
-        Refused("processor", () => runtime.ProcessManyAsync(Items, static x => Task.FromResult(Task.FromResult(x)), static x => x));
+        Refused("processor", () => runtime.ProcessManyAsync(Items.PartitionBy(static x => x), static x => Task.FromResult(Task.FromResult(x))));
         Refused("processor", () => runtime.ProcessManyStreamAsync(Items, static async (x, token) => { await Task.Yield(); return Task.FromResult(x); }));
-        Refused("processor", () => runtime.ProcessManyStreamAsync(Items, static x => Task.FromResult(Task.FromResult(x)), static x => x));
+        Refused("processor", () => runtime.ProcessManyStreamAsync(Items.PartitionBy(static x => x), static x => Task.FromResult(Task.FromResult(x))));
     }
 
     [Fact(Timeout = 90_000)]

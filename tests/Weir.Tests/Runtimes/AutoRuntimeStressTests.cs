@@ -45,7 +45,7 @@ public class AutoRuntimeStressTests
             }
 
             ItemOutcome<int>[] outcomes = hasKeys
-                ? await runtime.ProcessManyAsync(RuntimeRun.Count(count), Process, static x => x % 17, options)
+                ? await runtime.ProcessManyAsync(RuntimeRun.Count(count).PartitionBy(static x => x % 17), Process, options)
                 : await RuntimeRun.AllAsync(form, runtime, RuntimeRun.Count(count), Process, options);
             for (int x = 0; x < count; x++)
             {

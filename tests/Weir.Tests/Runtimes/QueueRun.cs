@@ -40,13 +40,13 @@ internal static class QueueRun
         if (form == RunForm.Array)
         {
             return await (keyed
-                ? runtime.ProcessManyAsync(items, call, static item => item % 3, options, cancellationToken)
+                ? runtime.ProcessManyAsync(items.PartitionBy(static item => item % 3), call, options, cancellationToken)
                 : runtime.ProcessManyAsync(items, call, options, cancellationToken));
         }
 
         bool ordered = form == RunForm.OrderedStream;
         IAsyncEnumerable<(int Index, ItemOutcome<int> Outcome)> stream = keyed
-            ? runtime.ProcessManyStreamAsync(items, call, static item => item % 3, ordered, options, cancellationToken)
+            ? runtime.ProcessManyStreamAsync(items.PartitionBy(static item => item % 3), call, ordered, options, cancellationToken)
             : runtime.ProcessManyStreamAsync(items, call, ordered, options, cancellationToken);
         SortedDictionary<int, ItemOutcome<int>> outcomes = [];
         await foreach ((int index, ItemOutcome<int> outcome) in stream)

@@ -1,4 +1,5 @@
 using Weir.Runtimes;
+using Weir.Tests.Operators.Support;
 
 namespace Weir.Tests.Runtimes;
 
@@ -22,7 +23,7 @@ public class RuntimeKeyStreamTests
             int[] running = new int[keys];
             List<int>[] started = [.. RuntimeRun.Count(keys).Select(static _ => new List<int>())];
             IAsyncEnumerable<(int Index, ItemOutcome<int> Outcome)> stream = runtime.ProcessManyStreamAsync(
-                RuntimeRun.Count(count),
+                RuntimeRun.Count(count).PartitionBy(x => x % keys),
                 async (x, _) =>
                 {
                     int key = x % keys;
@@ -36,7 +37,6 @@ public class RuntimeKeyStreamTests
                     Assert.Equal(0, Interlocked.Decrement(ref running[key]));
                     return x * 2;
                 },
-                x => x % keys,
                 ordered);
 
             // Nothing runs before the first step, and each enumeration is a run of its own.
@@ -64,7 +64,7 @@ public class RuntimeKeyStreamTests
         int cold = 0;
         TaskCompletionSource othersDone = new(TaskCreationOptions.RunContinuationsAsynchronously);
         Task<List<(int Index, ItemOutcome<int> Outcome)>> drained = DrainAsync(runtime.ProcessManyStreamAsync(
-            RuntimeRun.Count(500),
+            RuntimeRun.Count(500).PartitionBy(static x => x % 10 != 9 ? -1 : x),
             (x, _) =>
             {
                 if (x % 10 != 9)
@@ -78,8 +78,7 @@ public class RuntimeKeyStreamTests
                 }
 
                 return new ValueTask<int>(x);
-            },
-            static x => x % 10 != 9 ? -1 : x));
+            }));
         await othersDone.Task.WithinAsync("the items of other keys");
         await hot.ArrivedAsync(1).WithinAsync("an item of the hot key");
         Assert.Equal(1, hot.Arrived);
@@ -94,9 +93,9 @@ public class RuntimeKeyStreamTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         InvalidDataException own = new("no key");
         Assert.Same(own, await Assert.ThrowsAsync<InvalidDataException>(() => DrainAsync(runtime.ProcessManyStreamAsync(
-            RuntimeRun.Count(50), static (x, _) => new ValueTask<int>(x), x => x == 30 ? throw own : x))));
+            RuntimeRun.Count(50).PartitionBy(x => x == 30 ? throw own : x), static (x, _) => new ValueTask<int>(x)))));
         InvalidOperationException noKey = await Assert.ThrowsAsync<InvalidOperationException>(() => DrainAsync(runtime.ProcessManyStreamAsync(
-            RuntimeRun.Count(50), static (x, _) => new ValueTask<int>(x), static x => x == 30 ? null! : "key", orderedOutput: true)));
+            RuntimeRun.Count(50).PartitionBy(static x => x == 30 ? null! : "key"), static (x, _) => new ValueTask<int>(x), orderedOutput: true)));
         Assert.Equal("The key of the item at index 30 is null.", noKey.Message);
         Assert.True(await RuntimeRun.UntilAsync(() => runtime.Statistics is { ActiveCalls: 0, InFlight: 0 }));
     }
@@ -107,7 +106,7 @@ public class RuntimeKeyStreamTests
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         await foreach ((int _, ItemOutcome<int> _) in runtime.ProcessManyStreamAsync(
-            RuntimeRun.Count(500),
+            RuntimeRun.Count(500).PartitionBy(static x => x % 20),
             static async (x, token) =>
             {
                 if (x > 0)
@@ -116,8 +115,7 @@ public class RuntimeKeyStreamTests
                 }
 
                 return x;
-            },
-            static x => x % 20))
+            }))
         {
             break;
         }
@@ -131,14 +129,13 @@ public class RuntimeKeyStreamTests
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         int[] items = [1];
+        Assert.Throws<ArgumentException>(() => { _ = runtime.ProcessManyStreamAsync(items.PartitionBatchesBy(static _ => 0), Selectors.Twice); });
         Assert.Throws<ArgumentNullException>(
-            "partitionBy", () => { _ = runtime.ProcessManyStreamAsync(items, static (x, _) => new ValueTask<int>(x), (Func<int, int>)null!); });
-        Assert.Throws<ArgumentNullException>(
-            "items", () => { _ = runtime.ProcessManyStreamAsync((int[])null!, static (x, _) => new ValueTask<int>(x), static x => x); });
+            "items", () => { _ = runtime.ProcessManyStreamAsync((int[])null!, static (x, _) => new ValueTask<int>(x)); });
         Assert.Throws<ArgumentOutOfRangeException>(
             "MaxPerPartition",
             () => { _ = runtime.ProcessManyStreamAsync(
-                items, static (x, _) => new ValueTask<int>(x), static x => x, false, new ProcessManyOptions { MaxPerPartition = 0 }); });
+                items.PartitionBy(static x => x), static (x, _) => new ValueTask<int>(x), false, new ProcessManyOptions { MaxPerPartition = 0 }); });
     }
 
     private static async Task<List<(int Index, ItemOutcome<int> Outcome)>> DrainAsync(IAsyncEnumerable<(int Index, ItemOutcome<int> Outcome)> stream)

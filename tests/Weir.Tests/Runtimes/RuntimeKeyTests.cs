@@ -1,6 +1,7 @@
 using System.Collections.Concurrent;
 using Weir.Runtimes;
 using Weir.TestKit;
+using Weir.Tests.Operators.Support;
 
 namespace Weir.Tests.Runtimes;
 
@@ -23,7 +24,7 @@ public class RuntimeKeyTests
             int[] running = new int[keys];
             List<int>[] started = [.. RuntimeRun.Count(keys).Select(static _ => new List<int>())];
             ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(
-                RuntimeRun.Count(2000),
+                RuntimeRun.Count(2000).PartitionBy(x => x % keys),
                 async (x, _) =>
                 {
                     int key = x % keys;
@@ -36,8 +37,7 @@ public class RuntimeKeyTests
 
                     Assert.Equal(0, Interlocked.Decrement(ref running[key]));
                     return x * 2;
-                },
-                x => x % keys);
+                });
             Assert.Equal(RuntimeRun.Count(2000).Select(static x => x * 2), outcomes.Select(static o => o.Value));
             Assert.All(started, (list, key) => Assert.Equal(RuntimeRun.Count(2000).Where(x => x % keys == key), list));
         }
@@ -54,7 +54,7 @@ public class RuntimeKeyTests
         int cold = 0;
         TaskCompletionSource othersDone = new(TaskCreationOptions.RunContinuationsAsynchronously);
         Task<ItemOutcome<int>[]> call = runtime.ProcessManyAsync(
-            RuntimeRun.Count(5000),
+            RuntimeRun.Count(5000).PartitionBy(static x => x % 10 != 9 ? -1 : x),
             (x, _) =>
             {
                 if (x % 10 != 9)
@@ -68,8 +68,7 @@ public class RuntimeKeyTests
                 }
 
                 return new ValueTask<int>(x);
-            },
-            static x => x % 10 != 9 ? -1 : x);
+            });
 
         // Nine items in ten wait for the gate, one after the other, and none of the others is behind them.
         await othersDone.Task.WithinAsync("the items of other keys");
@@ -85,7 +84,7 @@ public class RuntimeKeyTests
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(
-            RuntimeRun.Count(300),
+            RuntimeRun.Count(300).PartitionBy(static x => x % 3),
             static async (x, _) =>
             {
                 if (x % 2 == 0)
@@ -94,8 +93,7 @@ public class RuntimeKeyTests
                 }
 
                 return x % 5 == 0 ? throw new InvalidDataException($"item {x}") : x;
-            },
-            static x => x % 3);
+            });
         Assert.All(outcomes, static (o, x) => Assert.Equal(x % 5 == 0 ? ItemStatus.Failed : ItemStatus.Succeeded, o.Status));
         runtime.AssertIdle(240, 60);
     }
@@ -108,9 +106,8 @@ public class RuntimeKeyTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
         using RuntimeGate stuck = new();
         Task<ItemOutcome<int>[]> call = Task.Run(() => runtime.ProcessManyAsync(
-            RuntimeRun.Count(20),
+            RuntimeRun.Count(20).PartitionBy(static _ => "one"),
             (x, _) => x == 4 ? stuck.PassAsync(x) : new ValueTask<int>(x),
-            static _ => "one",
             new ProcessManyOptions { PerItemTimeout = TimeSpan.FromSeconds(5) }));
         await stuck.ArrivedAsync(1);
         await clock.PassAsync(TimeSpan.FromSeconds(5), call);
@@ -128,7 +125,7 @@ public class RuntimeKeyTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
         using RuntimeGate gate = new();
         Task<ItemOutcome<int>[]> call = Task.Run(() => runtime.ProcessManyAsync(
-            RuntimeRun.Count(50), (x, _) => gate.PassAsync(x), static _ => 1, new ProcessManyOptions { BatchTimeout = TimeSpan.FromSeconds(5) }));
+            RuntimeRun.Count(50).PartitionBy(static _ => 1), (x, _) => gate.PassAsync(x), new ProcessManyOptions { BatchTimeout = TimeSpan.FromSeconds(5) }));
         await gate.ArrivedAsync(1);
         await clock.PassAsync(TimeSpan.FromSeconds(5), call);
         ItemOutcome<int>[] outcomes = await call;
@@ -145,7 +142,7 @@ public class RuntimeKeyTests
         using RuntimeGate gate = new();
         using CancellationTokenSource caller = new();
         Task<ItemOutcome<int>[]> call = Task.Run(() => runtime.ProcessManyAsync(
-            RuntimeRun.Count(50), (x, token) => gate.PassAsync(x, token), static x => x % 2, null, caller.Token));
+            RuntimeRun.Count(50).PartitionBy(static x => x % 2), (x, token) => gate.PassAsync(x, token), null, caller.Token));
         await gate.ArrivedAsync(1);
         await caller.CancelAsync();
         OperationCanceledException thrown = await Assert.ThrowsAnyAsync<OperationCanceledException>(() => call);
@@ -160,10 +157,10 @@ public class RuntimeKeyTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         InvalidDataException own = new("no key");
         InvalidDataException thrown = await Assert.ThrowsAsync<InvalidDataException>(() => runtime.ProcessManyAsync(
-            RuntimeRun.Count(50), static (x, _) => new ValueTask<int>(x), x => x == 30 ? throw own : x));
+            RuntimeRun.Count(50).PartitionBy(x => x == 30 ? throw own : x), static (x, _) => new ValueTask<int>(x)));
         Assert.Same(own, thrown);
         InvalidOperationException noKey = await Assert.ThrowsAsync<InvalidOperationException>(() => runtime.ProcessManyAsync(
-            RuntimeRun.Count(50), static (x, _) => new ValueTask<int>(x), static x => x == 30 ? null! : "key"));
+            RuntimeRun.Count(50).PartitionBy(static x => x == 30 ? null! : "key"), static (x, _) => new ValueTask<int>(x)));
         Assert.Equal("The key of the item at index 30 is null.", noKey.Message);
         Assert.True(await RuntimeRun.UntilAsync(() => runtime.Statistics is { ActiveCalls: 0, InFlight: 0 }));
     }
@@ -176,13 +173,12 @@ public class RuntimeKeyTests
         using RuntimeGate gate = new();
         ConcurrentQueue<int> seen = new();
         Task<ItemOutcome<int>[]> call = runtime.ProcessManyAsync(
-            RuntimeRun.Count(40),
+            RuntimeRun.Count(40).PartitionBy(static _ => 1),
             (x, _) =>
             {
                 seen.Enqueue(x);
                 return gate.PassAsync(x);
             },
-            static _ => 1,
             new ProcessManyOptions { MaxPerPartition = 2 });
         await gate.ArrivedAsync(2);
         Assert.Equal([0, 1], seen.Order());
@@ -196,11 +192,10 @@ public class RuntimeKeyTests
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         int[] items = [1];
-        Assert.Throws<ArgumentNullException>(
-            "partitionBy", () => { _ = runtime.ProcessManyAsync(items, static (x, _) => new ValueTask<int>(x), (Func<int, int>)null!); });
+        Assert.Throws<ArgumentException>(() => { _ = runtime.ProcessManyAsync(items.PartitionBatchesBy(static _ => 0), Selectors.Twice); });
         Assert.Throws<ArgumentOutOfRangeException>(
             "MaxPerPartition",
             () => { _ =
-                runtime.ProcessManyAsync(items, static (x, _) => new ValueTask<int>(x), static x => x, new ProcessManyOptions { MaxPerPartition = 0 }); });
+                runtime.ProcessManyAsync(items.PartitionBy(static x => x), Selectors.Twice, new ProcessManyOptions { MaxPerPartition = 0 }); });
     }
 }

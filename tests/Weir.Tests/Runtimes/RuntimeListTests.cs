@@ -31,11 +31,11 @@ public class RuntimeListTests
     {
         if (form == RunForm.Array)
         {
-            return await runtime.ProcessManyAsync(items, Selectors.Twice, static x => x % 7);
+            return await runtime.ProcessManyAsync(items.PartitionBy(static x => x % 7), Selectors.Twice);
         }
 
         List<(int Index, ItemOutcome<int> Outcome)> outcomes = await OperatorRunner.GatherAsync(
-            runtime.ProcessManyStreamAsync(items, Selectors.Twice, static x => x % 7, form == RunForm.OrderedStream));
+            runtime.ProcessManyStreamAsync(items.PartitionBy(static x => x % 7), Selectors.Twice, form == RunForm.OrderedStream));
         Assert.Equal(Enumerable.Range(0, items.Count),
             form == RunForm.OrderedStream ? outcomes.Select(static o => o.Index) : outcomes.Select(static o => o.Index).Order());
         return [.. outcomes.OrderBy(static o => o.Index).Select(static o => o.Outcome)];

@@ -91,12 +91,12 @@ public sealed class RuntimePolicyTests : IDisposable
             static int KeyOf(int item) => item % 3;
             if (form == RunForm.Array)
             {
-                return [.. (await runtime.ProcessManyAsync(RuntimeRun.Count(60), CallAsync, KeyOf)).Select(static o => o.Value)];
+                return [.. (await runtime.ProcessManyAsync(RuntimeRun.Count(60).PartitionBy(KeyOf), CallAsync)).Select(static o => o.Value)];
             }
 
             List<int> values = [];
             await foreach ((_, ItemOutcome<int> outcome) in runtime.ProcessManyStreamAsync(
-                RuntimeRun.Count(60), CallAsync, KeyOf, form == RunForm.OrderedStream))
+                RuntimeRun.Count(60).PartitionBy(KeyOf), CallAsync, form == RunForm.OrderedStream))
             {
                 values.Add(outcome.Value);
             }

@@ -180,7 +180,7 @@ public class RuntimeSequenceTests
                 if (form == RunForm.Array)
                 {
                     return keyed
-                        ? await runtime.ProcessManyAsync(items, processor, KeyOf, options, cancellationToken)
+                        ? await runtime.ProcessManyAsync(items.PartitionBy(KeyOf), processor, options, cancellationToken)
                         : await runtime.ProcessManyAsync(items, processor, options, cancellationToken);
                 }
 
@@ -188,7 +188,7 @@ public class RuntimeSequenceTests
                 SortedDictionary<int, ItemOutcome<int>> outcomes = [];
                 int last = -1;
                 await foreach ((int index, ItemOutcome<int> outcome) in keyed
-                    ? runtime.ProcessManyStreamAsync(items, processor, KeyOf, ordered, options, cancellationToken)
+                    ? runtime.ProcessManyStreamAsync(items.PartitionBy(KeyOf), processor, ordered, options, cancellationToken)
                     : runtime.ProcessManyStreamAsync(items, processor, ordered, options, cancellationToken))
                 {
                     Assert.True(outcomes.TryAdd(index, outcome), $"Index {index} came twice.");

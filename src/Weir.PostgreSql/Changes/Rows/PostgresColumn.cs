@@ -24,6 +24,6 @@ public sealed class PostgresColumn
     /// <summary>Whether the column is one of the table's key: of its replica identity, or of its primary key if that is the whole row.</summary>
     public bool IsKey { get; }
 
-    /// <summary>The built-in type that the values are sent like: that of a domain, and text for an enum. 0 if there is none.</summary>
+    /// <summary>The built-in type that the values are like: for a domain, that of its base. 0 if there is none.</summary>
     internal uint BaseOid { get; }
 }

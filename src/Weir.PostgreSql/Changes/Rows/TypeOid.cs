@@ -1,23 +1,17 @@
 namespace Weir.PostgreSql;
 
-/// <summary>The built-in types whose values are decoded.</summary>
+/// <summary>The built-in types whose values are more than texts.</summary>
 internal static class TypeOid
 {
     public const uint Bool = 16;
     public const uint Bytea = 17;
-    public const uint Char = 18;
-    public const uint Name = 19;
     public const uint Int8 = 20;
     public const uint Int2 = 21;
     public const uint Int4 = 23;
     public const uint Text = 25;
     public const uint Oid = 26;
-    public const uint Json = 114;
-    public const uint Xml = 142;
     public const uint Float4 = 700;
     public const uint Float8 = 701;
-    public const uint Bpchar = 1042;
-    public const uint Varchar = 1043;
     public const uint Date = 1082;
     public const uint Time = 1083;
     public const uint Timestamp = 1114;
@@ -25,7 +19,6 @@ internal static class TypeOid
     public const uint Interval = 1186;
     public const uint Numeric = 1700;
     public const uint Uuid = 2950;
-    public const uint Jsonb = 3802;
 
     /// <summary>Types from here on belong to the database.</summary>
     public const uint FirstOfDatabase = 16384;
@@ -35,12 +28,8 @@ internal static class TypeOid
     {
         1000 => Bool,
         1001 => Bytea,
-        1003 => Name,
         1005 => Int2,
         1007 => Int4,
-        1009 => Text,
-        1014 => Bpchar,
-        1015 => Varchar,
         1016 => Int8,
         1021 => Float4,
         1022 => Float8,
@@ -51,10 +40,10 @@ internal static class TypeOid
         1185 => TimestampTz,
         1187 => Interval,
         1231 => Numeric,
-        199 => Json,
-        143 => Xml,
         2951 => Uuid,
-        3807 => Jsonb,
+
+        // xml, json, name, text, char(n), varchar, jsonb
+        143 or 199 or 1003 or 1009 or 1014 or 1015 or 3807 => Text,
         _ => 0,
     };
 }

@@ -94,6 +94,7 @@ public sealed class AutoRuntime : IExecutionRuntime
         CancellationToken cancellationToken = default)
     {
         options = _calls.Check(items, processor, options, typeof(TResult));
+        ItemKeys<TItem>? keys = RuntimeSource.TakeKeys(ref items);
         return IsTraced(items, options, cancellationToken)
             ? TracedItems<TItem, TResult>.CallAsync(
                 items,
@@ -101,32 +102,9 @@ public sealed class AutoRuntime : IExecutionRuntime
                 Name,
                 MaxConcurrencyPerCall,
                 options,
-                traced => StartMany(traced.Items, traced.InvokeAsync, options, null, out _, cancellationToken),
+                traced => StartMany(traced.Items, NumberedItem<TItem>.KeysOf(keys), traced.InvokeAsync, options, out _, cancellationToken),
                 static outcomes => outcomes)
-            : StartMany(items, processor, options, null, out _, cancellationToken);
-    }
-
-    /// <inheritdoc/>
-    public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
-        IEnumerable<TItem> items,
-        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        Func<TItem, TKey> partitionBy,
-        ProcessManyOptions? options = null,
-        CancellationToken cancellationToken = default)
-        where TKey : notnull
-    {
-        ArgumentNullException.ThrowIfNull(partitionBy);
-        options = _calls.Check(items, processor, options, typeof(TResult));
-        return IsTraced(items, options, cancellationToken)
-            ? TracedItems<TItem, TResult>.CallAsync(
-                items,
-                processor,
-                Name,
-                MaxConcurrencyPerCall,
-                options,
-                traced => ProcessManyAsync(traced.Items, traced.InvokeAsync, item => partitionBy(item.Item), options, cancellationToken),
-                static outcomes => outcomes)
-            : StartMany(items, processor, options, source => RuntimeSource.WithKeys(source, partitionBy, options), out _, cancellationToken);
+            : StartMany(items, keys, processor, options, out _, cancellationToken);
     }
 
     /// <summary>Runs all items and returns one outcome per item, together with the decisions of the call.</summary>
@@ -152,6 +130,7 @@ public sealed class AutoRuntime : IExecutionRuntime
         CancellationToken cancellationToken = default)
     {
         options = _calls.Check(items, processor, options, typeof(TResult));
+        ItemKeys<TItem>? keys = RuntimeSource.TakeKeys(ref items);
         return IsTraced(items, options, cancellationToken)
             ? TracedItems<TItem, TResult>.CallAsync(
                 items,
@@ -159,9 +138,10 @@ public sealed class AutoRuntime : IExecutionRuntime
                 Name,
                 MaxConcurrencyPerCall,
                 options,
-                traced => ProcessManyWithDecisionsAsync(traced.Items, traced.InvokeAsync, options, cancellationToken),
+                traced => WithDecisionsAsync(
+                    StartMany(traced.Items, NumberedItem<TItem>.KeysOf(keys), traced.InvokeAsync, options, out AutoPilot? inner, cancellationToken), inner),
                 static result => result.Outcomes)
-            : WithDecisionsAsync(StartMany(items, processor, options, null, out AutoPilot? pilot, cancellationToken), pilot);
+            : WithDecisionsAsync(StartMany(items, keys, processor, options, out AutoPilot? pilot, cancellationToken), pilot);
     }
 
     /// <inheritdoc/>
@@ -173,6 +153,7 @@ public sealed class AutoRuntime : IExecutionRuntime
         CancellationToken cancellationToken = default)
     {
         options = _calls.Check(items, processor, options, typeof(TResult));
+        ItemKeys<TItem>? keys = RuntimeSource.TakeKeys(ref items);
         return IsTraced(items, options, CancellationToken.None)
             ? TracedItems<TItem, TResult>.StreamAsync(
                 items,
@@ -180,34 +161,9 @@ public sealed class AutoRuntime : IExecutionRuntime
                 Name,
                 MaxConcurrencyPerCall,
                 options,
-                traced => Stream(traced.Items, traced.InvokeAsync, orderedOutput, options, null, cancellationToken),
+                traced => Stream(traced.Items, NumberedItem<TItem>.KeysOf(keys), traced.InvokeAsync, orderedOutput, options, cancellationToken),
                 CancellationToken.None)
-            : Stream(items, processor, orderedOutput, options, null, cancellationToken);
-    }
-
-    /// <inheritdoc/>
-    public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
-        IEnumerable<TItem> items,
-        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        Func<TItem, TKey> partitionBy,
-        bool orderedOutput = false,
-        ProcessManyOptions? options = null,
-        CancellationToken cancellationToken = default)
-        where TKey : notnull
-    {
-        ArgumentNullException.ThrowIfNull(partitionBy);
-        options = _calls.Check(items, processor, options, typeof(TResult));
-        return IsTraced(items, options, CancellationToken.None)
-            ? TracedItems<TItem, TResult>.StreamAsync(
-                items,
-                processor,
-                Name,
-                MaxConcurrencyPerCall,
-                options,
-                traced => ProcessManyStreamAsync(
-                    traced.Items, traced.InvokeAsync, item => partitionBy(item.Item), orderedOutput, options, cancellationToken),
-                CancellationToken.None)
-            : Stream(items, processor, orderedOutput, options, source => RuntimeSource.WithKeys(source, partitionBy, options), cancellationToken);
+            : Stream(items, keys, processor, orderedOutput, options, cancellationToken);
     }
 
     /// <inheritdoc/>
@@ -222,21 +178,21 @@ public sealed class AutoRuntime : IExecutionRuntime
 
     /// <summary>Whether somebody listens to the items of a call that starts now. The engine tells them of those with policies.</summary>
     private bool IsTraced<TItem>(IEnumerable<TItem> items, ProcessManyOptions options, CancellationToken cancellationToken) =>
-        RunObservation.WantsItems && items is not INumberedItems && !_policies.AreSet(options) && !cancellationToken.IsCancellationRequested
+        RunObservation.WantsItems && !_policies.AreSet(options) && !cancellationToken.IsCancellationRequested
         && items is not IReadOnlyCollection<TItem> { Count: 0 };
 
     private Task<ItemOutcome<TResult>[]> StartMany<TItem, TResult>(
         IEnumerable<TItem> items,
+        ItemKeys<TItem>? keys,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         ProcessManyOptions options,
-        Func<Source<TItem>, Source<TItem>>? keys,
         out AutoPilot? pilot,
         CancellationToken cancellationToken)
     {
         pilot = null;
         if (_policies.AreSet(options))
         {
-            return _pumps.StartMany(items, processor, keys, options, cancellationToken);
+            return _pumps.StartMany(items, keys, processor, options, cancellationToken);
         }
 
         if (cancellationToken.IsCancellationRequested)
@@ -244,7 +200,7 @@ public sealed class AutoRuntime : IExecutionRuntime
             return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
         }
 
-        Source<TItem> source = RuntimeSource.Of(items, out int count);
+        Source<TItem> source = RuntimeSource.Of(items, keys, options, out int count);
         if (count == 0)
         {
             return Task.FromResult<ItemOutcome<TResult>[]>([]);
@@ -258,21 +214,21 @@ public sealed class AutoRuntime : IExecutionRuntime
             ? new AutoArrayCall<TItem, TResult>(completion, _calls, Operation, options, pilot, processor, _profiles, _ended)
             : new AutoSinkCall<TItem, TResult, GrowingOutcomeSink<TResult>>(
                 new GrowingOutcomeSink<TResult>(completion), _calls, Operation, options, pilot, processor, _profiles, _ended);
-        Start(keys is null ? source : keys(source), call, options, cancellationToken, default);
+        Start(source, call, options, cancellationToken, default);
         return completion.Task;
     }
 
     private IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> Stream<TItem, TResult>(
         IEnumerable<TItem> items,
+        ItemKeys<TItem>? keys,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         bool orderedOutput,
         ProcessManyOptions options,
-        Func<Source<TItem>, Source<TItem>>? keys,
         CancellationToken cancellationToken)
     {
         if (_policies.AreSet(options))
         {
-            return _pumps.Stream(items, processor, keys, orderedOutput, options, cancellationToken);
+            return _pumps.Stream(items, keys, processor, orderedOutput, options, cancellationToken);
         }
 
         processor = LimitedProcessor<TItem, TResult>.Of(processor, _policies.Limit);
@@ -282,10 +238,10 @@ public sealed class AutoRuntime : IExecutionRuntime
             orderedOutput,
             (output, enumeratorToken) =>
             {
-                Source<TItem> source = RuntimeSource.Of(items, out int count);
+                Source<TItem> source = RuntimeSource.Of(items, keys, options, out int count);
                 output.Missing = (count, static index => (Indices.ToInt(index), default));
                 return Start(
-                    keys is null ? source : keys(source),
+                    source,
                     new AutoSinkCall<TItem, TResult, OutcomeStreamSink<TResult>>(
                         new OutcomeStreamSink<TResult>(output),
                         _calls,

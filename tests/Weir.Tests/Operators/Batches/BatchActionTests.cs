@@ -111,14 +111,13 @@ public class BatchActionTests
     public async Task Action_WithKeys_KeepsTheOrderOfEachKey()
     {
         List<int>[] perKey = [[], []];
-        await Enumerable.Range(0, 100).ForEachBatchParallelAsync(
+        await Enumerable.Range(0, 100).PartitionBatchesBy(static batch => batch[0] / 5 % 2).ForEachBatchParallelAsync(
             5,
             async (batch, _) =>
             {
                 await Task.Yield();
                 perKey[batch[0] / 5 % 2].Add(batch[0]);
             },
-            static batch => batch[0] / 5 % 2,
             new ParallelRunOptions { MaxDegreeOfParallelism = 4 }).WithinAsync();
         Assert.All(perKey, static key => Assert.Equal(10, key.Count));
         Assert.All(perKey, static key => Assert.Equal(key.Order(), key));

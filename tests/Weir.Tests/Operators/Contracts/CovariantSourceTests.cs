@@ -25,11 +25,11 @@ public class CovariantSourceTests
         string[] batches = [.. items.Chunk(7).Select(static batch => string.Join(',', batch))];
 
         Assert.Equal(items, await source.SelectParallelAsync(selector, Options).WithinAsync());
-        Assert.Equal(items, await source.SelectParallelAsync(selector, static x => x.GetHashCode() % 5, Options).WithinAsync());
+        Assert.Equal(items, await source.PartitionBy(static x => x.GetHashCode() % 5).SelectParallelAsync(selector, Options).WithinAsync());
         Assert.Equal(items, (await source.SelectParallelOutcomesAsync(selector, Options).WithinAsync()).Select(static o => o.Value));
         Assert.Equal(items, await OperatorRunner.GatherAsync(source.SelectParallelStreamAsync(selector, Options with { OrderedOutput = true })).WithinAsync());
         Assert.Equal(batches, await source.BatchParallelAsync(7, ofBatch, Options).WithinAsync());
-        Assert.Equal(batches, await source.BatchParallelAsync(7, ofBatch, static batch => batch.Count, Options).WithinAsync());
+        Assert.Equal(batches, await source.PartitionBatchesBy(static batch => batch.Count).BatchParallelAsync(7, ofBatch, Options).WithinAsync());
         Assert.Equal(
             batches, await OperatorRunner.GatherAsync(source.BatchParallelStreamAsync(7, ofBatch, Options with { OrderedOutput = true })).WithinAsync());
         int calls = 0;

@@ -158,11 +158,11 @@ public sealed class RunControlBatchTests : IDisposable
         {
             Form.List => source.BatchListAsync(4, selector, options),
             Form.Stream => OperatorRunner.GatherAsync(source.BatchStream(4, selector, options)),
-            Form.KeyedList => source.Sequence?.BatchParallelAsync(4, selector, keyOf, options)
-                ?? source.AsyncSequence!.BatchParallelAsync(4, selector, keyOf, options),
+            Form.KeyedList => source.Sequence?.PartitionBatchesBy(keyOf).BatchParallelAsync(4, selector, options)
+                ?? source.AsyncSequence!.PartitionBatchesBy(keyOf).BatchParallelAsync(4, selector, options),
             _ => OperatorRunner.GatherAsync(
-                source.Sequence?.BatchParallelStreamAsync(4, selector, keyOf, options)
-                ?? source.AsyncSequence!.BatchParallelStreamAsync(4, selector, keyOf, options)),
+                source.Sequence?.PartitionBatchesBy(keyOf).BatchParallelStreamAsync(4, selector, options)
+                ?? source.AsyncSequence!.PartitionBatchesBy(keyOf).BatchParallelStreamAsync(4, selector, options)),
         };
     }
 }

@@ -222,8 +222,8 @@ public sealed class RunControlLimitTests : IDisposable
     [Fact(Timeout = Selectors.Timeout)]
     public async Task Keys_InARunThatIsStopped_LeaveWhatWaitsForItsLane()
     {
-        Task<ItemOutcome<int>[]> run = Enumerable.Range(0, 12).ToArray().SelectParallelOutcomesAsync(
-            ThroughADoorAsync, static x => x % 2, new ParallelRunOptions { MaxDegreeOfParallelism = 8, Control = _control });
+        Task<ItemOutcome<int>[]> run = Enumerable.Range(0, 12).ToArray().PartitionBy(static x => x % 2).SelectParallelOutcomesAsync(
+            ThroughADoorAsync, new ParallelRunOptions { MaxDegreeOfParallelism = 8, Control = _control });
         await _probe.InsideAsync(2);
         _control.Stop();
         _doors.Release(20);

@@ -122,7 +122,7 @@ public sealed class WorkQueueTests
             return new(item);
         };
         List<int> all = family == OperatorFamily.List
-            ? await queue.SelectParallelAsync(call, static item => item % 4, new ParallelRunOptions { MaxDegreeOfParallelism = 8 }).WithinAsync()
+            ? await queue.PartitionBy(static item => item % 4).SelectParallelAsync(call, new ParallelRunOptions { MaxDegreeOfParallelism = 8 }).WithinAsync()
             : await RunAsync(family, queue, call, new ParallelRunOptions { MaxDegreeOfParallelism = 8 }).WithinAsync();
         Assert.Equal(Enumerable.Range(0, Nodes), all.Select(static item => item % Nodes).Order());
     }
@@ -237,7 +237,7 @@ public sealed class WorkQueueTests
 
         ParallelRunOptions options = new() { MaxDegreeOfParallelism = 3, Control = control };
         Task<List<int>> first = keyed
-            ? queue.SelectParallelAsync(CallAsync, static item => item % 2, options, cancel.Token)
+            ? queue.PartitionBy(static item => item % 2).SelectParallelAsync(CallAsync, options, cancel.Token)
             : queue.SelectParallelAsync(CallAsync, options, cancel.Token);
         if (cancels)
         {

@@ -240,14 +240,14 @@ public class DetailsTests
         if (asStream)
         {
             await foreach ((int index, ItemOutcome<int> outcome) in
-                Enumerable.Range(0, 60).SelectParallelOutcomesStreamAsync(selector, static x => x % 5, options))
+                Enumerable.Range(0, 60).PartitionBy(static x => x % 5).SelectParallelOutcomesStreamAsync(selector, options))
             {
                 outcomes[index] = outcome;
             }
         }
         else
         {
-            outcomes = await Enumerable.Range(0, 60).SelectParallelOutcomesAsync(selector, static x => x % 5, options).WithinAsync();
+            outcomes = await Enumerable.Range(0, 60).PartitionBy(static x => x % 5).SelectParallelOutcomesAsync(selector, options).WithinAsync();
         }
 
         Assert.All(outcomes.Index(), static o => Assert.Equal(

@@ -140,13 +140,12 @@ public class OutcomeStreamTests
     public async Task Stream_WithKeys_KeepsTheOrderOfEachKey()
     {
         List<int>[] perKey = [[], [], []];
-        await foreach ((int index, ItemOutcome<int> outcome) in Enumerable.Range(0, 300).SelectParallelOutcomesStreamAsync(
+        await foreach ((int index, ItemOutcome<int> outcome) in Enumerable.Range(0, 300).PartitionBy(static x => x % 3).SelectParallelOutcomesStreamAsync(
             async (x, _) =>
             {
                 await Task.Yield();
                 return x % 7 == 0 ? throw new TestException("seven") : x;
             },
-            static x => x % 3,
             new ParallelRunOptions { MaxDegreeOfParallelism = 4 }))
         {
             Assert.Equal(index % 7 == 0 ? ItemStatus.Failed : ItemStatus.Succeeded, outcome.Status);

@@ -38,7 +38,10 @@ public class StreamCancellationTests
                 await CancelsAsync(
                     runtime.ProcessManyStreamAsync(RuntimeRun.Count(1_000), Selectors.Twice, ordered, null, call), at, stop, enumeration).WithinAsync();
                 await CancelsAsync(
-                    runtime.ProcessManyStreamAsync(RuntimeRun.Count(1_000), Selectors.Twice, static x => x % 9, ordered, null, call), at, stop, enumeration,
+                    runtime.ProcessManyStreamAsync(RuntimeRun.Count(1_000).PartitionBy(static x => x % 9), Selectors.Twice, ordered, null, call),
+                    at,
+                    stop,
+                    enumeration,
                     isCancelled: true).WithinAsync();
             }
         }

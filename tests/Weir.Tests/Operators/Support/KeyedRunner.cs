@@ -14,22 +14,22 @@ internal static class KeyedRunner
         CancellationToken token = default)
         where TKey : notnull => family switch
         {
-            OperatorFamily.List => source.Sequence?.SelectParallelAsync(selector, keyOf, options, token)
-                ?? source.AsyncSequence?.SelectParallelAsync(selector, keyOf, options, token)
-                ?? source.Channel!.SelectParallelAsync(selector, keyOf, options, token),
+            OperatorFamily.List => source.Sequence?.PartitionBy(keyOf).SelectParallelAsync(selector, options, token)
+                ?? source.AsyncSequence?.PartitionBy(keyOf).SelectParallelAsync(selector, options, token)
+                ?? source.Channel!.PartitionBy(keyOf).SelectParallelAsync(selector, options, token),
             OperatorFamily.ForEach => ForEachAsync(source, selector, keyOf, options, token),
             OperatorFamily.BatchList =>
-                source.Sequence?.BatchParallelAsync(1, OfBatch(selector), KeyOfBatch(keyOf), options, token)
-                ?? source.AsyncSequence?.BatchParallelAsync(1, OfBatch(selector), KeyOfBatch(keyOf), options, token)
-                ?? source.Channel!.BatchParallelAsync(1, OfBatch(selector), KeyOfBatch(keyOf), options, token),
+                source.Sequence?.PartitionBatchesBy(KeyOfBatch(keyOf)).BatchParallelAsync(1, OfBatch(selector), options, token)
+                ?? source.AsyncSequence?.PartitionBatchesBy(KeyOfBatch(keyOf)).BatchParallelAsync(1, OfBatch(selector), options, token)
+                ?? source.Channel!.PartitionBatchesBy(KeyOfBatch(keyOf)).BatchParallelAsync(1, OfBatch(selector), options, token),
             OperatorFamily.Outcomes => SuccessesAsync(
-                source.Sequence?.SelectParallelOutcomesAsync(selector, keyOf, options, token)
-                ?? source.AsyncSequence?.SelectParallelOutcomesAsync(selector, keyOf, options, token)
-                ?? source.Channel!.SelectParallelOutcomesAsync(selector, keyOf, options, token)),
+                source.Sequence?.PartitionBy(keyOf).SelectParallelOutcomesAsync(selector, options, token)
+                ?? source.AsyncSequence?.PartitionBy(keyOf).SelectParallelOutcomesAsync(selector, options, token)
+                ?? source.Channel!.PartitionBy(keyOf).SelectParallelOutcomesAsync(selector, options, token)),
             OperatorFamily.BatchStream => OperatorRunner.GatherAsync(
-                source.Sequence?.BatchParallelStreamAsync(1, OfBatch(selector), KeyOfBatch(keyOf), options, null, token)
-                ?? source.AsyncSequence?.BatchParallelStreamAsync(1, OfBatch(selector), KeyOfBatch(keyOf), options, null, token)
-                ?? source.Channel!.BatchParallelStreamAsync(1, OfBatch(selector), KeyOfBatch(keyOf), options, null, token)),
+                source.Sequence?.PartitionBatchesBy(KeyOfBatch(keyOf)).BatchParallelStreamAsync(1, OfBatch(selector), options, null, token)
+                ?? source.AsyncSequence?.PartitionBatchesBy(KeyOfBatch(keyOf)).BatchParallelStreamAsync(1, OfBatch(selector), options, null, token)
+                ?? source.Channel!.PartitionBatchesBy(KeyOfBatch(keyOf)).BatchParallelStreamAsync(1, OfBatch(selector), options, null, token)),
             _ => StreamAsync(source, selector, keyOf, (options ?? new()) with { OrderedOutput = family == OperatorFamily.OrderedStream }, token),
         };
 
@@ -41,9 +41,9 @@ internal static class KeyedRunner
     private static Task<List<int>> StreamAsync<TKey>(
         TestSource source, Func<int, CancellationToken, ValueTask<int>> selector, Func<int, TKey> keyOf, ParallelRunOptions options, CancellationToken token)
         where TKey : notnull => OperatorRunner.GatherAsync(
-            source.Sequence?.SelectParallelStreamAsync(selector, keyOf, options, token)
-            ?? source.AsyncSequence?.SelectParallelStreamAsync(selector, keyOf, options, token)
-            ?? source.Channel!.SelectParallelStreamAsync(selector, keyOf, options, token));
+            source.Sequence?.PartitionBy(keyOf).SelectParallelStreamAsync(selector, options, token)
+            ?? source.AsyncSequence?.PartitionBy(keyOf).SelectParallelStreamAsync(selector, options, token)
+            ?? source.Channel!.PartitionBy(keyOf).SelectParallelStreamAsync(selector, options, token));
 
     private static async Task<List<int>> ForEachAsync<TKey>(
         TestSource source, Func<int, CancellationToken, ValueTask<int>> selector, Func<int, TKey> keyOf, ParallelRunOptions? options, CancellationToken token)
@@ -51,9 +51,9 @@ internal static class KeyedRunner
     {
         ConcurrentQueue<int> results = [];
         Func<int, CancellationToken, ValueTask> action = async (item, stop) => results.Enqueue(await selector(item, stop).ConfigureAwait(false));
-        await (source.Sequence?.ForEachParallelAsync(action, keyOf, options, token)
-            ?? source.AsyncSequence?.ForEachParallelAsync(action, keyOf, options, token)
-            ?? source.Channel!.ForEachParallelAsync(action, keyOf, options, token)).ConfigureAwait(false);
+        await (source.Sequence?.PartitionBy(keyOf).ForEachParallelAsync(action, options, token)
+            ?? source.AsyncSequence?.PartitionBy(keyOf).ForEachParallelAsync(action, options, token)
+            ?? source.Channel!.PartitionBy(keyOf).ForEachParallelAsync(action, options, token)).ConfigureAwait(false);
         return [.. results];
     }
 

@@ -101,7 +101,7 @@ internal sealed class PolicyPlanRun(PolicyPlan plan) : IDisposable
         if (plan.Family == OperatorFamily.Outcomes)
         {
             Outcomes = plan.Keys > 0
-                ? await Source.Sequence!.SelectParallelOutcomesAsync(Select, KeyOf, Options(), Token)
+                ? await Source.Sequence!.PartitionBy(KeyOf).SelectParallelOutcomesAsync(Select, Options(), Token)
                 : await Source.OutcomesAsync(Select, Options(), Token);
             Results = [.. Outcomes.Where(static o => o.IsSuccess).Select(static o => o.Value)];
         }
@@ -111,12 +111,12 @@ internal sealed class PolicyPlanRun(PolicyPlan plan) : IDisposable
         }
         else if (plan.Family == OperatorFamily.List)
         {
-            Results = await Source.Sequence!.SelectParallelAsync(Select, KeyOf, Options(), Token);
+            Results = await Source.Sequence!.PartitionBy(KeyOf).SelectParallelAsync(Select, Options(), Token);
         }
         else
         {
             ConcurrentQueue<int> results = [];
-            await Source.Sequence!.ForEachParallelAsync(async (item, token) => results.Enqueue(await Select(item, token)), KeyOf, Options(), Token);
+            await Source.Sequence!.PartitionBy(KeyOf).ForEachParallelAsync(async (item, token) => results.Enqueue(await Select(item, token)), Options(), Token);
             Results = [.. results];
         }
     }
@@ -125,7 +125,7 @@ internal sealed class PolicyPlanRun(PolicyPlan plan) : IDisposable
     {
         ParallelRunOptions options = Options();
         IAsyncEnumerable<int> stream = plan.Keys > 0
-            ? Source.Sequence!.SelectParallelStreamAsync(Select, KeyOf, options with { OrderedOutput = plan.Family.IsOrdered() }, Token)
+            ? Source.Sequence!.PartitionBy(KeyOf).SelectParallelStreamAsync(Select, options with { OrderedOutput = plan.Family.IsOrdered() }, Token)
             : plan.Family.Open(Source, Select, options, Token);
         await foreach (int result in stream.ConfigureAwait(false))
         {

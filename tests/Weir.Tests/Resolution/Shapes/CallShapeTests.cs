@@ -169,17 +169,17 @@ public class CallShapeTests
             foreach (string verb in new[] { "SelectParallelStreamAsync", "SelectParallelOutcomesAsync" })
             {
                 yield return Of($"array.{verb}({shape.Code})", "int", shape, "IEnumerable");
-                yield return Of($"later.{verb}({shape.Code}, x => x % 2)", "int", shape, "IAsyncEnumerable");
+                yield return Of($"later.PartitionBy(x => x % 2).{verb}({shape.Code})", "int", shape, "IAsyncEnumerable");
             }
 
-            yield return Of($"array.SelectParallelAsync({shape.Code}, x => x % 2)", "int", shape, "IEnumerable");
+            yield return Of($"array.PartitionBy(x => x % 2).SelectParallelAsync({shape.Code})", "int", shape, "IEnumerable");
             yield return Of($"array.BatchParallelAsync(2, {shape.Code})", "IReadOnlyList<int>", shape, "IEnumerable");
-            yield return Of($"later.BatchParallelAsync(2, {shape.Code}, x => x.Count)", "IReadOnlyList<int>", shape, "IAsyncEnumerable");
+            yield return Of($"later.PartitionBatchesBy(x => x.Count).BatchParallelAsync(2, {shape.Code})", "IReadOnlyList<int>", shape, "IAsyncEnumerable");
             yield return Of($"channel.BatchParallelStreamAsync(2, {shape.Code}, options)", "IReadOnlyList<int>", shape, "ChannelReader");
             yield return Of($"runtime.ProcessManyAsync(array, {shape.Code})", "int", shape, null);
-            yield return Of($"direct.ProcessManyAsync(array, {shape.Code}, x => x % 2)", "int", shape, null);
+            yield return Of($"direct.ProcessManyAsync(array.PartitionBy(x => x % 2), {shape.Code})", "int", shape, null);
             yield return Of($"runtime.ProcessManyStreamAsync(array, {shape.Code}, orderedOutput: true)", "int", shape, null);
-            yield return Of($"auto.ProcessManyStreamAsync(array, {shape.Code}, x => x % 2, true)", "int", shape, null);
+            yield return Of($"auto.ProcessManyStreamAsync(array.PartitionBy(x => x % 2), {shape.Code}, true)", "int", shape, null);
             yield return Of($"auto.ProcessManyWithDecisionsAsync(array, {shape.Code})", "int", shape, null);
         }
 
@@ -190,9 +190,10 @@ public class CallShapeTests
                 yield return Of($"{name}.ForEachParallelAsync({shape.Code})", "int", shape, type);
             }
 
-            yield return Of($"array.ForEachParallelAsync({shape.Code}, partitionBy: x => x % 2)", "int", shape, "IEnumerable");
+            yield return Of($"array.PartitionBy(x => x % 2).ForEachParallelAsync({shape.Code})", "int", shape, "IEnumerable");
             yield return Of($"array.ForEachBatchParallelAsync(2, {shape.Code})", "IReadOnlyList<int>", shape, "IEnumerable");
-            yield return Of($"later.ForEachBatchParallelAsync(2, {shape.Code}, x => x.Count)", "IReadOnlyList<int>", shape, "IAsyncEnumerable");
+            yield return Of(
+                $"later.PartitionBatchesBy(x => x.Count).ForEachBatchParallelAsync(2, {shape.Code})", "IReadOnlyList<int>", shape, "IAsyncEnumerable");
             yield return Of($"channel.ForEachBatchParallelAsync(2, {shape.Code}, options)", "IReadOnlyList<int>", shape, "ChannelReader");
         }
 

@@ -1,4 +1,0 @@
-namespace Weir.Runtimes;
-
-/// <summary>Items of a call that is already traced.</summary>
-internal interface INumberedItems;
