@@ -139,7 +139,7 @@ public sealed class SnapshotTests(PostgresServer server) : ChangeTest(server)
     private static int Id(PostgresChange change) => change.New!.Get<int>("id");
 
     private Task<long> TerminateReaderAsync() => ScalarAsync<long>(
-        $"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE '%' || {SqlName.Literal(Table)} || '%'");
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'SELECT \"id\", \"value\" FROM %'");
 
     private async Task<List<string>> RowsAsync()
     {
