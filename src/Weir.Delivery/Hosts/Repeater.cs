@@ -23,9 +23,12 @@ internal sealed class Repeater(TimeProvider clock, Action<Exception>? onFault)
                 Last = attempt == 1 ? Last : null;
                 return;
             }
-            catch (Exception e) when (IsWorthRepeating(e) && !cancellationToken.IsCancellationRequested)
+            catch (Exception e) when (IsWorthRepeating(e) && !(e is OperationCanceledException && cancellationToken.IsCancellationRequested))
             {
                 Report(e);
+
+                // A connection that is lost while the host stops: what would be repeated is cancelled, and no reason for the host to fail.
+                cancellationToken.ThrowIfCancellationRequested();
                 TimeSpan delay = Backoff.GetDelay(BackoffStrategy.ExponentialJitter, Base, Longest, attempt, TimeSpan.Zero, SeededRandom.Shared.NextDouble);
                 await Task.Delay(TimerDelay.RoundUp(delay), clock, cancellationToken).ConfigureAwait(false);
             }

@@ -299,6 +299,31 @@ public sealed class WorkHostTests
     [Theory(Timeout = Limit)]
     [InlineData(nameof(IWorkSource<int>.ReadAsync))]
     [InlineData(nameof(IWorkSource<int>.AcknowledgeAsync))]
+    public async Task Fault_WhileTheHostStops_IsNoFailureOfTheHost(string where)
+    {
+        WorkHost<int>? host = null;
+        var source = new ListSource(AcknowledgementOrder.Delivery, Batch(0, 1), Batch(1, 1))
+        {
+            OnCall = call =>
+            {
+                if (call == where)
+                {
+                    host!.Abort();
+                    throw new IOException("The connection is lost.");
+                }
+            },
+            Ends = false,
+        };
+        await using var runtime = new ConcurrentRuntime(2);
+        host = new WorkHost<int>(source, runtime, static (_, _) => default, Options);
+        await host.RunAsync().WithinAsync();
+        Assert.Equal((WorkHostState.Stopped, 1), (host.Statistics.State, host.Statistics.Faults));
+        Assert.Equal("The connection is lost.", host.Statistics.LastFault?.Message);
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData(nameof(IWorkSource<int>.ReadAsync))]
+    [InlineData(nameof(IWorkSource<int>.AcknowledgeAsync))]
     public async Task Fault_OfTheSetup_EndsTheHost(string where)
     {
         var source = new ListSource(AcknowledgementOrder.Delivery, Batch(0, 1))
