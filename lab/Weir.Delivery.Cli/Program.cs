@@ -1,7 +1,5 @@
 using Weir.Cli.Kit.App;
-using Weir.Cli.Kit.Hosting;
 using Weir.Delivery.Cli.App;
-using Weir.Delivery.Cli.Hosting;
 
 return await CliApp.UntilSignalAsync(stop => WorkApp.RunAsync(args, new WorkCliHost(CliHost.OfProcess(WorkApp.Name, stop))
 {

@@ -1,4 +1,3 @@
-using System.CommandLine;
 using Weir.Cli.Commands.Baseline;
 using Weir.Cli.Commands.Bench;
 using Weir.Cli.Commands.Compare;
@@ -11,9 +10,7 @@ using Weir.Cli.Commands.New;
 using Weir.Cli.Commands.Report;
 using Weir.Cli.Commands.Run;
 using Weir.Cli.Commands.Scale;
-using Weir.Cli.Hosting;
 using Weir.Cli.Kit.App;
-using Weir.Cli.Kit.Hosting;
 
 namespace Weir.Cli.App;
 

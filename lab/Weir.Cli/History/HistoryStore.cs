@@ -1,7 +1,3 @@
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Output;
-using Weir.Lab.Results;
-
 namespace Weir.Cli.History;
 
 /// <summary>Results kept by commit: files in a directory.</summary>

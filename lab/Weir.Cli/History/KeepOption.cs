@@ -1,10 +1,3 @@
-using System.CommandLine;
-using Weir.Cli.Hosting;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
-using Weir.Cli.Kit.Output;
-using Weir.Lab.Results;
-
 namespace Weir.Cli.History;
 
 /// <summary>The options that keep what is measured in the history.</summary>

@@ -1,5 +1,4 @@
 using System.Diagnostics.CodeAnalysis;
-using Weir.Cli.Kit.Hosting;
 using Weir.Cli.Runtimes;
 using Weir.Runtimes;
 

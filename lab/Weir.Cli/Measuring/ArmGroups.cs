@@ -1,5 +1,4 @@
 using Weir.Cli.Processes;
-using Weir.Lab.Results;
 
 namespace Weir.Cli.Measuring;
 

@@ -1,9 +1,4 @@
-using System.Diagnostics;
-using Weir.Cli.Hosting;
-using Weir.Cli.Kit.Progress;
 using Weir.Cli.Processes;
-using Weir.Lab.Results;
-using Weir.Lab.Workers;
 
 namespace Weir.Cli.Measuring;
 

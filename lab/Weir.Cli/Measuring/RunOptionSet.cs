@@ -1,9 +1,4 @@
-using System.CommandLine;
-using System.Globalization;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
 using Weir.Cli.Workloads;
-using Weir.Lab.Workers;
 using Weir.Lab.Workloads;
 
 namespace Weir.Cli.Measuring;

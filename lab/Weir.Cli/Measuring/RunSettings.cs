@@ -1,6 +1,5 @@
 using Weir.Cli.Processes;
 using Weir.Cli.Workloads;
-using Weir.Lab.Workers;
 
 namespace Weir.Cli.Measuring;
 

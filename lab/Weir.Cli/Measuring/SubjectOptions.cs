@@ -1,9 +1,5 @@
-using System.CommandLine;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
 using Weir.Cli.Workloads;
 using Weir.Cli.Workloads.UserCode;
-using Weir.Lab.Workers;
 
 namespace Weir.Cli.Measuring;
 

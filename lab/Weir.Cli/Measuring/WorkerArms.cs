@@ -1,10 +1,6 @@
-using System.Diagnostics;
-using Weir.Cli.Hosting;
-using Weir.Cli.Kit.Progress;
 using Weir.Cli.Processes;
 using Weir.Cli.Workloads;
 using Weir.Lab.Resources;
-using Weir.Lab.Results;
 using Weir.Lab.Work;
 
 namespace Weir.Cli.Measuring;

@@ -1,4 +1,3 @@
-using System.CommandLine;
 using Weir.Cli.Workloads;
 
 namespace Weir.Cli.Measuring;

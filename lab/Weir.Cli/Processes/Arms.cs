@@ -1,9 +1,3 @@
-using Weir.Cli.Hosting;
-using Weir.Cli.Kit.Progress;
-using Weir.Lab.Formatting;
-using Weir.Lab.Results;
-using Weir.Lab.Workers;
-
 namespace Weir.Cli.Processes;
 
 /// <summary>Measures arms in turns, so that disturbances of the machine affect all of them equally.</summary>

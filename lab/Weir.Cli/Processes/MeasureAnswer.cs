@@ -1,5 +1,3 @@
-using Weir.Lab.Results;
-
 namespace Weir.Cli.Processes;
 
 /// <summary>One line that a measuring process answers with.</summary>

@@ -1,7 +1,5 @@
-using System.Globalization;
 using System.Text.Json;
 using System.Threading.Channels;
-using Weir.Lab.Results;
 
 namespace Weir.Cli.Processes;
 

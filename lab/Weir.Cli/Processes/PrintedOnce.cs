@@ -1,6 +1,3 @@
-using Weir.Cli.Kit.Progress;
-using Weir.Lab.Formatting;
-
 namespace Weir.Cli.Processes;
 
 /// <summary>Passes on the first lines that measured code prints: code that prints in every operation repeats itself.</summary>

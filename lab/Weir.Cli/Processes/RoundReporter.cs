@@ -1,5 +1,3 @@
-using Weir.Lab.Workers;
-
 namespace Weir.Cli.Processes;
 
 /// <summary>Reports the progress of the rounds of a measuring process, and lets the process wait for its turn.</summary>

@@ -1,5 +1,4 @@
 using System.Threading.Channels;
-using Weir.Cli.Hosting;
 using Weir.Cli.Workloads;
 
 namespace Weir.Cli.Processes;

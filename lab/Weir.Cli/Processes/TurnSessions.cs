@@ -1,8 +1,4 @@
-using Weir.Cli.Hosting;
-using Weir.Cli.Kit.Progress;
-using Weir.Lab.Formatting;
 using Weir.Lab.Resources;
-using Weir.Lab.Results;
 
 namespace Weir.Cli.Processes;
 

@@ -1,5 +1,4 @@
 using Weir.Cli.Workloads;
-using Weir.Lab.Workers;
 
 namespace Weir.Cli.Processes;
 

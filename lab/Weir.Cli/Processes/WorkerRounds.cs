@@ -1,8 +1,6 @@
 using System.Runtime.CompilerServices;
 using Weir.Cli.Profiling;
 using Weir.Cli.Workloads;
-using Weir.Lab.Results;
-using Weir.Lab.Workers;
 
 namespace Weir.Cli.Processes;
 

@@ -1,7 +1,5 @@
 using System.Diagnostics.Tracing;
 using Microsoft.Diagnostics.NETCore.Client;
-using Weir.Lab.Results;
-using Weir.Lab.Workers;
 
 namespace Weir.Cli.Profiling;
 

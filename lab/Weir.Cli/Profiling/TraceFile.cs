@@ -2,7 +2,6 @@ using Microsoft.Diagnostics.Tracing;
 using Microsoft.Diagnostics.Tracing.Etlx;
 using Microsoft.Diagnostics.Tracing.EventPipe;
 using Microsoft.Diagnostics.Tracing.Parsers.Clr;
-using Weir.Lab.Results;
 
 namespace Weir.Cli.Profiling;
 

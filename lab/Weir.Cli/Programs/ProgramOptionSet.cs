@@ -1,10 +1,6 @@
-using System.CommandLine;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
 using Weir.Cli.Kit.Processes;
 using Weir.Cli.Measuring;
 using Weir.Cli.Workloads;
-using Weir.Lab.Formatting;
 
 namespace Weir.Cli.Programs;
 

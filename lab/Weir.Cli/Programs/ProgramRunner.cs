@@ -1,6 +1,3 @@
-using Weir.Cli.Kit.Hosting;
-using Weir.Lab.Formatting;
-
 namespace Weir.Cli.Programs;
 
 /// <summary>Runs programs one at a time, reports when one takes long, and kills one that does not end in time.</summary>

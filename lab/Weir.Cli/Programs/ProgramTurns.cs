@@ -1,10 +1,4 @@
-using System.Diagnostics;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Progress;
-using Weir.Lab.Formatting;
 using Weir.Lab.Resources;
-using Weir.Lab.Results;
-using Weir.Lab.Workers;
 
 namespace Weir.Cli.Programs;
 

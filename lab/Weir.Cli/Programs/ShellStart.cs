@@ -1,5 +1,3 @@
-using Weir.Cli.Kit.Hosting;
-
 namespace Weir.Cli.Programs;
 
 /// <summary>

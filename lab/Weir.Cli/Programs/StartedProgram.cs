@@ -1,8 +1,6 @@
 using System.Collections;
 using System.ComponentModel;
-using System.Diagnostics;
 using System.IO.Pipes;
-using Weir.Cli.Kit.Hosting;
 
 namespace Weir.Cli.Programs;
 

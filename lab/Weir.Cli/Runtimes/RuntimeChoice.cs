@@ -1,4 +1,3 @@
-using System.Globalization;
 using Weir.Runtimes;
 
 namespace Weir.Cli.Runtimes;

@@ -1,5 +1,3 @@
-using System.Globalization;
-
 namespace Weir.Cli.Storage;
 
 /// <summary>The kernel's count of the bytes that it read from a device for this process: reads from the page cache are not in it.</summary>

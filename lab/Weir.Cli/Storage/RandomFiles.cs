@@ -1,6 +1,4 @@
 using System.Security.Cryptography;
-using Weir.Cli.Kit.Hosting;
-using Weir.Lab.Formatting;
 
 namespace Weir.Cli.Storage;
 

@@ -1,7 +1,4 @@
 using System.Runtime;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
-using Weir.Lab.Workers;
 
 namespace Weir.Cli.Workloads;
 

@@ -1,6 +1,3 @@
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
-
 namespace Weir.Cli.Workloads;
 
 /// <summary>The values that <c>--param</c> gives to parameters, and every combination of them.</summary>

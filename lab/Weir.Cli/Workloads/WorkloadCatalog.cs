@@ -1,10 +1,5 @@
-using System.Globalization;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
 using Weir.Cli.Workloads.UserCode;
-using Weir.Lab.Formatting;
 using Weir.Lab.Suites.Workloads;
-using Weir.Lab.Workers;
 
 namespace Weir.Cli.Workloads;
 

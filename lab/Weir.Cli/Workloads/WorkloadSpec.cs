@@ -1,8 +1,4 @@
-using System.Globalization;
 using System.Text.Json.Serialization;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
-using Weir.Lab.Formatting;
 using Weir.Lab.Suites.Workloads;
 
 namespace Weir.Cli.Workloads;

@@ -1,11 +1,9 @@
-using System.CommandLine;
 using Weir.Cli.Kit.App;
 using Weir.Delivery.Cli.Commands.Audit;
 using Weir.Delivery.Cli.Commands.Audit.Parts;
 using Weir.Delivery.Cli.Commands.Cdc;
 using Weir.Delivery.Cli.Commands.Load;
 using Weir.Delivery.Cli.Commands.Work;
-using Weir.Delivery.Cli.Hosting;
 
 namespace Weir.Delivery.Cli.App;
 

@@ -1,6 +1,3 @@
-using Npgsql;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
 using Weir.PostgreSql;
 using static Weir.Delivery.Cli.Engines.WorkEngines;
 

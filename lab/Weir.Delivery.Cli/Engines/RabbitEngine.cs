@@ -1,7 +1,4 @@
-using System.Globalization;
 using RabbitMQ.Client;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
 using Weir.RabbitMQ;
 using static Weir.Delivery.Cli.Engines.WorkEngines;
 

@@ -1,6 +1,3 @@
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
-
 namespace Weir.Delivery.Cli.Engines;
 
 /// <summary>The engines, each of which recognises its addresses. A new one is a file beside this one and a row here.</summary>

@@ -1,8 +1,3 @@
-using BenchmarkDotNet.Attributes;
-using Weir.Lab.Suites.Checking;
-using Weir.Lab.Suites.Figures;
-using Weir.Lab.Suites.Workloads;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>500 items at a server with a number of slots that the adaptive limit has to find, compared with limits that know it.</summary>

@@ -1,8 +1,3 @@
-using BenchmarkDotNet.Attributes;
-using Weir.Lab.Suites.Checking;
-using Weir.Lab.Suites.Figures;
-using Weir.Lab.Suites.Workloads;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>The cost of measuring each call, where it is visible: items that complete at once, or suspend once, under a limit that cannot change.</summary>

@@ -1,8 +1,3 @@
-using BenchmarkDotNet.Attributes;
-using Weir.Lab.Suites.Checking;
-using Weir.Lab.Suites.Figures;
-using Weir.Lab.Suites.Workloads;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>500 items that wait on a timer, whose waits are some ticks of it and end together: no queue, however much they differ.</summary>

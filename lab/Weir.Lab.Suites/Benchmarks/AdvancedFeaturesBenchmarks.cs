@@ -1,7 +1,3 @@
-using BenchmarkDotNet.Attributes;
-using Weir.Lab.Suites.Figures;
-using Weir.Lab.Suites.Workloads;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>The published suite AdvancedFeatures: 500 items with a delay of 2 ms each, limit 16, each policy on and not acting.</summary>

@@ -1,7 +1,3 @@
-using BenchmarkDotNet.Attributes;
-using Weir.Lab.Suites.Checking;
-using Weir.Lab.Suites.Figures;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>The published suite Batching: a delay of 5 ms per batch, with the default options (one batch in flight per core).</summary>

@@ -1,7 +1,3 @@
-using BenchmarkDotNet.Attributes;
-using Weir.Lab.Suites.Figures;
-using Weir.Lab.Suites.Workloads;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>Items that wait 1 ms: the time is the timer's, so the memory is what is compared.</summary>

@@ -1,8 +1,3 @@
-using BenchmarkDotNet.Attributes;
-using Weir.Lab.Suites.Checking;
-using Weir.Lab.Suites.Figures;
-using Weir.Lab.Suites.Workloads;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>Items whose call is nothing but the timer's task, without a state machine or results: what is left is the operator's own memory.</summary>

@@ -1,8 +1,4 @@
-using BenchmarkDotNet.Attributes;
-using Weir.Lab.Suites.Checking;
-using Weir.Lab.Suites.Figures;
 using Weir.Lab.Suites.Peers;
-using Weir.Lab.Suites.Workloads;
 
 namespace Weir.Lab.Suites;
 

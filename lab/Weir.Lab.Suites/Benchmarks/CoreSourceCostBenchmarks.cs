@@ -1,7 +1,3 @@
-using BenchmarkDotNet.Attributes;
-using Weir.Lab.Suites.Checking;
-using Weir.Lab.Suites.Figures;
-using Weir.Lab.Suites.Workloads;
 using Weir.Lab.Work;
 
 namespace Weir.Lab.Suites;

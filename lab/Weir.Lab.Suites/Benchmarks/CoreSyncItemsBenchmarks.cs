@@ -1,7 +1,3 @@
-using BenchmarkDotNet.Attributes;
-using Weir.Lab.Suites.Figures;
-using Weir.Lab.Suites.Workloads;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>Items that complete at once: nothing but the overhead per item and per run.</summary>

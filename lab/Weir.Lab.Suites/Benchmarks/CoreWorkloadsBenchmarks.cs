@@ -1,5 +1,3 @@
-using BenchmarkDotNet.Attributes;
-using Weir.Lab.Suites.Workloads;
 using Weir.Lab.Workers;
 using Weir.Lab.Workloads;
 

@@ -1,6 +1,3 @@
-using Weir.Lab.Suites.Figures;
-using Weir.Lab.Suites.Workloads;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>Items that suspend once each: what a suspension costs.</summary>

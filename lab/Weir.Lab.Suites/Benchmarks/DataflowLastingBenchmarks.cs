@@ -1,9 +1,5 @@
-using BenchmarkDotNet.Attributes;
-using Weir.Lab.Suites.Checking;
-using Weir.Lab.Suites.Figures;
 using Weir.Lab.Suites.Lasting;
 using Weir.Lab.Suites.Peers.Dataflow;
-using Weir.Lab.Suites.Workloads;
 using Weir.Lab.Work;
 
 namespace Weir.Lab.Suites;

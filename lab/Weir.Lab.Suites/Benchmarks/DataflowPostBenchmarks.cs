@@ -1,7 +1,4 @@
 using System.Threading.Tasks.Dataflow;
-using BenchmarkDotNet.Attributes;
-using Weir.Lab.Suites.Checking;
-using Weir.Lab.Suites.Figures;
 using Weir.Lab.Suites.Peers.Dataflow;
 
 namespace Weir.Lab.Suites;

@@ -1,6 +1,3 @@
-using BenchmarkDotNet.Attributes;
-using Weir.Lab.Suites.Checking;
-using Weir.Lab.Suites.Figures;
 using Weir.Lab.Suites.Peers.Dataflow;
 
 namespace Weir.Lab.Suites;

@@ -1,6 +1,3 @@
-using Weir.Lab.Suites.Checking;
-using Weir.Lab.Suites.Workloads;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>A suite whose arms call one delegate for each item.</summary>

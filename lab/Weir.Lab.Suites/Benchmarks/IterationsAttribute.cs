@@ -1,4 +1,3 @@
-using BenchmarkDotNet.Attributes;
 using BenchmarkDotNet.Jobs;
 
 namespace Weir.Lab.Suites;

@@ -1,5 +1,3 @@
-using BenchmarkDotNet.Attributes;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>The same suspension without workers, for comparison.</summary>

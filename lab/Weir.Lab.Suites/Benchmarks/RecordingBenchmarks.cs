@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using BenchmarkDotNet.Attributes;
 using Weir.Lab.Latency;
 
 namespace Weir.Lab.Suites;

@@ -1,7 +1,3 @@
-using BenchmarkDotNet.Attributes;
-using Weir.Lab.Suites.Figures;
-using Weir.Lab.Suites.Workloads;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>What each policy costs an item where it cannot hide behind a delay: items that complete at once.</summary>

@@ -1,6 +1,3 @@
-using Weir.Lab.Suites.Figures;
-using Weir.Lab.Suites.Workloads;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>What each policy costs an item that suspends once.</summary>

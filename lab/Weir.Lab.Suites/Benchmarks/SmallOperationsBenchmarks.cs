@@ -1,5 +1,3 @@
-using BenchmarkDotNet.Attributes;
-using Weir.Lab.Suites.Workloads;
 using Weir.Lab.Work;
 
 namespace Weir.Lab.Suites;

@@ -1,6 +1,3 @@
-using Weir.Lab.Suites.Checking;
-using Weir.Lab.Suites.Workloads;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>A suite whose arms yield results to a consumer, which puts them into a buffer made beforehand: the stream's own memory is what shows.</summary>

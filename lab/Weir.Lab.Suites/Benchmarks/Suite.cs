@@ -1,7 +1,4 @@
-using BenchmarkDotNet.Attributes;
 using BenchmarkDotNet.Configs;
-using Weir.Lab.Suites.Checking;
-using Weir.Lab.Suites.Figures;
 
 namespace Weir.Lab.Suites;
 

@@ -1,4 +1,3 @@
-using BenchmarkDotNet.Attributes;
 using Weir.Lab.Workers;
 
 namespace Weir.Lab.Suites;

@@ -1,4 +1,3 @@
-using BenchmarkDotNet.Attributes;
 using Weir.Lab.Benchmarks;
 
 namespace Weir.Lab.Suites;

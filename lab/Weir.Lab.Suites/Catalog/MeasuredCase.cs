@@ -1,6 +1,3 @@
-using Weir.Lab.Suites.Checking;
-using Weir.Lab.Suites.Figures;
-
 namespace Weir.Lab.Suites.Catalog;
 
 /// <summary>One case to measure: the arms of one category of a suite whose parameters are set.</summary>

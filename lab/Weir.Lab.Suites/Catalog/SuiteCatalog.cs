@@ -2,7 +2,6 @@ using System.Reflection;
 using BenchmarkDotNet.Filters;
 using BenchmarkDotNet.Parameters;
 using BenchmarkDotNet.Running;
-using Weir.Lab.Suites.Checking;
 
 namespace Weir.Lab.Suites.Catalog;
 

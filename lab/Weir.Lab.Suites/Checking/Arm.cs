@@ -1,5 +1,4 @@
 using System.Reflection;
-using BenchmarkDotNet.Attributes;
 
 namespace Weir.Lab.Suites.Checking;
 

@@ -1,5 +1,3 @@
-using Weir.Lab.Suites.Workloads;
-
 namespace Weir.Lab.Suites.Lasting;
 
 /// <summary>One cell of the grid.</summary>

@@ -2,7 +2,6 @@ using System.Diagnostics;
 using System.Text;
 using Weir.Lab.Resources;
 using Weir.Lab.Suites.Peers.Dataflow;
-using Weir.Lab.Suites.Workloads;
 using Weir.Lab.Work;
 using Weir.Lab.Workers;
 using static System.FormattableString;

@@ -1,5 +1,3 @@
-using System.Globalization;
-
 namespace Weir.Lab.Formatting;
 
 /// <summary>How numbers are written for people: the same everywhere, whatever the language of the machine.</summary>

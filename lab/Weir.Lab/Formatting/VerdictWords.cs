@@ -1,5 +1,3 @@
-using Weir.Lab.Statistics;
-
 namespace Weir.Lab.Formatting;
 
 /// <summary>Verdicts as they stand in tables and sentences.</summary>

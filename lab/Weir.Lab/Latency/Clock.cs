@@ -1,5 +1,3 @@
-using System.Diagnostics;
-
 namespace Weir.Lab.Latency;
 
 /// <summary>The system's finest clock, in nanoseconds.</summary>

@@ -1,5 +1,3 @@
-using System.Globalization;
-
 namespace Weir.Lab.Latency;
 
 /// <summary>The percentiles of a histogram, ever closer to each other towards the tail, and the text format that plotters of HdrHistogram read.</summary>

@@ -1,9 +1,3 @@
-using System.Diagnostics;
-using Weir.Lab.Resources;
-using Weir.Lab.Results;
-using Weir.Lab.Statistics;
-using Weir.Lab.Workers;
-
 namespace Weir.Lab.Measuring;
 
 /// <summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Workers;
-
 namespace Weir.Lab.Measuring;
 
 /// <summary>Options for measuring from code. Immutable.</summary>

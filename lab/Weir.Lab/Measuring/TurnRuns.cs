@@ -1,5 +1,3 @@
-using Weir.Lab.Workers;
-
 namespace Weir.Lab.Measuring;
 
 /// <summary>Several runs in this process that take turns, so that what the machine does meanwhile meets all of them alike.</summary>

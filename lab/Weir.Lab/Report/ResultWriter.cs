@@ -1,7 +1,5 @@
 using Weir.Lab.Report.Page;
-using Weir.Lab.Report.Tables;
 using Weir.Lab.Report.Writing;
-using Weir.Lab.Results;
 
 namespace Weir.Lab.Report;
 

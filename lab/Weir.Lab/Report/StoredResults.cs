@@ -1,5 +1,4 @@
 using System.Text.RegularExpressions;
-using Weir.Lab.Results;
 
 namespace Weir.Lab.Report;
 

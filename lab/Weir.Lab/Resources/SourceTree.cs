@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using Weir.Lab.Processes;
 
 namespace Weir.Lab.Resources;

@@ -1,5 +1,3 @@
-using System.Diagnostics;
-
 namespace Weir.Lab.Resources;
 
 /// <summary>The resolution of the platform's timers. A shorter delay takes as long as the resolution.</summary>

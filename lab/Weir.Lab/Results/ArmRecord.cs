@@ -1,6 +1,4 @@
 using System.Text.Json.Serialization;
-using Weir.Lab.Latency;
-using Weir.Lab.Statistics;
 
 namespace Weir.Lab.Results;
 

@@ -1,6 +1,3 @@
-using Weir.Lab.Latency;
-using Weir.Lab.Statistics;
-
 namespace Weir.Lab.Results;
 
 /// <summary>

@@ -1,6 +1,3 @@
-using Weir.Lab.Formatting;
-using Weir.Lab.Statistics;
-
 namespace Weir.Lab.Results;
 
 /// <summary>Compares arms by the rates of their rounds, with the corrections that several comparisons in one run need.</summary>

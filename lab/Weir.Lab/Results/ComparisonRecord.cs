@@ -1,5 +1,4 @@
 using System.Text.Json.Serialization;
-using Weir.Lab.Statistics;
 
 namespace Weir.Lab.Results;
 

@@ -1,5 +1,3 @@
-using Weir.Lab.Formatting;
-
 namespace Weir.Lab.Results;
 
 /// <summary>What an arm that adapts itself decided, and why.</summary>

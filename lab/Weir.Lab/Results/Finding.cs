@@ -1,6 +1,3 @@
-using Weir.Lab.Resources;
-using Weir.Lab.Workers;
-
 namespace Weir.Lab.Results;
 
 /// <summary>Something that you should know before you trust the figures.</summary>

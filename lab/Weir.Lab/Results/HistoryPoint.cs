@@ -1,5 +1,3 @@
-using Weir.Lab.Statistics;
-
 namespace Weir.Lab.Results;
 
 /// <summary>What one result says of an arm.</summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Latency;
-
 namespace Weir.Lab.Results;
 
 /// <summary>The latencies of all rounds of an arm together, never averaged. All times are nanoseconds.</summary>

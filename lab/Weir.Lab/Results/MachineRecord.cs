@@ -1,8 +1,6 @@
 using System.Runtime.InteropServices;
 using System.Security.Cryptography;
 using System.Text;
-using Weir.Lab.Latency;
-using Weir.Lab.Resources;
 
 namespace Weir.Lab.Results;
 

@@ -1,5 +1,3 @@
-using Weir.Lab.Statistics;
-
 namespace Weir.Lab.Results;
 
 /// <summary>

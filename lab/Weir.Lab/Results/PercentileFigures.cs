@@ -1,6 +1,3 @@
-using Weir.Lab.Latency;
-using Weir.Lab.Statistics;
-
 namespace Weir.Lab.Results;
 
 /// <summary>One percentile of an arm, over all its rounds together, and as each round has it.</summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Statistics;
-
 namespace Weir.Lab.Results;
 
 /// <summary>Compares two results that were measured one after the other: each arm with the arm of the same name and workers. Thread-safe.</summary>

@@ -1,5 +1,4 @@
 using System.Text.Json.Serialization;
-using Weir.Lab.Resources;
 
 namespace Weir.Lab.Results;
 

@@ -1,6 +1,3 @@
-using Weir.Lab.Latency;
-using Weir.Lab.Workers;
-
 namespace Weir.Lab.Results;
 
 /// <summary>What runs of workers found, as records of a result.</summary>

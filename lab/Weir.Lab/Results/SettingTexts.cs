@@ -1,6 +1,3 @@
-using Weir.Lab.Formatting;
-using Weir.Lab.Workers;
-
 namespace Weir.Lab.Results;
 
 /// <summary>How a run was done, as texts of a result: these decide whether two results may be compared.</summary>

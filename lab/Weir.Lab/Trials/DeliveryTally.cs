@@ -1,6 +1,3 @@
-using Weir.Lab.Latency;
-using Weir.Lab.Results;
-
 namespace Weir.Lab.Trials;
 
 /// <summary>What became of the items that went through a queue in a window. Any number of threads count at a time.</summary>

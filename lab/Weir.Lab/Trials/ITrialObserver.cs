@@ -1,5 +1,3 @@
-using Weir.Lab.Results;
-
 namespace Weir.Lab.Trials;
 
 /// <summary>Receives the progress of a run. It is called between windows, never inside one, so it may draw.</summary>

@@ -1,6 +1,3 @@
-using Weir.Lab.Results;
-using Weir.Lab.Workers;
-
 namespace Weir.Lab.Trials;
 
 /// <summary>An arm in a run: one worker whose operation is a pass, which is checked before it counts. Its windows are of whole passes.</summary>

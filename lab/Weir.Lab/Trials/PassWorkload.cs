@@ -1,6 +1,3 @@
-using Weir.Lab.Results;
-using Weir.Lab.Workers;
-
 namespace Weir.Lab.Trials;
 
 /// <summary>Passes of an arm as operations, with what they came to added up.</summary>

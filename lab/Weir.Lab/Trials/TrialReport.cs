@@ -1,5 +1,3 @@
-using Weir.Lab.Results;
-
 namespace Weir.Lab.Trials;
 
 /// <summary>What a run of interleaved trials found.</summary>

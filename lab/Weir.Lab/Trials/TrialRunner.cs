@@ -1,6 +1,3 @@
-using Weir.Lab.Results;
-using Weir.Lab.Workers;
-
 namespace Weir.Lab.Trials;
 
 /// <summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Results;
-
 namespace Weir.Lab.Trials;
 
 /// <summary>Tells of each step of a run, whichever arm makes it.</summary>

@@ -1,5 +1,3 @@
-using System.Diagnostics;
-
 namespace Weir.Lab.Work;
 
 /// <summary>

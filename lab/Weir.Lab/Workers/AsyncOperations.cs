@@ -1,5 +1,3 @@
-using System.Diagnostics;
-
 namespace Weir.Lab.Workers;
 
 /// <summary>The loop of an asynchronous worker whose operation has no result.</summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Statistics;
-
 namespace Weir.Lab.Workers;
 
 /// <summary>What the workers of a group did in a window.</summary>

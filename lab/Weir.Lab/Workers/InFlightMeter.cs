@@ -1,6 +1,3 @@
-using System.Diagnostics;
-using Weir.Lab.Latency;
-
 namespace Weir.Lab.Workers;
 
 /// <summary>

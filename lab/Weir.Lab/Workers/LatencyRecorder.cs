@@ -1,5 +1,4 @@
 using System.Runtime.CompilerServices;
-using Weir.Lab.Latency;
 
 namespace Weir.Lab.Workers;
 

@@ -1,7 +1,5 @@
 using System.Collections.Concurrent;
-using System.Diagnostics;
 using System.Runtime.InteropServices;
-using Weir.Lab.Latency;
 using Weir.Lab.Work;
 
 namespace Weir.Lab.Workers;

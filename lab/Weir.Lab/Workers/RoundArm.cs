@@ -1,6 +1,4 @@
-using System.Diagnostics;
 using System.Runtime.ExceptionServices;
-using Weir.Lab.Resources;
 
 namespace Weir.Lab.Workers;
 

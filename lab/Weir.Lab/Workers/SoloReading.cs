@@ -1,5 +1,3 @@
-using Weir.Lab.Resources;
-
 namespace Weir.Lab.Workers;
 
 /// <summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Resources;
-
 namespace Weir.Lab.Workers;
 
 /// <summary>What lies between the two readings of a worker that is alone.</summary>

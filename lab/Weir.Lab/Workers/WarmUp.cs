@@ -1,5 +1,3 @@
-using Weir.Lab.Resources;
-
 namespace Weir.Lab.Workers;
 
 /// <summary>Unmeasured windows until the rate is steady and nothing more is being compiled, or their time is over.</summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Latency;
-
 namespace Weir.Lab.Workers;
 
 /// <summary>The latencies of a window: a histogram for each worker, or, where there are very many, for some of them together.</summary>

@@ -1,7 +1,3 @@
-using Weir.Lab.Latency;
-using Weir.Lab.Resources;
-using Weir.Lab.Statistics;
-
 namespace Weir.Lab.Workers;
 
 /// <summary>What one window found, before it becomes a round of a report.</summary>

@@ -1,7 +1,3 @@
-using System.Diagnostics;
-using Weir.Lab.Latency;
-using Weir.Lab.Resources;
-
 namespace Weir.Lab.Workers;
 
 /// <summary>Runs one window: starts the workers at once, measures while all of them run, and ends them.</summary>

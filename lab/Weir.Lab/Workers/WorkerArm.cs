@@ -1,7 +1,3 @@
-using System.Diagnostics;
-using Weir.Lab.Latency;
-using Weir.Lab.Resources;
-
 namespace Weir.Lab.Workers;
 
 /// <summary>The arm of a run of workers: with the canary before each round, and rounds done again where the machine was disturbed.</summary>

@@ -1,6 +1,3 @@
-using Weir.Lab.Latency;
-using Weir.Lab.Resources;
-
 namespace Weir.Lab.Workers;
 
 /// <summary>One measured window with all workers. The round is the unit of all statistics.</summary>

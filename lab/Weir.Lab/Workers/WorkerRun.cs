@@ -1,6 +1,3 @@
-using Weir.Lab.Latency;
-using Weir.Lab.Resources;
-
 namespace Weir.Lab.Workers;
 
 /// <summary>What a run of workers found.</summary>

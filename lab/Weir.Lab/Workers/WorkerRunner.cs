@@ -1,6 +1,3 @@
-using Weir.Lab.Latency;
-using Weir.Lab.Resources;
-
 namespace Weir.Lab.Workers;
 
 /// <summary>Runs a workload with many workers: warm-up until steady, then the rounds, each with the canary before it.</summary>

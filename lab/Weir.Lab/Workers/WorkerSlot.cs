@@ -1,6 +1,4 @@
-using System.Diagnostics;
 using System.Runtime.CompilerServices;
-using Weir.Lab.Latency;
 
 namespace Weir.Lab.Workers;
 

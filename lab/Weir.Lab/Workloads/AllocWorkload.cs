@@ -1,5 +1,3 @@
-using Weir.Lab.Formatting;
-
 namespace Weir.Lab.Workloads;
 
 /// <summary>Allocates an array, uses it a little, and keeps it for a short while, so that some live longer than the youngest generation.</summary>

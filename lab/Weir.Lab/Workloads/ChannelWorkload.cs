@@ -1,5 +1,4 @@
 using System.Threading.Channels;
-using Weir.Lab.Workers;
 
 namespace Weir.Lab.Workloads;
 

@@ -1,5 +1,3 @@
-using Weir.Lab.Workers;
-
 namespace Weir.Lab.Workloads;
 
 /// <summary>The platform's own delay.</summary>

@@ -1,5 +1,4 @@
 using System.Security.Cryptography;
-using Weir.Lab.Workers;
 
 namespace Weir.Lab.Workloads;
 

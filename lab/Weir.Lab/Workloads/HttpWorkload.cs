@@ -1,6 +1,5 @@
 using System.Net;
 using System.Net.Sockets;
-using Weir.Lab.Workers;
 
 namespace Weir.Lab.Workloads;
 

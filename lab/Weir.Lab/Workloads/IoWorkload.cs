@@ -1,6 +1,4 @@
-using Weir.Lab.Formatting;
 using Weir.Lab.Work;
-using Weir.Lab.Workers;
 
 namespace Weir.Lab.Workloads;
 

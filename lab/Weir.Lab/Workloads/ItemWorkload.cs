@@ -1,5 +1,4 @@
 using System.Diagnostics.CodeAnalysis;
-using Weir.Lab.Workers;
 
 namespace Weir.Lab.Workloads;
 

@@ -1,6 +1,5 @@
 using System.Buffers.Binary;
 using System.Security.Cryptography;
-using Weir.Lab.Formatting;
 
 namespace Weir.Lab.Workloads;
 

@@ -1,5 +1,3 @@
-using Weir.Lab.Workers;
-
 namespace Weir.Lab.Workloads;
 
 /// <summary>One lock that all workers take for a very short time.</summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Workers;
-
 namespace Weir.Lab.Workloads;
 
 /// <summary>Does nothing, to measure the overhead of the measurement.</summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Workers;
-
 namespace Weir.Lab.Workloads;
 
 /// <summary>One trip through the thread pool.</summary>

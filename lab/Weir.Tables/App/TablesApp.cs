@@ -1,6 +1,5 @@
 using System.CommandLine;
 using Weir.Cli.Kit.App;
-using Weir.Cli.Kit.Hosting;
 using Weir.Tables.Auto;
 using Weir.Tables.Blocking;
 using Weir.Tables.Servers;

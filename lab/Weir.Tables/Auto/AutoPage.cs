@@ -1,6 +1,5 @@
 using System.Text;
 using Weir.Lab.Results;
-using Weir.Lab.Suites.Figures;
 using Weir.Runtimes;
 using static System.FormattableString;
 

@@ -1,9 +1,6 @@
-using System.Diagnostics;
-using Weir.Cli.Kit.Pages;
 using Weir.Lab.Suites.Workloads;
 using Weir.Lab.Trials;
 using Weir.Lab.Work;
-using Weir.Tables.Page;
 using static System.FormattableString;
 
 namespace Weir.Tables.Auto;

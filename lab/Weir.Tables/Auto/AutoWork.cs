@@ -1,4 +1,3 @@
-using Weir.Lab.Suites.Figures;
 using Weir.Lab.Suites.Workloads;
 using Weir.Lab.Trials;
 using Weir.Lab.Workers;

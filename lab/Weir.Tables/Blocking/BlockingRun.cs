@@ -1,7 +1,5 @@
 using System.Reflection;
-using Weir.Cli.Kit.Pages;
 using Weir.Lab.Processes;
-using Weir.Tables.Page;
 using Weir.Tables.Startup;
 using static System.FormattableString;
 

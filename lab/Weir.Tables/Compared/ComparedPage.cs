@@ -1,6 +1,4 @@
 using Weir.Lab.Runtimes;
-using Weir.Lab.Suites.Figures;
-using Weir.Tables.Page;
 using static System.FormattableString;
 
 namespace Weir.Tables.Compared;

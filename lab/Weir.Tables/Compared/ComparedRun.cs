@@ -1,6 +1,3 @@
-using System.Diagnostics;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Pages;
 using Weir.Lab.Processes;
 using Weir.Lab.Runtimes;
 using Weir.Tables.Startup;

@@ -1,5 +1,4 @@
 using System.Text;
-using Weir.Cli.Kit.Pages;
 using Weir.Lab.Suites;
 using Weir.Lab.Suites.Catalog;
 using Weir.Lab.Suites.Checking;

@@ -1,5 +1,3 @@
-using Weir.Cli.Kit.Hosting;
-
 namespace Weir.Tables.Page;
 
 /// <summary>What <c>--only</c> selects.</summary>

@@ -1,5 +1,4 @@
 using System.Text;
-using Weir.Lab.Suites.Figures;
 using static System.FormattableString;
 
 namespace Weir.Tables.Page;

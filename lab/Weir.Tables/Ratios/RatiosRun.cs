@@ -1,13 +1,8 @@
-using System.Diagnostics;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Pages;
 using Weir.Lab.Resources;
 using Weir.Lab.Suites;
 using Weir.Lab.Suites.Catalog;
 using Weir.Lab.Suites.Checking;
-using Weir.Lab.Suites.Figures;
 using Weir.Lab.Work;
-using Weir.Tables.Page;
 using static System.FormattableString;
 
 namespace Weir.Tables.Ratios;

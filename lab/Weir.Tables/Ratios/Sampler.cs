@@ -1,6 +1,5 @@
 using Weir.Lab.Suites.Catalog;
 using Weir.Lab.Suites.Checking;
-using Weir.Lab.Suites.Figures;
 using Weir.Lab.Workers;
 
 namespace Weir.Tables.Ratios;

@@ -1,5 +1,4 @@
 using System.Text;
-using Weir.Cli.Kit.Pages;
 using Weir.Lab.Resources;
 using static System.FormattableString;
 

@@ -1,5 +1,3 @@
-using Weir.Lab.Suites.Figures;
-
 namespace Weir.Tables.SelfChecks;
 
 /// <summary>What one check found.</summary>

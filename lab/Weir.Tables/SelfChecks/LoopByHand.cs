@@ -1,5 +1,3 @@
-using System.Diagnostics;
-
 namespace Weir.Tables.SelfChecks;
 
 /// <summary>Times a loop with a stopwatch, as in hand-written code.</summary>

@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using Weir.Lab.Latency;
 using Weir.Lab.Work;
 using Weir.Lab.Workers;

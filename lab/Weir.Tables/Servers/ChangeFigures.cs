@@ -1,6 +1,5 @@
 using System.Globalization;
 using Weir.Lab.Formatting;
-using Weir.Lab.Suites.Figures;
 using Weir.Tables.Servers.Changes;
 using Weir.Tables.Servers.Turns;
 using static System.FormattableString;

@@ -1,11 +1,8 @@
 using System.CommandLine;
 using System.CommandLine.Help;
-using Weir.Cli.Kit.Hosting;
 using Weir.Cli.Kit.Options;
 using Weir.Cli.Kit.Output;
-using Weir.Cli.Kit.Pages;
 using Weir.Delivery.Cli.Engines;
-using Weir.Tables.Page;
 using Weir.Tables.Servers.Broker;
 using Weir.Tables.Servers.Turns;
 using static System.FormattableString;

@@ -1,5 +1,4 @@
 using System.Text;
-using Weir.Cli.Kit.Pages;
 
 namespace Weir.Tables.Servers;
 

@@ -1,5 +1,4 @@
 using Weir.Lab.Latency;
-using Weir.Lab.Suites.Figures;
 using Weir.Tables.Servers.Queue;
 using Weir.Tables.Servers.Turns;
 using static System.FormattableString;

@@ -1,6 +1,4 @@
 using Weir.Lab.ColdStart;
-using Weir.Lab.Suites.Figures;
-using Weir.Tables.Page;
 using static System.FormattableString;
 
 namespace Weir.Tables.Startup;

@@ -1,6 +1,4 @@
-using Weir.Cli.Kit.Pages;
 using Weir.Lab.ColdStart;
-using Weir.Tables.Page;
 using static System.FormattableString;
 
 namespace Weir.Tables.Startup;

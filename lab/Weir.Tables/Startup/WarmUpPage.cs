@@ -1,5 +1,3 @@
-using Weir.Lab.Suites.Figures;
-using Weir.Tables.Page;
 using static System.FormattableString;
 
 namespace Weir.Tables.Startup;

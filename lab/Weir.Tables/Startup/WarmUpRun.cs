@@ -1,7 +1,5 @@
 using System.Reflection;
-using Weir.Cli.Kit.Pages;
 using Weir.Lab.Processes;
-using Weir.Tables.Page;
 using static System.FormattableString;
 
 namespace Weir.Tables.Startup;

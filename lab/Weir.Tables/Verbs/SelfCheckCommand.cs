@@ -1,9 +1,7 @@
 using System.CommandLine;
 using System.Reflection;
 using Weir.Cli.App;
-using Weir.Cli.Kit.Pages;
 using Weir.Lab.Work;
-using Weir.Tables.Page;
 using Weir.Tables.SelfChecks;
 
 namespace Weir.Tables.Verbs;

@@ -1,5 +1,4 @@
 using System.CommandLine;
-using Weir.Cli.Kit.Hosting;
 
 namespace Weir.Tables.Verbs;
 

@@ -93,7 +93,7 @@ public class UserCodeInputTests
     {
         LoadResult result = await new CliUnderTest().RunAsync($"run --assembly {Own} --method Dispose");
 
-        Assert.StartsWith("weir: --method 'Dispose' is several in Weir.Cli.Tests.dll: ", result.Error, StringComparison.Ordinal);
+        Assert.StartsWith("weir: --method 'Dispose' matches several methods and classes of Weir.Cli.Tests.dll: ", result.Error, StringComparison.Ordinal);
         Assert.EndsWith("; give the whole name.\n", result.Error, StringComparison.Ordinal);
     }
 

@@ -1,15 +1,7 @@
-using System.CommandLine;
 using System.Text.Json;
 using Weir.Cli.Commands.Compare;
 using Weir.Cli.History;
-using Weir.Cli.Hosting;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
-using Weir.Cli.Kit.Output;
-using Weir.Lab.Formatting;
 using Weir.Lab.Report.Writing;
-using Weir.Lab.Results;
-using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Commands.Baseline;
 

@@ -1,6 +1,3 @@
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
-
 namespace Weir.Cli.Commands.Bench;
 
 /// <summary>The options that <c>bench</c> shares with the other commands, removed from BenchmarkDotNet's arguments or translated into them.</summary>

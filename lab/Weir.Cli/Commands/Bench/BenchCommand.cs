@@ -1,12 +1,8 @@
-using System.CommandLine;
 using BenchmarkDotNet.Configs;
 using BenchmarkDotNet.Exporters;
 using BenchmarkDotNet.Exporters.Json;
 using BenchmarkDotNet.Loggers;
 using BenchmarkDotNet.Reports;
-using Weir.Cli.Hosting;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Output;
 using Weir.Lab.Suites;
 
 namespace Weir.Cli.Commands.Bench;

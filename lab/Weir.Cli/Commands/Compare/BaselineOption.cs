@@ -1,7 +1,3 @@
-using System.CommandLine;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
-
 namespace Weir.Cli.Commands.Compare;
 
 /// <summary>The option that says where baselines are.</summary>

@@ -1,7 +1,3 @@
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Output;
-using Weir.Lab.Results;
-
 namespace Weir.Cli.Commands.Compare;
 
 /// <summary>Results that are stored under a name, as files in a directory, so that they can be kept with the code.</summary>

@@ -1,8 +1,3 @@
-using System.CommandLine;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
-using Weir.Lab.Statistics;
-
 namespace Weir.Cli.Commands.Compare;
 
 /// <summary>The options that decide what counts as a difference.</summary>

@@ -1,8 +1,4 @@
-using System.Diagnostics;
 using System.Text.RegularExpressions;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
-using Weir.Cli.Kit.Progress;
 using Weir.Lab.Processes;
 
 namespace Weir.Cli.Commands.Compare;

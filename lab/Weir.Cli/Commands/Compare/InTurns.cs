@@ -1,10 +1,5 @@
-using System.Diagnostics;
-using Weir.Cli.Hosting;
-using Weir.Cli.Kit.Progress;
 using Weir.Cli.Measuring;
 using Weir.Cli.Processes;
-using Weir.Lab.Results;
-using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Commands.Compare;
 

@@ -1,7 +1,4 @@
 using System.Text;
-using Weir.Lab.Formatting;
-using Weir.Lab.Results;
-using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Commands.Compare;
 

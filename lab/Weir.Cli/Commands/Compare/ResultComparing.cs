@@ -1,7 +1,3 @@
-using Weir.Cli.Kit.Hosting;
-using Weir.Lab.Results;
-using Weir.Lab.Statistics;
-
 namespace Weir.Cli.Commands.Compare;
 
 /// <summary>Compares two results that were measured one after the other. If they are not comparable, it names the option that allows the comparison.</summary>

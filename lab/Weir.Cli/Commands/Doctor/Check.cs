@@ -1,5 +1,3 @@
-using Weir.Lab.Results;
-
 namespace Weir.Cli.Commands.Doctor;
 
 /// <summary>One check of the machine.</summary>

@@ -1,16 +1,9 @@
-using System.Globalization;
-using Weir.Cli.Hosting;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Progress;
 using Weir.Cli.Measuring;
 using Weir.Cli.Processes;
 using Weir.Cli.Storage;
 using Weir.Cli.Workloads;
-using Weir.Lab.Formatting;
 using Weir.Lab.Latency;
 using Weir.Lab.Resources;
-using Weir.Lab.Results;
-using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Commands.Doctor;
 

@@ -1,9 +1,4 @@
-using System.CommandLine;
-using Weir.Cli.Hosting;
-using Weir.Cli.Kit.Output;
-using Weir.Cli.Kit.Progress;
 using Weir.Lab.Report.Writing;
-using Weir.Lab.Results;
 
 namespace Weir.Cli.Commands.Doctor;
 

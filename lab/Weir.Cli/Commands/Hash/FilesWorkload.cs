@@ -1,10 +1,7 @@
 using System.Collections.Concurrent;
-using System.Diagnostics;
 using System.Threading.Channels;
 using Weir.Cli.Storage;
 using Weir.Lab.Latency;
-using Weir.Lab.Results;
-using Weir.Lab.Workers;
 
 namespace Weir.Cli.Commands.Hash;
 

@@ -1,7 +1,3 @@
-using System.CommandLine;
-using Weir.Cli.Hosting;
-using Weir.Cli.Kit.Output;
-
 namespace Weir.Cli.Commands.Hash;
 
 /// <summary>The <c>hash</c> command: hashes files with many workers, and compares ways to wait for their bytes.</summary>

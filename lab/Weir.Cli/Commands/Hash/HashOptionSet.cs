@@ -1,6 +1,3 @@
-using System.CommandLine;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
 using Weir.Cli.Storage;
 
 namespace Weir.Cli.Commands.Hash;

@@ -1,7 +1,4 @@
-using Weir.Lab.Formatting;
-using Weir.Lab.Results;
 using Weir.Lab.Latency;
-using Weir.Lab.Workers;
 
 namespace Weir.Cli.Commands.Hash;
 

@@ -1,6 +1,5 @@
 using System.Runtime.CompilerServices;
 using Weir.Cli.Processes;
-using Weir.Lab.Results;
 using Weir.Cli.Storage;
 
 namespace Weir.Cli.Commands.Hash;

@@ -1,12 +1,6 @@
-using System.Diagnostics;
-using Weir.Cli.Hosting;
-using Weir.Cli.Kit.Output;
-using Weir.Cli.Kit.Progress;
 using Weir.Cli.Processes;
 using Weir.Cli.Storage;
-using Weir.Lab.Formatting;
 using Weir.Lab.Resources;
-using Weir.Lab.Results;
 
 namespace Weir.Cli.Commands.Hash;
 

@@ -1,7 +1,3 @@
-using Weir.Lab.Formatting;
-using Weir.Lab.Results;
-using Weir.Lab.Statistics;
-
 namespace Weir.Cli.Commands.Hash;
 
 /// <summary>Decides which conclusions the figures of a run allow.</summary>

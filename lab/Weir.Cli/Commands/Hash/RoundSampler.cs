@@ -1,7 +1,5 @@
-using System.Diagnostics;
 using Weir.Cli.Storage;
 using Weir.Lab.Latency;
-using Weir.Lab.Results;
 
 namespace Weir.Cli.Commands.Hash;
 

@@ -1,6 +1,4 @@
 using Weir.Lab.Resources;
-using Weir.Lab.Results;
-using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Commands.History;
 

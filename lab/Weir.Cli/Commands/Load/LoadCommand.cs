@@ -1,8 +1,4 @@
-using System.CommandLine;
 using Weir.Cli.Commands.Load.Options;
-using Weir.Cli.Hosting;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Output;
 
 namespace Weir.Cli.Commands.Load;
 

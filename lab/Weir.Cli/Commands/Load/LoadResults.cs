@@ -1,8 +1,5 @@
 using Weir.Cli.Commands.Load.Arms;
 using Weir.Cli.Commands.Load.Options;
-using Weir.Lab.Formatting;
-using Weir.Lab.Results;
-using Weir.Lab.Statistics;
 using Weir.Lab.Suites.Peers;
 using Weir.Lab.Trials;
 

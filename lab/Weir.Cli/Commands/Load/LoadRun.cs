@@ -1,14 +1,8 @@
-using System.Diagnostics;
 using Weir.Cli.Commands.Load.Arms;
 using Weir.Cli.Commands.Load.Options;
 using Weir.Cli.Commands.Load.Watch;
 using Weir.Cli.Commands.Load.Work;
-using Weir.Cli.Hosting;
-using Weir.Cli.Kit.Output;
-using Weir.Cli.Kit.Progress;
-using Weir.Lab.Results;
 using Weir.Lab.Trials;
-using Weir.Lab.Workers;
 using Weir.Lab.Workloads;
 
 namespace Weir.Cli.Commands.Load;

@@ -1,12 +1,8 @@
-using System.CommandLine;
 using System.IO.Pipes;
 using System.Text;
 using System.Text.Json;
 using Weir.Cli.Commands.Hash;
-using Weir.Cli.Hosting;
-using Weir.Cli.Kit.Hosting;
 using Weir.Cli.Processes;
-using Weir.Lab.Results;
 
 namespace Weir.Cli.Commands.Measure;
 

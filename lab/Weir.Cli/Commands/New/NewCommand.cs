@@ -1,8 +1,3 @@
-using System.CommandLine;
-using Weir.Cli.Hosting;
-using Weir.Cli.Kit.Hosting;
-using Weir.Lab.Workers;
-
 namespace Weir.Cli.Commands.New;
 
 /// <summary>The <c>new</c> command: writes the files of a new project that measures your own code.</summary>

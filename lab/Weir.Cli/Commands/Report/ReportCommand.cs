@@ -1,11 +1,5 @@
-using System.CommandLine;
-using Weir.Cli.Hosting;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
-using Weir.Cli.Kit.Output;
 using Weir.Lab.Report;
 using Weir.Lab.Report.Page;
-using Weir.Lab.Results;
 
 namespace Weir.Cli.Commands.Report;
 

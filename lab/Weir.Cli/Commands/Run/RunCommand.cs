@@ -1,15 +1,8 @@
-using System.CommandLine;
 using Weir.Cli.History;
-using Weir.Cli.Hosting;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Output;
-using Weir.Cli.Kit.Progress;
 using Weir.Cli.Measuring;
 using Weir.Cli.Processes;
 using Weir.Cli.Profiling;
 using Weir.Cli.Programs;
-using Weir.Lab.Results;
-using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Commands.Run;
 

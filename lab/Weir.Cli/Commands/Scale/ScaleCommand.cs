@@ -1,12 +1,6 @@
-using System.CommandLine;
 using Weir.Cli.History;
-using Weir.Cli.Hosting;
-using Weir.Cli.Kit.Options;
-using Weir.Cli.Kit.Output;
-using Weir.Cli.Kit.Progress;
 using Weir.Cli.Measuring;
 using Weir.Cli.Processes;
-using Weir.Lab.Results;
 
 namespace Weir.Cli.Commands.Scale;
 

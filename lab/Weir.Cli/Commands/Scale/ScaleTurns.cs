@@ -1,5 +1,4 @@
 using Weir.Cli.Measuring;
-using Weir.Lab.Formatting;
 
 namespace Weir.Cli.Commands.Scale;
 

@@ -1,5 +1,3 @@
-using Weir.Lab.Workers;
-
 namespace Weir.Cli.Workloads.UserCode;
 
 /// <summary>A user's workload. Each failure is reported in one clear sentence.</summary>

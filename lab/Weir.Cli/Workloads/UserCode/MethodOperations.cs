@@ -1,5 +1,4 @@
 using System.Reflection;
-using Weir.Lab.Workers;
 
 namespace Weir.Cli.Workloads.UserCode;
 

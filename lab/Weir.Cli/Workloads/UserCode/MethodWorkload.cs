@@ -1,6 +1,3 @@
-using Weir.Cli.Kit.Hosting;
-using Weir.Lab.Workers;
-
 namespace Weir.Cli.Workloads.UserCode;
 
 /// <summary>Methods of a user's assembly, one for each group of workers. All workers share one object of a class that has instance methods.</summary>

@@ -1,9 +1,6 @@
 using System.IO.Enumeration;
 using System.Reflection;
 using System.Runtime.CompilerServices;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
-using Weir.Lab.Workers;
 
 namespace Weir.Cli.Workloads.UserCode;
 

@@ -1,7 +1,6 @@
 using System.Reflection;
 using System.Runtime.InteropServices;
 using System.Runtime.Loader;
-using Weir.Lab.Workers;
 
 namespace Weir.Cli.Workloads.UserCode;
 

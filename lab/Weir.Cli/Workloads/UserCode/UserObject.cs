@@ -1,6 +1,4 @@
 using System.Reflection;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
 
 namespace Weir.Cli.Workloads.UserCode;
 

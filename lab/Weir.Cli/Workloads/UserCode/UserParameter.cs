@@ -1,7 +1,4 @@
-using System.Globalization;
 using System.Reflection;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
 
 namespace Weir.Cli.Workloads.UserCode;
 

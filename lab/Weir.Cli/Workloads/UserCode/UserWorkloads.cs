@@ -1,6 +1,3 @@
-using Weir.Cli.Kit.Hosting;
-using Weir.Lab.Workers;
-
 namespace Weir.Cli.Workloads.UserCode;
 
 /// <summary>Makes the workload of a user's code.</summary>

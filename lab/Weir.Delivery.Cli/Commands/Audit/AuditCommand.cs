@@ -1,9 +1,6 @@
-using System.CommandLine;
-using Weir.Cli.Kit.Hosting;
 using Weir.Cli.Kit.Output;
 using Weir.Cli.Kit.Progress;
 using Weir.Delivery.Cli.Commands.Audit.Report;
-using Weir.Delivery.Cli.Hosting;
 using Weir.Lab.Results;
 
 namespace Weir.Delivery.Cli.Commands.Audit;

@@ -1,7 +1,3 @@
-using System.CommandLine;
-using Npgsql;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
 using Weir.Cli.Kit.Pages;
 using Weir.Delivery.Cli.Commands.Audit.Engines;
 

@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using Weir.Delivery.Cli.Commands.Audit.Checks;
 using Weir.Delivery.Cli.Commands.Audit.Engines;
 using Weir.Delivery.Cli.Commands.Audit.Plan;

@@ -1,10 +1,6 @@
-using System.CommandLine;
-using Npgsql;
-using Weir.Cli.Kit.Hosting;
 using Weir.Delivery.Cli.Commands.Cdc.Lines;
 using Weir.Delivery.Cli.Commands.Cdc.Targets;
 using Weir.Delivery.Cli.Commands.Work.Execution;
-using Weir.Delivery.Cli.Hosting;
 using Weir.PostgreSql;
 using Weir.Runtimes;
 

@@ -1,10 +1,6 @@
-using System.CommandLine;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
 using Weir.Delivery.Cli.Commands.Cdc.Targets;
 using Weir.Delivery.Cli.Commands.Work.Execution;
 using Weir.Delivery.Cli.Engines;
-using Weir.Delivery.Cli.Hosting;
 using Weir.PostgreSql;
 
 namespace Weir.Delivery.Cli.Commands.Cdc;

@@ -1,7 +1,4 @@
-using System.Globalization;
-using Npgsql;
 using Weir.Delivery.Cli.Commands.Cdc.Lines;
-using Weir.Delivery.Cli.Hosting;
 using Weir.Lab.Formatting;
 
 namespace Weir.Delivery.Cli.Commands.Cdc;

@@ -1,4 +1,3 @@
-using Npgsql;
 using Weir.PostgreSql;
 
 namespace Weir.Delivery.Cli.Commands.Cdc;

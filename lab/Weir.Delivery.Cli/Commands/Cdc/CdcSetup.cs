@@ -1,6 +1,3 @@
-using Npgsql;
-using Weir.Cli.Kit.Hosting;
-
 namespace Weir.Delivery.Cli.Commands.Cdc;
 
 /// <summary>Creates a publication, where it is not there.</summary>

@@ -1,4 +1,3 @@
-using Weir.Cli.Kit.Hosting;
 using Weir.Delivery.Cli.Commands.Load.Options;
 using Weir.Delivery.Cli.Commands.Load.Passes;
 using Weir.Lab.Formatting;

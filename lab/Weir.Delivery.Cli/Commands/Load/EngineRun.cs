@@ -1,9 +1,6 @@
-using System.Diagnostics;
-using Weir.Cli.Kit.Hosting;
 using Weir.Cli.Kit.Output;
 using Weir.Cli.Kit.Progress;
 using Weir.Delivery.Cli.Commands.Load.Options;
-using Weir.Delivery.Cli.Hosting;
 using Weir.Lab.Results;
 using Weir.Lab.Trials;
 

@@ -1,8 +1,5 @@
-using System.CommandLine;
-using Weir.Cli.Kit.Hosting;
 using Weir.Cli.Kit.Output;
 using Weir.Delivery.Cli.Commands.Load.Options;
-using Weir.Delivery.Cli.Hosting;
 
 namespace Weir.Delivery.Cli.Commands.Load;
 

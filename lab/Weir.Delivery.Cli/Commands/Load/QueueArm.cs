@@ -1,9 +1,5 @@
-using System.Diagnostics;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
 using Weir.Delivery.Cli.Commands.Load.Options;
 using Weir.Delivery.Cli.Commands.Load.Passes;
-using Weir.Delivery.Cli.Hosting;
 using Weir.Lab.Formatting;
 using Weir.Lab.Trials;
 using static Weir.Delivery.Cli.Engines.WorkEngines;

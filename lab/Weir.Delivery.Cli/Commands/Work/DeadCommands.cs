@@ -1,13 +1,8 @@
-using System.CommandLine;
 using System.CommandLine.Help;
-using System.Globalization;
 using System.Text;
 using System.Text.Json.Nodes;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
 using Weir.Delivery.Cli.Commands.Work.Execution;
 using Weir.Delivery.Cli.Engines;
-using Weir.Delivery.Cli.Hosting;
 using Weir.Lab.Report.Tables;
 
 namespace Weir.Delivery.Cli.Commands.Work;

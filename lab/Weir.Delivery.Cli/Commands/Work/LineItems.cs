@@ -1,7 +1,4 @@
-using System.CommandLine;
 using System.Runtime.CompilerServices;
-using Weir.Cli.Kit.Options;
-using Weir.Delivery.Cli.Hosting;
 
 namespace Weir.Delivery.Cli.Commands.Work;
 

@@ -1,8 +1,4 @@
-using System.CommandLine;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
 using Weir.Delivery.Cli.Commands.Work.Execution;
-using Weir.Delivery.Cli.Hosting;
 
 namespace Weir.Delivery.Cli.Commands.Work;
 

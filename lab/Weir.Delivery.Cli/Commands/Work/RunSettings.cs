@@ -1,4 +1,3 @@
-using Weir.Cli.Kit.Options;
 using Weir.Delivery.Cli.Commands.Work.Execution;
 
 namespace Weir.Delivery.Cli.Commands.Work;

@@ -1,9 +1,5 @@
-using System.CommandLine;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
 using Weir.Delivery.Cli.Commands.Work.Execution;
 using Weir.Delivery.Cli.Engines;
-using Weir.Delivery.Cli.Hosting;
 using Weir.Lab.Formatting;
 
 namespace Weir.Delivery.Cli.Commands.Work;

@@ -1,9 +1,5 @@
-using System.CommandLine;
 using Weir.Cli.Kit.App;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
 using Weir.Delivery.Cli.Engines;
-using Weir.Delivery.Cli.Hosting;
 
 namespace Weir.Delivery.Cli.Commands.Work;
 

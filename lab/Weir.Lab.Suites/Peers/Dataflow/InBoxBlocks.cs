@@ -1,5 +1,4 @@
 using System.Threading.Tasks.Dataflow;
-using Weir.Lab.Suites.Workloads;
 
 namespace Weir.Lab.Suites.Peers.Dataflow;
 

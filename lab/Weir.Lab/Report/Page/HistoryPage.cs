@@ -1,8 +1,6 @@
 using System.Text;
 using System.Text.Json;
 using Weir.Lab.Report.Page.Figures;
-using Weir.Lab.Report.Tables;
-using Weir.Lab.Results;
 
 namespace Weir.Lab.Report.Page;
 

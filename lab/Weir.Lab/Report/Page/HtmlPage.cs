@@ -1,12 +1,9 @@
 using System.Net;
 using System.Text;
 using System.Text.Json;
-using Weir.Lab.Formatting;
 using Weir.Lab.Report.Page.Figures;
 using Weir.Lab.Report.Page.Plotting;
-using Weir.Lab.Report.Tables;
 using Weir.Lab.Report.Writing;
-using Weir.Lab.Results;
 
 namespace Weir.Lab.Report.Page;
 

@@ -1,8 +1,4 @@
-using Weir.Lab.Formatting;
-using Weir.Lab.Report.Tables;
 using Weir.Lab.Report.Writing;
-using Weir.Lab.Results;
-using Weir.Lab.Statistics;
 
 namespace Weir.Lab.Report.Page;
 

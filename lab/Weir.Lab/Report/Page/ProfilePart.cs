@@ -1,7 +1,5 @@
 using System.Text;
 using Weir.Lab.Report.Page.Figures;
-using Weir.Lab.Report.Tables;
-using Weir.Lab.Results;
 
 namespace Weir.Lab.Report.Page;
 

@@ -1,6 +1,3 @@
-using Weir.Lab.Formatting;
-using Weir.Lab.Results;
-
 namespace Weir.Lab.Report.Tables;
 
 /// <summary>The tables of a history: the same in the terminal and on the page.</summary>

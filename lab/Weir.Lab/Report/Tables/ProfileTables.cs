@@ -1,6 +1,3 @@
-using Weir.Lab.Formatting;
-using Weir.Lab.Results;
-
 namespace Weir.Lab.Report.Tables;
 
 /// <summary>The tables of profiles: the same in the terminal, in Markdown and on the page, where names may be longer.</summary>

@@ -1,8 +1,3 @@
-using Weir.Lab.Formatting;
-using Weir.Lab.Latency;
-using Weir.Lab.Results;
-using Weir.Lab.Statistics;
-
 namespace Weir.Lab.Report.Tables;
 
 /// <summary>The tables of a result: the same in the terminal, in Markdown and on the page.</summary>

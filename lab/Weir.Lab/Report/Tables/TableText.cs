@@ -1,6 +1,3 @@
-using Weir.Lab.Formatting;
-using Weir.Lab.Statistics;
-
 namespace Weir.Lab.Report.Tables;
 
 /// <summary>Writes tables for people: on a terminal no wider than it is, because a row that breaks in the middle of a number cannot be read.</summary>

@@ -1,6 +1,3 @@
-using Weir.Lab.Latency;
-using Weir.Lab.Results;
-
 namespace Weir.Lab.Report.Writing;
 
 /// <summary>

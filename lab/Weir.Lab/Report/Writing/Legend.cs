@@ -1,5 +1,3 @@
-using Weir.Lab.Results;
-
 namespace Weir.Lab.Report.Writing;
 
 /// <summary>How to read the tables of items, a line each.</summary>

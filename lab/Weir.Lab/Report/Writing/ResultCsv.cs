@@ -1,8 +1,4 @@
-using System.Globalization;
 using System.Text;
-using Weir.Lab.Latency;
-using Weir.Lab.Results;
-using Weir.Lab.Statistics;
 
 namespace Weir.Lab.Report.Writing;
 

@@ -1,6 +1,4 @@
 using System.Text;
-using Weir.Lab.Report.Tables;
-using Weir.Lab.Results;
 
 namespace Weir.Lab.Report.Writing;
 

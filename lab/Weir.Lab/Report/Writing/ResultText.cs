@@ -1,8 +1,3 @@
-using Weir.Lab.Formatting;
-using Weir.Lab.Report.Tables;
-using Weir.Lab.Results;
-using Weir.Lab.Statistics;
-
 namespace Weir.Lab.Report.Writing;
 
 /// <summary>Writes a result for people at a terminal, or for a file that people read.</summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Report.Tables;
-
 namespace Weir.Lab.Report.Writing;
 
 /// <summary>The content of a report for people, at a terminal or in a file, before it is written.</summary>

@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using RabbitMQ.Client;
 using RabbitMQ.Client.Events;
 

@@ -1,8 +1,6 @@
 using System.CommandLine;
-using Weir.Cli.Kit.Hosting;
 using Weir.Cli.Kit.Options;
 using Weir.Cli.Kit.Output;
-using Weir.Cli.Kit.Pages;
 
 namespace Weir.Tables.Servers.Broker;
 

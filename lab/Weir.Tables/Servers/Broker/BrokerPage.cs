@@ -1,6 +1,4 @@
 using System.Text;
-using Weir.Cli.Kit.Pages;
-using Weir.Lab.Suites.Figures;
 using static System.FormattableString;
 
 namespace Weir.Tables.Servers.Broker;

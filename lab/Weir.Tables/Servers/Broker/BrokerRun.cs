@@ -1,5 +1,3 @@
-using System.Diagnostics;
-using Weir.Cli.Kit.Hosting;
 using Weir.Lab.Workers;
 
 namespace Weir.Tables.Servers.Broker;

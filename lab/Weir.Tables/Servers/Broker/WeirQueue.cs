@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using Weir.Delivery;
 using Weir.RabbitMQ;
 

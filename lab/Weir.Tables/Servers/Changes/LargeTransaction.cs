@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using Weir.Delivery.Cli.App;
 using Weir.Lab.Processes;
 using Weir.Tables.Servers.Turns;

@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using Npgsql.Replication;
 using Npgsql.Replication.PgOutput;
 using Npgsql.Replication.PgOutput.Messages;

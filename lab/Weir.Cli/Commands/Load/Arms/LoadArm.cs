@@ -1,6 +1,5 @@
 using Weir.Cli.Commands.Load.Watch;
 using Weir.Cli.Runtimes;
-using Weir.Lab.Results;
 using Weir.Lab.Trials;
 
 namespace Weir.Cli.Commands.Load.Arms;

@@ -1,6 +1,5 @@
 using Weir.Cli.Commands.Load.Options;
 using Weir.Cli.Commands.Load.Work;
-using Weir.Lab.Results;
 using Weir.Lab.Trials;
 using Weir.Runtimes;
 

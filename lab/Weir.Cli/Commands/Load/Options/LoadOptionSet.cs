@@ -1,9 +1,5 @@
-using System.CommandLine;
 using Weir.Cli.Commands.Load.Work;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
 using Weir.Cli.Runtimes;
-using Weir.Lab.Formatting;
 using Weir.Lab.Suites.Workloads;
 
 namespace Weir.Cli.Commands.Load.Options;

@@ -1,9 +1,6 @@
 using Spectre.Console;
 using Spectre.Console.Rendering;
-using Weir.Cli.Hosting;
 using Weir.Cli.Kit.Formatting;
-using Weir.Lab.Formatting;
-using Weir.Lab.Results;
 using Weir.Lab.Trials;
 
 namespace Weir.Cli.Commands.Load.Watch;

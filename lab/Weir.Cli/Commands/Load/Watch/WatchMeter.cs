@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using Weir.Cli.Commands.Load.Work;
 using Weir.Lab.Latency;
 

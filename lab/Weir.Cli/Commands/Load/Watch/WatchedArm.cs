@@ -1,5 +1,3 @@
-using System.Diagnostics;
-using Weir.Lab.Results;
 using Weir.Lab.Trials;
 
 namespace Weir.Cli.Commands.Load.Watch;

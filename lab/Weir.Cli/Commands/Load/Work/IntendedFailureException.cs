@@ -1,5 +1,3 @@
-using System.Globalization;
-
 namespace Weir.Cli.Commands.Load.Work;
 
 /// <summary>The failure of an item that <c>--fail-rate</c> selected.</summary>

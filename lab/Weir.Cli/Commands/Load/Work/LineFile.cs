@@ -1,5 +1,3 @@
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
 using Weir.Lab.Workloads;
 
 namespace Weir.Cli.Commands.Load.Work;

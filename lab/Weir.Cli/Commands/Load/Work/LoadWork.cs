@@ -1,4 +1,3 @@
-using System.Globalization;
 using Weir.Lab.Workloads;
 
 namespace Weir.Cli.Commands.Load.Work;

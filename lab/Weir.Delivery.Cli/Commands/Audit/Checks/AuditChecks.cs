@@ -1,4 +1,3 @@
-using Npgsql;
 using Weir.Delivery.Cli.Commands.Audit.Engines;
 
 namespace Weir.Delivery.Cli.Commands.Audit.Checks;

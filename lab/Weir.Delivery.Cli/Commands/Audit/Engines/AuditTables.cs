@@ -1,6 +1,3 @@
-using System.Globalization;
-using Npgsql;
-
 namespace Weir.Delivery.Cli.Commands.Audit.Engines;
 
 /// <summary>The tables of an audit: what was published, and what came of it.</summary>

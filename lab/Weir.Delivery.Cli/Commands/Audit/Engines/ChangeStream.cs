@@ -1,5 +1,3 @@
-using System.Globalization;
-using Npgsql;
 using Weir.PostgreSql;
 
 namespace Weir.Delivery.Cli.Commands.Audit.Engines;

@@ -1,5 +1,3 @@
-using Npgsql;
-
 namespace Weir.Delivery.Cli.Commands.Audit.Engines;
 
 /// <summary>What an engine of an audit is made of.</summary>

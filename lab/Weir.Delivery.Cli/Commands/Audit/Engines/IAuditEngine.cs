@@ -1,5 +1,3 @@
-using Npgsql;
-
 namespace Weir.Delivery.Cli.Commands.Audit.Engines;
 
 /// <summary>A queue that can be audited. This is the one place where an engine plugs in; <see cref="AuditEngines"/> has a row for each.</summary>

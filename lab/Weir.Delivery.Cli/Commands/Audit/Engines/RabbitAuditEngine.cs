@@ -1,5 +1,3 @@
-using System.Globalization;
-using Npgsql;
 using RabbitMQ.Client;
 using Weir.Delivery.Cli.Engines;
 using Weir.RabbitMQ;

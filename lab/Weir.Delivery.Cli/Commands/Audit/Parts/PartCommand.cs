@@ -1,7 +1,4 @@
-using System.CommandLine;
 using System.Text.Json;
-using Npgsql;
-using Weir.Cli.Kit.Hosting;
 using Weir.Delivery.Cli.Commands.Audit.Engines;
 using Weir.Lab.Results;
 

@@ -1,5 +1,3 @@
-using System.Globalization;
-
 namespace Weir.Delivery.Cli.Commands.Audit.Parts;
 
 /// <summary>The lines that a participant reads after its order. The end of its input asks it to stop.</summary>

@@ -1,5 +1,3 @@
-using System.Globalization;
-using Npgsql;
 using Weir.Delivery.Cli.Commands.Audit.Engines;
 
 namespace Weir.Delivery.Cli.Commands.Audit.Parts;

@@ -1,4 +1,3 @@
-using System.Globalization;
 using Weir.Delivery.Cli.Commands.Audit.Engines;
 using Weir.Resilience;
 using Weir.Runtimes;

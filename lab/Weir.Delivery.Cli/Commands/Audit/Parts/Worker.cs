@@ -1,5 +1,3 @@
-using System.Globalization;
-using Npgsql;
 using Weir.Delivery.Cli.Commands.Audit.Engines;
 using Weir.Resilience;
 using Weir.Runtimes;

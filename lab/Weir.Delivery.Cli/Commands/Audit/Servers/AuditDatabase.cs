@@ -1,6 +1,4 @@
-using System.Diagnostics;
 using System.Security.Cryptography;
-using Npgsql;
 using Weir.Delivery.Cli.Commands.Audit.Engines;
 
 namespace Weir.Delivery.Cli.Commands.Audit.Servers;

@@ -1,9 +1,5 @@
-using System.Diagnostics;
-using System.Globalization;
 using System.Security.Cryptography;
 using System.Text.RegularExpressions;
-using Npgsql;
-using Weir.Cli.Kit.Hosting;
 using Weir.Lab.Processes;
 
 namespace Weir.Delivery.Cli.Commands.Audit.Servers;

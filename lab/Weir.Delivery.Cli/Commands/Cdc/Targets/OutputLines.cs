@@ -1,5 +1,4 @@
 using Weir.Delivery.Cli.Commands.Cdc.Lines;
-using Weir.Delivery.Cli.Hosting;
 
 namespace Weir.Delivery.Cli.Commands.Cdc.Targets;
 

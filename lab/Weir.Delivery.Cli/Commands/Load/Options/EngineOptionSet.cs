@@ -1,6 +1,3 @@
-using System.CommandLine;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
 using Weir.Delivery.Cli.Engines;
 using static Weir.Delivery.Cli.Engines.WorkEngines;
 

@@ -1,4 +1,3 @@
-using Weir.Cli.Kit.Options;
 using static Weir.Delivery.Cli.Engines.WorkEngines;
 
 namespace Weir.Delivery.Cli.Commands.Load.Options;

@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using Weir.Lab.Workers;
 
 namespace Weir.Delivery.Cli.Commands.Load.Passes;

@@ -1,5 +1,3 @@
-using System.Globalization;
-
 namespace Weir.Delivery.Cli.Commands.Load.Passes;
 
 /// <summary>The items of a pass: numbered, in messages of the same size, each of which belongs to one publisher, as the keys of its items do.</summary>

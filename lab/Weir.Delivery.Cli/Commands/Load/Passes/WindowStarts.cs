@@ -1,5 +1,3 @@
-using System.Diagnostics;
-
 namespace Weir.Delivery.Cli.Commands.Load.Passes;
 
 /// <summary>A closed load: a message may be published when few enough items are in flight.</summary>

@@ -1,10 +1,5 @@
 using System.ComponentModel;
-using System.Diagnostics;
-using System.Globalization;
-using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Kit.Options;
 using Weir.Cli.Kit.Processes;
-using Weir.Delivery.Cli.Hosting;
 
 namespace Weir.Delivery.Cli.Commands.Work.Execution;
 

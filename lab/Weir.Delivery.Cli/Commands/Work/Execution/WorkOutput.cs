@@ -1,6 +1,5 @@
 using System.Text.Json;
 using System.Text.Json.Nodes;
-using Weir.Delivery.Cli.Hosting;
 
 namespace Weir.Delivery.Cli.Commands.Work.Execution;
 

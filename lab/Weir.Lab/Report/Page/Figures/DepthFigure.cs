@@ -1,7 +1,4 @@
-using Weir.Lab.Formatting;
 using Weir.Lab.Report.Page.Plotting;
-using Weir.Lab.Report.Tables;
-using Weir.Lab.Results;
 
 namespace Weir.Lab.Report.Page.Figures;
 

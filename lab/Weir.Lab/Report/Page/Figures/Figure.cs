@@ -1,5 +1,3 @@
-using Weir.Lab.Report.Tables;
-
 namespace Weir.Lab.Report.Page.Figures;
 
 /// <summary>One section of the page that is drawn.</summary>

@@ -1,8 +1,5 @@
-using System.Globalization;
 using System.Net;
 using System.Text;
-using Weir.Lab.Report.Tables;
-using Weir.Lab.Results;
 
 namespace Weir.Lab.Report.Page.Figures;
 

@@ -1,5 +1,3 @@
-using Weir.Lab.Results;
-
 namespace Weir.Lab.Report.Page.Figures;
 
 /// <summary>Where the frames of a flame graph lie: a caller above what it called, as wide as that or wider, and the widest of them at the left.</summary>

@@ -1,8 +1,4 @@
-using Weir.Lab.Formatting;
 using Weir.Lab.Report.Page.Plotting;
-using Weir.Lab.Report.Tables;
-using Weir.Lab.Results;
-using Weir.Lab.Statistics;
 
 namespace Weir.Lab.Report.Page.Figures;
 

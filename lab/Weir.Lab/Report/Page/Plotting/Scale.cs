@@ -1,5 +1,3 @@
-using System.Globalization;
-
 namespace Weir.Lab.Report.Page.Plotting;
 
 /// <summary>Maps values to places on an axis, and knows where its ticks are.</summary>
