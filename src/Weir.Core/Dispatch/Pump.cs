@@ -269,13 +269,13 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
                 worker.AddTo(ref sample);
             }
 
-            AddParkedTo(ref sample);
+            _parked.AddTo(ref sample);
             sample.Delayed = _delayed;
             sample.Cancelled = Volatile.Read(ref _cancelledItems);
             sample.TimedOut = Volatile.Read(ref _timedOutItems);
             sample.Limit = _limit;
-            sample.Throttles = _throttles;
-            sample.Drains = _drains;
+            sample.Throttles = _pauses?.Throttles ?? 0;
+            sample.Drains = _pauses?.Drains ?? 0;
             AddTo(ref sample);
             return sample;
         }
