@@ -297,7 +297,7 @@ internal abstract partial class Pump
 
         // The awaiting code may run right here. A pool thread that was started for this run and has nothing left to do can afford that.
         // A dedicated thread cannot.
-        if (Settings.Executor.CanRunOnCurrentThread || SpareThreads.IsCurrent)
+        if (Settings.Executor.CanEndOnCurrentThread || SpareThreads.IsCurrent)
         {
             CompleteRun();
         }

@@ -102,14 +102,16 @@ internal abstract partial class Pump
     /// <remarks>Looks do not overlap.</remarks>
     public override void OnWatch(double cores)
     {
-        HelpIfStalled(cores);
-        Settings.OnLook?.Invoke(cores);
+        int stuck = HelpIfStalled(cores);
+        Settings.Pilot?.Tick(stuck, cores);
     }
 
     /// <summary>If items last and leave processors idle, as many workers start as would keep these busy, up to the limit.</summary>
     /// <param name="cores">How many cores the process has kept busy since the last look; not a number where the system does not say.</param>
-    public void HelpIfStalled(double cores)
+    /// <returns>How many items have been inside their calls since the last look.</returns>
+    public int HelpIfStalled(double cores)
     {
+        int stuck = 0;
         long claims = 0;
         int executing = 0;
         int computing = 0;
@@ -123,7 +125,8 @@ internal abstract partial class Pump
                 computing += worker.IsWaiting ? 0 : 1;
             }
 
-            shared |= worker.ShareIfStuck();
+            shared |= worker.ShareIfStuck(out bool isStuck);
+            stuck += isStuck ? 1 : 0;
         }
 
         if (shared)
@@ -152,6 +155,8 @@ internal abstract partial class Pump
         {
             Settings.Executor.Queue(helper);
         }
+
+        return stuck;
     }
 
     /// <summary>How many cores the run could keep busy: those that nothing else does, and some in any case, which is enough for calls that wait.</summary>
