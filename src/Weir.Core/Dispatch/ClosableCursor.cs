@@ -8,49 +8,39 @@ namespace Weir.Core.Dispatch;
 /// </summary>
 /// <remarks>
 /// <para>
-/// Only the worker writes the position: it stores where it goes, and then loads the limit. The other thread stores the limit, issues the barrier, and then
-/// loads the position. If the worker has loaded the old limit, it did so before the barrier, and the barrier makes its position visible to the other thread,
-/// which sees that the worker has gone on. Otherwise the worker sees the new limit, and stops. So at least one of them knows of the other. Both may; what then
-/// decides is up to them: a word that both try to change (<see cref="ItemGuard"/>), or a lock.
+/// Only the worker writes the position: it stores where it goes, and then loads whether the way is closed. The other thread closes it, issues the barrier, and
+/// then loads the position. If the worker has found it open, it did so before the barrier, and the barrier makes its position visible to the other thread,
+/// which sees that the worker has gone on. Otherwise the worker sees that it is closed. So at least one of them knows of the other. Both may; what then decides
+/// is a word that both try to change (<see cref="ItemGuard"/>).
 /// </para>
 /// <para>
-/// Without the barrier, the worker's processor may load the limit before its store is visible. Then the worker goes on to an item that the other thread has
-/// taken, and the item runs twice.
+/// Without the barrier, the worker's processor may load before its store is visible. Then the worker ends an item that the other thread has taken, and the item
+/// has two outcomes.
 /// </para>
 /// </remarks>
 internal struct ClosableCursor
 {
     private long _position;
-    private long _limit;
+    private bool _isClosed;
 
     /// <summary>Where the worker is.</summary>
     public readonly long Position => Volatile.Read(in _position);
 
     /// <summary>Moves on. Only for the worker.</summary>
-    /// <returns>Whether the position is one that it may go to.</returns>
+    /// <returns>Whether the way is open, so that nobody else knows of the worker.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool TryMoveTo(long position)
     {
         // The store first. The two volatile accesses keep the compiler from swapping them, and the barrier of the other thread keeps the processor from it.
         Volatile.Write(ref _position, position);
-        return position < Volatile.Read(ref _limit);
+        return !Volatile.Read(ref _isClosed);
     }
 
-    /// <summary>Puts the worker at a position, before it sets off.</summary>
-    public void Begin(long position, long limit)
+    /// <summary>Closes the way, for good.</summary>
+    /// <returns>Where the worker is. It may have gone on, and then knows that the way is closed.</returns>
+    public long Close()
     {
-        _position = position;
-        _limit = limit;
-    }
-
-    /// <summary>Lets the worker go on to any position before the limit.</summary>
-    public void Open(long limit) => Volatile.Write(ref _limit, limit);
-
-    /// <summary>Lets the worker go to no position from the limit on.</summary>
-    /// <returns>Where the worker is. Unless that is before the limit, it may have gone on.</returns>
-    public long Close(long limit)
-    {
-        Volatile.Write(ref _limit, limit);
+        Volatile.Write(ref _isClosed, true);
         Interlocked.MemoryBarrierProcessWide();
         return Volatile.Read(ref _position);
     }

@@ -1,5 +1,4 @@
 using System.Diagnostics.CodeAnalysis;
-using Weir.Core.Metering;
 
 namespace Weir.Core.Dispatch;
 
@@ -13,9 +12,6 @@ internal sealed record ControlledSettings : PumpSettings
 
     /// <summary>Called when <see cref="Control"/> sets another limit.</summary>
     public Action<int>? OnLimit;
-
-    /// <summary>Counts the items of a run whose items are not those of its caller; otherwise null.</summary>
-    public Func<RunSample>? CountItems;
 
     [SetsRequiredMembers]
     public ControlledSettings(PumpSettings settings, RunControl control)

@@ -3,7 +3,7 @@ namespace Weir.Core.Dispatch;
 /// <summary>The threads that run workers: the thread pool, or dedicated threads.</summary>
 internal abstract class Executor
 {
-    // Not protected: see WorkRange.
+    // Not protected: see LiveRun.
     internal Executor()
     {
     }
@@ -13,6 +13,9 @@ internal abstract class Executor
 
     /// <summary>Whether a worker that resumes on the current thread may continue there.</summary>
     public abstract bool CanRunOnCurrentThread { get; }
+
+    /// <summary>Whether code that waits for a run may continue on the current thread, which was started for the run and has come to its end.</summary>
+    public virtual bool CanEndOnCurrentThread => CanRunOnCurrentThread;
 
     /// <summary>How long a worker may keep a thread for synchronous work before others get their turn, in Stopwatch ticks.</summary>
     public abstract long Quantum { get; }
@@ -36,4 +39,7 @@ internal abstract class Executor
 
     /// <summary>Runs a worker soon, on this thread if no other takes it first: the caller is likely to wait for it next, or to be busy only briefly.</summary>
     public virtual void QueueNext(IThreadPoolWorkItem worker) => Queue(worker);
+
+    /// <summary>Runs a worker soon, for the consumer of a stream, who is on this thread and has room again.</summary>
+    public virtual void QueueForConsumer(IThreadPoolWorkItem worker) => Queue(worker);
 }

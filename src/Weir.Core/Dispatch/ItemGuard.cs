@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Runtime.CompilerServices;
 using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
@@ -36,7 +37,10 @@ internal sealed class ItemGuard
     private long _seen;
     private long _seenAt;
 
-    public ItemGuard() => _ended.Begin(0, long.MaxValue);
+    public ItemGuard(IRunPilot? pilot = null) => Meter = pilot is null ? null : new ItemMeter(pilot);
+
+    /// <summary>Measures the worker's items, in a run with a pilot.</summary>
+    public readonly ItemMeter? Meter;
 
     /// <summary>When the attempt's time limit passes, as a timestamp of the run's clock; or <see cref="NotSet"/>.</summary>
     public long Deadline;
@@ -70,6 +74,21 @@ internal sealed class ItemGuard
         }
     }
 
+    /// <summary>Whether the worker, which asks, is inside its item's call. The item may have been given up.</summary>
+    public bool IsInsideCall
+    {
+        get
+        {
+            long word = Word;
+            return ItemWord.StateOf(word) switch
+            {
+                ItemWord.InCall => !HasEnded(word),
+                ItemWord.Sharing or ItemWord.Shared or ItemWord.Abandoned => true,
+                _ => false,
+            };
+        }
+    }
+
     /// <summary>The state of the worker's item. Another thread may change it at any time.</summary>
     public long Word => _word.Value;
 
@@ -95,12 +114,17 @@ internal sealed class ItemGuard
 
     /// <summary>The worker's next item, or code of the user around its item, begins.</summary>
     /// <returns>The word from now on.</returns>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public long Begin() => _word.Begin(ItemWord.InCall);
 
     /// <summary>
     /// Ends the worker's item, whose call has returned or thrown on this thread, without an atomic operation unless another thread has wanted an item.
     /// </summary>
-    public bool TryEndCall(long inCall) => _ended.TryMoveTo(inCall) || TryMoveOn(inCall, ItemWord.Idle);
+    public bool TryEndCall(long inCall) => TryEndAtOnce(inCall) || TryMoveOn(inCall, ItemWord.Idle);
+
+    /// <summary>The same as long as no other thread has wanted an item of this worker. Otherwise the word decides.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public bool TryEndAtOnce(long inCall) => _ended.TryMoveTo(inCall);
 
     /// <summary>Changes the state of the worker's own item, unless the item was given up.</summary>
     public bool TryMoveOn(long word, long state)
@@ -197,7 +221,7 @@ internal sealed class ItemGuard
     }
 
     /// <summary>Whether an item that was seen inside its call is still inside it. From now on, its worker competes for the word.</summary>
-    private bool IsStillInCall(long word) => _ended.Close(0) != word;
+    private bool IsStillInCall(long word) => _ended.Close() != word;
 
     /// <summary>Gives the worker a timer, which is not armed.</summary>
     public ITimer BeginTimer(TimeProvider time, TimerCallback callback, object worker)
@@ -247,6 +271,11 @@ internal sealed class ItemGuard
         _spareTokens = null;
         return Tokens;
     }
+
+    /// <summary>Whether the item is inside its call, and was at the stall watch's last look. For the watch, before it records the word.</summary>
+    public bool IsStuck(long word) =>
+        ItemWord.ItemOf(word) == ItemWord.ItemOf(_seen) && (ItemWord.StateOf(word) == ItemWord.Shared
+            || (ItemWord.StateOf(word) == ItemWord.InCall && !HasEnded(word)));
 
     /// <summary>
     /// Records the item's state for the stall watch, whose looks do not overlap. An item that it sees for the first time gets a time, which is at most one

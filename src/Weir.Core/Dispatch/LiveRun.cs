@@ -32,7 +32,7 @@ internal abstract class LiveRun
     /// <summary>When it started, as a timestamp of its clock.</summary>
     public long StartedAt;
 
-    // Not protected: see WorkRange.
+    // Not protected: what is protected is not compiled ahead of time if only other assemblies call it.
     internal LiveRun()
     {
     }

@@ -3,7 +3,7 @@ using Weir.Core.Sources;
 
 namespace Weir.Core.Dispatch;
 
-/// <summary>Makes runs that call nothing but the user's delegate for an item, or a range of items.</summary>
+/// <summary>Makes runs that call nothing but the user's delegate for an item.</summary>
 /// <remarks>
 /// They are made here because the code of generic types and methods is compiled ahead of time only within one assembly: that of the type and of all its
 /// arguments. See <see cref="Precompiled"/>.
@@ -63,10 +63,6 @@ internal static class PlainRun
                 source, new ActionCall<TItem>(action), new DiscardSink(completion), settings, recovery, cancellationToken);
         }
     }
-
-    /// <summary>A run whose items are ranges of the caller's items.</summary>
-    public static Pump MakeOfRanges(Source<WorkRange> source, IRanges ranges, PumpSettings settings) =>
-        new Pump<WorkRange, WorkRange, RangePending, RangeCall, RangeSink>(source, default, new RangeSink(ranges), settings);
 
     // Separate: what a method names is loaded when it is compiled, also what its first call does not use.
     private static Pump<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>, LaneSink<TResult, TSink>> MakeInLanes<TItem, TResult, TSink>(

@@ -35,7 +35,6 @@ internal static class Precompiled
         typeof(PumpWorker<int, object, PendingResult<object>, SelectorCall<int, object>, OutcomeSink<object>>),
         typeof(PumpWorker<int, object, PendingResult<object>, SelectorCall<int, object>, StreamSink<object>>),
         typeof(PumpWorker<object, Nothing, PendingNothing, ActionCall<object>, DiscardSink>),
-        typeof(Pump<WorkRange, WorkRange, RangePending, RangeCall, RangeSink>), typeof(PumpWorker<WorkRange, WorkRange, RangePending, RangeCall, RangeSink>),
     ];
 
     public static void All(object[] objects, int[] numbers, PumpSettings settings)

@@ -145,7 +145,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
             SeesStarts |= Settings.TimeProvider == TimeProvider.System;
             IsWatched = true;
         }
-        else if (Settings.OnLook is not null)
+        else if (Settings.Pilot is not null)
         {
             IsWatched = true;
         }
@@ -239,22 +239,41 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
         }
     }
 
-    /// <summary>Called by the consumer after it has raised the ceiling: reading may continue.</summary>
-    public void Release()
+    void IRunHandle.Release()
     {
-        PumpWorker? worker = null;
-        using (_lock.Hold())
+        if (TakeThrottled() is not { } worker)
         {
-            if (_throttled)
-            {
-                _throttled = false;
-                worker = AddNeedsLock(queued: true);
-            }
+            return;
         }
 
-        if (worker is not null)
+        try
+        {
+            FaultPoint.Pass("Pump.Release", this);
+            Settings.Executor.QueueForConsumer(worker);
+        }
+        catch (Exception e)
+        {
+            EngineFailed(e);
+        }
+    }
+
+    /// <summary>The ceiling was raised, and nobody's consumer is on this thread.</summary>
+    private void Release()
+    {
+        if (TakeThrottled() is { } worker)
         {
             Queue(worker, urgent: false);
+        }
+    }
+
+    /// <summary>The worker that reads on after a pause, if there was one; counted as queued.</summary>
+    private PumpWorker? TakeThrottled()
+    {
+        using (_lock.Hold())
+        {
+            bool wasThrottled = _throttled;
+            _throttled = false;
+            return wasThrottled ? AddNeedsLock(queued: true) : null;
         }
     }
 
@@ -269,13 +288,13 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
                 worker.AddTo(ref sample);
             }
 
-            AddParkedTo(ref sample);
+            _parked.AddTo(ref sample);
             sample.Delayed = _delayed;
             sample.Cancelled = Volatile.Read(ref _cancelledItems);
             sample.TimedOut = Volatile.Read(ref _timedOutItems);
             sample.Limit = _limit;
-            sample.Throttles = _throttles;
-            sample.Drains = _drains;
+            sample.Throttles = _pauses?.Throttles ?? 0;
+            sample.Drains = _pauses?.Drains ?? 0;
             AddTo(ref sample);
             return sample;
         }

@@ -99,7 +99,7 @@ internal abstract partial class Pump
         bool finish;
         using (_lock.Hold())
         {
-            Interlocked.Decrement(ref _parked);
+            _parked.Remove(1);
             finish = TryFinishNeedsLock();
         }
 

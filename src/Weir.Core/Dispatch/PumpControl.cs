@@ -106,10 +106,10 @@ internal abstract partial class Pump
     RunSample IControlledRun.Count()
     {
         // The ended items first, so that they have all begun.
-        RunSample sample = Orders!.Settings.CountItems?.Invoke() ?? Sample();
+        RunSample sample = Sample();
         using (_lock.Hold())
         {
-            sample.Begun = Orders.Begun;
+            sample.Begun = Orders!.Begun;
             return sample;
         }
     }

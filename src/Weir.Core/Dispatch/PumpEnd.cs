@@ -110,7 +110,7 @@ internal abstract partial class Pump
     /// <summary>Whether the run ends with this change. Workers that wait for a thread hold no item, so the run does not wait for them.</summary>
     private bool TryFinishNeedsLock()
     {
-        if (_finished || _live > _queued || ParkedCount != 0 || !(_over || (IsExhausted && _delayed == 0)))
+        if (_finished || _live > _queued || _parked.Waiting != 0 || !(_over || (IsExhausted && _delayed == 0)))
         {
             return false;
         }
@@ -297,7 +297,7 @@ internal abstract partial class Pump
 
         // The awaiting code may run right here. A pool thread that was started for this run and has nothing left to do can afford that.
         // A dedicated thread cannot.
-        if (Settings.Executor.CanRunOnCurrentThread || SpareThreads.IsCurrent)
+        if (Settings.Executor.CanEndOnCurrentThread || SpareThreads.IsCurrent)
         {
             CompleteRun();
         }

@@ -5,11 +5,8 @@ namespace Weir.Core.Dispatch;
 /// <content>When a run gets another worker for synchronous work.</content>
 internal abstract partial class Pump
 {
-    // Waking another thread costs some microseconds on each side, so it is only worth it for work that lasts longer than this.
-    private static readonly long WakeUpThreshold = Stopwatch.Frequency / 50_000;
     /// <summary>Two workers that take turns for items smaller than this, in Stopwatch ticks, would only pass the turn back and forth.</summary>
     private static readonly long TurnThreshold = Math.Max(1, Stopwatch.Frequency / 6_000_000);
-    private static readonly long LongestPause = Stopwatch.Frequency / 1_000;
 
     // Of the processors, as a share: then more workers would not help.
     private const double Saturated = 0.85;
@@ -20,17 +17,18 @@ internal abstract partial class Pump
     // Of one worker between two looks: then its items take less than about 100 us, and what they leave idle is not worth another worker.
     private const int ManyClaims = 100;
 
-    private long _nextHelp;
-    private long _helpPause = WakeUpThreshold;
+    // What the stall watch saw at its last look. Only for the watch, whose looks do not overlap.
     private long _claimsSeen;
     private int _executingSeen;
+
+    // How many workers the last look asked for that have not come yet. Guarded by the lock.
     private int _wanted;
     private volatile bool _callsBlock;
-    private int _waitingForTurn;
-    private int _spinning;
+    private HelpPace _helpPace = new();
+    private WaitingReaders _waitingReaders;
 
-    /// <summary>Whether workers left that would have continued to read if no other worker had been reading.</summary>
-    public bool HasWaitingForTurn => Volatile.Read(ref _waitingForTurn) > 0;
+    /// <summary>The workers that would read if no other one were reading.</summary>
+    public ref WaitingReaders WaitingReaders => ref _waitingReaders;
 
     /// <summary>
     /// Whether the calls block, as far as the last look could tell, so that the worker on this thread may keep it. Going back to the pool after each call would
@@ -44,13 +42,12 @@ internal abstract partial class Pump
         PumpWorker? worker;
         using (_lock.Hold())
         {
-            if (_waitingForTurn == 0 || IsBusy)
+            // A worker that reads now calls the next one when it has read.
+            if (IsBusy || !_waitingReaders.TryTakeNeedsLock())
             {
-                // The worker that reads now calls the next one when it has read.
                 return;
             }
 
-            _waitingForTurn--;
             worker = AddNeedsLock(queued: true);
         }
 
@@ -67,30 +64,14 @@ internal abstract partial class Pump
         }
     }
 
-    /// <summary>
-    /// Whether a worker may briefly wait for the turn without leaving its thread. Not too many may, or they would keep the reader from its processor.
-    /// </summary>
-    public bool TryBeginSpinning()
-    {
-        if (Interlocked.Increment(ref _spinning) < Environment.ProcessorCount)
-        {
-            return true;
-        }
-
-        EndSpinning();
-        return false;
-    }
-
-    public void EndSpinning() => Interlocked.Decrement(ref _spinning);
-
     /// <summary>Called by a worker that has worked since <paramref name="started"/> without a suspension.</summary>
     /// <param name="started">When the worker began, as a Stopwatch timestamp.</param>
     /// <param name="now">Now.</param>
     /// <param name="perItem">The approximate time per item, in Stopwatch ticks.</param>
     public void ConsiderHelp(long started, long now, double perItem)
     {
-        if (now - started < WakeUpThreshold
-            || now < Volatile.Read(ref _nextHelp)
+        if (now - started < HelpPace.WakeUpThreshold
+            || !_helpPace.MayAsk(now)
             || Volatile.Read(ref _live) >= Volatile.Read(ref _limit))
         {
             return;
@@ -102,12 +83,12 @@ internal abstract partial class Pump
         }
 
         int count = KnownCount;
-        if (count >= 0 && (count - NextIndex) * perItem < WakeUpThreshold)
+        if (count >= 0 && (count - NextIndex) * perItem < HelpPace.WakeUpThreshold)
         {
             return;
         }
 
-        Volatile.Write(ref _nextHelp, now + Volatile.Read(ref _helpPause));
+        _helpPace.Asked(now);
         if (CountExecuting() < Settings.Executor.Threads)
         {
             AddQueued();
@@ -115,27 +96,22 @@ internal abstract partial class Pump
     }
 
     /// <summary>Called when a helper found the source busy and left without an item, or got one. The next helper then comes later, or soon.</summary>
-    public void RecordHelp(bool useful)
-    {
-        long pause = useful ? WakeUpThreshold : Math.Min(LongestPause, _helpPause * 2);
-        if (pause != _helpPause)
-        {
-            Volatile.Write(ref _helpPause, pause);
-        }
-    }
+    public void RecordHelp(bool useful) => _helpPace.Record(useful);
 
     /// <inheritdoc/>
     /// <remarks>Looks do not overlap.</remarks>
     public override void OnWatch(double cores)
     {
-        HelpIfStalled(cores);
-        Settings.OnLook?.Invoke(cores);
+        int stuck = HelpIfStalled(cores);
+        Settings.Pilot?.Tick(stuck, cores);
     }
 
     /// <summary>If items last and leave processors idle, as many workers start as would keep these busy, up to the limit.</summary>
     /// <param name="cores">How many cores the process has kept busy since the last look; not a number where the system does not say.</param>
-    public void HelpIfStalled(double cores)
+    /// <returns>How many items have been inside their calls since the last look.</returns>
+    public int HelpIfStalled(double cores)
     {
+        int stuck = 0;
         long claims = 0;
         int executing = 0;
         int computing = 0;
@@ -149,7 +125,8 @@ internal abstract partial class Pump
                 computing += worker.IsWaiting ? 0 : 1;
             }
 
-            shared |= worker.ShareIfStuck();
+            shared |= worker.ShareIfStuck(out bool isStuck);
+            stuck += isStuck ? 1 : 0;
         }
 
         if (shared)
@@ -178,6 +155,8 @@ internal abstract partial class Pump
         {
             Settings.Executor.Queue(helper);
         }
+
+        return stuck;
     }
 
     /// <summary>How many cores the run could keep busy: those that nothing else does, and some in any case, which is enough for calls that wait.</summary>

@@ -118,7 +118,7 @@ internal abstract partial class Pump
             case LeaveReason.Busy:
                 return IsBusy;
             case LeaveReason.WaitsForTurn when IsBusy:
-                _waitingForTurn++;
+                _waitingReaders.AddNeedsLock();
                 return true;
             case LeaveReason.TooMany:
                 // The items that were given back are for this worker, if it can have the place of a reading worker.
@@ -140,7 +140,7 @@ internal abstract partial class Pump
             return null;
         }
 
-        if (IsAtCeiling && (_paused || !WatchesPauses))
+        if (IsAtCeiling && _pauses is not { IsPaused: false })
         {
             _throttled = true;
             return null;

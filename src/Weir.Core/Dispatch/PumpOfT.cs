@@ -29,7 +29,7 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
         : base(settings, guarded: recovery?.AttemptTimeout is not null)
     {
         Recovery = recovery;
-        KeepsItems = recovery is not null || (IsGuarded && DiscardedResult<TResult>.MayBeDisposable && typeof(TResult) != typeof(WorkRange));
+        KeepsItems = recovery is not null || (IsGuarded && DiscardedResult<TResult>.MayBeDisposable);
         Source = source;
         TakesTurns = source.TakesTurns;
         Parks = Orders is null && CanPark(source, settings, recovery);
@@ -59,7 +59,7 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
 
     /// <summary>Whether all items may be in flight at once, and nothing happens to one but its call.</summary>
     private static bool CanPark(Source<TItem> source, PumpSettings settings, IRecovery<TResult>? recovery) =>
-        default(TPending).CanBeParked && recovery is null && !settings.WatchesPauses && settings.Adaptive is null && settings.OnLook is null
+        default(TPending).CanBeParked && recovery is null && !settings.WatchesPauses && settings.Adaptive is null && settings.Pilot is null
             && source is IndexedSource<TItem> && source.KnownCount <= settings.Limit;
 
     private void Begin(Source<TItem> source, TCall call, TSink sink, PumpSettings settings)

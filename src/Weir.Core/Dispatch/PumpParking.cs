@@ -5,19 +5,13 @@ namespace Weir.Core.Dispatch;
 /// <content>Calls that have suspended and hold no worker. The run does not end before they have.</content>
 internal abstract partial class Pump
 {
-    private const long OneEnded = (1L << 32) - 1;
-
-    // In the lower half, how many calls are parked; in the upper half, how many have succeeded. Workers add what they have parked when they leave, calls
-    // subtract themselves when they end, so that each costs one atomic operation; the lower half may be below zero in between.
-    private long _parked;
+    private ParkedCount _parked;
 
     /// <summary>Whether all items may be in flight at once, so that a call that suspends needs no worker.</summary>
     public bool Parks;
 
-    private int ParkedCount => (int)Volatile.Read(ref _parked);
-
-    /// <summary>Adds calls that a worker has parked. Before the worker leaves or waits for a thread, because the run then no longer waits for it.</summary>
-    public void AddParked(int count) => Interlocked.Add(ref _parked, count);
+    /// <summary>Adds calls that a worker has parked, before it leaves or waits for a thread.</summary>
+    public void AddParked(int count) => _parked.Add(count);
 
     /// <summary>Records the end of a parked call. Nothing of the call or its run may be used after that, unless the run waits for something else.</summary>
     public abstract void EndParked(ParkedCall call);
@@ -28,7 +22,7 @@ internal abstract partial class Pump
     /// <summary>Counts a parked call that has succeeded, or whose run fails without its outcome, and ends the run if it was the last one.</summary>
     protected void ParkedSucceeded(bool isOnOwnThread)
     {
-        if ((int)Interlocked.Add(ref _parked, OneEnded) != 0)
+        if (!_parked.EndOne())
         {
             return;
         }
@@ -70,7 +64,7 @@ internal abstract partial class Pump
             {
                 PumpWorker worker = TakeIdleNeedsLock();
                 _live++;
-                Interlocked.Decrement(ref _parked);
+                _parked.Remove(1);
                 return worker;
             }
         }
@@ -91,7 +85,7 @@ internal abstract partial class Pump
             worker.NextCreated = _created;
             Volatile.Write(ref _created, worker);
             _live++;
-            Interlocked.Decrement(ref _parked);
+            _parked.Remove(1);
             return worker;
         }
     }
@@ -124,7 +118,7 @@ internal abstract partial class Pump
         {
             Past.Unsuccessful += abandoned;
             Past.Abandoned += abandoned;
-            Interlocked.Add(ref _parked, -abandoned);
+            _parked.Remove(abandoned);
             finish = TryFinishNeedsLock();
         }
 
@@ -132,13 +126,5 @@ internal abstract partial class Pump
         {
             QueueFinish();
         }
-    }
-
-    private void AddParkedTo(ref Metering.RunSample sample)
-    {
-        long parked = Volatile.Read(ref _parked);
-        int count = (int)parked;
-        sample.InFlight += count;
-        sample.Succeeded += (parked - count) >> 32;
     }
 }

@@ -3,34 +3,26 @@ namespace Weir.Core.Dispatch;
 /// <content>Tells the user that reading pauses and resumes: alternately, and one hook after the other.</content>
 internal abstract partial class Pump
 {
-    private volatile bool _paused;
-    private long _pausedAt;
-    private PauseHook? _lastPauseHook;
-    private long _throttles;
-    private long _drains;
-
-    protected bool WatchesPauses => Settings.WatchesPauses;
+    private PauseState? _pauses;
 
     /// <summary>Records that reading pauses.</summary>
     /// <returns>The hook's call, once for each pause; otherwise null.</returns>
     public PauseHook? Pause()
     {
-        if (!WatchesPauses || _paused || HasBacklog)
+        if (_pauses is not { IsPaused: false } pauses || HasBacklog)
         {
             return null;
         }
 
         using (_lock.Hold())
         {
-            if (_paused || _over || !IsAtCeiling)
+            if (pauses.IsPaused || _over || !IsAtCeiling)
             {
                 return null;
             }
 
-            _paused = true;
-            _throttles++;
-            _pausedAt = NextIndex;
-            return Settings.OnThrottle is { } hook ? QueueHookNeedsLock(hook) : null;
+            pauses.BeginNeedsLock(NextIndex);
+            return Settings.OnThrottle is { } hook ? pauses.QueueNeedsLock(this, hook) : null;
         }
     }
 
@@ -38,30 +30,15 @@ internal abstract partial class Pump
     /// <returns>The hook's call, once for each pause; otherwise null.</returns>
     public PauseHook? Resume(long end)
     {
-        if (!_paused)
+        if (_pauses is not { IsPaused: true } pauses)
         {
             return null;
         }
 
         using (_lock.Hold())
         {
-            if (!_paused || end <= _pausedAt)
-            {
-                return null;
-            }
-
-            _paused = false;
-            _drains++;
-            return Settings.OnDrain is { } hook ? QueueHookNeedsLock(hook) : null;
+            return pauses.TryEndNeedsLock(end) && Settings.OnDrain is { } hook ? pauses.QueueNeedsLock(this, hook) : null;
         }
-    }
-
-    // Only the place in the queue is taken under the lock. The hook itself runs later, under no lock.
-    private PauseHook QueueHookNeedsLock(Func<long, ValueTask> hook)
-    {
-        PauseHook call = new(this, hook, _lastPauseHook);
-        _lastPauseHook = call;
-        return call;
     }
 
     private async Task CallPauseHookAsync(Func<long, ValueTask> hook)

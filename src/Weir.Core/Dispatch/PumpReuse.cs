@@ -36,6 +36,7 @@ internal abstract partial class Pump
         _stopped = new CancellationTokenSource();
         Token = _stopped.Token;
         Context = ExecutionContext.Capture();
+        _pauses = settings.WatchesPauses ? new PauseState() : null;
     }
 
     /// <summary>Ends the rest. From here on, a thread that comes late finds the run as it is now.</summary>
@@ -66,12 +67,11 @@ internal abstract partial class Pump
         _tokens = null;
         SeesStarts = false;
         _throttled = false;
-        _nextHelp = 0;
-        _helpPause = WakeUpThreshold;
+        _helpPace = new HelpPace();
         _claimsSeen = 0;
         _executingSeen = 0;
         _wanted = 0;
         _callsBlock = false;
-        _parked = 0;
+        _parked = default;
     }
 }

@@ -42,8 +42,8 @@ internal record PumpSettings
     /// <summary>Called when the limit was raised, or null.</summary>
     public Action? OnLimitRaised;
 
-    /// <summary>Called at each look of the stall watch, with the number of cores that the process keeps busy, as far as the system says.</summary>
-    public Action<double>? OnLook;
+    /// <summary>Measures the items and moves the limit during the run, or null. Only for guarded runs.</summary>
+    public IRunPilot? Pilot;
 
     /// <summary>Who is told of each wait, or null.</summary>
     public WaitListener? Waits;

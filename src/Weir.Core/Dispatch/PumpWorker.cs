@@ -54,8 +54,9 @@ internal abstract class PumpWorker : PumpWork, IUnattended
     /// Called by the stall watch at each look. If the item has not ended since the last look, gives the items that the worker claimed beyond it to other
     /// workers.
     /// </summary>
+    /// <param name="isStuck">Whether the worker is inside the same call as at the last look.</param>
     /// <returns>Whether there are now more items to claim.</returns>
-    public virtual bool ShareIfStuck() => false;
+    public abstract bool ShareIfStuck(out bool isStuck);
 
     /// <summary>The run has ended: releases the timer.</summary>
     /// <returns>False if the timer may be calling this worker.</returns>

@@ -15,7 +15,7 @@ namespace Weir.Core.Dispatch;
     Justification = "The timer ends in Retire; the token source has no resources.")]
 internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 {
-    private ItemGuard? _guard = run.IsGuarded ? new ItemGuard() : null;
+    private ItemGuard? _guard = run.IsGuarded ? new ItemGuard(run.Settings.Pilot) : null;
 
     public override bool TryAbandon(ItemStatus status, Exception? error, out bool isOrphan)
     {
@@ -51,14 +51,16 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         return true;
     }
 
-    public override bool ShareIfStuck()
+    public override bool ShareIfStuck(out bool isStuck)
     {
+        isStuck = false;
         if (_guard is not { } guard)
         {
             return false;
         }
 
         long word = guard.Word;
+        isStuck = guard.IsStuck(word);
         if (!guard.RecordSeen(word, run.SeesStarts ? run.Settings.TimeProvider.GetTimestamp() : 0) || ItemWord.StateOf(word) != ItemWord.InCall
             || _chunk.Remaining <= 0 || run.Orders is not null
             || !guard.TryShare(word))
@@ -82,12 +84,30 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         return shares;
     }
 
+    private StepResult RunMeasuredChunk(ItemMeter meter)
+    {
+        meter.Begin(_succeeded + _unsuccessful);
+        StepResult done = RunGuardedChunk();
+        if (done == StepResult.Ready)
+        {
+            // Otherwise the worker may be running on another thread.
+            meter.End(_succeeded + _unsuccessful);
+        }
+
+        return done;
+    }
+
     private StepResult RunGuardedChunk()
     {
-        ReadOnlySpan<TItem> items = _chunk.Items;
-        TCall call = run.Call;
         bool timed = run.Settings.PerItemTimeout is not null || run.Recovery?.AttemptTimeout is not null;
         _guard!.Host = run.Settings.Executor.CurrentHost;
+        if (!timed && !run.KeepsItems && default(TPending).CanBeParked)
+        {
+            return RunGuardedPlainChunk();
+        }
+
+        ReadOnlySpan<TItem> items = _chunk.Items;
+        TCall call = run.Call;
         for (int position = _chunk.Position; position < _chunk.Count; position++)
         {
             if (run.IsOver)
@@ -184,6 +204,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             return StepResult.Left;
         }
 
+        _guard.Meter?.Suspend(_succeeded + _unsuccessful);
         SetDeadlineIfNotSet(inCall);
         GiveBackFrom(_chunk.Position);
         _pending = pending;
@@ -205,6 +226,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 return StepResult.Left;
             }
 
+            _guard.Meter?.Resume(failed: true);
             _wait = Wait.None;
             _pending = default;
             StartsExecuting();
@@ -226,6 +248,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         {
             if (mine)
             {
+                _guard.Meter?.Resume(failed: true);
                 return Fail(index, ItemStatus.Failed, e);
             }
 
@@ -240,6 +263,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
 
         _pending = default;
+        _guard.Meter?.Resume(failed: false);
         run.Sink.Succeeded(index, result);
         _succeeded++;
         return StepResult.Ready;
@@ -295,6 +319,10 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             }
 
             run.Call.GivenUp(_item, _index);
+            if (_around == Around.Call && ItemWord.StateOf(word) == ItemWord.Waiting)
+            {
+                _guard.Meter?.GiveUp();
+            }
         }
 
         StopsExecuting();

@@ -90,7 +90,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         StepResult done = Continue();
         while (done == StepResult.Ready)
         {
-            done = _chunk.IsEmpty ? Claim() : run.IsGuarded ? RunGuardedChunk() : RunChunk();
+            done = _chunk.IsEmpty ? Claim() : _guard is null ? RunChunk() : _guard.Meter is { } meter ? RunMeasuredChunk(meter) : RunGuardedChunk();
         }
 
         return done == StepResult.Waits;

@@ -13,7 +13,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     /// <summary>From here to the end of the item, another worker may read, so this is the moment to call one.</summary>
     private void TurnWasGivenUp()
     {
-        if (run.HasWaitingForTurn)
+        if (run.WaitingReaders.Any)
         {
             run.CallWaitingForTurn();
         }
@@ -28,7 +28,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     /// <returns>Whether to try again.</returns>
     private bool WaitsForTurn()
     {
-        if (!run.Source.IsReading || !run.TryBeginSpinning())
+        if (!run.Source.IsReading || !run.WaitingReaders.TryBeginSpinning())
         {
             // The thread is more useful to the item, or to the sequence, whose end all workers wait for.
             return false;
@@ -51,7 +51,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
         finally
         {
-            run.EndSpinning();
+            run.WaitingReaders.EndSpinning();
         }
     }
 

@@ -8,7 +8,7 @@ internal abstract class RunObserver
 {
     private static volatile RunObserver? _current;
 
-    // Not protected: see WorkRange.
+    // Not protected: see LiveRun.
     internal RunObserver()
     {
     }

@@ -5,7 +5,7 @@ namespace Weir.Core.Dispatch;
 /// <summary>Who is told of the waits of one run, when they begin and when they end. The methods are called by workers, and must not throw.</summary>
 internal abstract class WaitListener
 {
-    // Not protected: see WorkRange.
+    // Not protected: see LiveRun.
     internal WaitListener()
     {
     }

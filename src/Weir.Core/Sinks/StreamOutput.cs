@@ -36,13 +36,15 @@ internal abstract partial class StreamOutput<TResult> : IAsyncEnumerator<TResult
 
     /// <summary>Creates the output of one run.</summary>
     /// <param name="limit">How many items are in flight at once.</param>
-    /// <param name="capacity">How many results may be ready for the consumer.</param>
+    /// <param name="capacity">
+    /// How many results may be ready for the consumer. If none, no item starts before the consumer asks for its result, apart from those in flight.
+    /// </param>
     /// <param name="start">Starts the run, at the consumer's first step.</param>
     protected StreamOutput(int limit, int capacity, Func<StreamOutput<TResult>, IRunHandle> start)
     {
         _window = WindowOf(limit, capacity);
         _ceiling = _window;
-        _publishEvery = Math.Max(1, Math.Min(capacity, _window) / 4);
+        _publishEvery = capacity == 0 ? int.MaxValue : Math.Max(1, Math.Min(capacity, _window) / 4);
         _start = start;
     }
 

@@ -44,23 +44,20 @@ public sealed class TimeoutPolicy<TResult>
     }
 
     /// <summary>Creates a policy of a run, which knows its timers, so that the run can end them when it ends.</summary>
-    /// <param name="limit">The limit, which has been checked; null for none: then calls can only be given up from outside.</param>
+    /// <param name="limit">The limit, which has been checked.</param>
     /// <param name="time">The clock.</param>
     /// <param name="queue">Runs the work that follows the end of a call, on a thread that has time for it.</param>
     /// <param name="attempt">See <see cref="Attempt"/>.</param>
-    internal TimeoutPolicy(TimeSpan? limit, TimeProvider time, Action<IThreadPoolWorkItem> queue, int? attempt = null)
+    internal TimeoutPolicy(TimeSpan limit, TimeProvider time, Action<IThreadPoolWorkItem> queue, int? attempt = null)
     {
         Attempt = attempt;
         Clock = new Clock(time);
         _queue = queue;
-        if (limit is { } timeout)
-        {
-            Limit = timeout;
-            HasLimit = true;
-            LimitTicks = Clock.ToTicks(timeout);
-            _lock = new Lock();
-            _open = [];
-        }
+        Limit = limit;
+        HasLimit = true;
+        LimitTicks = Clock.ToTicks(limit);
+        _lock = new Lock();
+        _open = [];
     }
 
     /// <summary>

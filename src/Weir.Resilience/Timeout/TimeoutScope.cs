@@ -5,8 +5,7 @@ using System.Threading.Tasks.Sources;
 namespace Weir.Resilience;
 
 /// <summary>
-/// One awaited call that can be given up: its token, its timer, and the race between its end, its time limit and whoever else gives it up. Reused for call
-/// after call, unless it was given up.
+/// One awaited call with a time limit: its token, its timer, and the race between its end and its limit. Reused for call after call, unless it was given up.
 /// </summary>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable",
     Justification = "The source has no timer and no wait handle, and a call left behind may still look at its token.")]
@@ -17,14 +16,14 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
     private const long Idle = 0;
     private const long Running = 1;
     private const long TimedOut = 2;
-    private const long GivenUp = 3;
+    private const long Failed = 3;
     private const long PhaseMask = 3;
     private const long NextCall = 4;
 
     private readonly TimeoutPolicy<TResult> _policy;
-    private readonly ITimer? _timer;
+    private readonly ITimer _timer;
     private readonly Action _onCallEnded;
-    private CancellationTokenSource? _source;
+    private CancellationTokenSource _source = new();
     private ManualResetValueTaskSourceCore<TResult> _core;
     private ConfiguredValueTaskAwaitable<TResult>.ConfiguredValueTaskAwaiter _call;
     private CancellationToken _callerToken;
@@ -42,12 +41,6 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
     {
         _policy = policy;
         _onCallEnded = OnCallEnded;
-        if (!policy.HasLimit)
-        {
-            return;
-        }
-
-        _source = new CancellationTokenSource();
         bool flows = !ExecutionContext.IsFlowSuppressed();
         AsyncFlowControl flow = flows ? ExecutionContext.SuppressFlow() : default;
         try
@@ -69,20 +62,11 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
     }
 
     /// <summary>Whether the call's time limit passed before it ended. Then nobody uses the scope again.</summary>
-    public bool HasTimedOut => (Volatile.Read(ref _word) & PhaseMask) == TimedOut;
+    private bool HasTimedOut => (Volatile.Read(ref _word) & PhaseMask) == TimedOut;
 
-    /// <summary>Whether the call was given up before it ended. Then nobody uses the scope again.</summary>
-    public bool WasGivenUp => (Volatile.Read(ref _word) & PhaseMask) == GivenUp;
-
-    /// <summary>Starts the time of a call, and returns its token: the caller's own if there is no limit.</summary>
+    /// <summary>Starts the time of a call, and returns its token.</summary>
     public CancellationToken Begin(CancellationToken callerToken)
     {
-        if (_source is null)
-        {
-            Interlocked.Exchange(ref _word, (_word & ~PhaseMask) + NextCall + Running);
-            return callerToken;
-        }
-
         _callerToken = callerToken;
         if (callerToken.CanBeCanceled)
         {
@@ -104,18 +88,9 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
         return _source.Token;
     }
 
-    public void EndTimer() => _timer?.Dispose();
+    public void EndTimer() => _timer.Dispose();
 
-    /// <summary>Gives up the call, if it is still running. Its caller does not wait for it any longer.</summary>
-    public void GiveUp()
-    {
-        if (TryDecide(Volatile.Read(ref _word), GivenUp))
-        {
-            EndEarly();
-        }
-    }
-
-    /// <summary>Ends a call that ended before anybody had to wait for it. Its result counts even if it was given up before.</summary>
+    /// <summary>Ends a call that ended before anybody had to wait for it. Its result counts even if its time was up before.</summary>
     public void EndAtOnce()
     {
         if (TryDecide(Volatile.Read(ref _word), Idle) && Unlink())
@@ -158,7 +133,6 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
     // Why the caller no longer waits.
     private Exception EarlyEnd() =>
         _failure is not null ? _failure
-        : !HasTimedOut ? new OperationCanceledException()
         : _policy.Attempt is { } attempt ? TimeoutFailure.OfAttempt(_policy.Limit, attempt, _policy.LimitOf) : TimeoutFailure.OfCall(_policy.Limit);
 
     TResult IValueTaskSource<TResult>.GetResult(short token)
@@ -302,29 +276,25 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
     void IUnattended.WorkFailed(Exception error)
     {
         _failure = error;
-        GiveUp();
+        if (TryDecide(Volatile.Read(ref _word), Failed))
+        {
+            EndEarly();
+        }
     }
 
     // What the callbacks of user code throw is no part of any outcome.
     private void Cancel() =>
-        _source?.CancelAsync().ContinueWith(
+        _source.CancelAsync().ContinueWith(
             static callbacks => _ = callbacks.Exception,
             CancellationToken.None,
             TaskContinuationOptions.OnlyOnFaulted | TaskContinuationOptions.ExecuteSynchronously,
             TaskScheduler.Default);
 
     // Whether the caller's token can no longer reach this scope.
-    private bool Unlink() => (!_callerToken.CanBeCanceled || _callerLink.Unregister()) && _source is not { IsCancellationRequested: true };
+    private bool Unlink() => (!_callerToken.CanBeCanceled || _callerLink.Unregister()) && !_source.IsCancellationRequested;
 
     private void Reuse()
     {
-        if (_source is null)
-        {
-            // Whoever has a scope without a limit keeps it for the next call.
-            _core.Reset();
-            return;
-        }
-
         if (_policy.GivesOwnTokens)
         {
             _source = new CancellationTokenSource();
@@ -343,5 +313,5 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
         _policy.Return(this);
     }
 
-    private void SetTimer(TimeSpan due) => _timer!.Change(TimerDelay.RoundUp(due), Timeout.InfiniteTimeSpan);
+    private void SetTimer(TimeSpan due) => _timer.Change(TimerDelay.RoundUp(due), Timeout.InfiniteTimeSpan);
 }

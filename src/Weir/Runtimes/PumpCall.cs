@@ -18,6 +18,9 @@ internal class PumpCall(RuntimeCalls calls, string operation, ProcessManyOptions
 
     protected override void DeadlineFailed(Exception error, TimeSpan limit) => Run.WorkFailed(error);
 
+    /// <summary>The settings of the run, where something moves its limit and its threads.</summary>
+    public virtual PumpSettings Steer(PumpSettings settings) => settings;
+
     /// <summary>Adds the run to the running calls and starts its deadline.</summary>
     /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>
     public virtual void Begin(Pump run, TimeSpan? batchTimeout, TimeProvider time)
@@ -27,5 +30,5 @@ internal class PumpCall(RuntimeCalls calls, string operation, ProcessManyOptions
     }
 
     /// <summary>The run has ended.</summary>
-    public void End() => Leave();
+    public virtual void End() => Leave();
 }

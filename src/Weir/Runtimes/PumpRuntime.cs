@@ -7,8 +7,7 @@ using Weir.Operators;
 namespace Weir.Runtimes;
 
 /// <summary>
-/// The common part of the runtimes that use the engine for each item. They differ in their threads and their limit. The other runtimes use it for calls that
-/// need more than they have themselves.
+/// What the runtimes have in common: each call is a run of the engine. They differ in their threads and their limit, and in who moves these.
 /// </summary>
 /// <param name="calls">The running calls of the runtime.</param>
 /// <param name="executor">The threads.</param>
@@ -19,11 +18,13 @@ namespace Weir.Runtimes;
 internal sealed class PumpRuntime(
     RuntimeCalls calls, Executor executor, int limit, bool eager, RuntimeOptions options, RuntimePolicies policies)
 {
-    /// <summary>How many outcomes of a stream may be ready for its consumer.</summary>
-    private const int StreamCapacity = 1024;
+    /// <summary>How many outcomes of a stream may be ready for its consumer; 0 if an item starts when its outcome is asked for.</summary>
+    public int StreamCapacity { get; init; } = 1024;
 
-    /// <summary>The threads of streams, if they are others.</summary>
-    public Executor? StreamExecutor { get; init; }
+    /// <summary>
+    /// Makes a call whose limit and threads are moved while it goes on, from its operation, options, processor and count; null if there are no such calls.
+    /// </summary>
+    public Func<string, ProcessManyOptions, Delegate, int, PumpCall>? MakeCall { get; init; }
 
     /// <summary>Whether no control can raise the limit.</summary>
     public bool HasFixedLimit { get; init; }
@@ -36,7 +37,7 @@ internal sealed class PumpRuntime(
     {
         processOptions = calls.Check(items, processor, processOptions, typeof(TResult));
         ItemKeys<TItem>? keys = RuntimeSource.TakeKeys(ref items);
-        return StartMany(items, keys, processor, processOptions, cancellationToken);
+        return StartMany(items, keys, processor, processOptions, out _, cancellationToken);
     }
 
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
@@ -57,8 +58,10 @@ internal sealed class PumpRuntime(
         ItemKeys<TItem>? keys,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         ProcessManyOptions processOptions,
+        out PumpCall? call,
         CancellationToken cancellationToken)
     {
+        call = null;
         ParallelRunOptions? around = policies.Of<TItem, TResult>(processOptions);
         if (cancellationToken.IsCancellationRequested)
         {
@@ -72,8 +75,8 @@ internal sealed class PumpRuntime(
         }
 
         OutcomeCompletion<TResult> completion = CompletionOf<TResult>(count, processOptions, around, options.TimeProvider);
-        PumpCall call = new(calls, nameof(ProcessManyAsync), processOptions);
-        PumpSettings settings = Settings(processOptions, around, call, executor);
+        call = CallOf(nameof(ProcessManyAsync), processOptions, processor, count);
+        PumpSettings settings = Settings(processOptions, around, call);
         if (count > 0)
         {
             Start(source, processor, new OutcomeSink<TResult>(completion), around, settings, call, processOptions, cancellationToken, default);
@@ -87,7 +90,7 @@ internal sealed class PumpRuntime(
     }
 
     /// <summary>The outcomes of a call whose arguments have been checked.</summary>
-    public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> Stream<TItem, TResult>(
+    private PumpStream<(int Index, ItemOutcome<TResult> Outcome)> Stream<TItem, TResult>(
         IEnumerable<TItem> items,
         ItemKeys<TItem>? keys,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
@@ -104,7 +107,8 @@ internal sealed class PumpRuntime(
             {
                 Source<TItem> source = RuntimeSource.Of(items, keys, processOptions, out int count);
                 output.Missing = (count, static index => (Indices.ToInt(index), default));
-                return StartStream(source, processor, output, around, processOptions, cancellationToken, enumeratorToken);
+                PumpCall call = CallOf(nameof(ProcessManyStreamAsync), processOptions, processor, count);
+                return StartStream(source, processor, output, around, call, processOptions, cancellationToken, enumeratorToken);
             },
             cancellationToken)
         {
@@ -113,7 +117,7 @@ internal sealed class PumpRuntime(
     }
 
     /// <summary>The end of a call whose outcomes are returned together.</summary>
-    public static OutcomeCompletion<TResult> CompletionOf<TResult>(int count, ProcessManyOptions options, ParallelRunOptions? policies, TimeProvider time) =>
+    private static OutcomeCompletion<TResult> CompletionOf<TResult>(int count, ProcessManyOptions options, ParallelRunOptions? policies, TimeProvider time) =>
         UnusedOfCall.Outcomes<TResult>(options, policies, time) is { } unused
             ? new OwningOutcomeCompletion<TResult>(Math.Max(0, count), false, unused)
             : new OutcomeCompletion<TResult>(Math.Max(0, count));
@@ -125,13 +129,17 @@ internal sealed class PumpRuntime(
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         StreamOutput<(int Index, ItemOutcome<TResult> Outcome)> output,
         ParallelRunOptions? around,
+        PumpCall call,
         ProcessManyOptions processOptions,
         CancellationToken cancellationToken,
         CancellationToken enumeratorToken)
     {
-        PumpCall call = new(calls, nameof(ProcessManyStreamAsync), processOptions);
-        PumpSettings settings = Settings(processOptions, around, call, StreamExecutor ?? executor);
-        settings = settings is ControlledSettings controlled ? controlled with { OnLimit = limit => output.Widen(limit, StreamCapacity) } : settings;
+        PumpSettings settings = Settings(processOptions, around, call);
+        if (settings is ControlledSettings { MovesLimit: false } controlled)
+        {
+            settings = controlled with { OnLimit = limit => output.Widen(limit, StreamCapacity) };
+        }
+
         return Start(
             source, processor, new OutcomeStreamSink<TResult>(output), around, settings, call, processOptions, cancellationToken, enumeratorToken);
     }
@@ -202,23 +210,32 @@ internal sealed class PumpRuntime(
             run => Start(run, call, source.KnownCount, processOptions, cancellationToken, otherToken));
     }
 
-    private PumpSettings Settings(ProcessManyOptions processOptions, ParallelRunOptions? around, PumpCall call, Executor threads) =>
-        (processOptions.Control ?? options.Control) is { } control
-            ? new ControlledSettings(PlainSettings(processOptions, around, call, threads), control) { MovesLimit = HasFixedLimit }
-            : PlainSettings(processOptions, around, call, threads);
+    // What a call with policies waits for outside of its items says nothing about them.
+    private PumpCall CallOf(string operation, ProcessManyOptions processOptions, Delegate processor, int count) =>
+        MakeCall is null || policies.AreSet(processOptions)
+            ? new PumpCall(calls, operation, processOptions)
+            : MakeCall(operation, processOptions, processor, count);
 
-    private PumpSettings PlainSettings(ProcessManyOptions processOptions, ParallelRunOptions? around, PumpCall call, Executor threads) => new()
+    private PumpSettings Settings(ProcessManyOptions processOptions, ParallelRunOptions? around, PumpCall call)
+    {
+        PumpSettings settings = call.Steer(PlainSettings(processOptions, around, call));
+        return (processOptions.Control ?? options.Control) is { } control
+            ? new ControlledSettings(settings, control) { MovesLimit = HasFixedLimit || settings.Pilot is not null }
+            : settings;
+    }
+
+    private PumpSettings PlainSettings(ProcessManyOptions processOptions, ParallelRunOptions? around, PumpCall call) => new()
     {
         Limit = limit,
         ErrorMode = ErrorMode.BestEffort,
         PerItemTimeout = processOptions.PerItemTimeout ?? around?.PerItemTimeout,
         Guarded = true,
         TimeProvider = options.TimeProvider,
-        Executor = threads,
+        Executor = executor,
         OnEnd = call.End,
         Operation = call.Operation,
         About = call,
-        CountsPauses = RunObservation.IsMetered,
+        CountsPauses = RunObservation.IsMetered && StreamCapacity > 0,
     };
 
     private void Start(

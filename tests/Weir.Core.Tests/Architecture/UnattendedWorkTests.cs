@@ -20,7 +20,6 @@ public partial class UnattendedWorkTests
         ("ElasticTeam.cs", "RunHost"),
         ("UrgentWork.cs", "MoveToSpare"),
         ("RuntimeCall.cs", "static _ => { }"),
-        ("TracedItems.cs", "GivenUpNow"),
         ("PumpAbandon.cs", "((AbandonTimer)again!).Run()"),
         ("DiscardedResult.cs", "_ = DropAsync(result)"),
     ];

@@ -177,7 +177,7 @@ public class CallKindTests
     {
         // All wrappers of one type share a method; what was learned of one call must not be taken for another.
         AutoProfiles profiles = new();
-        AutoProfile profile = new(new AutoSample(), 1, 1);
+        AutoProfile profile = new(new AutoSample(), 1);
         profiles.Keep(Weir.Operators.TaskCalls.Selector<int, int>(TaskTwice), profile);
         Assert.Same(profile, profiles.Find(Weir.Operators.TaskCalls.Selector<int, int>(TaskTwice)));
         Assert.Null(profiles.Find(Weir.Operators.TaskCalls.Selector<int, int>(static (_, _) => Task.FromResult(0))));

@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using Weir.Core.Dispatch;
+using Weir.Core.Threads;
 using Weir.Runtimes;
 
 namespace Weir.Tests.Runtimes;
@@ -50,7 +51,6 @@ public sealed class AutoPilotTests : IDisposable
         AutoPilot pilot = Create();
         pilot.RecordItems(1, Microsecond, Microsecond, suspended: true);
         Assert.Equal((AutoMode.Concurrent, 4, 25), State(pilot));
-        Assert.Equal(1, pilot.Size);
     }
 
     [Fact]
@@ -173,12 +173,12 @@ public sealed class AutoPilotTests : IDisposable
     {
         AutoPilot first = Create();
         Run(first, 20, 10 * Microsecond);
-        AutoPilot next = new(new AutoExecutor(_team, 4), new AutoBudget(4, 100), 1000, first.Profile, oneByOne: false);
+        AutoPilot next = new(new AutoExecutor(_team, 4), new AutoBudget(4, 100), 1000, first.Profile);
         Assert.Equal((AutoMode.Parallel, 4, 4), State(next));
         Assert.Contains("as in an earlier call", next.Decisions[0].Reason, StringComparison.Ordinal);
 
         // A call of few items is another matter, whatever the mode was.
-        AutoPilot small = new(new AutoExecutor(_team, 4), new AutoBudget(4, 100), 1, first.Profile, oneByOne: false);
+        AutoPilot small = new(new AutoExecutor(_team, 4), new AutoBudget(4, 100), 1, first.Profile);
         Assert.Equal((AutoMode.Direct, 1, 1), State(small));
     }
 
@@ -187,7 +187,7 @@ public sealed class AutoPilotTests : IDisposable
     {
         AutoBudget budget = new(4, 100);
         budget.Enter();
-        AutoPilot pilot = new(new AutoExecutor(_team, 4), budget, 100_000, null, oneByOne: false);
+        AutoPilot pilot = new(new AutoExecutor(_team, 4), budget, 100_000, null);
         Run(pilot, 20, 10 * Microsecond);
         Assert.Equal((AutoMode.Parallel, 4, 4), State(pilot));
         budget.Enter();
@@ -197,20 +197,6 @@ public sealed class AutoPilotTests : IDisposable
         budget.Leave();
         pilot.Tick(0, 4);
         Assert.Equal((AutoMode.Parallel, 4, 4), State(pilot));
-    }
-
-    [Fact]
-    public void Size_ItemsAreQuick_DoublesUntilAClaimIsLongEnough()
-    {
-        AutoPilot pilot = Create();
-        foreach (int expected in new[] { 2, 4, 8, 16, 32, 50, 50 })
-        {
-            pilot.RecordItems(pilot.Size, pilot.Size * Microsecond, -1, suspended: false);
-            Assert.Equal(expected, pilot.Size);
-        }
-
-        pilot.RecordItems(50, 5000 * Microsecond, -1, suspended: false);
-        Assert.Equal(1, pilot.Size);
     }
 
     /// <param name="quickest">Nanoseconds of an item in the quickest claim of the last look.</param>
@@ -229,7 +215,7 @@ public sealed class AutoPilotTests : IDisposable
         sample.AddClaim(perItem * (Millisecond / 1e6));
         sample.AddClaim(quickest * (Millisecond / 1e6));
         AutoPilot pilot = new(
-            new AutoExecutor(_team, 4), new AutoBudget(4, 100), 1_000_000, new AutoProfile(sample, 25, 512, wasTiny), oneByOne: false);
+            new AutoExecutor(_team, 4), new AutoBudget(4, 100), 1_000_000, new AutoProfile(sample, 25, wasTiny));
         Assert.Equal(expected, pilot.Decisions[0].To);
     }
 
@@ -250,7 +236,7 @@ public sealed class AutoPilotTests : IDisposable
     public void Decisions_Many_KeepTheFirstAndTheLatest()
     {
         AutoBudget budget = new(4, 100);
-        AutoPilot pilot = new(new AutoExecutor(_team, 4), budget, 100_000, null, oneByOne: false);
+        AutoPilot pilot = new(new AutoExecutor(_team, 4), budget, 100_000, null);
         Run(pilot, 20, 10 * Microsecond);
         budget.Enter();
         for (int i = 0; i < 200; i++)
@@ -299,7 +285,7 @@ public sealed class AutoPilotTests : IDisposable
     }
 
     private AutoPilot Create(int count = 1_000_000, int threads = 4, int most = 100) =>
-        new(new AutoExecutor(_team, threads), new AutoBudget(threads, most), count, null, oneByOne: false);
+        new(new AutoExecutor(_team, threads), new AutoBudget(threads, most), count, null);
 
     private AutoPilot Suspended(int items, int most = 100)
     {

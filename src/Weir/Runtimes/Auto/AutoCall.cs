@@ -2,40 +2,44 @@ using Weir.Core.Dispatch;
 
 namespace Weir.Runtimes;
 
-/// <summary>One call of an <see cref="AutoRuntime"/>, as the watch sees it.</summary>
-internal abstract class AutoCall(RuntimeCalls calls, string operation, ProcessManyOptions options, AutoPilot pilot)
+/// <summary>One call of an <see cref="AutoRuntime"/>: a run of the engine whose limit and threads a pilot moves.</summary>
+/// <param name="calls">The running calls of the runtime.</param>
+/// <param name="operation">The method that was called.</param>
+/// <param name="options">The options of the call.</param>
+/// <param name="pilot">The pilot.</param>
+/// <param name="budget">What the calls of the runtime share.</param>
+/// <param name="ended">Told once when the call has ended.</param>
+internal sealed class AutoCall(
+    RuntimeCalls calls, string operation, ProcessManyOptions options, AutoPilot pilot, AutoBudget budget, Action<AutoPilot> ended)
     : PumpCall(calls, operation, options)
 {
     public AutoPilot Pilot => pilot;
 
-    /// <summary>Whether the run was stopped, so that no further item starts.</summary>
-    public bool IsOver => Run.IsOver;
+    public override PumpSettings Steer(PumpSettings settings) =>
+        settings with { Limit = pilot.InFlight, Executor = pilot.Executor, Pilot = pilot };
 
-    /// <summary>Called by the run at each look of the stall watch.</summary>
-    /// <param name="cores">How many cores the process has kept busy since the last look; not a number where the system does not say.</param>
-    public override void OnWatch(double cores)
-    {
-        int stuck = ShareStuck(out bool shared);
-        if (shared)
-        {
-            Run.AddQueued();
-        }
-
-        // Where it is not known, nothing is considered blocked.
-        pilot.Tick(stuck, double.IsNaN(cores) ? Environment.ProcessorCount : cores);
-    }
-
-    /// <summary>The list was changed while the call was reading it.</summary>
-    public void SourceFailed(Exception error) => Run.SourceFailed(error);
-
-    /// <inheritdoc/>
     public override void Begin(Pump run, TimeSpan? batchTimeout, TimeProvider time)
     {
         pilot.Steer(run);
-        base.Begin(run, batchTimeout, time);
+
+        // First: the call may end at once.
+        budget.Enter();
+        try
+        {
+            base.Begin(run, batchTimeout, time);
+        }
+        catch (ObjectDisposedException)
+        {
+            budget.Leave();
+            throw;
+        }
     }
 
-    /// <summary>Takes away the items that wait behind items that take long.</summary>
-    /// <returns>How many items take long.</returns>
-    protected abstract int ShareStuck(out bool shared);
+    public override void End()
+    {
+        pilot.Release();
+        base.End();
+        budget.Leave();
+        ended(pilot);
+    }
 }

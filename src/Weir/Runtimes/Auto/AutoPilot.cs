@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using Weir.Core;
 using Weir.Core.Dispatch;
+using Weir.Core.Threads;
 
 namespace Weir.Runtimes;
 
@@ -8,27 +9,17 @@ namespace Weir.Runtimes;
 /// Chooses how the items of one call run, based on the measurements that it is given, and moves the call's two budgets: threads, and items in flight.
 /// Thread-safe.
 /// </summary>
-internal sealed partial class AutoPilot
+internal sealed partial class AutoPilot : IRunPilot
 {
-    /// <summary>Fewer items than this, taking less time than <see cref="FewTicks"/>, are not worth a report of their own.</summary>
-    public const int FewItems = 32;
-
-    /// <summary>See <see cref="FewItems"/>.</summary>
-    public static readonly long FewTicks = Stopwatch.Frequency / 50_000;
-
     /// <summary>Where the climb begins: few enough for any server.</summary>
     private const int FirstInFlight = 25;
 
     /// <summary>The items of the first observation; fewer if they take long.</summary>
     private const int ProbeItems = 16;
 
-    private const int LargestSize = 512;
     private const double Waiting = 0.3;
     private const double MostlySuspending = 0.8;
     private const double Saturated = 0.85;
-
-    // A claim should last about this long: long enough that its cost does not matter, short enough that no other worker has to wait noticeably.
-    private static readonly long Claim = Stopwatch.Frequency / 20_000;
 
     // The cost of a hand-over to another thread, on both sides together.
     private static readonly long HandOver = Stopwatch.Frequency / 50_000;
@@ -41,7 +32,6 @@ internal sealed partial class AutoPilot
     private readonly AutoExecutor _executor;
     private readonly AutoBudget _budget;
     private readonly int _count;
-    private readonly bool _oneByOne;
     private readonly long _started = Stopwatch.GetTimestamp();
     private readonly List<AutoStep> _steps = [];
     private Pump? _run;
@@ -50,7 +40,6 @@ internal sealed partial class AutoPilot
     private AutoLatency _latency;
     private int _inFlight;
     private int _recordedInFlight;
-    private int _size;
     private int _waiting;
     private long _returned;
     private long _ended;
@@ -62,20 +51,17 @@ internal sealed partial class AutoPilot
     private bool _isBusy;
     private volatile bool _wantsCpu = true;
 
-    public AutoPilot(AutoExecutor executor, AutoBudget budget, int count, AutoProfile? profile, bool oneByOne)
+    public AutoPilot(AutoExecutor executor, AutoBudget budget, int count, AutoProfile? profile)
     {
         _executor = executor;
         _budget = budget;
         _count = count;
-        _oneByOne = oneByOne;
-        _size = 1;
         _latency.IsRising = true;
         _threads = budget.Threads;
         _inFlight = Math.Min(_threads, budget.InFlight);
         _lastLook = _started;
         if (profile is not null)
         {
-            _size = oneByOne ? 1 : profile.Size;
             _known = profile.Sample;
             _sample = profile.Sample;
             _isTiny = profile.IsTiny;
@@ -86,16 +72,13 @@ internal sealed partial class AutoPilot
         }
     }
 
-    /// <summary>How many items to claim at a time.</summary>
-    public int Size => Volatile.Read(ref _size);
-
     /// <summary>Where the workers run.</summary>
     public AutoExecutor Executor => _executor;
 
     /// <summary>How many items may be in flight at the start.</summary>
     public int InFlight => _inFlight;
 
-    /// <summary>Whether to measure the processor time of the next claim, which costs a system call.</summary>
+    /// <inheritdoc/>
     public bool WantsCpu => _wantsCpu && ThreadClock.IsKnown;
 
     public IReadOnlyList<AutoDecision> Decisions
@@ -122,7 +105,7 @@ internal sealed partial class AutoPilot
         {
             using (_lock.Hold())
             {
-                return _known.Items == 0 ? null : new AutoProfile(_known, Math.Max(FirstInFlight, _inFlight), _size, _isTiny);
+                return _known.Items == 0 ? null : new AutoProfile(_known, Math.Max(FirstInFlight, _inFlight), _isTiny);
             }
         }
     }
@@ -141,18 +124,14 @@ internal sealed partial class AutoPilot
         }
     }
 
-    /// <summary>Items have run until they all ended or one of them suspended.</summary>
-    /// <param name="items">The number of items.</param>
-    /// <param name="ticks">Their time, in Stopwatch ticks.</param>
-    /// <param name="cpu">Their processor time, or -1 if it was not measured.</param>
-    /// <param name="suspended">Whether the last of them suspended.</param>
+    /// <inheritdoc/>
     public void RecordItems(int items, long ticks, long cpu, bool suspended)
     {
         using (_lock.Hold())
         {
             _sample.Items += items;
             _sample.Ticks += ticks;
-            if (items >= FewItems)
+            if (items >= ItemMeter.FewItems)
             {
                 _sample.AddClaim((double)ticks / items);
             }
@@ -170,12 +149,10 @@ internal sealed partial class AutoPilot
                 _sample.Suspended++;
                 _waiting++;
                 _ended += items - 1;
-                _size = 1;
             }
             else
             {
                 _ended += items;
-                Resize(items, ticks);
             }
 
             if (suspended && IsSynchronous)
@@ -193,7 +170,7 @@ internal sealed partial class AutoPilot
         }
     }
 
-    /// <summary>An item that had suspended has ended.</summary>
+    /// <inheritdoc/>
     public void Waited(long ticks, bool failed)
     {
         using (_lock.Hold())
@@ -212,7 +189,7 @@ internal sealed partial class AutoPilot
         }
     }
 
-    /// <summary>An item that had suspended was given up.</summary>
+    /// <inheritdoc/>
     public void RecordGivenUp()
     {
         using (_lock.Hold())
@@ -222,11 +199,11 @@ internal sealed partial class AutoPilot
         }
     }
 
-    /// <summary>Called every few milliseconds.</summary>
-    /// <param name="stuck">How many items have been inside their calls since the last time.</param>
-    /// <param name="cores">How many cores the process has kept busy since then.</param>
+    /// <inheritdoc/>
     public void Tick(int stuck, double cores)
     {
+        // Where it is not known, nothing is considered blocked.
+        cores = double.IsNaN(cores) ? Environment.ProcessorCount : cores;
         using (_lock.Hold())
         {
             bool hasStopped = _ended == _endedAtTick;
@@ -247,16 +224,5 @@ internal sealed partial class AutoPilot
                 MoveNeedsLock(Math.Min(_budget.InFlight, _inFlight * 2), $"all {_inFlight} items have been waiting for 10 ms");
             }
         }
-    }
-
-    private void Resize(int items, long ticks)
-    {
-        if (_oneByOne || items < _size)
-        {
-            return;
-        }
-
-        long wanted = ticks <= 0 ? LargestSize : Claim * items / ticks;
-        _size = (int)Math.Clamp(wanted, 1, Math.Min(LargestSize, _size * 2));
     }
 }

@@ -7,9 +7,8 @@ namespace Weir.Runtimes;
 /// <summary>What a runtime learned about a processor in earlier calls. The next call starts with it.</summary>
 /// <param name="Sample">The figures of the last look.</param>
 /// <param name="InFlight">How many of its items could be in flight.</param>
-/// <param name="Size">How many of them were claimed at a time.</param>
 /// <param name="IsTiny">Whether they ran one after the other because they are tiny.</param>
-internal sealed record AutoProfile(AutoSample Sample, int InFlight, int Size, bool IsTiny = false);
+internal sealed record AutoProfile(AutoSample Sample, int InFlight, bool IsTiny = false);
 
 /// <summary>The profiles of a runtime, by the method that processes the items.</summary>
 internal sealed class AutoProfiles

@@ -1,7 +1,4 @@
 using Weir.Core.Dispatch;
-using Weir.Core.Sinks;
-using Weir.Core.Sources;
-using Weir.Observability;
 using Weir.Operators;
 
 namespace Weir.Runtimes;
@@ -16,7 +13,7 @@ namespace Weir.Runtimes;
 /// </para>
 /// <para>
 /// <see cref="MaxConcurrencyPerCall"/> limits each call. Ten callers can have ten times as many items in flight: <see cref="RuntimeOptions.TotalConcurrency"/>
-/// limits them together. An item waits for its place inside its call, so the wait counts towards <see cref="ProcessManyOptions.PerItemTimeout"/>.
+/// limits them together.
 /// </para>
 /// <para>
 /// A call with <see cref="ProcessManyOptions.Policies"/> is not measured, because its items wait outside their calls: it runs as in a
@@ -26,17 +23,11 @@ namespace Weir.Runtimes;
 /// </remarks>
 public sealed class AutoRuntime : IExecutionRuntime
 {
-    /// <summary>How many outcomes of a stream may be ready for its consumer.</summary>
-    private const int StreamCapacity = 1024;
-
-    private readonly RuntimeOptions _options;
     private readonly RuntimeCalls _calls;
     private readonly ThreadTeam _team;
     private readonly AutoProfiles _profiles = new();
-    private readonly Action<AutoCall> _ended;
     private readonly AutoBudget _budget;
-    private readonly RuntimePolicies _policies;
-    private readonly PumpRuntime _pumps;
+    private readonly PumpRuntime _runtime;
     private volatile AutoPilot? _last;
 
     /// <summary>Creates the runtime. It starts threads only when it needs them.</summary>
@@ -53,19 +44,16 @@ public sealed class AutoRuntime : IExecutionRuntime
     {
         Require.AtLeastOne(maxConcurrencyPerCall, nameof(maxConcurrencyPerCall));
         Require.AtLeastOne(maxThreads ?? 1, nameof(maxThreads));
-        _options = options ?? RuntimeOptions.Default;
-        _options.Validate();
+        options ??= RuntimeOptions.Default;
+        options.Validate();
         MaxConcurrencyPerCall = maxConcurrencyPerCall;
         MaxThreads = maxThreads ?? Environment.ProcessorCount;
         _calls = new RuntimeCalls(this);
         _team = new ThreadTeam(Math.Max(maxConcurrencyPerCall, MaxThreads), "Weir auto", keeps: false);
         _budget = new AutoBudget(MaxThreads, maxConcurrencyPerCall);
-        _policies = new RuntimePolicies(_options);
-        _pumps = new PumpRuntime(_calls, PoolExecutor.Instance, maxConcurrencyPerCall, eager: false, _options, _policies);
-        _ended = call =>
+        _runtime = new PumpRuntime(_calls, PoolExecutor.Instance, maxConcurrencyPerCall, eager: false, options, new RuntimePolicies(options))
         {
-            _budget.Leave();
-            _last = call.Pilot;
+            MakeCall = MakeCall,
         };
     }
 
@@ -91,21 +79,8 @@ public sealed class AutoRuntime : IExecutionRuntime
         IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         ProcessManyOptions? options = null,
-        CancellationToken cancellationToken = default)
-    {
-        options = _calls.Check(items, processor, options, typeof(TResult));
-        ItemKeys<TItem>? keys = RuntimeSource.TakeKeys(ref items);
-        return IsTraced(items, options, cancellationToken)
-            ? TracedItems<TItem, TResult>.CallAsync(
-                items,
-                processor,
-                Name,
-                MaxConcurrencyPerCall,
-                options,
-                traced => StartMany(traced.Items, NumberedItem<TItem>.KeysOf(keys), traced.InvokeAsync, options, out _, cancellationToken),
-                static outcomes => outcomes)
-            : StartMany(items, keys, processor, options, out _, cancellationToken);
-    }
+        CancellationToken cancellationToken = default) =>
+        _runtime.ProcessManyAsync(items, processor, options, cancellationToken);
 
     /// <summary>Runs all items and returns one outcome per item, together with the decisions of the call.</summary>
     /// <typeparam name="TItem">The type of the items.</typeparam>
@@ -131,17 +106,7 @@ public sealed class AutoRuntime : IExecutionRuntime
     {
         options = _calls.Check(items, processor, options, typeof(TResult));
         ItemKeys<TItem>? keys = RuntimeSource.TakeKeys(ref items);
-        return IsTraced(items, options, cancellationToken)
-            ? TracedItems<TItem, TResult>.CallAsync(
-                items,
-                processor,
-                Name,
-                MaxConcurrencyPerCall,
-                options,
-                traced => WithDecisionsAsync(
-                    StartMany(traced.Items, NumberedItem<TItem>.KeysOf(keys), traced.InvokeAsync, options, out AutoPilot? inner, cancellationToken), inner),
-                static result => result.Outcomes)
-            : WithDecisionsAsync(StartMany(items, keys, processor, options, out AutoPilot? pilot, cancellationToken), pilot);
+        return WithDecisionsAsync(_runtime.StartMany(items, keys, processor, options, out PumpCall? call, cancellationToken), call as AutoCall);
     }
 
     /// <inheritdoc/>
@@ -150,166 +115,31 @@ public sealed class AutoRuntime : IExecutionRuntime
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         bool orderedOutput = false,
         ProcessManyOptions? options = null,
-        CancellationToken cancellationToken = default)
-    {
-        options = _calls.Check(items, processor, options, typeof(TResult));
-        ItemKeys<TItem>? keys = RuntimeSource.TakeKeys(ref items);
-        return IsTraced(items, options, CancellationToken.None)
-            ? TracedItems<TItem, TResult>.StreamAsync(
-                items,
-                processor,
-                Name,
-                MaxConcurrencyPerCall,
-                options,
-                traced => Stream(traced.Items, NumberedItem<TItem>.KeysOf(keys), traced.InvokeAsync, orderedOutput, options, cancellationToken),
-                CancellationToken.None)
-            : Stream(items, keys, processor, orderedOutput, options, cancellationToken);
-    }
+        CancellationToken cancellationToken = default) =>
+        _runtime.ProcessManyStreamAsync(items, processor, orderedOutput, options, cancellationToken);
 
     /// <inheritdoc/>
     public async ValueTask DisposeAsync()
     {
-        await _calls.CloseAsync(_options.GracePeriod, _options.TimeProvider).ConfigureAwait(false);
+        await _runtime.CloseAsync().ConfigureAwait(false);
         _team.Dispose();
     }
 
-    private static async Task<AutoResult<TResult>> WithDecisionsAsync<TResult>(Task<ItemOutcome<TResult>[]> outcomes, AutoPilot? pilot) =>
-        new(await outcomes.ConfigureAwait(false), pilot?.Decisions ?? []);
+    private static async Task<AutoResult<TResult>> WithDecisionsAsync<TResult>(Task<ItemOutcome<TResult>[]> outcomes, AutoCall? call) =>
+        new(await outcomes.ConfigureAwait(false), call?.Pilot.Decisions ?? []);
 
-    /// <summary>Whether somebody listens to the items of a call that starts now. The engine tells them of those with policies.</summary>
-    private bool IsTraced<TItem>(IEnumerable<TItem> items, ProcessManyOptions options, CancellationToken cancellationToken) =>
-        RunObservation.WantsItems && !_policies.AreSet(options) && !cancellationToken.IsCancellationRequested
-        && items is not IReadOnlyCollection<TItem> { Count: 0 };
-
-    private Task<ItemOutcome<TResult>[]> StartMany<TItem, TResult>(
-        IEnumerable<TItem> items,
-        ItemKeys<TItem>? keys,
-        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        ProcessManyOptions options,
-        out AutoPilot? pilot,
-        CancellationToken cancellationToken)
+    private AutoCall MakeCall(string operation, ProcessManyOptions options, Delegate processor, int count)
     {
-        pilot = null;
-        if (_policies.AreSet(options))
-        {
-            return _pumps.StartMany(items, keys, processor, options, cancellationToken);
-        }
-
-        if (cancellationToken.IsCancellationRequested)
-        {
-            return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
-        }
-
-        Source<TItem> source = RuntimeSource.Of(items, keys, options, out int count);
-        if (count == 0)
-        {
-            return Task.FromResult<ItemOutcome<TResult>[]>([]);
-        }
-
-        processor = LimitedProcessor<TItem, TResult>.Of(processor, _policies.Limit);
-        OutcomeCompletion<TResult> completion = PumpRuntime.CompletionOf<TResult>(count, options, null, _options.TimeProvider);
-        pilot = PilotOf(processor, count, options, keys is not null);
-        const string Operation = nameof(ProcessManyAsync);
-        AutoCall<TItem, TResult> call = count > 0
-            ? new AutoArrayCall<TItem, TResult>(completion, _calls, Operation, options, pilot, processor, _profiles, _ended)
-            : new AutoSinkCall<TItem, TResult, GrowingOutcomeSink<TResult>>(
-                new GrowingOutcomeSink<TResult>(completion), _calls, Operation, options, pilot, processor, _profiles, _ended);
-        Start(source, call, options, cancellationToken, default);
-        return completion.Task;
-    }
-
-    private IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> Stream<TItem, TResult>(
-        IEnumerable<TItem> items,
-        ItemKeys<TItem>? keys,
-        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        bool orderedOutput,
-        ProcessManyOptions options,
-        CancellationToken cancellationToken)
-    {
-        if (_policies.AreSet(options))
-        {
-            return _pumps.Stream(items, keys, processor, orderedOutput, options, cancellationToken);
-        }
-
-        processor = LimitedProcessor<TItem, TResult>.Of(processor, _policies.Limit);
-        return new PumpStream<(int Index, ItemOutcome<TResult> Outcome)>(
-            MaxConcurrencyPerCall,
-            StreamCapacity,
-            orderedOutput,
-            (output, enumeratorToken) =>
-            {
-                Source<TItem> source = RuntimeSource.Of(items, keys, options, out int count);
-                output.Missing = (count, static index => (Indices.ToInt(index), default));
-                return Start(
-                    source,
-                    new AutoSinkCall<TItem, TResult, OutcomeStreamSink<TResult>>(
-                        new OutcomeStreamSink<TResult>(output),
-                        _calls,
-                        nameof(ProcessManyStreamAsync),
-                        options,
-                        PilotOf(processor, count, options, keys is not null),
-                        processor,
-                        _profiles,
-                        _ended),
-                    options,
-                    cancellationToken,
-                    enumeratorToken);
-            },
-            cancellationToken)
-        {
-            Unused = UnusedOfCall.IndexedOutcomes<TResult>(options, null, _options.TimeProvider),
-        };
-    }
-
-    private AutoPilot PilotOf(Delegate processor, int count, ProcessManyOptions options, bool hasKeys)
-    {
-        // One item at a time if each has its own clock or lane, or may have to wait before it begins.
-        bool oneByOne = hasKeys || options.PerItemTimeout is not null || (options.Control ?? _options.Control) is not null;
         AutoExecutor executor = new(_team, MaxThreads);
-        return new AutoPilot(executor, _budget, count < 0 ? int.MaxValue : count, _profiles.Find(processor), oneByOne);
-    }
+        AutoPilot pilot = new(executor, _budget, count < 0 ? int.MaxValue : count, _profiles.Find(processor));
+        return new AutoCall(_calls, operation, options, pilot, _budget, ended =>
+        {
+            if (ended.Profile is { } profile)
+            {
+                _profiles.Keep(processor, profile);
+            }
 
-    private Pump Start<TItem, TResult>(
-        Source<TItem> items,
-        AutoCall<TItem, TResult> call,
-        ProcessManyOptions processOptions,
-        CancellationToken cancellationToken,
-        CancellationToken otherToken)
-    {
-        RangeSource<TItem, TResult> source = new(items, call);
-        call.Source = source;
-        call.Lanes = items as ILanes;
-        PumpSettings settings = new()
-        {
-            Limit = call.Pilot.InFlight,
-            ErrorMode = ErrorMode.BestEffort,
-            PerItemTimeout = processOptions.PerItemTimeout,
-            Guarded = true,
-            TimeProvider = _options.TimeProvider,
-            Executor = call.Pilot.Executor,
-            OnLook = call.OnWatch,
-            Operation = call.Operation,
-            About = call,
-            CountsPauses = RunObservation.IsMetered,
-        };
-        if ((processOptions.Control ?? _options.Control) is { } control)
-        {
-            settings = new ControlledSettings(settings, control) { MovesLimit = true, CountItems = call.Sample };
-        }
-
-        Pump pump = PlainRun.MakeOfRanges(source, call, settings);
-        _budget.Enter();
-        try
-        {
-            call.Begin(pump, processOptions.BatchTimeout, _options.TimeProvider);
-        }
-        catch (ObjectDisposedException)
-        {
-            _budget.Leave();
-            throw;
-        }
-
-        pump.Start(1, cancellationToken, otherToken);
-        return pump;
+            _last = ended;
+        });
     }
 }

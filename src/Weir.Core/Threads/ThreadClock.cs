@@ -1,7 +1,7 @@
 using System.Diagnostics;
 using System.Runtime.InteropServices;
 
-namespace Weir.Runtimes;
+namespace Weir.Core.Threads;
 
 /// <summary>The processor time that the current thread has used. The platform itself only provides the figure for the whole process.</summary>
 internal static class ThreadClock

@@ -1,0 +1,77 @@
+using System.Diagnostics;
+using Weir.Core.Threads;
+
+namespace Weir.Core.Dispatch;
+
+/// <summary>Measures the items of one worker for the run's pilot: those of a chunk together, so that a tiny item costs nothing. Only for the worker.</summary>
+internal sealed class ItemMeter(IRunPilot pilot)
+{
+    /// <summary>Fewer items than this, taking less time than <see cref="FewTicks"/>, are not worth a report of their own.</summary>
+    public const int FewItems = 32;
+
+    /// <summary>See <see cref="FewItems"/>.</summary>
+    public static readonly long FewTicks = Stopwatch.Frequency / 50_000;
+
+    private long _began;
+    private long _cpu;
+    private long _endedBefore;
+    private int _unreportedItems;
+    private long _unreportedTicks;
+
+    /// <summary>The worker begins with the items of a chunk.</summary>
+    /// <param name="ended">How many items of the worker have ended so far.</param>
+    public void Begin(long ended)
+    {
+        _endedBefore = ended;
+        _cpu = pilot.WantsCpu ? ThreadClock.Now() : -1;
+        _began = Stopwatch.GetTimestamp();
+    }
+
+    /// <summary>The worker is done with those items, or with some of them.</summary>
+    public void End(long ended)
+    {
+        int items = (int)(ended - _endedBefore);
+        if (items > 0)
+        {
+            Report(items, Stopwatch.GetTimestamp() - _began, suspended: false);
+        }
+    }
+
+    /// <summary>An item has suspended, behind those that have ended.</summary>
+    public void Suspend(long ended)
+    {
+        long now = Stopwatch.GetTimestamp();
+        Report((int)(ended - _endedBefore) + 1, now - _began, suspended: true);
+        _endedBefore = ended + 1;
+        _began = now;
+    }
+
+    /// <summary>The item that had suspended has ended.</summary>
+    public void Resume(bool failed) => pilot.Waited(Stopwatch.GetTimestamp() - _began, failed);
+
+    /// <summary>The item that had suspended was given up. For the thread that did so.</summary>
+    public void GiveUp() => pilot.RecordGivenUp();
+
+    // Small chunks of quick items are combined, because all workers report to the same pilot.
+    private void Report(int items, long ticks, bool suspended)
+    {
+        long cpu = _cpu < 0 ? -1 : ThreadClock.Now() - _cpu;
+        if (!suspended && cpu < 0)
+        {
+            items += _unreportedItems;
+            ticks += _unreportedTicks;
+            if (items < FewItems && ticks < FewTicks)
+            {
+                (_unreportedItems, _unreportedTicks) = (items, ticks);
+                return;
+            }
+        }
+        else if (_unreportedItems > 0)
+        {
+            pilot.RecordItems(_unreportedItems, _unreportedTicks, -1, suspended: false);
+        }
+
+        (_unreportedItems, _unreportedTicks) = (0, 0);
+        pilot.RecordItems(items, ticks, cpu, suspended);
+    }
+}
