@@ -9,6 +9,7 @@ using Weir.Runtimes;
 namespace Weir.Logging.Tests;
 
 /// <summary>What an OpenTelemetry SDK exports to a collector.</summary>
+[Collection(AloneInTheProcess.Name)]
 public sealed class OpenTelemetryTests : IDisposable
 {
     private const string Metrics = "/v1/metrics";

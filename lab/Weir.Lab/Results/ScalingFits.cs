@@ -10,9 +10,23 @@ internal static class ScalingFits
     {
         List<FitRecord> fits = [.. result.Fits];
         List<Finding> findings = [.. result.Findings];
-        foreach (IGrouping<string, ArmRecord> arms in result.Arms.Where(static a => a.Counted.Any(static r => r.Rate > 0)).GroupBy(static a => a.Name))
+        foreach (IGrouping<string, ArmRecord> arms in result.Arms.GroupBy(static a => a.Name))
         {
-            UslFit fit = UslFit.Of([.. arms.Select(static a => new ScalePoint(a.Workers, [.. a.Counted.Select(static r => r.Rate).Where(static r => r > 0)]))]);
+            ScalePoint[] points =
+            [
+                .. arms.Select(static a => new ScalePoint(a.Workers, [.. a.Counted.Select(static r => r.Rate).Where(static r => r > 0)]))
+                    .Where(static point => point.Rates.Count > 0),
+            ];
+            if (points.Length == 0)
+            {
+                const string refused = "No round counted.";
+                Interval none = new(0, 0, 0);
+                fits.Add(new FitRecord { Name = arms.Key, Lambda = none, Sigma = none, Kappa = none, Refused = refused });
+                findings.Add(new Finding(FindingLevel.Doubt, $"{arms.Key}: No fit: {refused}", FindingKind.Scaling));
+                continue;
+            }
+
+            UslFit fit = UslFit.Of(points);
             fits.Add(new FitRecord
             {
                 Name = arms.Key,
