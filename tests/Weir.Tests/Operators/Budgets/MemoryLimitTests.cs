@@ -23,6 +23,10 @@ public class MemoryLimitTests
         string assembly = typeof(MemoryLimitTests).Assembly.Location;
         ProcessStartInfo start = new(Environment.GetEnvironmentVariable("DOTNET_HOST_PATH") ?? "dotnet") { RedirectStandardOutput = true };
         start.Environment["DOTNET_GCHeapHardLimit"] = HeapLimit;
+
+        // The room that is left must not depend on when a collection happens to run, nor on how much may be new before the next one.
+        start.Environment["DOTNET_gcConcurrent"] = "0";
+        start.Environment["DOTNET_GCgen0size"] = "400000";
         start.Environment[Marker] = run;
         foreach (string argument in new[] { "exec", assembly, "-noColor", "-method", $"{typeof(MemoryLimitTests).FullName}.{nameof(InASmallHeap)}" })
         {
