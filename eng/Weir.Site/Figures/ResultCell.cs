@@ -1,5 +1,6 @@
 using System.Text.RegularExpressions;
 using Weir.Site.Pages;
+using Weir.Site.Pictures;
 
 namespace Weir.Site.Figures;
 
@@ -38,14 +39,16 @@ public sealed record ResultCell(string Page, string Section, string[] Row, strin
             return text;
         }
 
-        Match measured = Measured(Section).Match(text);
-        Match part = measured.Success ? measured : Headed(Section).Match(text);
+        if (ResultPage.Section(text, Section) is { } measured)
+        {
+            return measured;
+        }
+
+        Match part = Headed(Section).Match(text);
         return part.Success ? part.Groups[1].Value : throw Lacks("such section");
     }
 
     private SiteException Lacks(string what) => new($"docs/results/{Page}.md, '{Section}', has no {what}.");
-
-    private static Regex Measured(string suite) => new($"<!-- measured {Regex.Escape(suite)} -->(.*?)<!-- /measured -->", RegexOptions.Singleline);
 
     private static Regex Headed(string heading) => new($"^## {Regex.Escape(heading)}\n(.*?)(?=^## |\\z)", RegexOptions.Singleline | RegexOptions.Multiline);
 }

@@ -36,7 +36,7 @@ public static partial class ProgramsTable
     /// <exception cref="SiteException">The page lacks a figure.</exception>
     public static string Table(string results)
     {
-        string section = Measured().Matches(results).FirstOrDefault(static part => part.Groups[1].Value == Suite)?.Groups[2].Value ?? "";
+        string section = ResultPage.Section(results, Suite) ?? "";
         Dictionary<(string, string), Match> rows = Row().Matches(section).ToDictionary(static row => (row.Groups["case"].Value, row.Groups["maker"].Value));
         StringBuilder table = new("| program | processor time | least to most | time | B a line | in-box |\n|---|---:|---:|---:|---:|---:|\n");
         MatchCollection processor = Processor().Matches(section);
@@ -61,9 +61,6 @@ public static partial class ProgramsTable
 
     private static string Bytes(Match row) =>
         double.Parse(row.Groups["bytes"].Value, CultureInfo.InvariantCulture).ToString("N0", CultureInfo.InvariantCulture);
-
-    [GeneratedRegex("<!-- measured (\\w+) -->(.*?)<!-- /measured -->", RegexOptions.Singleline)]
-    private static partial Regex Measured();
 
     [GeneratedRegex(
         @"^\| (?<case>[^|]*?) \| \w+_(?<maker>Weir|InBox) \| [^|]* \| [^|]* \| (?<ratio>[\d.]+)[^|]* \| [^|]* \| (?<bytes>[\d.]+) \|",

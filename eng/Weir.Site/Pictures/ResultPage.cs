@@ -21,6 +21,10 @@ public static partial class ResultPage
         }
     }
 
+    /// <summary>What a page says of a class of benchmarks; null if it has none.</summary>
+    public static string? Section(string text, string suite) =>
+        Measured().Matches(text).FirstOrDefault(part => part.Groups[1].Value == suite)?.Groups[2].Value;
+
     private static double Seconds(string time)
     {
         string[] parts = time.Split(' ');

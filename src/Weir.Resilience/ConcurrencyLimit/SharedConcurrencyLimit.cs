@@ -156,9 +156,6 @@ public sealed partial class SharedConcurrencyLimit : IMeteredPolicy
     /// <summary>Whether nobody holds a place or waits for one.</summary>
     internal bool IsIdle => InUse == 0 && Waiting == 0;
 
-    /// <summary>A place that a call took without a bound of its own.</summary>
-    internal IPlace AnyPlace => _anyone;
-
     /// <summary>Takes a place if one is free and no call waits.</summary>
     /// <returns>Whether the caller has a place, which it returns with <see cref="Leave()"/>.</returns>
     public bool TryEnter()

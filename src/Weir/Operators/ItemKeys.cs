@@ -10,11 +10,6 @@ internal abstract class ItemKeys<T>
     /// <param name="perLane">How many of a key may be out at once.</param>
     /// <param name="mostWaiting">How many may wait for their lane.</param>
     public abstract Source<T> Lanes(Source<T> source, int perLane, int mostWaiting);
-
-    public abstract bool HasKey(T item);
-
-    /// <summary>The same keys for what each item is part of.</summary>
-    public abstract ItemKeys<TOther> Of<TOther>(Func<TOther, T> itemOf);
 }
 
 /// <summary>The keys of items, by a function of the user's.</summary>
@@ -22,8 +17,4 @@ internal sealed class ItemKeys<T, TKey>(Func<T, TKey> keyOf) : ItemKeys<T>
     where TKey : notnull
 {
     public override Source<T> Lanes(Source<T> source, int perLane, int mostWaiting) => new KeyedSource<T, TKey>(source, keyOf, null, perLane, mostWaiting);
-
-    public override bool HasKey(T item) => keyOf(item) is not null;
-
-    public override ItemKeys<TOther> Of<TOther>(Func<TOther, T> itemOf) => new ItemKeys<TOther, TKey>(other => keyOf(itemOf(other)));
 }

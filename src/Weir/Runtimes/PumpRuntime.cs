@@ -24,7 +24,7 @@ internal sealed class PumpRuntime(
     /// <summary>
     /// Makes a call whose limit and threads are moved while it goes on, from its operation, options, processor and count; null if there are no such calls.
     /// </summary>
-    public Func<string, ProcessManyOptions, Delegate, int, PumpCall>? MakeCall { get; init; }
+    public Func<string, ProcessManyOptions, Delegate, int, RuntimeCall>? MakeCall { get; init; }
 
     /// <summary>Whether no control can raise the limit.</summary>
     public bool HasFixedLimit { get; init; }
@@ -58,7 +58,7 @@ internal sealed class PumpRuntime(
         ItemKeys<TItem>? keys,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         ProcessManyOptions processOptions,
-        out PumpCall? call,
+        out RuntimeCall? call,
         CancellationToken cancellationToken)
     {
         call = null;
@@ -107,7 +107,7 @@ internal sealed class PumpRuntime(
             {
                 Source<TItem> source = RuntimeSource.Of(items, keys, processOptions, out int count);
                 output.Missing = (count, static index => (Indices.ToInt(index), default));
-                PumpCall call = CallOf(nameof(ProcessManyStreamAsync), processOptions, processor, count);
+                RuntimeCall call = CallOf(nameof(ProcessManyStreamAsync), processOptions, processor, count);
                 return StartStream(source, processor, output, around, call, processOptions, cancellationToken, enumeratorToken);
             },
             cancellationToken)
@@ -129,7 +129,7 @@ internal sealed class PumpRuntime(
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         StreamOutput<(int Index, ItemOutcome<TResult> Outcome)> output,
         ParallelRunOptions? around,
-        PumpCall call,
+        RuntimeCall call,
         ProcessManyOptions processOptions,
         CancellationToken cancellationToken,
         CancellationToken enumeratorToken)
@@ -151,7 +151,7 @@ internal sealed class PumpRuntime(
         OutcomeCompletion<TResult> completion,
         ParallelRunOptions? around,
         PumpSettings settings,
-        PumpCall call,
+        RuntimeCall call,
         ProcessManyOptions processOptions,
         CancellationToken cancellationToken) =>
         Start(source, processor, new GrowingOutcomeSink<TResult>(completion), around, settings, call, processOptions, cancellationToken, default);
@@ -162,7 +162,7 @@ internal sealed class PumpRuntime(
         TSink sink,
         ParallelRunOptions? around,
         PumpSettings settings,
-        PumpCall call,
+        RuntimeCall call,
         ProcessManyOptions processOptions,
         CancellationToken cancellationToken,
         CancellationToken otherToken)
@@ -186,7 +186,7 @@ internal sealed class PumpRuntime(
         TSink sink,
         ParallelRunOptions? around,
         PumpSettings settings,
-        PumpCall call,
+        RuntimeCall call,
         ProcessManyOptions processOptions,
         CancellationToken cancellationToken,
         CancellationToken otherToken)
@@ -211,12 +211,12 @@ internal sealed class PumpRuntime(
     }
 
     // What a call with policies waits for outside of its items says nothing about them.
-    private PumpCall CallOf(string operation, ProcessManyOptions processOptions, Delegate processor, int count) =>
+    private RuntimeCall CallOf(string operation, ProcessManyOptions processOptions, Delegate processor, int count) =>
         MakeCall is null || policies.AreSet(processOptions)
-            ? new PumpCall(calls, operation, processOptions)
+            ? new RuntimeCall(calls, operation, processOptions)
             : MakeCall(operation, processOptions, processor, count);
 
-    private PumpSettings Settings(ProcessManyOptions processOptions, ParallelRunOptions? around, PumpCall call)
+    private PumpSettings Settings(ProcessManyOptions processOptions, ParallelRunOptions? around, RuntimeCall call)
     {
         PumpSettings settings = call.Steer(PlainSettings(processOptions, around, call));
         return (processOptions.Control ?? options.Control) is { } control
@@ -224,7 +224,7 @@ internal sealed class PumpRuntime(
             : settings;
     }
 
-    private PumpSettings PlainSettings(ProcessManyOptions processOptions, ParallelRunOptions? around, PumpCall call) => new()
+    private PumpSettings PlainSettings(ProcessManyOptions processOptions, ParallelRunOptions? around, RuntimeCall call) => new()
     {
         Limit = limit,
         ErrorMode = ErrorMode.BestEffort,
@@ -239,7 +239,7 @@ internal sealed class PumpRuntime(
     };
 
     private void Start(
-        Pump run, PumpCall call, int count, ProcessManyOptions processOptions, CancellationToken cancellationToken, CancellationToken otherToken)
+        Pump run, RuntimeCall call, int count, ProcessManyOptions processOptions, CancellationToken cancellationToken, CancellationToken otherToken)
     {
         call.Begin(run, processOptions.BatchTimeout, options.TimeProvider);
         run.Start(eager ? Math.Clamp(count, 1, limit) : 1, cancellationToken, otherToken);

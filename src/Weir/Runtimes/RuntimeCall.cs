@@ -1,42 +1,48 @@
 using Weir.Core.Dispatch;
+using Weir.Core.Metering;
 using Weir.Core.Sinks;
 using Weir.Core.Threads;
 using Weir.Observability;
 
 namespace Weir.Runtimes;
 
-/// <summary>A running call of a runtime: it can be given up, at its deadline or at the end of the runtime.</summary>
+/// <summary>A running call of a runtime: a run of the engine, which can be given up, at its deadline or at the end of the runtime.</summary>
 /// <param name="calls">The running calls of the runtime.</param>
 /// <param name="operation">The method that was called.</param>
 /// <param name="options">The options of the call.</param>
-internal abstract class RuntimeCall(RuntimeCalls calls, string operation, ProcessManyOptions options) : LiveRun, IMeasuredRun
+internal class RuntimeCall(RuntimeCalls calls, string operation, ProcessManyOptions options) : LiveRun, IMeasuredRun
 {
     // Stands in the timer's place once the call has ended.
     private static readonly ITimer Ended = new WatchTimer(static _ => { }, null);
 
     private ITimer? _deadline;
 
+    public Pump Run { get; private set; } = null!;
+
     public override string Operation => operation;
 
     public override object About => this;
 
-    /// <summary>The options of the call.</summary>
-    protected ProcessManyOptions Options => options;
+    public override TimeProvider Time => Run.Time;
 
     public RunLabel Label => RunLabel.Of(operation, calls.RuntimeName, options.OperationName, options.Tags);
+
+    public override RunSample Sample() => Run.Sample();
 
     /// <summary>Ends the call without waiting for running items, each of which gets the status. No other item starts.</summary>
     /// <param name="status">The status.</param>
     /// <param name="limit">The time limit that has passed, if that is why.</param>
-    public abstract void GiveUp(ItemStatus status, TimeSpan limit = default);
+    public void GiveUp(ItemStatus status, TimeSpan limit = default) =>
+        Run.Abort(status, status == ItemStatus.TimedOut ? TimeLimit.OfRun(limit) : null);
 
-    /// <summary>The call could not be given up at its deadline: it ends with the error, or is given up nevertheless.</summary>
-    protected abstract void DeadlineFailed(Exception error, TimeSpan limit);
+    /// <summary>The settings of the run, where something moves its limit and its threads.</summary>
+    public virtual PumpSettings Steer(PumpSettings settings) => settings;
 
     /// <summary>Adds the call to the running calls and starts its deadline, which may pass before this returns.</summary>
     /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>
-    protected void Enter(TimeSpan? batchTimeout, TimeProvider time)
+    public virtual void Begin(Pump run, TimeSpan? batchTimeout, TimeProvider time)
     {
+        Run = run;
         calls.Add(this);
         if (batchTimeout is { } timeout)
         {
@@ -49,8 +55,8 @@ internal abstract class RuntimeCall(RuntimeCalls calls, string operation, Proces
         }
     }
 
-    /// <summary>Ends the deadline and leaves the running calls. May be called again.</summary>
-    protected void Leave()
+    /// <summary>The run has ended: ends the deadline and leaves the running calls. May be called again.</summary>
+    public virtual void End()
     {
         Interlocked.Exchange(ref _deadline, Ended)?.Dispose();
         calls.Remove(this);
@@ -61,6 +67,6 @@ internal abstract class RuntimeCall(RuntimeCalls calls, string operation, Proces
     {
         public void Pass() => call.GiveUp(ItemStatus.TimedOut, limit);
 
-        public void WorkFailed(Exception error) => call.DeadlineFailed(error, limit);
+        public void WorkFailed(Exception error) => call.Run.WorkFailed(error);
     }
 }

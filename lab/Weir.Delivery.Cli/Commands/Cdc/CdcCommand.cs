@@ -12,6 +12,8 @@ internal static class CdcCommand
     // What is read and not done. A target gets more at once if it is slow, and Ctrl-C waits for no more than this.
     private const int MostInFlight = 4096;
 
+    private static readonly TimeSpan s_shortest = TimeSpan.FromMilliseconds(10);
+
     public static Command Create(WorkCliHost host)
     {
         CdcOptionSet options = new();
@@ -46,7 +48,7 @@ internal static class CdcCommand
                             await changes.SetupAsync(token).ConfigureAwait(false);
                         }
 
-                        return await RunAsync(settings, changes, target, database, host, token).ConfigureAwait(false);
+                        return await RunAsync(settings, changes, checkpoints, target, database, host, token).ConfigureAwait(false);
                     }
                 }
             }
@@ -61,10 +63,10 @@ internal static class CdcCommand
             Order = settings.Order, InitialSnapshot = settings.HasSnapshot, MaxChangesPerBatch = settings.Batch,
         };
 
-        // A sign of life of the server is nothing that comes.
-        if (settings.Idle is { } idle && idle * 2 > options.HeartbeatInterval)
+        // The end is where the position has passed all of the log, which it does at a heartbeat if the last of the log is not of our tables.
+        if (settings.Idle is { } idle && idle < options.HeartbeatInterval)
         {
-            options = options with { HeartbeatInterval = idle * 2 };
+            options = options with { HeartbeatInterval = idle > s_shortest ? idle : s_shortest };
         }
 
         try
@@ -78,12 +80,20 @@ internal static class CdcCommand
     }
 
     private static async Task<int> RunAsync(
-        CdcSettings settings, PostgresChangeSource changes, CdcTarget target, NpgsqlDataSource database, WorkCliHost host, CancellationToken cancellationToken)
+        CdcSettings settings,
+        PostgresChangeSource changes,
+        PostgresCheckpointStore checkpoints,
+        CdcTarget target,
+        NpgsqlDataSource database,
+        WorkCliHost host,
+        CancellationToken cancellationToken)
     {
         TimeProvider clock = host.Clock;
         using ChangeJson json = new();
         IWorkSource<ChangeLine> opened = await changes.OpenSourceAsync(json.Line, cancellationToken).ConfigureAwait(false);
-        IWorkSource<ChangeLine> source = settings.Idle is { } idle ? new IdleSource<ChangeLine>(opened, idle, clock) : opened;
+        IWorkSource<ChangeLine> source = settings.Idle is { } idle
+            ? new IdleSource<ChangeLine>(opened, idle, clock, new UnreadLog(database, checkpoints, changes.CheckpointName))
+            : opened;
         await using (source.ConfigureAwait(false))
         {
             CdcProgress progress = new(await target.OpenAsync(cancellationToken).ConfigureAwait(false), database, settings.Slot, host);

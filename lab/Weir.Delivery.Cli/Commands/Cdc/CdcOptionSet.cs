@@ -47,7 +47,8 @@ internal sealed class CdcOptionSet
     private readonly Option<bool> _snapshot = new("--snapshot") { Description = "With --setup: a new stream begins with the rows that are there" };
     private readonly Option<bool> _drop = new("--drop") { Description = "Remove the slot and the position, and do nothing else" };
     private readonly TextOption _grace = TextOption.Of("--grace", null, "TIME", "Time that what was read has after Ctrl-C. Default 30s");
-    private readonly TextOption _idle = TextOption.Of("--idle", null, "TIME", "End when nothing has come for this time. Default: run until Ctrl-C");
+    private readonly TextOption _idle = TextOption.Of(
+        "--idle", null, "TIME", "End when all is done and nothing comes for this time. Default: run until Ctrl-C");
     private readonly Option<bool> _quiet = new("--quiet") { Description = "No progress" };
 
     public void AddTo(Command command)

@@ -11,7 +11,7 @@ namespace Weir.Runtimes;
 /// <param name="ended">Told once when the call has ended.</param>
 internal sealed class AutoCall(
     RuntimeCalls calls, string operation, ProcessManyOptions options, AutoPilot pilot, AutoBudget budget, Action<AutoPilot> ended)
-    : PumpCall(calls, operation, options)
+    : RuntimeCall(calls, operation, options)
 {
     public AutoPilot Pilot => pilot;
 

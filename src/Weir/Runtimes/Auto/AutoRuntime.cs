@@ -106,7 +106,7 @@ public sealed class AutoRuntime : IExecutionRuntime
     {
         options = _calls.Check(items, processor, options, typeof(TResult));
         ItemKeys<TItem>? keys = RuntimeSource.TakeKeys(ref items);
-        return WithDecisionsAsync(_runtime.StartMany(items, keys, processor, options, out PumpCall? call, cancellationToken), call as AutoCall);
+        return WithDecisionsAsync(_runtime.StartMany(items, keys, processor, options, out RuntimeCall? call, cancellationToken), call as AutoCall);
     }
 
     /// <inheritdoc/>

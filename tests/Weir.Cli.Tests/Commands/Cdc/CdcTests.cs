@@ -125,6 +125,20 @@ public sealed class CdcTests(TestPostgres postgres) : IClassFixture<TestPostgres
     }
 
     [Fact(Timeout = Limit)]
+    public async Task Idle_ServerReadsALongTransaction_WaitsForIt()
+    {
+        await using TestDatabase database = await postgres.CreateDatabaseAsync();
+        await database.ExecuteAsync("CREATE TABLE other (id int); CREATE TABLE items (id int PRIMARY KEY)");
+        Assert.Equal(0, (await RunAsync(database, null, "--setup", "--tables", "items", "--idle", "1ms")).ExitCode);
+
+        // The server reads these first, and sends nothing of them.
+        await database.ExecuteAsync("INSERT INTO other SELECT generate_series(1, 300000); INSERT INTO items SELECT generate_series(1, 100)");
+        LoadResult run = await RunAsync(database, null, "--idle", "1ms");
+        Assert.Equal(0, run.ExitCode);
+        Assert.Equal(Enumerable.Range(1, 100), LinesOf(run).Select(static line => line.GetProperty("key").GetProperty("id").GetInt32()));
+    }
+
+    [Fact(Timeout = Limit)]
     public async Task Queue_InOrderOfRelations_HasTheChangesWithTheirKeys()
     {
         await using TestDatabase database = await postgres.CreateDatabaseAsync();

@@ -1,8 +1,17 @@
 namespace Weir.Delivery.Cli.Commands.Work.Execution;
 
 /// <summary>A source that ends when nothing has come for some time.</summary>
-internal sealed class IdleSource<T>(IWorkSource<T> inner, TimeSpan patience, TimeProvider clock) : IWorkSource<T>
+/// <param name="inner">The source.</param>
+/// <param name="patience">The time.</param>
+/// <param name="clock">Measures it.</param>
+/// <param name="backlog">Knows whether something is still to come, if anyone does.</param>
+internal sealed class IdleSource<T>(IWorkSource<T> inner, TimeSpan patience, TimeProvider clock, IBacklog? backlog = null) : IWorkSource<T>
 {
+    private static readonly TimeSpan s_least = TimeSpan.FromMilliseconds(1);
+
+    private TimeSpan _silence;
+    private bool _isFirstLook = true;
+
     public string MessagingSystem => inner.MessagingSystem;
 
     public string Name => inner.Name;
@@ -13,15 +22,31 @@ internal sealed class IdleSource<T>(IWorkSource<T> inner, TimeSpan patience, Tim
 
     public async ValueTask<WorkBatch<T>?> ReadAsync(CancellationToken cancellationToken)
     {
-        using CancellationTokenSource limit = new(patience, clock);
-        using CancellationTokenSource stop = CancellationTokenSource.CreateLinkedTokenSource(limit.Token, cancellationToken);
-        try
+        while (true)
         {
-            return await inner.ReadAsync(stop.Token).ConfigureAwait(false);
-        }
-        catch (OperationCanceledException) when (limit.IsCancellationRequested && !cancellationToken.IsCancellationRequested)
-        {
-            return null;
+            TimeSpan rest = patience - _silence;
+            using CancellationTokenSource limit = new(rest > s_least ? rest : s_least, clock);
+            using CancellationTokenSource stop = CancellationTokenSource.CreateLinkedTokenSource(limit.Token, cancellationToken);
+            long start = clock.GetTimestamp();
+            try
+            {
+                WorkBatch<T>? batch = await inner.ReadAsync(stop.Token).ConfigureAwait(false);
+
+                // A position alone is nothing that comes.
+                bool isSilence = batch is { Items.Count: 0 };
+                _silence = isSilence ? _silence + clock.GetElapsedTime(start) : TimeSpan.Zero;
+                _isFirstLook |= !isSilence;
+                return batch;
+            }
+            catch (OperationCanceledException) when (limit.IsCancellationRequested && !cancellationToken.IsCancellationRequested)
+            {
+                if (backlog is null || await backlog.IsDoneAsync(_isFirstLook, cancellationToken).ConfigureAwait(false))
+                {
+                    return null;
+                }
+
+                (_silence, _isFirstLook) = (TimeSpan.Zero, false);
+            }
         }
     }
 

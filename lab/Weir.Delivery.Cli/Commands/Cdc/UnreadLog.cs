@@ -1,0 +1,49 @@
+using NpgsqlTypes;
+using Weir.Delivery.Cli.Commands.Work.Execution;
+using Weir.PostgreSql;
+
+namespace Weir.Delivery.Cli.Commands.Cdc;
+
+/// <summary>
+/// The part of a server's log that the position has not passed. A server that is busy, that copies a table or reads a long transaction sends nothing for a
+/// while, and is not at its end.
+/// </summary>
+/// <param name="database">Connections to the source.</param>
+/// <param name="checkpoints">Where the position is kept.</param>
+/// <param name="name">The name of the position.</param>
+internal sealed class UnreadLog(NpgsqlDataSource database, PostgresCheckpointStore checkpoints, string name) : IBacklog
+{
+    // A standby sends only what it has replayed.
+    private const string End = "SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_flush_lsn() END";
+
+    private NpgsqlLogSequenceNumber? _end;
+
+    public async ValueTask<bool> IsDoneAsync(bool isFirstLook, CancellationToken cancellationToken)
+    {
+        try
+        {
+            if (isFirstLook || _end is null)
+            {
+                NpgsqlCommand command = database.CreateCommand(End);
+                await using (command.ConfigureAwait(false))
+                {
+                    _end = (NpgsqlLogSequenceNumber?)await command.ExecuteScalarAsync(cancellationToken).ConfigureAwait(false);
+                }
+            }
+
+            // A snapshot that is not complete has no place in the log, and a part of a transaction is behind the plus.
+            string? position = await checkpoints.LoadAsync(name, cancellationToken).ConfigureAwait(false);
+            return NpgsqlLogSequenceNumber.TryParse(position?.Split('+')[0] ?? "", out NpgsqlLogSequenceNumber done) && done >= _end;
+        }
+        catch (PostgresException)
+        {
+            // A server that answers, and does not tell. Then only the silence counts.
+            return true;
+        }
+        catch (NpgsqlException)
+        {
+            // It is away. The stream hears of that, too.
+            return false;
+        }
+    }
+}
