@@ -53,4 +53,18 @@ public class BlockingTests
         Assert.Contains("| 100 ms | 4 | 48 | 100 ns | 4 | 7 | 120 ns | 4 | 7 | 1.20 |", page, StringComparison.Ordinal);
         Assert.Contains("- ForEachParallelAsync, in each row: at most 1.1 times Parallel.ForEachAsync: 1.20, **missed**", page, StringComparison.Ordinal);
     }
+
+    [Fact]
+    public void Render_OnlySomeWasMeasured_KeepsTheOtherTablesWithTheirProvenance()
+    {
+        BlockingArm[] fresh = [.. BlockingArms.All.Where(static arm => arm is { Pool: PoolState.Fresh, Kind: "operators", Limit: 4, Milliseconds: 10 })];
+        BlockingArm[] wide = [.. BlockingArms.All.Where(static arm => arm is { Pool: PoolState.Wide, Kind: "operators", Limit: 4, Milliseconds: 10 })];
+        Dictionary<string, List<BlockingReading>> readings = fresh.ToDictionary(
+            static arm => arm.Key, static _ => new List<BlockingReading> { new(100, 4, 7) });
+        const string Kept = "## Operators, wide pool\n\nMeasured there.\n\n| of then |\n";
+        string page = BlockingPage.Render("Measured here.", [.. fresh, .. wide], readings, $"# Old\n\n## Operators, fresh pool\n\n| old |\n\n{Kept}");
+        Assert.Contains("## Operators, fresh pool\n\nMeasured here.\n\n| each call", page, StringComparison.Ordinal);
+        Assert.EndsWith($"\n\n{Kept}", page, StringComparison.Ordinal);
+        Assert.DoesNotContain("| old |", page, StringComparison.Ordinal);
+    }
 }

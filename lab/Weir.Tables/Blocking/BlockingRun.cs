@@ -32,6 +32,6 @@ internal sealed class BlockingRun(TextWriter output, TextWriter progress, Assemb
             rounds,
             BlockingReading.Parse,
             progress);
-        await run.WriteAsync(BlockingPage.Render(run.Provenance(Invariant($"{rounds} rounds")), arms, readings, run.Existing));
+        await run.WriteAsync(BlockingPage.Render(run.Provenance(Invariant($"{rounds} rounds")), BlockingArms.All, readings, run.Existing));
     }
 }
