@@ -25,8 +25,9 @@ internal sealed class AdaptiveNotifier(Func<int, int, ValueTask> callback, int i
         }
     }
 
-    // Nobody waits for it.
-    void IThreadPoolWorkItem.Execute() => Unattended.Run(this, static notifier => notifier.Notify());
+    // Nobody waits for it. If it fails, the next change is reported from the limit that was reported last; without the zero, none would be queued any more.
+    void IThreadPoolWorkItem.Execute() => Unattended.Run(
+        this, static notifier => notifier.Notify(), static (notifier, _) => Interlocked.Exchange(ref notifier._pending, 0));
 
     private void Notify()
     {

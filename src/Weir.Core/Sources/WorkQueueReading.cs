@@ -143,7 +143,8 @@ public sealed partial class WorkQueue<T>
 
     private sealed class Waking(TaskCompletionSource<bool> waiter, bool hasItems) : IThreadPoolWorkItem
     {
-        public void Execute() => Unattended.Run(this, static waking => waking.Wake());
+        // Nothing else would wake the reader: it waits for just this, and setting it once more does nothing.
+        public void Execute() => Unattended.Run(this, static waking => waking.Wake(), static (waking, _) => waking.Wake());
 
         private void Wake() => waiter.TrySetResult(hasItems);
     }

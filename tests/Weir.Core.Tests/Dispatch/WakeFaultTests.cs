@@ -1,0 +1,55 @@
+using Weir.Core.Dispatch;
+using Weir.TestKit;
+
+namespace Weir.Core.Tests.Dispatch;
+
+/// <summary>What wakes a reader or tells of a change fails once, with no caller above it: nobody waits for ever, and the next time works.</summary>
+public sealed class WakeFaultTests
+{
+    [Theory(Timeout = 90_000)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Queue_WakingFails_ReaderGoesOn(bool atTheEnd)
+    {
+        Assert.SkipUnless(FaultPlaces.Exist, "A Release build has no places to fail at.");
+        using FaultPlaces places = new(static (place, _) => place.StartsWith("WorkQueueReading", StringComparison.Ordinal), typeof(ErrorMode));
+        WorkQueue<int> queue = new();
+        using IDisposable open = queue.KeepOpen();
+        Task<bool> waiting = queue.WaitAsync(CancellationToken.None).AsTask();
+
+        // Also those of other tests, which do not mind.
+        places.FailAt(1, failures: 1_000);
+        if (atTheEnd)
+        {
+            open.Dispose();
+        }
+        else
+        {
+            queue.Add(1);
+        }
+
+        Assert.Equal(!atTheEnd, await waiting.WithinAsync());
+        Assert.True(places.HasFailed);
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task Notification_Fails_NextOneTellsOfBothChanges()
+    {
+        Assert.SkipUnless(FaultPlaces.Exist, "A Release build has no places to fail at.");
+        using FaultPlaces places = new(static (_, owner) => owner is AdaptiveNotifier, typeof(ErrorMode));
+        TaskCompletionSource<(int Before, int Now)> told = new();
+        AdaptiveNotifier notifier = new(
+            (before, now) =>
+            {
+                told.TrySetResult((before, now));
+                return default;
+            },
+            1);
+        places.FailAt(1);
+        notifier.Changed(2);
+        await Guard.UntilAsync(() => places.HasFailed, "the fault");
+        await Guard.SettleAsync();
+        notifier.Changed(3);
+        Assert.Equal((1, 3), await told.Task.WithinAsync());
+    }
+}
