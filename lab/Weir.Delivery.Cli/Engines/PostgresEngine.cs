@@ -31,7 +31,7 @@ internal static class PostgresEngine
         {
             Queue = queue,
             IsDurable = true,
-            PublishLater = queue.EnqueueAsync,
+            PublishNew = queue.EnqueueAsync,
             Connections = source,
             DropAsync = order.IsTemporary ? stop => DropAsync(source, order.Name, stop) : null,
         };

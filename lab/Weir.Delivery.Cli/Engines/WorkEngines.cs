@@ -49,8 +49,10 @@ internal static class WorkEngines
         /// <summary>Says that nothing more comes, so that the run ends with the last item; <see langword="null"/> if others may publish too.</summary>
         public Action? Complete { get; init; }
 
-        /// <summary>Publishes items that wait for a time; <see langword="null"/> if the engine cannot.</summary>
-        public Func<IReadOnlyList<WorkItem<string>>, TimeSpan, CancellationToken, ValueTask>? PublishLater { get; init; }
+        /// <summary>
+        /// Publishes items that wait for a time, and says how many of them were not published before; <see langword="null"/> if the engine cannot.
+        /// </summary>
+        public Func<IReadOnlyList<WorkItem<string>>, TimeSpan, CancellationToken, ValueTask<int>>? PublishNew { get; init; }
 
         /// <summary>How many messages a call that publishes sends before it waits for the engine.</summary>
         public int MessagesPerCall { get; init; } = 1;

@@ -86,7 +86,7 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
     /// <param name="items">The items, in order.</param>
     /// <param name="delay">How long they wait at least until somebody gets them.</param>
     /// <param name="cancellationToken">Ends the wait. The items may have been enqueued all the same.</param>
-    /// <returns>A task that completes when the items are stored durably.</returns>
+    /// <returns>How many of them are new. They are stored durably.</returns>
     /// <remarks>
     /// A failed call can be repeated with the same items: those that it has stored all the same are ignored, also when they are done by then, for
     /// <see cref="PostgresWorkQueueOptions.DuplicateHistory"/>.
@@ -95,31 +95,30 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
     /// <exception cref="ArgumentOutOfRangeException"><paramref name="delay"/> is negative.</exception>
     /// <exception cref="WorkSetupException">The queue is not set up.</exception>
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
-    public async ValueTask EnqueueAsync(IReadOnlyList<WorkItem<T>> items, TimeSpan delay = default, CancellationToken cancellationToken = default)
+    public async ValueTask<int> EnqueueAsync(IReadOnlyList<WorkItem<T>> items, TimeSpan delay = default, CancellationToken cancellationToken = default)
     {
         ItemRows<T> rows = Check(items, delay);
         int next = rows.Fill(items, 0);
         if (items.Count == 0)
         {
-            return;
+            return 0;
         }
 
         if (next == items.Count)
         {
             // A statement is a transaction.
-            await Database.ExecuteAsync(Statements.Enqueue, cancellationToken, rows.Parameters(delay)).ConfigureAwait(false);
-            return;
+            return (await Database.QueryAsync(Statements.Enqueue, CountIn, cancellationToken, rows.Parameters(delay)).ConfigureAwait(false))[0];
         }
 
-        await Database.RunAsync(
+        return await Database.RunAsync(
             async (connection, token) =>
             {
                 NpgsqlTransaction transaction = await connection.BeginTransactionAsync(token).ConfigureAwait(false);
                 await using (transaction.ConfigureAwait(false))
                 {
-                    await EnqueueOnAsync(connection, items, delay, token).ConfigureAwait(false);
+                    int added = await EnqueueOnAsync(connection, items, delay, token).ConfigureAwait(false);
                     await transaction.CommitAsync(token).ConfigureAwait(false);
-                    return true;
+                    return added;
                 }
             },
             cancellationToken).ConfigureAwait(false);
@@ -130,14 +129,14 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
     /// <param name="items">The items, in order.</param>
     /// <param name="delay">How long they wait at least until somebody gets them, from the beginning of the transaction.</param>
     /// <param name="cancellationToken">Ends the wait. The transaction has failed then.</param>
-    /// <returns>A task that completes when the items are part of the transaction.</returns>
+    /// <returns>How many of them are new and part of the transaction: those that were published before are ignored.</returns>
     /// <exception cref="ArgumentException">
     /// An item cannot be stored. What came before it in the list may be part of the transaction, which has not failed: roll it back.
     /// </exception>
     /// <exception cref="ArgumentOutOfRangeException"><paramref name="delay"/> is negative.</exception>
     /// <exception cref="WorkSetupException">The queue is not set up.</exception>
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
-    public ValueTask EnqueueAsync(
+    public ValueTask<int> EnqueueAsync(
         NpgsqlTransaction transaction, IReadOnlyList<WorkItem<T>> items, TimeSpan delay = default, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(transaction);
@@ -150,12 +149,12 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
     /// <param name="items">The items, in order.</param>
     /// <param name="delay">How long they wait at least until somebody gets them, from the beginning of the transaction.</param>
     /// <param name="cancellationToken">Ends the wait. The transaction has failed then.</param>
-    /// <returns>A task that completes when the items are part of the transaction.</returns>
+    /// <returns>How many of them are new and part of the transaction: those that were published before are ignored.</returns>
     /// <exception cref="ArgumentException">An item cannot be stored, as in the overload with a transaction.</exception>
     /// <exception cref="ArgumentOutOfRangeException"><paramref name="delay"/> is negative.</exception>
     /// <exception cref="WorkSetupException">The queue is not set up.</exception>
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
-    public ValueTask EnqueueAsync(
+    public ValueTask<int> EnqueueAsync(
         NpgsqlConnection connection, IReadOnlyList<WorkItem<T>> items, TimeSpan delay = default, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(connection);
@@ -183,15 +182,20 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
         return refusals;
     }
 
-    private async ValueTask EnqueueOnAsync(NpgsqlConnection connection, IReadOnlyList<WorkItem<T>> items, TimeSpan delay, CancellationToken token)
+    private async ValueTask<int> EnqueueOnAsync(NpgsqlConnection connection, IReadOnlyList<WorkItem<T>> items, TimeSpan delay, CancellationToken token)
     {
         ItemRows<T> rows = NewRows();
+        int added = 0;
         for (int next = 0; next < items.Count;)
         {
             next = rows.Fill(items, next);
-            await Database.ExecuteOnAsync(connection, Statements.Enqueue, token, rows.Parameters(delay)).ConfigureAwait(false);
+            added += (await Database.QueryOnAsync(connection, Statements.Enqueue, CountIn, token, rows.Parameters(delay)).ConfigureAwait(false))[0];
         }
+
+        return added;
     }
+
+    private static int CountIn(NpgsqlDataReader row) => row.GetInt32(0);
 
     private ItemRows<T> Check(IReadOnlyList<WorkItem<T>> items, TimeSpan delay)
     {

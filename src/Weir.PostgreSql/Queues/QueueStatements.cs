@@ -52,12 +52,13 @@ internal sealed class QueueStatements
         byte[] hash = SHA256.HashData(Encoding.UTF8.GetBytes($"{options.Schema}\0{name}"));
         Channel = $"weir_{Convert.ToHexStringLower(hash.AsSpan(0, 12))}";
         string notify = options.UseNotifications ? $"SELECT pg_notify('{Channel}', '')" : "SELECT 1";
-        Enqueue = options.DuplicateHistory > TimeSpan.Zero ? EnqueueNew(queue, notify) : $"""
+        string count = $"SELECT (SELECT count(*) FROM added)::int{(options.UseNotifications ? $", pg_notify('{Channel}', '')" : "")}";
+        Enqueue = options.DuplicateHistory > TimeSpan.Zero ? EnqueueNew(queue, count) : $"""
             WITH added AS (
                 INSERT INTO {_items} (origin, place, key, attempt, headers, payload, due)
                 SELECT origin, place, key, attempt, headers, payload, now() + $7
-                FROM unnest($1, $2, $3, $4, $5, $6) AS u(origin, place, key, attempt, headers, payload))
-            {notify}
+                FROM unnest($1, $2, $3, $4, $5, $6) AS u(origin, place, key, attempt, headers, payload) RETURNING 1)
+            {count}
             """;
         ForgetPublished = $"""
             DELETE FROM {_published} WHERE queue = {queue} AND origin IN (
@@ -280,7 +281,7 @@ internal sealed class QueueStatements
 
     // A row for each origin says which of its places were published before. Whoever inserts it first makes others wait until it is known whether he commits;
     // what they then find, and not what they saw before, decides what is new.
-    private string EnqueueNew(string queue, string notify) => $"""
+    private string EnqueueNew(string queue, string count) => $"""
         WITH given AS MATERIALIZED (
             SELECT * FROM unnest($1, $2, $3, $4, $5, $6) WITH ORDINALITY AS u(origin, place, key, attempt, headers, payload, number)),
         known AS (
@@ -292,8 +293,8 @@ internal sealed class QueueStatements
         added AS (
             INSERT INTO {_items} (origin, place, key, attempt, headers, payload, due)
             SELECT g.origin, g.place, g.key, g.attempt, g.headers, g.payload, now() + $7
-            FROM given g JOIN known k ON k.origin = g.origin WHERE k.added @> g.place::bigint ORDER BY g.number)
-        {notify}
+            FROM given g JOIN known k ON k.origin = g.origin WHERE k.added @> g.place::bigint ORDER BY g.number RETURNING 1)
+        {count}
         """;
 
     // The first items of their keys among the rows that are due for longest. It looks at a bounded number of rows, however many of a blocked key lie there.

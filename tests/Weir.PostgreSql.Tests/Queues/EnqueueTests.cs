@@ -67,6 +67,23 @@ public sealed class EnqueueTests(PostgresServer server) : QueueTest(server)
         Assert.Equal(["1"], ValuesOf(await (await OpenAnotherAsync(queue)).ReadAsync(CancellationToken.None).WithinAsync() ?? throw new TestException("end")));
     }
 
+    [Theory(Timeout = Limit)]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Enqueue_Again_SaysHowManyAreNew(bool remembers)
+    {
+        await using PostgresWorkQueue<string> queue =
+            await NewQueueAsync(o => o with { DuplicateHistory = remembers ? TimeSpan.FromMinutes(10) : TimeSpan.Zero });
+
+        // So many that it takes several statements.
+        WorkItem<string>[] items = [.. Values(2500)];
+        Assert.Equal(1000, await queue.EnqueueAsync(items[..1000]));
+        Assert.Equal(remembers ? 1500 : 2500, await queue.EnqueueAsync(items));
+        Assert.Equal(0, await queue.EnqueueAsync([]));
+        await using NpgsqlConnection connection = await Source.OpenConnectionAsync();
+        Assert.Equal(remembers ? 0 : 3, await queue.EnqueueAsync(connection, items[..3]));
+    }
+
     [Fact(Timeout = Limit)]
     public async Task Enqueue_WhatCannotBeStored_IsRefusedWithAReason()
     {

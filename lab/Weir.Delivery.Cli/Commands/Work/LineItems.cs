@@ -24,14 +24,12 @@ internal sealed class LineItems
     /// <param name="file">The file; a minus sign for the input.</param>
     /// <param name="host">The host of the command.</param>
     /// <param name="write">Publishes some items.</param>
-    /// <param name="published">Called with the number of items that are published so far.</param>
     /// <param name="cancellationToken">Stops reading.</param>
     public async Task PublishAsync(
         ParseResult parsed,
         OptionValue file,
         WorkCliHost host,
         Func<IReadOnlyList<WorkItem<string>>, CancellationToken, ValueTask> write,
-        Action<long> published,
         CancellationToken cancellationToken)
     {
         string? separator = _separator.Find(parsed, static _ => null)?.NotEmpty("a text such as ':'");
@@ -59,7 +57,6 @@ internal sealed class LineItems
             {
                 await write([.. items], cancellationToken).ConfigureAwait(false);
                 items.Clear();
-                published(count);
             }
         }
     }

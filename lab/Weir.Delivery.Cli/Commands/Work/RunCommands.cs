@@ -28,8 +28,7 @@ internal static class RunCommands
                     IWorkSink<string> sink = await opened.Queue.OpenSinkAsync(stop).ConfigureAwait(false);
                     await using (sink.ConfigureAwait(false))
                     {
-                        await lines.PublishAsync(
-                            parsed, settings.Input, host, (items, end) => sink.WriteAsync(items, null, end), static _ => { }, stop).ConfigureAwait(false);
+                        await lines.PublishAsync(parsed, settings.Input, host, (items, end) => sink.WriteAsync(items, null, end), stop).ConfigureAwait(false);
                     }
 
                     opened.Complete?.Invoke();

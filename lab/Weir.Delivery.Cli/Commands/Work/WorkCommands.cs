@@ -41,7 +41,7 @@ internal static class WorkCommands
             WorkEngines.OpenedQueue opened = work.Open(parsed, host);
             await using (opened.ConfigureAwait(false))
             {
-                if (wait > TimeSpan.Zero && opened.PublishLater is null)
+                if (wait > TimeSpan.Zero && opened.PublishNew is null)
                 {
                     throw new BadInputException("--delay cannot be used with this engine, which cannot publish items for later.");
                 }
@@ -50,6 +50,7 @@ internal static class WorkCommands
                 await using (sink.ConfigureAwait(false))
                 {
                     long published = 0;
+                    long known = 0;
                     bool isStopped = false;
                     try
                     {
@@ -57,8 +58,7 @@ internal static class WorkCommands
                             parsed,
                             new OptionValue("FILE", parsed.GetValue(file)!),
                             host,
-                            (items, stop) => wait > TimeSpan.Zero ? opened.PublishLater!(items, wait, stop) : sink.WriteAsync(items, null, stop),
-                            count => published = count,
+                            PublishAsync,
                             token).ConfigureAwait(false);
                     }
                     catch (OperationCanceledException) when (token.IsCancellationRequested)
@@ -73,11 +73,30 @@ internal static class WorkCommands
                     WorkOutput.Write(
                         host,
                         work.IsJson(parsed),
-                        $"{Numbers.Grouped(published)} items published to {opened.Queue.Name}{(isStopped ? "; stopped before the last line" : "")}",
+                        $"{Numbers.Grouped(published)} items published to {opened.Queue.Name}"
+                            + (known > 0 ? $"; {Numbers.Grouped(known)} were published before under this origin, and are left out" : "")
+                            + (isStopped ? "; stopped before the last line" : ""),
                         ("queue", opened.Queue.Name),
                         ("published", published),
+                        ("known", known),
                         ("stopped", isStopped));
                     return isStopped ? ExitCode.Interrupted : ExitCode.Success;
+
+                    async ValueTask PublishAsync(IReadOnlyList<WorkItem<string>> items, CancellationToken stop)
+                    {
+                        int added = items.Count;
+                        if (opened.PublishNew is { } publish)
+                        {
+                            added = await publish(items, wait, stop).ConfigureAwait(false);
+                        }
+                        else
+                        {
+                            await sink.WriteAsync(items, null, stop).ConfigureAwait(false);
+                        }
+
+                        published += added;
+                        known += items.Count - added;
+                    }
                 }
             }
         });

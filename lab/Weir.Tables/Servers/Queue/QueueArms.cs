@@ -126,7 +126,8 @@ internal sealed class QueueArms(FigureDatabase database)
         await TimedAsync(passes, "enqueue one item", Singles, async i => await queue.EnqueueAsync(Items(i, 1), cancellationToken: stop).ConfigureAwait(false))
             .ConfigureAwait(false);
         await TimedAsync(passes, "enqueue one item with an order", Singles, async i => await WithOrderAsync(
-            (_, transaction) => queue.EnqueueAsync(transaction, Items(i, 1), cancellationToken: stop), stop).ConfigureAwait(false)).ConfigureAwait(false);
+            async (_, transaction) => await queue.EnqueueAsync(transaction, Items(i, 1), cancellationToken: stop).ConfigureAwait(false),
+            stop).ConfigureAwait(false)).ConfigureAwait(false);
         await TakeAsync(passes, "take and finish one item", Queue(database, name, queue == _own
             ? new PostgresWorkQueueOptions { MaxItemsPerBatch = 1 }
             : new PostgresWorkQueueOptions { MaxItemsPerBatch = 1, DuplicateHistory = TimeSpan.Zero }), 2 * Singles, stop).ConfigureAwait(false);

@@ -18,6 +18,9 @@ public sealed class WorkQueueTests(TestPostgres postgres) : IClassFixture<TestPo
     {
         await Succeeds("setup");
         Assert.Equal("12 items published to work\n", (await Succeeds("publish", "--key-separator", "=", "--origin", "file", "-")).Out.ReplaceLineEndings("\n"));
+        Assert.Equal(
+            "0 items published to work; 12 were published before under this origin, and are left out\n",
+            (await Succeeds("publish", "--key-separator", "=", "--origin", "file", "-")).Out.ReplaceLineEndings("\n"));
 
         // Those that fail are dead letters, with what the command wrote.
         LoadResult ran = await Succeeds(

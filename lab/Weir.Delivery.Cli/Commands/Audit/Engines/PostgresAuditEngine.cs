@@ -35,8 +35,8 @@ internal sealed class PostgresAuditEngine : IAuditEngine
 
     public IWorkQueue<string> Queue => _queue;
 
-    public ValueTask PublishAsync(NpgsqlTransaction transaction, IReadOnlyList<WorkItem<string>> items, CancellationToken cancellationToken) =>
-        _queue.EnqueueAsync(transaction, items, cancellationToken: cancellationToken);
+    public async ValueTask PublishAsync(NpgsqlTransaction transaction, IReadOnlyList<WorkItem<string>> items, CancellationToken cancellationToken) =>
+        await _queue.EnqueueAsync(transaction, items, cancellationToken: cancellationToken).ConfigureAwait(false);
 
     public bool CountsWhatIsHeld => true;
 
