@@ -1,3 +1,4 @@
+using System.Globalization;
 using System.Text.Json;
 using Weir.Cli.App;
 using Weir.Cli.Tests.Support;
@@ -11,7 +12,7 @@ public sealed class RedirectionTests
     // Those that measure take seconds.
     public static TheoryData<string, string> Results =>
     [
-        ("weir-work", "load --count 100 --trials 1 --quiet --json"),
+        ("weir-work", "load --items-per-message 16 --count 100 --trials 1 --quiet --json"),
         Long("weir", "load --count 100 --trials 1 --runtime direct --quiet --json"),
         Long("weir", "run noop --workers 1 --rounds 2 --duration 20ms --quiet --json"),
         Long("weir", "doctor --json"),
@@ -23,31 +24,30 @@ public sealed class RedirectionTests
     [InlineData("weir-work", "run --help")]
     public async Task TwoRuns_ThatPrintTheSame_LeaveItTwice(string program, string arguments)
     {
-        (string once, string[] both) = await RunTwiceAsync(program, arguments);
-        Assert.NotEmpty(once);
-        Assert.Equal([once, once], both);
+        string[] parts = await RunAsync(program, "{0} > f; {{ {0}; echo ---; {0}; echo ---; cat f; }} > all", arguments);
+        Assert.NotEmpty(parts[2]);
+        Assert.Equal([parts[2], parts[2], parts[2]], parts);
     }
 
     [Theory(Timeout = 300_000)]
     [MemberData(nameof(Results))]
     public async Task TwoRuns_WithResultsAsJson_LeaveBothResults(string program, string arguments)
     {
-        (_, string[] both) = await RunTwiceAsync(program, arguments);
-        Assert.All(both, static result => Assert.Equal(JsonValueKind.Object, JsonDocument.Parse(result).RootElement.ValueKind));
+        string[] parts = await RunAsync(program, "{{ {0}; echo ---; {0}; }} > all", arguments);
+        Assert.Equal(2, parts.Length);
+        Assert.All(parts, static result => Assert.Equal(JsonValueKind.Object, JsonDocument.Parse(result).RootElement.ValueKind));
     }
 
     private static TheoryDataRow<string, string> Long(string program, string arguments) => new(program, arguments) { Explicit = true };
 
-    private static async Task<(string Once, string[] Both)> RunTwiceAsync(string program, string arguments)
+    // What a line of the shell left in the file "all", in parts. The line has the command at {0}.
+    private static async Task<string[]> RunAsync(string program, string line, string arguments)
     {
         Assert.SkipWhen(OperatingSystem.IsWindows(), "The shell is one of Unix.");
         using TemporaryDirectory folder = new();
         await using Shell shell = new(folder.Path);
         string command = $"{Shell.Program(program == "weir" ? typeof(WeirApp) : typeof(WorkApp))} {arguments}";
-        await shell.RunAsync($"{command} > once; {{ {command}; echo ---; {command}; }} > both");
-        string both = await File.ReadAllTextAsync(folder.File("both"), TestContext.Current.CancellationToken);
-        string[] parts = both.Split("---\n");
-        Assert.Equal(2, parts.Length);
-        return (await File.ReadAllTextAsync(folder.File("once"), TestContext.Current.CancellationToken), parts);
+        await shell.RunAsync(string.Format(CultureInfo.InvariantCulture, line, command));
+        return (await File.ReadAllTextAsync(folder.File("all"), TestContext.Current.CancellationToken)).Split("---\n");
     }
 }

@@ -15,6 +15,8 @@ public class AllocationTests
 
     private static readonly int[] Thousand = [.. Enumerable.Range(0, 1_000)];
 
+    private static readonly int[] TenThousand = [.. Enumerable.Range(0, 10_000)];
+
     private static readonly int[] HundredThousand = [.. Enumerable.Range(0, 100_000)];
 
     private static readonly Func<int, CancellationToken, ValueTask<int>> Twice = Selectors.Twice;
@@ -113,7 +115,7 @@ public class AllocationTests
     public async Task List_UnderASharedLimitThatIsFree_AddsNoBytePerItem()
     {
         ParallelRunOptions options = Eight with { SharedConcurrencyLimit = new SharedConcurrencyLimit(8) };
-        AssertAtMost(ListBytes(100_000) + 16_384, await BytesAsync(20, () => HundredThousand.SelectParallelAsync(Twice, options)));
+        AssertAtMost(ListBytes(10_000) + 8_192, await BytesAsync(20, () => TenThousand.SelectParallelAsync(Twice, options)));
     }
 
     [Theory(Timeout = Selectors.Timeout)]
