@@ -93,6 +93,7 @@ public sealed class PostgresCheckpointStore : ICheckpointStore
     {
         ArgumentException.ThrowIfNullOrEmpty(name);
         ArgumentNullException.ThrowIfNull(position);
-        await _database.ExecuteOnAsync(Database.ConnectionOf(transaction), _save, cancellationToken, Parameter.Of(name), Parameter.Of(position)).ConfigureAwait(false);
+        await _database.ExecuteOnAsync(Database.ConnectionOf(transaction), _save, cancellationToken, Parameter.Of(name), Parameter.Of(position))
+            .ConfigureAwait(false);
     }
 }
