@@ -32,6 +32,20 @@ public sealed partial class FigureTests
         Assert.All(rows, static row => Assert.DoesNotMatch(ByHand(), Code().Replace(FigurePages.Without(string.Join('|', row.Split('|').Skip(2))), "")));
     }
 
+    /// <summary>Nor in the sentences that compare. Ratios have two digits behind the point there.</summary>
+    [Theory]
+    [InlineData("docs/dataflow.md", "## What is gained", "Small programs lie")]
+    [InlineData("docs/adaptive-concurrency.md", "With real waits", "eng/tables ratios")]
+    [InlineData("docs/migrating-from-parallel-foreachasync.md", "| items that complete at once", "\n")]
+    public void Sentences_ThatCompare_HaveNoFigureByHand(string page, string from, string to)
+    {
+        string text = DocPages.Read(page);
+        int start = text.IndexOf(from, StringComparison.Ordinal);
+        string part = text[start..text.IndexOf(to, start, StringComparison.Ordinal)];
+        Assert.NotEmpty(FigurePages.NamesIn(part));
+        Assert.DoesNotMatch(ByHandInSentence(), FigurePages.Without(part));
+    }
+
     [Theory]
     [InlineData("17.4 ms", "time a run", 6_000_000, "2.9 ns")]
     [InlineData("1.87 s", "time a run", 6_000_000, "312 ns")]
@@ -59,6 +73,9 @@ public sealed partial class FigureTests
         Assert.Contains(message, error.Message, StringComparison.Ordinal);
         Assert.Equal("6", new ResultCell("nothing", "Other", ["two"], "x").Read(page));
     }
+
+    [GeneratedRegex(@"(?<![\w.,])\d[\d.,]* ?(?:ns|us|KB|MB|B)\b|(?<![\w.,])\d\.\d\d(?!\d)")]
+    private static partial Regex ByHandInSentence();
 
     [GeneratedRegex("`[^`]*`")]
     private static partial Regex Code();

@@ -22,7 +22,7 @@ public sealed class ReliableBroadcastBlock<T> : ITargetBlock<T>, IViewable
     private readonly Func<T, T>? _clone;
     private readonly ActionCore<T> _core;
 
-    /// <summary>Replaced under the lock, and never changed: whoever reads needs no lock.</summary>
+    /// <summary>Replaced under the lock, and never changed, so readers need no lock.</summary>
     private volatile Link[] _links = [];
     private bool _propagates;
 

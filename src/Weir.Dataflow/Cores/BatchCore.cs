@@ -263,7 +263,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>, IM
         Leave(key, after);
     }
 
-    /// <summary>For where nobody asked for the batch, and so nobody can be told that there is no memory for it.</summary>
+    /// <summary>For batches that no caller asked for, so that no caller can be told that there is no memory.</summary>
     private IAfterLock? MakePartOrFailNeedsLock()
     {
         IAfterLock? after = MakePartNeedsLock();

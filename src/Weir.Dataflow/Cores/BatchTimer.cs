@@ -29,6 +29,7 @@ internal sealed class BatchTimer : IAfterLock, IUnattended, IDisposable
     /// <summary>A batch has got its first message.</summary>
     public void AfterLock()
     {
+        // Before the timer is set: a timer that fires late then sees the time of the newest batch. With an older time, it would end that batch too early.
         Volatile.Write(ref _begun, _timeProvider.GetTimestamp());
         _timer.Change(_after, Timeout.InfiniteTimeSpan);
     }

@@ -87,7 +87,7 @@ internal sealed partial class BroadcastCore<T>
         _currentId++;
         try
         {
-            // Who is linked from within an offer gets the message as he is linked.
+            // A target that is linked from within an offer gets the message when it is linked.
             int last = Source.Links.Highest;
             LinkNode<T>? next;
             for (LinkNode<T>? node = Source.Links.First; node is not null && node.Order <= last && _reservedFor is null; node = next)
@@ -113,7 +113,7 @@ internal sealed partial class BroadcastCore<T>
 
     private void Offer(ITargetBlock<T> target, TargetLink<T>? link)
     {
-        // A copy is made for nobody who may not take it.
+        // No copy is made for a target that may not take it.
         if (link?.Direct is { IsDeclining: false } direct
             && (!Source.Clones || !direct.IsBounded)
             && direct.TryAcceptDirect(Source.Copy(Source.Value!), _id, out IAfterLock? after))

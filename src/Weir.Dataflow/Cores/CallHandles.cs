@@ -1,6 +1,11 @@
 namespace Weir.Dataflow.Cores;
 
 /// <summary>The unused handles of a block, kept for its next calls.</summary>
+/// <remarks>
+/// With one call at a time, <c>_kept</c> has one user and needs no exchange: a call ends before the next one takes its handle. With several, a handle is taken
+/// by an exchange, because two calls with the same handle would end each other. It is put back with a plain write to a place that looked free. There, the worst
+/// that a race does is to lose a handle to the garbage collector.
+/// </remarks>
 internal struct CallHandles<TIn>
 {
     /// <summary>When more calls than this are in flight, the others create their own handles.</summary>

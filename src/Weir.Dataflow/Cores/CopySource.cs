@@ -45,7 +45,7 @@ internal class CopySource<T>(Func<T, T>? cloningFunction) : IReceiveSource<T>
 
     public bool TryReceive(Predicate<T>? filter, [MaybeNullWhen(false)] out T item)
     {
-        // Value and flag under the lock: who sees that there is a value sees the value (dotnet/runtime #123432).
+        // Value and flag under the lock: otherwise a thread could see that there is a value and read the default.
         bool any;
         lock (this)
         {
@@ -120,7 +120,7 @@ internal class CopySource<T>(Func<T, T>? cloningFunction) : IReceiveSource<T>
         }
     }
 
-    // A copy went: the message itself is still here, and its place was never the waiter's.
+    // Only a copy was given: the message itself is still here.
     public void OnTakenByWaiter(T item)
     {
     }
@@ -156,7 +156,7 @@ internal class CopySource<T>(Func<T, T>? cloningFunction) : IReceiveSource<T>
     }
 
     /// <summary>
-    /// Gives a copy of the message to a waiter that is in the list no longer. Throws nothing: if no copy can be made, that is the waiter's to know.
+    /// Gives a copy of the message to a waiter that is no longer in the list. Throws nothing: if no copy can be made, the waiter gets the exception.
     /// </summary>
     public void GiveTo(ReceiveWaiter<T> waiter)
     {

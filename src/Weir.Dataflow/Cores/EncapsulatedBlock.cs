@@ -6,8 +6,8 @@ namespace Weir.Dataflow.Cores;
 
 /// <summary>Two ends of a network as one block.</summary>
 /// <remarks>
-/// Targets are linked to the source itself, which therefore sees them consume and can count (dotnet/runtime #35751: an encapsulated block
-/// forgot MaxMessages).
+/// Targets are linked to the source itself, which therefore sees them consume and can count. Otherwise an encapsulated block would
+/// ignore MaxMessages.
 /// </remarks>
 [DebuggerDisplay("{DebuggerDisplay,nq}")]
 internal sealed class EncapsulatedBlock<TIn, TOut>(

@@ -13,8 +13,8 @@ namespace Weir.Dataflow.Cores;
 internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem, IAfterLock
 {
     /// <summary>
-    /// Where whoever made the last worker came from. Forgotten when the block rests: it may hold anything. With several workers that happens under a lock (the
-    /// state that they share), unless it is the pool's own context.
+    /// The execution context of the thread that made the last worker. Dropped when the block rests, because it may keep anything alive. With
+    /// several workers that happens under a lock (the state that they share), unless it is the pool's own context.
     /// </summary>
     private ExecutionContext? _context;
     private volatile bool _dropped;
@@ -39,7 +39,7 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
 
     public override bool AcceptsDirectly => true;
 
-    /// <summary>Whether the block throws away what it has not begun to process.</summary>
+    /// <summary>Whether the block discards what it has not begun to process.</summary>
     protected bool IsDropped => _dropped;
 
     private bool IsSerial => _parallel is null;
@@ -204,14 +204,14 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
         }
     }
 
-    /// <summary>A worker of several has come to rest: if it was the last, the context is nobody's.</summary>
+    /// <summary>A worker of several has come to rest: if it was the last, the context is dropped.</summary>
     private void ForgetContext(ParallelState state)
     {
         if (!Sync.Work.IsPoolContext(_context))
         {
             lock (state)
             {
-                // Whoever begins a worker is counted before he brings his context.
+                // A thread that begins a worker counts it before it sets its context. So if nobody is counted, the context is an old one.
                 _context = state.Busy == 0 ? null : _context;
             }
         }

@@ -5,7 +5,7 @@ using Weir.Dataflow.Sync;
 namespace Weir.Dataflow.Cores;
 
 /// <content>
-/// One worker, which reads the queue without the lock. While it is active, it sees every message. While it is not, whoever stores a message activates
+/// One worker, which reads the queue without the lock. While it is active, it sees every message. While it is not, the thread that stores a message activates
 /// it. Between the two states, the worker uses its heavy barrier: it says that it is not active, and then looks at the queue once more. The writer first
 /// stores, and then checks whether the worker is active. One of them sees the other.
 /// </content>

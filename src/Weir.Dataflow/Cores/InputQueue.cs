@@ -11,6 +11,12 @@ namespace Weir.Dataflow.Cores;
 /// The messages of a block with one worker: written by one thread at a time (under the block's lock), read by one thread at a time (the worker),
 /// the two of them at once and without a lock. Each publishes how far it is, and looks at the other's only when it has used up what it knew.
 /// </summary>
+/// <remarks>
+/// Only the writer moves <c>_written</c>, after it has stored the message and linked its segment: the reader that sees the new count also sees both. Only the
+/// reader moves <c>_read</c>, after it has cleared the place: nobody uses the place before the whole segment comes back. A finished segment goes back through
+/// <c>_spare</c>, which both sides exchange. The writer sets <c>Base</c> and <c>Next</c> before it links the segment. If the count came first in any of these,
+/// the reader would get a message that is not there yet, or the writer's message would be cleared.
+/// </remarks>
 internal sealed class InputQueue<T>
 {
     private const int FirstLength = 32;

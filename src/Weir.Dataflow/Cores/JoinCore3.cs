@@ -69,6 +69,6 @@ internal sealed class JoinCore<T1, T2, T3> : JoinShared, IOutputHost<Tuple<T1, T
 
     protected override void CompleteOutput(List<Exception>? exceptions) => Source.Complete(exceptions);
 
-    // Under the join's lock, so one after the other; but a bounded join may not be told from there that a tuple left.
+    // Called under the join's lock, so one at a time; but from there, a bounded join must not be told that a tuple left.
     private IAfterLock? Add(Tuple<T1, T2, T3> item) => Options.IsBounded ? Source.Add(item) : Source.AddInTurn(item);
 }

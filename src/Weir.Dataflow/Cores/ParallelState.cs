@@ -4,6 +4,12 @@ using Weir.Dataflow.Sync;
 namespace Weir.Dataflow.Cores;
 
 /// <summary>What the workers of one block share.</summary>
+/// <remarks>
+/// The count of the busy is the only state that is changed without a lock. A thread that stores a message stores first and then reads the count, and adds a
+/// worker if the degree allows one more. A worker that rests subtracts itself first, fences all processors, and then looks at the queue again. So one of them
+/// sees the other; in the other order, a message could stay behind without a worker. Both changes with a bound are compare-and-swaps, so that two threads
+/// cannot pass the bound together.
+/// </remarks>
 internal sealed class ParallelState(int parallelism)
 {
     // The calls that are pending count beside the workers, so both together must fit.

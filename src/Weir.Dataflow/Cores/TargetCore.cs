@@ -59,8 +59,6 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>,
 
     protected int UsedNeedsLock => _used;
 
-    protected bool HasExceptionNeedsLock => _exceptions is not null;
-
     /// <summary>Whether postponed messages are declined as soon as the block declines, rather than once it has processed what it has.</summary>
     protected virtual bool DeclinesPostponedEarly => false;
 
@@ -80,6 +78,8 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>,
         {
             _registration = new(Options.Token.UnsafeRegister(
                 static target => Unattended.Run((TargetCore<T>)target!, static target => target.Cancelled()), this));
+
+            // The token may have ended the block before the registration was stored. Then StopListening found none, and it is removed here.
             if (Volatile.Read(ref _finishing))
             {
                 _registration?.Value.Unregister();

@@ -22,7 +22,7 @@ internal abstract partial class TargetCore<T>
         }
         catch
         {
-            // It has given nothing, whatever it said before it threw.
+            // A source that throws has given no message.
             Consumed(default, consumed: false, offered);
             throw;
         }

@@ -7,7 +7,7 @@ internal abstract class LinkNode<T>
 
     public LinkNode<T>? Next { get; set; }
 
-    /// <summary>Grows from the first to the last node, so that whoever walks the list finds his place again when his node was removed.</summary>
+    /// <summary>Grows from the first to the last node, so that a walk through the list finds its position again when its node was removed.</summary>
     public int Order { get; set; }
 
     public bool IsLinked { get; set; }

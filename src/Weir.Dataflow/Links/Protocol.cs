@@ -43,7 +43,7 @@ internal static class Protocol
         }
         catch (Exception e)
         {
-            // A target that cannot be completed has no one to tell but the process, as with Microsoft's blocks.
+            // If a target cannot be completed, only the process can be told, as with Microsoft's blocks.
             System.Runtime.ExceptionServices.ExceptionDispatchInfo info = System.Runtime.ExceptionServices.ExceptionDispatchInfo.Capture(e);
             ThreadPool.QueueUserWorkItem(static info => info.Throw(), info, preferLocal: false);
         }
@@ -87,7 +87,7 @@ internal static class Protocol
         }
         catch (Exception)
         {
-            // Somebody's ToString or Data threw: the exception that counts is the first one.
+            // ToString or Data of user code threw: the exception that counts is the first one.
         }
     }
 

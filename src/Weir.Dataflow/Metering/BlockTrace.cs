@@ -3,7 +3,7 @@ using Weir.Core.Metering;
 
 namespace Weir.Dataflow.Metering;
 
-/// <summary>The spans of messages. Their listeners are other people's code, and change nothing.</summary>
+/// <summary>The spans of messages. Listeners are user code, and what they throw changes nothing.</summary>
 internal static class BlockTrace
 {
     // Null if a listener threw when it was notified of the source.
@@ -20,7 +20,7 @@ internal static class BlockTrace
         {
             if (message.Parent == default(ActivityContext))
             {
-                // Who sent it had no span: whatever is current here is another message's.
+                // The sender had no span: the span that is current here belongs to another message.
                 Activity.Current = null;
             }
 

@@ -59,7 +59,7 @@ internal sealed class CallWatch(BlockLabel label)
         }
     }
 
-    /// <summary>Where messages came from is known no more, because some were not recorded.</summary>
+    /// <summary>The senders of messages are no longer known, because some were not recorded.</summary>
     public void ForgetSenders() => _senders.Clear();
 
     /// <summary>This thread leaves a message, whose call has ended or is pending.</summary>

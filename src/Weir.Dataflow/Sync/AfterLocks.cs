@@ -53,7 +53,7 @@ internal struct AfterLocks
         }
     }
 
-    /// <summary>What was stored goes on before anybody learns that something was not.</summary>
+    /// <summary>What was stored is passed on before anybody is told that something was not stored.</summary>
     private static bool Do(IAfterLock after)
     {
         if (ReferenceEquals(after, NoMemory.Instance))

@@ -14,6 +14,12 @@ namespace Weir.Dataflow.Sync;
 /// enough to own it again.
 /// </para>
 /// <para>
+/// States: owned (<c>_owner</c> is set), or a spin lock (<c>_owner</c> is null). Only the holder of <c>_taken</c> changes <c>_owner</c>. The owner writes
+/// <c>Inside</c> and then reads <c>_owner</c>; who takes ownership away writes null to <c>_owner</c>, fences all processors, and then reads <c>Inside</c>.
+/// So at least one sees the other: the owner backs off to the spin lock, or the other one waits until the owner is out. If either read came before its
+/// write, both would be inside. A new owner enters <c>Inside</c> before it is published and before <c>_taken</c> is given up, so nobody gets in between.
+/// </para>
+/// <para>
 /// This is the lock of the blocks, and what needs it ends in NeedsLock. Three places have another one, each for its own reason. An output side also has its
 /// monitor, because it is held while targets are called, which may call back: it has to be re-entrant and to block; it is that of the object itself, because
 /// a lock object would make each block larger. The context of several workers is guarded by the monitor of what they share, because it is taken once for a

@@ -1,7 +1,7 @@
 namespace Weir.Dataflow.Sync;
 
 /// <summary>
-/// What a locked region leaves to be done when there was no memory to store a message: nothing was stored, and whoever brought it learns of it once no lock is
+/// What a locked region leaves to be done when there was no memory to store a message: nothing was stored, and the sender is told once no lock is
 /// held. So nothing throws under a lock, and the locks need nothing that would cost each message something.
 /// </summary>
 internal sealed class NoMemory : IAfterLock

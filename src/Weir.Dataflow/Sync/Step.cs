@@ -15,10 +15,10 @@ internal enum Step
     /// <summary>The worker has counted room that it gives back, and not yet asked whether anybody waits for it.</summary>
     CountedRoom,
 
-    /// <summary>Somebody has found no room, and not yet said that he waits for it. He holds the lock.</summary>
+    /// <summary>A sender has found no room, and not yet announced that it waits for some. It holds the lock.</summary>
     FoundFull,
 
-    /// <summary>Somebody has said that he waits for room, and not yet looked at the count again.</summary>
+    /// <summary>A sender has announced that it waits for room, and not yet looked at the count again.</summary>
     SaidWaiting,
 
     /// <summary>Memory is about to be allocated while a lock is held: what comes with it is what holds it, or its type.</summary>

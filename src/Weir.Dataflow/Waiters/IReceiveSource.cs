@@ -25,7 +25,7 @@ internal interface IReceiveSource<T> : IViewable
     /// <summary>Completes the waiter, or puts it into the list of links.</summary>
     void Enlist(ReceiveWaiter<T> waiter, CancellationToken cancellationToken);
 
-    /// <summary>Ends a waiting from outside. Who comes too late does nothing.</summary>
+    /// <summary>Ends a wait from outside. Does nothing if the wait has ended already.</summary>
     void GiveUp(ReceiveWaiter<T> waiter, bool timedOut, CancellationToken token);
 
     /// <summary>A message went to a waiter. Called under no lock.</summary>

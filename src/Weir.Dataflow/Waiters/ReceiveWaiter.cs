@@ -5,8 +5,8 @@ using Weir.Dataflow.Sync;
 namespace Weir.Dataflow.Waiters;
 
 /// <summary>
-/// Somebody who waits for one message of a source, or for there to be one. It stands among the source's links and takes its turn with them.
-/// Whoever takes it out of that list, under the source's lock, is the one who completes it.
+/// A receiver that waits for one message of a source, or until there is one. It stands among the source's links and takes its turn with them.
+/// The thread that takes it out of that list, under the source's lock, completes it.
 /// </summary>
 internal abstract class ReceiveWaiter<T>(IReceiveSource<T> source, bool takesMessage) : LinkNode<T>, IUnattended, IAfterLock
 {
@@ -54,7 +54,7 @@ internal abstract class ReceiveWaiter<T>(IReceiveSource<T> source, bool takesMes
     void IUnattended.WorkFailed(Exception error) =>
         Source.GiveUp(this, timedOut: !Registration.Token.IsCancellationRequested, Registration.Token);
 
-    /// <summary>There is a message, but not to be had.</summary>
+    /// <summary>There is a message, but it cannot be taken.</summary>
     public abstract void Fail(Exception exception);
 
     /// <summary>The token was cancelled, or the time is up.</summary>

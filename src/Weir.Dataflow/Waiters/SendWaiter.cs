@@ -5,8 +5,7 @@ using Weir.Dataflow.Sync;
 namespace Weir.Dataflow.Waiters;
 
 /// <summary>
-/// Somebody who waits until a target has room for his message. Whoever takes it out of the target's list, under the target's lock, is the one who
-/// completes it.
+/// A sender that waits until a target has room for its message. The thread that takes it out of the target's list, under the target's lock, completes it.
 /// </summary>
 internal abstract class SendWaiter<T>(ISendTarget<T> target) : PostponedNode<T>, IUnattended, IAfterLock
 {
@@ -20,7 +19,7 @@ internal abstract class SendWaiter<T>(ISendTarget<T> target) : PostponedNode<T>,
 
     public void Abandon(CancellationToken token) => Target.GiveUp(this, token);
 
-    /// <summary>It could not be given up: once more, because its caller waits.</summary>
+    /// <summary>It could not be given up: tries once more, because its caller waits.</summary>
     void IUnattended.WorkFailed(Exception error) => Abandon(Registration.Token);
 
     /// <summary>The message was taken.</summary>

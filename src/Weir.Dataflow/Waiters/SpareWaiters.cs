@@ -1,6 +1,10 @@
 namespace Weir.Dataflow.Waiters;
 
-/// <summary>The waiters that a source keeps, so that the next one who waits allocates nothing.</summary>
+/// <summary>The waiters that a source keeps, so that the next wait allocates nothing.</summary>
+/// <remarks>
+/// A waiter is taken by an exchange, because two waits with the same waiter would get the same message. It is put back with a plain write when its result has
+/// been read and nothing can complete it any more. If two are put back at once, one is lost to the garbage collector.
+/// </remarks>
 internal sealed class SpareWaiters<T>
 {
     private ValueWaiter<T>? _forMessage;

@@ -14,7 +14,7 @@ internal static class OptionRange
         }
     }
 
-    /// <summary>The sentence, for whoever reports all that is wrong at once; null if nothing is.</summary>
+    /// <summary>The sentence, for callers that report all problems at once; null if the value is in range.</summary>
     public static string? Find<T>(bool isInRange, T value, string name, string range) =>
         isInRange ? null : string.Create(CultureInfo.InvariantCulture, $"{name} must be {range}; it is {value}.");
 }

@@ -3,13 +3,13 @@ using System.Text;
 
 namespace Weir.Delivery;
 
-/// <summary>The trace context of W3C in the headers of items: that of whoever publishes, unless an item brings its own.</summary>
+/// <summary>The trace context of W3C in the headers of items: the publisher's, unless an item has its own.</summary>
 internal static class TraceContext
 {
     public const string Parent = "traceparent";
     public const string State = "tracestate";
 
-    // What W3C asks everybody to pass on at least. More might make an item too long for its queue.
+    // The part that W3C requires everybody to pass on. More might make an item too long for its queue.
     private const int MaxState = 512;
 
     /// <summary>The headers of what is published now; null outside of an activity.</summary>

@@ -5,9 +5,9 @@ internal sealed class Backlog<T, TResult>(int maxItemsPerCall)
 {
     private readonly Queue<WorkEntry<T, TResult>> _queue = new();
     private readonly Queue<WorkEntry<T, TResult>> _ready = new();
-    private readonly Dictionary<string, Lane<T, TResult>> _lanes = new(StringComparer.Ordinal);
+    private readonly Dictionary<string, KeyedItems<T, TResult>> _byKey = new(StringComparer.Ordinal);
 
-    /// <summary>How many items wait, also those that wait for another one of their key.</summary>
+    /// <summary>How many items wait, including those that wait for another item of their key.</summary>
     public int Count { get; private set; }
 
     public bool IsEmpty => _queue.Count == 0 && _ready.Count == 0;
@@ -19,18 +19,18 @@ internal sealed class Backlog<T, TResult>(int maxItemsPerCall)
         Count += batch.Batch.Items.Count;
         for (int i = 0; i < batch.Batch.Items.Count; i++)
         {
-            Lane<T, TResult>? lane = null;
+            KeyedItems<T, TResult>? keyed = null;
             if (keys?[i] is { } key)
             {
-                if (!_lanes.TryGetValue(key, out lane))
+                if (!_byKey.TryGetValue(key, out keyed))
                 {
-                    _lanes.Add(key, lane = new Lane<T, TResult>(key));
+                    _byKey.Add(key, keyed = new KeyedItems<T, TResult>(key));
                 }
 
-                lane.Count++;
+                keyed.Count++;
             }
 
-            _queue.Enqueue(new WorkEntry<T, TResult>(batch, i, lane));
+            _queue.Enqueue(new WorkEntry<T, TResult>(batch, i, keyed));
         }
     }
 
@@ -55,17 +55,17 @@ internal sealed class Backlog<T, TResult>(int maxItemsPerCall)
             }
 
             from.Dequeue();
-            if (entry.Lane is { Running: > 0 } busy && busy.Call != call)
+            if (entry.KeyedItems is { Running: > 0 } busy && busy.Call != call)
             {
                 busy.Waiting.Enqueue(entry);
                 continue;
             }
 
             call ??= new HostCall<T, TResult>(alone);
-            if (entry.Lane is { } lane)
+            if (entry.KeyedItems is { } keyed)
             {
-                lane.Call = call;
-                lane.Running++;
+                keyed.Call = call;
+                keyed.Running++;
             }
 
             call.Entries.Add(entry);
@@ -77,25 +77,25 @@ internal sealed class Backlog<T, TResult>(int maxItemsPerCall)
     }
 
     /// <summary>
-    /// Called when an item of a lane has ended, with or without success. The next ones can start when the call has no more items of this lane.
+    /// Called when an item with a key has ended, with or without success. The next ones can start when the call has no more items of this key.
     /// </summary>
-    public void Release(Lane<T, TResult> lane)
+    public void Release(KeyedItems<T, TResult> keyed)
     {
-        lane.Count--;
-        if (--lane.Running > 0)
+        keyed.Count--;
+        if (--keyed.Running > 0)
         {
             return;
         }
 
-        lane.Call = null;
-        while (lane.Waiting.TryDequeue(out WorkEntry<T, TResult> next))
+        keyed.Call = null;
+        while (keyed.Waiting.TryDequeue(out WorkEntry<T, TResult> next))
         {
             _ready.Enqueue(next);
         }
 
-        if (lane.Count == 0)
+        if (keyed.Count == 0)
         {
-            _lanes.Remove(lane.Key);
+            _byKey.Remove(keyed.Key);
         }
     }
 }

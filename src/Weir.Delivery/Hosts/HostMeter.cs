@@ -6,9 +6,9 @@ namespace Weir.Delivery;
 /// <summary>The instruments of the hosts. They read the hosts' own counts when a listener asks, so a host that nobody observes does nothing for them.</summary>
 internal static class HostMeter
 {
-    /// <summary>The hosts of further sources that have ended are counted together: a name may be made up for each run.</summary>
+    /// <summary>When there are more names, hosts that have ended are counted together, because a program may use a new name for each run.</summary>
     private const int MostNames = 1000;
-    // No name of a source.
+    // Not the name of a source.
     private const string Overflow = "\0";
     private const string Source = "weir.work.source";
     private const string Outcome = "weir.outcome";

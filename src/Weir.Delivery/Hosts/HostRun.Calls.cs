@@ -73,9 +73,9 @@ internal sealed partial class HostRun<T, TResult>
                 return;
             }
 
-            // One by one, so that the next item of a key does not wait for items of other keys. An item without a key is a lane of its own.
+            // One by one, so that the next item of a key does not wait for items of other keys. An item without a key waits for none.
             IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> stream = _runtime.ProcessManyStreamAsync(
-                indices.PartitionBy(static at => at.Call.Entries[at.Index].Lane ?? new object()),
+                indices.PartitionBy(static at => at.Call.Entries[at.Index].KeyedItems ?? new object()),
                 process,
                 orderedOutput: false,
                 _callOptions,
@@ -127,14 +127,14 @@ internal sealed partial class HostRun<T, TResult>
 
     private void Release(WorkEntry<T, TResult> entry)
     {
-        if (entry.Lane is not { } lane)
+        if (entry.KeyedItems is not { } keyed)
         {
             return;
         }
 
         lock (_lock)
         {
-            _backlog.Release(lane);
+            _backlog.Release(keyed);
         }
 
         StartCalls();

@@ -299,7 +299,7 @@ internal sealed partial class HostRun<T, TResult> : IHostRun, IUnattended
         StartCalls();
     }
 
-    /// <summary>What stops it could not be done: it fails, and stops at once. Nobody else would give up the items that run.</summary>
+    /// <summary>Stopping the run failed: it fails, and stops at once, because nothing else would give up the running items.</summary>
     void IUnattended.WorkFailed(Exception error)
     {
         Fail(error);

@@ -29,7 +29,7 @@ internal static class HostTrace
             return await call(state, cancellationToken).ConfigureAwait(false);
         }
 
-        // A call that ignores its token may never end, but its span does.
+        // A call that ignores its token may never end, but its span must.
         using CancellationTokenRegistration atCancellation = cancellationToken.UnsafeRegister(
             static span => Unattended.Run((Activity)span!, static span => End(span, "cancelled", null)), span);
         try
@@ -56,7 +56,8 @@ internal static class HostTrace
             ActivityContext.TryParse(parent, item.Headers!.GetValueOrDefault(TraceContext.State), isRemote: true, out context);
         }
 
-        // What OpenTelemetry's conventions have for a consumer, when the span begins, so that samplers see it. No number of messages: it is one item's span.
+        // The attributes that OpenTelemetry's conventions list for a consumer. Set when the span begins, so that samplers see them. No number of messages,
+        // because the span is that of one item.
         string id = item.Id.ToString();
         KeyValuePair<string, object?>[] tags =
         [
@@ -90,7 +91,7 @@ internal static class HostTrace
         return span;
     });
 
-    // Listeners are other people's code, and must not change what becomes of an item.
+    // Listeners are user code, and must not change the outcome of an item.
     private static TValue? Try<TValue>(Func<TValue?> call)
         where TValue : class
     {

@@ -27,7 +27,7 @@ internal sealed class Repeater(TimeProvider clock, Action<Exception>? onFault)
             {
                 Report(e);
 
-                // A connection that is lost while the host stops: what would be repeated is cancelled, and no reason for the host to fail.
+                // A connection was lost while the host stops. The call is not repeated any more, but this is no reason for the host to fail.
                 cancellationToken.ThrowIfCancellationRequested();
                 TimeSpan delay = Backoff.GetDelay(BackoffStrategy.ExponentialJitter, Base, Longest, attempt, TimeSpan.Zero, SeededRandom.Shared.NextDouble);
                 await Task.Delay(TimerDelay.RoundUp(delay), clock, cancellationToken).ConfigureAwait(false);

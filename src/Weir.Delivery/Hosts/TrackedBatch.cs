@@ -26,7 +26,7 @@ internal sealed class TrackedBatch<T, TResult>(WorkBatch<T> batch, bool keepsRes
     /// <summary>When it was read, as the clock of the host counts.</summary>
     public long ReadAt { get; init; }
 
-    /// <summary>The processor is called for an item. Not guarded: an item has one call after the other.</summary>
+    /// <summary>Counts a call of the processor for an item. Needs no lock: an item has only one call at a time.</summary>
     public void CountCall(int index) => _calls[index]++;
 
     /// <summary>How often the processor was called for an item.</summary>
@@ -57,10 +57,10 @@ internal sealed class TrackedBatch<T, TResult>(WorkBatch<T> batch, bool keepsRes
         }
     }
 
-    /// <summary>Called when it comes among the batches that are not acknowledged, before any of its items ends.</summary>
+    /// <summary>Called when it is added to the batches that are not acknowledged, before any of its items ends.</summary>
     /// <param name="node">Its place.</param>
     /// <param name="number">Its number.</param>
-    /// <param name="window">All of them. It hears when the batch is done.</param>
+    /// <param name="window">All of them. It is told when the batch is done.</param>
     public void Enter(LinkedListNode<TrackedBatch<T, TResult>> node, long number, BatchWindow<T, TResult> window)
     {
         Node = node;

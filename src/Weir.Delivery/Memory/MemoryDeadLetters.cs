@@ -109,7 +109,7 @@ public sealed class MemoryDeadLetters : IDeadLetters
         ArgumentNullException.ThrowIfNull(ids);
         if (_publish is null)
         {
-            throw new NotSupportedException("These dead letters do not know how to publish an item. Give the constructor a way to.");
+            throw new NotSupportedException("This store cannot publish items again: pass a publish function to its constructor.");
         }
 
         int published = 0;

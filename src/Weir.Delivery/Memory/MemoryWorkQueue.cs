@@ -140,7 +140,7 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
     /// <summary>Takes waiting items; null at the end.</summary>
     internal async ValueTask<List<WorkItem<T>>?> TakeAsync(CancellationToken cancellationToken)
     {
-        // Whoever is woken takes what he was woken for, even if he is cancelled meanwhile: nobody else was told.
+        // A reader that is woken takes its items even if it was cancelled meanwhile: no other reader was woken for them.
         cancellationToken.ThrowIfCancellationRequested();
         while (true)
         {
@@ -237,7 +237,7 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
                 return;
             }
 
-            // First what needs memory: without it, the timer tries again.
+            // What needs memory comes first: if there is none, nothing has changed, and the timer tries again.
             LinkedListNode<WorkItem<T>>[] nodes = [.. items.Select(static item => new LinkedListNode<WorkItem<T>>(item))];
             _delays.Remove(timer);
             timer.Dispose();

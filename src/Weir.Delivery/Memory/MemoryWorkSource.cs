@@ -47,7 +47,7 @@ internal sealed class MemoryWorkSource<T>(MemoryWorkQueue<T> queue) : IWorkSourc
         List<WorkBatch<T>> closed = Close(batches);
         for (int i = closed.Count - 1; i >= 0; i--)
         {
-            // The last first, so that the first ends up in front.
+            // In reverse, so that the first batch ends up in front.
             queue.PutBack(closed[i].Items);
         }
 

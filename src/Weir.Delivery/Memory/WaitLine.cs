@@ -1,8 +1,8 @@
 namespace Weir.Delivery;
 
 /// <summary>
-/// Those who wait for something, of which one is woken at a time: whoever is woken and leaves more wakes the next. So a change costs the same however many
-/// wait. Guarded by the lock of its owner, also where its methods do not say so.
+/// A queue of waiters that are woken one at a time. A waiter that is woken and leaves something over wakes the next. So a change costs the same however
+/// many wait. Guarded by the lock of its owner.
 /// </summary>
 internal sealed class WaitLine(Lock owner)
 {
@@ -44,7 +44,7 @@ internal sealed class WaitLine(Lock owner)
             {
                 if (wait.List is null)
                 {
-                    // Woken, and gone all the same.
+                    // It was woken but does not take anything, so the next one is woken.
                     WakeOneNeedsLock();
                 }
                 else

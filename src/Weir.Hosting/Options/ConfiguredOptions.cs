@@ -5,8 +5,8 @@ using Worker = Weir.Hosting.SettingReaders<Weir.Hosting.WeirWorkerOptions>;
 namespace Weir.Hosting;
 
 /// <summary>
-/// Reads the options of a worker from its section of the configuration. By hand and not with a binder: that would need reflection, or ignore misspelt keys, and
-/// its messages do not name what is allowed.
+/// Reads the options of a worker from its section of the configuration. Not with a binder, which needs reflection or ignores misspelt keys, and whose
+/// messages do not name the allowed values.
 /// </summary>
 internal sealed class ConfiguredOptions(string worker, IConfiguration? configuration) : IConfigureNamedOptions<WeirWorkerOptions>
 {
@@ -72,7 +72,7 @@ internal sealed class ConfiguredOptions(string worker, IConfiguration? configura
 
     private static string? ReadTags(WeirWorkerOptions options, IConfigurationSection section)
     {
-        // Those of code stay, unless the configuration has the same key.
+        // Tags from code stay, unless the configuration has the same key.
         Dictionary<string, object?> tags = new(StringComparer.Ordinal);
         foreach ((string key, object? value) in options.Tags ?? [])
         {

@@ -7,7 +7,7 @@ using Tokens = Weir.Hosting.SettingReaders<System.Runtime.CompilerServices.Stron
 
 namespace Weir.Hosting;
 
-/// <summary>Reads the policies of a worker from its section of the configuration: those that a text can express. What code has set stays otherwise.</summary>
+/// <summary>Reads the policies of a worker from its section of the configuration: those that text can express. The others stay as code has set them.</summary>
 internal static class ConfiguredPolicies
 {
     private static readonly Dictionary<string, Policy.Reader> Policies = new(StringComparer.OrdinalIgnoreCase)

@@ -78,7 +78,7 @@ internal sealed class OptionsCheck(string worker, HostOptions host) : IValidateO
             yield return problem;
         }
 
-        // The runtime's items are the host's own, whose type nobody else can name.
+        // The items of the runtime have an internal type of the host, which user code cannot name.
         foreach ((object? value, string property) in new (object?, string)[]
         {
             (policies.Hooks, nameof(policies.Hooks)),

@@ -19,7 +19,7 @@ internal static class SettingReaders<TOptions>
         {
             string? problem = readers.TryGetValue(setting.Key, out Reader? read)
                 ? read(options, setting)
-                : $"{setting.Path} is no option of {what}; these are: {string.Join(", ", readers.Keys)}.";
+                : $"{setting.Path} is not an option of {what}; the options are: {string.Join(", ", readers.Keys)}.";
             if (problem is not null)
             {
                 return problem;
@@ -55,7 +55,7 @@ internal static class SettingReaders<TOptions>
             set,
             "a text that is not empty");
 
-    // The platform also takes numbers for names.
+    // The platform also accepts numbers in place of names.
     public static Reader Name<TEnum>(Action<TOptions, TEnum> set)
         where TEnum : struct, Enum =>
         Read(

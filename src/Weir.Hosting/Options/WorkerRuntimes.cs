@@ -22,13 +22,13 @@ internal static class WorkerRuntimes
 
     public static RuntimeOptions OptionsOf(WeirWorkerOptions options, TimeProvider clock) => new()
     {
-        // What still runs when the host has ended ignores its token.
+        // An item that still runs when the host has ended ignores its token.
         GracePeriod = TimeSpan.Zero,
         TimeProvider = clock,
         Policies = options.Policies,
         TotalConcurrency = options.Policies?.SharedConcurrencyLimit is not null ? null : options.Runtime switch
         {
-            // The threads of the one, and the single place of the other, are their limits.
+            // The limit of the parallel runtime is its threads, and the direct one runs a single item.
             WorkerRuntime.Parallel or WorkerRuntime.Direct => null,
             WorkerRuntime.Auto => options.MaxConcurrency,
             _ => options.MaxConcurrency ?? UsualConcurrency,

@@ -38,7 +38,7 @@ public static class WeirWorkerServiceCollectionExtensions
 
         if (services.Any(s => s.IsKeyedService && s.ServiceType == typeof(IWeirWorker) && name.Equals(s.ServiceKey)))
         {
-            throw new ArgumentException($"There is a worker '{name}' already: give each a name of its own.", nameof(name));
+            throw new ArgumentException($"There is already a worker '{name}': give each worker its own name.", nameof(name));
         }
 
         if (configure is not null)

@@ -2,7 +2,7 @@ using Microsoft.Extensions.Logging;
 
 namespace Weir.Hosting;
 
-/// <summary>A logger whose failures are those of nobody: a provider that throws must not end a worker, or have a stored dead letter stored again.</summary>
+/// <summary>A logger that ignores failures: a provider that throws must not end a worker, or cause a stored dead letter to be stored again.</summary>
 internal sealed class SafeLogger(ILogger inner) : ILogger
 {
     public IDisposable? BeginScope<TState>(TState state)
@@ -38,7 +38,7 @@ internal sealed class SafeLogger(ILogger inner) : ILogger
         }
         catch (Exception)
         {
-            // See above.
+            // A provider that throws must not end a worker.
         }
     }
 }

@@ -25,7 +25,7 @@ internal sealed class SecondSignal : IDisposable
         }
     }
 
-    // Whether the process ends is left to the handlers of the host: without one, the first signal has ended it already.
+    // This does not decide whether the process ends. The host's handler does: without one, the first signal has ended it already.
     private void OnSignal(PosixSignalContext context)
     {
         if (Interlocked.Increment(ref _count) >= 2)

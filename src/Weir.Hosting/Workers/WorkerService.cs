@@ -53,7 +53,7 @@ internal sealed class WorkerService<TProcessor, T>(string name, IServiceProvider
         _host?.Abort();
     }
 
-    // The host's limit is a timer, on which a logger of the user must not end the process.
+    // The host's limit is a timer. A user's logger that throws on it must not end the process.
     private void TryAbort()
     {
         try
@@ -62,13 +62,13 @@ internal sealed class WorkerService<TProcessor, T>(string name, IServiceProvider
         }
         catch (Exception)
         {
-            // See above: StopAsync aborts again when its wait has ended.
+            // StopAsync aborts again when its wait has ended.
         }
     }
 
     public override Task StartAsync(CancellationToken cancellationToken)
     {
-        // Whatever is wrong with the registrations fails the start, and not the first item.
+        // A wrong registration fails the start, and not the first item.
         _options = services.GetRequiredService<IOptionsMonitor<WeirWorkerOptions>>().Get(name);
         _queue = WorkerServices.Queue<T>(services, name);
         _serializer = WorkerServices.Serializer<T>(services, name);
@@ -88,7 +88,7 @@ internal sealed class WorkerService<TProcessor, T>(string name, IServiceProvider
             await base.StopAsync(cancellationToken).ConfigureAwait(false);
         }
 
-        // What the wait ended for may have come before what was registered for it.
+        // The reason for the end of the wait may have occurred before its callback was registered.
         if (cancellationToken.IsCancellationRequested)
         {
             Abort();
@@ -102,7 +102,7 @@ internal sealed class WorkerService<TProcessor, T>(string name, IServiceProvider
 
     protected override async Task ExecuteAsync(CancellationToken stoppingToken)
     {
-        // Not only this service's own stop: the services stop one after the other, and all workers have the same time.
+        // Reacts to the stop of the application and not only to that of this service: services stop one after the other, but all workers have the same time.
         using var stop = CancellationTokenSource.CreateLinkedTokenSource(stoppingToken, _lifetime.ApplicationStopping, _abort.Token);
         using SecondSignal? second = _options.AbortAtSecondSignal ? new SecondSignal(Abort) : null;
         try

@@ -13,7 +13,7 @@ internal static class DownloadValidator
     {
         if (response.Content.Headers.ContentEncoding.Count > 0)
         {
-            // Compressed although nobody asked for it: the same file may look different next time.
+            // The response is compressed although the request did not ask for it, so the same file may have other bytes the next time.
             return null;
         }
 

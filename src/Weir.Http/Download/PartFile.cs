@@ -5,7 +5,8 @@ using System.Text;
 namespace Weir.Http;
 
 /// <summary>
-/// The unfinished file, and beside it a description of what it is a part of, so that a later program can go on. Both are the caller's: one download at a time.
+/// The unfinished file, and beside it a description of what it is a part of, so that a later program can continue. The caller makes sure that only one
+/// download uses them at a time.
 /// </summary>
 internal sealed class PartFile : IDisposable
 {
@@ -19,7 +20,7 @@ internal sealed class PartFile : IDisposable
     {
         _path = path;
 
-        // Addresses may have keys in them, which have no place in a file.
+        // Addresses may contain secret keys, which must not be written to a file.
         _address = Convert.ToHexStringLower(SHA256.HashData(Encoding.UTF8.GetBytes(address.OriginalString)));
         _stream = new FileStream(DataPath, FileMode.OpenOrCreate, FileAccess.Write, FileShare.None, bufferSize: 0, FileOptions.Asynchronous);
         try
@@ -49,7 +50,7 @@ internal sealed class PartFile : IDisposable
 
     private string DescriptionPath => _path + ".part.txt";
 
-    /// <summary>Forgets the bytes: those that come are of another file, or from its beginning.</summary>
+    /// <summary>Discards the bytes. Those that follow are of another file, or begin at its start.</summary>
     public void Restart(string? validator = null, long? total = null)
     {
         // The old description must not stand beside new bytes, whenever the program ends.

@@ -234,7 +234,7 @@ public sealed class ResumableDownload
                     {
                         long? stated = part.Total;
                         part.Restart();
-                        throw new InvalidDataException($"The server sent more than the {stated} bytes that it had stated.");
+                        throw new InvalidDataException($"The server sent more than the {stated} bytes that it had announced.");
                     }
 
                     await part.AddAsync(buffer.AsMemory(0, read), watch.Token).ConfigureAwait(false);

@@ -23,7 +23,7 @@ public static class HttpResponses
         HttpRequestMessage? request = response.RequestMessage;
         HttpStatusException failure = new(response.StatusCode, response.ReasonPhrase, request?.Method, request?.RequestUri, retryAfter);
 
-        // Otherwise a response whose content nobody reads would keep its connection.
+        // Otherwise a response whose content is never read would keep its connection.
         response.Dispose();
         throw failure;
     }

@@ -1,8 +1,8 @@
 namespace Weir.PostgreSql;
 
 /// <summary>
-/// Collects changes. A batch is taken only when the next change is there, or when the transaction has ended: so its last change knows whether it is the last
-/// of its transaction.
+/// Collects changes. A batch is taken only when the next change has arrived, or when the transaction has ended, so it is known whether its last
+/// change is the last of its transaction.
 /// </summary>
 /// <param name="source">The stream.</param>
 /// <param name="map">Makes the value of an item from a change.</param>
@@ -59,7 +59,7 @@ internal sealed class BatchBuilder<T>(PostgresChangeSource source, Func<Postgres
         _changes.Clear();
         _bytes = 0;
 
-        // What follows a batch that is alone waits for it.
+        // The batch after one that is processed alone waits for it.
         _waits = _isAlone;
         _isAlone = false;
         return batch;
@@ -74,8 +74,8 @@ internal sealed class BatchBuilder<T>(PostgresChangeSource source, Func<Postgres
         catch (Exception e) when (e is not OutOfMemoryException)
         {
             throw new WorkSetupException(
-                $"The mapping of change {change.Id} ({change.Kind} of {change.Relation}) has failed: {e.Message} Nothing is lost: mend the mapping, or read "
-                + "changes as they are and map them in the processor, where a failed one becomes a dead letter.",
+                $"The mapping of change {change.Id} ({change.Kind} of {change.Relation}) failed: {e.Message} Nothing is lost: fix the mapping, or read "
+                + "the changes themselves and map them in the processor, where a failure becomes a dead letter.",
                 e);
         }
     }

@@ -1,6 +1,6 @@
 namespace Weir.PostgreSql;
 
-/// <summary>Changes that are delivered and acknowledged together: some transactions, a part of one, or no change but a position.</summary>
+/// <summary>Changes that are delivered and acknowledged together: several transactions, a part of one, or only a position.</summary>
 /// <param name="items">The changes.</param>
 /// <param name="end">Where the stream is when they are done.</param>
 /// <param name="waits">Whether everything before has to be acknowledged first.</param>
@@ -18,7 +18,7 @@ internal sealed class ChangeBatch<T>(IReadOnlyList<WorkItem<T>> items, ChangePos
     /// <summary>Its number among those that the source has delivered, from 1.</summary>
     public long Number { get; set; }
 
-    /// <summary>The source that has delivered it and waits for its end; null before and after.</summary>
+    /// <summary>The source that delivered it and waits for its acknowledgement; null before and after.</summary>
     public object? Owner { get; set; }
 
     public bool IsAcknowledged

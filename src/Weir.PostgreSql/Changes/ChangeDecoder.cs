@@ -8,7 +8,7 @@ namespace Weir.PostgreSql;
 /// <param name="relations">The tables.</param>
 /// <param name="builder">Where changes go.</param>
 /// <param name="send">Takes batches that are full.</param>
-/// <param name="start">Where the stream begins: changes before it are passed over.</param>
+/// <param name="start">Where the stream begins. Changes before it are skipped.</param>
 internal sealed class ChangeDecoder<T>(
     PostgresChangeSource source,
     RelationCache relations,
@@ -16,7 +16,7 @@ internal sealed class ChangeDecoder<T>(
     Func<ChangeBatch<T>, CancellationToken, ValueTask> send,
     ChangePosition start)
 {
-    private readonly ChangeLanes _lanes = new(source.Options.Order);
+    private readonly ChangeKeys _keys = new(source.Options.Order);
     private ChangeTransaction? _transaction;
     private ChangePosition _finished = new(start.Lsn);
     private int _next;
@@ -25,10 +25,10 @@ internal sealed class ChangeDecoder<T>(
     /// <summary>Whether the server is in the middle of a transaction.</summary>
     public bool IsInTransaction => _transaction is not null;
 
-    /// <summary>Whether a transaction of which a part is done has not come yet.</summary>
+    /// <summary>Whether a transaction that was partly processed before has not arrived yet.</summary>
     public bool IsBeforePart { get; private set; } = start.PartCount > 0;
 
-    /// <summary>Reads a message. It and its rows are only there until the next one is asked for.</summary>
+    /// <summary>Reads a message. It and its rows are valid only until the next one is read.</summary>
     public ValueTask ReadAsync(PgOutputReplicationMessage message, CancellationToken cancellationToken) => message switch
     {
         InsertMessage m => ReadAsync(PostgresChangeKind.Insert, m.Relation, null, false, m.NewRow, cancellationToken),
@@ -42,11 +42,11 @@ internal sealed class ChangeDecoder<T>(
         BeginMessage m => Begin(m),
         CommitMessage m => Commit((ulong)m.TransactionEndLsn),
 
-        // Names of types, origins.
+        // Names of types and origins are of no use here.
         _ => default,
     };
 
-    /// <summary>Counts a snapshot as a transaction whose changes are its rows.</summary>
+    /// <summary>Treats a snapshot as a transaction whose changes are its rows.</summary>
     public async ValueTask ReadSnapshotRowAsync(
         ChangeTransaction snapshot, PostgresRelation relation, string?[] row, int index, CancellationToken cancellationToken)
     {
@@ -56,7 +56,7 @@ internal sealed class ChangeDecoder<T>(
         }
 
         var change = new PostgresChange(snapshot, index, PostgresChangeKind.Snapshot, relation, null, new PostgresRow(relation, row, isKeyOnly: false));
-        builder.Add(change, _lanes.NameOf(change), isAlone: false, ChangePosition.Snapshot);
+        builder.Add(change, _keys.KeyFor(change), isAlone: false, ChangePosition.Snapshot);
     }
 
     private static async ValueTask<PostgresRow> RowAsync(
@@ -115,14 +115,14 @@ internal sealed class ChangeDecoder<T>(
         PostgresRow? old = before is null ? null : await RowAsync(relation, before, isKeyOnly, cancellationToken).ConfigureAwait(false);
         PostgresRow? current = after is null ? null : await RowAsync(relation, after, false, cancellationToken).ConfigureAwait(false);
         var change = new PostgresChange(_transaction!, _next, kind, relation, old, current);
-        bool isAlone = _lanes.IsAlone(change, relations.IsNewVersion(relation.Oid));
+        bool isAlone = _keys.IsAlone(change, relations.IsNewVersion(relation.Oid));
         if (builder.MustBeTaken(isAlone))
         {
             await send(builder.Take(), cancellationToken).ConfigureAwait(false);
         }
 
         relations.KnowVersion(relation.Oid);
-        builder.Add(change, _lanes.NameOf(change), isAlone, _finished with { PartLsn = change.CommitLsnValue, PartCount = change.Index + 1 });
+        builder.Add(change, _keys.KeyFor(change), isAlone, _finished with { PartLsn = change.CommitLsnValue, PartCount = change.Index + 1 });
         _next++;
     }
 

@@ -7,13 +7,13 @@ namespace Weir.PostgreSql;
 /// How far a stream has been processed: every transaction up to the end of one, and a number of changes of the next one. Or that a snapshot is not complete.
 /// </summary>
 /// <param name="Lsn">The end of the last transaction that is finished.</param>
-/// <param name="PartLsn">Where the transaction was committed of which some changes are done; 0 for none.</param>
+/// <param name="PartLsn">Where the partly processed transaction was committed; 0 for none.</param>
 /// <param name="PartCount">How many of its changes are done.</param>
 internal readonly record struct ChangePosition(ulong Lsn, ulong PartLsn = 0, int PartCount = 0)
 {
     private const string SnapshotText = "snapshot";
 
-    /// <summary>The slot may be there or not: a snapshot begins anew.</summary>
+    /// <summary>The snapshot is not complete and starts again. The slot may or may not exist.</summary>
     public static ChangePosition Snapshot => new(0);
 
     public bool IsSnapshot => Lsn == 0;

@@ -8,8 +8,8 @@ using NpgsqlTypes;
 namespace Weir.PostgreSql;
 
 /// <summary>
-/// A connection that streams from a position, until it breaks. It reads some batches ahead. While nobody takes them, the server waits, and hears every now and
-/// then that somebody is here.
+/// A connection that streams from a position, until it breaks. It reads some batches ahead. While nobody takes them, the server waits, and
+/// regularly gets a sign of life.
 /// </summary>
 internal sealed class ChangeSession<T> : IAsyncDisposable
 {
@@ -82,7 +82,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
         }
     }
 
-    /// <summary>Tells the server that everything up to a position is done for good. A connection that is broken says so where it is read.</summary>
+    /// <summary>Tells the server that everything up to a position is done for good. A broken connection fails where it is read.</summary>
     public async ValueTask AdvanceAsync(ulong lsn)
     {
         await _sending.WaitAsync(CancellationToken.None).ConfigureAwait(false);
@@ -96,7 +96,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
             _confirmed = lsn;
             _connection.SetReplicationStatus(new NpgsqlLogSequenceNumber(lsn));
 
-            // Before the server has said anything, it may not be streaming yet. It hears of it at its next sign of life.
+            // Before its first message, the server may not be streaming yet. It is told at its next sign of life.
             if ((ulong)_connection.LastReceivedLsn > 0)
             {
                 await _connection.SendStatusUpdate(_stop.Token).ConfigureAwait(false);
@@ -104,7 +104,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
         }
         catch (Exception e) when (e is not OutOfMemoryException)
         {
-            // The reading end hears of it.
+            // The reading end gets the failure.
         }
         finally
         {
@@ -162,7 +162,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
         }
         catch (Exception e) when (e is not OutOfMemoryException)
         {
-            // A server that is away says nothing any more, which ends the connection as well.
+            // A server that is gone sends nothing any more, which ends the connection as well.
         }
     }
 
@@ -187,7 +187,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
     /// <summary>Creates the slot, and reads the tables as they were at that moment.</summary>
     private async Task ReadSnapshotAsync(CancellationToken cancellationToken)
     {
-        // That of a snapshot that was not finished.
+        // The slot of a snapshot that was not finished.
         await _source.DropSlotAsync(cancellationToken).ConfigureAwait(false);
         PgOutputReplicationSlot slot = await _connection.CreatePgOutputReplicationSlot(
             _source.Slot, slotSnapshotInitMode: LogicalSlotSnapshotInitMode.Export, cancellationToken: cancellationToken).ConfigureAwait(false);
@@ -201,7 +201,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
                 await _relations.DefineAsync(table.Oid, table.Schema, table.Name, hasKey: true, table.Columns, cancellationToken).ConfigureAwait(false);
                 PostgresRelation relation = _relations[table.Oid];
                 var origin = new ChangeTransaction(
-                    0, lsn, _source.Options.TimeProvider.GetUtcNow(), $"{_source.Slot}:{slot.ConsistentPoint}:{relation.Lane}");
+                    0, lsn, _source.Options.TimeProvider.GetUtcNow(), $"{_source.Slot}:{slot.ConsistentPoint}:{relation.FullName}");
                 int index = 0;
                 await foreach (string?[] row in reader.ReadAsync(table, cancellationToken).ConfigureAwait(false))
                 {
@@ -218,14 +218,14 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
             await SendAsync(_builder.Take(), cancellationToken).ConfigureAwait(false);
         }
 
-        // Nobody holds the slot until now.
+        // Until here, nobody holds the slot, so somebody else may have replaced it.
         if (await _source.FindSlotAsync(_server, cancellationToken).ConfigureAwait(false) is not { } found || found.Confirmed != lsn)
         {
             throw new WorkSetupException(
-                $"Slot '{_source.Slot}' was created anew by somebody else while its snapshot was read: a stream has one reader at a time.");
+                $"Slot '{_source.Slot}' was created again by another program while its snapshot was read. A stream has one reader at a time.");
         }
 
-        // When this is acknowledged, the snapshot is complete, and not taken again.
+        // When this batch is acknowledged, the snapshot is complete and is not taken again.
         _start = new ChangePosition(lsn);
         _builder.Position = _start;
         await SendAsync(_builder.Take(), cancellationToken).ConfigureAwait(false);
@@ -250,7 +250,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
         }
         finally
         {
-            // Nothing can be disposed of that still reads.
+            // What still reads cannot be disposed.
             await _stop.CancelAsync().ConfigureAwait(false);
             await _reading.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
             await messages.DisposeAsync().AsTask().ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
@@ -264,7 +264,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
         return next.IsCompleted || decoder.IsInTransaction ? next : WaitAsync(next.AsTask(), decoder, cancellationToken);
     }
 
-    /// <summary>Waits for the next transaction. What is there goes on meanwhile, and so does the position.</summary>
+    /// <summary>Waits for the next transaction. Meanwhile, what has arrived is delivered, and the position advances.</summary>
     private async ValueTask<bool> WaitAsync(Task<bool> next, ChangeDecoder<T> decoder, CancellationToken cancellationToken)
     {
         _reading = next;
@@ -278,7 +278,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
             await _nextHeartbeat.ConfigureAwait(false);
             _nextHeartbeat = NextHeartbeat(cancellationToken);
 
-            // Asked first: if nothing has come after that, this is not the middle of a transaction.
+            // Asked first: if nothing arrives after that, the stream is not in the middle of a transaction.
             ulong received = (ulong)_connection.LastReceivedLsn;
             if (!next.IsCompleted && !decoder.IsBeforePart)
             {
@@ -290,8 +290,8 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
     }
 
     /// <summary>
-    /// Moves the position on while nothing comes. What the server has said that it has read holds no transaction that is still to come: it sends each when it
-    /// reads the end of it, and says what it has read after that.
+    /// Advances the position while nothing arrives. The server sends a transaction when it reads its end, and reports how far it has read after that. So up
+    /// to the reported position, no transaction is still to come.
     /// </summary>
     private async ValueTask MoveOnAsync(ulong received, CancellationToken cancellationToken)
     {
@@ -315,7 +315,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
     private Task NextHeartbeat(CancellationToken cancellationToken) =>
         Task.Delay(_source.Options.HeartbeatInterval, _source.Options.TimeProvider, cancellationToken);
 
-    // Npgsql puts the name into both kinds of quotes as it is.
+    // Npgsql puts the name between both kinds of quotes without escaping it.
     private static string Escaped(string name) =>
         name.Replace("\"", "\"\"", StringComparison.Ordinal).Replace("'", "''", StringComparison.Ordinal);
 

@@ -1,7 +1,7 @@
 namespace Weir.PostgreSql;
 
 /// <summary>
-/// The reading end of a stream. It connects again when a connection breaks, and continues behind the last batch that it has delivered, so that this process
+/// The reading end of a stream. It connects again when a connection breaks, and continues after the last batch that it delivered, so that this process
 /// sees nothing twice.
 /// </summary>
 internal sealed class ChangeWorkSource<T>(PostgresChangeSource source, Func<PostgresChange, T> map) : IWorkSource<T>
@@ -59,7 +59,7 @@ internal sealed class ChangeWorkSource<T>(PostgresChangeSource source, Func<Post
                     throw;
                 }
 
-                // Somebody has ended it on purpose: there is another one.
+                // The session was ended on purpose: there is another one.
             }
         }
     }
@@ -76,7 +76,8 @@ internal sealed class ChangeWorkSource<T>(PostgresChangeSource source, Func<Post
                 return;
             }
 
-            // First the checkpoint, which is what counts, and then the slot: what the server has given up, nobody can read again.
+            // First the checkpoint, which is what counts, and then the slot. What the server has given up cannot be read again: in the other order, a crash
+            // between the two would lose changes.
             ChangePosition position = done[^1].End;
             if (position != _saved)
             {
@@ -89,7 +90,7 @@ internal sealed class ChangeWorkSource<T>(PostgresChangeSource source, Func<Post
                 _saved = position;
                 foreach (ChangeBatch<T> batch in done)
                 {
-                    // One that was given back meanwhile is delivered again.
+                    // A batch that was returned meanwhile is delivered again.
                     if (batch.Owner == this)
                     {
                         batch.IsAcknowledged = true;
@@ -179,7 +180,7 @@ internal sealed class ChangeWorkSource<T>(PostgresChangeSource source, Func<Post
 
     private async ValueTask<ChangeBatch<T>?> NextAsync(Task<ChangeSession<T>> opening, CancellationToken cancellationToken)
     {
-        // Whoever stops waiting does not stop the connection from being opened: the next call has it.
+        // A caller that stops waiting does not stop the connection from being opened: the next call gets it.
         ChangeSession<T> session = await opening.WaitAsync(cancellationToken).ConfigureAwait(false);
         await session.Batches.WaitToReadAsync(cancellationToken).ConfigureAwait(false);
         while (true)
@@ -194,7 +195,7 @@ internal sealed class ChangeWorkSource<T>(PostgresChangeSource source, Func<Post
 
                 if (!session.Batches.TryPeek(out ChangeBatch<T>? batch))
                 {
-                    // Nothing is there because the session has ended: its end has the reason.
+                    // There is nothing because the session has ended. Its end has the reason.
                     break;
                 }
 
@@ -238,12 +239,12 @@ internal sealed class ChangeWorkSource<T>(PostgresChangeSource source, Func<Post
             else if (position.Lsn > _delivered.Lsn || position.Lsn < _saved.Lsn)
             {
                 throw new WorkSetupException(
-                    $"Checkpoint '{source.CheckpointName}' was moved to {position} by somebody else while the connection was lost: a stream has one reader at "
-                    + "a time.");
+                    $"Checkpoint '{source.CheckpointName}' was moved to {position} by another program while the connection was lost. A stream has one reader "
+                    + "at a time.");
             }
             else if (_delivered.IsSnapshot && _open.TryPeek(out ChangeBatch<T>? first))
             {
-                // A snapshot begins anew: what was delivered of it is delivered again.
+                // A snapshot starts again: what was delivered of it is delivered again.
                 ForgetNeedsLock(first);
             }
 
@@ -255,7 +256,7 @@ internal sealed class ChangeWorkSource<T>(PostgresChangeSource source, Func<Post
     }
 
     /// <summary>Ends a session that has failed.</summary>
-    /// <returns>Whether it was the one that is in use.</returns>
+    /// <returns>Whether it was the current one.</returns>
     private async Task<bool> EndAsync(Task<ChangeSession<T>> session)
     {
         lock (_lock)
@@ -293,7 +294,7 @@ internal sealed class ChangeWorkSource<T>(PostgresChangeSource source, Func<Post
         _last = first.Number - 1;
     }
 
-    /// <summary>Those batches that are open. They have to be the next ones.</summary>
+    /// <summary>The batches that are open. They must be the next ones.</summary>
     private List<ChangeBatch<T>> NextOf(IReadOnlyList<WorkBatch<T>> batches)
     {
         lock (_lock)

@@ -87,7 +87,7 @@ public sealed class PostgresChangeSource : IAsyncDisposable
             if (slot is not null)
             {
                 throw new WorkSetupException(
-                    $"Slot '{Slot}' is there already, and a snapshot can only be taken when a slot is created: call DropAsync first, or set InitialSnapshot to "
+                    $"Slot '{Slot}' already exists, and a snapshot can be taken only when a slot is created: call DropAsync first, or set InitialSnapshot to "
                     + "false.");
             }
 
@@ -148,7 +148,7 @@ public sealed class PostgresChangeSource : IAsyncDisposable
     /// <returns>A task that completes when they are closed.</returns>
     public ValueTask DisposeAsync() => DataSource.DisposeAsync();
 
-    /// <summary>Looks whether all is as it should be, and waits until the slot is free.</summary>
+    /// <summary>Checks that the stream can work, and waits until the slot is free.</summary>
     internal async Task<(ServerState Server, SlotState? Slot, ChangePosition Position)> CheckAsync(bool wasOurs, CancellationToken cancellationToken)
     {
         ServerState server = await _preflight.CheckServerAsync(cancellationToken).ConfigureAwait(false);
@@ -159,7 +159,7 @@ public sealed class PostgresChangeSource : IAsyncDisposable
             SlotState? slot = await _preflight.FindSlotAsync(server, cancellationToken).ConfigureAwait(false);
             if (slot is not { IsActive: true })
             {
-                // Only now: whoever had the slot may have saved a position.
+                // Read only now: the reader that had the slot may have saved a position.
                 server = await _preflight.CheckServerAsync(cancellationToken).ConfigureAwait(false);
                 ChangePosition? position = await LoadAsync(cancellationToken).ConfigureAwait(false);
                 _preflight.CheckPosition(server, slot, position, CheckpointName);
@@ -231,7 +231,7 @@ public sealed class PostgresChangeSource : IAsyncDisposable
         catch (Exception e) when (e is ArgumentException or FormatException or InvalidOperationException)
         {
             // Without the exception, whose message may have a part of the password.
-            throw new ArgumentException("connectionString is not a connection string of Npgsql, such as Host=...;Username=...", nameof(connectionString));
+            throw new ArgumentException("connectionString is not a connection string for Npgsql, such as Host=...;Username=...", nameof(connectionString));
         }
     }
 

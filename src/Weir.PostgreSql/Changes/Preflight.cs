@@ -2,7 +2,7 @@ using NpgsqlTypes;
 
 namespace Weir.PostgreSql;
 
-/// <summary>Looks whether a stream can work, before it does anything. What is wrong is said in one sentence, with what to do.</summary>
+/// <summary>Checks whether a stream can work, before it does anything. Each message says in one sentence what is wrong and what to do.</summary>
 internal sealed class Preflight(Database database, string slot, string publication)
 {
     private const string ServerQuery = """
@@ -33,7 +33,7 @@ internal sealed class Preflight(Database database, string slot, string publicati
         ORDER BY 1 LIMIT 10
         """;
 
-    /// <summary>Looks at the server and the publication.</summary>
+    /// <summary>Checks the server and the publication.</summary>
     public async ValueTask<ServerState> CheckServerAsync(CancellationToken cancellationToken)
     {
         (int version, bool isStandby, string level, string end, int timeout, string name) = (await database.QueryAsync(
@@ -85,7 +85,7 @@ internal sealed class Preflight(Database database, string slot, string publicati
         Require(state.Plugin == "pgoutput", $"slot '{slot}' has the plugin '{state.Plugin}', not pgoutput: give the stream a name of its own.");
         Require(
             state.Database == server.Database, $"slot '{slot}' belongs to database '{state.Database}', and this is '{server.Database}': connect to that one.");
-        Require(!state.IsTemporary, $"slot '{slot}' is temporary, and ends with somebody's session: give the stream a name of its own.");
+        Require(!state.IsTemporary, $"slot '{slot}' is temporary and ends with the session that created it: give the stream a name of its own.");
         Require(
             state.WalStatus != "lost",
             $"the server has removed the log that slot '{slot}' needs (max_slot_wal_keep_size), so changes are lost: call DropAsync, then SetupAsync with a "
@@ -93,7 +93,7 @@ internal sealed class Preflight(Database database, string slot, string publicati
         return state;
     }
 
-    /// <summary>Compares where the stream is with what the slot still has.</summary>
+    /// <summary>Compares the position of the stream with what the slot still has.</summary>
     public void CheckPosition(ServerState server, SlotState? state, ChangePosition? checkpoint, string name)
     {
         Require(
@@ -114,7 +114,7 @@ internal sealed class Preflight(Database database, string slot, string publicati
             + "checkpoint is of, or it was restored from a backup. Connect to the right one, or call DropAsync, then SetupAsync with a snapshot.");
         Require(
             position.Lsn >= state!.Confirmed,
-            $"slot '{slot}' has moved on to {new NpgsqlLogSequenceNumber(state.Confirmed)}, past checkpoint '{name}' at {at}, so the changes between are "
+            $"slot '{slot}' has moved on to {new NpgsqlLogSequenceNumber(state.Confirmed)}, past checkpoint '{name}' at {at}, so the changes in between are "
             + "gone: somebody else has used the slot, or the checkpoint is old. Call DropAsync, then SetupAsync with a snapshot.");
     }
 

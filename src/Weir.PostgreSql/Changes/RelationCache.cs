@@ -34,7 +34,7 @@ internal sealed class RelationCache(Database database)
         ? relation
         : throw new InvalidDataException($"The replication stream has a change of table {oid}, which it has not described.");
 
-    /// <summary>Whether a change is the first since its table was described anew, otherwise than before.</summary>
+    /// <summary>Whether a change is the first since the definition of its table changed.</summary>
     public bool IsNewVersion(uint oid) => _changed.Count > 0 && _changed.Contains(oid);
 
     public void KnowVersion(uint oid)
@@ -48,7 +48,7 @@ internal sealed class RelationCache(Database database)
     /// <summary>Reads a message that describes a table.</summary>
     public ValueTask DefineAsync(RelationMessage message, CancellationToken cancellationToken)
     {
-        // The whole row is no key: that of the table is looked up then.
+        // The whole row is no key, so the primary key is looked up.
         bool hasKey = message.ReplicaIdentity
             is RelationMessage.ReplicaIdentitySetting.Default or RelationMessage.ReplicaIdentitySetting.IndexWithIndIsReplIdent;
         (string, uint, int, bool)[] columns =

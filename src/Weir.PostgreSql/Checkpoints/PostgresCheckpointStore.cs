@@ -67,7 +67,7 @@ public sealed class PostgresCheckpointStore : ICheckpointStore
     {
         ArgumentException.ThrowIfNullOrEmpty(name);
         List<string> found = await _database.QueryOnAsync(
-            ConnectionOf(transaction), $"{_load} FOR UPDATE", static r => r.GetString(0), cancellationToken, Parameter.Of(name)).ConfigureAwait(false);
+            Database.ConnectionOf(transaction), $"{_load} FOR UPDATE", static r => r.GetString(0), cancellationToken, Parameter.Of(name)).ConfigureAwait(false);
         return found.Count == 0 ? null : found[0];
     }
 
@@ -93,12 +93,7 @@ public sealed class PostgresCheckpointStore : ICheckpointStore
     {
         ArgumentException.ThrowIfNullOrEmpty(name);
         ArgumentNullException.ThrowIfNull(position);
-        await _database.ExecuteOnAsync(ConnectionOf(transaction), _save, cancellationToken, Parameter.Of(name), Parameter.Of(position)).ConfigureAwait(false);
-    }
-
-    private static NpgsqlConnection ConnectionOf(NpgsqlTransaction transaction)
-    {
-        ArgumentNullException.ThrowIfNull(transaction);
-        return transaction.Connection ?? throw new ArgumentException("The transaction has ended already.", nameof(transaction));
+        await _database.ExecuteOnAsync(Database.ConnectionOf(transaction), _save, cancellationToken, Parameter.Of(name), Parameter.Of(position))
+            .ConfigureAwait(false);
     }
 }

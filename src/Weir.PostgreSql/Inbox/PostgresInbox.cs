@@ -17,7 +17,7 @@ public sealed class PostgresInbox
     private const int MaxForgotten = 5000;
     private const int MaxForgettings = 20;
 
-    // How many identities are added between two looks at those that are old.
+    // After how many new identities the old ones are deleted.
     private const int ForgetAfter = 1000;
 
     private readonly NpgsqlDataSource _source;
@@ -57,7 +57,7 @@ public sealed class PostgresInbox
             ]);
         string inbox = SqlName.Literal(name);
 
-        // In one order, so that two lists with the same identities never wait for each other.
+        // Always in the same order, so that two lists with the same identities cannot deadlock.
         _add = $"""
             INSERT INTO {table} (inbox, origin, place)
             SELECT {inbox}, origin, place FROM unnest($1, $2) AS u(origin, place) GROUP BY origin, place ORDER BY origin, place
@@ -131,11 +131,10 @@ public sealed class PostgresInbox
     /// <exception cref="ArgumentException">The identity cannot be stored, or the transaction has ended already.</exception>
     /// <exception cref="WorkSetupException">The inbox is not set up.</exception>
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
-    /// <remarks>It forgets nothing: whoever uses only this method calls <see cref="ForgetAsync"/> now and then.</remarks>
+    /// <remarks>It deletes nothing. If you use only this method, call <see cref="ForgetAsync"/> from time to time.</remarks>
     public async ValueTask<bool> TryAddAsync(NpgsqlTransaction transaction, WorkId id, CancellationToken cancellationToken = default)
     {
-        ArgumentNullException.ThrowIfNull(transaction);
-        NpgsqlConnection connection = transaction.Connection ?? throw new ArgumentException("The transaction has ended already.", nameof(transaction));
+        NpgsqlConnection connection = Database.ConnectionOf(transaction);
         return (await AddAsync(connection, [id], cancellationToken).ConfigureAwait(false)).Count > 0;
     }
 
@@ -196,7 +195,7 @@ public sealed class PostgresInbox
         }
     }
 
-    // The items are done: that old ones are still known harms nobody, and the next call tries again.
+    // The items are done. It does no harm that old identities are still stored, and the next call tries again.
     private async ValueTask ForgetQuietlyAsync(CancellationToken cancellationToken)
     {
         try

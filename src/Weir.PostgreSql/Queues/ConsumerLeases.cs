@@ -14,7 +14,7 @@ internal sealed class ConsumerLeases(Database database, QueueStatements statemen
     private long? _current;
     private long _renewed = clock.GetTimestamp();
 
-    /// <summary>The lease to take rows under, which has not ended as far as anybody can know here.</summary>
+    /// <summary>The lease to take rows under. As far as this process can know, it has not ended.</summary>
     public async ValueTask<long> CurrentAsync(CancellationToken cancellationToken)
     {
         if (clock.GetElapsedTime(Volatile.Read(ref _renewed)) > duration / 2)
@@ -63,7 +63,7 @@ internal sealed class ConsumerLeases(Database database, QueueStatements statemen
         }
     }
 
-    /// <summary>Nobody knows whether rows were taken under it: nothing more is taken under it.</summary>
+    /// <summary>It is not known whether rows were taken under it, so nothing more is taken under it.</summary>
     public void Doubt(long lease)
     {
         lock (_lock)
@@ -75,7 +75,7 @@ internal sealed class ConsumerLeases(Database database, QueueStatements statemen
         }
     }
 
-    /// <summary>Gives back what was perhaps taken under leases in doubt and never arrived here, and ends those that hold nothing.</summary>
+    /// <summary>Gives back rows that may have been taken under leases in doubt and never arrived here, and ends the leases that hold nothing.</summary>
     /// <returns>Whether none is left. A statement whose connection broke may still be running, so those that hold rows are asked for again.</returns>
     public async ValueTask<bool> SettleDoubtsAsync(CancellationToken cancellationToken)
     {

@@ -9,7 +9,7 @@ internal static partial class HeaderText
     public static string? Write(IReadOnlyDictionary<string, string>? headers) =>
         headers is null || headers.Count == 0 ? null : JsonSerializer.Serialize(headers, HeaderJson.Default.IReadOnlyDictionaryStringString);
 
-    /// <exception cref="JsonException">Somebody else wrote something else.</exception>
+    /// <exception cref="JsonException">The text was written by another program and is not such JSON.</exception>
     public static IReadOnlyDictionary<string, string>? Read(string? text) =>
         text is null ? null : JsonSerializer.Deserialize(text, HeaderJson.Default.IReadOnlyDictionaryStringString);
 

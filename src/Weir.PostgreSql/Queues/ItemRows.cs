@@ -4,17 +4,17 @@ using Npgsql;
 
 namespace Weir.PostgreSql;
 
-/// <summary>Items on their way into the table: columns of a part of them at a time, so that a long list needs no memory of its length.</summary>
+/// <summary>Items on their way into the table, as columns. Only a part of them at a time, so that memory does not grow with the list.</summary>
 /// <param name="serializer">Writes the values.</param>
 /// <param name="maxItemBytes">How long a value may be.</param>
 /// <param name="isUnique">Whether only the first item of an identity is taken.</param>
 internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemBytes, bool isUnique)
 {
-    // What one statement carries at most. More rows or bytes make it no faster.
+    // The most that one statement carries. More rows or bytes do not make it faster.
     private const int MaxRows = 1000;
     private const int MaxBytes = 1 << 20;
 
-    // A row of an index has to fit into a third of a page, and a letter's identity is in one.
+    // A row of an index has to fit into a third of a page, and the identity of a dead letter is in one.
     private const int MaxKeyBytes = 1000;
     private const int MaxOriginBytes = 500;
 
@@ -27,7 +27,7 @@ internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemByte
     private readonly List<string?> _headers = [];
     private readonly List<byte[]> _payloads = [];
 
-    // What items get that have no trace context of their own, and the same as the text of those that have no headers at all.
+    // The headers for items without a trace context of their own, and their text for items without any headers.
     private Dictionary<string, string>? _trace;
     private string? _traceText;
 

@@ -8,7 +8,7 @@ namespace Weir.PostgreSql;
 /// <summary>The dead letters of a queue, in a table that all queues of a schema share.</summary>
 internal sealed class PostgresDeadLetters(Database database, QueueStatements statements) : IDeadLetters
 {
-    // Of what is listed, so much is in memory at a time, and no connection is held while the caller looks at it.
+    // How many dead letters are read at a time. No connection is held while the caller looks at them.
     private const int PageSize = 50;
 
     // An identity is part of an index.
@@ -18,7 +18,7 @@ internal sealed class PostgresDeadLetters(Database database, QueueStatements sta
     {
         ArgumentNullException.ThrowIfNull(letters);
 
-        // A statement can replace a row once.
+        // A statement can replace a row only once.
         Dictionary<string, DeadLetter> byId = new(StringComparer.Ordinal);
         foreach (DeadLetter letter in letters)
         {
@@ -94,7 +94,7 @@ internal sealed class PostgresDeadLetters(Database database, QueueStatements sta
         },
         row.GetInt64(9));
 
-    // Of a letter that somebody wants to read, everything that can be read is shown.
+    // A dead letter is shown with everything that can be read of it.
     private static IReadOnlyDictionary<string, string>? ReadHeaders(string? text)
     {
         try

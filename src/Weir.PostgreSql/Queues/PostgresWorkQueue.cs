@@ -137,12 +137,8 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
     /// <exception cref="WorkSetupException">The queue is not set up.</exception>
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     public ValueTask<int> EnqueueAsync(
-        NpgsqlTransaction transaction, IReadOnlyList<WorkItem<T>> items, TimeSpan delay = default, CancellationToken cancellationToken = default)
-    {
-        ArgumentNullException.ThrowIfNull(transaction);
-        return EnqueueAsync(
-            transaction.Connection ?? throw new ArgumentException("The transaction has ended already.", nameof(transaction)), items, delay, cancellationToken);
-    }
+        NpgsqlTransaction transaction, IReadOnlyList<WorkItem<T>> items, TimeSpan delay = default, CancellationToken cancellationToken = default) =>
+        EnqueueAsync(Database.ConnectionOf(transaction), items, delay, cancellationToken);
 
     /// <summary>Enqueues items on the caller's connection, inside its transaction if it has begun one.</summary>
     /// <param name="connection">A connection that is open. It stays the caller's. Without a transaction, a long list is several of them.</param>

@@ -19,8 +19,8 @@ public sealed record PostgresWorkQueueOptions
     public int MaxItemsPerBatch { get; init; } = 256;
 
     /// <summary>
-    /// How long the identities of items are remembered after they were enqueued, so that whoever repeats a call enqueues nothing twice. One row is kept in that
-    /// time for each origin, that is, for each message or transaction that was published, and not for each of its items.
+    /// How long the identities of items are remembered after they were enqueued, so that a publisher that repeats a call enqueues nothing twice. One row is
+    /// kept in that time for each origin, that is, for each message or transaction that was published, and not for each of its items.
     /// </summary>
     /// <value>
     /// From 1 minute to 30 days; zero to remember nothing. The default is 10 minutes. All who open the queue should say the same: sources delete what is older.

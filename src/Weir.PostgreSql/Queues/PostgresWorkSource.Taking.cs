@@ -85,8 +85,8 @@ internal sealed partial class PostgresWorkSource<T>
     }
 
     /// <summary>
-    /// Takes items behind a crowd of rows of keys that wait. It goes from key to key, once through all of them at most, and on from there the next time, so
-    /// that each key has its turn.
+    /// Takes items that stand behind very many rows of blocked keys. It goes from key to key, through all of them at most once, and continues from there the
+    /// next time, so that each key has its turn.
     /// </summary>
     private async ValueTask<List<TakenRow>> TakeBehindAsync(CancellationToken stop)
     {
@@ -141,7 +141,7 @@ internal sealed partial class PostgresWorkSource<T>
         }
     }
 
-    // Until it has succeeded, the rows are kept here: whoever reads next goes on with them.
+    // Until it has succeeded, the rows are kept here, and the next read continues with them.
     private async ValueTask<PostgresBatch<T>?> DeliverAsync(CancellationToken stop)
     {
         (long lease, List<TakenRow> rows) = _taken!.Value;
@@ -184,7 +184,7 @@ internal sealed partial class PostgresWorkSource<T>
 
         readable.ForEach(static r => r.DropPayload());
 
-        // Its first lease may have ended because of anything that ran beside it; only those after it ran it alone.
+        // Its first lease may have ended because of any other item. Only the later ones ran it alone.
         int expired = readable[0].Expired;
         string position = (++_lastBatch).ToString(CultureInfo.InvariantCulture);
         var batch = new PostgresBatch<T>(items, position, lease, readable) { IsSuspect = expired > 0, Crashes = Math.Max(0, expired - 1) };

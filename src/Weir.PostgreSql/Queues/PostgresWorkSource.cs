@@ -1,8 +1,8 @@
 namespace Weir.PostgreSql;
 
 /// <summary>
-/// A consuming end of a queue. It takes rows under a lease, which it renews beside. Rows of which a process may have died are taken one at a time, while this
-/// source holds nothing else, so that the next death is known to be theirs.
+/// A consuming end of a queue. It takes rows under a lease, and renews the lease on a timer. Rows that may have killed a process are taken one at a time, while
+/// this source holds nothing else, so that another crash identifies its cause.
 /// </summary>
 internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>
 {
@@ -28,11 +28,11 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
     private bool _isInDoubt;
     private bool _isDisposed;
 
-    // Whether there are suspect rows, and whether the next batch is one all the same of the others: they take turns.
+    // Whether there are suspect rows, and whether the next batch is of the other rows all the same: the two take turns.
     private volatile bool _hasSuspects;
     private bool _othersFirst;
 
-    // The key up to which keys were looked through; null for the beginning.
+    // The last key that was looked at; null to begin with the first.
     private string? _lastKey;
 
     public PostgresWorkSource(PostgresWorkQueue<T> queue)
@@ -72,7 +72,7 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
             cancellationToken.ThrowIfCancellationRequested();
             ObjectDisposedException.ThrowIf(_isDisposed, this);
 
-            // Whoever stops waiting does not stop the statement, of which nobody could say then whether it took something: the next call gets what it takes.
+            // A caller that stops waiting does not stop the statement, because then nobody would know whether it took rows. The next call gets what it takes.
             (Task wake, Task<PostgresBatch<T>?> taking) = _taking ??= (_wake.Next, TakeAsync(_stop.Token));
             PostgresBatch<T>? batch;
             try
@@ -178,7 +178,7 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
             }
             catch (Exception e) when (e is not OutOfMemoryException)
             {
-                // A connection of the pool may have been cut long ago. A server that is away finds out when the lease ends.
+                // A pooled connection may have been cut long ago. If the server cannot be reached, it gives the rows back when the lease ends.
             }
         }
 
@@ -222,7 +222,7 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
             _open.ExceptWith(batches);
         }
 
-        // What waited for a key, or for nothing else to run.
+        // Rows that waited for a key, or for nothing else to be running.
         _wake.Set();
     }
 
@@ -240,7 +240,7 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
                 }
                 catch (Exception e) when (e is not (OutOfMemoryException or OperationCanceledException))
                 {
-                    // The next tick tries again; and a source that reads hears of it itself.
+                    // The next tick tries again, and a source that reads gets the failure itself.
                 }
             }
         }
@@ -250,7 +250,7 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
         }
     }
 
-    /// <summary>Forgets the identities of messages that were published long ago, not so many at a time that the lease would end meanwhile.</summary>
+    /// <summary>Forgets the identities of messages that were published long ago, few enough at a time that the lease does not end meanwhile.</summary>
     private async ValueTask ForgetPublishedAsync(CancellationToken cancellationToken)
     {
         if (_queue.Options.DuplicateHistory == TimeSpan.Zero)

@@ -2,12 +2,12 @@ using Npgsql;
 
 namespace Weir.PostgreSql;
 
-/// <summary>A connection that listens, and is opened again when it breaks. What is missed meanwhile, polling finds.</summary>
+/// <summary>A connection that listens, and is opened again when it breaks. Polling finds what is missed meanwhile.</summary>
 internal sealed class QueueListener(NpgsqlDataSource source, Database database, string channel, WakeUp wake, TimeProvider clock)
 {
     private static readonly TimeSpan Pause = TimeSpan.FromSeconds(1);
 
-    // A connection whose other end has disappeared without a word is noticed when it is used.
+    // A connection whose other end has disappeared silently fails only when it is used.
     private static readonly TimeSpan Check = TimeSpan.FromSeconds(60);
 
     private NpgsqlConnection? _connection;
@@ -27,7 +27,7 @@ internal sealed class QueueListener(NpgsqlDataSource source, Database database, 
             throw;
         }
 
-        // Whatever was enqueued before anybody listened.
+        // Items may have been enqueued before this connection listened.
         wake.Set();
     }
 
@@ -67,7 +67,7 @@ internal sealed class QueueListener(NpgsqlDataSource source, Database database, 
         }
         catch (NpgsqlException)
         {
-            // It is gone already.
+            // The connection is gone already.
         }
     }
 

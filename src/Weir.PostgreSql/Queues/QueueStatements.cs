@@ -15,12 +15,12 @@ internal sealed class QueueStatements
     /// <summary>How many messages are forgotten at a time.</summary>
     public const int Forgotten = 5000;
 
-    // Of one consumer at a time. The rest follows with the next look, a quarter of a lease later.
+    // Of one consumer at a time. The rest follows the next time, a quarter of a lease later.
     private const int MostReaped = 20_000;
 
     private const string Prefix = "queue_";
 
-    // An item is settled by whoever has this very delivery of it. Whoever took it before has lost it.
+    // Only the consumer that has this very delivery of an item can settle it. One that took it before has lost it.
     private const string Mine = "t.id = d.id AND t.delivery = d.delivery AND t.consumer = d.lease";
     private const string Free = "consumer IS NULL AND expired = 0 AND due <= now()";
 
@@ -48,7 +48,7 @@ internal sealed class QueueStatements
         Settings = _isKeyed ? "key order" : "no key order";
         string queue = SqlName.Literal(name);
 
-        // Names of channels are short, and one for all schemas of a database would wake the wrong ones.
+        // A hash, because names of channels are short. With the schema in it, because channels are shared by all schemas of a database.
         byte[] hash = SHA256.HashData(Encoding.UTF8.GetBytes($"{options.Schema}\0{name}"));
         Channel = $"weir_{Convert.ToHexStringLower(hash.AsSpan(0, 12))}";
         string notify = options.UseNotifications ? $"SELECT pg_notify('{Channel}', '')" : "SELECT 1";
@@ -67,8 +67,9 @@ internal sealed class QueueStatements
         Register = $"INSERT INTO {_consumers} (queue, host, lease_until) VALUES ({queue}, $1, now() + $2) RETURNING id";
         Renew = $"UPDATE {_consumers} SET lease_until = now() + $2 WHERE id = ANY ($1) RETURNING id";
 
-        // Not by the consumers that have ended but by those that live: a take that was on its way when its lease ended belongs to nobody. By name, since
-        // a row that is freed and taken again meanwhile has a consumer that this statement does not know. From holder to holder, however many rows each has.
+        // Finds rows whose consumer is not alive, and not rows of consumers that have ended: a take that was under way when its lease ended may name a
+        // consumer that is gone. Compares the consumer by name, because a row that is freed and taken again meanwhile has another one. Goes from holder to
+        // holder, so that it does not matter how many rows each has.
         Reap = $"""
             WITH RECURSIVE holders(id) AS (
                 (SELECT i.consumer FROM {_items} i WHERE i.consumer IS NOT NULL ORDER BY i.consumer LIMIT 1)
@@ -105,7 +106,7 @@ internal sealed class QueueStatements
             SELECT extract(epoch FROM min(due) - now())::float8, {crowded} FROM {_items} WHERE consumer IS NULL AND expired = 0 AND due > now()
             """;
 
-        // Others wait for the next item of a key, and for nothing else that is done.
+        // Without keys, no consumer waits for an item to be done.
         Acknowledge = _isKeyed
             ? $"WITH gone AS (DELETE FROM {_items} t USING {Deliveries} WHERE {Mine}) {notify}"
             : $"DELETE FROM {_items} t USING {Deliveries} WHERE {Mine}";
@@ -140,7 +141,7 @@ internal sealed class QueueStatements
         FindLetter = $"SELECT {letter} FROM {_dead} WHERE queue = {queue} AND id = $1";
         RemoveLetters = $"DELETE FROM {_dead} WHERE queue = {queue} AND id = ANY ($1)";
 
-        // An identity is a text, a slash and a number. Whoever stored another one gets it back with a number.
+        // An identity is a text, a slash and a number. A dead letter whose identity is another text is published with that text and the number 0.
         Replay = $"""
             WITH gone AS (
                 DELETE FROM {_dead} WHERE queue = {queue} AND id = ANY ($1) RETURNING id, key, headers, payload),
@@ -209,7 +210,7 @@ internal sealed class QueueStatements
 
     public string Replay { get; }
 
-    // A head is the first item of its key in a batch. An index allows one of a key.
+    // A head is the first item of its key in a batch. A unique index allows one for each key.
     private string Headless => _isKeyed ? ", head = false" : "";
 
     private static string OnSameLetter => """
@@ -279,8 +280,8 @@ internal sealed class QueueStatements
         FROM picked WHERE t.id = picked.id RETURNING {row}
         """;
 
-    // A row for each origin says which of its places were published before. Whoever inserts it first makes others wait until it is known whether he commits;
-    // what they then find, and not what they saw before, decides what is new.
+    // A row for each origin says which of its items were published before. The transaction that inserts the row first makes others wait until it commits or
+    // rolls back. What they find then, and not what they saw before, decides which items are new.
     private string EnqueueNew(string queue, string count) => $"""
         WITH given AS MATERIALIZED (
             SELECT * FROM unnest($1, $2, $3, $4, $5, $6) WITH ORDINALITY AS u(origin, place, key, attempt, headers, payload, number)),
@@ -298,7 +299,7 @@ internal sealed class QueueStatements
         """;
 
     // The first items of their keys among the rows that are due for longest. It looks at a bounded number of rows, however many of a blocked key lie there.
-    // What is asked again of the locked row fits no index of free rows: only the one by its id is left to find it with.
+    // The conditions on the locked row are written so that no index of free rows fits: PostgreSQL can then only look it up by its id.
     private string InFront(int front, int most) => $"""
         SELECT c.id, c.key FROM (
             SELECT f.id FROM (SELECT id, key FROM {_items} WHERE {Free} ORDER BY due, id LIMIT {front}) f WHERE {FirstOfItsKey("f")}) g
@@ -310,7 +311,7 @@ internal sealed class QueueStatements
         ORDER BY c.due, c.id LIMIT {most} FOR UPDATE OF c SKIP LOCKED
         """;
 
-    // From key to key, whatever the number of their rows.
+    // Goes from key to key, however many rows each has.
     private string Keys(string where, int most) => $"""
         WITH RECURSIVE walk(key) AS (
             (SELECT i.key FROM {_items} i WHERE {where} ORDER BY i.key LIMIT 1)
@@ -324,7 +325,7 @@ internal sealed class QueueStatements
             (SELECT max(key) FROM keys), (SELECT count(*) FROM keys)
         """;
 
-    // Behind the first item of a key, those that follow without a gap: the host has their order, since they are in one batch.
+    // After the first item of a key, the items that follow it without a gap. They are in one batch, so the host keeps their order.
     private string TakeKeyed(string heads, int most, string row) => $"""
         WITH heads AS MATERIALIZED (
             {heads}),

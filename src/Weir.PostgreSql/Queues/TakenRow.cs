@@ -7,7 +7,7 @@ internal sealed class TakenRow(NpgsqlDataReader row)
 {
     public long Id { get; } = row.GetInt64(0);
 
-    /// <summary>How often the row was taken before and now: what tells this delivery from others.</summary>
+    /// <summary>How often the row was taken, this time included. It tells this delivery from others.</summary>
     public int Delivery { get; } = row.GetInt32(1);
 
     public WorkId Identity { get; } = new(row.GetString(2), row.GetInt32(3));
@@ -27,6 +27,6 @@ internal sealed class TakenRow(NpgsqlDataReader row)
     /// <summary>Whether it waits for another attempt, and is not part of its batch any more.</summary>
     public bool IsSettled { get; set; }
 
-    /// <summary>Lets go of the bytes, which have become a value.</summary>
+    /// <summary>Drops the bytes, which have been read.</summary>
     public void DropPayload() => Payload = null;
 }

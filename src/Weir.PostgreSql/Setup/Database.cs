@@ -2,7 +2,7 @@ using Npgsql;
 
 namespace Weir.PostgreSql;
 
-/// <summary>A data source, and the exceptions of its calls: what no repetition can mend is a <see cref="WorkSetupException"/>.</summary>
+/// <summary>A data source, and the exceptions of its calls. A failure that a retry cannot fix is a <see cref="WorkSetupException"/>.</summary>
 /// <param name="source">Where connections come from. It stays the caller's.</param>
 /// <param name="what">What the calls are for, such as the queue 'mails', for messages.</param>
 /// <param name="page">The page that lists the rights.</param>
@@ -114,15 +114,15 @@ internal sealed class Database(
         }
     }
 
-    /// <summary>What is wrong and what to do, if no repetition mends it; otherwise, null.</summary>
+    /// <summary>What is wrong and what to do, if a retry cannot fix it; otherwise null.</summary>
     public string? Explanation(PostgresException e) => e.SqlState switch
     {
         PostgresErrorCodes.UndefinedTable or PostgresErrorCodes.InvalidSchemaName or PostgresErrorCodes.UndefinedColumn =>
-            $"What {what} needs is not there: call SetupAsync once, as a user who may create tables. ({e.MessageText})",
+            $"The tables of {what} are missing: call SetupAsync once, as a user who may create tables. ({e.MessageText})",
         PostgresErrorCodes.InsufficientPrivilege =>
             $"The user of the connection lacks a right that {what} needs: {e.MessageText}. {page} lists the rights.",
         PostgresErrorCodes.InvalidPassword or PostgresErrorCodes.InvalidAuthorizationSpecification or PostgresErrorCodes.InvalidCatalogName =>
-            $"PostgreSQL lets nobody in for {what}: {e.MessageText}.",
+            $"PostgreSQL refuses the connection for {what}: {e.MessageText}.",
         _ => explainOthers?.Invoke(e),
     };
 
@@ -144,6 +144,14 @@ internal sealed class Database(
                 return rows;
             }
         }
+    }
+
+    /// <summary>The connection of a caller's transaction.</summary>
+    /// <exception cref="ArgumentException">The transaction has ended already.</exception>
+    public static NpgsqlConnection ConnectionOf(NpgsqlTransaction transaction)
+    {
+        ArgumentNullException.ThrowIfNull(transaction);
+        return transaction.Connection ?? throw new ArgumentException("The transaction has ended already.", nameof(transaction));
     }
 
     private static NpgsqlCommand Command(NpgsqlConnection connection, string statement, NpgsqlParameter[] parameters)

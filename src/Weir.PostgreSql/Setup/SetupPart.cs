@@ -2,7 +2,7 @@ using Npgsql;
 
 namespace Weir.PostgreSql;
 
-/// <summary>Creates a part of the schema, a queue for example, where it is not there, and checks that the one that is there is the one that is meant.</summary>
+/// <summary>Creates a part of the schema, such as a queue, if it does not exist, and otherwise checks that it matches.</summary>
 /// <param name="database">Where.</param>
 /// <param name="schema">The schema, which is created as well.</param>
 /// <param name="part">The name of the part in the table of versions.</param>
@@ -11,7 +11,7 @@ namespace Weir.PostgreSql;
 /// <param name="version">The version of these tables.</param>
 internal sealed class SetupPart(Database database, string schema, string part, string settings, Func<IEnumerable<string>> tables, int version = 1)
 {
-    // Any number, the same in all versions: only one program at a time sets up a database.
+    // The key of the lock that lets one program at a time set up a database. Any number, but the same in all versions.
     private const long SetupLock = 0x57656972;
 
     private readonly string _parts = $"{SqlName.Quote(schema)}.parts";
@@ -26,7 +26,7 @@ internal sealed class SetupPart(Database database, string schema, string part, s
                     await database.ExecuteOnAsync(connection, "SELECT pg_advisory_xact_lock($1)", token, new NpgsqlParameter<long> { TypedValue = SetupLock })
                         .ConfigureAwait(false);
 
-                    // Looked for first: a user who may not create anything can call this when all is there.
+                    // Checked first, so that a user who may not create anything can call this when everything exists.
                     await CreateIfMissingAsync(connection, "SELECT to_regnamespace($1) IS NOT NULL", SqlName.Quote(schema), SchemaStatements(), token)
                         .ConfigureAwait(false);
                     if (await FindAsync(connection, token).ConfigureAwait(false) is { } found)
@@ -57,7 +57,7 @@ internal sealed class SetupPart(Database database, string schema, string part, s
     {
         (int, string)? found = await database.RunAsync(FindAsync, cancellationToken).ConfigureAwait(false);
         Check(found ?? throw new WorkSetupException(
-            $"Schema '{schema}' does not know {database.What}: call SetupAsync once, as a user who may create tables."));
+            $"Schema '{schema}' does not have {database.What}: call SetupAsync once, as a user who may create tables."));
     }
 
     private async ValueTask CreateIfMissingAsync(

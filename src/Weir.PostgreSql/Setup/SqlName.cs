@@ -16,7 +16,7 @@ internal static class SqlName
     /// <summary>A text as it stands in a statement.</summary>
     public static string Literal(string text) => $"'{text.Replace("'", "''", StringComparison.Ordinal)}'";
 
-    /// <summary>Checks a name that a user gave, of which a table has the prefix in front.</summary>
+    /// <summary>Checks a name given by the user. The name of a table is a prefix and this name.</summary>
     public static string Check(string name, string parameter, string prefix = "")
     {
         ArgumentException.ThrowIfNullOrEmpty(name, parameter);
@@ -46,7 +46,7 @@ internal static class SqlName
         }
     }
 
-    /// <summary>A text that PostgreSQL can store, with the same meaning to a reader.</summary>
+    /// <summary>The text, with what PostgreSQL cannot store replaced.</summary>
     public static string Storable(string text) =>
         Bytes(text) >= 0 ? text : Encoding.UTF8.GetString(Encoding.UTF8.GetBytes(text)).Replace('\0', '\uFFFD');
 }

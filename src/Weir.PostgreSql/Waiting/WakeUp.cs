@@ -1,6 +1,6 @@
 namespace Weir.PostgreSql;
 
-/// <summary>Wakes whoever waits for something to change. Who asks for <see cref="Next"/> before looking misses nothing.</summary>
+/// <summary>Wakes those who wait for a change. A waiter that gets <see cref="Next"/> before it looks misses nothing.</summary>
 internal sealed class WakeUp
 {
     private TaskCompletionSource _next = New();

@@ -4,7 +4,7 @@ using RabbitMQ.Client.Exceptions;
 
 namespace Weir.RabbitMQ;
 
-/// <summary>Opens connections, and tells failures that another attempt may mend from those that it does not. What it says contains no credentials.</summary>
+/// <summary>Opens connections, and tells failures that a retry may fix from others. Its messages contain no credentials.</summary>
 /// <param name="uri">Where the broker is, and who connects.</param>
 /// <param name="what">What is done there, for messages.</param>
 /// <param name="configure">What the user changes of a connection.</param>
@@ -15,8 +15,8 @@ internal sealed class Broker(Uri uri, string what, Action<ConnectionFactory>? co
 
     public string What => what;
 
-    /// <summary>Opens a connection. It does not recover by itself: after a loss, the tags and the confirms of before mean nothing any more.</summary>
-    /// <exception cref="WorkSetupException">The broker lets nobody in.</exception>
+    /// <summary>Opens a connection. It does not recover by itself, because after a loss, earlier tags and confirms mean nothing.</summary>
+    /// <exception cref="WorkSetupException">The broker refuses the connection.</exception>
     /// <exception cref="TimeoutException">The broker does not answer in time.</exception>
     public async ValueTask<IConnection> ConnectAsync(string purpose, CancellationToken cancellationToken)
     {
@@ -31,7 +31,7 @@ internal sealed class Broker(Uri uri, string what, Action<ConnectionFactory>? co
         }
         catch (BrokerUnreachableException e) when (Refusal(e) is { } refusal)
         {
-            throw new WorkSetupException($"RabbitMQ lets nobody in for {what}: {refusal}", e);
+            throw new WorkSetupException($"RabbitMQ refuses the connection for {what}: {refusal}", e);
         }
         catch (OperationCanceledException e) when (!cancellationToken.IsCancellationRequested)
         {
@@ -39,24 +39,24 @@ internal sealed class Broker(Uri uri, string what, Action<ConnectionFactory>? co
         }
     }
 
-    /// <summary>What to do about a failure that repeating does not mend; null for all others.</summary>
+    /// <summary>What to do about a failure that a retry cannot fix; null for all others.</summary>
     public string? Explain(Exception failure) => failure is OperationInterruptedException { ShutdownReason: { } reason } ? Explain(reason) : null;
 
     /// <inheritdoc cref="Explain(Exception)"/>
-    // The same codes also stand for what passes: a queue whose node starts, a tag that came too late.
+    // The same codes are also used for failures that pass, such as a queue whose node is starting, or a tag that came too late.
     public string? Explain(ShutdownEventArgs reason) => reason.ReplyCode switch
     {
         Constants.NotFound when Says(reason, "no queue '") || Says(reason, "no exchange '") =>
-            $"What {what} needs is not there: call SetupAsync once, as a user who may declare queues. ({reason.ReplyText})",
+            $"An exchange or a queue of {what} is missing: call SetupAsync once, as a user who may declare queues. ({reason.ReplyText})",
         Constants.AccessRefused => $"The user of the connection lacks a right that {what} needs: {reason.ReplyText}. docs/rabbitmq.md lists the rights.",
         Constants.PreconditionFailed when Says(reason, "inequivalent arg") =>
-            $"RabbitMQ has {what} otherwise than it is opened here: {reason.ReplyText}. Use the same options, or another name.",
-        Constants.PreconditionFailed when Says(reason, "message size") => $"RabbitMQ does not take so large a message for {what}: {reason.ReplyText}.",
+            $"RabbitMQ has {what} with other options: {reason.ReplyText}. Use the same options, or another name.",
+        Constants.PreconditionFailed when Says(reason, "message size") => $"RabbitMQ does not accept a message of this size for {what}: {reason.ReplyText}.",
         _ => null,
     };
 
     /// <summary>
-    /// Makes a failure that repeating does not mend a <see cref="WorkSetupException"/>, and an answer that does not come in time a
+    /// Makes a failure that a retry cannot fix a <see cref="WorkSetupException"/>, and an answer that does not come in time a
     /// <see cref="TimeoutException"/>, which the client calls a cancellation; others stay what they are.
     /// </summary>
     public async ValueTask<T> GuardAsync<T>(Func<ValueTask<T>> call, CancellationToken cancellationToken)
@@ -75,7 +75,7 @@ internal sealed class Broker(Uri uri, string what, Action<ConnectionFactory>? co
         }
     }
 
-    /// <summary>Ends a connection without waiting for what an unavailable broker never says, or reads.</summary>
+    /// <summary>Ends a connection without waiting for answers or reads of a broker that may be unavailable.</summary>
     public static async ValueTask CloseAsync(IConnection? connection)
     {
         if (connection is null)
@@ -85,12 +85,12 @@ internal sealed class Broker(Uri uri, string what, Action<ConnectionFactory>? co
 
         try
         {
-            // The client waits until everything that it has to send is sent, and a connection on which nothing passes never takes it.
+            // The client waits until everything is sent, which never ends on a connection that passes nothing on.
             await EndAsync(connection).WaitAsync(CloseLimit, TimeProvider.System).ConfigureAwait(false);
         }
         catch (Exception e) when (e is not OutOfMemoryException)
         {
-            // It has ended otherwise.
+            // The connection has ended in another way.
         }
     }
 

@@ -25,6 +25,6 @@ internal static class EnvelopeFormat
 
     public static readonly UTF8Encoding Text = new(encoderShouldEmitUTF8Identifier: false, throwOnInvalidBytes: true);
 
-    /// <summary>A text that somebody else may have written; what is not UTF-8 is replaced.</summary>
+    /// <summary>A text that another program may have written. What is not UTF-8 is replaced.</summary>
     public static string Readable(byte[] bytes) => Encoding.UTF8.GetString(bytes);
 }

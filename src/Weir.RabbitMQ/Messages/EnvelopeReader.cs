@@ -68,7 +68,7 @@ internal ref struct EnvelopeReader
 
         if ((flags & EnvelopeFormat.Follows) != 0)
         {
-            _index = _origin is null ? throw new FormatException("The first item follows none.") : unchecked(_index + 1);
+            _index = _origin is null ? throw new FormatException("The first item of the message has no origin.") : unchecked(_index + 1);
         }
         else
         {
@@ -79,7 +79,7 @@ internal ref struct EnvelopeReader
 
         Key = (flags & EnvelopeFormat.HasKey) != 0 ? ReadText() : null;
         uint attempt = (flags & EnvelopeFormat.HasAttempt) != 0 ? ReadNumber() : 1;
-        Attempt = attempt is >= 1 and <= int.MaxValue ? (int)attempt : throw new FormatException($"{attempt} is not the number of an attempt.");
+        Attempt = attempt is >= 1 and <= int.MaxValue ? (int)attempt : throw new FormatException($"{attempt} is not a valid number of an attempt.");
         Headers = (flags & EnvelopeFormat.HasHeaders) != 0 ? ReadHeaders() : null;
         Value = Take(ReadNumber());
         return true;

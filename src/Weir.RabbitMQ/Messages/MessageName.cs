@@ -3,8 +3,8 @@ using System.Globalization;
 namespace Weir.RabbitMQ;
 
 /// <summary>
-/// The identity of a message, made of those of its items: a message with the same items in the same attempt has the same identity, however often and by whoever
-/// it is published.
+/// The identity of a message, made of those of its items: a message with the same items in the same attempt has the same identity, however often it is
+/// published, and by which process.
 /// </summary>
 internal struct MessageName
 {
@@ -27,7 +27,7 @@ internal struct MessageName
             _isRange = true;
         }
 
-        // Only where the first and the last do not say all.
+        // Only if the first and the last item do not identify all of them.
         if (!isFirst && _isRange && !(follows && attempt == _attempt))
         {
             _isRange = false;
@@ -47,7 +47,7 @@ internal struct MessageName
         _lastIndex = id.Index;
     }
 
-    /// <summary>At most 255 bytes, as AMQP has it: what is longer is shortened, and told apart by the hash.</summary>
+    /// <summary>At most 255 bytes, which is the limit of AMQP. A longer name is cut off and gets a hash.</summary>
     public override readonly string ToString()
     {
         string attempt = _attempt == 1 ? "" : string.Create(CultureInfo.InvariantCulture, $"~{_attempt}");

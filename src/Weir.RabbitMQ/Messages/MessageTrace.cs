@@ -1,6 +1,6 @@
 namespace Weir.RabbitMQ;
 
-/// <summary>The trace context of whoever publishes, in the headers of a message: it stands there once for all its items.</summary>
+/// <summary>The publisher's trace context in the headers of a message, once for all its items.</summary>
 internal static class MessageTrace
 {
     /// <summary>The most bytes by which an item may grow when it is published again with the context of its message.</summary>

@@ -17,10 +17,10 @@ internal sealed class Outgoing(string routingKey, string messageId, string type,
     /// <summary>The call that waits for the confirm.</summary>
     public PublishCall? Call { get; set; }
 
-    /// <summary>Why no queue takes it; null as long as RabbitMQ has not returned it.</summary>
+    /// <summary>Why no queue takes it; null unless RabbitMQ has returned it.</summary>
     public string? Returned { get; set; }
 
-    /// <summary>How often a connection was lost with it.</summary>
+    /// <summary>How often a connection was lost before its confirm.</summary>
     public int Losses { get; set; }
 
     public static Outgoing Of(EnvelopeWriter writer, string routingKey, IDictionary<string, object?>? headers)
@@ -31,11 +31,11 @@ internal sealed class Outgoing(string routingKey, string messageId, string type,
         return message;
     }
 
-    public static Outgoing Of(LetterMessage letter, string routingKey)
+    public static Outgoing Of(DeadLetterMessage letter, string routingKey)
     {
         byte[] body = letter.Write();
         string id = letter.Id.Length <= 60 ? letter.Id : letter.Id[..60];
-        var message = new Outgoing(routingKey, id, LetterMessage.MessageType, body, body.Length, isPooled: false);
+        var message = new Outgoing(routingKey, id, DeadLetterMessage.MessageType, body, body.Length, isPooled: false);
         message.Properties.ContentType = "application/json";
         return message;
     }

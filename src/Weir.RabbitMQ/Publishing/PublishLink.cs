@@ -90,8 +90,8 @@ internal sealed class PublishLink
 
         try
         {
-            // Not a caller's token: a publish that is given up inside the client leaves nobody knowing which number it had. But when the link has ended, nobody
-            // asks for that any more, and the client may wait for ever to hand over to a connection on which nothing passes.
+            // Not the caller's token: if a publish is given up inside the client, its number is unknown. When the link has ended, the number no longer matters,
+            // and the client might wait forever for a connection that passes nothing on.
             await _channel.BasicPublishAsync(exchange, message.RoutingKey, mandatory: true, message.Properties, message.Body, _ended.Token)
                 .ConfigureAwait(false);
         }
@@ -141,7 +141,7 @@ internal sealed class PublishLink
         return Task.CompletedTask;
     }
 
-    // It comes before the confirm of the same message.
+    // RabbitMQ sends this before the confirm of the same message.
     private Task OnReturnAsync(object sender, BasicReturnEventArgs e)
     {
         lock (_lock)

@@ -22,7 +22,7 @@ internal sealed class Publisher(Broker broker, string exchange, RabbitWorkQueueO
     private PublishLink? _link;
     private bool _isDisposed;
 
-    /// <summary>Opens the connection, and uses it for something else than publishing.</summary>
+    /// <summary>Opens the connection, and uses it for something other than publishing.</summary>
     public async ValueTask UseAsync(Func<IConnection, ValueTask> use, CancellationToken cancellationToken)
     {
         await _turn.WaitAsync(cancellationToken).ConfigureAwait(false);
@@ -37,7 +37,7 @@ internal sealed class Publisher(Broker broker, string exchange, RabbitWorkQueueO
         }
     }
 
-    /// <summary>Sends a message, when there is room. The outcome goes to the call, also if this throws because the caller does not wait any longer.</summary>
+    /// <summary>Sends a message, when there is room. The call gets the outcome, even if this throws because the caller no longer waits.</summary>
     public async ValueTask SendAsync(Outgoing message, PublishCall call, CancellationToken cancellationToken)
     {
         await _window.WaitAsync(cancellationToken).ConfigureAwait(false);
@@ -218,7 +218,7 @@ internal sealed class Publisher(Broker broker, string exchange, RabbitWorkQueueO
                 {
                     lock (_lock)
                     {
-                        // What was sent on the link is lost with it, and comes before.
+                        // What was sent on the link before is lost with it, and is sent again first.
                         _lost.AddRange(lost[i..]);
                     }
 
@@ -228,7 +228,7 @@ internal sealed class Publisher(Broker broker, string exchange, RabbitWorkQueueO
         }
     }
 
-    // Called under the lock of the link, so that nobody opens another one before what was lost is here.
+    // Called under the lock of the link. Otherwise another link could be opened before the lost messages are here, and send later ones first.
     private void OnLost(IReadOnlyList<Outgoing> messages, ShutdownEventArgs? reason)
     {
         string? explanation = reason is null ? null : broker.Explain(reason);
@@ -257,7 +257,7 @@ internal sealed class Publisher(Broker broker, string exchange, RabbitWorkQueueO
 
         if (again.Count > 0 && !isDisposed)
         {
-            // Nobody else may be about to publish.
+            // Takes the turn, so that no other call is about to publish.
             _ = Task.Run(RecoverAsync);
         }
     }

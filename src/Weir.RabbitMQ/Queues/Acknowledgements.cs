@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace Weir.RabbitMQ;
 
-/// <summary>The tags of a channel that are settled: RabbitMQ hears of the contiguous ones at once, and of each other one by itself. Not thread-safe.</summary>
+/// <summary>The tags of a channel that are settled: RabbitMQ is told of contiguous ones together, and of each other one by itself. Not thread-safe.</summary>
 internal sealed class Acknowledgements
 {
     private readonly HashSet<ulong> _settled = [];
@@ -30,7 +30,7 @@ internal sealed class Acknowledgements
             }
         }
 
-        // A tag that was acknowledged before by itself is unknown to RabbitMQ, so the last one of these tells.
+        // RabbitMQ no longer knows a tag that was acknowledged by itself, so the tag to send is the last of those that it still knows.
         int covered = CollectionsMarshal.AsSpan(tags).BinarySearch(_lowest);
         covered = covered < 0 ? ~covered : covered;
         return (covered == 0 ? 0 : tags[covered - 1], covered);

@@ -17,7 +17,7 @@ internal sealed class ConsumerLink
     private readonly Acknowledgements _acknowledgements = new();
     private readonly List<string> _consumers = [];
 
-    // Cancelled with the link: the client may wait for ever to hand over to a connection on which nothing passes.
+    // Cancelled with the link: the client may wait forever for a connection that passes nothing on.
     private readonly CancellationTokenSource _ended = new();
     private volatile bool _isClosed;
     private volatile bool _isStopping;
@@ -51,7 +51,7 @@ internal sealed class ConsumerLink
                 channel.ChannelShutdownAsync += link.OnShutdownAsync;
                 int share = Math.Max(1, prefetch / queues.Count);
 
-                // For each consumer from here on, so at most so many messages wait in the memory of this process.
+                // Holds for each consumer from here on, so at most this many messages are in the memory of this process.
                 await channel.BasicQosAsync(0, (ushort)share, global: false, cancellationToken).ConfigureAwait(false);
                 foreach (string queue in queues)
                 {
@@ -87,7 +87,7 @@ internal sealed class ConsumerLink
         }
     }
 
-    /// <summary>Waits until there is something to drain, or the link has ended, or somebody nudges it.</summary>
+    /// <summary>Waits until there is something to drain, the link has ended, or the reader is nudged.</summary>
     public async ValueTask WaitAsync(CancellationToken cancellationToken) => await _incoming.Reader.WaitToReadAsync(cancellationToken).ConfigureAwait(false);
 
     /// <summary>Lets the reader look again.</summary>
@@ -123,7 +123,7 @@ internal sealed class ConsumerLink
         }
         catch (Exception e) when (e is not OutOfMemoryException)
         {
-            // Whatever it was, nobody knows what RabbitMQ has heard: all that is not acknowledged comes again.
+            // After any failure it is not known what RabbitMQ received. Everything that is not acknowledged is delivered again.
             Close();
         }
         finally
@@ -161,7 +161,7 @@ internal sealed class ConsumerLink
         }
     }
 
-    /// <summary>Ends the deliveries, so that nothing comes any more that would have to be given back.</summary>
+    /// <summary>Stops the deliveries, so that nothing more arrives that would have to be returned.</summary>
     public async ValueTask StopAsync(CancellationToken cancellationToken)
     {
         _isStopping = true;
@@ -170,7 +170,7 @@ internal sealed class ConsumerLink
             await _channel.BasicCancelAsync(consumer, noWait: false, cancellationToken).ConfigureAwait(false);
         }
 
-        // The client tells each consumer after it has handed over what came before.
+        // The client tells each consumer of this only after it has handed over all earlier deliveries.
         await _stopped.Task.WaitAsync(cancellationToken).ConfigureAwait(false);
     }
 
@@ -193,7 +193,7 @@ internal sealed class ConsumerLink
         }
         catch (Exception e) when (e is not OutOfMemoryException)
         {
-            // It has ended otherwise.
+            // The link has ended in another way.
         }
 
         await _ended.CancelAsync().ConfigureAwait(false);
@@ -201,8 +201,8 @@ internal sealed class ConsumerLink
     }
 
     /// <summary>
-    /// Asks RabbitMQ something. Without an answer the link ends: the channel takes no other question as long as it waits for this one, and a message that comes
-    /// as a late answer would be held by nobody, and by no other consumer either.
+    /// Makes a request to RabbitMQ. Without an answer the link ends: the channel takes no other request while it waits for this one, and nobody would process a
+    /// message that comes as a late answer.
     /// </summary>
     private async ValueTask<T> AskAsync<T>(Func<ValueTask<T>> ask, CancellationToken cancellationToken)
     {
@@ -217,7 +217,7 @@ internal sealed class ConsumerLink
         }
     }
 
-    // Hands over and nothing else: the connection waits for this.
+    // Only hands the message over, because the connection waits for this.
     private Task OnReceivedAsync(object sender, BasicDeliverEventArgs e)
     {
         _incoming.Writer.TryWrite(Delivery.Of(e));

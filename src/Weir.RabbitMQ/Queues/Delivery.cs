@@ -5,7 +5,7 @@ using RabbitMQ.Client.Events;
 
 namespace Weir.RabbitMQ;
 
-/// <summary>A message as it was delivered, in memory of its own: that of the client is gone when its callback returns.</summary>
+/// <summary>A message as it was delivered, copied: the client's memory is reused when its callback returns.</summary>
 internal sealed class Delivery
 {
     private const string CountHeader = "x-delivery-count";
@@ -89,7 +89,7 @@ internal sealed class Delivery
             return 0;
         }
 
-        // Whoever writes to the queue may have written anything.
+        // Other programs may write anything to the queue.
         return value is long or int or short or byte or sbyte or ushort or uint ? Convert.ToInt64(value, CultureInfo.InvariantCulture) : 0;
     }
 }

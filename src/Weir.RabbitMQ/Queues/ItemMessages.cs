@@ -12,7 +12,7 @@ internal sealed class ItemMessages<T>(IWorkSerializer<T> serializer, RabbitWorkQ
     /// <param name="routeOf">The queue of an item.</param>
     /// <param name="headers">The headers of each message.</param>
     /// <param name="isNew">Whether items may be too long. Those that were delivered and are published again are not.</param>
-    /// <returns>The messages: as soon as a window of them is full, or all are, and then each as soon as it is full.</returns>
+    /// <returns>The messages: the first ones when a window of them is full or all are made, and then each as soon as it is full.</returns>
     /// <exception cref="WorkRefusedException">
     /// Some items cannot be published. It names all of them, and comes before the first message unless there are more than a window of them.
     /// </exception>
@@ -71,7 +71,7 @@ internal sealed class ItemMessages<T>(IWorkSerializer<T> serializer, RabbitWorkQ
 
             if (refused is not null)
             {
-                // Nothing more is published, but whoever wrote the list is told of all that is wrong with it.
+                // Nothing more is published, but the exception names all items that cannot be published.
                 continue;
             }
 
@@ -128,7 +128,7 @@ internal sealed class ItemMessages<T>(IWorkSerializer<T> serializer, RabbitWorkQ
                 $"Item {item.Id} has {options.MaxItemBytes + Excess(item):N0} bytes, and the queue takes at most {options.MaxItemBytes:N0} (MaxItemBytes)."));
     }
 
-    /// <summary>How many bytes an item is too long, exactly.</summary>
+    /// <summary>By how many bytes an item is too long, exactly.</summary>
     private int Excess(WorkItem<T> item)
     {
         var alone = new EnvelopeWriter();

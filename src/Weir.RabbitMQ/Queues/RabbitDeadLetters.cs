@@ -8,8 +8,9 @@ using RabbitMQ.Client.Exceptions;
 namespace Weir.RabbitMQ;
 
 /// <summary>
-/// The dead letters, in a queue. AMQP only looks at messages by taking them, so a look takes them all and gives them back at its end; one connection does so
-/// at a time. There are letters, and whole messages that RabbitMQ put there because nobody could read or survive them.
+/// The dead letters, in a queue. In AMQP, one can read messages only by taking them, so each operation takes all of them and returns them at its end. One
+/// connection does so at a time. Some messages are dead letters, and others are whole messages that RabbitMQ put there because no worker could read them or
+/// survive them.
 /// </summary>
 internal sealed class RabbitDeadLetters(Broker broker, Publisher publisher, QueueNames names, RabbitWorkQueueOptions options) : IDeadLetters
 {
@@ -18,7 +19,7 @@ internal sealed class RabbitDeadLetters(Broker broker, Publisher publisher, Queu
     public ValueTask AddAsync(IReadOnlyList<DeadLetter> letters, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(letters);
-        return publisher.PublishAsync(letters.Select(l => Outgoing.Of(LetterMessage.Of(l), names.Dead)), cancellationToken);
+        return publisher.PublishAsync(letters.Select(l => Outgoing.Of(DeadLetterMessage.Of(l), names.Dead)), cancellationToken);
     }
 
     public IAsyncEnumerable<DeadLetter> ListAsync(int limit = 100, CancellationToken cancellationToken = default)
@@ -30,7 +31,7 @@ internal sealed class RabbitDeadLetters(Broker broker, Publisher publisher, Queu
     public async ValueTask<DeadLetter?> FindAsync(string id, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(id);
-        LetterMessage? found = null;
+        DeadLetterMessage? found = null;
         await LookAsync(
             (letter, _) => found = letter.Id == id && (found is null || letter.Time >= found.Time) ? letter : found, static _ => default, cancellationToken)
             .ConfigureAwait(false);
@@ -45,23 +46,23 @@ internal sealed class RabbitDeadLetters(Broker broker, Publisher publisher, Queu
 
     private async IAsyncEnumerable<DeadLetter> ListAllAsync(int limit, [EnumeratorCancellation] CancellationToken cancellationToken)
     {
-        // The first look tells of which identities the newest letters are the oldest. Only the letters of those are in memory, after the second.
+        // The first pass finds the identities whose newest dead letter is among the oldest. The second keeps only the dead letters of these in memory.
         Dictionary<string, DateTimeOffset> newest = new(StringComparer.Ordinal);
         await LookAsync((letter, _) => KeepNewest(newest, letter.Id, letter.Time), static _ => default, cancellationToken).ConfigureAwait(false);
         HashSet<string> oldest =
             [.. newest.OrderBy(static n => n.Value).ThenBy(static n => n.Key, StringComparer.Ordinal).Take(limit).Select(static n => n.Key)];
-        Dictionary<string, LetterMessage> letters = new(StringComparer.Ordinal);
+        Dictionary<string, DeadLetterMessage> letters = new(StringComparer.Ordinal);
         await LookAsync(
             (letter, _) =>
             {
-                if (oldest.Contains(letter.Id) && (!letters.TryGetValue(letter.Id, out LetterMessage? other) || letter.Time >= other.Time))
+                if (oldest.Contains(letter.Id) && (!letters.TryGetValue(letter.Id, out DeadLetterMessage? other) || letter.Time >= other.Time))
                 {
                     letters[letter.Id] = letter;
                 }
             },
             static _ => default,
             cancellationToken).ConfigureAwait(false);
-        foreach (LetterMessage letter in letters.Values.OrderBy(static l => l.Time).ThenBy(static l => l.Id, StringComparer.Ordinal))
+        foreach (DeadLetterMessage letter in letters.Values.OrderBy(static l => l.Time).ThenBy(static l => l.Id, StringComparer.Ordinal))
         {
             cancellationToken.ThrowIfCancellationRequested();
             yield return letter.ToLetter();
@@ -77,11 +78,11 @@ internal sealed class RabbitDeadLetters(Broker broker, Publisher publisher, Queu
     }
 
     private async ValueTask<int> TakeAsync(
-        IReadOnlyList<string> ids, Func<IReadOnlyCollection<LetterMessage>, ValueTask> use, CancellationToken cancellationToken)
+        IReadOnlyList<string> ids, Func<IReadOnlyCollection<DeadLetterMessage>, ValueTask> use, CancellationToken cancellationToken)
     {
         ArgumentNullException.ThrowIfNull(ids);
         HashSet<string> wanted = [.. ids];
-        Dictionary<string, LetterMessage> found = new(StringComparer.Ordinal);
+        Dictionary<string, DeadLetterMessage> found = new(StringComparer.Ordinal);
         List<ulong> tags = [];
         await LookAsync(
             (letter, tag) =>
@@ -89,7 +90,7 @@ internal sealed class RabbitDeadLetters(Broker broker, Publisher publisher, Queu
                 if (wanted.Contains(letter.Id))
                 {
                     tags.Add(tag);
-                    if (!found.TryGetValue(letter.Id, out LetterMessage? other) || letter.Time >= other.Time)
+                    if (!found.TryGetValue(letter.Id, out DeadLetterMessage? other) || letter.Time >= other.Time)
                     {
                         found[letter.Id] = letter;
                     }
@@ -107,8 +108,8 @@ internal sealed class RabbitDeadLetters(Broker broker, Publisher publisher, Queu
         return found.Count;
     }
 
-    /// <summary>Looks at each letter once, then does the rest with the channel, and gives back what was not acknowledged.</summary>
-    private async ValueTask LookAsync(Action<LetterMessage, ulong> look, Func<IChannel, ValueTask> then, CancellationToken cancellationToken)
+    /// <summary>Reads each dead letter once, then calls the rest with the channel, and returns what was not acknowledged.</summary>
+    private async ValueTask LookAsync(Action<DeadLetterMessage, ulong> look, Func<IChannel, ValueTask> then, CancellationToken cancellationToken)
     {
         IConnection connection = await broker.ConnectAsync("dead letters", cancellationToken).ConfigureAwait(false);
         try
@@ -124,7 +125,7 @@ internal sealed class RabbitDeadLetters(Broker broker, Publisher publisher, Queu
 
                 await then(channel).ConfigureAwait(false);
 
-                // RabbitMQ has everything back when it has answered.
+                // When RabbitMQ has answered, it has everything back.
                 await channel.CloseAsync(cancellationToken).ConfigureAwait(false);
                 return true;
             }, cancellationToken).ConfigureAwait(false);
@@ -135,7 +136,7 @@ internal sealed class RabbitDeadLetters(Broker broker, Publisher publisher, Queu
         }
     }
 
-    /// <summary>Declares the queue that only one connection can have, and that goes with it.</summary>
+    /// <summary>Declares the queue that only one connection can have, and that is deleted with the connection.</summary>
     private async ValueTask LockAsync(IConnection connection, CancellationToken cancellationToken)
     {
         while (true)
@@ -154,30 +155,30 @@ internal sealed class RabbitDeadLetters(Broker broker, Publisher publisher, Queu
         }
     }
 
-    private LetterMessage Read(BasicGetResult message)
+    private DeadLetterMessage Read(BasicGetResult message)
     {
-        if (message.BasicProperties.Type == LetterMessage.MessageType)
+        if (message.BasicProperties.Type == DeadLetterMessage.MessageType)
         {
             try
             {
-                return LetterMessage.Read(message.Body.Span);
+                return DeadLetterMessage.Read(message.Body.Span);
             }
             catch (JsonException)
             {
-                // Somebody else's: shown as it is.
+                // Written by another program: shown as it is.
             }
         }
 
         return ReadMessage(message);
     }
 
-    private LetterMessage ReadMessage(BasicGetResult message)
+    private DeadLetterMessage ReadMessage(BasicGetResult message)
     {
         (string reason, string queue, DateTimeOffset time) = Death(message.BasicProperties.Headers);
         (DeadLetterReason why, string error) = Unreadable.Find(message.Body.Span, options)
             ?? (reason == "delivery_limit" ? DeadLetterReason.Crashed : DeadLetterReason.Failed, $"RabbitMQ gave up the message in queue '{queue}': {reason}.");
         string name = message.BasicProperties.MessageId is { Length: > 0 } id ? id : Convert.ToHexStringLower(SHA256.HashData(message.Body.Span))[..16];
-        return new LetterMessage
+        return new DeadLetterMessage
         {
             Id = $"message {name}",
             Source = queue,
@@ -206,7 +207,7 @@ internal sealed class RabbitDeadLetters(Broker broker, Publisher publisher, Queu
     private static string Text(IDictionary<string, object?> table, string name) =>
         table.TryGetValue(name, out object? value) ? value switch { byte[] bytes => EnvelopeFormat.Readable(bytes), string text => text, _ => "" } : "";
 
-    private Outgoing Replay(LetterMessage letter)
+    private Outgoing Replay(DeadLetterMessage letter)
     {
         if (letter.IsMessage)
         {

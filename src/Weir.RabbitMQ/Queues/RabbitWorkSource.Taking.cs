@@ -5,7 +5,7 @@ namespace Weir.RabbitMQ;
 /// <content>Taking messages, and making batches of them. All of this runs for one reader at a time.</content>
 internal sealed partial class RabbitWorkSource<T>
 {
-    /// <summary>What arrived already and needs nothing but to be read; null if there is more to do or to wait for.</summary>
+    /// <summary>A batch of what has arrived and only needs to be read; null if there is more to do, or something to wait for.</summary>
     private RabbitBatch<T>? TryTake()
     {
         if (Link() is not { IsOpen: true } link || _asksForSuspects || _hasSuspects)
@@ -50,7 +50,7 @@ internal sealed partial class RabbitWorkSource<T>
             {
                 if (_hasSuspects && !(_othersFirst && _ready.Count > 0))
                 {
-                    // Nothing else may be under way when one of them starts.
+                    // A suspect starts only when nothing else is under way.
                     if (!isIdle)
                     {
                         await link.WaitAsync(stop).ConfigureAwait(false);
@@ -82,7 +82,7 @@ internal sealed partial class RabbitWorkSource<T>
         }
     }
 
-    /// <summary>The link; a new one if it has ended. What it had delivered comes again.</summary>
+    /// <summary>The link, or a new one if it has ended. RabbitMQ delivers again what the old one had delivered.</summary>
     private async ValueTask<ConsumerLink> LinkAsync(CancellationToken cancellationToken)
     {
         if (Link() is { IsOpen: true } open)
@@ -120,7 +120,7 @@ internal sealed partial class RabbitWorkSource<T>
 
         if (Decode(delivery) is not { } decoded)
         {
-            // RabbitMQ keeps it as it is, and whoever looks at it is told what is wrong.
+            // RabbitMQ keeps the message as it is. Listing the dead letters says what is wrong with it.
             await link.RejectAsync(_ready.Dequeue().Tag).ConfigureAwait(false);
             delivery.Release();
             return null;
@@ -139,7 +139,7 @@ internal sealed partial class RabbitWorkSource<T>
 
     private async ValueTask<RabbitBatch<T>?> TakeSuspectAsync(ConsumerLink link, CancellationToken stop)
     {
-        // What was taken and could not be handed over is gone on with.
+        // Continues with what was taken and could not be handed over.
         _suspect ??= await link.GetAsync(_queue.Names.Suspects, stop).ConfigureAwait(false);
         if (_suspect is not { } suspect)
         {
@@ -188,7 +188,7 @@ internal sealed partial class RabbitWorkSource<T>
         return batch;
     }
 
-    /// <summary>The items of a message in two messages, or the message itself if it has but one.</summary>
+    /// <summary>Splits a message into two; a message of one item stays as it is.</summary>
     private List<Outgoing> Halves(Delivery delivery)
     {
         List<Outgoing> halves = new(2);
@@ -261,7 +261,8 @@ internal sealed partial class RabbitWorkSource<T>
         if (reader.Value.Length > _queue.Options.MaxItemBytes)
         {
             error = string.Create(
-                CultureInfo.InvariantCulture, $"The value has {reader.Value.Length:N0} bytes, and may have {_queue.Options.MaxItemBytes:N0} (MaxItemBytes).");
+                CultureInfo.InvariantCulture,
+                $"The value has {reader.Value.Length:N0} bytes, and the queue takes at most {_queue.Options.MaxItemBytes:N0} (MaxItemBytes).");
         }
         else
         {
@@ -276,7 +277,7 @@ internal sealed partial class RabbitWorkSource<T>
             }
         }
 
-        (decoded.Letters ??= []).Add(LetterMessage.Of(new DeadLetter
+        (decoded.Letters ??= []).Add(DeadLetterMessage.Of(new DeadLetter
         {
             Id = id.ToString(),
             Source = Name,
@@ -319,11 +320,11 @@ internal sealed partial class RabbitWorkSource<T>
         }
     }
 
-    /// <summary>What could be read of a message, and letters of what could not.</summary>
+    /// <summary>The items that could be read of a message, and dead letters for the others.</summary>
     private sealed class Decoded(int count)
     {
         public List<WorkItem<T>> Items { get; } = new(count);
 
-        public List<LetterMessage>? Letters { get; set; }
+        public List<DeadLetterMessage>? Letters { get; set; }
     }
 }

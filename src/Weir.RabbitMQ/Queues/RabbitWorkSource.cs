@@ -3,8 +3,8 @@ using Weir.Resilience;
 namespace Weir.RabbitMQ;
 
 /// <summary>
-/// A consuming end of a queue. Messages that were delivered before go to a queue of suspects, in halves; of that queue, this takes one message at a time, while
-/// it has nothing else, so that the next death of a process is known to be its fault. With partitions, such messages stay where they are, for the order.
+/// A consuming end of a queue. A message that was delivered before is split, and its halves go to a queue of suspects. The source takes one suspect at a time,
+/// while it has nothing else, so that another crash identifies its cause. With partitions, such messages stay where they are, to keep the order.
 /// </summary>
 internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<T>
 {
@@ -17,7 +17,7 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
     private readonly Lock _lock = new();
     private readonly HashSet<RabbitBatch<T>> _open = [];
 
-    // With partitions, a batch that is returned is not given away: nobody else could get it as long as this source is there.
+    // With partitions, a returned batch stays here, because no other consumer could get it while this source exists.
     private readonly Queue<RabbitBatch<T>> _returned = new();
     private readonly Queue<Delivery> _ready = new();
     private ConsumerLink? _link;
@@ -28,7 +28,7 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
     private int _openSuspects;
     private bool _isDisposed;
 
-    // Whether to ask for suspects, whether there are some, and whether the next batch is one of the others all the same: they take turns.
+    // Whether to ask for suspects, whether there are some, and whether the next batch is of the other messages all the same: the two take turns.
     private volatile bool _asksForSuspects;
     private volatile bool _hasSuspects;
     private bool _othersFirst;
@@ -70,7 +70,7 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
             return ready;
         }
 
-        // Whoever stops waiting does not stop what is under way: the next call gets what it takes.
+        // A caller that stops waiting does not stop what is under way: the next call gets what it takes.
         _taking ??= TakeAsync(_stop.Token);
         try
         {
@@ -129,7 +129,7 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
         ArgumentNullException.ThrowIfNull(batch);
         ArgumentNullException.ThrowIfNull(items);
 
-        // The message of a connection that was lost comes again as a whole.
+        // The message of a lost connection is delivered again as a whole.
         if (Open([batch]).Count > 0)
         {
             string route = _queue.Names.RetryOf(delay);
@@ -169,7 +169,7 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
             }
             catch (Exception e) when (e is not OutOfMemoryException)
             {
-                // RabbitMQ takes back what a connection had when it ends, and counts that.
+                // When a connection ends, RabbitMQ takes back what it had, and counts that as a delivery.
             }
 
             await link.CloseAsync().ConfigureAwait(false);
@@ -178,7 +178,7 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
         _stop.Dispose();
     }
 
-    /// <summary>Publishes what nobody here processes again, so that it does not count as delivered and lost.</summary>
+    /// <summary>Publishes again what is not processed here, so that it does not count as delivered and lost.</summary>
     private async ValueTask GiveBackAsync(ConsumerLink link, CancellationToken cancellationToken)
     {
         await link.StopAsync(cancellationToken).ConfigureAwait(false);
@@ -268,7 +268,7 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
         }
     }
 
-    /// <summary>Those of the batches that are open, and whose tags still mean something.</summary>
+    /// <summary>The batches that are open and whose tags are still valid.</summary>
     private List<RabbitBatch<T>> Open(IReadOnlyList<WorkBatch<T>> batches)
     {
         lock (_lock)

@@ -6,7 +6,7 @@ namespace Weir.RabbitMQ;
 /// <summary>The names of the exchange and the queues of a work queue. The routing key of each queue is its name.</summary>
 internal sealed class QueueNames
 {
-    // AMQP has 255 bytes for a name, and the suffixes need theirs.
+    // A name in AMQP has at most 255 bytes, of which the suffixes need some.
     private const int MaxBytes = 120;
 
     public QueueNames(string name, RabbitWorkQueueOptions options)
@@ -23,7 +23,7 @@ internal sealed class QueueNames
             : [.. options.RetryDelays.Select(d => (string.Create(CultureInfo.InvariantCulture, $"{name}.retry.{(long)d.TotalMilliseconds}"), d))];
         string delays = string.Join('-', Retries.Select(static r => ((long)r.Delay.TotalMilliseconds).ToString(CultureInfo.InvariantCulture)));
 
-        // Short, because RabbitMQ says at most 255 bytes about what does not match.
+        // Short, because the text in which RabbitMQ says what does not match is cut off at 255 bytes.
         Options = string.Create(
             CultureInfo.InvariantCulture, $"{name}.v1-p{options.Partitions}-d{options.DeliveryLimit}-m{options.MaxMessages ?? 0}-r{delays}");
         Described = string.Create(
@@ -45,13 +45,13 @@ internal sealed class QueueNames
 
     public string Dead { get; }
 
-    /// <summary>A queue that only one connection has at a time: whoever looks through the dead letters.</summary>
+    /// <summary>A queue that only one connection can have at a time: the one that reads the dead letters.</summary>
     public string DeadLock { get; }
 
-    /// <summary>An exchange without queues whose name has what the queues depend on: it is there if they were declared with the same.</summary>
+    /// <summary>An exchange without queues. Its name has the options that the queues depend on, so it exists only if they were declared with these.</summary>
     public string Options { get; }
 
-    /// <summary>The same for people.</summary>
+    /// <summary>These options, for messages.</summary>
     public string Described { get; }
 
     public string PartitionOf(string? key, WorkId id)

@@ -2,7 +2,7 @@ using RabbitMQ.Client;
 
 namespace Weir.RabbitMQ;
 
-/// <summary>Declares the exchange and the queues of a work queue, and checks that they are there and are those that are meant.</summary>
+/// <summary>Declares the exchange and the queues of a work queue, and checks that they exist and match.</summary>
 internal sealed class Topology(Broker broker, QueueNames names, RabbitWorkQueueOptions options)
 {
     public async Task SetupAsync(CancellationToken cancellationToken)
@@ -23,7 +23,7 @@ internal sealed class Topology(Broker broker, QueueNames names, RabbitWorkQueueO
         }
     }
 
-    /// <summary>Asks for names only, so it needs no rights to declare.</summary>
+    /// <summary>Only asks whether the names exist, so it needs no rights to declare.</summary>
     public async ValueTask CheckAsync(IConnection connection, CancellationToken cancellationToken) =>
         await broker.GuardAsync(async () =>
         {
@@ -53,8 +53,8 @@ internal sealed class Topology(Broker broker, QueueNames names, RabbitWorkQueueO
 
     private async Task DeclareAsync(IChannel channel, CancellationToken cancellationToken)
     {
-        // A message that no queue takes goes to the other exchange, which has no queues, and so comes back. What counts is that RabbitMQ compares the name when
-        // somebody declares the exchange again.
+        // A message that no queue takes goes to the alternate exchange, which has no queues, and so is returned to its publisher. The point is that RabbitMQ
+        // compares this name whenever the exchange is declared again.
         try
         {
             await channel.ExchangeDeclareAsync(
@@ -106,7 +106,7 @@ internal sealed class Topology(Broker broker, QueueNames names, RabbitWorkQueueO
         await DeclareQueueAsync(channel, names.Dead, new Dictionary<string, object?> { ["x-queue-type"] = "quorum" }, cancellationToken)
             .ConfigureAwait(false);
 
-        // The last: where it is, all is.
+        // Declared last: if it exists, everything exists.
         await channel.ExchangeDeclareAsync(names.Options, ExchangeType.Fanout, durable: true, autoDelete: false, cancellationToken: cancellationToken)
             .ConfigureAwait(false);
     }
@@ -118,7 +118,7 @@ internal sealed class Topology(Broker broker, QueueNames names, RabbitWorkQueueO
         await channel.QueueBindAsync(queue, names.Exchange, queue, cancellationToken: cancellationToken).ConfigureAwait(false);
     }
 
-    /// <summary>The arguments of a queue that hands over to another one without losing anything on the way.</summary>
+    /// <summary>The arguments of a queue that passes messages on to another one without losing any.</summary>
     private Dictionary<string, object?> Durable(string next) => new()
     {
         ["x-queue-type"] = "quorum",

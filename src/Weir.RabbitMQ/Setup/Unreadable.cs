@@ -2,7 +2,7 @@ using System.Globalization;
 
 namespace Weir.RabbitMQ;
 
-/// <summary>What is wrong with a message as a whole: before its values are read, and when somebody asks why it is a dead letter.</summary>
+/// <summary>What is wrong with a message as a whole. Used before its values are read, and to say why it is a dead letter.</summary>
 internal static class Unreadable
 {
     /// <returns>Why the message cannot be delivered; null if it can.</returns>

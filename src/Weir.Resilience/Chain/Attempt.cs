@@ -6,7 +6,7 @@ internal struct Attempt
     public AttemptPhase Phase;
     public CircuitTicket Ticket;
 
-    /// <summary>The place of the concurrency limit, from the phase of the rate limit on.</summary>
+    /// <summary>The permit of the concurrency limit, from the phase of the rate limit on.</summary>
     public IPlace? Place;
 
     /// <summary>The wait at the rate limit, in the phase of that name.</summary>
@@ -15,7 +15,7 @@ internal struct Attempt
     /// <summary>What the rate limit wants back when the call has ended.</summary>
     public IDisposable? Lease;
 
-    /// <summary>Gives back the lease and the place.</summary>
+    /// <summary>Gives back the lease and the permit.</summary>
     public void Release()
     {
         IDisposable? lease = Lease;

@@ -17,7 +17,7 @@ internal sealed class AttemptGuard(
 {
     private readonly TokenBucket? _bucket = rateLimit as TokenBucket;
 
-    // Without a concurrency limit, in whose place comes before the tokens.
+    // Only without a concurrency limit, because its permit comes before the tokens.
     private readonly TokenBucket? _onlyBucket = places is null ? rateLimit as TokenBucket : null;
     private readonly bool _onlyBreaker = places is null && rateLimit is null;
 
@@ -36,7 +36,7 @@ internal sealed class AttemptGuard(
     public bool HasNoLeases => _onlyBreaker || _onlyBucket is not null;
 
     /// <summary>
-    /// Gets an attempt as far as it gets without waiting, and without anything to give back but the ticket and, from the rate limit on, the place.
+    /// Gets an attempt as far as it gets without waiting, and without anything to give back but the ticket and, from the rate limit on, the permit.
     /// </summary>
     /// <param name="ticket">The breaker's permission from the rate limit on; before that, there is none.</param>
     /// <returns>The next step. An attempt that is not at its call goes on in <see cref="EnterAsync"/>, or ends with <see cref="Ignored"/>.</returns>
@@ -49,7 +49,7 @@ internal sealed class AttemptGuard(
             : _onlyBreaker ? AttemptPhase.Call : TryEnterPlaces(ref ticket);
     }
 
-    /// <summary>The same for an attempt that has a place already, and keeps it in any case.</summary>
+    /// <summary>The same for an attempt that already has a permit, and keeps it in any case.</summary>
     public AttemptPhase TryEnterWithPlace(out CircuitTicket ticket)
     {
         ticket = default;
@@ -97,7 +97,7 @@ internal sealed class AttemptGuard(
                 bool atOnce = places.TryEnter();
                 if (!atOnce)
                 {
-                    // A probe that waits for a place keeps no other from probing.
+                    // A probe that waits for a permit must not keep others from probing, so it gives its ticket back.
                     Ignored(attempt.Ticket);
                     attempt.Ticket = default;
                     await places.EnterAsync(token).ConfigureAwait(false);
@@ -109,7 +109,7 @@ internal sealed class AttemptGuard(
                     break;
                 }
 
-                // Others use the place while this attempt waits for the circuit.
+                // Others can use the permit while this attempt waits for the circuit.
                 attempt.Release();
             }
 
@@ -140,7 +140,7 @@ internal sealed class AttemptGuard(
     {
         if (waited && breaker is not null && !breaker.IsCurrent(attempt.Ticket) && !breaker.TryEnter(out attempt.Ticket))
         {
-            // What was paid was paid for a start at that moment. An attempt that waits for the circuit pays anew when it may start.
+            // The tokens were for a start at that moment. An attempt that waits for the circuit takes new ones when it may start.
             attempt.Release();
             attempt.Phase = AttemptPhase.Circuit;
             return;
@@ -167,7 +167,7 @@ internal sealed class AttemptGuard(
 
     /// <summary>The call failed. An exception of the breaker's own options takes the place of the failure.</summary>
     /// <param name="ticket">Its permission.</param>
-    /// <param name="error">What it failed with.</param>
+    /// <param name="error">Its exception.</param>
     /// <param name="token">The token that the attempt was given: the caller's, or one that a time limit around the attempt cancels too.</param>
     /// <param name="callerToken">The token of the caller or of the run.</param>
     public void Failed(CircuitTicket ticket, Exception error, CancellationToken token, CancellationToken callerToken)
@@ -183,7 +183,7 @@ internal sealed class AttemptGuard(
         }
     }
 
-    /// <summary>What an attempt ends with that the circuit did not let in.</summary>
+    /// <summary>The exception of an attempt that the circuit rejected.</summary>
     public CircuitBreakerOpenException CreateRejection() => breaker!.CreateRejection();
 
     /// <summary>Nothing was called.</summary>

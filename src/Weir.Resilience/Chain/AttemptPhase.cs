@@ -6,7 +6,7 @@ internal enum AttemptPhase
     /// <summary>Admission by the circuit breaker.</summary>
     Circuit,
 
-    /// <summary>A place of the concurrency limit. The attempt holds nothing, and asks the circuit breaker again when it has a place.</summary>
+    /// <summary>A permit of the concurrency limit. The attempt holds nothing, and asks the circuit breaker again when it has the permit.</summary>
     ConcurrencyLimit,
 
     /// <summary>To be let in by the rate limit.</summary>

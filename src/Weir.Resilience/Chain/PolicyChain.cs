@@ -355,7 +355,7 @@ public sealed class PolicyChain<TResult>
         return result;
     }
 
-    // A call that throws before it returns a task is treated as one whose task failed.
+    // A call that throws before it returns a task is treated like one whose task failed.
     private ValueTask<TResult> Call<TState>(Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken token)
     {
         try

@@ -18,8 +18,10 @@ namespace Weir.Resilience;
 [DebuggerDisplay("{State}, retry after {RetryAfter}")]
 public sealed partial class CircuitBreaker : IMeteredPolicy
 {
-    // The word: generation, 2 bits of state, 32 bits of consecutive failures. All of it changes at once, so a count can never end up in a generation that it
-    // does not belong to.
+    // The word: generation, 2 bits of state, 32 bits of consecutive failures. Generation and state are changed only under the lock; the count is changed by
+    // any thread, with a compare-and-swap that fails if the generation is no longer that of its ticket. So a count never ends up in a generation that it does
+    // not belong to. What a new state needs (the time of the first probe, a new failure rate) is written before the word that announces it, so that
+    // a thread that reads the word first finds it. In the other order, it would admit a call by the old time, or count it in the old rate.
     private const int StateShift = 32;
     private const int GenerationShift = 34;
     private const long StateMask = 3L << StateShift;

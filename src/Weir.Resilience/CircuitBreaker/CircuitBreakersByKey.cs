@@ -1,6 +1,6 @@
 namespace Weir.Resilience;
 
-/// <summary>See <see cref="CircuitBreakers"/>.</summary>
+/// <summary>The instances of <see cref="CircuitBreakers"/>, with the types of item and key.</summary>
 internal sealed class CircuitBreakersByKey<TItem, TKey> : CircuitBreakers, IKeyed<TItem, CircuitBreaker>
     where TKey : notnull
 {

@@ -1,6 +1,11 @@
 namespace Weir.Resilience;
 
 /// <summary>The share of failures in a window that advances in tenths. Thread-safe without a lock: one atomic addition per call.</summary>
+/// <remarks>
+/// Each place of the ring has the slice of one tenth, which is replaced by a compare-and-swap when its tenth has passed. The first thread of a new tenth wins,
+/// and the others count in its slice: with a plain write, the counts in a slice that was just replaced would be lost. The number of a slice never changes, so a
+/// slice that is too old is left out of the sum even while its place has not been used again. The sum is no snapshot: calls that end meanwhile may be missing.
+/// </remarks>
 internal sealed class FailureRate(double ratio, int minimumThroughput, long windowTicks)
 {
     private const int Slices = 10;

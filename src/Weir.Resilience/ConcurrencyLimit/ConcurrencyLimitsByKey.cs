@@ -1,6 +1,6 @@
 namespace Weir.Resilience;
 
-/// <summary>See <see cref="ConcurrencyLimits"/>.</summary>
+/// <summary>The instances of <see cref="ConcurrencyLimits"/>, with the types of item and key.</summary>
 internal sealed class ConcurrencyLimitsByKey<TItem, TKey> : ConcurrencyLimits, IKeyed<TItem, SharedConcurrencyLimit>
     where TKey : notnull
 {

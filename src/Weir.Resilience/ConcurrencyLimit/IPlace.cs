@@ -1,6 +1,6 @@
 namespace Weir.Resilience;
 
-/// <summary>A place of a <see cref="SharedConcurrencyLimit"/> that an attempt holds.</summary>
+/// <summary>A permit of a <see cref="SharedConcurrencyLimit"/> that an attempt holds.</summary>
 internal interface IPlace
 {
     /// <summary>Returns it.</summary>

@@ -1,7 +1,7 @@
 namespace Weir.Resilience;
 
-/// <summary>A call's place in the queue of a <see cref="SharedConcurrencyLimit"/>. Whoever made it either uses the place that it gets, or drops it.</summary>
-/// <param name="user">For whom it waits. While that user holds as many places as it can use, the turn stands among the user's parked ones.</param>
+/// <summary>A call's place in the queue of a <see cref="SharedConcurrencyLimit"/>. Its caller either uses the permit that it gets, or drops it.</summary>
+/// <param name="user">For whom it waits. While that user holds as many permits as it can use, the turn is among the user's parked ones.</param>
 internal sealed class PlaceTurn(PlaceUser user) : QueueTurn<PlaceTurn>(tellsAtOnce: false), IUnattended
 {
     public PlaceUser User => user;
@@ -9,7 +9,7 @@ internal sealed class PlaceTurn(PlaceUser user) : QueueTurn<PlaceTurn>(tellsAtOn
     /// <summary>Changed under the limit's lock.</summary>
     public PlaceTurnState State { get; set; }
 
-    /// <summary>Leaves the queue because its caller has cancelled. A turn that already has a place keeps it.</summary>
+    /// <summary>Leaves the queue because its caller has cancelled. A turn that already has a permit keeps it.</summary>
     public void Cancel(CancellationToken cancellationToken)
     {
         if (user.Limit.TryRemove(this))
@@ -18,7 +18,7 @@ internal sealed class PlaceTurn(PlaceUser user) : QueueTurn<PlaceTurn>(tellsAtOn
         }
     }
 
-    /// <summary>It could not be cancelled: its caller, who waits, gets the error. A turn that already has a place keeps it.</summary>
+    /// <summary>It could not be cancelled: its caller, who waits, gets the error. A turn that already has a permit keeps it.</summary>
     void IUnattended.WorkFailed(Exception error)
     {
         if (user.Limit.TryRemove(this) || State == PlaceTurnState.Removed)
@@ -27,7 +27,7 @@ internal sealed class PlaceTurn(PlaceUser user) : QueueTurn<PlaceTurn>(tellsAtOn
         }
     }
 
-    /// <summary>Leaves the queue, or returns the place. Called at most once, by whoever would otherwise use the place.</summary>
+    /// <summary>Leaves the queue, or returns the permit. Called at most once, by the caller that would otherwise use the permit.</summary>
     public void Drop()
     {
         if (!user.Limit.TryRemove(this))

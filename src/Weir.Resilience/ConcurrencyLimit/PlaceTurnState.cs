@@ -1,14 +1,14 @@
 namespace Weir.Resilience;
 
-/// <summary>See <see cref="PlaceTurn"/>.</summary>
+/// <summary>How far a <see cref="PlaceTurn"/> is.</summary>
 internal enum PlaceTurnState
 {
     /// <summary>In the queue.</summary>
     Waiting,
 
-    /// <summary>It has a place.</summary>
+    /// <summary>It has a permit.</summary>
     Served,
 
-    /// <summary>It left the queue without a place.</summary>
+    /// <summary>It left the queue without a permit.</summary>
     Removed,
 }

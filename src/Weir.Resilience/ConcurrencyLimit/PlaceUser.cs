@@ -1,18 +1,18 @@
 namespace Weir.Resilience;
 
 /// <summary>
-/// Everything that uses a <see cref="SharedConcurrencyLimit"/> under one bound of its own. A run is one: it never gets more places than it may have items in
+/// Everything that uses a <see cref="SharedConcurrencyLimit"/> under one bound of its own. A run is one: it never gets more permits than it may have items in
 /// flight, because the others would lie idle.
 /// </summary>
 /// <param name="limit">The limit.</param>
-/// <param name="most">How many places the user can use at once, at least 1; null for any number. Called under the limit's lock.</param>
+/// <param name="most">How many permits the user can use at once, at least 1; null for any number. Called under the limit's lock.</param>
 internal sealed class PlaceUser(SharedConcurrencyLimit limit, Func<int>? most) : IPlace
 {
     public SharedConcurrencyLimit Limit => limit;
 
     public int Most => most is null ? int.MaxValue : most();
 
-    /// <summary>How many places it holds. Not counted without a bound. Guarded by the limit's lock.</summary>
+    /// <summary>How many permits it holds. Not counted without a bound. Guarded by the limit's lock.</summary>
     public int Held { get; set; }
 
     /// <summary>Its turns that let others pass, oldest first. Guarded by the limit's lock.</summary>
@@ -22,7 +22,7 @@ internal sealed class PlaceUser(SharedConcurrencyLimit limit, Func<int>? most) :
 
     public bool TryEnter() => most is null ? limit.TryEnter() : limit.TryEnter(this);
 
-    /// <summary>Returns one of its places.</summary>
+    /// <summary>Returns one of its permits.</summary>
     public void Leave()
     {
         if (most is null)
@@ -35,14 +35,14 @@ internal sealed class PlaceUser(SharedConcurrencyLimit limit, Func<int>? most) :
         }
     }
 
-    /// <summary>Its bound was raised: those of its turns that let others pass, and can be served now, do so no longer.</summary>
+    /// <summary>Its bound was raised: turns that let others pass before return to the queue if they can be served now.</summary>
     public void UseMore() => limit.UseMore(this);
 
-    /// <summary>Takes a place, or a turn at the end of the queue.</summary>
+    /// <summary>Takes a permit, or a turn at the end of the queue.</summary>
     /// <exception cref="ConcurrencyLimitRejectedException">Too many calls already wait.</exception>
     public PlaceTurn Queue() => limit.Queue(this);
 
-    /// <summary>Waits for a place.</summary>
+    /// <summary>Waits for a permit.</summary>
     public ValueTask EnterAsync(CancellationToken cancellationToken)
     {
         PlaceTurn turn;

@@ -2,10 +2,10 @@ using System.Diagnostics;
 
 namespace Weir.Resilience;
 
-// The half with the lock: calls that wait, and users that hold no more places than they can use.
+// The half with the lock: calls that wait, and users that hold no more permits than they can use.
 public sealed partial class SharedConcurrencyLimit
 {
-    /// <summary>Takes a place for a user, if one is free and no call waits.</summary>
+    /// <summary>Takes a permit for a user, if one is free and no call waits.</summary>
     internal bool TryEnter(PlaceUser user)
     {
         using (_lock.Hold())
@@ -17,7 +17,7 @@ public sealed partial class SharedConcurrencyLimit
         }
     }
 
-    /// <summary>Takes a place, or a turn at the end of the queue.</summary>
+    /// <summary>Takes a permit, or a turn at the end of the queue.</summary>
     /// <exception cref="ConcurrencyLimitRejectedException">Too many calls already wait.</exception>
     internal PlaceTurn Queue(PlaceUser user)
     {
@@ -54,7 +54,7 @@ public sealed partial class SharedConcurrencyLimit
         return turn;
     }
 
-    /// <summary>Returns a user's place. It goes to the first call in the queue that can start now.</summary>
+    /// <summary>Returns a user's permit. It goes to the first call in the queue that can start now.</summary>
     internal void Leave(PlaceUser user)
     {
         ToldTurns<PlaceTurn> served;
@@ -79,7 +79,7 @@ public sealed partial class SharedConcurrencyLimit
         served.Tell();
     }
 
-    /// <summary>A user can use more places than before.</summary>
+    /// <summary>A user can use more permits than before.</summary>
     internal void UseMore(PlaceUser user)
     {
         ToldTurns<PlaceTurn> served;
@@ -120,7 +120,7 @@ public sealed partial class SharedConcurrencyLimit
         return true;
     }
 
-    /// <summary>From here on, no call takes or returns a place without the lock.</summary>
+    /// <summary>From here on, no call takes or returns a permit without the lock.</summary>
     private void CloseNeedsLock()
     {
         Debug.Assert(_lock.IsHeldByCurrentThread, "The limit's lock is held.");
@@ -145,11 +145,10 @@ public sealed partial class SharedConcurrencyLimit
     }
 
     /// <summary>
-    /// Gives free places to the first calls in the queue. A call whose user already holds as many places as it can use lets others pass, because its place
-    /// would lie idle; it keeps its number, and comes back to its old position when its user returns a place or can use
-    /// more.
+    /// Gives free permits to the first calls in the queue. A call whose user already holds as many permits as it can use lets others pass, because its permit
+    /// would lie idle. It keeps its number, and returns to its old position when its user returns a permit or can use more.
     /// </summary>
-    /// <returns>The calls that got a place, to be told without the lock.</returns>
+    /// <returns>The calls that got a permit, to be told without the lock.</returns>
     private ToldTurns<PlaceTurn> ServeNeedsLock()
     {
         ToldTurns<PlaceTurn> served = default;

@@ -22,8 +22,10 @@ namespace Weir.Resilience;
 [DebuggerDisplay("{InUse} of {Limit} in use, {Waiting} wait")]
 public sealed partial class SharedConcurrencyLimit : IMeteredPolicy
 {
-    // The word: the number of free places, which is negative after the limit was lowered, and a bit that is set while calls wait or the lock is held. While
-    // the bit is set, only the holder of the lock changes the word.
+    // The word: the number of free permits, which is negative after the limit was lowered, and a bit that is set while calls wait or the lock is held. While
+    // the bit is clear, any thread takes or returns a permit with a compare-and-swap. While it is set, only the holder of the lock changes the word, so plain
+    // reads and writes do there. The bit is set before the queue is looked at, and cleared only when it is empty: otherwise a permit could be returned between
+    // the look and the wait, and the call would wait for a permit that is free.
     private const long Closed = 1;
     private const long Place = 2;
 

@@ -153,7 +153,8 @@ internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, 
 
     private sealed class Entry(TKey key, TPolicy policy) : KeyUse<TPolicy>(policy)
     {
-        // Grows under the table's lock only, so an entry without users has none until the lock is given up. It shrinks without it.
+        // Grows only under the table's lock, and shrinks without it. So an entry that has no users under the lock gets none before the lock is given up, and
+        // can be forgotten. If it grew without the lock, a policy could be forgotten while a call begins to use it, and its key would have two.
         public int Users;
 
         private Entry? _next;

@@ -9,13 +9,13 @@ internal sealed class PolicyCounts
 
     public int? HalfOpen { get; private set; }
 
-    /// <summary>The places that calls hold.</summary>
+    /// <summary>The permits that calls hold.</summary>
     public long? InUse { get; private set; }
 
-    /// <summary>The places that there are.</summary>
+    /// <summary>The permits that there are.</summary>
     public long? Limit { get; private set; }
 
-    /// <summary>The calls that wait for a place.</summary>
+    /// <summary>The calls that wait for a permit.</summary>
     public long? AtPlaces { get; private set; }
 
     /// <summary>The calls that wait for tokens.</summary>

@@ -78,7 +78,7 @@ internal static class PolicyMeter
         }
         catch (Exception)
         {
-            // A listener is other people's code, and must not change what becomes of a call.
+            // A listener is user code, and must not change the outcome of a call.
         }
     }
 

@@ -11,8 +11,8 @@ internal abstract class QueueTurn<TTurn>
     private TaskCompletionSource _served;
 
     /// <param name="tellsAtOnce">
-    /// Whether what waits for it runs on the stack of whoever tells it, so that turns go on in the order in which they are told. Only for code that is short
-    /// and none of the user's.
+    /// Whether what waits for it runs on the stack of the thread that tells it, so that turns go on in the order in which they are told. Only for code that is
+    /// short and none of the user's.
     /// </param>
     protected QueueTurn(bool tellsAtOnce)
     {
@@ -61,6 +61,6 @@ internal abstract class QueueTurn<TTurn>
     /// <summary>Its holder stops waiting.</summary>
     protected void StopWaiting(CancellationToken cancellationToken) => _served.TrySetCanceled(cancellationToken);
 
-    /// <summary>The same, with an error.</summary>
+    /// <summary>Its holder stops waiting, and gets an error.</summary>
     protected void StopWaiting(Exception error) => _served.TrySetException(error);
 }

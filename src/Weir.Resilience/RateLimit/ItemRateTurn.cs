@@ -12,7 +12,7 @@ internal sealed class ItemRateTurn(TokenBucket bucket) : QueueTurn<ItemRateTurn>
     /// <summary>Whether it has been called and has yet to take its tokens. Guarded by the bucket's lock.</summary>
     public bool IsCalled { get; set; }
 
-    /// <summary>Takes the tokens, now that the item could start. Only for whoever made it.</summary>
+    /// <summary>Takes the tokens, now that the item could start. Only for the caller that made it.</summary>
     /// <returns>False if it has to wait for <see cref="QueueTurn{TTurn}.Served"/> again.</returns>
     public bool TryEnter() => bucket.TryEnter(this);
 

@@ -6,7 +6,11 @@ namespace Weir.Resilience;
 /// never exceeded.
 /// </summary>
 /// <param name="most">The largest number of operations.</param>
-/// <remarks>Any number of threads can take tokens. Opening and closing need the bucket's lock.</remarks>
+/// <remarks>
+/// Any number of threads can take tokens: each decrement that leaves zero or more is one token. Opening and closing need the bucket's lock. Closing exchanges
+/// the count for zero, so each decrement comes either before, and is counted, or after, and gets no token. With a read and a write in its place, a token that
+/// was taken in between would be in no account. Decrements that come too late make the count negative, which opening overwrites.
+/// </remarks>
 internal sealed class QuickTokens(int most)
 {
     private int _left;

@@ -1,6 +1,6 @@
 namespace Weir.Resilience;
 
-/// <summary>See <see cref="RateLimits"/>.</summary>
+/// <summary>The instances of <see cref="RateLimits"/>, with the types of item and key.</summary>
 internal sealed class RateLimitsByKey<TItem, TKey> : RateLimits, IKeyed<TItem, TokenBucket>
     where TKey : notnull
 {

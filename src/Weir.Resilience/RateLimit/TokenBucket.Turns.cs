@@ -56,7 +56,7 @@ public sealed partial class TokenBucket
         return turn is null;
     }
 
-    /// <summary>Takes the tokens of an item that was called; or has it wait again, before all who came after it.</summary>
+    /// <summary>Takes the tokens of an item that was called, or makes it wait again, before all that came after it.</summary>
     internal bool TryEnter(ItemRateTurn turn)
     {
         ToldTurns<ItemRateTurn> called;
@@ -166,7 +166,7 @@ public sealed partial class TokenBucket
         long start = StartTicks(_calledMark);
         if (_timer is null)
         {
-            // Without the context of whoever waits first.
+            // Without the execution context of the first one that waits.
             using (ExecutionContext.IsFlowSuppressed() ? default : ExecutionContext.SuppressFlow())
             {
                 _timer = _clock.Provider.CreateTimer(

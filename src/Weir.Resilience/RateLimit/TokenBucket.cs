@@ -30,7 +30,9 @@ public sealed partial class TokenBucket : IRateLimit, IMeteredPolicy
     private const int FewestQuick = 64;
     private const int MostQuick = 1024;
 
-    // The mark while a call waits: later than any time, so that no call gets past it without the lock.
+    // The mark has two states. Open: any thread moves it on, with a compare-and-swap. Held, while a call waits: later than any time, so that no call gets
+    // past it without the lock. Only the holder of the lock holds it, with an exchange that tells the mark that it replaces, and opens it again when nobody
+    // waits. With a read and a write in place of the exchange, tokens that were taken in between would be given out twice.
     private const double Held = double.PositiveInfinity;
 
     private readonly Clock _clock;

@@ -61,7 +61,8 @@ public sealed class TimeoutPolicy<TResult>
     }
 
     /// <summary>
-    /// The number of the attempt that each call is; 0 if whoever counts attempts adds it; null if the limit is that of a whole call. Set before the first call.
+    /// The number of the attempt that each call is; 0 if the caller that counts attempts adds it; null if the limit is that of a whole call. Set before the
+    /// first call.
     /// </summary>
     internal int? Attempt { get; init; }
 
@@ -194,7 +195,7 @@ public sealed class TimeoutPolicy<TResult>
 
     internal void Return(TimeoutScope<TResult> scope)
     {
-        // One slot besides the queue: consecutive calls need nothing more.
+        // One slot besides the queue: consecutive calls need nothing more. Both sides exchange it, because two calls with the same scope would end each other.
         TimeoutScope<TResult>? previous = Interlocked.Exchange(ref _next, scope);
         if (previous is null)
         {
@@ -239,7 +240,7 @@ public sealed class TimeoutPolicy<TResult>
         return scope;
     }
 
-    /// <summary>Of its own, because the assembly of the queue would be loaded with the policy, and a first call needs none.</summary>
+    /// <summary>A class of its own. Otherwise the assembly of the queue would be loaded with the policy, and a first call needs no queue.</summary>
     private sealed class IdleScopes
     {
         public readonly ConcurrentQueue<TimeoutScope<TResult>> Queue = new();

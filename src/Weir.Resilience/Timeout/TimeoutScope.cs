@@ -11,8 +11,10 @@ namespace Weir.Resilience;
     Justification = "The source has no timer and no wait handle, and a call left behind may still look at its token.")]
 internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThreadPoolWorkItem, IUnattended
 {
-    // The word is the number of the call, times 4, plus its phase. The thread that changes it from Running decides the outcome. A timer that looks at an older
-    // call cannot affect a newer one.
+    // The word is the number of the call, times 4, plus its phase. Begin alone makes it Running. From there, the end of the call (Idle), the timer (TimedOut)
+    // or a failure of either watch (Failed) moves it, by a compare-and-swap, and the one that succeeds decides the outcome. It compares the number too, so a
+    // timer that looks at an older call cannot affect a newer one. The timer reads the word before the deadline, and Begin writes the deadline before the
+    // word: a timer that sees a call as running never takes the deadline of the call before it.
     private const long Idle = 0;
     private const long Running = 1;
     private const long TimedOut = 2;
@@ -231,7 +233,7 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
             }
             else
             {
-                // See Begin for the fence.
+                // The other side of the fence in Begin.
                 Interlocked.Exchange(ref _armed, 0);
                 if ((Volatile.Read(ref _word) & PhaseMask) != Running || Interlocked.CompareExchange(ref _armed, 1, 0) != 0)
                 {
@@ -254,7 +256,7 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
         }
         finally
         {
-            // Also without memory for the rest: the caller waits for this.
+            // Runs even if there is no memory for the rest, because the caller waits for it.
             QueueEarlyEnd();
         }
     }
@@ -272,7 +274,7 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
         }
     }
 
-    /// <summary>The time limit could not be watched, or the caller's token not be passed on: the caller waits no longer, and gets the error.</summary>
+    /// <summary>The timer or the forwarding of the caller's token failed: the caller stops waiting and gets the error.</summary>
     void IUnattended.WorkFailed(Exception error)
     {
         _failure = error;
@@ -282,7 +284,7 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
         }
     }
 
-    // What the callbacks of user code throw is no part of any outcome.
+    // Exceptions of user callbacks do not change an outcome.
     private void Cancel() =>
         _source.CancelAsync().ContinueWith(
             static callbacks => _ = callbacks.Exception,

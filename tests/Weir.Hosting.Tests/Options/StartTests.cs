@@ -135,10 +135,10 @@ public class StartTests
     }
 
     [Theory(Timeout = Limit)]
-    [InlineData("MaxAtempts", "Weir:Workers:mails:MaxAtempts is no option of a worker; these are: Runtime, MaxConcurrency, ")]
-    [InlineData("Policies:Retries", "Weir:Workers:mails:Policies:Retries is no option of the policies of a worker; these are: MaxRetries, ")]
-    [InlineData("Policies:CircuitBreaker:Open", "Weir:Workers:mails:Policies:CircuitBreaker:Open is no option of a circuit breaker; these are: Failure")]
-    [InlineData("Policies:RateLimit:Rate", "Weir:Workers:mails:Policies:RateLimit:Rate is no option of a rate limit; these are: TokensPerSecond, ")]
+    [InlineData("MaxAtempts", "Weir:Workers:mails:MaxAtempts is not an option of a worker; the options are: Runtime, MaxConcurrency, ")]
+    [InlineData("Policies:Retries", "Weir:Workers:mails:Policies:Retries is not an option of the policies of a worker; the options are: MaxRetries, ")]
+    [InlineData("Policies:CircuitBreaker:Open", "Weir:Workers:mails:Policies:CircuitBreaker:Open is not an option of a circuit breaker; the options are: F")]
+    [InlineData("Policies:RateLimit:Rate", "Weir:Workers:mails:Policies:RateLimit:Rate is not an option of a rate limit; the options are: TokensPerSecond, ")]
     public async Task Start_MisspeltKey_IsRefused(string key, string message)
     {
         IHost host = App.Create(await App.QueueAsync(), static (_, _) => default, (key, "3")).Build();

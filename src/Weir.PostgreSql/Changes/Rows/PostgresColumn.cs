@@ -15,15 +15,15 @@ public sealed class PostgresColumn
     /// <summary>The name.</summary>
     public string Name { get; }
 
-    /// <summary>The identity of the column's type in the catalog of the database, such as 23 for <c>integer</c>.</summary>
+    /// <summary>The OID of the column's type in the catalog of the database, such as 23 for <c>integer</c>.</summary>
     public uint TypeOid { get; }
 
-    /// <summary>What the type was declared with, such as a length, as the server keeps it; -1 for nothing.</summary>
+    /// <summary>The type modifier, such as a length, as the server stores it; -1 if the type has none.</summary>
     public int TypeModifier { get; }
 
-    /// <summary>Whether the column is one of the table's key: of its replica identity, or of its primary key if that is the whole row.</summary>
+    /// <summary>Whether the column is part of the table's key: of its replica identity, or of its primary key if the replica identity is all columns.</summary>
     public bool IsKey { get; }
 
-    /// <summary>The built-in type that the values are like: for a domain, that of its base. 0 if there is none.</summary>
+    /// <summary>The built-in type whose format the values have: for a domain, its base type. 0 if there is none.</summary>
     internal uint BaseOid { get; }
 }

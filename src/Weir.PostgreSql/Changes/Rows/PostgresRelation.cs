@@ -12,7 +12,7 @@ public sealed class PostgresRelation
         Name = name;
         Version = version;
         Columns = columns;
-        Lane = $"{schema}.{name}";
+        FullName = $"{schema}.{name}";
         for (int i = 0; i < columns.Count; i++)
         {
             _places[columns[i].Name] = i;
@@ -42,8 +42,8 @@ public sealed class PostgresRelation
     /// <summary>The places of the key's columns in <see cref="Columns"/>. Empty if the table has no key.</summary>
     public IReadOnlyList<int> KeyOrdinals { get; }
 
-    /// <summary>The name of the lane of the table.</summary>
-    internal string Lane { get; }
+    /// <summary>The schema, a dot and the name, not quoted.</summary>
+    internal string FullName { get; }
 
     /// <summary>Returns the place of a column.</summary>
     /// <param name="name">The name of the column, exactly as in the database.</param>
@@ -54,7 +54,7 @@ public sealed class PostgresRelation
         ArgumentNullException.ThrowIfNull(name);
         return _places.TryGetValue(name, out int place)
             ? place
-            : throw new ArgumentException($"{Lane} has no published column '{name}'. It has {string.Join(", ", _places.Keys)}.", nameof(name));
+            : throw new ArgumentException($"{FullName} has no published column '{name}'. It has {string.Join(", ", _places.Keys)}.", nameof(name));
     }
 
     /// <summary>Returns whether there is a column.</summary>
@@ -64,7 +64,7 @@ public sealed class PostgresRelation
 
     /// <summary>The schema, a dot and the name, not quoted.</summary>
     /// <returns>The text.</returns>
-    public override string ToString() => Lane;
+    public override string ToString() => FullName;
 
     internal bool IsSameAs(PostgresRelation other) =>
         Schema == other.Schema && Name == other.Name && Columns.Count == other.Columns.Count

@@ -69,7 +69,7 @@ public sealed class PostgresRow
         return found is T value
             ? value
             : throw new InvalidCastException(
-                $"Column '{Relation.Columns[ordinal].Name}' of {Relation} (type {Relation.Columns[ordinal].TypeOid}) is no {typeof(T).Name}.");
+                $"Column '{Relation.Columns[ordinal].Name}' of {Relation} (type {Relation.Columns[ordinal].TypeOid}) is not a {typeof(T).Name}.");
     }
 
     /// <summary>Reads a value of a type.</summary>

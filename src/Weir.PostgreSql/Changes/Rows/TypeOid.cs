@@ -1,6 +1,6 @@
 namespace Weir.PostgreSql;
 
-/// <summary>The built-in types whose values are more than texts.</summary>
+/// <summary>The built-in types whose values are decoded to something other than text.</summary>
 internal static class TypeOid
 {
     public const uint Bool = 16;
@@ -20,7 +20,7 @@ internal static class TypeOid
     public const uint Numeric = 1700;
     public const uint Uuid = 2950;
 
-    /// <summary>Types from here on belong to the database.</summary>
+    /// <summary>Types from this OID on were created in the database.</summary>
     public const uint FirstOfDatabase = 16384;
 
     /// <summary>The type of the elements of a built-in array; 0 for all others.</summary>

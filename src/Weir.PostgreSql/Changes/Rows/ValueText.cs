@@ -3,10 +3,10 @@ using NpgsqlTypes;
 
 namespace Weir.PostgreSql;
 
-/// <summary>Values in the text form of the server, by the type that they are like.</summary>
+/// <summary>Reads values in the text form of the server, by their built-in type.</summary>
 internal static class ValueText
 {
-    // How the server writes what it can write in several ways. Its zone is UTC.
+    // Some types have several text forms: these settings choose one. The time zone is UTC.
     private static readonly string[] Settings = ["datestyle=ISO", "intervalstyle=postgres", "extra_float_digits=3", "bytea_output=hex"];
 
     /// <summary>The options of a connection whose values are read here.</summary>
@@ -18,7 +18,7 @@ internal static class ValueText
     /// <param name="type">The built-in type; 0 for all others.</param>
     /// <param name="text">The value.</param>
     /// <param name="asNullable">Whether an array has nullable elements although none is null.</param>
-    /// <exception cref="OverflowException">The value has no place in its .NET type.</exception>
+    /// <exception cref="OverflowException">The value does not fit into its .NET type.</exception>
     public static object Read(uint type, string text, bool asNullable) => type switch
     {
         TypeOid.Bool => text == "t",
@@ -87,5 +87,5 @@ internal static class ValueText
     private static decimal Number(string text) =>
         decimal.Parse(text, NumberStyles.AllowLeadingSign | NumberStyles.AllowDecimalPoint, CultureInfo.InvariantCulture);
 
-    private static OverflowException NoPlace(string text) => new($"The value {text} has no place in its type of .NET: read it with Get<string>.");
+    private static OverflowException NoPlace(string text) => new($"The value {text} does not fit into its .NET type: read it with Get<string>.");
 }

@@ -3,7 +3,7 @@ namespace Weir.Delivery;
 /// <summary>
 /// The items of one key. At most one call of the runtime has items of a key at a time, and it keeps their order. Guarded by the lock of the run.
 /// </summary>
-internal sealed class Lane<T, TResult>(string key)
+internal sealed class KeyedItems<T, TResult>(string key)
 {
     public string Key => key;
 

@@ -4,11 +4,11 @@ using System.Text;
 namespace Weir.PostgreSql;
 
 /// <summary>Which changes are processed one after another, and which alone.</summary>
-internal sealed class ChangeLanes(PostgresChangeOrder order)
+internal sealed class ChangeKeys(PostgresChangeOrder order)
 {
     private const int MaxText = 200;
 
-    /// <summary>Whether everything before a change has to be done when it begins, and everything after waits for it.</summary>
+    /// <summary>Whether a change begins only when everything before it is done, and everything after waits for it.</summary>
     public bool IsAlone(PostgresChange change, bool isFirstOfVersion) => order switch
     {
         PostgresChangeOrder.Key => isFirstOfVersion || change.Kind == PostgresChangeKind.Truncate || HasOtherKey(change),
@@ -16,11 +16,11 @@ internal sealed class ChangeLanes(PostgresChangeOrder order)
         _ => false,
     };
 
-    /// <summary>The name that changes of the same lane share; null for none.</summary>
-    public string? NameOf(PostgresChange change) => order switch
+    /// <summary>The key of the item of a change. Changes with the same key are processed in order; null for none.</summary>
+    public string? KeyFor(PostgresChange change) => order switch
     {
         PostgresChangeOrder.Key => KeyOf(change),
-        PostgresChangeOrder.Relation => change.Relation.Lane,
+        PostgresChangeOrder.Relation => change.Relation.FullName,
         PostgresChangeOrder.Transaction => change.Id.Origin,
         PostgresChangeOrder.Global => "",
         _ => null,
@@ -49,15 +49,15 @@ internal sealed class ChangeLanes(PostgresChangeOrder order)
         PostgresRelation relation = change.Relation;
         if (relation.KeyOrdinals.Count == 0 || change.Kind == PostgresChangeKind.Truncate)
         {
-            return relation.Lane;
+            return relation.FullName;
         }
 
         if (relation.KeyOrdinals.Count == 1)
         {
-            return $"{relation.Lane}:{TextOf(change, relation.KeyOrdinals[0])}";
+            return $"{relation.FullName}:{TextOf(change, relation.KeyOrdinals[0])}";
         }
 
-        var text = new StringBuilder(relation.Lane);
+        var text = new StringBuilder(relation.FullName);
         char separator = ':';
         foreach (int place in relation.KeyOrdinals)
         {
@@ -68,7 +68,7 @@ internal sealed class ChangeLanes(PostgresChangeOrder order)
         return text.ToString();
     }
 
-    // Two keys may have the same text: then they share a lane, which costs nothing but some concurrency.
+    // Two keys of rows may have the same text. Then they share a key, which only costs some concurrency.
     private static string? TextOf(PostgresChange change, int place)
     {
         PostgresRow row = change.New is { } after && after.GetState(place) != PostgresValueState.Unchanged ? after : change.Old ?? change.New!;

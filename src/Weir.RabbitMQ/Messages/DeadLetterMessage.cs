@@ -4,7 +4,7 @@ using System.Text.Json.Serialization;
 namespace Weir.RabbitMQ;
 
 /// <summary>A dead letter as the body of a message: JSON, so that people can read it where they look at queues.</summary>
-internal sealed partial record LetterMessage
+internal sealed partial record DeadLetterMessage
 {
     /// <summary>What AMQP calls the type of the message.</summary>
     public const string MessageType = "weir.letter";
@@ -32,7 +32,7 @@ internal sealed partial record LetterMessage
 
     public ReadOnlyMemory<byte> Payload { get; init; }
 
-    public static LetterMessage Of(DeadLetter letter, bool isMessage = false) => new()
+    public static DeadLetterMessage Of(DeadLetter letter, bool isMessage = false) => new()
     {
         Id = letter.Id,
         Source = letter.Source,
@@ -47,10 +47,10 @@ internal sealed partial record LetterMessage
     };
 
     /// <exception cref="JsonException">The body is something else.</exception>
-    public static LetterMessage Read(ReadOnlySpan<byte> body) =>
-        JsonSerializer.Deserialize(body, LetterJson.Default.LetterMessage) ?? throw new JsonException("The letter is null.");
+    public static DeadLetterMessage Read(ReadOnlySpan<byte> body) =>
+        JsonSerializer.Deserialize(body, DeadLetterJson.Default.DeadLetterMessage) ?? throw new JsonException("The letter is null.");
 
-    public byte[] Write() => JsonSerializer.SerializeToUtf8Bytes(this, LetterJson.Default.LetterMessage);
+    public byte[] Write() => JsonSerializer.SerializeToUtf8Bytes(this, DeadLetterJson.Default.DeadLetterMessage);
 
     public DeadLetter ToLetter() => new()
     {
@@ -65,6 +65,6 @@ internal sealed partial record LetterMessage
         Payload = Payload,
     };
 
-    [JsonSerializable(typeof(LetterMessage))]
-    private sealed partial class LetterJson : JsonSerializerContext;
+    [JsonSerializable(typeof(DeadLetterMessage))]
+    private sealed partial class DeadLetterJson : JsonSerializerContext;
 }
