@@ -38,9 +38,9 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
     private bool _throttled;
     private bool _finished;
 
-    protected Pump(PumpSettings settings, bool guarded = false)
+    protected Pump(PumpSettings settings, bool attemptsAreTimed)
     {
-        Begin(settings, guarded);
+        Begin(settings, attemptsAreTimed);
         Orders = settings is ControlledSettings controlled ? new PumpOrders(controlled) : null;
         settings.Adaptive?.Attach(this);
     }
@@ -56,6 +56,15 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
 
     /// <summary>Whether items can be given up while they run.</summary>
     public bool IsGuarded;
+
+    /// <summary>Whether items or attempts have a time limit.</summary>
+    public bool IsTimed;
+
+    /// <summary>
+    /// Whether the limit is one and stays so. Then no other worker waits for what a worker has claimed, none can help it, and the stall watch has nothing to
+    /// do but to see when items with a limit began.
+    /// </summary>
+    public bool IsAlone;
 
     /// <summary>
     /// Whether the stall watch determines when an item that lasts for a while began: within one of its periods, by the run's own clock. Set before the start;
@@ -140,7 +149,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
             _queued = 1;
         }
 
-        if ((_limit > 1 || IsGuarded || Orders is not null || Settings.Adaptive is not null) && KnownCount != 1)
+        if ((IsTimed || !IsAlone) && KnownCount != 1)
         {
             SeesStarts |= Settings.TimeProvider == TimeProvider.System;
             IsWatched = true;

@@ -27,12 +27,14 @@ internal abstract partial class Pump
 
     /// <summary>What a run begins with. The rest is as <see cref="Forget"/> left it, or new.</summary>
     [MemberNotNull(nameof(_stopped), nameof(Settings))]
-    protected void Begin(PumpSettings settings, bool guarded)
+    protected void Begin(PumpSettings settings, bool attemptsAreTimed)
     {
         System.Diagnostics.Debug.Assert(settings.Limit >= 1, "Limits are validated by the public API.");
         Settings = settings;
         _limit = settings.Limit;
-        IsGuarded = guarded || settings.Guarded || settings.PerItemTimeout is not null;
+        IsTimed = attemptsAreTimed || settings.PerItemTimeout is not null;
+        IsGuarded = IsTimed || settings.Guarded;
+        IsAlone = settings is { Limit: 1, Adaptive: null, Pilot: null } and not ControlledSettings;
         _stopped = new CancellationTokenSource();
         Token = _stopped.Token;
         Context = ExecutionContext.Capture();

@@ -158,6 +158,7 @@ internal abstract class PumpWorker : PumpWork, IUnattended
     protected struct Pace
     {
         private const int Most = 256;
+        private const int FirstAlone = 16;
         private static readonly long Quick = Stopwatch.Frequency / 200_000;
         private static readonly long Slow = Stopwatch.Frequency / 50_000;
 
@@ -207,6 +208,14 @@ internal abstract class PumpWorker : PumpWork, IUnattended
         /// <returns>Whether the worker may continue; if not, it has had the thread for long enough.</returns>
         public bool Measure(Pump run, long quantum, bool takesTurns)
         {
+            if (quantum == long.MaxValue && run.IsAlone)
+            {
+                // Nobody waits for the thread or for an item, so the clock has nothing to say. The first claim is before the first suspension.
+                _size = _size == 0 ? FirstAlone : Math.Min(Most, _size * 2);
+                Left = _size;
+                return true;
+            }
+
             long now = Stopwatch.GetTimestamp();
             if (_driveStarted == 0)
             {
