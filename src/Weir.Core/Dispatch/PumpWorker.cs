@@ -158,7 +158,6 @@ internal abstract class PumpWorker : PumpWork, IUnattended
     protected struct Pace
     {
         private const int Most = 256;
-        private const int FirstAlone = 16;
         private static readonly long Quick = Stopwatch.Frequency / 200_000;
         private static readonly long Slow = Stopwatch.Frequency / 50_000;
 
@@ -210,8 +209,8 @@ internal abstract class PumpWorker : PumpWork, IUnattended
         {
             if (quantum == long.MaxValue && run.IsAlone)
             {
-                // Nobody waits for the thread or for an item, so the clock has nothing to say. The first claim is before the first suspension.
-                _size = _size == 0 ? FirstAlone : Math.Min(Most, _size * 2);
+                // Nobody waits for the thread or for an item, so the clock has nothing to say.
+                _size = Math.Clamp(_size * 2, 1, Most);
                 Left = _size;
                 return true;
             }
