@@ -44,7 +44,7 @@ internal abstract partial class Pump
     /// <summary>Ends the rest. From here on, a thread that comes late finds the run as it is now.</summary>
     protected void BeginAgain()
     {
-        _idle!.BeginAgain();
+        _workers.Idle!.BeginAgain();
         using (_lock.Hold())
         {
             _finished = false;
@@ -56,17 +56,14 @@ internal abstract partial class Pump
     /// <summary>Lets go of everything that belonged to the run, and of all workers but one.</summary>
     protected void Forget()
     {
-        PumpWorker worker = _idle!;
-        worker.Forget();
-        _created = null;
-        _idle = worker;
+        _workers.KeepOne().Forget();
         _stopped = null!;
         Token = default;
         Context = null;
         Settings = null!;
         _callerToken = default;
         _otherCallerToken = default;
-        _tokens = null;
+        _tokens = default;
         SeesStarts = false;
         _throttled = false;
         _helpPace = new HelpPace();
