@@ -17,7 +17,7 @@ internal abstract class Executor
     /// <summary>Whether code that waits for a run may continue on the current thread, which was started for the run and has come to its end.</summary>
     public virtual bool CanEndOnCurrentThread => CanRunOnCurrentThread;
 
-    /// <summary>How long a worker may keep a thread for synchronous work before others get their turn, in Stopwatch ticks.</summary>
+    /// <summary>How long a worker may keep a thread for synchronous work while others wait for one, in Stopwatch ticks.</summary>
     public abstract long Quantum { get; }
 
     /// <summary>Whether a worker whose calls block may keep the current thread for longer, because others that wait get a new one.</summary>

@@ -27,8 +27,8 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
     private CancellationTokenRegistration _otherCallerToken;
     private CancellationToken? _cancelledBy;
     private FailureLog? _failures;
-    private PumpWorker? _created;
-    private PumpWorker? _idle;
+    private WorkerLists _workers;
+    private TokenList _tokens;
     private int _limit;
     private int _live;
     private int _queued;
@@ -38,9 +38,9 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
     private bool _throttled;
     private bool _finished;
 
-    protected Pump(PumpSettings settings, bool guarded = false)
+    protected Pump(PumpSettings settings, bool attemptsAreTimed)
     {
-        Begin(settings, guarded);
+        Begin(settings, attemptsAreTimed);
         Orders = settings is ControlledSettings controlled ? new PumpOrders(controlled) : null;
         settings.Adaptive?.Attach(this);
     }
@@ -56,6 +56,15 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
 
     /// <summary>Whether items can be given up while they run.</summary>
     public bool IsGuarded;
+
+    /// <summary>Whether items or attempts have a time limit.</summary>
+    public bool IsTimed;
+
+    /// <summary>
+    /// Whether the limit is one and stays so. Then no other worker waits for what a worker has claimed, none can help it, and the stall watch has nothing to
+    /// do but to see when items with a limit began.
+    /// </summary>
+    public bool IsAlone;
 
     /// <summary>
     /// Whether the stall watch determines when an item that lasts for a while began: within one of its periods, by the run's own clock. Set before the start;
@@ -121,7 +130,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
     /// <param name="otherCallerToken">A second token of the caller, such as that of an enumerator.</param>
     public void Start(int eager, CancellationToken callerToken, CancellationToken otherCallerToken = default)
     {
-        PumpWorker first = _idle ?? CreateWorker();
+        PumpWorker first = _workers.Idle ?? CreateWorker();
         first.IsQueued = true;
         Orders?.Settings.Control.Attach(this);
         FaultPoint.Pass("Pump.Start", this);
@@ -134,13 +143,12 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
                 return;
             }
 
-            _created = first;
-            _idle = null;
+            _workers.StartNeedsLock(first);
             _live = 1;
             _queued = 1;
         }
 
-        if ((_limit > 1 || IsGuarded || Orders is not null || Settings.Adaptive is not null) && KnownCount != 1)
+        if ((IsTimed || !IsAlone) && KnownCount != 1)
         {
             SeesStarts |= Settings.TimeProvider == TimeProvider.System;
             IsWatched = true;
@@ -283,7 +291,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
         using (_lock.Hold())
         {
             RunSample sample = _pastOrNone?.Value ?? default;
-            for (PumpWorker? worker = _created; worker is not null; worker = worker.NextCreated)
+            for (PumpWorker? worker = _workers.First; worker is not null; worker = worker.NextCreated)
             {
                 worker.AddTo(ref sample);
             }
@@ -329,6 +337,6 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
         Debug.Assert(_lock.IsHeldByCurrentThread, "The state of a run is read and changed under its lock.");
         Debug.Assert(_queued >= 0, "A worker enters once for each time it is queued.");
         Debug.Assert(_live >= _queued, "A queued worker is a live one.");
-        Debug.Assert(_created is not null || _live == 0, "Live workers were created.");
+        Debug.Assert(_workers.First is not null || _live == 0, "Live workers were created.");
     }
 }

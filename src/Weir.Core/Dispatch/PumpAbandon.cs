@@ -41,9 +41,8 @@ internal abstract partial class Pump
             orphan.AddTo(ref Past);
             Past.InFlight = 0;
             Past.Abandoned++;
-            UnlinkNeedsLock(orphan);
-            successor.NextCreated = _created;
-            Volatile.Write(ref _created, successor);
+            _workers.RemoveNeedsLock(orphan);
+            _workers.AddNeedsLock(successor);
         }
 
         return successor;
@@ -109,24 +108,6 @@ internal abstract partial class Pump
         }
     }
 
-    // A thread that walks the list without the lock may be at the orphan, so the orphan keeps its own link.
-    private void UnlinkNeedsLock(PumpWorker worker)
-    {
-        if (_created == worker)
-        {
-            Volatile.Write(ref _created, worker.NextCreated);
-            return;
-        }
-
-        PumpWorker before = _created!;
-        while (before.NextCreated != worker)
-        {
-            before = before.NextCreated!;
-        }
-
-        before.NextCreated = worker.NextCreated;
-    }
-
     /// <returns>Whether the run has ended.</returns>
     private bool AbandonAll(ItemStatus status, Exception? error)
     {
@@ -136,7 +117,7 @@ internal abstract partial class Pump
             return true;
         }
 
-        for (PumpWorker? worker = Volatile.Read(ref _created); worker is not null; worker = worker.NextCreated)
+        for (PumpWorker? worker = _workers.First; worker is not null; worker = worker.NextCreated)
         {
             bool isOrphan = true;
             bool abandoned = true;

@@ -55,7 +55,7 @@ internal abstract partial class Pump
             {
                 orders.StopsReading = order.IsStopped;
                 HoldSource(order.IsStopped ? SourceHold.Stopped : order.IsPaused ? SourceHold.Paused : SourceHold.None);
-                finish = _created is not null && TryFinishNeedsLock();
+                finish = _workers.First is not null && TryFinishNeedsLock();
             }
 
             more = ApplyLimitNeedsLock(orders);
@@ -66,7 +66,7 @@ internal abstract partial class Pump
                 more = Math.Max(more, Math.Min(_limit - _live, Settings.Executor.Threads));
             }
 
-            more = _created is null ? 0 : more;
+            more = _workers.First is null ? 0 : more;
         }
 
         if (limits && order.Limit is { } limit && orders.Settings.OnLimit is { } onLimit)

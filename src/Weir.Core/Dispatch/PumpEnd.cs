@@ -139,6 +139,22 @@ internal abstract partial class Pump
         }
     }
 
+    /// <summary>Stops the items' own tokens when the run stops, or at once if it has.</summary>
+    public void AddTokens(ItemTokens tokens)
+    {
+        _tokens.Add(tokens);
+        if (_over)
+        {
+            tokens.StopAll(later: false);
+        }
+    }
+
+    private void StopTokens(bool later)
+    {
+        Exception? failure = _tokens.StopAll(later);
+        _broken ??= failure;
+    }
+
     private void FinishOn(bool ownThread)
     {
         if (ownThread)
@@ -278,7 +294,7 @@ internal abstract partial class Pump
             try
             {
                 CloseDelays();
-                for (PumpWorker? worker = _created; worker is not null; worker = worker.NextCreated)
+                for (PumpWorker? worker = _workers.First; worker is not null; worker = worker.NextCreated)
                 {
                     _isCalled |= !worker.Retire();
                 }

@@ -116,7 +116,7 @@ internal abstract partial class Pump
         int executing = 0;
         int computing = 0;
         bool shared = false;
-        for (PumpWorker? worker = Volatile.Read(ref _created); worker is not null; worker = worker.NextCreated)
+        for (PumpWorker? worker = _workers.First; worker is not null; worker = worker.NextCreated)
         {
             claims += worker.Claims;
             if (worker.IsExecuting)
@@ -187,7 +187,7 @@ internal abstract partial class Pump
     private int CountExecuting()
     {
         int executing = 0;
-        for (PumpWorker? worker = Volatile.Read(ref _created); worker is not null; worker = worker.NextCreated)
+        for (PumpWorker? worker = _workers.First; worker is not null; worker = worker.NextCreated)
         {
             executing += worker.IsExecuting || worker.IsQueued ? 1 : 0;
         }

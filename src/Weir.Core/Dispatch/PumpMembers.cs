@@ -97,8 +97,7 @@ internal abstract partial class Pump
                 TakeBack();
             }
 
-            worker.NextIdle = _idle;
-            _idle = worker;
+            _workers.RestNeedsLock(worker);
             finish = TryFinishNeedsLock();
         }
 
@@ -164,19 +163,13 @@ internal abstract partial class Pump
 
     private PumpWorker TakeIdleNeedsLock()
     {
-        PumpWorker? worker = _idle;
-        if (worker is null)
+        if (_workers.TakeIdleNeedsLock() is { } idle)
         {
-            worker = CreateWorker();
-            worker.NextCreated = _created;
-            Volatile.Write(ref _created, worker);
-        }
-        else
-        {
-            _idle = worker.NextIdle;
-            worker.NextIdle = null;
+            return idle;
         }
 
+        PumpWorker worker = CreateWorker();
+        _workers.AddNeedsLock(worker);
         return worker;
     }
 }

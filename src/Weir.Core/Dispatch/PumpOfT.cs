@@ -26,11 +26,12 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     private DelayQueue<TItem>? _delays;
 
     public Pump(Source<TItem> source, TCall call, TSink sink, PumpSettings settings, IRecovery<TResult>? recovery = null)
-        : base(settings, guarded: recovery?.AttemptTimeout is not null)
+        : base(settings, attemptsAreTimed: recovery?.AttemptTimeout is not null)
     {
         Recovery = recovery;
         KeepsItems = recovery is not null || (IsGuarded && DiscardedResult<TResult>.MayBeDisposable);
         Source = source;
+        source.HasOneWorker = IsAlone;
         TakesTurns = source.TakesTurns;
         Parks = Orders is null && CanPark(source, settings, recovery);
         Call = call;
@@ -64,10 +65,11 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
 
     private void Begin(Source<TItem> source, TCall call, TSink sink, PumpSettings settings)
     {
-        Begin(settings, guarded: false);
+        Begin(settings, attemptsAreTimed: false);
         Source = source;
         Call = call;
         Sink = sink;
+        source.HasOneWorker = IsAlone;
         source.CancellationToken = Token;
         BeginAgain();
     }

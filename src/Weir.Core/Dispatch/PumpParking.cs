@@ -82,8 +82,7 @@ internal abstract partial class Pump
         using (_lock.Hold())
         {
             Past.Abandoned++;
-            worker.NextCreated = _created;
-            Volatile.Write(ref _created, worker);
+            _workers.AddNeedsLock(worker);
             _live++;
             _parked.Remove(1);
             return worker;

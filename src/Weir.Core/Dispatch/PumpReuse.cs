@@ -27,12 +27,14 @@ internal abstract partial class Pump
 
     /// <summary>What a run begins with. The rest is as <see cref="Forget"/> left it, or new.</summary>
     [MemberNotNull(nameof(_stopped), nameof(Settings))]
-    protected void Begin(PumpSettings settings, bool guarded)
+    protected void Begin(PumpSettings settings, bool attemptsAreTimed)
     {
         System.Diagnostics.Debug.Assert(settings.Limit >= 1, "Limits are validated by the public API.");
         Settings = settings;
         _limit = settings.Limit;
-        IsGuarded = guarded || settings.Guarded || settings.PerItemTimeout is not null;
+        IsTimed = attemptsAreTimed || settings.PerItemTimeout is not null;
+        IsGuarded = IsTimed || settings.Guarded;
+        IsAlone = settings is { Limit: 1, Adaptive: null, Pilot: null } and not ControlledSettings;
         _stopped = new CancellationTokenSource();
         Token = _stopped.Token;
         Context = ExecutionContext.Capture();
@@ -42,7 +44,7 @@ internal abstract partial class Pump
     /// <summary>Ends the rest. From here on, a thread that comes late finds the run as it is now.</summary>
     protected void BeginAgain()
     {
-        _idle!.BeginAgain();
+        _workers.Idle!.BeginAgain();
         using (_lock.Hold())
         {
             _finished = false;
@@ -54,17 +56,14 @@ internal abstract partial class Pump
     /// <summary>Lets go of everything that belonged to the run, and of all workers but one.</summary>
     protected void Forget()
     {
-        PumpWorker worker = _idle!;
-        worker.Forget();
-        _created = null;
-        _idle = worker;
+        _workers.KeepOne().Forget();
         _stopped = null!;
         Token = default;
         Context = null;
         Settings = null!;
         _callerToken = default;
         _otherCallerToken = default;
-        _tokens = null;
+        _tokens = default;
         SeesStarts = false;
         _throttled = false;
         _helpPace = new HelpPace();

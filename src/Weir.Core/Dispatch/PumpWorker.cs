@@ -207,6 +207,14 @@ internal abstract class PumpWorker : PumpWork, IUnattended
         /// <returns>Whether the worker may continue; if not, it has had the thread for long enough.</returns>
         public bool Measure(Pump run, long quantum, bool takesTurns)
         {
+            if (quantum == long.MaxValue && run.IsAlone)
+            {
+                // Nobody waits for the thread or for an item, so the clock has nothing to say.
+                _size = Math.Clamp(_size * 2, 1, Most);
+                Left = _size;
+                return true;
+            }
+
             long now = Stopwatch.GetTimestamp();
             if (_driveStarted == 0)
             {

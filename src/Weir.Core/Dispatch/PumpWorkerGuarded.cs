@@ -99,7 +99,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
     private StepResult RunGuardedChunk()
     {
-        bool timed = run.Settings.PerItemTimeout is not null || run.Recovery?.AttemptTimeout is not null;
+        bool timed = run.IsTimed;
         _guard!.Host = run.Settings.Executor.CurrentHost;
         if (!timed && !run.KeepsItems && default(TPending).CanBeParked)
         {

@@ -29,7 +29,7 @@ internal abstract class IndexedSource<T>(int count) : Source<T>
             }
 
             // Towards the end, each claim takes at most an eighth of what is left, so that workers end together.
-            int take = (int)Math.Min(Math.Min(room, max), Math.Max(1, (count - next) >> 3));
+            int take = (int)Math.Min(Math.Min(room, max), HasOneWorker ? max : Math.Max(1, (count - next) >> 3));
             int seen = Interlocked.CompareExchange(ref _next, next + take, next);
             if (seen == next)
             {

@@ -23,6 +23,9 @@ internal abstract class Source<T>
     /// <summary>Whether other code ensures that one worker at a time reads this source, so that the source need not. Set before the first claim.</summary>
     public bool HasOneReader { get; set; }
 
+    /// <summary>Whether no more than one worker claims, so that a claim need not leave anything for others. Set before the first claim.</summary>
+    public bool HasOneWorker { get; set; }
+
     /// <summary>The total number of items, or -1 if it is not known before the end.</summary>
     public abstract int KnownCount { get; }
 

@@ -10,7 +10,7 @@ namespace Weir.Runtimes;
 /// <param name="calls">The running calls of the runtime.</param>
 /// <param name="operation">The method that was called.</param>
 /// <param name="options">The options of the call.</param>
-internal class RuntimeCall(RuntimeCalls calls, string operation, ProcessManyOptions options) : LiveRun, IMeasuredRun
+internal class RuntimeCall(RuntimeCalls calls, string operation, ProcessManyOptions options) : IMeasuredRun
 {
     // Stands in the timer's place once the call has ended.
     private static readonly ITimer Ended = new WatchTimer(static _ => { }, null);
@@ -19,15 +19,14 @@ internal class RuntimeCall(RuntimeCalls calls, string operation, ProcessManyOpti
 
     public Pump Run { get; private set; } = null!;
 
-    public override string Operation => operation;
+    public string Operation => operation;
 
-    public override object About => this;
-
-    public override TimeProvider Time => Run.Time;
+    /// <summary>The index in the list of running calls, or -1. Guarded by the lock of <see cref="RuntimeCalls"/>.</summary>
+    public int Place = -1;
 
     public RunLabel Label => RunLabel.Of(operation, calls.RuntimeName, options.OperationName, options.Tags);
 
-    public override RunSample Sample() => Run.Sample();
+    public RunSample Sample() => Run.Sample();
 
     /// <summary>Ends the call without waiting for running items, each of which gets the status. No other item starts.</summary>
     /// <param name="status">The status.</param>

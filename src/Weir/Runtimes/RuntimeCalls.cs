@@ -13,9 +13,9 @@ namespace Weir.Runtimes;
 internal sealed class RuntimeCalls(object owner)
 {
     private readonly Lock _lock = new();
-    private readonly HashSet<RuntimeCall> _running = [];
+    private readonly List<RuntimeCall> _running = [];
     private TaskCompletionSource? _drained;
-    private bool _closed;
+    private volatile bool _closed;
     private long _succeeded;
     private long _unsuccessful;
     private long _abandoned;
@@ -65,11 +65,7 @@ internal sealed class RuntimeCalls(object owner)
 
         // Whoever listens finds something to listen to.
         _ = RunObservation.IsMetered;
-        using (_lock.Hold())
-        {
-            ObjectDisposedException.ThrowIf(_closed, owner);
-        }
-
+        ObjectDisposedException.ThrowIf(_closed, owner);
         return options;
     }
 
@@ -79,6 +75,7 @@ internal sealed class RuntimeCalls(object owner)
         using (_lock.Hold())
         {
             ObjectDisposedException.ThrowIf(_closed, owner);
+            call.Place = _running.Count;
             _running.Add(call);
         }
     }
@@ -88,10 +85,17 @@ internal sealed class RuntimeCalls(object owner)
         TaskCompletionSource? drained = null;
         using (_lock.Hold())
         {
-            if (!_running.Remove(call))
+            int place = call.Place;
+            if (place < 0)
             {
                 return;
             }
+
+            RuntimeCall last = _running[^1];
+            _running[place] = last;
+            last.Place = place;
+            _running.RemoveAt(_running.Count - 1);
+            call.Place = -1;
 
             RunSample sample = call.Sample();
             _succeeded += sample.Succeeded;

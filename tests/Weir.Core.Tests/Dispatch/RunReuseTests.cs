@@ -51,12 +51,14 @@ public class RunReuseTests
         Run kept = Spare<Run>.Take()!;
         Run made = new(SourceOf.Enumerable(new[] { new Item(0) }), default, default, settings);
         string[] ofItsRun = ["_stopped", "Token", "Context", "Settings", "Source", "Call", "Sink", "_limit", "IsGuarded", "Parks"];
-        string[] ofItsEnd = ["_lock", "_idle", "_finished", "HasLeft", "IsReusable", "StartedAt"];
+        string[] ofItsEnd = ["_lock", "_workers", "_finished", "HasLeft", "IsReusable", "StartedAt"];
         Assert.Equal([], Differences(typeof(Run), made, kept, [.. ofItsRun, .. ofItsEnd]));
         Assert.All(ofItsRun[..7], field => Assert.Equal(DefaultOf(field), Field(typeof(Run), field)!.GetValue(kept)));
 
         object newWorker = typeof(Run).GetMethod("CreateWorker", BindingFlags.Instance | BindingFlags.NonPublic)!.Invoke(made, null)!;
-        object keptWorker = Field(typeof(Run), "_idle")!.GetValue(kept)!;
+        object workers = Field(typeof(Run), "_workers")!.GetValue(kept)!;
+        Assert.Null(((WorkerLists)workers).First);
+        PumpWorker keptWorker = ((WorkerLists)workers).Idle!;
         Assert.Equal([], Differences(newWorker.GetType(), newWorker, keptWorker, ["_continuation", "_pace", "_guard", "<run>P", "IsOnOwnThread"]));
         if (guarded)
         {

@@ -17,7 +17,7 @@ public sealed class PrecompiledRuntimesTests
             .OfType<Type>()
             .Where(static type => type.Assembly == Engine && !type.IsGenericType && type.IsNotPublic)
             .Distinct()];
-        Assert.Contains(typeof(LiveRun), bases);
+        Assert.Contains(typeof(Executor), bases);
         Assert.All(
             bases.SelectMany(static type => type.GetConstructors(BindingFlags.Instance | BindingFlags.NonPublic | BindingFlags.DeclaredOnly)),
             static constructor => Assert.False(constructor.IsFamily, $"The constructor of {constructor.DeclaringType} is protected."));
