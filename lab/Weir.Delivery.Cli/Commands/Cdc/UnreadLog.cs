@@ -24,15 +24,12 @@ internal sealed class UnreadLog(NpgsqlDataSource database, PostgresCheckpointSto
         {
             if (isFirstLook || _end is null)
             {
-                NpgsqlCommand command = database.CreateCommand(End);
-                await using (command.ConfigureAwait(false))
-                {
-                    _end = (NpgsqlLogSequenceNumber?)await command.ExecuteScalarAsync(cancellationToken).ConfigureAwait(false);
-                }
+                await using NpgsqlCommand command = database.CreateCommand(End);
+                _end = (NpgsqlLogSequenceNumber?)await command.ExecuteScalarAsync(cancellationToken);
             }
 
             // A snapshot that is not complete has no place in the log, and a part of a transaction is behind the plus.
-            string? position = await checkpoints.LoadAsync(name, cancellationToken).ConfigureAwait(false);
+            string? position = await checkpoints.LoadAsync(name, cancellationToken);
             return NpgsqlLogSequenceNumber.TryParse(position?.Split('+')[0] ?? "", out NpgsqlLogSequenceNumber done) && done >= _end;
         }
         catch (PostgresException)

@@ -30,7 +30,7 @@ internal sealed class IdleSource<T>(IWorkSource<T> inner, TimeSpan patience, Tim
             long start = clock.GetTimestamp();
             try
             {
-                WorkBatch<T>? batch = await inner.ReadAsync(stop.Token).ConfigureAwait(false);
+                WorkBatch<T>? batch = await inner.ReadAsync(stop.Token);
 
                 // A position alone is nothing that comes.
                 bool isSilence = batch is { Items.Count: 0 };
@@ -40,7 +40,7 @@ internal sealed class IdleSource<T>(IWorkSource<T> inner, TimeSpan patience, Tim
             }
             catch (OperationCanceledException) when (limit.IsCancellationRequested && !cancellationToken.IsCancellationRequested)
             {
-                if (backlog is null || await backlog.IsDoneAsync(_isFirstLook, cancellationToken).ConfigureAwait(false))
+                if (backlog is null || await backlog.IsDoneAsync(_isFirstLook, cancellationToken))
                 {
                     return null;
                 }
