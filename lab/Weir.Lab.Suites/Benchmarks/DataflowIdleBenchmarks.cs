@@ -45,8 +45,6 @@ public class DataflowIdleBenchmarks : DataflowSuite
     [BenchmarkCategory("TransformBlock")]
     public long[] Transform_Weir() => WeirBlocks.Idle(N, _kept, 2);
 
-    private protected override long? ExpectedCalls(string category) => null;
-
     private protected override void Prepare(CallCounter? counter)
     {
         _kept = new object[N];

@@ -35,8 +35,6 @@ public class DataflowLastingBenchmarks : DataflowSuite
         return await grid.MeasureAsync();
     }
 
-    private protected override long? ExpectedCalls(string category) => null;
-
     private protected override void Prepare(CallCounter? counter)
     {
         bool[] lasts = new bool[N];

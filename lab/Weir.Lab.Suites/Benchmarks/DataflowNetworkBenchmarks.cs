@@ -10,7 +10,6 @@ namespace Weir.Lab.Suites;
     Set = SuiteSet.Dataflow)]
 public class DataflowNetworkBenchmarks : DataflowSuite
 {
-
     [Params(200_000, 6_000_000)]
     public override int N { get; set; }
 
@@ -62,8 +61,6 @@ public class DataflowNetworkBenchmarks : DataflowSuite
     [Benchmark]
     [BenchmarkCategory("Join of two, action")]
     public Task<long[]> Join_Weir() => WeirBlocks.JoinAsync(N, new Tally());
-
-    private protected override long? ExpectedCalls(string category) => null;
 
     private protected override void Prepare(CallCounter? counter)
     {

@@ -81,7 +81,5 @@ public class DataflowProgramsBenchmarks : DataflowSuite
     [BenchmarkCategory("Transform, action, bound 100")]
     public Task<long[]> Bounded_Weir() => WeirPrograms.BoundedAsync(_orders, 100);
 
-    private protected override long? ExpectedCalls(string category) => null;
-
     private protected override void Prepare(CallCounter? counter) => _orders = new OrderLines(N);
 }

@@ -73,8 +73,7 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
         List<AuditRoundRecord> rounds = [];
         IReadOnlyList<string> left = [];
         AuditCounts total = new();
-        IAuditEngine engine = AuditEngines.All[settings.Engine](
-            new EnginePlace(database.Source, database.Name, server.Broker, settings.Fault));
+        IAuditEngine engine = AuditEngines.All[settings.Engine](new EnginePlace(database.Source, database.Name, server.Broker, settings.Fault));
         ChangeStream? stream = settings.FromTable ? new ChangeStream(database.Source, database.Connection) : null;
         await using (engine)
         {

@@ -83,7 +83,7 @@ internal static class CdcCommand
         using ChangeJson json = new();
         IWorkSource<ChangeLine> opened = await changes.OpenSourceAsync(json.Line, cancellationToken);
         IWorkSource<ChangeLine> source = settings.Idle is { } idle
-            ? new IdleSource<ChangeLine>(opened, idle, clock, new UnreadLog(database, checkpoints, changes.CheckpointName))
+            ? new IdleSource<ChangeLine>(opened, idle, clock, new UnreadLog(database, checkpoints, changes.CheckpointName).IsDoneAsync)
             : opened;
         await using (source)
         {

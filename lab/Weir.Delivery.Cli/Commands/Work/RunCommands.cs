@@ -78,8 +78,7 @@ internal static class RunCommands
     private static async Task RunAsync(
         WorkHost<string> workers, Func<CancellationToken, Task>? publish, bool isQuiet, WorkCliHost host, CancellationTokenSource stop)
     {
-        using ITimer? progress = isQuiet ? null : host.Clock.CreateTimer(
-            _ => WriteProgress(workers.Statistics, host), null, host.Progress, host.Progress);
+        using ITimer? progress = isQuiet ? null : host.Clock.CreateTimer(_ => WriteProgress(workers.Statistics, host), null, host.Progress, host.Progress);
         Task running = workers.RunAsync(stop.Token);
         Task publishing = publish is null ? Task.CompletedTask : publish(stop.Token);
         if (await Task.WhenAny(running, publishing) == running || !publishing.IsCompletedSuccessfully)
