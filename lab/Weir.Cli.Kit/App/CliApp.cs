@@ -46,7 +46,7 @@ internal static class CliApp
                     EnableDefaultExceptionHandler = false,
                     ProcessTerminationTimeout = null,
                 },
-                host.Stop).ConfigureAwait(false);
+                host.Stop);
     });
 
     /// <summary>Runs something, and makes an exit code and one line of each error.</summary>
@@ -54,7 +54,7 @@ internal static class CliApp
     {
         try
         {
-            return await run().ConfigureAwait(false);
+            return await run();
         }
         catch (WrongResultException e)
         {
@@ -84,7 +84,7 @@ internal static class CliApp
 
         using PosixSignalRegistration interrupt = PosixSignalRegistration.Create(PosixSignal.SIGINT, Stop);
         using PosixSignalRegistration terminate = PosixSignalRegistration.Create(PosixSignal.SIGTERM, Stop);
-        return await run(stop.Token).ConfigureAwait(false);
+        return await run(stop.Token);
     }
 
     /// <summary>The words of the command that was given, such as <c>weir-work dead list</c>.</summary>

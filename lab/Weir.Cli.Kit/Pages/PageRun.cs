@@ -17,10 +17,10 @@ internal sealed class PageRun(FileInfo? page, TextWriter output)
     /// <summary>Writes the page.</summary>
     public async Task WriteAsync(string text)
     {
-        await output.WriteLineAsync(text).ConfigureAwait(false);
+        await output.WriteLineAsync(text);
         if (page is not null)
         {
-            await File.WriteAllTextAsync(page.FullName, text, CancellationToken.None).ConfigureAwait(false);
+            await File.WriteAllTextAsync(page.FullName, text, CancellationToken.None);
         }
     }
 }

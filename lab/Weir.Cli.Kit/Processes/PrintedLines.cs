@@ -41,7 +41,7 @@ internal sealed class PrintedLines
         try
         {
             int read;
-            while ((read = await reader.ReadAsync(buffer, CancellationToken.None).ConfigureAwait(false)) > 0)
+            while ((read = await reader.ReadAsync(buffer, CancellationToken.None)) > 0)
             {
                 for (int i = 0; i < read; i++)
                 {

@@ -45,11 +45,8 @@ internal sealed class RunProgress
             .StartAsync(async context =>
             {
                 RunProgress progress = new(host, isQuiet: false, console, context);
-                Timer timer = new(static p => ((RunProgress)p!).Refresh(), progress, Tick, Tick);
-                await using (timer.ConfigureAwait(false))
-                {
-                    return await run(progress).ConfigureAwait(false);
-                }
+                await using Timer timer = new(static p => ((RunProgress)p!).Refresh(), progress, Tick, Tick);
+                return await run(progress);
             });
     }
 

@@ -32,7 +32,7 @@ internal sealed class TrialProgress : ITrialObserver, IDisposable
         RunProgress.RunAsync(host, quiet, async progress =>
         {
             using TrialProgress trials = new(progress, host.Load.Heartbeat);
-            return await run(trials).ConfigureAwait(false);
+            return await run(trials);
         });
 
     public void Started(TrialStep trialStep)

@@ -31,7 +31,7 @@ internal static class ArmGroups
             }
 
             (IReadOnlyList<IReadOnlyList<RoundRecord>> own, IReadOnlyList<Finding> said) =
-                await measure(group, [.. orders.Skip(rounds.Count).Take(sizes[group])]).ConfigureAwait(false);
+                await measure(group, [.. orders.Skip(rounds.Count).Take(sizes[group])]);
             int before = made;
             rounds.AddRange(own.Select(arm => (IReadOnlyList<RoundRecord>)[.. arm.Select(r => r with { Order = r.Order + before })]));
             findings.AddRange(said);

@@ -28,9 +28,9 @@ internal sealed class ArmTurns(
         long began = Stopwatch.GetTimestamp();
         int processes = Math.Min(rounds, mostProcesses);
         TurnSessions sessions = new(host, orders, processes, orders.Count * rounds, progress);
-        await sessions.WarmUpAsync().ConfigureAwait(false);
-        Finding? ended = await TakeTurnsAsync(sessions, orders.Count, processes, began).ConfigureAwait(false);
-        (IReadOnlyList<IReadOnlyList<RoundRecord>> measured, IReadOnlyList<Finding> findings) = await sessions.EndAsync().ConfigureAwait(false);
+        await sessions.WarmUpAsync();
+        Finding? ended = await TakeTurnsAsync(sessions, orders.Count, processes, began);
+        (IReadOnlyList<IReadOnlyList<RoundRecord>> measured, IReadOnlyList<Finding> findings) = await sessions.EndAsync();
         Profiles = sessions.Profiles();
         return (measured, ended is null ? findings : [ended, .. findings]);
     }
@@ -42,7 +42,7 @@ internal sealed class ArmTurns(
         TimeSpan longest = TimeSpan.Zero;
         long from = 0;
         List<double>[] rates = [.. Enumerable.Range(0, arms).Select(static _ => new List<double>())];
-        await RoundRunner.TakeTurnsAsync(arms, Begins, TurnAsync, CancellationToken.None).ConfigureAwait(false);
+        await RoundRunner.TakeTurnsAsync(arms, Begins, TurnAsync, CancellationToken.None);
         return ended;
 
         bool Begins(int turn)
@@ -60,7 +60,7 @@ internal sealed class ArmTurns(
 
         async Task<RoundEnd> TurnAsync(int arm, int turn)
         {
-            if (await sessions.RoundAsync(arm, turn % processes, turn).ConfigureAwait(false) is not { Rate: { } rate })
+            if (await sessions.RoundAsync(arm, turn % processes, turn) is not { Rate: { } rate })
             {
                 return RoundEnd.Over;
             }

@@ -39,9 +39,9 @@ internal sealed class WorkerArms(WeirHost host, string command, IReadOnlyList<st
             async calibrated =>
             {
                 IReadOnlyList<IReadOnlyList<RoundRecord>> rounds = await arms.MeasureAsync(
-                    [.. calibrated.Select(static o => ($"{o.Name} x {o.Workers}", o))], turns, orders[0].Rounds, progress).ConfigureAwait(false);
+                    [.. calibrated.Select(static o => ($"{o.Name} x {o.Workers}", o))], turns, orders[0].Rounds, progress);
                 return (rounds, arms.Findings);
-            }).ConfigureAwait(false);
+            });
         return result.With(arms.Profiles);
     }
 
@@ -70,7 +70,7 @@ internal sealed class WorkerArms(WeirHost host, string command, IReadOnlyList<st
         Lazy<double> steps = new(CalibratedSpin.MeasureStepsPerSecond);
         bool areSingle = orders.All(static o => o.Workers == 1);
         orders = [.. orders.Select(o => o with { Workload = WorkloadCatalog.Calibrated(o.Workload, steps), SubtractsOverhead = areSingle })];
-        (IReadOnlyList<IReadOnlyList<RoundRecord>> rounds, IReadOnlyList<Finding> findings) = await measure(orders).ConfigureAwait(false);
+        (IReadOnlyList<IReadOnlyList<RoundRecord>> rounds, IReadOnlyList<Finding> findings) = await measure(orders);
         int done = rounds.Sum(static r => r.Count(static x => !x.Partial));
         if (done == 0 && host.Stop.IsCancellationRequested)
         {
@@ -78,17 +78,11 @@ internal sealed class WorkerArms(WeirHost host, string command, IReadOnlyList<st
         }
 
         ArmRecord[] arms = [.. orders.Select((o, i) => Arm(o, rounds[i]))];
-        return new ResultFile
+        return ResultFile.Here(
+            command, arguments, string.Join(" and ", orders.Select(static o => WorkloadCatalog.Text(o.Workload)).Distinct()), Unit, startedAt) with
         {
-            Command = command,
-            Arguments = arguments,
-            Work = string.Join(" and ", orders.Select(static o => WorkloadCatalog.Text(o.Workload)).Distinct()),
-            Unit = Unit,
-            StartedAt = startedAt,
             Seconds = Stopwatch.GetElapsedTime(start).TotalSeconds,
             Partial = done < least || host.Stop.IsCancellationRequested,
-            Machine = MachineRecord.Read(),
-            Source = SourceRecord.Read(),
             Settings = settings,
             Arms = arms,
             Findings = [.. Finding.OtherMeasurement(alone), .. RunRecords.Problems(arms), .. Finding.EachOnce(findings)],

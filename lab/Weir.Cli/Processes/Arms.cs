@@ -36,7 +36,7 @@ internal sealed class Arms<TOrder>(
         int all = arms.Count * turns * rounds;
         PrintedOnce printed = new(progress);
         RemainingTime remaining = new(host.Measure.Clock, all);
-        await RoundRunner.TakeTurnsAsync(arms.Count, turn => turn < turns, TurnAsync, host.Stop).ConfigureAwait(false);
+        await RoundRunner.TakeTurnsAsync(arms.Count, turn => turn < turns, TurnAsync, host.Stop);
         printed.WriteOmitted();
         return measured;
 
@@ -85,7 +85,7 @@ internal sealed class Arms<TOrder>(
                         progress.End($"{name}: {Numbers.Rate(round.Rate)} {unit}/s{state}{remaining.After(_order)}", _order, all);
                     }
                 }
-            }).ConfigureAwait(false);
+            });
             return RoundEnd.Next;
         }
     }
@@ -94,11 +94,11 @@ internal sealed class Arms<TOrder>(
     {
         if (host.Measure.UseProcesses)
         {
-            await MeasuringProcess.RunAsync(kind, order, variables(order), answer, printed, host.Stop).ConfigureAwait(false);
+            await MeasuringProcess.RunAsync(kind, order, variables(order), answer, printed, host.Stop);
             return;
         }
 
-        await foreach (MeasureAnswer one in inThisProcess(order, host.Stop).ConfigureAwait(false))
+        await foreach (MeasureAnswer one in inThisProcess(order, host.Stop))
         {
             answer(one);
         }

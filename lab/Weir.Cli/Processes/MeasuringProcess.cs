@@ -41,7 +41,7 @@ internal static class MeasuringProcess
             printed,
             variables,
             words,
-            stop).ConfigureAwait(false);
+            stop);
         if (failure is not null && !stop.IsCancellationRequested)
         {
             throw new InvalidOperationException(failure);

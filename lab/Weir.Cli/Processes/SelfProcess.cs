@@ -48,32 +48,30 @@ internal static class SelfProcess
     {
         // Short, because the path of a socket has to be short.
         string name = $"weir-{RandomNumberGenerator.GetHexString(12, lowercase: true)}";
-        NamedPipeServerStream pipe = new(name, PipeDirection.InOut, 1, PipeTransmissionMode.Byte, PipeOptions.Asynchronous | PipeOptions.CurrentUserOnly);
-        await using (pipe.ConfigureAwait(false))
+        await using NamedPipeServerStream pipe = new(
+            name, PipeDirection.InOut, 1, PipeTransmissionMode.Byte, PipeOptions.Asynchronous | PipeOptions.CurrentUserOnly);
+        using Process child =
+            Process.Start(Info([.. arguments, name], variables)) ?? throw new InvalidOperationException("The measuring process could not be started.");
+        child.StandardInput.Close();
+        PrintedLines output = new(child.StandardOutput, printed);
+        PrintedLines errors = new(child.StandardError, printed);
+        Task ended = child.WaitForExitAsync(CancellationToken.None);
+        bool said = await ExchangeAsync(pipe, order, answer, words, child, ended, stop);
+
+        // A thread that the measured code has left behind would keep the child alive.
+        if (await Task.WhenAny(ended, Task.Delay(EndPatience, CancellationToken.None)) != ended)
         {
-            using Process child =
-                Process.Start(Info([.. arguments, name], variables)) ?? throw new InvalidOperationException("The measuring process could not be started.");
-            child.StandardInput.Close();
-            PrintedLines output = new(child.StandardOutput, printed);
-            PrintedLines errors = new(child.StandardError, printed);
-            Task ended = child.WaitForExitAsync(CancellationToken.None);
-            bool said = await ExchangeAsync(pipe, order, answer, words, child, ended, stop).ConfigureAwait(false);
+            Kill(child);
+            await ended;
+        }
 
-            // A thread that the measured code has left behind would keep the child alive.
-            if (await Task.WhenAny(ended, Task.Delay(EndPatience, CancellationToken.None)).ConfigureAwait(false) != ended)
-            {
-                Kill(child);
-                await ended.ConfigureAwait(false);
-            }
-
-            // A process that the measured code has started would keep the output open.
-            await Task.WhenAny(Task.WhenAll(output.Done, errors.Done), Task.Delay(EndPatience, CancellationToken.None)).ConfigureAwait(false);
-            if (!said && !stop.IsCancellationRequested)
-            {
-                throw new InvalidOperationException(
-                    $"A measuring process ended with code {child.ExitCode} before everything was "
-                        + $"measured{(errors.Last.Length > 0 ? ": " + errors.Last : ".")}");
-            }
+        // A process that the measured code has started would keep the output open.
+        await Task.WhenAny(Task.WhenAll(output.Done, errors.Done), Task.Delay(EndPatience, CancellationToken.None));
+        if (!said && !stop.IsCancellationRequested)
+        {
+            throw new InvalidOperationException(
+                $"A measuring process ended with code {child.ExitCode} before everything was "
+                    + $"measured{(errors.Last.Length > 0 ? ": " + errors.Last : ".")}");
         }
     }
 
@@ -83,19 +81,19 @@ internal static class SelfProcess
     {
         using CancellationTokenSource over = new();
         Task connected = pipe.WaitForConnectionAsync(over.Token);
-        if (await Task.WhenAny(connected, ended).ConfigureAwait(false) != connected)
+        if (await Task.WhenAny(connected, ended) != connected)
         {
-            await over.CancelAsync().ConfigureAwait(false);
+            await over.CancelAsync();
             return false;
         }
 
         try
         {
-            await WriteAsync(pipe, order).ConfigureAwait(false);
+            await WriteAsync(pipe, order);
             _ = words is null ? Task.CompletedTask : ForwardAsync(pipe, words);
             using CancellationTokenRegistration stopping = stop.UnsafeRegister(_ => _ = StopAsync(pipe, child, ended), null);
             using StreamReader reader = new(pipe, leaveOpen: true);
-            while (await reader.ReadLineAsync(CancellationToken.None).ConfigureAwait(false) is { } line)
+            while (await reader.ReadLineAsync(CancellationToken.None) is { } line)
             {
                 if (line == End)
                 {
@@ -117,9 +115,9 @@ internal static class SelfProcess
     {
         try
         {
-            await foreach (string word in words.ReadAllAsync(CancellationToken.None).ConfigureAwait(false))
+            await foreach (string word in words.ReadAllAsync(CancellationToken.None))
             {
-                await WriteAsync(pipe, word).ConfigureAwait(false);
+                await WriteAsync(pipe, word);
             }
         }
         catch (Exception e) when (e is IOException or ObjectDisposedException or InvalidOperationException)
@@ -132,14 +130,14 @@ internal static class SelfProcess
     {
         try
         {
-            await WriteAsync(pipe, Stop).ConfigureAwait(false);
+            await WriteAsync(pipe, Stop);
         }
         catch (Exception e) when (e is IOException or ObjectDisposedException or InvalidOperationException)
         {
             // It is gone already.
         }
 
-        if (await Task.WhenAny(ended, Task.Delay(StopPatience, CancellationToken.None)).ConfigureAwait(false) != ended)
+        if (await Task.WhenAny(ended, Task.Delay(StopPatience, CancellationToken.None)) != ended)
         {
             Kill(child);
         }

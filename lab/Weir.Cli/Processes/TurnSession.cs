@@ -42,7 +42,7 @@ internal sealed class TurnSession
     public async Task<MeasureAnswer?> NextAsync()
     {
         _words.Writer.TryWrite(TurnSignal.Go);
-        return await _ended.Reader.WaitToReadAsync(CancellationToken.None).ConfigureAwait(false) && _ended.Reader.TryRead(out MeasureAnswer? answer)
+        return await _ended.Reader.WaitToReadAsync(CancellationToken.None) && _ended.Reader.TryRead(out MeasureAnswer? answer)
             ? answer
             : null;
     }
@@ -53,25 +53,25 @@ internal sealed class TurnSession
     {
         _words.Writer.TryWrite(TurnSignal.Enough);
         _words.Writer.TryComplete();
-        await _run.ConfigureAwait(false);
+        await _run;
     }
 
     private async Task InThisProcessAsync(WorkerOrder order, CancellationToken stop)
     {
         using TurnSignal signal = new();
         Task words = ForwardAsync(signal);
-        await foreach (MeasureAnswer answer in WorkerRounds.RunAsync(order, Receive, signal, stop).ConfigureAwait(false))
+        await foreach (MeasureAnswer answer in WorkerRounds.RunAsync(order, Receive, signal, stop))
         {
             Receive(answer);
         }
 
         _words.Writer.TryComplete();
-        await words.ConfigureAwait(false);
+        await words;
     }
 
     private async Task ForwardAsync(TurnSignal signal)
     {
-        await foreach (string word in _words.Reader.ReadAllAsync(CancellationToken.None).ConfigureAwait(false))
+        await foreach (string word in _words.Reader.ReadAllAsync(CancellationToken.None))
         {
             signal.TryReceive(word);
         }
@@ -81,7 +81,7 @@ internal sealed class TurnSession
     {
         try
         {
-            await run.ConfigureAwait(false);
+            await run;
         }
         finally
         {

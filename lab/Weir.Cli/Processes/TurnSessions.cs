@@ -50,7 +50,7 @@ internal sealed class TurnSessions
         for (int i = 0; i < all.Length; i++)
         {
             _progress.Begin($"warming up {all.Length} processes", i, all.Length);
-            await all[i].Ready.ConfigureAwait(false);
+            await all[i].Ready;
         }
 
         _variation = Canary.Read(CanaryPieces).Variation;
@@ -70,7 +70,7 @@ internal sealed class TurnSessions
 
         TurnSession session = _arms[arm][process];
         _progress.Begin(NameOf(session.Order), _rounds, _most);
-        if (await session.NextAsync().ConfigureAwait(false) is not { Rate: { } rate } round)
+        if (await session.NextAsync() is not { Rate: { } rate } round)
         {
             return null;
         }
@@ -94,10 +94,10 @@ internal sealed class TurnSessions
         foreach (TurnSession session in all.Where(static s => s.Order.IsProfiled))
         {
             // One after the other, because each makes another round now. Its result is read below.
-            await Task.WhenAny(session.EndAsync()).ConfigureAwait(false);
+            await Task.WhenAny(session.EndAsync());
         }
 
-        await Task.WhenAll(all.Select(static s => s.EndAsync())).ConfigureAwait(false);
+        await Task.WhenAll(all.Select(static s => s.EndAsync()));
         _printed.WriteOmitted();
         _variation = Math.Max(_variation, Canary.Read(CanaryPieces).Variation);
         return ([.. _arms.Select(RecordsOf)],

@@ -32,7 +32,7 @@ internal sealed class TurnSignal : IDisposable
     {
         try
         {
-            await _words.WaitAsync(stop).ConfigureAwait(false);
+            await _words.WaitAsync(stop);
             return !_isOver;
         }
         catch (OperationCanceledException)

@@ -26,7 +26,7 @@ internal static class WorkerRounds
             {
                 AfterRounds = profiled is null ? null : profiled.RunAsync,
             };
-            run = await runner.RunAsync(workload, stop).ConfigureAwait(false);
+            run = await runner.RunAsync(workload, stop);
         }
         catch (OperationCanceledException) when (stop.IsCancellationRequested)
         {

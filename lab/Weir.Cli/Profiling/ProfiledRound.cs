@@ -32,7 +32,7 @@ internal sealed class ProfiledRound : IDisposable
     {
         try
         {
-            using EventPipeSession session = await Start(stop).ConfigureAwait(false);
+            using EventPipeSession session = await Start(stop);
             Thread copying = new(() => Copy(session))
             {
                 IsBackground = true,
@@ -40,7 +40,7 @@ internal sealed class ProfiledRound : IDisposable
             };
             copying.Start();
             DateTime begin = DateTime.UtcNow;
-            (double seconds, IReadOnlyList<string> troubles) = await window(Least).ConfigureAwait(false);
+            (double seconds, IReadOnlyList<string> troubles) = await window(Least);
             DateTime end = DateTime.UtcNow;
             if (stop.IsCancellationRequested)
             {
@@ -48,8 +48,8 @@ internal sealed class ProfiledRound : IDisposable
             }
 
             // The names of the methods come now.
-            await session.StopAsync(stop).ConfigureAwait(false);
-            if (!await Task.Run(() => copying.Join(EndPatience), CancellationToken.None).ConfigureAwait(false))
+            await session.StopAsync(stop);
+            if (!await Task.Run(() => copying.Join(EndPatience), CancellationToken.None))
             {
                 AddFinding("the runtime did not end it");
                 return;

@@ -27,7 +27,7 @@ internal static class ProgramArms
         ProgramTurns turns = new(settings, progress, host.Stop);
         try
         {
-            await turns.MeasureAsync().ConfigureAwait(false);
+            await turns.MeasureAsync();
         }
         catch (OperationCanceledException) when (turns.Rounds.Any(static r => r.Count > 0))
         {
@@ -38,17 +38,10 @@ internal static class ProgramArms
         ArmRecord[] arms = [.. settings.Programs.Select((p, i) => Arm(p, turns.Rounds[i]))];
         int comparisons = settings.Groups.Sum(static g => g.Count - 1);
         string work = string.Join(" and ", settings.Programs.Select(static p => p.Text).Distinct());
-        return new ResultFile
+        return ResultFile.Here(command, arguments, work.Length <= LongestWork ? work : $"{arms.Length} programs", "runs", startedAt) with
         {
-            Command = command,
-            Arguments = arguments,
-            Work = work.Length <= LongestWork ? work : $"{arms.Length} programs",
-            Unit = "runs",
-            StartedAt = startedAt,
             Seconds = Stopwatch.GetElapsedTime(start).TotalSeconds,
             Partial = !turns.IsComplete,
-            Machine = MachineRecord.Read(),
-            Source = SourceRecord.Read(),
             Settings = Settings(settings),
             Arms = arms,
             Comparisons = turns.Failure is null ? [.. Comparisons(settings, arms, options with { Alpha = options.Alpha / Math.Max(1, comparisons) })] : [],
@@ -92,20 +85,10 @@ internal static class ProgramArms
         return new ArmRecord { Name = program.Name, Workers = 1, Varied = program.Varied, Settings = own, Rounds = rounds };
     }
 
-    private static Dictionary<string, string> Settings(ProgramSettings settings)
-    {
-        Dictionary<string, string> texts = new() { ["rounds"] = settings.Rounds is { } rounds ? $"{rounds}" : $"{ProgramSettings.LeastRounds} and "
-            + $"{Numbers.Time(ProgramSettings.LeastTime)} at least", ["warmup"] = $"{settings.WarmUps}", ["isolate"] = "process" };
-        if (settings.Shell is { } shell)
-        {
-            texts["shell"] = shell[0];
-        }
-
-        if (settings.IgnoresFailures)
-        {
-            texts["ignore_failure"] = "true";
-        }
-
-        return texts;
-    }
+    private static Dictionary<string, string> Settings(ProgramSettings settings) => SettingTexts.Given(
+        ("rounds", settings.Rounds is { } rounds ? $"{rounds}" : $"{ProgramSettings.LeastRounds} and {Numbers.Time(ProgramSettings.LeastTime)} at least"),
+        ("warmup", $"{settings.WarmUps}"),
+        ("isolate", "process"),
+        ("shell", settings.Shell?[0]),
+        ("ignore_failure", settings.IgnoresFailures ? "true" : null));
 }

@@ -31,9 +31,9 @@ internal sealed class ProgramRunner(TimeSpan timeout, bool showsOutput, Action<s
         stop.ThrowIfCancellationRequested();
         StartedProgram program = new(words, showsOutput);
         Task<T> run = Task.Factory.StartNew(() => how(program), CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
-        if (await EndsAsync(run, Patience < timeout ? Patience : timeout).ConfigureAwait(false))
+        if (await EndsAsync(run, Patience < timeout ? Patience : timeout))
         {
-            return await run.ConfigureAwait(false);
+            return await run;
         }
 
         if (!stop.IsCancellationRequested && Patience < timeout)
@@ -43,25 +43,25 @@ internal sealed class ProgramRunner(TimeSpan timeout, bool showsOutput, Action<s
                 say($"weir: {name} runs for more than {Numbers.Time(Patience)}; it is abandoned after --timeout ({Numbers.Time(timeout)}).");
             }
 
-            if (await EndsAsync(run, timeout - Patience).ConfigureAwait(false))
+            if (await EndsAsync(run, timeout - Patience))
             {
-                return await run.ConfigureAwait(false);
+                return await run;
             }
         }
 
         program.Kill();
-        await Task.WhenAny(run).ConfigureAwait(false);
+        await Task.WhenAny(run);
         stop.ThrowIfCancellationRequested();
 
         // A program that cannot be started is reported, however late.
-        return run.IsFaulted ? await run.ConfigureAwait(false) : default;
+        return run.IsFaulted ? await run : default;
     }
 
     private async Task<bool> EndsAsync(Task run, TimeSpan within)
     {
         try
         {
-            await Task.WhenAny(run).WaitAsync(within, stop).ConfigureAwait(false);
+            await Task.WhenAny(run).WaitAsync(within, stop);
             return true;
         }
         catch (Exception e) when (e is TimeoutException or OperationCanceledException)

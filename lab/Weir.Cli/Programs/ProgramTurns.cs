@@ -37,10 +37,10 @@ internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progres
     {
         try
         {
-            IsComplete = await WarmUpAsync().ConfigureAwait(false) && await TakeTurnsAsync().ConfigureAwait(false);
+            IsComplete = await WarmUpAsync() && await TakeTurnsAsync();
             if (IsComplete)
             {
-                await MeasureMemoryAsync().ConfigureAwait(false);
+                await MeasureMemoryAsync();
             }
         }
         finally
@@ -59,7 +59,7 @@ internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progres
             foreach (ProgramSpec program in _programs)
             {
                 progress.Begin($"warming up {program.Name}", 0, 1);
-                if (await RunAsync(program).ConfigureAwait(false) is not { } end || Fails(program, end))
+                if (await RunAsync(program) is not { } end || Fails(program, end))
                 {
                     return false;
                 }
@@ -74,8 +74,8 @@ internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progres
         {
             if (settings.Shell is { } shell)
             {
-                await _shell.RunAsync(_runner, shell).ConfigureAwait(false);
-                await _shell.RunAsync(_runner, shell).ConfigureAwait(false);
+                await _shell.RunAsync(_runner, shell);
+                await _shell.RunAsync(_runner, shell);
             }
 
             return true;
@@ -88,7 +88,7 @@ internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progres
         progress.Begin(program.Name, _made, all);
         SystemSample before = default;
         TimeSpan own = default;
-        ProgramEnd? end = await RunAsync(program, () => (before, own) = (SystemSample.Take(), Environment.CpuUsage.TotalTime)).ConfigureAwait(false);
+        ProgramEnd? end = await RunAsync(program, () => (before, own) = (SystemSample.Take(), Environment.CpuUsage.TotalTime));
         SystemUse use = SystemUse.Between(before, SystemSample.Take());
         if (end is null)
         {
@@ -120,9 +120,9 @@ internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progres
 
     private async Task<ProgramEnd?> RunAsync(ProgramSpec program, Action? begins = null)
     {
-        await PrepareAsync(program).ConfigureAwait(false);
+        await PrepareAsync(program);
         begins?.Invoke();
-        ProgramEnd? end = await _runner.RunAsync(program.Name, program.Words).ConfigureAwait(false);
+        ProgramEnd? end = await _runner.RunAsync(program.Name, program.Words);
         if (end is null)
         {
             Failure = new Finding(FindingLevel.Invalid,
@@ -136,7 +136,7 @@ internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progres
     {
         if (program.Prepare is { } prepare)
         {
-            ProgramEnd? prepared = await _runner.RunAsync($"--prepare '{prepare}'", [.. settings.Shell ?? PrepareShell, prepare]).ConfigureAwait(false);
+            ProgramEnd? prepared = await _runner.RunAsync($"--prepare '{prepare}'", [.. settings.Shell ?? PrepareShell, prepare]);
             if (prepared?.Code != 0)
             {
                 throw new BadInputException($"--prepare '{prepare}' {prepared?.Text ?? "did not end in time"}: the run that it prepares is not measured.");
@@ -171,8 +171,8 @@ internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progres
             if (_rounds[i].All(static r => r.PeakResidentBytes is null))
             {
                 progress.Begin($"memory of {_programs[i].Name}", _made, _made);
-                await PrepareAsync(_programs[i]).ConfigureAwait(false);
-                long? peak = await _runner.MemoryAsync(_programs[i].Name, _programs[i].Words).ConfigureAwait(false);
+                await PrepareAsync(_programs[i]);
+                long? peak = await _runner.MemoryAsync(_programs[i].Name, _programs[i].Words);
                 _rounds[i] = [.. _rounds[i].Select(r => r with { PeakResidentBytes = peak })];
             }
         }

@@ -16,7 +16,7 @@ internal sealed class ShellStart
     /// <exception cref="BadInputException">The shell cannot run an empty command.</exception>
     public async Task RunAsync(ProgramRunner runner, IReadOnlyList<string> shell)
     {
-        ProgramEnd? end = await runner.RunAsync(shell[0], [.. shell, ""]).ConfigureAwait(false);
+        ProgramEnd? end = await runner.RunAsync(shell[0], [.. shell, ""]);
         Add(end is { Code: 0 }
             ? end
             : throw new BadInputException($"The shell '{shell[0]}' of --shell {end?.Text ?? "did not end in time"} when it had nothing to do."));

@@ -37,9 +37,6 @@ internal sealed class ParameterSweep
         }
     }
 
-    /// <summary>Whether no parameter is given.</summary>
-    public bool IsEmpty => _parameters.Count == 0;
-
     /// <summary>The names of the parameters.</summary>
     public IEnumerable<string> Names => _parameters.Select(static p => p.Name);
 

@@ -39,11 +39,8 @@ internal static class PostgresEngine
 
     private static async ValueTask DropAsync(NpgsqlDataSource source, string schema, CancellationToken stop)
     {
-        NpgsqlCommand drop = source.CreateCommand($"DROP SCHEMA IF EXISTS \"{schema.Replace("\"", "\"\"", StringComparison.Ordinal)}\" CASCADE");
-        await using (drop.ConfigureAwait(false))
-        {
-            await drop.ExecuteNonQueryAsync(stop).ConfigureAwait(false);
-        }
+        await using NpgsqlCommand drop = source.CreateCommand($"DROP SCHEMA IF EXISTS \"{schema.Replace("\"", "\"\"", StringComparison.Ordinal)}\" CASCADE");
+        await drop.ExecuteNonQueryAsync(stop);
     }
 
     /// <summary>The connection that an address means.</summary>

@@ -55,29 +55,23 @@ internal static class RabbitEngine
             : [name, $"{name}.suspects", .. delays.Select(d => $"{name}.retry.{d}")];
         foreach (string queue in (string[])[.. queues, $"{name}.dead"])
         {
-            await channel.QueueDeleteAsync(queue, ifUnused: false, ifEmpty: false, cancellationToken: stop).ConfigureAwait(false);
+            await channel.QueueDeleteAsync(queue, ifUnused: false, ifEmpty: false, cancellationToken: stop);
         }
 
         // The second has the options of the queue in its name.
-        await channel.ExchangeDeleteAsync(name, cancellationToken: stop).ConfigureAwait(false);
+        await channel.ExchangeDeleteAsync(name, cancellationToken: stop);
         await channel.ExchangeDeleteAsync(
             string.Create(
                 CultureInfo.InvariantCulture,
                 $"{name}.v1-p{options.Partitions}-d{options.DeliveryLimit}-m{options.MaxMessages ?? 0}-r{string.Join('-', delays)}"),
-            cancellationToken: stop).ConfigureAwait(false);
+            cancellationToken: stop);
     }
 
     private static async ValueTask DropAsync(Uri broker, string name, RabbitWorkQueueOptions options, CancellationToken stop)
     {
-        IConnection connection = await new ConnectionFactory { Uri = broker }.CreateConnectionAsync(stop).ConfigureAwait(false);
-        await using (connection.ConfigureAwait(false))
-        {
-            IChannel channel = await connection.CreateChannelAsync(cancellationToken: stop).ConfigureAwait(false);
-            await using (channel.ConfigureAwait(false))
-            {
-                await DropAsync(channel, name, options, stop).ConfigureAwait(false);
-            }
-        }
+        await using IConnection connection = await new ConnectionFactory { Uri = broker }.CreateConnectionAsync(stop);
+        await using IChannel channel = await connection.CreateChannelAsync(cancellationToken: stop);
+        await DropAsync(channel, name, options, stop);
     }
 
     /// <summary>The broker that an address means.</summary>

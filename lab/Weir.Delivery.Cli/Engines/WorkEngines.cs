@@ -67,10 +67,10 @@ internal static class WorkEngines
 
         public async ValueTask DisposeAsync()
         {
-            await Queue.DisposeAsync().ConfigureAwait(false);
+            await Queue.DisposeAsync();
             if (Connections is not null)
             {
-                await Connections.DisposeAsync().ConfigureAwait(false);
+                await Connections.DisposeAsync();
             }
         }
     }

@@ -26,17 +26,14 @@ public class AdaptiveConcurrencyBenchmarks : ItemSuite
     private protected override int Limit => Slots;
 
     /// <summary>The fixed limit that uses all slots and queues nothing.</summary>
-    /// <returns>The results.</returns>
     [Benchmark(Baseline = true)]
     public Task<List<int>> SelectParallel_LimitOfTheSlots() => Items.SelectParallelAsync(Call, Options);
 
     /// <summary>A fixed limit that is too low.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> SelectParallel_LimitOfHalfTheSlots() => Items.SelectParallelAsync(Call, Options with { MaxDegreeOfParallelism = Slots / 2 });
 
     /// <summary>A limit that adapts, with its defaults.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> SelectParallel_Adaptive() => Items.SelectParallelAsync(Call, Adapting);
 

@@ -29,12 +29,10 @@ public class AdaptiveConcurrencyCostBenchmarks : ItemSuite
     private protected override int Limit => 8;
 
     /// <summary>A fixed limit.</summary>
-    /// <returns>The results.</returns>
     [Benchmark(Baseline = true)]
     public Task<List<int>> SelectParallel_Fixed() => Items.SelectParallelAsync(Call, Options);
 
     /// <summary>A limit that would adapt.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> SelectParallel_Adaptive() => Items.SelectParallelAsync(Call, Adapting);
 

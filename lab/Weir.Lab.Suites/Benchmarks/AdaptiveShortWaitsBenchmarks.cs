@@ -28,12 +28,10 @@ public class AdaptiveShortWaitsBenchmarks : ItemSuite
     private protected override int Limit => MaxConcurrency;
 
     /// <summary>The highest limit as a fixed one.</summary>
-    /// <returns>The results.</returns>
     [Benchmark(Baseline = true)]
     public Task<List<int>> SelectParallel_Fixed() => Items.SelectParallelAsync(Call, Options);
 
     /// <summary>A limit that adapts.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> SelectParallel_Adaptive() => Items.SelectParallelAsync(Call, _adapting);
 

@@ -17,7 +17,6 @@ public class BatchingBenchmarks : Suite
     private IEnumerable<int> _source = [];
     private Func<IReadOnlyList<int>, CancellationToken, ValueTask<int>> _call = null!;
 
-    /// <inheritdoc/>
     public override int N { get; set; } = 5_000;
 
     /// <summary>How many items a batch has.</summary>
@@ -53,13 +52,11 @@ public class BatchingBenchmarks : Suite
     }
 
     /// <summary>Weir's stream over an asynchronous source, summed.</summary>
-    /// <returns>The number of items in all batches.</returns>
     [Benchmark]
     [BenchmarkCategory(Streams)]
     public async Task<int> BatchParallelStream() => await _source.ToAsyncEnumerable().BatchParallelStreamAsync(BatchSize, _call).SumAsync();
 
     /// <summary>The platform's chunks of an asynchronous source and its parallel loop, summed.</summary>
-    /// <returns>The number of items in all batches.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory(Streams)]
     public async Task<int> ParallelForEachAsync_Stream()

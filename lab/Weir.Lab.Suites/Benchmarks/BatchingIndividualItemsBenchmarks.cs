@@ -20,7 +20,6 @@ public class BatchingIndividualItemsBenchmarks : Suite
     private IEnumerable<int> _source = [];
     private ItemCall _call = null!;
 
-    /// <inheritdoc/>
     public override int N { get; set; } = 5_000;
 
     internal override IEnumerable<Goal> Goals =>

@@ -26,22 +26,18 @@ public class ConcurrencyScalingBenchmarks : ItemSuite
     private protected override int Limit => MaxDegreeOfParallelism;
 
     /// <summary>The platform's own parallel loop.</summary>
-    /// <returns>The results.</returns>
     [Benchmark(Baseline = true)]
     public Task<int[]> ParallelForEachAsync() => ForEachAsync.RunAsync(Items, N, Limit, Call);
 
     /// <summary>Weir.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> SelectParallel() => Items.SelectParallelAsync(Call, Options);
 
     /// <summary>A task per item behind a semaphore.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<int[]> WhenAllSemaphore() => TaskWhenAll.WithSemaphoreAsync(Items, Limit, Call);
 
     /// <summary>A bounded channel and a fixed number of workers.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<int[]> ChannelAndWorkers() => ChannelWorkers.RunAsync(Items, N, Limit, Call);
 

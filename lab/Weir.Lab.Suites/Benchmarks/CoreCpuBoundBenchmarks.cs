@@ -9,7 +9,6 @@ public class CoreCpuBoundBenchmarks : ItemSuite
 {
     private int[] _items = [];
 
-    /// <inheritdoc/>
     public override int N { get; set; } = 5_000;
 
     /// <summary>How much work an item is.</summary>
@@ -21,27 +20,22 @@ public class CoreCpuBoundBenchmarks : ItemSuite
     private protected override int Limit => Environment.ProcessorCount;
 
     /// <summary>The platform's parallel loop for work that never waits.</summary>
-    /// <returns>The results.</returns>
     [Benchmark(Baseline = true)]
     public int[] ParallelFor() => Peers.ParallelFor.Run(_items, Limit, Call);
 
     /// <summary>Weir.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> SelectParallel() => _items.SelectParallelAsync(Call, Options);
 
     /// <summary>The platform's parallel loop for work that may wait.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<int[]> ParallelForEachAsync() => ForEachAsync.RunAsync(_items, N, Limit, Call);
 
     /// <summary>A bounded channel and a fixed number of workers.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<int[]> ChannelAndWorkers() => ChannelWorkers.RunAsync(_items, N, Limit, Call);
 
     /// <summary>One core only.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> AwaitLoop() => Peers.AwaitLoop.RunAsync(_items, N, Call);
 

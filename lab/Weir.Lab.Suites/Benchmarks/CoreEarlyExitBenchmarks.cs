@@ -23,22 +23,18 @@ public class CoreEarlyExitBenchmarks : ItemSuite
     private protected override int Limit => 8;
 
     /// <summary>An iterator that awaits each item: it has nothing in flight when it is left.</summary>
-    /// <returns>The number of results taken.</returns>
     [Benchmark(Baseline = true)]
     public Task<int> AwaitForeach() => TakeAsync(AwaitLoop.Stream(Sources.Endless(), Call));
 
     /// <summary>Weir, in the order of completion.</summary>
-    /// <returns>The number of results taken.</returns>
     [Benchmark]
     public Task<int> StreamUnordered() => TakeAsync(Sources.Endless().SelectParallelStreamAsync(Call, Options));
 
     /// <summary>Weir, in source order.</summary>
-    /// <returns>The number of results taken.</returns>
     [Benchmark]
     public Task<int> StreamOrdered() => TakeAsync(Sources.Endless().SelectParallelStreamAsync(Call, Options with { OrderedOutput = true }));
 
     /// <summary>Two bounded channels with workers between them, cancelled and awaited.</summary>
-    /// <returns>The number of results taken.</returns>
     [Benchmark]
     public Task<int> ChannelAndWorkers() => TakeAsync(ChannelWorkers.Stream(Sources.Endless(), Limit, Call));
 

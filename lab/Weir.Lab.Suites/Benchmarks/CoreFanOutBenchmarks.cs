@@ -12,7 +12,6 @@ public class CoreFanOutBenchmarks : ItemSuite
     private int[] _items = [];
     private ParallelRunOptions _timed = null!;
 
-    /// <inheritdoc/>
     [Params(1, 5, 20, 100)]
     public override int N { get; set; } = 20;
 
@@ -33,22 +32,18 @@ public class CoreFanOutBenchmarks : ItemSuite
     private protected override int Limit => 100;
 
     /// <summary>A task per item.</summary>
-    /// <returns>The results.</returns>
     [Benchmark(Baseline = true)]
     public Task<int[]> WhenAll() => TaskWhenAll.UnboundedAsync(_items, Call);
 
     /// <summary>Weir.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> SelectParallel() => _items.SelectParallelAsync(Call, Options);
 
     /// <summary>Weir, with a time limit for each item.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> SelectParallelItemTimeout() => _items.SelectParallelAsync(Call, _timed);
 
     /// <summary>The platform's own parallel loop.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<int[]> ParallelForEachAsync() => ForEachAsync.RunAsync(_items, N, Limit, Call);
 

@@ -15,7 +15,6 @@ public class CoreKeyedLanesBenchmarks : ItemSuite
     private int[] _items = [];
     private Func<int, int> _keyOf = static item => item;
 
-    /// <inheritdoc/>
     public override int N { get; set; } = 2_000;
 
     /// <summary>How the items spread over keys.</summary>
@@ -45,22 +44,18 @@ public class CoreKeyedLanesBenchmarks : ItemSuite
     private protected override int Limit => 8;
 
     /// <summary>A semaphore for each key.</summary>
-    /// <returns>The results.</returns>
     [Benchmark(Baseline = true)]
     public Task<int[]> SemaphorePerKey() => KeyedByHand.SemaphorePerKeyAsync(_items, Limit, _keyOf, Call);
 
     /// <summary>A channel and a worker for each key.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<int[]> ChannelPerKey() => KeyedByHand.ChannelPerKeyAsync(_items, Limit, _keyOf, Call);
 
     /// <summary>Weir's operator.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> SelectParallel() => _items.PartitionBy(_keyOf).SelectParallelAsync(Call, Options);
 
     /// <summary>Weir's concurrent runtime, with an outcome for each item.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public async Task<int[]> ConcurrentRuntime()
     {
@@ -69,7 +64,6 @@ public class CoreKeyedLanesBenchmarks : ItemSuite
     }
 
     /// <summary>Weir's auto runtime, new for each run.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public async Task<int[]> AutoRuntime()
     {

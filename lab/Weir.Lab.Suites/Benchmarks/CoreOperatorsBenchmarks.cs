@@ -29,91 +29,76 @@ public class CoreOperatorsBenchmarks : Suite
     private long _sum;
 
     /// <summary>A multiplication per item, limit 8.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     [BenchmarkCategory(CpuBoundLight)]
     public Task<List<int>> SelectParallel_CpuBound_Light() => _source.SelectParallelAsync(_light, _eight);
 
     /// <summary>The same in a plain loop.</summary>
-    /// <returns>The results.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory(CpuBoundLight)]
     public Task<List<int>> AwaitLoop_CpuBound_Light() => AwaitLoop.RunAsync(_source, N, _light);
 
     /// <summary>The same with the platform's parallel loop.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     [BenchmarkCategory(CpuBoundLight)]
     public Task<int[]> ParallelForEachAsync_CpuBound_Light() => ForEachAsync.RunAsync(_source, N, 8, _light);
 
     /// <summary>The same with a channel and workers.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     [BenchmarkCategory(CpuBoundLight)]
     public Task<int[]> ChannelAndWorkers_CpuBound_Light() => ChannelWorkers.RunAsync(_source, N, 8, _light);
 
     /// <summary>A delay of 1 ms per item, limit 32.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     [BenchmarkCategory(Io)]
     public Task<List<int>> SelectParallel_IoSimulation() => _source.SelectParallelAsync(_io, _thirtyTwo);
 
     /// <summary>The same, asked to be in source order.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     [BenchmarkCategory(Io)]
     public Task<List<int>> SelectParallel_OrderedOutput() => _source.SelectParallelAsync(_io, _thirtyTwoOrdered);
 
     /// <summary>The same, one item after the other.</summary>
-    /// <returns>The results.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory(Io)]
     public Task<List<int>> Baseline_Sequential() => AwaitLoop.RunAsync(_source, N, _io);
 
     /// <summary>The same, all at once.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     [BenchmarkCategory(Io)]
     public Task<int[]> Baseline_TaskWhenAll() => TaskWhenAll.UnboundedAsync(_source, _io);
 
     /// <summary>The same with the platform's parallel loop.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     [BenchmarkCategory(Io)]
     public Task<int[]> ParallelForEachAsync_IoSimulation() => ForEachAsync.RunAsync(_source, N, 32, _io);
 
     /// <summary>The same with a task per item behind a semaphore.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     [BenchmarkCategory(Io)]
     public Task<int[]> WhenAllSemaphore_IoSimulation() => TaskWhenAll.WithSemaphoreAsync(_source, 32, _io);
 
     /// <summary>A stream of multiplications over an asynchronous source, counted; limit 8.</summary>
-    /// <returns>The number of results.</returns>
     [Benchmark]
     [BenchmarkCategory(Streaming)]
     public Task<int> SelectParallelStream_Streaming() => CountAsync(_source.ToAsyncEnumerable().SelectParallelStreamAsync(_light, _eight));
 
     /// <summary>The same with an iterator that awaits each item.</summary>
-    /// <returns>The number of results.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory(Streaming)]
     public Task<int> AwaitForeach_Streaming() => CountAsync(AwaitLoop.Stream(_source.ToAsyncEnumerable(), _light));
 
     /// <summary>The same with two channels and workers between them.</summary>
-    /// <returns>The number of results.</returns>
     [Benchmark]
     [BenchmarkCategory(Streaming)]
     public Task<int> ChannelAndWorkers_Streaming() => CountAsync(ChannelWorkers.Stream(_source.ToAsyncEnumerable(), 8, _light));
 
     /// <summary>An atomic addition per item of an asynchronous source; limit 8.</summary>
-    /// <returns>The sum.</returns>
     [Benchmark]
     [BenchmarkCategory(SideEffects)]
     public Task<long> ForEachParallel_SideEffects() => SumAsync(() => _source.ToAsyncEnumerable().ForEachParallelAsync(_sideEffect, _eight));
 
     /// <summary>The same in a plain loop.</summary>
-    /// <returns>The sum.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory(SideEffects)]
     public Task<long> AwaitForeach_SideEffects() => SumAsync(async () =>
@@ -125,7 +110,6 @@ public class CoreOperatorsBenchmarks : Suite
     });
 
     /// <summary>The same with the platform's parallel loop.</summary>
-    /// <returns>The sum.</returns>
     [Benchmark]
     [BenchmarkCategory(SideEffects)]
     public Task<long> ParallelForEachAsync_SideEffects() => SumAsync(() =>

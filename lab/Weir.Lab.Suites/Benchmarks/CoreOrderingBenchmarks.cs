@@ -20,29 +20,24 @@ public class CoreOrderingBenchmarks : StreamSuite
     private protected override int Limit => 32;
 
     /// <summary>Weir, in the order of completion.</summary>
-    /// <returns>The results.</returns>
     [Benchmark(Baseline = true)]
     [AnyOrder]
     public Task<ArraySegment<int>> StreamUnordered() => DrainAsync(Items.SelectParallelStreamAsync(Call, Options));
 
     /// <summary>Weir, in source order.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<ArraySegment<int>> StreamOrdered() => DrainAsync(Items.SelectParallelStreamAsync(Call, OrderedOptions));
 
     /// <summary>Two bounded channels with workers between them; in the order of completion.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     [AnyOrder]
     public Task<ArraySegment<int>> ChannelAndWorkers() => DrainAsync(ChannelWorkers.Stream(Items, Limit, Call));
 
     /// <summary>Weir's list, always in source order.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> ListOrdered() => Items.SelectParallelAsync(Call, Options);
 
     /// <summary>The platform's own parallel loop, made to keep source order.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<int[]> ParallelForEachAsync() => ForEachAsync.RunAsync(Items, N, Limit, Call);
 

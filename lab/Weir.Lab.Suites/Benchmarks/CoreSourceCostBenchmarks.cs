@@ -22,7 +22,6 @@ public class CoreSourceCostBenchmarks : Suite
     private CostlySource _source = null!;
     private Func<int, int> _work = null!;
 
-    /// <inheritdoc/>
     /// <remarks>As many as take 20 ms on one core, and so many that the first and the last do not count for much, unless it is set.</remarks>
     public override int N
     {
@@ -54,7 +53,6 @@ public class CoreSourceCostBenchmarks : Suite
     private double WorkMicroseconds => Part(1);
 
     /// <summary>The platform's own parallel loop. For keys too, which it does not know.</summary>
-    /// <returns>The results.</returns>
     [Benchmark(Baseline = true)]
     public async Task<int[]> ParallelForEachAsync()
     {
@@ -82,7 +80,6 @@ public class CoreSourceCostBenchmarks : Suite
     }
 
     /// <summary>Weir: for each item, and for batches a stream of them.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public async Task<int[]> ForEachParallel()
     {

@@ -21,25 +21,21 @@ public class CoreStreamBenchmarks : StreamSuite
     private protected override int Limit => 8;
 
     /// <summary>An iterator that awaits each item.</summary>
-    /// <returns>The results.</returns>
     [Benchmark(Baseline = true)]
     public Task<ArraySegment<int>> AwaitForeach() => DrainAsync(Source == SourceKind.Async
         ? AwaitLoop.Stream(Items.ToAsyncEnumerable(), Call)
         : AwaitLoop.Stream(Items, Call));
 
     /// <summary>Weir, in the order of completion.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     [AnyOrder]
     public Task<ArraySegment<int>> StreamUnordered() => DrainAsync(Stream(Options));
 
     /// <summary>Weir, in source order.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<ArraySegment<int>> StreamOrdered() => DrainAsync(Stream(OrderedOptions));
 
     /// <summary>Two bounded channels with workers between them; in the order of completion.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     [AnyOrder]
     public Task<ArraySegment<int>> ChannelAndWorkers() => DrainAsync(Source == SourceKind.Async

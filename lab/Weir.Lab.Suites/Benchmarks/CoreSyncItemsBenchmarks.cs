@@ -8,7 +8,6 @@ namespace Weir.Lab.Suites;
         + "Parallel.ForEachAsync, with the result list + 2 KB.")]
 public class CoreSyncItemsBenchmarks : ListSuite
 {
-    /// <inheritdoc/>
     [Params(1_000, 100_000)]
     public override int N { get; set; } = 1_000;
 

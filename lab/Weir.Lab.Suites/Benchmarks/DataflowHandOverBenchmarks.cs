@@ -12,7 +12,6 @@ public class DataflowHandOverBenchmarks : DataflowSuite
 {
     private Func<int, Task> _yield = static async _ => await Task.Yield();
 
-    /// <inheritdoc/>
     [Params(20_000, 1_000_000)]
     public override int N { get; set; }
 
@@ -38,110 +37,74 @@ public class DataflowHandOverBenchmarks : DataflowSuite
         Goal.BytesPerItem(nameof(AsyncYield_Weir), 150),
     ];
 
-    /// <summary>SendAsync, bound 1: in box.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("SendAsync, bound 1")]
     public Task<long[]> Send1_InBox() => InBoxBlocks.SendAsync(N, new Tally(), 1);
 
-    /// <summary>SendAsync, bound 1: Weir.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("SendAsync, bound 1")]
     public Task<long[]> Send1_Weir() => WeirBlocks.SendAsync(N, new Tally(), 1);
 
-    /// <summary>SendAsync, bound 1: Weir, value tasks.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("SendAsync, bound 1")]
     public Task<long[]> Send1_WeirValueTask() => WeirValueTasks.SendAsync(N, new Tally(), 1);
 
-    /// <summary>SendAsync, bound 1: a channel.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("SendAsync, bound 1")]
     public Task<long[]> Send1_Channel() => Channels.SendAsync(N, new Tally(), 1);
 
-    /// <summary>Buffer of 1, one caller: in box.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("Buffer of 1, one caller")]
     public Task<long[]> Buffer1_InBox() => InBoxBlocks.SendReceiveAsync(N);
 
-    /// <summary>Buffer of 1, one caller: Weir.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Buffer of 1, one caller")]
     public Task<long[]> Buffer1_Weir() => WeirBlocks.SendReceiveAsync(N);
 
-    /// <summary>Buffer of 1, one caller: Weir, value tasks.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Buffer of 1, one caller")]
     public Task<long[]> Buffer1_WeirValueTask() => WeirValueTasks.SendReceiveAsync(N);
 
-    /// <summary>Buffer of 1, one caller: a channel.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Buffer of 1, one caller")]
     public Task<long[]> Buffer1_Channel() => Channels.SendReceiveAsync(N);
 
-    /// <summary>Buffer of 1, two tasks: in box.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("Buffer of 1, two tasks")]
     public Task<long[]> Buffer1Tasks_InBox() => InBoxBlocks.SendReceiveTasksAsync(N);
 
-    /// <summary>Buffer of 1, two tasks: Weir.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Buffer of 1, two tasks")]
     public Task<long[]> Buffer1Tasks_Weir() => WeirBlocks.SendReceiveTasksAsync(N);
 
-    /// <summary>Buffer of 1, two tasks: Weir, value tasks.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Buffer of 1, two tasks")]
     public Task<long[]> Buffer1Tasks_WeirValueTask() => WeirValueTasks.SendReceiveTasksAsync(N);
 
-    /// <summary>Buffer of 1, two tasks: a channel.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Buffer of 1, two tasks")]
     public Task<long[]> Buffer1Tasks_Channel() => Channels.SendReceiveTasksAsync(N);
 
-    /// <summary>Receive, then Post: in box.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("Receive, then Post")]
     public Task<long[]> ReceiveFirst_InBox() => InBoxBlocks.ReceiveThenPostAsync(N);
 
-    /// <summary>Receive, then Post: Weir.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Receive, then Post")]
     public Task<long[]> ReceiveFirst_Weir() => WeirBlocks.ReceiveThenPostAsync(N);
 
-    /// <summary>Receive, then Post: Weir, value tasks.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Receive, then Post")]
     public Task<long[]> ReceiveFirst_WeirValueTask() => WeirValueTasks.ReceiveThenPostAsync(N);
 
-    /// <summary>Receive, then Post: a channel.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Receive, then Post")]
     public Task<long[]> ReceiveFirst_Channel() => Channels.ReceiveThenPostAsync(N);
 
-    /// <summary>Async action, yielding, parallelism 2: in box.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("Async action, yielding, parallelism 2")]
     public Task<long[]> AsyncYield_InBox() => InBoxBlocks.PostAsyncDelegateAsync(N, _yield, 2);
 
-    /// <summary>Async action, yielding, parallelism 2: Weir.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Async action, yielding, parallelism 2")]
     public Task<long[]> AsyncYield_Weir() => WeirBlocks.PostAsyncDelegateAsync(N, _yield, 2);

@@ -12,7 +12,6 @@ public class DataflowIdleBenchmarks : DataflowSuite
 {
     private object[] _kept = [];
 
-    /// <inheritdoc/>
     public override int N { get; set; } = 5_000;
 
     internal override IEnumerable<Goal> Goals =>
@@ -22,43 +21,29 @@ public class DataflowIdleBenchmarks : DataflowSuite
         Goal.BytesPerItem(nameof(Transform_Weir), 400),
     ];
 
-    /// <summary>ActionBlock: in box.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("ActionBlock")]
     public long[] Action_InBox() => InBoxBlocks.Idle(N, _kept, 0);
 
-    /// <summary>ActionBlock: Weir.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("ActionBlock")]
     public long[] Action_Weir() => WeirBlocks.Idle(N, _kept, 0);
 
-    /// <summary>BufferBlock: in box.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("BufferBlock")]
     public long[] Buffer_InBox() => InBoxBlocks.Idle(N, _kept, 1);
 
-    /// <summary>BufferBlock: Weir.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("BufferBlock")]
     public long[] Buffer_Weir() => WeirBlocks.Idle(N, _kept, 1);
 
-    /// <summary>TransformBlock: in box.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("TransformBlock")]
     public long[] Transform_InBox() => InBoxBlocks.Idle(N, _kept, 2);
 
-    /// <summary>TransformBlock: Weir.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("TransformBlock")]
     public long[] Transform_Weir() => WeirBlocks.Idle(N, _kept, 2);
-
-    private protected override long? ExpectedCalls(string category) => null;
 
     private protected override void Prepare(CallCounter? counter)
     {

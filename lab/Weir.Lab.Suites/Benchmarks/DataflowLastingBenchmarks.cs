@@ -17,19 +17,14 @@ public class DataflowLastingBenchmarks : DataflowSuite
     private static readonly WaitThread Waits = new(TimeSpan.FromMilliseconds(1));
     private LastingCalls _calls = null!;
 
-    /// <inheritdoc/>
     public override int N { get; set; } = Share * Workers * 4;
 
     internal override IEnumerable<Goal> Goals => [Goal.TimeRatio(nameof(Wait_Weir), nameof(Wait_InBox), 1)];
 
-    /// <summary>A call in 300 returns a task that takes 1 ms: in box.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("Action, one call in 300 awaits 1 ms, parallelism 16")]
     public Task<long[]> Wait_InBox() => InBoxBlocks.LastingAsync(_calls, BlockKind.Action, Workers);
 
-    /// <summary>A call in 300 returns a task that takes 1 ms: Weir.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Action, one call in 300 awaits 1 ms, parallelism 16")]
     public Task<long[]> Wait_Weir() => WeirBlocks.LastingAsync(_calls, BlockKind.Action, Workers);
@@ -39,8 +34,6 @@ public class DataflowLastingBenchmarks : DataflowSuite
         using LastingGrid grid = new();
         return await grid.MeasureAsync();
     }
-
-    private protected override long? ExpectedCalls(string category) => null;
 
     private protected override void Prepare(CallCounter? counter)
     {

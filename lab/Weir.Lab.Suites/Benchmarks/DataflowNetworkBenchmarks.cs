@@ -10,8 +10,6 @@ namespace Weir.Lab.Suites;
     Set = SuiteSet.Dataflow)]
 public class DataflowNetworkBenchmarks : DataflowSuite
 {
-
-    /// <inheritdoc/>
     [Params(200_000, 6_000_000)]
     public override int N { get; set; }
 
@@ -24,67 +22,45 @@ public class DataflowNetworkBenchmarks : DataflowSuite
         Goal.TimeRatio(nameof(Join_Weir), nameof(Join_InBox), 1 / 3.0),
     ];
 
-    /// <summary>Transform, action: in box.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("Transform, action")]
     public Task<long[]> Transform_InBox() => InBoxBlocks.TransformAsync(N, new Tally(), 1, 1);
 
-    /// <summary>Transform, action: Weir.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Transform, action")]
     public Task<long[]> Transform_Weir() => WeirBlocks.TransformAsync(N, new Tally(), 1, 1);
 
-    /// <summary>Four transforms, action: in box.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("Four transforms, action")]
     public Task<long[]> Transform4_InBox() => InBoxBlocks.TransformAsync(N, new Tally(), 4, 1);
 
-    /// <summary>Four transforms, action: Weir.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Four transforms, action")]
     public Task<long[]> Transform4_Weir() => WeirBlocks.TransformAsync(N, new Tally(), 4, 1);
 
-    /// <summary>Transform in order, parallelism 2, action: in box.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("Transform in order, parallelism 2, action")]
     public Task<long[]> Ordered_InBox() => InBoxBlocks.TransformAsync(N, new Tally(), 1, 2);
 
-    /// <summary>Transform in order, parallelism 2, action: Weir.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Transform in order, parallelism 2, action")]
     public Task<long[]> Ordered_Weir() => WeirBlocks.TransformAsync(N, new Tally(), 1, 2);
 
-    /// <summary>Broadcast, two actions: in box.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("Broadcast, two actions")]
     public Task<long[]> Broadcast_InBox() => InBoxBlocks.BroadcastAsync(N, new Tally(), new Tally());
 
-    /// <summary>Broadcast, two actions: Weir.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Broadcast, two actions")]
     public Task<long[]> Broadcast_Weir() => WeirBlocks.BroadcastAsync(N, new Tally(), new Tally());
 
-    /// <summary>Join of two, action: in box.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("Join of two, action")]
     public Task<long[]> Join_InBox() => InBoxBlocks.JoinAsync(N, new Tally());
 
-    /// <summary>Join of two, action: Weir.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Join of two, action")]
     public Task<long[]> Join_Weir() => WeirBlocks.JoinAsync(N, new Tally());
-
-    private protected override long? ExpectedCalls(string category) => null;
 
     private protected override void Prepare(CallCounter? counter)
     {

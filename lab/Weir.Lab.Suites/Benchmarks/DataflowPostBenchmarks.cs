@@ -16,7 +16,6 @@ public class DataflowPostBenchmarks : DataflowSuite
     private static readonly ExecutionDataflowBlockOptions SingleProducer = new() { SingleProducerConstrained = true };
     private Action<int> _nothing = static _ => { };
 
-    /// <inheritdoc/>
     [Params(200_000, 6_000_000)]
     public override int N { get; set; }
 
@@ -34,80 +33,54 @@ public class DataflowPostBenchmarks : DataflowSuite
         Goal.TimeRatio(nameof(Batch_Weir), nameof(Batch_InBox), 1 / 4.0),
     ];
 
-    /// <summary>Post: in box.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("Post")]
     public Task<long[]> Post_InBox() => InBoxBlocks.PostAsync(N, new Tally(), Default);
 
-    /// <summary>Post: Weir.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Post")]
     public Task<long[]> Post_Weir() => WeirBlocks.PostAsync(N, new Tally(), Default);
 
-    /// <summary>Post: a channel.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Post")]
     public Task<long[]> Post_Channel() => Channels.WriteAsync(N, new Tally());
 
-    /// <summary>Post, single producer: in box.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("Post, single producer")]
     public Task<long[]> PostSingle_InBox() => InBoxBlocks.PostAsync(N, new Tally(), SingleProducer);
 
-    /// <summary>Post, single producer: Weir.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Post, single producer")]
     public Task<long[]> PostSingle_Weir() => WeirBlocks.PostAsync(N, new Tally(), SingleProducer);
 
-    /// <summary>Post, single producer: a channel.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Post, single producer")]
     public Task<long[]> PostSingle_Channel() => Channels.WriteAsync(N, new Tally());
 
-    /// <summary>Post, two producers: in box.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("Post, two producers")]
     public Task<long[]> PostTwo_InBox() => InBoxBlocks.PostFromTwoAsync(N, new Tally());
 
-    /// <summary>Post, two producers: Weir.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Post, two producers")]
     public Task<long[]> PostTwo_Weir() => WeirBlocks.PostFromTwoAsync(N, new Tally());
 
-    /// <summary>Post, two producers: a channel.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Post, two producers")]
     public Task<long[]> PostTwo_Channel() => Channels.WriteFromTwoAsync(N, new Tally());
 
-    /// <summary>Post, parallelism 2: in box.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("Post, parallelism 2")]
     public Task<long[]> PostParallel_InBox() => InBoxBlocks.PostParallelAsync(N, _nothing);
 
-    /// <summary>Post, parallelism 2: Weir.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Post, parallelism 2")]
     public Task<long[]> PostParallel_Weir() => WeirBlocks.PostParallelAsync(N, _nothing);
 
-    /// <summary>Batch of 100: in box.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("Batch of 100")]
     public Task<long[]> Batch_InBox() => InBoxBlocks.BatchAsync(N, new Tally());
 
-    /// <summary>Batch of 100: Weir.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Batch of 100")]
     public Task<long[]> Batch_Weir() => WeirBlocks.BatchAsync(N, new Tally());

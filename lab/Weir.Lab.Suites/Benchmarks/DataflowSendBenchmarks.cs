@@ -12,7 +12,6 @@ public class DataflowSendBenchmarks : DataflowSuite
 {
     private Func<int, Task> _done = static _ => Task.CompletedTask;
 
-    /// <inheritdoc/>
     [Params(200_000, 6_000_000)]
     public override int N { get; set; }
 
@@ -26,38 +25,26 @@ public class DataflowSendBenchmarks : DataflowSuite
         Goal.BytesPerItem(nameof(AsyncDone_Weir), 150),
     ];
 
-    /// <summary>SendAsync, bound 1000: in box.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("SendAsync, bound 1000")]
     public Task<long[]> Send1000_InBox() => InBoxBlocks.SendAsync(N, new Tally(), 1000);
 
-    /// <summary>SendAsync, bound 1000: Weir.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("SendAsync, bound 1000")]
     public Task<long[]> Send1000_Weir() => WeirBlocks.SendAsync(N, new Tally(), 1000);
 
-    /// <summary>SendAsync, bound 1000: Weir, value tasks.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("SendAsync, bound 1000")]
     public Task<long[]> Send1000_WeirValueTask() => WeirValueTasks.SendAsync(N, new Tally(), 1000);
 
-    /// <summary>SendAsync, bound 1000: a channel.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("SendAsync, bound 1000")]
     public Task<long[]> Send1000_Channel() => Channels.SendAsync(N, new Tally(), 1000);
 
-    /// <summary>Async action, completed: in box.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("Async action, completed")]
     public Task<long[]> AsyncDone_InBox() => InBoxBlocks.PostAsyncDelegateAsync(N, _done, 1);
 
-    /// <summary>Async action, completed: Weir.</summary>
-    /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Async action, completed")]
     public Task<long[]> AsyncDone_Weir() => WeirBlocks.PostAsyncDelegateAsync(N, _done, 1);

@@ -41,67 +41,56 @@ public class ErrorHandlingBenchmarks : Suite
     ];
 
     /// <summary>No retries, no failures.</summary>
-    /// <returns>The results.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory(Success)]
     public Task<List<int>> SelectParallel_NoRetries() => _source.SelectParallelAsync(_light, _plain);
 
     /// <summary>The first failure would end the run.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     [BenchmarkCategory(Success)]
     public Task<List<int>> SelectParallel_FailFast() => _source.SelectParallelAsync(_light, _failFast);
 
     /// <summary>Failures would be left out.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     [BenchmarkCategory(Success)]
     public Task<List<int>> SelectParallel_BestEffort() => _source.SelectParallelAsync(_light, _bestEffort);
 
     /// <summary>Retries that are not needed.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     [BenchmarkCategory(Success)]
     public Task<List<int>> SelectParallel_RetriesNotNeeded() => _source.SelectParallelAsync(_light, _exponential);
 
     /// <summary>The platform's parallel loop.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     [BenchmarkCategory(Success)]
     public Task<int[]> ParallelForEachAsync_NoRetries() => ForEachAsync.RunAsync(_source, N, 8, _light);
 
     /// <summary>One item in ten fails once.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     [BenchmarkCategory(Transient)]
     public Task<List<int>> SelectParallel_WithRetries() => _source.SelectParallelAsync(Failing(10, 1), _exponential);
 
     /// <summary>The same with a retry loop inside the platform's parallel loop.</summary>
-    /// <returns>The results.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory(Transient)]
     public Task<int[]> ParallelForEachAsync_WithRetries() => ForEachAsync.RunAsync(_source, N, 8, RetryLoop.Around(Failing(10, 1), 3));
 
     /// <summary>One item in twenty fails twice.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     [BenchmarkCategory(Exponential)]
     public Task<List<int>> SelectParallel_Exponential() => _source.SelectParallelAsync(Failing(20, 2), _exponential);
 
     /// <summary>The same with a retry loop inside the platform's parallel loop.</summary>
-    /// <returns>The results.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory(Exponential)]
     public Task<int[]> ParallelForEachAsync_Exponential() => ForEachAsync.RunAsync(_source, N, 8, RetryLoop.Around(Failing(20, 2), 3));
 
     /// <summary>One item in twenty fails twice; delays by chance.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     [BenchmarkCategory(Jitter)]
     public Task<List<int>> SelectParallel_ExponentialJitter() => _source.SelectParallelAsync(Failing(20, 2), _jitter);
 
     /// <summary>The same with a retry loop inside the platform's parallel loop, without chance.</summary>
-    /// <returns>The results.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory(Jitter)]
     public Task<int[]> ParallelForEachAsync_NoJitter() => ForEachAsync.RunAsync(_source, N, 8, RetryLoop.Around(Failing(20, 2), 3));

@@ -24,67 +24,54 @@ public abstract class FeatureSuite : ItemSuite
     private ParallelRunOptions _all = null!;
 
     /// <summary>No policy.</summary>
-    /// <returns>The results.</returns>
     [Benchmark(Baseline = true)]
     public Task<List<int>> SelectParallel() => Items.SelectParallelAsync(Call, Options);
 
     /// <summary>Three retries.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> SelectParallel_Retries() => Items.SelectParallelAsync(Call, _retries);
 
     /// <summary>A circuit breaker.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> SelectParallel_CircuitBreaker() => Items.SelectParallelAsync(Call, _breaker);
 
     /// <summary>A rate that is not reached.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> SelectParallel_RateLimit() => Items.SelectParallelAsync(Call, _rate);
 
     /// <summary>A time limit for an attempt.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> SelectParallel_AttemptTimeout() => Items.SelectParallelAsync(Call, _attempt);
 
     /// <summary>A time limit for an item.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> SelectParallel_ItemTimeout() => Items.SelectParallelAsync(Call, _item);
 
     /// <summary>A fallback.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> SelectParallel_Fallback() => Items.SelectParallelAsync(Call, _fallback);
 
     /// <summary>An adaptive limit that cannot move.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> SelectParallel_Adaptive() => Items.SelectParallelAsync(Call, _adaptive);
 
     /// <summary>Start, completion and error hooks that do nothing.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> SelectParallel_Hooks() => Items.SelectParallelAsync(Call, _hooks);
 
     /// <summary>A key of its own for each item.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> SelectParallel_PartitionBy() => Items.PartitionBy(static item => item).SelectParallelAsync(Call, Options);
 
     /// <summary>A progress report every 100 ms, and the final one.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> SelectParallel_Progress() => Items.SelectParallelAsync(Call, _progress);
 
     /// <summary>A metrics sample every 100 ms, and the final one.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> SelectParallel_Metrics() => Items.SelectParallelAsync(Call, _metrics);
 
     /// <summary>Fallback, both time limits, retries, breaker, rate limit, progress and metrics together.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> SelectParallel_All() => Items.SelectParallelAsync(Call, _all);
 

@@ -6,32 +6,26 @@ namespace Weir.Lab.Suites;
 public abstract class ListSuite : ItemSuite
 {
     /// <summary>The plain loop.</summary>
-    /// <returns>The results.</returns>
     [Benchmark(Baseline = true)]
     public Task<List<int>> AwaitLoop() => Peers.AwaitLoop.RunAsync(Items, N, Call);
 
     /// <summary>Weir.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> SelectParallel() => Items.SelectParallelAsync(Call, Options);
 
     /// <summary>The platform's own parallel loop.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<int[]> ParallelForEachAsync() => ForEachAsync.RunAsync(Items, N, Limit, Call);
 
     /// <summary>A task per item, without any limit.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<int[]> WhenAllUnbounded() => TaskWhenAll.UnboundedAsync(Items, Call);
 
     /// <summary>A task per item behind a semaphore.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<int[]> WhenAllSemaphore() => TaskWhenAll.WithSemaphoreAsync(Items, Limit, Call);
 
     /// <summary>A bounded channel and a fixed number of workers.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<int[]> ChannelAndWorkers() => ChannelWorkers.RunAsync(Items, N, Limit, Call);
 }

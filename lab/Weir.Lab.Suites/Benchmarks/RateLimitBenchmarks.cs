@@ -29,7 +29,6 @@ public class RateLimitBenchmarks : ItemSuite
     private protected override int Limit => 8;
 
     /// <summary>The usual pacing by hand: a delay of 1 ms between two calls, which takes a tick of the timer.</summary>
-    /// <returns>The results.</returns>
     [Benchmark(Baseline = true)]
     public async Task<List<int>> AwaitLoop_DelayBetween()
     {
@@ -48,17 +47,14 @@ public class RateLimitBenchmarks : ItemSuite
     }
 
     /// <summary>Weir, burst 17, limit 1.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> SelectParallel_OneInFlight() => Items.SelectParallelAsync(Call, _one);
 
     /// <summary>Weir, burst 17, limit 8.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> SelectParallel_EightInFlight() => Items.SelectParallelAsync(Call, _eight);
 
     /// <summary>Weir, burst 100, limit 8.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> SelectParallel_BurstOf100() => Items.SelectParallelAsync(Call, _burst);
 

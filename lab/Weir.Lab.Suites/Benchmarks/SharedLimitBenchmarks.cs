@@ -25,7 +25,6 @@ public class SharedLimitBenchmarks : ItemSuite
     private protected override int Limit => 8;
 
     /// <summary>The usual limit by hand: a semaphore that each call enters.</summary>
-    /// <returns>The results.</returns>
     [Benchmark(Baseline = true)]
     public async Task<List<int>> SelectParallel_SemaphoreSlim()
     {
@@ -47,12 +46,10 @@ public class SharedLimitBenchmarks : ItemSuite
     }
 
     /// <summary>The run without such a limit, which has as many calls in flight as it has workers.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> SelectParallel() => Items.SelectParallelAsync(Call, Options);
 
     /// <summary>Weir's shared limit.</summary>
-    /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> SelectParallel_SharedLimit() => Items.SelectParallelAsync(Call, _shared);
 

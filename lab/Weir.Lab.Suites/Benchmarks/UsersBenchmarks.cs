@@ -27,7 +27,6 @@ public class UsersBenchmarks
     }
 
     /// <summary>Suspends once.</summary>
-    /// <returns>The number of calls.</returns>
     [Benchmark]
     public async Task<long> YieldAsync()
     {
@@ -54,7 +53,6 @@ public class UsersBenchmarks
     public byte[] Allocate() => new byte[BytesOfAllocate - (3 * sizeof(long))];
 
     /// <summary>Throws after a thousand calls. It is not a benchmark, because it would have no result.</summary>
-    /// <returns>The number of calls.</returns>
     /// <exception cref="InvalidOperationException">There were a thousand calls.</exception>
     public long Throw() => ++_counter > CallsUntilItThrows ? throw new InvalidOperationException("The queue is empty.") : _counter;
 

@@ -32,16 +32,13 @@ public class UsersLookupBenchmarks : IWorkload
         return _data[_next];
     }
 
-    /// <inheritdoc/>
     public ValueTask SetupAsync(WorkerRunSpec spec, CancellationToken cancellationToken)
     {
         Setup();
         return default;
     }
 
-    /// <inheritdoc/>
     public Operation CreateOperation(WorkerContext context) => Operation.Of(Find);
 
-    /// <inheritdoc/>
     public string? Check(RoundTotals round) => _data.Count == Size ? null : $"There are {_data.Count} entries.";
 }

@@ -12,7 +12,6 @@ internal static class HistogramCodec
     /// <returns>Base64 of a list of the buckets in use.</returns>
     public static string Encode(LatencyHistogram histogram)
     {
-        ArgumentNullException.ThrowIfNull(histogram);
         using MemoryStream bytes = new();
         using BinaryWriter writer = new(bytes);
         writer.Write(Version);
@@ -43,7 +42,6 @@ internal static class HistogramCodec
     /// <exception cref="FormatException">The text is not a histogram.</exception>
     public static LatencyHistogram Decode(string text)
     {
-        ArgumentNullException.ThrowIfNull(text);
         if (!Base64.IsValid(text))
         {
             throw new FormatException("The text is not a histogram, because it is not Base64.");

@@ -22,7 +22,6 @@ internal sealed class HistogramJsonConverter : JsonConverter<LatencyHistogram>
     /// <inheritdoc/>
     public override void Write(Utf8JsonWriter writer, LatencyHistogram value, JsonSerializerOptions options)
     {
-        ArgumentNullException.ThrowIfNull(writer);
         writer.WriteStringValue(HistogramCodec.Encode(value));
     }
 }

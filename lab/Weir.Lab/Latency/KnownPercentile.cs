@@ -21,7 +21,6 @@ internal readonly record struct KnownPercentile(double Percentile, double Nanose
     /// <returns>The percentile; <see langword="null"/> where not one latency lies beyond it, because then it would be the greatest one.</returns>
     public static KnownPercentile? Of(LatencyHistogram latency, double percentile, double clockCost)
     {
-        ArgumentNullException.ThrowIfNull(latency);
         long count = latency.Count;
         long beyond = count == 0 ? 0 : count - LatencyHistogram.RankOf(percentile, count);
         if (beyond < 1)

@@ -11,7 +11,6 @@ internal static class PercentileSpectrum
     /// <returns>The lines, rising; the last one is the maximum at 100. None when nothing was recorded.</returns>
     public static IReadOnlyList<PercentileLine> Of(LatencyHistogram histogram, int stepsPerHalving = DefaultSteps)
     {
-        ArgumentNullException.ThrowIfNull(histogram);
         ArgumentOutOfRangeException.ThrowIfLessThan(stepsPerHalving, 1);
         List<PercentileLine> lines = [];
         long total = histogram.Count;
@@ -50,8 +49,6 @@ internal static class PercentileSpectrum
     /// <param name="writer">Where to.</param>
     public static void Write(LatencyHistogram histogram, TextWriter writer)
     {
-        ArgumentNullException.ThrowIfNull(histogram);
-        ArgumentNullException.ThrowIfNull(writer);
         CultureInfo culture = CultureInfo.InvariantCulture;
         writer.Write("       Value     Percentile TotalCount 1/(1-Percentile)\n\n");
         foreach (PercentileLine line in Of(histogram))

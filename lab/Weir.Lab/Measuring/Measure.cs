@@ -147,17 +147,10 @@ public static class Measure
             stop.ThrowIfCancellationRequested();
         }
 
-        return new ResultFile
+        return ResultFile.Here(command, [], string.Join(" and ", arms.Select(static a => a.Name).Distinct()), "operations", startedAt) with
         {
-            Command = command,
-            Arguments = [],
-            Work = string.Join(" and ", arms.Select(static a => a.Name).Distinct()),
-            Unit = "operations",
-            StartedAt = startedAt,
             Seconds = Stopwatch.GetElapsedTime(start).TotalSeconds,
             Partial = done < rounds * arms.Length,
-            Machine = MachineRecord.Read(),
-            Source = SourceRecord.Read(),
             Settings = SettingTexts.Of(arms[0].Spec, rounds, isolated: false),
             Arms = records,
             Findings =

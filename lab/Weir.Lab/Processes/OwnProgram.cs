@@ -11,8 +11,6 @@ internal static class OwnProgram
     /// <returns>What to start, without a shell.</returns>
     public static ProcessStartInfo StartInfo(Assembly program, IEnumerable<string> arguments)
     {
-        ArgumentNullException.ThrowIfNull(program);
-        ArgumentNullException.ThrowIfNull(arguments);
         string own = Path.ChangeExtension(program.Location, OperatingSystem.IsWindows() ? ".exe" : null)!;
         return File.Exists(own) ? new(own, arguments) : new("dotnet", [program.Location, .. arguments]);
     }

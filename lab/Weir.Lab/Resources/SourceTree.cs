@@ -15,7 +15,6 @@ internal sealed record SourceTree(string Commit, bool IsClean)
     /// <returns>Its state; <see langword="null"/> where there is no git, no repository or no commit, or git does not answer within five seconds.</returns>
     public static SourceTree? Read(string? directory = null, params IReadOnlyList<string> paths)
     {
-        ArgumentNullException.ThrowIfNull(paths);
         string? commit = Git(directory, "rev-parse", "HEAD");
         string? changes = commit is null
             ? null
@@ -32,7 +31,6 @@ internal sealed record SourceTree(string Commit, bool IsClean)
     /// </returns>
     public static IReadOnlyList<string>? Order(IReadOnlyCollection<string> commits, string? directory = null)
     {
-        ArgumentNullException.ThrowIfNull(commits);
         return commits.Count == 0 ? [] : Git(directory, ["rev-list", "--ignore-missing", "--topo-order", "--reverse", .. commits, "--"])?.Split(
             '\n', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries);
     }

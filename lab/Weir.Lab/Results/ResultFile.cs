@@ -57,6 +57,18 @@ public sealed record ResultFile
     /// <summary>What you should know before you trust the figures.</summary>
     public IReadOnlyList<Finding> Findings { get; init; } = [];
 
+    /// <summary>A result of what was measured here: on this machine, of the sources that are here.</summary>
+    internal static ResultFile Here(string command, IReadOnlyList<string> arguments, string work, string unit, DateTimeOffset startedAt) => new()
+    {
+        Command = command,
+        Arguments = arguments,
+        Work = work,
+        Unit = unit,
+        StartedAt = startedAt,
+        Machine = MachineRecord.Read(),
+        Source = SourceRecord.Read(),
+    };
+
     /// <summary>The same with profiles of its arms.</summary>
     /// <param name="profiles">Profiles by the number of the arm, from 0.</param>
     internal ResultFile With(IReadOnlyDictionary<int, ProfileRecord> profiles) =>

@@ -68,7 +68,6 @@ internal sealed record UslFit
     /// <exception cref="ArgumentException">There is no point, two have the same number of workers, or a rate is not more than zero.</exception>
     public static UslFit Of(IReadOnlyList<ScalePoint> points, int seed = 1)
     {
-        ArgumentNullException.ThrowIfNull(points);
         ScalePoint[] sorted = [.. points.OrderBy(static p => p.Workers)];
         if (sorted.Length == 0 || sorted.Select(static p => p.Workers).Distinct().Count() != sorted.Length
             || sorted.Any(static p => p.Workers < 1 || p.Rates.Count == 0 || p.Rates.Any(static r => !(r > 0 && double.IsFinite(r)))))

@@ -38,7 +38,6 @@ internal static class ChangePoints
     /// <exception cref="ArgumentOutOfRangeException">Alpha is not between 0 and 1.</exception>
     public static IReadOnlyList<ChangePoint> Of(IReadOnlyList<double> values, double alpha = 0.01, IReadOnlyList<int>? steps = null, int seed = 1)
     {
-        ArgumentNullException.ThrowIfNull(values);
         if (!(alpha is > 0 and < 1))
         {
             throw new ArgumentOutOfRangeException(nameof(alpha), alpha, "Alpha is more than 0 and less than 1.");

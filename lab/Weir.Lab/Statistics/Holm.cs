@@ -8,7 +8,6 @@ internal static class Holm
     /// <returns>The corrected ones in the same order. A comparison is significant when its corrected probability is below alpha.</returns>
     public static double[] Adjust(IReadOnlyList<double> probabilities)
     {
-        ArgumentNullException.ThrowIfNull(probabilities);
         double[] adjusted = new double[probabilities.Count];
         double last = 0;
         int rank = 0;

@@ -30,8 +30,6 @@ internal sealed record MannWhitney(double U, double P)
     /// <returns>The result.</returns>
     public static MannWhitney Test(IReadOnlyList<double> x, IReadOnlyList<double> y)
     {
-        ArgumentNullException.ThrowIfNull(x);
-        ArgumentNullException.ThrowIfNull(y);
         ArgumentOutOfRangeException.ThrowIfZero(x.Count, nameof(x));
         ArgumentOutOfRangeException.ThrowIfZero(y.Count, nameof(y));
         double u = 0;

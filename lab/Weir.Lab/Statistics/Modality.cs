@@ -21,7 +21,6 @@ internal sealed record Modality(double MValue, IReadOnlyList<double> Modes)
     /// <returns>What was found.</returns>
     public static Modality Of(IReadOnlyList<double> values)
     {
-        ArgumentNullException.ThrowIfNull(values);
         ArgumentOutOfRangeException.ThrowIfZero(values.Count, nameof(values));
         double[] sorted = [.. values.Order()];
         double median = HodgesLehmann.MedianOf(sorted);

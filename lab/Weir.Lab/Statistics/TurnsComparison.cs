@@ -31,8 +31,6 @@ internal sealed record TurnsComparison(Comparison Comparison, int Pairs, double?
     /// </remarks>
     public static TurnsComparison Of(IReadOnlyList<TurnRound> rounds, ComparisonOptions options, double share = 1)
     {
-        ArgumentNullException.ThrowIfNull(rounds);
-        ArgumentNullException.ThrowIfNull(options);
         options.Validate();
         if (!(share is > 0 and <= 1))
         {

@@ -1,29 +1,16 @@
 namespace Weir.Lab.Trials;
 
 /// <summary>One of the things that are compared: a name, and a delegate that runs one pass over the same items as every other arm.</summary>
-internal sealed class TrialArm
+/// <param name="name">The name in reports. Unique within a run.</param>
+/// <param name="expected">The count and checksum that every pass must come to.</param>
+/// <param name="pass">Runs one pass. It throws an <see cref="OperationCanceledException"/> when its token is cancelled before it is done.</param>
+internal sealed class TrialArm(string name, PassResult expected, Func<CancellationToken, ValueTask<PassResult>> pass)
 {
-    /// <summary>Creates an arm.</summary>
-    /// <param name="name">The name in reports. Unique within a run.</param>
-    /// <param name="expected">The count and checksum that every pass must come to.</param>
-    /// <param name="pass">Runs one pass. It throws an <see cref="OperationCanceledException"/> when its token is cancelled before it is done.</param>
-    public TrialArm(string name, PassResult expected, Func<CancellationToken, ValueTask<PassResult>> pass)
-    {
-        ArgumentException.ThrowIfNullOrEmpty(name);
-        ArgumentNullException.ThrowIfNull(pass);
-        Name = name;
-        Expected = expected;
-        Pass = pass;
-    }
+    public string Name => name;
 
-    /// <summary>The name in reports.</summary>
-    public string Name { get; }
+    public PassResult Expected => expected;
 
-    /// <summary>The count and checksum that every pass must come to.</summary>
-    public PassResult Expected { get; }
-
-    /// <summary>Runs one pass.</summary>
-    public Func<CancellationToken, ValueTask<PassResult>> Pass { get; }
+    public Func<CancellationToken, ValueTask<PassResult>> Pass => pass;
 
     /// <summary>Runs a smaller pass, so that the code is compiled and the threads are there; <see langword="null"/> for no warm-up.</summary>
     public Func<CancellationToken, ValueTask>? WarmUp { get; init; }

@@ -31,7 +31,6 @@ internal sealed class TrialRunner
     /// <exception cref="WrongResultException">An arm's count or checksum was wrong.</exception>
     public Task<TrialReport> RunAsync(IReadOnlyList<TrialArm> arms, CancellationToken cancellationToken = default)
     {
-        ArgumentNullException.ThrowIfNull(arms);
         if (arms.Count == 0 || arms.Select(static a => a.Name).Distinct(StringComparer.Ordinal).Count() != arms.Count)
         {
             throw new ArgumentException("There must be at least one arm, and their names must differ.", nameof(arms));

@@ -36,7 +36,7 @@ internal sealed class WindowState : IDisposable
     public int Workers { get; }
 
     /// <summary>How many operations are left that all workers do together.</summary>
-    public long Left { get => Volatile.Read(ref _left); init => _left = value; }
+    public long Left { init => _left = value; }
 
     /// <summary>Whether the first operation that fails ends the window.</summary>
     public bool FailsFast { get; init; }

@@ -27,7 +27,6 @@ internal sealed class WorkerRunner
 
     internal WorkerRunner(WorkerRunSpec spec, IRunObserver? observer, Func<CanaryReading> canary)
     {
-        ArgumentNullException.ThrowIfNull(spec);
         spec.Validate();
         _spec = spec;
         _observer = observer;
@@ -51,7 +50,6 @@ internal sealed class WorkerRunner
     /// <exception cref="OperationCanceledException">It was stopped before the first round.</exception>
     public async Task<WorkerRun> RunAsync(IWorkload workload, CancellationToken cancellationToken = default)
     {
-        ArgumentNullException.ThrowIfNull(workload);
         return (await RunInTurnsAsync([(this, workload)], _spec.Rounds, cancellationToken).ConfigureAwait(false))[0];
     }
 

@@ -60,7 +60,7 @@ internal static class AutoPage
     private static string Row(AutoFinding finding)
     {
         string RateOf(string name) => finding.Fixed.FirstOrDefault(arm => arm.Name == name) is { } arm ? Rate(arm) : "";
-        string goal = Invariant($"{finding.Work.Goal:0.0#}: {(finding.IsMet ? "met" : "**missed**")}");
+        string goal = Invariant($"{finding.Work.Goal:0.0#}: {TablePage.Verdict(finding.IsMet)}");
         return Invariant(
             $"| {finding.Work.Name} | {finding.Work.Count:N0} | {RateOf("direct")} | {RateOf("parallel")} | {RateOf("concurrent")} | {Rate(finding.Auto)} | ")
                 + Invariant($"{finding.Best.Name} | {finding.ToBest.Median:0.00} | {finding.ToBest.Min:0.00}..{finding.ToBest.Max:0.00} | ")

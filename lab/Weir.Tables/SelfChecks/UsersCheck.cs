@@ -150,7 +150,7 @@ internal sealed class UsersCheck(Assembly program)
     {
         for (int i = 0; i < count; i++)
         {
-            await code.YieldAsync().ConfigureAwait(false);
+            await code.YieldAsync();
         }
     }
 

@@ -1,4 +1,5 @@
 using System.Globalization;
+using Weir.Cli.Kit.Options;
 using Weir.Lab.Formatting;
 using Weir.Tables.Servers.Changes;
 using Weir.Tables.Servers.Turns;
@@ -23,13 +24,15 @@ internal sealed class ChangeFigures : IFigures
 
     public string Description => "Measures changes of tables: the stream, the way through a queue to a table, and a transaction of 5 million rows.";
 
+    public TextOption Server { get; } = FigureOrder.Postgres();
+
     public string Page => "cdc";
 
     public string Title => "changes of tables";
 
-    public IReadOnlyList<(string Key, string Title, string Text)> Sections { get; } =
+    public IReadOnlyList<PageSection> Sections { get; } =
     [
-        (
+        new(
             "stream",
             "The stream",
             """
@@ -39,7 +42,7 @@ internal sealed class ChangeFigures : IFigures
             `LogicalReplicationConnection.StartReplication` (pgoutput, binary), which confirms each transaction. The source also keeps a position, and has
             batches that can be returned.
             """),
-        (
+        new(
             "chain",
             "From a table to a table",
             """
@@ -48,7 +51,7 @@ internal sealed class ChangeFigures : IFigures
             The effect of each change happens once: *straight* with the position in the transaction of the effects (`PostgresCheckpointStore`), and *through the
             queue* with the identities in it (`PostgresWorkQueue`, two workers, `PostgresInbox`). Tables, queue and log are in one database.
             """),
-        (
+        new(
             "memory",
             "A large transaction",
             """
@@ -58,15 +61,16 @@ internal sealed class ChangeFigures : IFigures
             """),
     ];
 
-    public async Task<string> MeasureAsync(string section, FigureDatabase database, int rounds, TextWriter progress, CancellationToken stop)
+    public async Task<string> MeasureAsync(string section, FigureOrder order, CancellationToken stop)
     {
-        await database.ExecuteAsync("CREATE TABLE rows (id int PRIMARY KEY, name text NOT NULL, amount bigint NOT NULL)", stop).ConfigureAwait(false);
-        await database.ExecuteAsync($"CREATE PUBLICATION {StreamArms.Publication} FOR TABLE rows", stop).ConfigureAwait(false);
+        await using FigureDatabase database = await order.CreateDatabaseAsync(stop);
+        await database.ExecuteAsync("CREATE TABLE rows (id int PRIMARY KEY, name text NOT NULL, amount bigint NOT NULL)", stop);
+        await database.ExecuteAsync($"CREATE PUBLICATION {StreamArms.Publication} FOR TABLE rows", stop);
         return section switch
         {
-            "stream" => await StreamAsync(database, rounds, progress, stop).ConfigureAwait(false),
-            "chain" => await ChainAsync(database, rounds, progress, stop).ConfigureAwait(false),
-            _ => await MemoryAsync(database, progress, stop).ConfigureAwait(false),
+            "stream" => await StreamAsync(database, order.Rounds, order.Progress, stop),
+            "chain" => await ChainAsync(database, order.Rounds, order.Progress, stop),
+            _ => await MemoryAsync(database, order.Progress, stop),
         };
     }
 
@@ -77,18 +81,17 @@ internal sealed class ChangeFigures : IFigures
         foreach ((string work, long rows, int size) in ((string, long, int)[])
             [("1,000 rows a transaction", LargeRows, 1000), ("1 row a transaction", SmallRows, 1)])
         {
-            await database.ExecuteAsync("TRUNCATE rows", stop).ConfigureAwait(false);
-            Queue<string> slots = await database.CreateSlotsAsync(2 * (rounds + 1), stop).ConfigureAwait(false);
-            await InsertAsync(database, rows, size, stop).ConfigureAwait(false);
+            await database.ExecuteAsync("TRUNCATE rows", stop);
+            Queue<string> slots = await database.CreateSlotsAsync(2 * (rounds + 1), stop);
+            await InsertAsync(database, rows, size, stop);
             await turns.RunAsync(
                 [
                     (Bare, () => WithSlotAsync(database, slots, s => StreamArms.BareAsync(database, s, work, rows, stop), stop)),
                     (Own, () => WithSlotAsync(database, slots, s => StreamArms.OwnAsync(database, s, work, rows, stop), stop)),
                 ],
                 rounds,
-                stop).ConfigureAwait(false);
-            double share = turns.Ratio(work, Own, Bare);
-            goals.Add(Invariant($"- {work}: at least {LeastShare} of the bare loop: {share:0.00}, {Verdict(share >= LeastShare)}"));
+                stop);
+            goals.Add(turns.Goal(work, Own, Bare, LeastShare));
         }
 
         return $"{turns.Table(Bare)}\n{string.Join('\n', goals)}";
@@ -99,8 +102,8 @@ internal sealed class ChangeFigures : IFigures
         const string Work = "1,000 rows a transaction";
         const string Queue = "through the queue";
         FigureTurns turns = new(progress);
-        Queue<string> slots = await database.CreateSlotsAsync(2 * (rounds + 1), stop).ConfigureAwait(false);
-        await InsertAsync(database, ChainRows, 1000, stop).ConfigureAwait(false);
+        Queue<string> slots = await database.CreateSlotsAsync(2 * (rounds + 1), stop);
+        await InsertAsync(database, ChainRows, 1000, stop);
         ChainArms arms = new(database, Work, ChainRows);
         await turns.RunAsync(
             [
@@ -108,28 +111,29 @@ internal sealed class ChangeFigures : IFigures
                 (Queue, () => WithSlotAsync(database, slots, s => arms.QueueAsync(s, stop), stop)),
             ],
             rounds,
-            stop).ConfigureAwait(false);
+            stop);
         double rate = turns.Rate(Work, Queue);
-        return turns.Table("") + Invariant($"\n- Through the queue, at least {LeastRate:#,0} changes a second: {rate:#,0}, {Verdict(rate >= LeastRate)}");
+        return turns.Table("")
+            + Invariant($"\n- Through the queue, at least {LeastRate:#,0} changes a second: {rate:#,0}, {TablePage.Verdict(rate >= LeastRate)}");
     }
 
     private static async Task<string> MemoryAsync(FigureDatabase database, TextWriter progress, CancellationToken stop)
     {
-        string slot = (await database.CreateSlotsAsync(1, stop).ConfigureAwait(false)).Dequeue();
-        await InsertAsync(database, HugeRows, (int)HugeRows, stop).ConfigureAwait(false);
+        string slot = (await database.CreateSlotsAsync(1, stop)).Dequeue();
+        await InsertAsync(database, HugeRows, (int)HugeRows, stop);
         progress.WriteLine("the transaction is there");
-        (long rows, long bytes, TimeSpan time) = await LargeTransaction.ReadAsync(database, slot, HugeRows, stop).ConfigureAwait(false);
+        (long rows, long bytes, TimeSpan time) = await LargeTransaction.ReadAsync(database, slot, HugeRows, stop);
         bool isMet = rows == HugeRows && bytes < MostBytes;
         return Invariant($"- {rows:#,0} rows in {time.TotalSeconds:0.0} s ({rows / time.TotalSeconds:#,0} a second, with the start of the process): ")
-            + string.Create(CultureInfo.InvariantCulture, $"at most {Numbers.Bytes(bytes)}, {Verdict(isMet)}");
+            + string.Create(CultureInfo.InvariantCulture, $"at most {Numbers.Bytes(bytes)}, {TablePage.Verdict(isMet)}");
     }
 
     private static async Task<IReadOnlyList<Pass>> WithSlotAsync(
         FigureDatabase database, Queue<string> slots, Func<string, Task<IReadOnlyList<Pass>>> run, CancellationToken stop)
     {
         string slot = slots.Dequeue();
-        IReadOnlyList<Pass> passes = await run(slot).ConfigureAwait(false);
-        await database.DropSlotAsync(slot, stop).ConfigureAwait(false);
+        IReadOnlyList<Pass> passes = await run(slot);
+        await database.DropSlotAsync(slot, stop);
         return passes;
     }
 
@@ -145,6 +149,4 @@ internal sealed class ChangeFigures : IFigures
             END $$
             """),
         stop);
-
-    private static string Verdict(bool isMet) => isMet ? "met" : "**missed**";
 }

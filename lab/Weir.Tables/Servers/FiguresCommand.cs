@@ -2,8 +2,6 @@ using System.CommandLine;
 using System.CommandLine.Help;
 using Weir.Cli.Kit.Options;
 using Weir.Cli.Kit.Output;
-using Weir.Delivery.Cli.Engines;
-using Weir.Tables.Servers.Broker;
 using Weir.Tables.Servers.Turns;
 using static System.FormattableString;
 
@@ -12,7 +10,7 @@ namespace Weir.Tables.Servers;
 /// <summary>The <c>figures</c> command: measures the engines on a real server, and writes their pages of results.</summary>
 internal static class FiguresCommand
 {
-    private const string Variable = "WEIR_POSTGRES";
+    private const int MostRounds = 1000;
 
     public static Command Create(CliHost host)
     {
@@ -20,7 +18,7 @@ internal static class FiguresCommand
         {
             Create(host, new ChangeFigures()),
             Create(host, new QueueFigures()),
-            BrokerCommand.Create(host),
+            Create(host, new BrokerFigures()),
         };
         command.SetAction(static parsed => new HelpAction().Invoke(parsed));
         return command;
@@ -28,42 +26,37 @@ internal static class FiguresCommand
 
     private static Command Create(CliHost host, IFigures figures)
     {
-        TextOption source = TextOption.Of("--postgres", Variable, "ADDRESS",
-            "A server, on which a database is created and dropped: a connection string of Npgsql or postgres://USER@HOST/DATABASE");
-        TextOption rounds = TextOption.Of("--rounds", null, "N", "How often each arm is measured, after one round that warms up. Default 5");
+        TextOption rounds = TextOption.Of(
+            "--rounds", null, "N", $"How often each arm is measured, after one round that warms up. Default {figures.UsualRounds}");
         string names = string.Join(", ", figures.Sections.Select(static s => s.Key));
         TextOption only = TextOption.Of("--only", null, "NAME,...", $"Which sections: {names}. Default all");
         TextOption output = TextOption.Of("--output", null, "FILE", $"The page to write, such as docs/results/{figures.Page}.md. Its notes are kept");
-        Command command = new(figures.Name, figures.Description) { source.Flag, rounds.Flag, only.Flag, output.Flag };
+        Command command = new(figures.Name, figures.Description);
+        foreach (TextOption option in (TextOption[])[figures.Server, rounds, .. figures.Options, only, output])
+        {
+            command.Add(option.Flag);
+        }
+
         command.SetAction(async (parsed, token) =>
         {
-            OptionValue server = source.Find(parsed, host.Variable)
-                ?? throw new BadInputException($"--postgres or {Variable} must say where a server is: 'eng/services up postgres' starts one.");
-            int count = rounds.Find(parsed, static _ => null)?.WholeNumber(1, 100) ?? 5;
-            (string Key, string, string)[] sections =
-                Selection.Of(figures.Sections, only.Find(parsed, static _ => null)?.Text.Split(',') ?? [], static s => s.Key);
-            FileInfo? page = output.Find(parsed, static _ => null) is { } file ? new FileInfo(file.NotEmpty("a file")) : null;
+            OptionValue? Find(TextOption option) => option.Find(parsed, host.Variable);
+            OptionValue server = Find(figures.Server) ?? throw new BadInputException(
+                $"{figures.Server.Flag.Name} or its variable must say where a server is: 'eng/services up' starts one.");
+            int count = Find(rounds)?.WholeNumber(1, MostRounds) ?? figures.UsualRounds;
+            PageSection[] sections = Selection.Of(figures.Sections, Find(only)?.Text.Split(',') ?? [], static s => s.Key);
+            FileInfo? page = Find(output) is { } file ? new FileInfo(file.NotEmpty("a file")) : null;
             PageFile.Check(page);
-
-            FiguresPage results = new(
-                PageFile.Read(page),
-                figures.Title,
-                $"eng/tables figures {figures.Name} --output docs/results/{figures.Page}.md");
-            foreach ((string section, _, _) in sections)
+            SectionPage results = new(PageFile.Read(page));
+            foreach (PageSection section in sections)
             {
                 PageRun run = new(page: null, host.Out);
-                FigureDatabase database = await FigureDatabase.CreateAsync(PostgresEngine.Connection(server), token).ConfigureAwait(false);
-                await using (database.ConfigureAwait(false))
-                {
-                    string measured = await figures.MeasureAsync(section, database, count, host.Error, token).ConfigureAwait(false);
-                    string text = $"{run.Provenance(Invariant($"{count} rounds"))}\n\n{measured}";
-                    results.Replace(section, text);
-                    await run.WriteAsync(text).ConfigureAwait(false);
-                }
-
+                string measured = await figures.MeasureAsync(section.Key, new FigureOrder(server, count, Find, host.Error), token);
+                string text = $"{run.Provenance(Invariant($"{count} rounds"))}\n\n{measured}";
+                results.Replace(section.Key, text);
+                await run.WriteAsync(text);
                 if (page is not null)
                 {
-                    ResultOutput.WriteFile(page.FullName, results.Render(figures.Sections));
+                    ResultOutput.WriteFile(page.FullName, results.Render(Head(figures), figures.Sections));
                 }
             }
 
@@ -71,4 +64,9 @@ internal static class FiguresCommand
         });
         return command;
     }
+
+    private static string Head(IFigures figures) =>
+        $"# Results: {figures.Title}\n\nGenerated by `eng/tables figures {figures.Name} --output docs/results/{figures.Page}.md`, "
+            + "with the server and the program on one machine.\n"
+            + "Arms take turns in rounds. A figure is the median of the rounds, and a share is the median of the shares within the rounds.\n";
 }

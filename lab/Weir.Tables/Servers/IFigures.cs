@@ -1,3 +1,4 @@
+using Weir.Cli.Kit.Options;
 using Weir.Tables.Servers.Turns;
 
 namespace Weir.Tables.Servers;
@@ -10,14 +11,23 @@ internal interface IFigures
 
     string Description { get; }
 
+    /// <summary>Where the server is.</summary>
+    TextOption Server { get; }
+
+    /// <summary>How often each arm is measured, unless it is said.</summary>
+    int UsualRounds => 5;
+
+    /// <summary>The options that only these have.</summary>
+    IReadOnlyList<TextOption> Options => [];
+
     /// <summary>The name of the page's file.</summary>
     string Page { get; }
 
     string Title { get; }
 
-    IReadOnlyList<(string Key, string Title, string Text)> Sections { get; }
+    IReadOnlyList<PageSection> Sections { get; }
 
     /// <summary>Measures a section.</summary>
     /// <returns>Its text.</returns>
-    Task<string> MeasureAsync(string section, FigureDatabase database, int rounds, TextWriter progress, CancellationToken stop);
+    Task<string> MeasureAsync(string section, FigureOrder order, CancellationToken stop);
 }

@@ -1,3 +1,4 @@
+using Weir.Cli.Kit.Options;
 using Weir.Lab.Latency;
 using Weir.Tables.Servers.Queue;
 using Weir.Tables.Servers.Turns;
@@ -21,13 +22,15 @@ internal sealed class QueueFigures : IFigures
 
     public string Description => "Measures the queue in PostgreSQL: enqueueing, taking, and the time from one to the other.";
 
+    public TextOption Server { get; } = FigureOrder.Postgres();
+
     public string Page => "postgresql-queue";
 
     public string Title => "the queue in PostgreSQL";
 
-    public IReadOnlyList<(string Key, string Title, string Text)> Sections { get; } =
+    public IReadOnlyList<PageSection> Sections { get; } =
     [
-        (
+        new(
             "throughput",
             "Throughput",
             """
@@ -38,34 +41,35 @@ internal sealed class QueueFigures : IFigures
             `DuplicateHistory = TimeSpan.Zero`, which has the same statements as the bare loop: the goal is about it. The difference to `PostgresWorkQueue` is
             what it costs to enqueue an identity once, however often it is published.
             """),
-        ("latency", "Latency", "From the call that enqueues an item to the call of its processor, one item every 5 ms, a host that waits for notifications."),
+        new(
+            "latency",
+            "Latency",
+            "From the call that enqueues an item to the call of its processor, one item every 5 ms, a host that waits for notifications."),
     ];
 
-    public async Task<string> MeasureAsync(string section, FigureDatabase database, int rounds, TextWriter progress, CancellationToken stop)
+    public async Task<string> MeasureAsync(string section, FigureOrder order, CancellationToken stop)
     {
+        await using FigureDatabase database = await order.CreateDatabaseAsync(stop);
         QueueArms arms = new(database);
-        await arms.SetupAsync(stop).ConfigureAwait(false);
+        await arms.SetupAsync(stop);
         return section == "latency"
-            ? await LatencyAsync(arms, progress, stop).ConfigureAwait(false)
-            : await ThroughputAsync(arms, rounds, progress, stop).ConfigureAwait(false);
+            ? await LatencyAsync(arms, order.Progress, stop)
+            : await ThroughputAsync(arms, order.Rounds, order.Progress, stop);
     }
 
     private static async Task<string> ThroughputAsync(QueueArms arms, int rounds, TextWriter progress, CancellationToken stop)
     {
         FigureTurns turns = new(progress);
         await turns.RunAsync(
-            [(Bare, () => arms.BareAsync(stop)), (Own, () => arms.OwnAsync(stop)), (SameStatements, () => arms.ForgetfulAsync(stop))], rounds, stop)
-            .ConfigureAwait(false);
-        IEnumerable<string> goals = turns.Works.Select(work => turns.Ratio(work, SameStatements, Bare) is var share && share >= LeastShare
-            ? Invariant($"- {work}: at least {LeastShare} of the bare loop: {share:0.00}, met")
-            : Invariant($"- {work}: at least {LeastShare} of the bare loop: {share:0.00}, **missed**"));
+            [(Bare, () => arms.BareAsync(stop)), (Own, () => arms.OwnAsync(stop)), (SameStatements, () => arms.ForgetfulAsync(stop))], rounds, stop);
+        IEnumerable<string> goals = turns.Works.Select(work => turns.Goal(work, SameStatements, Bare, LeastShare));
         return $"{turns.Table(Bare)}\n{string.Join('\n', goals)}";
     }
 
     private static async Task<string> LatencyAsync(QueueArms arms, TextWriter progress, CancellationToken stop)
     {
-        await arms.LatencyAsync(Timed / 10, Pace, stop).ConfigureAwait(false);
-        LatencyHistogram times = await arms.LatencyAsync(Timed, Pace, stop).ConfigureAwait(false);
+        await arms.LatencyAsync(Timed / 10, Pace, stop);
+        LatencyHistogram times = await arms.LatencyAsync(Timed, Pace, stop);
         progress.WriteLine("latency measured");
         IEnumerable<string> cells = Percentiles.Select(p => Invariant($"{times.ValueAtPercentile(p) / 1e6:0.0}")).Append(Invariant($"{times.Max / 1e6:0.0}"));
         return Invariant($"| {string.Join(" | ", Percentiles.Select(static p => Invariant($"p{p}")))} | longest |\n|---:|---:|---:|---:|---:|\n")

@@ -1,15 +1,20 @@
 using System.CommandLine;
 using System.Reflection;
 using Weir.Cli.App;
+using Weir.Lab.Resources;
 using Weir.Lab.Work;
 using Weir.Tables.SelfChecks;
+using static System.FormattableString;
 
 namespace Weir.Tables.Verbs;
 
 /// <summary>The command line of <c>selfcheck</c>: the lab shows on itself what it claims.</summary>
 internal static class SelfCheckCommand
 {
+    private const string Program = "eng/tables selfcheck";
+    private const string Page = "docs/results/lab.md";
     private const int MostRuns = 1000;
+    private const int CanaryPieces = 100;
 
     public static Command Create(TextWriter output, TextWriter errors)
     {
@@ -53,7 +58,7 @@ internal static class SelfCheckCommand
     private static async Task<int> RunAsync(
         TextWriter output, TextWriter errors, SelfCheck[] all, SelfCheck[] chosen, FileInfo? page, CancellationToken cancellationToken)
     {
-        CheckPage result = new(PageFile.Read(page));
+        SectionPage result = new(PageFile.Read(page));
         bool areMet = true;
         foreach (SelfCheck check in chosen)
         {
@@ -62,7 +67,7 @@ internal static class SelfCheckCommand
                 cancellationToken.ThrowIfCancellationRequested();
                 CheckSection section = await check.RunAsync(cancellationToken);
                 areMet &= section.IsMet;
-                await result.ReplaceAsync(check, section);
+                result.Replace(check.Name, await TextAsync(section));
                 await errors.WriteLineAsync($"{check.Title}: {(section.IsMet ? "met" : "not met")}");
             }
             catch (OperationCanceledException) when (cancellationToken.IsCancellationRequested)
@@ -72,7 +77,10 @@ internal static class SelfCheckCommand
             }
         }
 
-        string text = result.Render(all);
+        string text = result.Render(
+            $"# The lab, checked on itself\n\nMade by `{Program} --output {Page}`; `--only NAME` makes a single section.\n",
+            all.Select(static check => new PageSection(
+                check.Name, check.Title, Missing: $"Not measured yet: `{Program} --only {check.Name} --output {Page}`")));
         await output.WriteLineAsync(text);
         if (page is not null)
         {
@@ -80,6 +88,15 @@ internal static class SelfCheckCommand
         }
 
         return areMet ? 0 : 2;
+    }
+
+    private static async Task<string> TextAsync(CheckSection section)
+    {
+        CanaryReading canary = Canary.Read(CanaryPieces);
+        return Invariant($"Goal: {section.Goal} {(section.IsMet ? "Met." : "**Not met.**")}\n\n{section.Table}\n")
+            + Invariant($"Measured at commit {Surroundings.Commit()}; {Surroundings.Machine()}; timer tick ")
+            + Invariant($"{(await TimerTick.MeasureAsync()).TotalMilliseconds:0.0} ms; canary {canary.Variation:P1} afterwards.")
+            + (canary.IsQuiet ? "" : " **The machine was not quiet: other programs had a share of its processors.**");
     }
 
     private static SelfCheck[] All(VerdictCheck verdicts, UsersCheck users) =>

@@ -19,8 +19,7 @@ internal static class TableCommand
         command.Add(rounds);
         command.Add(names);
         command.Add(output);
-        command.SetAction(
-            (parsed, token) => RunAsync(() => run(parsed.GetValue(rounds), parsed.GetValue(names) ?? [], parsed.GetValue(output), token)));
+        command.SetAction((parsed, token) => RunAsync(() => run(parsed.GetValue(rounds), parsed.GetValue(names) ?? [], parsed.GetValue(output), token)));
         return command;
     }
 

@@ -80,7 +80,6 @@ public class ChangePointsTests
         Assert.Throws<ArgumentOutOfRangeException>(() => ChangePoints.Of([1], alpha: 0));
         Assert.Throws<ArgumentOutOfRangeException>(() => ChangePoints.Of([1], alpha: 1));
         Assert.Throws<ArgumentException>(() => ChangePoints.Of([1, 2], steps: [1]));
-        Assert.Throws<ArgumentNullException>(() => ChangePoints.Of(null!));
     }
 
     // Normal, by the method of Box and Muller.

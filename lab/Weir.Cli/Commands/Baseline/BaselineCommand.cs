@@ -105,7 +105,7 @@ internal static class BaselineCommand
 
             ResultFile? after = parsed.GetValue(file) is { } path
                 ? ResultJson.Read(path)
-                : await AgainAsync(before, output, keep.Read(parsed) ? keep.Arguments(parsed) : [], host, run).ConfigureAwait(false);
+                : await AgainAsync(before, output, keep.Read(parsed) ? keep.Arguments(parsed) : [], host, run);
             if (after is null)
             {
                 return ExitCode.Interrupted;
@@ -132,7 +132,7 @@ internal static class BaselineCommand
         {
             string[] arguments = [.. Without(before.Arguments, ["--export", "--out", "--keep-in"], ["--json", "--quiet", "--strict", "--keep",
                 "--profile"]), .. keep, "--export", "json", "--out", directory, .. output.Quiet ? ["--quiet"] : Array.Empty<string>()];
-            int code = await run(arguments, host with { Out = TextWriter.Null, OutIsTerminal = false }).ConfigureAwait(false);
+            int code = await run(arguments, host with { Out = TextWriter.Null, OutIsTerminal = false });
             string path = Path.Combine(directory, $"weir-{before.Command}.json");
             ResultFile? again = File.Exists(path) ? ResultJson.Read(path) : null;
             if (host.Stop.IsCancellationRequested && again?.Arms.Any(static a => a.IsMeasured) != true)

@@ -80,8 +80,7 @@ internal static class CompareCommand
                     throw new BadInputException("compare needs two things: several --command, or several values in --param.");
                 }
 
-                result = await RunProgress.RunAsync(
-                    host, output.Quiet, p => ProgramArms.MeasureAsync(host, "compare", arguments, own, comparison, p)).ConfigureAwait(false);
+                result = await RunProgress.RunAsync(host, output.Quiet, p => ProgramArms.MeasureAsync(host, "compare", arguments, own, comparison, p));
             }
             else if (files is [{ } a, { } b])
             {
@@ -112,7 +111,7 @@ internal static class CompareCommand
 
                 result = await RunProgress.RunAsync(host, output.Quiet, async p =>
                 {
-                    GitBuilds? builds = range is null ? null : await GitBuilds.MakeAsync(range, source!, p, host.Stop).ConfigureAwait(false);
+                    GitBuilds? builds = range is null ? null : await GitBuilds.MakeAsync(range, source!, p, host.Stop);
                     try
                     {
                         Sides sides = builds is null
@@ -123,16 +122,16 @@ internal static class CompareCommand
                             sides.Settings.Rounds,
                             within.Find(parsed, static _ => null)?.Time(TimeSpan.FromSeconds(1), TimeSpan.FromHours(1), DefaultWithin)
                                 ?? DefaultWithinTime * (sides.Groups[0].Count - 1));
-                        return await new InTurns(sides, plan, comparison, host, p).MeasureAsync(arguments).ConfigureAwait(false);
+                        return await new InTurns(sides, plan, comparison, host, p).MeasureAsync(arguments);
                     }
                     finally
                     {
                         if (builds is not null)
                         {
-                            await builds.DisposeAsync().ConfigureAwait(false);
+                            await builds.DisposeAsync();
                         }
                     }
-                }).ConfigureAwait(false);
+                });
             }
             else
             {
@@ -144,7 +143,7 @@ internal static class CompareCommand
             keep.Keep(parsed, result, host);
             if (summaryFile is not null)
             {
-                await File.AppendAllTextAsync(summaryFile, PullRequestSummary.Markdown(result), CancellationToken.None).ConfigureAwait(false);
+                await File.AppendAllTextAsync(summaryFile, PullRequestSummary.Markdown(result), CancellationToken.None);
             }
 
             // On the error output: with --json, the standard output contains only JSON.

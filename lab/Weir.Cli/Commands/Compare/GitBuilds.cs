@@ -55,13 +55,13 @@ internal sealed partial class GitBuilds : IAsyncDisposable
         GitBuilds builds = new(root);
         try
         {
-            builds.Before = await builds.BuildAsync(ends[0], "before", relative, range, 0, progress, stop).ConfigureAwait(false);
-            builds.After = await builds.BuildAsync(ends[1], "after", relative, range, 1, progress, stop).ConfigureAwait(false);
+            builds.Before = await builds.BuildAsync(ends[0], "before", relative, range, 0, progress, stop);
+            builds.After = await builds.BuildAsync(ends[1], "after", relative, range, 1, progress, stop);
             return builds;
         }
         catch
         {
-            await builds.DisposeAsync().ConfigureAwait(false);
+            await builds.DisposeAsync();
             throw;
         }
     }
@@ -70,7 +70,7 @@ internal sealed partial class GitBuilds : IAsyncDisposable
     {
         foreach (string tree in _trees)
         {
-            await RunAsync("git", ["-C", _root, "worktree", "remove", "--force", tree], CancellationToken.None).ConfigureAwait(false);
+            await RunAsync("git", ["-C", _root, "worktree", "remove", "--force", tree], CancellationToken.None);
         }
 
         _trees.Clear();
@@ -83,19 +83,19 @@ internal sealed partial class GitBuilds : IAsyncDisposable
             // Not every system can delete a loaded assembly. The system cleans its temporary directory.
         }
 
-        await RunAsync("git", ["-C", _root, "worktree", "prune"], CancellationToken.None).ConfigureAwait(false);
+        await RunAsync("git", ["-C", _root, "worktree", "prune"], CancellationToken.None);
     }
 
     private async Task<(string Name, string Path)> BuildAsync(
         string revision, string side, string project, OptionValue range, int done, RunProgress progress, CancellationToken stop)
     {
         string commit = (await GitAsync(["-C", _root, "rev-parse", "--verify", "--quiet", revision + "^{commit}"],
-            $"{range.Source} '{range.Text}': there is no commit '{revision}'. ", stop).ConfigureAwait(false)).Trim();
+            $"{range.Source} '{range.Text}': there is no commit '{revision}'. ", stop)).Trim();
         string name = commit.StartsWith(revision, StringComparison.Ordinal) ? commit[..7] : $"{revision} {commit[..7]}";
         string tree = Path.Combine(_directory, side);
         progress.Begin($"checking out {name}", done, 2);
         _trees.Add(tree);
-        await GitAsync(["-C", _root, "worktree", "add", "--detach", tree, commit], $"{name} cannot be checked out: ", stop).ConfigureAwait(false);
+        await GitAsync(["-C", _root, "worktree", "add", "--detach", tree, commit], $"{name} cannot be checked out: ", stop);
         string path = ProjectIn(Path.Combine(tree, project))
             ?? throw new BadInputException($"--project must be a project, or a directory with one, in both commits; {name} has none at '{project}'.");
         progress.Begin($"building {name}", done, 2);
@@ -103,7 +103,7 @@ internal sealed partial class GitBuilds : IAsyncDisposable
 
         // By default, the build does not copy the packages of a library to its output.
         (int code, string text) = await RunAsync("dotnet", ["build", path, "-c", "Release", "-o", output, "-v", "q", "-nologo", "-clp:NoSummary",
-            "-p:CopyLocalLockFileAssemblies=true", "-p:UseSharedCompilation=false"], stop).ConfigureAwait(false);
+            "-p:CopyLocalLockFileAssemblies=true", "-p:UseSharedCompilation=false"], stop);
         if (code != 0)
         {
             string[] errors = [.. text.Split('\n', StringSplitOptions.TrimEntries)
@@ -119,7 +119,7 @@ internal sealed partial class GitBuilds : IAsyncDisposable
                 + $"{(errors.Length == 0 ? text.Trim() : $"{errors.Length} {(errors.Length == 1 ? "error" : "errors")}, the first {errors[0]}")}");
         }
 
-        (_, string named) = await RunAsync("dotnet", ["msbuild", path, "-getProperty:AssemblyName", "-p:Configuration=Release"], stop).ConfigureAwait(false);
+        (_, string named) = await RunAsync("dotnet", ["msbuild", path, "-getProperty:AssemblyName", "-p:Configuration=Release"], stop);
         progress.End($"built {name}", done + 1, 2);
         return (name, Path.Combine(output, named.Trim() + ".dll"));
     }
@@ -130,7 +130,7 @@ internal sealed partial class GitBuilds : IAsyncDisposable
 
     private static async Task<string> GitAsync(IReadOnlyList<string> arguments, string failure, CancellationToken stop)
     {
-        (int code, string text) = await RunAsync("git", arguments, stop).ConfigureAwait(false);
+        (int code, string text) = await RunAsync("git", arguments, stop);
         return code == 0 ? text : throw new BadInputException(failure + (text.Trim() is { Length: > 0 } why ? why : "git gave no reason."));
     }
 
@@ -152,7 +152,7 @@ internal sealed partial class GitBuilds : IAsyncDisposable
             info.Environment.Remove(own);
         }
 
-        ChildEnd end = await ChildProgram.RunAsync(info, stop).ConfigureAwait(false);
+        ChildEnd end = await ChildProgram.RunAsync(info, stop);
         return (end.Code, end.Text);
     }
 

@@ -30,7 +30,7 @@ internal sealed class InTurns(Sides sides, TurnPlan plan, ComparisonOptions comp
                 all,
                 [.. sides.Groups.Select(static g => g.Count)],
                 (group, own) => turns[group].MeasureAsync(own, group == 0 ? began : Stopwatch.GetTimestamp()),
-                host.Stop)).ConfigureAwait(false);
+                host.Stop));
         return result with
         {
             Comparisons = [.. Comparisons(result, turns)],

@@ -28,9 +28,9 @@ internal sealed class Turns(WeirHost host, TurnPlan plan, ComparisonOptions opti
     {
         _sides = orders.Count;
         TurnSessions sessions = new(host, orders, plan.Pairs, plan.AllRounds / 2 * orders.Count, progress);
-        await sessions.WarmUpAsync().ConfigureAwait(false);
-        await TakeTurnsAsync(sessions, began).ConfigureAwait(false);
-        return await sessions.EndAsync().ConfigureAwait(false);
+        await sessions.WarmUpAsync();
+        await TakeTurnsAsync(sessions, began);
+        return await sessions.EndAsync();
     }
 
     // A round is a turn of one pair of processes; each pair has its turn before one has the next.
@@ -41,8 +41,7 @@ internal sealed class Turns(WeirHost host, TurnPlan plan, ComparisonOptions opti
         TimeSpan longest = TimeSpan.Zero;
         long from = start;
         await RoundRunner.TakeTurnsAsync(
-            _sides, Begins, (side, round) => RoundAsync(sessions, side, round), CancellationToken.None, round => Task.FromResult(!Ends(round)), Order)
-            .ConfigureAwait(false);
+            _sides, Begins, (side, round) => RoundAsync(sessions, side, round), CancellationToken.None, round => Task.FromResult(!Ends(round)), Order);
 
         bool Begins(int round)
         {
@@ -83,7 +82,7 @@ internal sealed class Turns(WeirHost host, TurnPlan plan, ComparisonOptions opti
     private async Task<RoundEnd> RoundAsync(TurnSessions sessions, int side, int round)
     {
         (int turn, int pair) = Math.DivRem(round, plan.Pairs);
-        if (await sessions.RoundAsync(side, pair, turn).ConfigureAwait(false) is not { Rate: { } rate } measured)
+        if (await sessions.RoundAsync(side, pair, turn) is not { Rate: { } rate } measured)
         {
             return RoundEnd.Over;
         }

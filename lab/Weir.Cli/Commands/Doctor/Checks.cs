@@ -24,14 +24,14 @@ internal static class Checks
         List<Check> checks = [Build(), Quota()];
         const int all = 5;
         progress.Begin("timer", 0, all);
-        checks.Add(await TickAsync(host.Stop).ConfigureAwait(false));
+        checks.Add(await TickAsync(host.Stop));
         progress.Begin("clock", 1, all);
         checks.Add(new Check("clock", FormattableString.Invariant($"reading it takes {Clock.MeasureReadCost():0} ns"), FindingLevel.Note));
         progress.Begin("canary", 2, all);
         checks.Add(Noise(Canary.Read(Pieces)));
         checks.AddRange(Pressure());
         progress.Begin("the same against itself", 3, all);
-        ResultFile same = await SameAsync(host, arguments).ConfigureAwait(false);
+        ResultFile same = await SameAsync(host, arguments);
         checks.Add(Floor(same));
         progress.Begin("page cache", 4, all);
         checks.Add(CacheControl());
@@ -48,7 +48,7 @@ internal static class Checks
 
     private static async Task<Check> TickAsync(CancellationToken stop)
     {
-        TimeSpan tick = await TimerTick.MeasureAsync(cancellationToken: stop).ConfigureAwait(false);
+        TimeSpan tick = await TimerTick.MeasureAsync(cancellationToken: stop);
         return tick > CoarseTick
             ? new Check("timer tick", $"a delay of 1 ms takes {Numbers.Time(tick)}", FindingLevel.Doubt,
                 "Do not use delays of a few milliseconds to simulate waiting; use the workload io")
@@ -110,7 +110,7 @@ internal static class Checks
             new() { Subjects = [[new WorkloadSpec { Name = "cpu" }]], Workers = [1], Duration = SameDuration, Rounds = SameRounds, Seed = 1 };
         WorkerOrder order = settings.Order(settings.Workload, 1, rounds: SameRounds / SameProcesses);
         ResultFile result = await RunProgress.RunAsync(host, quiet: true, p => new WorkerArms(host, "doctor", arguments).MeasureAsync(
-            [order with { Name = "A" }, order with { Name = "B" }], settings, SameProcesses, p)).ConfigureAwait(false);
+            [order with { Name = "A" }, order with { Name = "B" }], settings, SameProcesses, p));
         return result with { Comparisons = Comparing.All([(result.Arms[1], result.Arms[0])], new ComparisonOptions(), interleaved: true) };
     }
 

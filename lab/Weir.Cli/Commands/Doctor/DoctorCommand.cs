@@ -15,8 +15,7 @@ internal static class DoctorCommand
         {
             OutputSettings output = outputs.Read(parsed);
             string[] arguments = [.. parsed.Tokens.Select(static t => t.Value)];
-            (IReadOnlyList<Check> checks, ResultFile same) =
-                await RunProgress.RunAsync(host, output.Quiet, p => Checks.AllAsync(host, arguments, p)).ConfigureAwait(false);
+            (IReadOnlyList<Check> checks, ResultFile same) = await RunProgress.RunAsync(host, output.Quiet, p => Checks.AllAsync(host, arguments, p));
             ResultFile result = Result(checks, same);
             if (output.Json)
             {

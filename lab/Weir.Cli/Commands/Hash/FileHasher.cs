@@ -68,17 +68,14 @@ internal sealed class FileHasher : IDisposable
     {
         if (_hash is null)
         {
-            FileStream stream = File.Open(path, FileMode.Open, FileAccess.Read, FileShare.None);
-            await using (stream.ConfigureAwait(false))
-            {
-                return await MD5.HashDataAsync(stream, stop).ConfigureAwait(false);
-            }
+            await using FileStream stream = File.Open(path, FileMode.Open, FileAccess.Read, FileShare.None);
+            return await MD5.HashDataAsync(stream, stop);
         }
 
         using SafeFileHandle handle = Open(path);
         long offset = 0;
         int read;
-        while ((read = await RandomAccess.ReadAsync(handle, _buffer, offset, stop).ConfigureAwait(false)) > 0)
+        while ((read = await RandomAccess.ReadAsync(handle, _buffer, offset, stop)) > 0)
         {
             _hash.AppendData(_buffer.Span[..read]);
             offset += read;

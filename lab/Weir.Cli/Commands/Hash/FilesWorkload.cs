@@ -126,7 +126,7 @@ internal sealed class FilesWorkload(HashOrder order) : IWorkload
             return;
         }
 
-        await HashAsync(path, slot.Hasher, slot.Tally, context).ConfigureAwait(false);
+        await HashAsync(path, slot.Hasher, slot.Tally, context);
         _slots.Add(slot);
     }
 
@@ -153,14 +153,14 @@ internal sealed class FilesWorkload(HashOrder order) : IWorkload
     {
         if (_limit is not null)
         {
-            await _limit.WaitAsync(context.Stopping).ConfigureAwait(false);
+            await _limit.WaitAsync(context.Stopping);
         }
 
         long begun = Stopwatch.GetTimestamp();
         context.InFlight.Enter();
         try
         {
-            tally.Done(begun, await hasher.HashAsync(path, CancellationToken.None).ConfigureAwait(false));
+            tally.Done(begun, await hasher.HashAsync(path, CancellationToken.None));
         }
         finally
         {

@@ -32,7 +32,7 @@ internal static class HashRound
             DrainLimit = TimeSpan.FromDays(1),
         };
         FilesWorkload files = new(order);
-        WorkerRun run = await new WorkerRunner(spec).RunAsync(files, stop).ConfigureAwait(false);
+        WorkerRun run = await new WorkerRunner(spec).RunAsync(files, stop);
         return run.Rounds is [var round] ? Record(order, files, round) : null;
     }
 

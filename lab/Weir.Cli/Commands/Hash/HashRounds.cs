@@ -12,13 +12,13 @@ internal static class HashRounds
 
     public static async IAsyncEnumerable<MeasureAnswer> RunAsync(HashOrder order, [EnumeratorCancellation] CancellationToken stop)
     {
-        await WarmUpAsync(order).ConfigureAwait(false);
+        await WarmUpAsync(order);
         for (int i = 0; i < order.Rounds && !stop.IsCancellationRequested; i++)
         {
             RoundRecord? round;
             try
             {
-                round = await HashRound.RunAsync(order, stop).ConfigureAwait(false);
+                round = await HashRound.RunAsync(order, stop);
             }
             catch (OperationCanceledException) when (stop.IsCancellationRequested)
             {
@@ -48,6 +48,6 @@ internal static class HashRounds
         {
             Directory = order.WarmUpDirectory, Files = WarmUpFiles, FileSize = WarmUpBytes, Workers = 1, InFlight = null,
         };
-        await HashRound.RunAsync(small, CancellationToken.None).ConfigureAwait(false);
+        await HashRound.RunAsync(small, CancellationToken.None);
     }
 }

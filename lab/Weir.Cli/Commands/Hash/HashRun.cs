@@ -36,7 +36,7 @@ internal sealed class HashRun(HashSettings settings, OutputSettings output, IRea
             try
             {
                 HashRounds.MakeWarmUpFiles(_warmUp, host.Stop);
-                return await MeasureAsync(progress).ConfigureAwait(false);
+                return await MeasureAsync(progress);
             }
             finally
             {
@@ -45,7 +45,7 @@ internal sealed class HashRun(HashSettings settings, OutputSettings output, IRea
                     Directory.Delete(_warmUp, recursive: true);
                 }
             }
-        }).ConfigureAwait(false);
+        });
 
         ArmRecord[] arms = [.. _orders.Select((order, i) => Arm(order, rounds[i]))];
         int done = arms.Sum(static a => a.Rounds.Count(static r => !r.Partial));
@@ -54,17 +54,11 @@ internal sealed class HashRun(HashSettings settings, OutputSettings output, IRea
             throw new OperationCanceledException(host.Stop);
         }
 
-        ResultFile result = new()
+        ResultFile result = ResultFile.Here(
+            HashCommand.Name, arguments, $"MD5 of {Numbers.Grouped(settings.Files)} files of {Numbers.Bytes(settings.FileSize)}", Unit, startedAt) with
         {
-            Command = HashCommand.Name,
-            Arguments = arguments,
-            Work = $"MD5 of {Numbers.Grouped(settings.Files)} files of {Numbers.Bytes(settings.FileSize)}",
-            Unit = Unit,
-            StartedAt = startedAt,
             Seconds = Stopwatch.GetElapsedTime(start).TotalSeconds,
             Partial = done < _orders.Count * settings.Rounds,
-            Machine = MachineRecord.Read(),
-            Source = SourceRecord.Read(),
             Settings = Settings(),
             Arms = arms,
             Findings = [.. Finding.OtherMeasurement(alone)],
@@ -90,27 +84,13 @@ internal sealed class HashRun(HashSettings settings, OutputSettings output, IRea
         Rounds = rounds,
     };
 
-    private Dictionary<string, string> Settings()
-    {
-        Dictionary<string, string> texts = new()
-        {
-            ["files"] = Numbers.Grouped(settings.Files),
-            ["size"] = Numbers.Bytes(settings.FileSize),
-            ["cache"] = settings.Cache.ToString().ToLowerInvariant(),
-            ["rounds"] = $"{settings.Rounds}",
-            ["isolate"] = settings.Isolate ? "process" : "none",
-            ["buffer"] = string.Join(", ", _orders.DistinctBy(static o => o.Arm).Select(static o => $"{Text(o.Arm)} {o.Buffer}")),
-        };
-        if (settings.InFlight is { } limit)
-        {
-            texts["inflight"] = $"{limit}";
-        }
-
-        if (settings.MinThreads is { } threads)
-        {
-            texts["min_threads"] = $"{threads}";
-        }
-
-        return texts;
-    }
+    private Dictionary<string, string> Settings() => SettingTexts.Given(
+        ("files", Numbers.Grouped(settings.Files)),
+        ("size", Numbers.Bytes(settings.FileSize)),
+        ("cache", settings.Cache.ToString().ToLowerInvariant()),
+        ("rounds", $"{settings.Rounds}"),
+        ("isolate", settings.Isolate ? "process" : "none"),
+        ("buffer", string.Join(", ", _orders.DistinctBy(static o => o.Arm).Select(static o => $"{Text(o.Arm)} {o.Buffer}"))),
+        ("inflight", settings.InFlight is { } limit ? $"{limit}" : null),
+        ("min_threads", settings.MinThreads is { } threads ? $"{threads}" : null));
 }

@@ -19,16 +19,9 @@ internal static class LoadResults
         LoadSettings settings, string work, IReadOnlyList<LoadArm> arms, TrialReport trials, DateTimeOffset startedAt, IReadOnlyList<string> arguments)
     {
         ArmRecord[] records = [.. arms.Zip(trials.Arms).Select(arm => Arm(settings, arm.First, arm.Second))];
-        return new ResultFile
+        return ResultFile.Here("load", arguments, work, "items", startedAt) with
         {
-            Command = "load",
-            Arguments = arguments,
-            Work = work,
-            Unit = "items",
-            StartedAt = startedAt,
             Partial = trials.IsPartial,
-            Machine = MachineRecord.Read(),
-            Source = SourceRecord.Read(),
             Settings = Texts(settings),
             Arms = records,
             Comparisons = Comparing.All(records.Skip(1).Select(arm => (arm, records[0])), new ComparisonOptions(), interleaved: true),
@@ -45,29 +38,23 @@ internal static class LoadResults
     };
 
     // Some of these decide whether two results may be compared.
-    private static Dictionary<string, string> Texts(LoadSettings settings)
-    {
-        (string Name, string? Text)[] texts =
-        [
-            (PassFigures.Runtime, settings.Runtime),
-            ("count", Numbers.Grouped(settings.Count)),
-            ("batch_size", Numbers.Grouped(settings.BatchSize)),
-            ("cdc_parallel_size", Numbers.Grouped(settings.ParallelSize)),
-            ("cdc_concurrency", Numbers.Grouped(settings.Concurrency)),
-            ("sweep", settings.Sweep.Count > 0 ? string.Join(',', settings.Sweep) : null),
-            ("timeout", settings.Timeout is { } timeout ? Numbers.Time(timeout) : "none"),
-            ("preserve_order", settings.PreserveOrder ? "true" : "false"),
-            ("warmup", Numbers.Grouped(settings.Warmup)),
-            ("trials", Numbers.Grouped(settings.Trials)),
-            ("peer_degree", settings.Peers ? Numbers.Grouped(settings.PeerDegree) : null),
-            ("workload", settings.Workload),
-            ("grain", settings.Grain > TimeSpan.Zero ? Numbers.Time(settings.Grain) : settings.GrainBytes > 0 ? Numbers.Bytes(settings.GrainBytes) : null),
-            ("input", settings.Input?.Path),
-            ("fail_rate", Numbers.Short(settings.FailRate)),
-            ("watched", settings.Watch ? "true" : "false"),
-        ];
-        return texts.Where(static t => t.Text is not null).ToDictionary(static t => t.Name, static t => t.Text!);
-    }
+    private static Dictionary<string, string> Texts(LoadSettings settings) => SettingTexts.Given(
+        (PassFigures.Runtime, settings.Runtime),
+        ("count", Numbers.Grouped(settings.Count)),
+        ("batch_size", Numbers.Grouped(settings.BatchSize)),
+        ("cdc_parallel_size", Numbers.Grouped(settings.ParallelSize)),
+        ("cdc_concurrency", Numbers.Grouped(settings.Concurrency)),
+        ("sweep", settings.Sweep.Count > 0 ? string.Join(',', settings.Sweep) : null),
+        ("timeout", settings.Timeout is { } timeout ? Numbers.Time(timeout) : "none"),
+        ("preserve_order", settings.PreserveOrder ? "true" : "false"),
+        ("warmup", Numbers.Grouped(settings.Warmup)),
+        ("trials", Numbers.Grouped(settings.Trials)),
+        ("peer_degree", settings.Peers ? Numbers.Grouped(settings.PeerDegree) : null),
+        ("workload", settings.Workload),
+        ("grain", settings.Grain > TimeSpan.Zero ? Numbers.Time(settings.Grain) : settings.GrainBytes > 0 ? Numbers.Bytes(settings.GrainBytes) : null),
+        ("input", settings.Input?.Path),
+        ("fail_rate", Numbers.Short(settings.FailRate)),
+        ("watched", settings.Watch ? "true" : "false"));
 
     private static IEnumerable<Finding> Findings(LoadSettings settings, TrialReport trials)
     {

@@ -20,41 +20,38 @@ internal sealed class LoadRun(LoadSettings settings, OutputSettings output, IRea
         ItemWorkload workload = settings.CreateWorkload();
         try
         {
-            return await MeasureAsync(await SetUpAsync(workload).ConfigureAwait(false), startedAt, start).ConfigureAwait(false);
+            return await MeasureAsync(await SetUpAsync(workload), startedAt, start);
         }
         finally
         {
-            await workload.CleanupAsync().ConfigureAwait(false);
+            await workload.CleanupAsync();
         }
     }
 
     private async Task<LoadWork> SetUpAsync(ItemWorkload workload)
     {
         WorkerGroup all = new(WorkerRunSpec.DefaultGroup, Math.Max(settings.Concurrency, settings.ParallelSize));
-        await workload.SetupAsync(new WorkerRunSpec { Workload = workload.Name, Groups = [all] }, host.Stop).ConfigureAwait(false);
-        await workload.BeginRoundAsync(host.Stop).ConfigureAwait(false);
-        string text = await workload.DescribeAsync(host.Stop).ConfigureAwait(false) ?? settings.Row!.Text;
+        await workload.SetupAsync(new WorkerRunSpec { Workload = workload.Name, Groups = [all] }, host.Stop);
+        await workload.BeginRoundAsync(host.Stop);
+        string text = await workload.DescribeAsync(host.Stop) ?? settings.Row!.Text;
         LoadWork work = new(workload.Call, workload.Expect, text);
         return settings.FailRate > 0 ? work.Failing(settings.FailRate) : work;
     }
 
     private async Task<int> MeasureAsync(LoadWork work, DateTimeOffset startedAt, long start)
     {
-        LoadArms arms = LoadArms.Create(settings, work, host.CreateRuntime);
-        await using (arms.ConfigureAwait(false))
-        {
-            TrialOptions options = host.Load.Trials with { Trials = settings.Trials };
-            Task<TrialReport> Run(ITrialObserver observer) =>
-                new TrialRunner(options, observer).RunAsync([.. arms.Arms.Select(static arm => arm.Arm)], host.Stop);
-            TrialReport trials = await (settings.Watch
-                ? LoadWatch.RunAsync(host, [.. arms.Arms.Select(static arm => arm.Watched!)], Run)
-                : TrialProgress.RunAsync(host, output.Quiet, Run)).ConfigureAwait(false);
+        await using LoadArms arms = LoadArms.Create(settings, work, host.CreateRuntime);
+        TrialOptions options = host.Load.Trials with { Trials = settings.Trials };
+        Task<TrialReport> Run(ITrialObserver observer) =>
+            new TrialRunner(options, observer).RunAsync([.. arms.Arms.Select(static arm => arm.Arm)], host.Stop);
+        TrialReport trials = await (settings.Watch
+            ? LoadWatch.RunAsync(host, [.. arms.Arms.Select(static arm => arm.Watched!)], Run)
+            : TrialProgress.RunAsync(host, output.Quiet, Run));
 
-            ResultFile result = LoadResults.Of(settings, work.Description, arms.Arms, trials, startedAt, arguments) with
-            {
-                Seconds = Stopwatch.GetElapsedTime(start).TotalSeconds,
-            };
-            return ResultOutput.Write(result, output, host);
-        }
+        ResultFile result = LoadResults.Of(settings, work.Description, arms.Arms, trials, startedAt, arguments) with
+        {
+            Seconds = Stopwatch.GetElapsedTime(start).TotalSeconds,
+        };
+        return ResultOutput.Write(result, output, host);
     }
 }

@@ -24,34 +24,31 @@ internal static class MeasureCommand
 
     private static async Task<int> RunAsync(string kind, string name, WeirHost host)
     {
-        NamedPipeClientStream pipe = new(".", name, PipeDirection.InOut, PipeOptions.Asynchronous | PipeOptions.CurrentUserOnly);
-        await using (pipe.ConfigureAwait(false))
+        await using NamedPipeClientStream pipe = new(".", name, PipeDirection.InOut, PipeOptions.Asynchronous | PipeOptions.CurrentUserOnly);
+        try
         {
-            try
-            {
-                await pipe.ConnectAsync(ConnectPatience, host.Stop).ConfigureAwait(false);
-            }
-            catch (Exception e) when (e is TimeoutException or IOException)
-            {
-                throw new BadInputException("This command is for the program itself; without it, nobody reads what it would measure.");
-            }
+            await pipe.ConnectAsync(ConnectPatience, host.Stop);
+        }
+        catch (Exception e) when (e is TimeoutException or IOException)
+        {
+            throw new BadInputException("This command is for the program itself; without it, nobody reads what it would measure.");
+        }
 
-            using StreamReader parent = new(pipe, leaveOpen: true);
-            try
-            {
-                return await AnswerAsync(kind, parent, pipe, host).ConfigureAwait(false);
-            }
-            catch (IOException)
-            {
-                // The parent has ended, so nobody reads the answer.
-                return ExitCode.Interrupted;
-            }
+        using StreamReader parent = new(pipe, leaveOpen: true);
+        try
+        {
+            return await AnswerAsync(kind, parent, pipe, host);
+        }
+        catch (IOException)
+        {
+            // The parent has ended, so nobody reads the answer.
+            return ExitCode.Interrupted;
         }
     }
 
     private static async Task<int> AnswerAsync(string kind, StreamReader parent, Stream answers, WeirHost host)
     {
-        string order = await parent.ReadLineAsync(CancellationToken.None).ConfigureAwait(false) ?? "";
+        string order = await parent.ReadLineAsync(CancellationToken.None) ?? "";
         using CancellationTokenSource stop = CancellationTokenSource.CreateLinkedTokenSource(host.Stop);
         using TurnSignal turns = new();
         Watch(parent, turns, stop);
@@ -64,7 +61,7 @@ internal static class MeasureCommand
                 MeasuringProcess.WorkerKind => WorkerRounds.RunAsync(Parse<WorkerOrder>(order), answer => Write(answers, answer), turns, stop.Token),
                 _ => throw new BadInputException($"There is no kind of measurement called '{kind}'."),
             };
-            await foreach (MeasureAnswer answer in rounds.ConfigureAwait(false))
+            await foreach (MeasureAnswer answer in rounds)
             {
                 Write(answers, answer);
             }

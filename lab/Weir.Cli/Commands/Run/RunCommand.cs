@@ -40,7 +40,7 @@ internal static class RunCommand
             keep.Read(parsed);
             ResultFile result = await RunProgress.RunAsync(host, output.Quiet, p => own is not null
                 ? ProgramArms.MeasureAsync(host, "run", arguments, own, new ComparisonOptions(), p)
-                : MeasureAsync(new WorkerArms(host, "run", arguments), settings!, host, p)).ConfigureAwait(false);
+                : MeasureAsync(new WorkerArms(host, "run", arguments), settings!, host, p));
             int code = ResultOutput.Write(result, output, host);
             keep.Keep(parsed, result, host);
             return code;
@@ -57,12 +57,12 @@ internal static class RunCommand
     {
         if (settings.Workloads is [var only])
         {
-            return await arms.MeasureAsync([settings.Order(only, settings.Workers[0], settings.Rounds)], settings, turns: 1, progress).ConfigureAwait(false);
+            return await arms.MeasureAsync([settings.Order(only, settings.Workers[0], settings.Rounds)], settings, turns: 1, progress);
         }
 
         ArmTurns turns = new(host, settings.Rounds, mostProcesses: 1, progress);
         WorkerOrder[] orders = [.. settings.Workloads.Select(w => settings.Order(w, settings.Workers[0], rounds: 1))];
-        ResultFile result = await arms.MeasureInTurnsAsync(orders, settings, turns.MeasureAsync).ConfigureAwait(false);
+        ResultFile result = await arms.MeasureInTurnsAsync(orders, settings, turns.MeasureAsync);
         return result.With(turns.Profiles);
     }
 }

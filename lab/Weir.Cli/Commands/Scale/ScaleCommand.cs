@@ -43,7 +43,7 @@ internal static class ScaleCommand
                 orders,
                 settings,
                 o => ArmGroups.MeasureAsync(o, series, (i, own) => new ArmTurns(host, settings.Rounds, ScaleTurns.MostProcesses, p,
-                    fits ? rates => Peak(settings, i, rates) : null, limit).MeasureAsync(own), host.Stop))).ConfigureAwait(false);
+                    fits ? rates => Peak(settings, i, rates) : null, limit).MeasureAsync(own), host.Stop)));
             int code = ResultOutput.Write(fits ? ScalingFits.Fitted(result) : result, output, host);
             keep.Keep(parsed, result, host);
             return code;

@@ -62,7 +62,7 @@ internal sealed class ClassWorkload : IWorkload
             return;
         }
 
-        await UserFailure.CallAsync($"{_class}.{nameof(CleanupAsync)}", own.CleanupAsync, CancellationToken.None).ConfigureAwait(false);
-        await UserFailure.CallAsync($"Disposing of {_class}", () => UserFailure.DisposeAsync(own), CancellationToken.None).ConfigureAwait(false);
+        await UserFailure.CallAsync($"{_class}.{nameof(CleanupAsync)}", own.CleanupAsync, CancellationToken.None);
+        await UserFailure.CallAsync($"Disposing of {_class}", () => UserFailure.DisposeAsync(own), CancellationToken.None);
     }
 }

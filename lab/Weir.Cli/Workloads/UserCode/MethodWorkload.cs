@@ -58,8 +58,7 @@ internal sealed class MethodWorkload : IWorkload
     {
         foreach (object? used in _objects.Values)
         {
-            await UserFailure.CallAsync(
-                $"Disposing of {UserMember.NameOf(used!.GetType())}", () => UserFailure.DisposeAsync(used), CancellationToken.None).ConfigureAwait(false);
+            await UserFailure.CallAsync($"Disposing of {UserMember.NameOf(used!.GetType())}", () => UserFailure.DisposeAsync(used), CancellationToken.None);
         }
     }
 }

@@ -13,7 +13,7 @@ internal static class UserFailure
     {
         try
         {
-            await call().ConfigureAwait(false);
+            await call();
         }
         catch (Exception e) when (!(e is OperationCanceledException && stop.IsCancellationRequested))
         {
@@ -26,7 +26,7 @@ internal static class UserFailure
     {
         if (used is IAsyncDisposable later)
         {
-            await later.DisposeAsync().ConfigureAwait(false);
+            await later.DisposeAsync();
         }
         else
         {

@@ -19,7 +19,7 @@ internal static class AuditCommand
         command.SetAction(async (parsed, _) =>
         {
             AuditSettings settings = options.Read(parsed, host.Variable);
-            AuditReport report = await RunProgress.RunAsync(host, settings.Quiet, p => new AuditRun(settings, p).RunAsync(host.Stop)).ConfigureAwait(false);
+            AuditReport report = await RunProgress.RunAsync(host, settings.Quiet, p => new AuditRun(settings, p).RunAsync(host.Stop));
             return Write(report, settings, host);
         });
         return command;

@@ -24,54 +24,54 @@ internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, ChangeSt
         foreach (PlannedFault fault in plan)
         {
             long moment = goal - settings.Changes + (settings.Changes * (long)fault.Percent / 100);
-            if (!await UntilAsync(async () => await PublishedAsync(stop).ConfigureAwait(false) >= moment, stop).ConfigureAwait(false))
+            if (!await UntilAsync(async () => await PublishedAsync(stop) >= moment, stop))
             {
-                return await EndAsync(["the publisher does not publish"], stop).ConfigureAwait(false);
+                return await EndAsync(["the publisher does not publish"], stop);
             }
 
-            await scene.ApplyAsync(fault, stop).ConfigureAwait(false);
+            await scene.ApplyAsync(fault, stop);
         }
 
-        if (!await UntilAsync(async () => await PublishedAsync(stop).ConfigureAwait(false) >= goal, stop).ConfigureAwait(false))
+        if (!await UntilAsync(async () => await PublishedAsync(stop) >= goal, stop))
         {
-            return await EndAsync(["the publisher does not publish"], stop).ConfigureAwait(false);
+            return await EndAsync(["the publisher does not publish"], stop);
         }
 
-        if (!await UntilReadAsync(stop).ConfigureAwait(false))
+        if (!await UntilReadAsync(stop))
         {
-            return await EndAsync(["the slot holds back the write-ahead log"], stop).ConfigureAwait(false);
+            return await EndAsync(["the slot holds back the write-ahead log"], stop);
         }
 
-        if (!await UntilDoneAsync(stop).ConfigureAwait(false))
+        if (!await UntilDoneAsync(stop))
         {
-            return await EndAsync(["the queue is never empty"], stop).ConfigureAwait(false);
+            return await EndAsync(["the queue is never empty"], stop);
         }
 
         // Workers may still be at it: when they have stopped, what is missing and does not wait is lost.
         bool isLost = false;
-        while (!isLost && (await CountAsync(stop).ConfigureAwait(false)).Lost > 0)
+        while (!isLost && (await CountAsync(stop)).Lost > 0)
         {
-            isLost = await IsLostAsync(stop).ConfigureAwait(false);
-            if (!await UntilDoneAsync(stop).ConfigureAwait(false))
+            isLost = await IsLostAsync(stop);
+            if (!await UntilDoneAsync(stop))
             {
-                return await EndAsync(["the queue is never empty"], stop).ConfigureAwait(false);
+                return await EndAsync(["the queue is never empty"], stop);
             }
         }
 
         IReadOnlyList<string> left = [];
         async Task<bool> IsCleanAsync()
         {
-            left = await database.RetryAsync(_ => engine.FindLeftoversAsync(settings.Workers, stop), stop).ConfigureAwait(false);
+            left = await database.RetryAsync(_ => engine.FindLeftoversAsync(settings.Workers, stop), stop);
             return left.Count == 0;
         }
 
-        await UntilAsync(IsCleanAsync, stop).ConfigureAwait(false);
-        return await EndAsync(left, stop).ConfigureAwait(false);
+        await UntilAsync(IsCleanAsync, stop);
+        return await EndAsync(left, stop);
     }
 
     private async Task<(AuditCounts Counts, IReadOnlyList<string> Wrong)> EndAsync(IReadOnlyList<string> wrong, CancellationToken stop)
     {
-        AuditCounts counts = await CountAsync(stop).ConfigureAwait(false);
+        AuditCounts counts = await CountAsync(stop);
         string? failure = scene.FindFailure();
         return (counts, failure is null ? wrong : [.. wrong, failure]);
     }
@@ -84,32 +84,30 @@ internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, ChangeSt
             return true;
         }
 
-        string end = await ScalarAsync("SELECT pg_current_wal_lsn()::text").ConfigureAwait(false);
+        string end = await ScalarAsync("SELECT pg_current_wal_lsn()::text");
         return await UntilAsync(
             async () => await ScalarAsync(
-                $"SELECT (confirmed_flush_lsn >= '{end}')::text FROM pg_replication_slots WHERE slot_name = '{stream.Slot}'").ConfigureAwait(false) == "true",
-            stop).ConfigureAwait(false);
+                $"SELECT (confirmed_flush_lsn >= '{end}')::text FROM pg_replication_slots WHERE slot_name = '{stream.Slot}'") == "true",
+            stop);
 
         Task<string> ScalarAsync(string query) => database.RetryAsync(c => AuditTables.ScalarAsync<string>(c, query, stop), stop);
     }
 
     private async Task<bool> IsLostAsync(CancellationToken stop)
     {
-        await scene.StopWorkersAsync().ConfigureAwait(false);
+        await scene.StopWorkersAsync();
 
         if (!engine.CountsWhatIsHeld)
         {
             // The server learns of their end a moment later, and what they held waits again.
-            await UntilAsync(
-                async () => (await database.RetryAsync(_ => engine.FindLeftoversAsync(workers: 0, stop), stop).ConfigureAwait(false)).Count == 0, stop)
-                .ConfigureAwait(false);
+            await UntilAsync(async () => (await database.RetryAsync(_ => engine.FindLeftoversAsync(workers: 0, stop), stop)).Count == 0, stop);
         }
 
         bool isLost = true;
         for (int times = 0; times < Settled && isLost; times++)
         {
-            await Task.Delay(Poll, stop).ConfigureAwait(false);
-            isLost = await database.RetryAsync(_ => engine.CountWaitingAsync(stop), stop).ConfigureAwait(false) == 0;
+            await Task.Delay(Poll, stop);
+            isLost = await database.RetryAsync(_ => engine.CountWaitingAsync(stop), stop) == 0;
         }
 
         scene.StartWorkers();
@@ -123,13 +121,13 @@ internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, ChangeSt
         return await UntilAsync(
             async () =>
             {
-                long waiting = await database.RetryAsync(_ => engine.CountWaitingAsync(stop), stop).ConfigureAwait(false);
-                long lost = waiting > 0 ? 1 : (await CountAsync(stop).ConfigureAwait(false)).Lost;
+                long waiting = await database.RetryAsync(_ => engine.CountWaitingAsync(stop), stop);
+                long lost = waiting > 0 ? 1 : (await CountAsync(stop)).Lost;
                 times = waiting > 0 || lost != before ? 0 : times + 1;
                 before = lost;
                 return waiting == 0 && (lost == 0 || times >= Settled);
             },
-            stop).ConfigureAwait(false);
+            stop);
     }
 
     private Task<AuditCounts> CountAsync(CancellationToken stop) => database.RetryAsync(c => AuditChecks.CountAsync(c, engine, stop), stop);
@@ -140,14 +138,14 @@ internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, ChangeSt
     private async Task<bool> UntilAsync(Func<Task<bool>> isTrue, CancellationToken stop)
     {
         long start = Stopwatch.GetTimestamp();
-        while (!await isTrue().ConfigureAwait(false))
+        while (!await isTrue())
         {
             if (Stopwatch.GetElapsedTime(start) > settings.Patience || scene.FindFailure() is not null)
             {
                 return false;
             }
 
-            await Task.Delay(Poll, stop).ConfigureAwait(false);
+            await Task.Delay(Poll, stop);
         }
 
         return true;

@@ -27,37 +27,30 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
             Fault = settings.Fault,
         };
         progress.Begin("starting the server", 0, settings.Rounds);
-        AuditServer server = settings.Postgres is { } given
+        await using AuditServer server = settings.Postgres is { } given
             ? AuditServer.Given(given, settings.Rabbit)
-            : await AuditServer.StartAsync(AuditEngines.NeedsBroker(settings.Engine), stop).ConfigureAwait(false);
-        await using (server.ConfigureAwait(false))
+            : await AuditServer.StartAsync(AuditEngines.NeedsBroker(settings.Engine), stop);
+        await using AuditDatabase database = await AuditDatabase.CreateAsync(server, stop);
+        (IReadOnlyList<AuditRoundRecord> rounds, AuditCounts total, IReadOnlyList<string> left) = await RunAsync(server, database, stop);
+        bool isGone = server.IsOwn && stop.IsCancellationRequested;
+        return report with
         {
-            AuditDatabase database = await AuditDatabase.CreateAsync(server, stop).ConfigureAwait(false);
-            await using (database.ConfigureAwait(false))
-            {
-                (IReadOnlyList<AuditRoundRecord> rounds, AuditCounts total, IReadOnlyList<string> left) =
-                    await RunAsync(server, database, stop).ConfigureAwait(false);
-                bool isGone = server.IsOwn && stop.IsCancellationRequested;
-                return report with
-                {
-                    Rounds = rounds,
-                    Total = total,
-                    Partial = rounds.Count < settings.Rounds && stop.IsCancellationRequested,
-                    LeftBehind = isGone ? [] : [.. left, .. await DropAsync(database).ConfigureAwait(false)],
-                };
-            }
-        }
+            Rounds = rounds,
+            Total = total,
+            Partial = rounds.Count < settings.Rounds && stop.IsCancellationRequested,
+            LeftBehind = isGone ? [] : [.. left, .. await DropAsync(database)],
+        };
     }
 
     private static async Task<IReadOnlyList<string>> DropAsync(AuditDatabase database)
     {
-        await database.DropAsync().ConfigureAwait(false);
-        return await database.FindLeftoversAsync().ConfigureAwait(false);
+        await database.DropAsync();
+        return await database.FindLeftoversAsync();
     }
 
     private static async Task DropAsync(ChangeStream stream, AuditDatabase database, bool isGone)
     {
-        await using (stream.ConfigureAwait(false))
+        await using (stream)
         {
             if (!isGone)
             {
@@ -66,10 +59,10 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
                 await database.RetryAsync(
                     async _ =>
                     {
-                        await stream.DropAsync(limit.Token).ConfigureAwait(false);
+                        await stream.DropAsync(limit.Token);
                         return true;
                     },
-                    limit.Token).ConfigureAwait(false);
+                    limit.Token);
             }
         }
     }
@@ -80,47 +73,42 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
         List<AuditRoundRecord> rounds = [];
         IReadOnlyList<string> left = [];
         AuditCounts total = new();
-        IAuditEngine engine = AuditEngines.All[settings.Engine](
-            new EnginePlace(database.Source, database.Name, server.Broker, settings.Fault));
+        IAuditEngine engine = AuditEngines.All[settings.Engine](new EnginePlace(database.Source, database.Name, server.Broker, settings.Fault));
         ChangeStream? stream = settings.FromTable ? new ChangeStream(database.Source, database.Connection) : null;
-        await using (engine.ConfigureAwait(false))
+        await using (engine)
         {
             try
             {
-                await engine.Queue.SetupAsync(stop).ConfigureAwait(false);
+                await engine.Queue.SetupAsync(stop);
                 if (stream is not null)
                 {
-                    await stream.SetupAsync(stop).ConfigureAwait(false);
+                    await stream.SetupAsync(stop);
                 }
 
-                AuditScene scene = new(server, database, settings);
-                await using (scene.ConfigureAwait(false))
+                await using AuditScene scene = new(server, database, settings);
+                await scene.StartAsync(stop);
+                AuditRound runner = new(scene, engine, stream, database, settings);
+                bool isOver = false;
+                for (int round = 1; round <= settings.Rounds && !isOver; round++)
                 {
-                    await scene.StartAsync(stop).ConfigureAwait(false);
-                    AuditRound runner = new(scene, engine, stream, database, settings);
-                    bool isOver = false;
-                    for (int round = 1; round <= settings.Rounds && !isOver; round++)
-                    {
-                        IReadOnlyList<PlannedFault> plan = AuditPlan.Of(settings.Seed, round, scene.Targets);
-                        progress.Begin($"round {round}: {plan[0]}", round - 1, settings.Rounds);
-                        long start = Stopwatch.GetTimestamp();
-                        (AuditCounts counts, IReadOnlyList<string> wrong) =
-                            await runner.RunAsync(plan, (long)round * settings.Changes, stop).ConfigureAwait(false);
-                        AuditCounts added = counts.Since(total);
-                        total = counts;
-                        string[] broken = [.. added.FindBroken(), .. wrong];
+                    IReadOnlyList<PlannedFault> plan = AuditPlan.Of(settings.Seed, round, scene.Targets);
+                    progress.Begin($"round {round}: {plan[0]}", round - 1, settings.Rounds);
+                    long start = Stopwatch.GetTimestamp();
+                    (AuditCounts counts, IReadOnlyList<string> wrong) = await runner.RunAsync(plan, (long)round * settings.Changes, stop);
+                    AuditCounts added = counts.Since(total);
+                    total = counts;
+                    string[] broken = [.. added.FindBroken(), .. wrong];
 
-                        // A seeded fault may break other promises before the one that it is there for.
-                        isOver = wrong.Count > 0 || (settings.Fault == SeededFault.None ? broken.Length > 0 : total.Shows(settings.Fault));
-                        rounds.Add(new AuditRoundRecord(
-                            round, [.. plan.Select(static f => f.ToString())], added, broken, Stopwatch.GetElapsedTime(start).TotalSeconds));
-                        string found = broken.Length == 0 ? Invariant($"{added.DeliveredAgain:N0} delivered again") : $"BROKEN: {string.Join(", ", broken)}";
-                        progress.End($"{string.Join("; ", rounds[^1].Faults)}; {found}", round, settings.Rounds);
-                    }
-
-                    string[] stuck = await scene.StopAsync().ConfigureAwait(false);
-                    left = [.. stuck, .. await database.RetryAsync(_ => engine.FindLeftoversAsync(workers: 0, stop), stop).ConfigureAwait(false)];
+                    // A seeded fault may break other promises before the one that it is there for.
+                    isOver = wrong.Count > 0 || (settings.Fault == SeededFault.None ? broken.Length > 0 : total.Shows(settings.Fault));
+                    rounds.Add(new AuditRoundRecord(
+                        round, [.. plan.Select(static f => f.ToString())], added, broken, Stopwatch.GetElapsedTime(start).TotalSeconds));
+                    string found = broken.Length == 0 ? Invariant($"{added.DeliveredAgain:N0} delivered again") : $"BROKEN: {string.Join(", ", broken)}";
+                    progress.End($"{string.Join("; ", rounds[^1].Faults)}; {found}", round, settings.Rounds);
                 }
+
+                string[] stuck = await scene.StopAsync();
+                left = [.. stuck, .. await database.RetryAsync(_ => engine.FindLeftoversAsync(workers: 0, stop), stop)];
             }
             catch (Exception) when (stop.IsCancellationRequested)
             {
@@ -131,12 +119,12 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
                 if (!server.IsOwn)
                 {
                     using CancellationTokenSource limit = new(DropPatience);
-                    await engine.DropAsync(limit.Token).ConfigureAwait(false);
+                    await engine.DropAsync(limit.Token);
                 }
 
                 if (stream is not null)
                 {
-                    await DropAsync(stream, database, isGone: server.IsOwn && stop.IsCancellationRequested).ConfigureAwait(false);
+                    await DropAsync(stream, database, isGone: server.IsOwn && stop.IsCancellationRequested);
                 }
             }
         }

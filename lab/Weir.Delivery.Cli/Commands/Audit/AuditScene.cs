@@ -58,7 +58,7 @@ internal sealed class AuditScene : IAsyncDisposable
         _participants.ForEach(static p => p.Start());
         foreach (Participant participant in _participants)
         {
-            await participant.WaitUntilReadyAsync(stop).ConfigureAwait(false);
+            await participant.WaitUntilReadyAsync(stop);
         }
     }
 
@@ -74,19 +74,19 @@ internal sealed class AuditScene : IAsyncDisposable
         TimeSpan time = TimeSpan.FromMilliseconds(fault.Milliseconds);
         if (_participants.Find(p => p.Name == fault.Target) is not { } participant)
         {
-            await ApplyToServerAsync(fault.Target == Broker ? AuditServer.Rabbit : AuditServer.Postgres, fault.Kind, time, stop).ConfigureAwait(false);
+            await ApplyToServerAsync(fault.Target == Broker ? AuditServer.Rabbit : AuditServer.Postgres, fault.Kind, time, stop);
             return;
         }
 
         switch (fault.Kind)
         {
             case FaultKind.Kill:
-                await participant.KillAsync().ConfigureAwait(false);
-                await Task.Delay(time, stop).ConfigureAwait(false);
+                await participant.KillAsync();
+                await Task.Delay(time, stop);
                 participant.Start();
                 break;
             case FaultKind.Restart:
-                await participant.StopAsync().ConfigureAwait(false);
+                await participant.StopAsync();
                 participant.Start();
                 break;
             case FaultKind.Cut:
@@ -96,7 +96,7 @@ internal sealed class AuditScene : IAsyncDisposable
                 participant.Stall();
                 try
                 {
-                    await Task.Delay(time, stop).ConfigureAwait(false);
+                    await Task.Delay(time, stop);
                 }
                 finally
                 {
@@ -120,7 +120,7 @@ internal sealed class AuditScene : IAsyncDisposable
         List<string> stuck = [];
         foreach (Participant participant in _participants)
         {
-            if (!await participant.StopAsync().ConfigureAwait(false))
+            if (!await participant.StopAsync())
             {
                 stuck.Add($"{participant.Name}, which did not stop");
             }
@@ -133,7 +133,7 @@ internal sealed class AuditScene : IAsyncDisposable
     {
         foreach (Participant participant in _participants)
         {
-            await participant.DisposeAsync().ConfigureAwait(false);
+            await participant.DisposeAsync();
         }
     }
 
@@ -142,23 +142,23 @@ internal sealed class AuditScene : IAsyncDisposable
         switch (kind)
         {
             case FaultKind.EndSessions:
-                await _database.EndSessionsAsync(stop).ConfigureAwait(false);
+                await _database.EndSessionsAsync(stop);
                 return;
             case FaultKind.Kill:
-                await _server.KillAsync(server).ConfigureAwait(false);
+                await _server.KillAsync(server);
                 break;
             default:
-                await _server.StopAsync(server).ConfigureAwait(false);
+                await _server.StopAsync(server);
                 break;
         }
 
         try
         {
-            await Task.Delay(time, stop).ConfigureAwait(false);
+            await Task.Delay(time, stop);
         }
         finally
         {
-            await _server.UpAsync(server).ConfigureAwait(false);
+            await _server.UpAsync(server);
         }
     }
 }

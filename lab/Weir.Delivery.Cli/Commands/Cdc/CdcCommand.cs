@@ -22,36 +22,27 @@ internal static class CdcCommand
         command.SetAction(async (parsed, token) =>
         {
             CdcSettings settings = options.Read(parsed, host);
-            NpgsqlDataSource database = NpgsqlDataSource.Create(settings.Source);
-            await using (database.ConfigureAwait(false))
+            await using NpgsqlDataSource database = NpgsqlDataSource.Create(settings.Source);
+            PostgresCheckpointStore checkpoints = new(database, settings.Schema);
+            await using PostgresChangeSource changes = Changes(settings, checkpoints);
+            if (settings.IsDrop)
             {
-                PostgresCheckpointStore checkpoints = new(database, settings.Schema);
-                PostgresChangeSource changes = Changes(settings, checkpoints);
-                await using (changes.ConfigureAwait(false))
-                {
-                    if (settings.IsDrop)
-                    {
-                        await checkpoints.SetupAsync(token).ConfigureAwait(false);
-                        await changes.DropAsync(token).ConfigureAwait(false);
-                        host.Error.WriteLine($"the stream {settings.Slot} is removed");
-                        return ExitCode.Success;
-                    }
-
-                    CdcTarget target = options.Target(parsed, host);
-                    await using (target.ConfigureAwait(false))
-                    {
-                        if (settings.IsSetup)
-                        {
-                            await CdcSetup.CreatePublicationAsync(database, settings.Publication, settings.Tables, token).ConfigureAwait(false);
-                            await checkpoints.SetupAsync(token).ConfigureAwait(false);
-                            await target.SetupAsync(token).ConfigureAwait(false);
-                            await changes.SetupAsync(token).ConfigureAwait(false);
-                        }
-
-                        return await RunAsync(settings, changes, checkpoints, target, database, host, token).ConfigureAwait(false);
-                    }
-                }
+                await checkpoints.SetupAsync(token);
+                await changes.DropAsync(token);
+                host.Error.WriteLine($"the stream {settings.Slot} is removed");
+                return ExitCode.Success;
             }
+
+            await using CdcTarget target = options.Target(parsed, host);
+            if (settings.IsSetup)
+            {
+                await CdcSetup.CreatePublicationAsync(database, settings.Publication, settings.Tables, token);
+                await checkpoints.SetupAsync(token);
+                await target.SetupAsync(token);
+                await changes.SetupAsync(token);
+            }
+
+            return await RunAsync(settings, changes, checkpoints, target, database, host, token);
         });
         return command;
     }
@@ -90,33 +81,27 @@ internal static class CdcCommand
     {
         TimeProvider clock = host.Clock;
         using ChangeJson json = new();
-        IWorkSource<ChangeLine> opened = await changes.OpenSourceAsync(json.Line, cancellationToken).ConfigureAwait(false);
+        IWorkSource<ChangeLine> opened = await changes.OpenSourceAsync(json.Line, cancellationToken);
         IWorkSource<ChangeLine> source = settings.Idle is { } idle
-            ? new IdleSource<ChangeLine>(opened, idle, clock, new UnreadLog(database, checkpoints, changes.CheckpointName))
+            ? new IdleSource<ChangeLine>(opened, idle, clock, new UnreadLog(database, checkpoints, changes.CheckpointName).IsDoneAsync)
             : opened;
-        await using (source.ConfigureAwait(false))
+        await using (source)
         {
-            CdcProgress progress = new(await target.OpenAsync(cancellationToken).ConfigureAwait(false), database, settings.Slot, host);
-            await using (progress.ConfigureAwait(false))
+            await using CdcProgress progress = new(await target.OpenAsync(cancellationToken), database, settings.Slot, host);
+            await using DirectRuntime runtime = new();
+            WorkHost<ChangeLine> lines = WorkHost.Create(
+                source, runtime, static (item, _) => new ValueTask<ChangeLine>(item.Value), progress, Options(settings, target, host));
+            using CancellationTokenSource ended = new();
+            Task showing = settings.IsQuiet ? Task.CompletedTask : progress.ShowAsync(ended.Token);
+            try
             {
-                DirectRuntime runtime = new();
-                await using (runtime.ConfigureAwait(false))
-                {
-                    WorkHost<ChangeLine> lines = WorkHost.Create(
-                        source, runtime, static (item, _) => new ValueTask<ChangeLine>(item.Value), progress, Options(settings, target, host));
-                    using CancellationTokenSource ended = new();
-                    Task showing = settings.IsQuiet ? Task.CompletedTask : progress.ShowAsync(ended.Token);
-                    try
-                    {
-                        await lines.RunAsync(cancellationToken).ConfigureAwait(false);
-                    }
-                    finally
-                    {
-                        await ended.CancelAsync().ConfigureAwait(false);
-                        await showing.ConfigureAwait(false);
-                        progress.ShowEnd(target.Name);
-                    }
-                }
+                await lines.RunAsync(cancellationToken);
+            }
+            finally
+            {
+                await ended.CancelAsync();
+                await showing;
+                progress.ShowEnd(target.Name);
             }
         }
 

@@ -24,7 +24,7 @@ internal sealed class CdcProgress(IWorkSink<ChangeLine> inner, NpgsqlDataSource 
 
     public async ValueTask WriteAsync(IReadOnlyList<WorkItem<ChangeLine>> items, string? position, CancellationToken cancellationToken)
     {
-        await inner.WriteAsync(items, position, cancellationToken).ConfigureAwait(false);
+        await inner.WriteAsync(items, position, cancellationToken);
         Position = position ?? Position;
         if (items.Count > 0)
         {
@@ -43,13 +43,13 @@ internal sealed class CdcProgress(IWorkSink<ChangeLine> inner, NpgsqlDataSource 
         double since = 0;
         try
         {
-            while (await timer.WaitForNextTickAsync(stop).ConfigureAwait(false))
+            while (await timer.WaitForNextTickAsync(stop))
             {
                 long now = Changes;
                 double seconds = Seconds;
                 string rate = Numbers.Grouped((long)((now - before) / Math.Max(seconds - since, 0.001)));
                 (before, since) = (now, seconds);
-                host.Error.WriteLine($"{Numbers.Grouped(now)} changes, {rate}/s; {await BehindAsync(stop).ConfigureAwait(false)}");
+                host.Error.WriteLine($"{Numbers.Grouped(now)} changes, {rate}/s; {await BehindAsync(stop)}");
             }
         }
         catch (OperationCanceledException)
@@ -70,15 +70,12 @@ internal sealed class CdcProgress(IWorkSink<ChangeLine> inner, NpgsqlDataSource 
             : string.Create(CultureInfo.InvariantCulture, $", the last one {new TimeSpan(Volatile.Read(ref _delay)).TotalSeconds:0.0} s after its commit");
         try
         {
-            NpgsqlCommand command = database.CreateCommand(
+            await using NpgsqlCommand command = database.CreateCommand(
                 "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), confirmed_flush_lsn)::bigint FROM pg_catalog.pg_replication_slots WHERE slot_name = $1");
-            await using (command.ConfigureAwait(false))
-            {
-                command.Parameters.Add(new NpgsqlParameter<string> { TypedValue = slot });
-                return await command.ExecuteScalarAsync(stop).ConfigureAwait(false) is long bytes
-                    ? $"{Numbers.Bytes(Math.Max(bytes, 0))} behind{delay}"
-                    : $"the slot is not there{delay}";
-            }
+            command.Parameters.Add(new NpgsqlParameter<string> { TypedValue = slot });
+            return await command.ExecuteScalarAsync(stop) is long bytes
+                ? $"{Numbers.Bytes(Math.Max(bytes, 0))} behind{delay}"
+                : $"the slot is not there{delay}";
         }
         catch (NpgsqlException)
         {

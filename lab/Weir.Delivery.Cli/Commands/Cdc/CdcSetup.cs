@@ -20,20 +20,16 @@ internal static class CdcSetup
         }
 
         string name = $"\"{publication.Replace("\"", "\"\"", StringComparison.Ordinal)}\"";
-        NpgsqlCommand create = database.CreateCommand($"CREATE PUBLICATION {name} FOR TABLE {string.Join(", ", found)}");
-        await using (create.ConfigureAwait(false))
+        await using (NpgsqlCommand create = database.CreateCommand($"CREATE PUBLICATION {name} FOR TABLE {string.Join(", ", found)}"))
         {
-            await create.ExecuteNonQueryAsync(cancellationToken).ConfigureAwait(false);
+            await create.ExecuteNonQueryAsync(cancellationToken);
         }
 
         async ValueTask<string?> ScalarAsync(string query, string text)
         {
-            NpgsqlCommand command = database.CreateCommand(query);
-            await using (command.ConfigureAwait(false))
-            {
-                command.Parameters.Add(new NpgsqlParameter<string> { TypedValue = text });
-                return await command.ExecuteScalarAsync(cancellationToken).ConfigureAwait(false) as string;
-            }
+            await using NpgsqlCommand command = database.CreateCommand(query);
+            command.Parameters.Add(new NpgsqlParameter<string> { TypedValue = text });
+            return await command.ExecuteScalarAsync(cancellationToken) as string;
         }
     }
 }

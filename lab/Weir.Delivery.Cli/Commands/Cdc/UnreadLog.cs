@@ -1,5 +1,4 @@
 using NpgsqlTypes;
-using Weir.Delivery.Cli.Commands.Work.Execution;
 using Weir.PostgreSql;
 
 namespace Weir.Delivery.Cli.Commands.Cdc;
@@ -11,28 +10,26 @@ namespace Weir.Delivery.Cli.Commands.Cdc;
 /// <param name="database">Connections to the source.</param>
 /// <param name="checkpoints">Where the position is kept.</param>
 /// <param name="name">The name of the position.</param>
-internal sealed class UnreadLog(NpgsqlDataSource database, PostgresCheckpointStore checkpoints, string name) : IBacklog
+internal sealed class UnreadLog(NpgsqlDataSource database, PostgresCheckpointStore checkpoints, string name)
 {
     // A standby sends only what it has replayed.
     private const string End = "SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_flush_lsn() END";
 
     private NpgsqlLogSequenceNumber? _end;
 
+    /// <summary>Asks whether everything is done that was there at the first look.</summary>
     public async ValueTask<bool> IsDoneAsync(bool isFirstLook, CancellationToken cancellationToken)
     {
         try
         {
             if (isFirstLook || _end is null)
             {
-                NpgsqlCommand command = database.CreateCommand(End);
-                await using (command.ConfigureAwait(false))
-                {
-                    _end = (NpgsqlLogSequenceNumber?)await command.ExecuteScalarAsync(cancellationToken).ConfigureAwait(false);
-                }
+                await using NpgsqlCommand command = database.CreateCommand(End);
+                _end = (NpgsqlLogSequenceNumber?)await command.ExecuteScalarAsync(cancellationToken);
             }
 
             // A snapshot that is not complete has no place in the log, and a part of a transaction is behind the plus.
-            string? position = await checkpoints.LoadAsync(name, cancellationToken).ConfigureAwait(false);
+            string? position = await checkpoints.LoadAsync(name, cancellationToken);
             return NpgsqlLogSequenceNumber.TryParse(position?.Split('+')[0] ?? "", out NpgsqlLogSequenceNumber done) && done >= _end;
         }
         catch (PostgresException)

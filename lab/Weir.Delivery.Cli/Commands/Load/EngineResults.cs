@@ -14,16 +14,14 @@ internal static class EngineResults
         EngineSettings settings, IReadOnlyList<QueueArm> arms, TrialReport trials, DateTimeOffset startedAt, IReadOnlyList<string> arguments)
     {
         ArmRecord[] records = [.. arms.Zip(trials.Arms).Select(arm => Arm(settings, arm.First, arm.Second))];
-        return new ResultFile
+        return ResultFile.Here(
+            "load",
+            arguments,
+            $"items of {Text(PassItems.ValueBytes)} bytes through queues, from publishing to acknowledged; nothing is done for them",
+            "items",
+            startedAt) with
         {
-            Command = "load",
-            Arguments = arguments,
-            Work = $"items of {Text(PassItems.ValueBytes)} bytes through queues, from publishing to acknowledged; nothing is done for them",
-            Unit = "items",
-            StartedAt = startedAt,
             Partial = trials.IsPartial,
-            Machine = MachineRecord.Read(),
-            Source = SourceRecord.Read(),
             Settings = Texts(settings),
             Arms = records,
             Findings = [.. Findings(settings, arms, records)],
@@ -42,23 +40,17 @@ internal static class EngineResults
         },
     };
 
-    private static Dictionary<string, string> Texts(EngineSettings settings)
-    {
-        (string Name, string? Text)[] texts =
-        [
-            ("engine", string.Join(',', settings.Engines.Select(static e => e.Engine.Name))),
-            ("items_per_message", string.Join(',', settings.ItemsPerMessage.Select(Text))),
-            ("consumers", Text(settings.Consumers)),
-            ("publishers", Text(settings.Publishers)),
-            ("concurrency", Numbers.Grouped(settings.Concurrency)),
-            ("keys", Numbers.Grouped(settings.Keys)),
-            ("ordered", settings.IsOrdered ? "true" : null),
-            (Legend.Loop, settings.Rate is null ? "closed" : Legend.Open),
-            ("rate", settings.Rate is { } rate ? $"{Numbers.Short(rate)}/s" : null),
-            ("trials", Numbers.Grouped(settings.Trials)),
-        ];
-        return texts.Where(static t => t.Text is not null).ToDictionary(static t => t.Name, static t => t.Text!);
-    }
+    private static Dictionary<string, string> Texts(EngineSettings settings) => SettingTexts.Given(
+        ("engine", string.Join(',', settings.Engines.Select(static e => e.Engine.Name))),
+        ("items_per_message", string.Join(',', settings.ItemsPerMessage.Select(Text))),
+        ("consumers", Text(settings.Consumers)),
+        ("publishers", Text(settings.Publishers)),
+        ("concurrency", Numbers.Grouped(settings.Concurrency)),
+        ("keys", Numbers.Grouped(settings.Keys)),
+        ("ordered", settings.IsOrdered ? "true" : null),
+        (Legend.Loop, settings.Rate is null ? "closed" : Legend.Open),
+        ("rate", settings.Rate is { } rate ? $"{Numbers.Short(rate)}/s" : null),
+        ("trials", Numbers.Grouped(settings.Trials)));
 
     private static IEnumerable<Finding> Findings(EngineSettings settings, IReadOnlyList<QueueArm> arms, IReadOnlyList<ArmRecord> records)
     {

@@ -20,7 +20,7 @@ internal sealed class EngineRun(EngineSettings settings, OutputSettings output, 
                 e.Engine, e.Address, items, FormattableString.Invariant($"{_id}_{items}"), settings, host)))];
         foreach (QueueArm arm in arms)
         {
-            await arm.CheckAsync().ConfigureAwait(false);
+            await arm.CheckAsync();
         }
 
 #if DEBUG
@@ -34,11 +34,11 @@ internal sealed class EngineRun(EngineSettings settings, OutputSettings output, 
             trials = await TrialProgress.RunAsync(
                 host,
                 output.Quiet,
-                observer => new TrialRunner(options, observer).RunAsync([.. arms.Select(arm => arm.ToTrial(OpenAsync))], host.Stop)).ConfigureAwait(false);
+                observer => new TrialRunner(options, observer).RunAsync([.. arms.Select(arm => arm.ToTrial(OpenAsync))], host.Stop));
         }
         finally
         {
-            await DropAsync(arms).ConfigureAwait(false);
+            await DropAsync(arms);
         }
 
         ResultFile result = EngineResults.Of(settings, arms, trials, startedAt, arguments) with
@@ -54,11 +54,11 @@ internal sealed class EngineRun(EngineSettings settings, OutputSettings output, 
             {
                 if (other != arm)
                 {
-                    await other.CloseAsync().ConfigureAwait(false);
+                    await other.CloseAsync();
                 }
             }
 
-            await arm.OpenAsync(cancellationToken).ConfigureAwait(false);
+            await arm.OpenAsync(cancellationToken);
         }
     }
 
@@ -68,7 +68,7 @@ internal sealed class EngineRun(EngineSettings settings, OutputSettings output, 
         {
             try
             {
-                await arm.DropAsync().ConfigureAwait(false);
+                await arm.DropAsync();
             }
             catch (Exception e) when (e is not OutOfMemoryException)
             {

@@ -60,8 +60,8 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
         {
             try
             {
-                await open(this, token).ConfigureAwait(false);
-                return await PassAsync(count, token).ConfigureAwait(false);
+                await open(this, token);
+                return await PassAsync(count, token);
             }
             catch (Exception e) when (IsFailure(e, token))
             {
@@ -73,7 +73,7 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
         {
             try
             {
-                await open(this, token).ConfigureAwait(false);
+                await open(this, token);
             }
             catch (Exception e) when (IsFailure(e, token))
             {
@@ -83,7 +83,7 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
 
         return new TrialArm(Name, new PassResult(Count, 0), token => RunAsync(Count, token))
         {
-            WarmUp = warmup == 0 ? null : async token => await RunAsync(warmup, token).ConfigureAwait(false),
+            WarmUp = warmup == 0 ? null : async token => await RunAsync(warmup, token),
             Begin = BeginAsync,
             ItemsDone = () => ItemsDone,
             TakeDelivery = () => Interlocked.Exchange(ref _tally, NewTally(settings)),
@@ -105,16 +105,16 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
             {
                 // Part of it may be there if this fails.
                 _isSetUp = true;
-                await queue.Queue.SetupAsync(cancellationToken).ConfigureAwait(false);
+                await queue.Queue.SetupAsync(cancellationToken);
             }
         }
         catch
         {
-            await queue.DisposeAsync().ConfigureAwait(false);
+            await queue.DisposeAsync();
             throw;
         }
 
-        _open = await QueueConsumers.StartAsync(queue, settings, host.WrapSource, cancellationToken).ConfigureAwait(false);
+        _open = await QueueConsumers.StartAsync(queue, settings, host.WrapSource, cancellationToken);
     }
 
     /// <summary>Stops the consumers.</summary>
@@ -125,27 +125,24 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
             _open = null;
             (long count, Exception? last) = open.Faults;
             Faults = (Faults.Count + count, last ?? Faults.Last);
-            await open.DisposeAsync().ConfigureAwait(false);
+            await open.DisposeAsync();
         }
     }
 
     /// <summary>Removes the queue and all that was set up for it.</summary>
     public async Task DropAsync()
     {
-        await CloseAsync().ConfigureAwait(false);
+        await CloseAsync();
         if (!_isSetUp)
         {
             return;
         }
 
-        OpenedQueue queue = Open();
-        await using (queue.ConfigureAwait(false))
+        await using OpenedQueue queue = Open();
+        if (queue.DropAsync is { } drop)
         {
-            if (queue.DropAsync is { } drop)
-            {
-                using CancellationTokenSource limit = new(DropPatience);
-                await drop(limit.Token).ConfigureAwait(false);
-            }
+            using CancellationTokenSource limit = new(DropPatience);
+            await drop(limit.Token);
         }
     }
 
@@ -189,7 +186,7 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
             {
                 try
                 {
-                    await PublishAsync(sink, i, items, open.MessagesPerCall, starts, ledger, stop.Token).ConfigureAwait(false);
+                    await PublishAsync(sink, i, items, open.MessagesPerCall, starts, ledger, stop.Token);
                 }
                 catch (Exception e)
                 {
@@ -200,16 +197,16 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
             CancellationToken.None)));
         try
         {
-            bool isWhole = await AllDoneAsync(ledger, [failure.Task, open.Failure], cancellationToken).ConfigureAwait(false);
+            bool isWhole = await AllDoneAsync(ledger, [failure.Task, open.Failure], cancellationToken);
             if (isWhole)
             {
                 // The last confirmations may come later than the last acknowledgements.
-                await published.ConfigureAwait(false);
+                await published;
             }
         }
         finally
         {
-            await stop.CancelAsync().ConfigureAwait(false);
+            await stop.CancelAsync();
             await published.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
             tally.AddLateStarts(starts.LateStarts);
             tally.AddLost(cancellationToken.IsCancellationRequested ? 0 : Math.Max(0, ledger.Published - ledger.Done));
@@ -226,7 +223,7 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
         for (int message = publisher; message < items.Messages;)
         {
             int most = Math.Min(messagesPerCall, ((items.Messages - 1 - message) / items.Publishers) + 1);
-            int count = await starts.TakeAsync(intended.AsMemory(0, most), stop).ConfigureAwait(false);
+            int count = await starts.TakeAsync(intended.AsMemory(0, most), stop);
             long now = Stopwatch.GetTimestamp();
             string origin = Guid.CreateVersion7().ToString("N");
             List<WorkItem<string>> call = new(count * items.PerMessage);
@@ -236,7 +233,7 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
                 items.Add(message, origin, call);
             }
 
-            await sink.WriteAsync(call, null, stop).ConfigureAwait(false);
+            await sink.WriteAsync(call, null, stop);
             ledger.EndPublishing(call.Count);
             starts.Published(count);
         }
@@ -252,12 +249,12 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
             long done = ledger.Done;
             using CancellationTokenSource wait = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
             Task patience = Task.Delay(settings.Patience, host.Load.Clock, wait.Token);
-            Task first = await Task.WhenAny([ledger.AllDone, patience, .. failures]).ConfigureAwait(false);
-            await wait.CancelAsync().ConfigureAwait(false);
+            Task first = await Task.WhenAny([ledger.AllDone, patience, .. failures]);
+            await wait.CancelAsync();
             cancellationToken.ThrowIfCancellationRequested();
             if (first != patience)
             {
-                await first.ConfigureAwait(false);
+                await first;
                 return true;
             }
 

@@ -45,21 +45,21 @@ internal sealed class QueueConsumers : IAsyncDisposable
         {
             for (int i = 0; i < settings.Publishers; i++)
             {
-                IWorkSink<string> sink = await queue.Queue.OpenSinkAsync(cancellationToken).ConfigureAwait(false);
+                IWorkSink<string> sink = await queue.Queue.OpenSinkAsync(cancellationToken);
                 consumers._sinks.Add(sink);
                 consumers._parts.Add(sink);
             }
 
             for (int i = 0; i < settings.Consumers; i++)
             {
-                await consumers.StartAsync(settings, wrap, cancellationToken).ConfigureAwait(false);
+                await consumers.StartAsync(settings, wrap, cancellationToken);
             }
 
             return consumers;
         }
         catch
         {
-            await consumers.DisposeAsync().ConfigureAwait(false);
+            await consumers.DisposeAsync();
             throw;
         }
     }
@@ -69,7 +69,7 @@ internal sealed class QueueConsumers : IAsyncDisposable
 
     public async ValueTask DisposeAsync()
     {
-        await _stop.CancelAsync().ConfigureAwait(false);
+        await _stop.CancelAsync();
         foreach (Task running in _running)
         {
             // Why it ended is known already.
@@ -78,16 +78,16 @@ internal sealed class QueueConsumers : IAsyncDisposable
 
         for (int i = _parts.Count - 1; i >= 0; i--)
         {
-            await _parts[i].DisposeAsync().ConfigureAwait(false);
+            await _parts[i].DisposeAsync();
         }
 
-        await _queue.DisposeAsync().ConfigureAwait(false);
+        await _queue.DisposeAsync();
         _stop.Dispose();
     }
 
     private async Task StartAsync(EngineSettings settings, Func<IWorkSource<string>, IWorkSource<string>> wrap, CancellationToken cancellationToken)
     {
-        IWorkSource<string> opened = await _queue.Queue.OpenSourceAsync(cancellationToken).ConfigureAwait(false);
+        IWorkSource<string> opened = await _queue.Queue.OpenSourceAsync(cancellationToken);
         LedgerSource source = new(wrap(opened), batches => _ledger?.Acknowledge(batches));
         _parts.Add(source);
         ConcurrentRuntime runtime = new(settings.Concurrency);
@@ -116,7 +116,7 @@ internal sealed class QueueConsumers : IAsyncDisposable
     {
         try
         {
-            await host.RunAsync(_stop.Token).ConfigureAwait(false);
+            await host.RunAsync(_stop.Token);
             if (!_stop.IsCancellationRequested)
             {
                 _failure.TrySetException(new InvalidOperationException($"A consumer of {_queue.Queue.Name} ended by itself."));

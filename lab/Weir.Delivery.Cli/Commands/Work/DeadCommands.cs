@@ -28,11 +28,10 @@ internal static class DeadCommands
         command.SetAction(async (parsed, token) =>
         {
             int most = limit.Find(parsed, static _ => null)?.WholeNumber(1, int.MaxValue) ?? 100;
-            WorkEngines.OpenedQueue opened = work.Open(parsed, host);
-            await using (opened.ConfigureAwait(false))
+            await using (WorkEngines.OpenedQueue opened = work.Open(parsed, host))
             {
                 List<DeadLetter> letters = [];
-                await foreach (DeadLetter letter in opened.Queue.DeadLetters.ListAsync(most, token).ConfigureAwait(false))
+                await foreach (DeadLetter letter in opened.Queue.DeadLetters.ListAsync(most, token))
                 {
                     if (work.IsJson(parsed))
                     {
@@ -63,11 +62,10 @@ internal static class DeadCommands
         work.AddTo(command);
         command.SetAction(async (parsed, token) =>
         {
-            WorkEngines.OpenedQueue opened = work.Open(parsed, host);
-            await using (opened.ConfigureAwait(false))
+            await using (WorkEngines.OpenedQueue opened = work.Open(parsed, host))
             {
                 string wanted = parsed.GetRequiredValue(id);
-                DeadLetter letter = await opened.Queue.DeadLetters.FindAsync(wanted, token).ConfigureAwait(false)
+                DeadLetter letter = await opened.Queue.DeadLetters.FindAsync(wanted, token)
                     ?? throw new BadInputException($"There is no dead letter '{wanted}' in the queue {opened.Queue.Name}: 'weir-work dead list' shows them.");
                 WorkOutput.WriteLine(host, work.IsJson(parsed) ? Json(letter) : $"""
                     id        {letter.Id}
@@ -102,21 +100,18 @@ internal static class DeadCommands
                 throw new BadInputException("Say which items to replay: their identities, or --all.");
             }
 
-            WorkEngines.OpenedQueue opened = work.Open(parsed, host);
-            await using (opened.ConfigureAwait(false))
-            {
-                int replayed = wanted.Length > 0
-                    ? await opened.Queue.DeadLetters.ReplayAsync(wanted, token).ConfigureAwait(false)
-                    : await ReplayAllAsync(opened.Queue.DeadLetters, token).ConfigureAwait(false);
-                WorkOutput.Write(
-                    host,
-                    work.IsJson(parsed),
-                    $"{replayed.ToString(CultureInfo.InvariantCulture)} items replayed",
-                    ("queue", opened.Queue.Name),
-                    ("replayed", replayed));
-                return replayed >= wanted.Length ? ExitCode.Success : throw new BadInputException(
-                    $"Only {replayed} of {wanted.Length} items were dead letters of the queue {opened.Queue.Name}: 'weir-work dead list' shows them.");
-            }
+            await using WorkEngines.OpenedQueue opened = work.Open(parsed, host);
+            int replayed = wanted.Length > 0
+                ? await opened.Queue.DeadLetters.ReplayAsync(wanted, token)
+                : await ReplayAllAsync(opened.Queue.DeadLetters, token);
+            WorkOutput.Write(
+                host,
+                work.IsJson(parsed),
+                $"{replayed.ToString(CultureInfo.InvariantCulture)} items replayed",
+                ("queue", opened.Queue.Name),
+                ("replayed", replayed));
+            return replayed >= wanted.Length ? ExitCode.Success : throw new BadInputException(
+                $"Only {replayed} of {wanted.Length} items were dead letters of the queue {opened.Queue.Name}: 'weir-work dead list' shows them.");
         });
         return command;
     }
@@ -125,7 +120,7 @@ internal static class DeadCommands
     private static async Task<int> ReplayAllAsync(IDeadLetters dead, CancellationToken cancellationToken)
     {
         List<string> ids = [];
-        await foreach (DeadLetter letter in dead.ListAsync(int.MaxValue, cancellationToken).ConfigureAwait(false))
+        await foreach (DeadLetter letter in dead.ListAsync(int.MaxValue, cancellationToken))
         {
             ids.Add(letter.Id);
         }
@@ -133,7 +128,7 @@ internal static class DeadCommands
         int replayed = 0;
         foreach (string[] some in ids.Chunk(MostReplayedAtOnce))
         {
-            replayed += await dead.ReplayAsync(some, cancellationToken).ConfigureAwait(false);
+            replayed += await dead.ReplayAsync(some, cancellationToken);
         }
 
         return replayed;

@@ -37,7 +37,7 @@ internal sealed class LineItems
         List<WorkItem<string>> items = [];
         int count = 0;
         using TextReader? opened = file.Text == Input ? null : Open(file);
-        await foreach (string line in LinesAsync(opened ?? host.In, cancellationToken).ConfigureAwait(false))
+        await foreach (string line in LinesAsync(opened ?? host.In, cancellationToken))
         {
             int at = separator is null ? -1 : line.IndexOf(separator, StringComparison.Ordinal);
             items.Add(at < 0
@@ -45,17 +45,17 @@ internal sealed class LineItems
                 : new WorkItem<string>(new WorkId(origin, count++), line[(at + separator!.Length)..], line[..at]));
             if (items.Count == MostInAWrite)
             {
-                await WriteAsync().ConfigureAwait(false);
+                await WriteAsync();
             }
         }
 
-        await WriteAsync().ConfigureAwait(false);
+        await WriteAsync();
 
         async ValueTask WriteAsync()
         {
             if (items.Count > 0)
             {
-                await write([.. items], cancellationToken).ConfigureAwait(false);
+                await write([.. items], cancellationToken);
                 items.Clear();
             }
         }
@@ -75,7 +75,7 @@ internal sealed class LineItems
 
     private static async IAsyncEnumerable<string> LinesAsync(TextReader reader, [EnumeratorCancellation] CancellationToken cancellationToken)
     {
-        while (await reader.ReadLineAsync(cancellationToken).AsTask().WaitAsync(cancellationToken).ConfigureAwait(false) is { } line)
+        while (await reader.ReadLineAsync(cancellationToken).AsTask().WaitAsync(cancellationToken) is { } line)
         {
             if (line.Length > 0)
             {

@@ -20,21 +20,17 @@ internal static class RunCommands
         command.SetAction(async (parsed, token) =>
         {
             RunSettings settings = run.Read(parsed, host);
-            WorkEngines.OpenedQueue opened = work.Open(parsed, host, mustBeDurable: settings.Input is null);
-            await using (opened.ConfigureAwait(false))
+            await using WorkEngines.OpenedQueue opened = work.Open(parsed, host, mustBeDurable: settings.Input is null);
+            Func<CancellationToken, Task>? publish = settings.Input is null ? null : async stop =>
             {
-                Func<CancellationToken, Task>? publish = settings.Input is null ? null : async stop =>
+                await using (IWorkSink<string> sink = await opened.Queue.OpenSinkAsync(stop))
                 {
-                    IWorkSink<string> sink = await opened.Queue.OpenSinkAsync(stop).ConfigureAwait(false);
-                    await using (sink.ConfigureAwait(false))
-                    {
-                        await lines.PublishAsync(parsed, settings.Input, host, (items, end) => sink.WriteAsync(items, null, end), stop).ConfigureAwait(false);
-                    }
+                    await lines.PublishAsync(parsed, settings.Input, host, (items, end) => sink.WriteAsync(items, null, end), stop);
+                }
 
-                    opened.Complete?.Invoke();
-                };
-                return await RunAsync(opened.Queue, settings, work.IsOrdered(parsed), work.IsJson(parsed), publish, host, token).ConfigureAwait(false);
-            }
+                opened.Complete?.Invoke();
+            };
+            return await RunAsync(opened.Queue, settings, work.IsOrdered(parsed), work.IsJson(parsed), publish, host, token);
         });
         return command;
     }
@@ -50,58 +46,51 @@ internal static class RunCommands
     {
         TimeProvider clock = host.Clock;
         using CancellationTokenSource stop = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
-        IWorkSource<string> opened = await queue.OpenSourceAsync(cancellationToken).ConfigureAwait(false);
-        IWorkSource<string> source = settings.Idle is { } idle ? new IdleSource<string>(opened, idle, clock) : opened;
-        await using (source.ConfigureAwait(false))
+        IWorkSource<string> opened = await queue.OpenSourceAsync(cancellationToken);
+        await using IWorkSource<string> source = settings.Idle is { } idle ? new IdleSource<string>(opened, idle, clock) : opened;
+        CommandBatches? batches = settings is { Command: { } command, Batch: > 1 }
+            ? new CommandBatches(command, settings.Batch, settings.Concurrency, settings.Timeout, clock)
+            : null;
+        int most = checked(settings.Concurrency * settings.Batch);
+        await using ConcurrentRuntime runtime = new(most, new RuntimeOptions { TotalConcurrency = most, GracePeriod = TimeSpan.Zero, TimeProvider = clock });
+        WorkHost<string> workers = new(
+            source,
+            runtime,
+            batches is not null ? batches.ProcessAsync : (item, token) => ProcessAsync(settings.Command, item, isJson, host, token),
+            Options(queue, settings, isOrdered, most, host));
+        long started = clock.GetTimestamp();
+        try
         {
-            CommandBatches? batches = settings is { Command: { } command, Batch: > 1 }
-                ? new CommandBatches(command, settings.Batch, settings.Concurrency, settings.Timeout, clock)
-                : null;
-            int most = checked(settings.Concurrency * settings.Batch);
-            ConcurrentRuntime runtime = new(most, new RuntimeOptions { TotalConcurrency = most, GracePeriod = TimeSpan.Zero, TimeProvider = clock });
-            await using (runtime.ConfigureAwait(false))
+            await RunAsync(workers, publish, settings.IsQuiet, host, stop);
+        }
+        finally
+        {
+            if (batches is not null)
             {
-                WorkHost<string> workers = new(
-                    source,
-                    runtime,
-                    batches is not null ? batches.ProcessAsync : (item, token) => ProcessAsync(settings.Command, item, isJson, host, token),
-                    Options(queue, settings, isOrdered, most, host));
-                long started = clock.GetTimestamp();
-                try
-                {
-                    await RunAsync(workers, publish, settings.IsQuiet, host, stop).ConfigureAwait(false);
-                }
-                finally
-                {
-                    if (batches is not null)
-                    {
-                        await batches.DisposeAsync().ConfigureAwait(false);
-                    }
-                }
-
-                WriteEnd(workers.Statistics, queue.Name, clock.GetElapsedTime(started), isJson, host);
-                return ExitCode.Success;
+                await batches.DisposeAsync();
             }
         }
+
+        WriteEnd(workers.Statistics, queue.Name, clock.GetElapsedTime(started), isJson, host);
+        return ExitCode.Success;
     }
 
     private static async Task RunAsync(
         WorkHost<string> workers, Func<CancellationToken, Task>? publish, bool isQuiet, WorkCliHost host, CancellationTokenSource stop)
     {
-        using ITimer? progress = isQuiet ? null : host.Clock.CreateTimer(
-            _ => WriteProgress(workers.Statistics, host), null, host.Progress, host.Progress);
+        using ITimer? progress = isQuiet ? null : host.Clock.CreateTimer(_ => WriteProgress(workers.Statistics, host), null, host.Progress, host.Progress);
         Task running = workers.RunAsync(stop.Token);
         Task publishing = publish is null ? Task.CompletedTask : publish(stop.Token);
-        if (await Task.WhenAny(running, publishing).ConfigureAwait(false) == running || !publishing.IsCompletedSuccessfully)
+        if (await Task.WhenAny(running, publishing) == running || !publishing.IsCompletedSuccessfully)
         {
             // Whichever fails ends the other. What was published is finished.
-            await stop.CancelAsync().ConfigureAwait(false);
+            await stop.CancelAsync();
         }
 
-        await running.ConfigureAwait(false);
+        await running;
         try
         {
-            await publishing.ConfigureAwait(false);
+            await publishing;
         }
         catch (OperationCanceledException) when (stop.IsCancellationRequested)
         {
@@ -113,7 +102,7 @@ internal static class RunCommands
     {
         if (command is not null)
         {
-            await command.RunAsync([item], cancellationToken).ConfigureAwait(false);
+            await command.RunAsync([item], cancellationToken);
             return;
         }
 

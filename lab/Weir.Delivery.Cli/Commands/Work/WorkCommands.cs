@@ -14,10 +14,9 @@ internal static class WorkCommands
         work.AddTo(command);
         command.SetAction(async (parsed, token) =>
         {
-            WorkEngines.OpenedQueue opened = work.Open(parsed, host);
-            await using (opened.ConfigureAwait(false))
+            await using (WorkEngines.OpenedQueue opened = work.Open(parsed, host))
             {
-                await opened.Queue.SetupAsync(token).ConfigureAwait(false);
+                await opened.Queue.SetupAsync(token);
                 WorkOutput.Write(host, work.IsJson(parsed), $"the queue {opened.Queue.Name} is set up", ("queue", opened.Queue.Name));
             }
 
@@ -38,66 +37,55 @@ internal static class WorkCommands
         command.SetAction(async (parsed, token) =>
         {
             TimeSpan wait = delay.Find(parsed, static _ => null)?.Time(TimeSpan.Zero, TimeSpan.FromDays(30), "10s") ?? TimeSpan.Zero;
-            WorkEngines.OpenedQueue opened = work.Open(parsed, host);
-            await using (opened.ConfigureAwait(false))
+            await using WorkEngines.OpenedQueue opened = work.Open(parsed, host);
+            if (wait > TimeSpan.Zero && opened.PublishNew is null)
             {
-                if (wait > TimeSpan.Zero && opened.PublishNew is null)
+                throw new BadInputException("--delay cannot be used with this engine, which cannot publish items for later.");
+            }
+
+            await using IWorkSink<string> sink = await opened.Queue.OpenSinkAsync(token);
+            long published = 0;
+            long known = 0;
+            bool isStopped = false;
+            try
+            {
+                await lines.PublishAsync(parsed, new OptionValue("FILE", parsed.GetValue(file)!), host, PublishAsync, token);
+            }
+            catch (OperationCanceledException) when (token.IsCancellationRequested)
+            {
+                isStopped = true;
+            }
+            catch (Exception e) when (published > 0)
+            {
+                throw new InvalidOperationException($"{Numbers.Grouped(published)} items were published before this: {e.Message}", e);
+            }
+
+            WorkOutput.Write(
+                host,
+                work.IsJson(parsed),
+                $"{Numbers.Grouped(published)} items published to {opened.Queue.Name}"
+                    + (known > 0 ? $"; {Numbers.Grouped(known)} were published before under this origin, and are left out" : "")
+                    + (isStopped ? "; stopped before the last line" : ""),
+                ("queue", opened.Queue.Name),
+                ("published", published),
+                ("known", known),
+                ("stopped", isStopped));
+            return isStopped ? ExitCode.Interrupted : ExitCode.Success;
+
+            async ValueTask PublishAsync(IReadOnlyList<WorkItem<string>> items, CancellationToken stop)
+            {
+                int added = items.Count;
+                if (opened.PublishNew is { } publish)
                 {
-                    throw new BadInputException("--delay cannot be used with this engine, which cannot publish items for later.");
+                    added = await publish(items, wait, stop);
+                }
+                else
+                {
+                    await sink.WriteAsync(items, null, stop);
                 }
 
-                IWorkSink<string> sink = await opened.Queue.OpenSinkAsync(token).ConfigureAwait(false);
-                await using (sink.ConfigureAwait(false))
-                {
-                    long published = 0;
-                    long known = 0;
-                    bool isStopped = false;
-                    try
-                    {
-                        await lines.PublishAsync(
-                            parsed,
-                            new OptionValue("FILE", parsed.GetValue(file)!),
-                            host,
-                            PublishAsync,
-                            token).ConfigureAwait(false);
-                    }
-                    catch (OperationCanceledException) when (token.IsCancellationRequested)
-                    {
-                        isStopped = true;
-                    }
-                    catch (Exception e) when (published > 0)
-                    {
-                        throw new InvalidOperationException($"{Numbers.Grouped(published)} items were published before this: {e.Message}", e);
-                    }
-
-                    WorkOutput.Write(
-                        host,
-                        work.IsJson(parsed),
-                        $"{Numbers.Grouped(published)} items published to {opened.Queue.Name}"
-                            + (known > 0 ? $"; {Numbers.Grouped(known)} were published before under this origin, and are left out" : "")
-                            + (isStopped ? "; stopped before the last line" : ""),
-                        ("queue", opened.Queue.Name),
-                        ("published", published),
-                        ("known", known),
-                        ("stopped", isStopped));
-                    return isStopped ? ExitCode.Interrupted : ExitCode.Success;
-
-                    async ValueTask PublishAsync(IReadOnlyList<WorkItem<string>> items, CancellationToken stop)
-                    {
-                        int added = items.Count;
-                        if (opened.PublishNew is { } publish)
-                        {
-                            added = await publish(items, wait, stop).ConfigureAwait(false);
-                        }
-                        else
-                        {
-                            await sink.WriteAsync(items, null, stop).ConfigureAwait(false);
-                        }
-
-                        published += added;
-                        known += items.Count - added;
-                    }
-                }
+                published += added;
+                known += items.Count - added;
             }
         });
         return command;

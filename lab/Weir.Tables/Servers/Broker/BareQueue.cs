@@ -30,40 +30,33 @@ internal sealed record BareQueue
     public async Task<TimeSpan> RunAsync(int messages)
     {
         var factory = new ConnectionFactory { Uri = Broker, AutomaticRecoveryEnabled = false };
-        IConnection publishing = await factory.CreateConnectionAsync().ConfigureAwait(false);
-        await using (publishing.ConfigureAwait(false))
+        await using IConnection publishing = await factory.CreateConnectionAsync();
+        await using IConnection consuming = await factory.CreateConnectionAsync();
+        var all = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        IChannel channel = await consuming.CreateChannelAsync();
+        await channel.BasicQosAsync(0, Prefetch, global: false);
+        int got = 0;
+        var consumer = new AsyncEventingBasicConsumer(channel);
+        consumer.ReceivedAsync += async (_, e) =>
         {
-            IConnection consuming = await factory.CreateConnectionAsync().ConfigureAwait(false);
-            await using (consuming.ConfigureAwait(false))
+            // The client takes the memory of the body back, so a program has to copy what it keeps.
+            GC.KeepAlive(e.Body.ToArray());
+            if (++got % AckEvery == 0 || got == messages)
             {
-                var all = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-                IChannel channel = await consuming.CreateChannelAsync().ConfigureAwait(false);
-                await channel.BasicQosAsync(0, Prefetch, global: false).ConfigureAwait(false);
-                int got = 0;
-                var consumer = new AsyncEventingBasicConsumer(channel);
-                consumer.ReceivedAsync += async (_, e) =>
-                {
-                    // The client takes the memory of the body back, so a program has to copy what it keeps.
-                    GC.KeepAlive(e.Body.ToArray());
-                    if (++got % AckEvery == 0 || got == messages)
-                    {
-                        await channel.BasicAckAsync(e.DeliveryTag, multiple: true).ConfigureAwait(false);
-                    }
-
-                    if (got == messages)
-                    {
-                        all.TrySetResult();
-                    }
-                };
-                await channel.BasicConsumeAsync(Queue, autoAck: false, consumer).ConfigureAwait(false);
-                IChannel sending = await publishing.CreateChannelAsync(new CreateChannelOptions(Confirms, publisherConfirmationTrackingEnabled: false))
-                    .ConfigureAwait(false);
-                long start = Stopwatch.GetTimestamp();
-                await Task.Run(() => PublishAsync(sending, messages)).ConfigureAwait(false);
-                await all.Task.ConfigureAwait(false);
-                return Stopwatch.GetElapsedTime(start);
+                await channel.BasicAckAsync(e.DeliveryTag, multiple: true);
             }
-        }
+
+            if (got == messages)
+            {
+                all.TrySetResult();
+            }
+        };
+        await channel.BasicConsumeAsync(Queue, autoAck: false, consumer);
+        IChannel sending = await publishing.CreateChannelAsync(new CreateChannelOptions(Confirms, publisherConfirmationTrackingEnabled: false));
+        long start = Stopwatch.GetTimestamp();
+        await Task.Run(() => PublishAsync(sending, messages));
+        await all.Task;
+        return Stopwatch.GetElapsedTime(start);
     }
 
     private async Task PublishAsync(IChannel channel, int messages)
@@ -90,7 +83,7 @@ internal sealed record BareQueue
         {
             if (Confirms)
             {
-                await window.WaitAsync().ConfigureAwait(false);
+                await window.WaitAsync();
             }
 
             var properties = new BasicProperties { DeliveryMode = Persistent ? DeliveryModes.Persistent : DeliveryModes.Transient };
@@ -99,12 +92,12 @@ internal sealed record BareQueue
                 properties.MessageId = FormattableString.Invariant($"{Origin}/{i}");
             }
 
-            await channel.BasicPublishAsync("", Queue, Mandatory, properties, body).ConfigureAwait(false);
+            await channel.BasicPublishAsync("", Queue, Mandatory, properties, body);
         }
 
         if (Confirms)
         {
-            await confirmed.Task.ConfigureAwait(false);
+            await confirmed.Task;
         }
     }
 }

@@ -32,36 +32,30 @@ internal sealed class BrokerQueues : IAsyncDisposable
     public static async Task<BrokerQueues> CreateAsync(Uri broker, CancellationToken cancellationToken)
     {
         BrokerQueues queues = new(broker);
-        await queues.Single.SetupAsync(cancellationToken).ConfigureAwait(false);
-        await queues.Batched.SetupAsync(cancellationToken).ConfigureAwait(false);
+        await queues.Single.SetupAsync(cancellationToken);
+        await queues.Batched.SetupAsync(cancellationToken);
         await queues.UseAsync(channel => channel.QueueDeclareAsync(
-            queues.Classic, durable: true, exclusive: false, autoDelete: false, cancellationToken: cancellationToken)).ConfigureAwait(false);
+            queues.Classic, durable: true, exclusive: false, autoDelete: false, cancellationToken: cancellationToken));
         return queues;
     }
 
     public async ValueTask DisposeAsync()
     {
-        await Single.DisposeAsync().ConfigureAwait(false);
-        await Batched.DisposeAsync().ConfigureAwait(false);
+        await Single.DisposeAsync();
+        await Batched.DisposeAsync();
         await UseAsync(async channel =>
         {
             RabbitWorkQueueOptions usual = new();
-            await RabbitEngine.DropAsync(channel, Single.Name, usual, CancellationToken.None).ConfigureAwait(false);
-            await RabbitEngine.DropAsync(channel, Batched.Name, usual, CancellationToken.None).ConfigureAwait(false);
-            await channel.QueueDeleteAsync(Classic, ifUnused: false, ifEmpty: false).ConfigureAwait(false);
-        }).ConfigureAwait(false);
+            await RabbitEngine.DropAsync(channel, Single.Name, usual, CancellationToken.None);
+            await RabbitEngine.DropAsync(channel, Batched.Name, usual, CancellationToken.None);
+            await channel.QueueDeleteAsync(Classic, ifUnused: false, ifEmpty: false);
+        });
     }
 
     private async Task UseAsync(Func<IChannel, Task> use)
     {
-        IConnection connection = await new ConnectionFactory { Uri = _broker }.CreateConnectionAsync().ConfigureAwait(false);
-        await using (connection.ConfigureAwait(false))
-        {
-            IChannel channel = await connection.CreateChannelAsync().ConfigureAwait(false);
-            await using (channel.ConfigureAwait(false))
-            {
-                await use(channel).ConfigureAwait(false);
-            }
-        }
+        await using IConnection connection = await new ConnectionFactory { Uri = _broker }.CreateConnectionAsync();
+        await using IChannel channel = await connection.CreateChannelAsync();
+        await use(channel);
     }
 }

@@ -16,19 +16,13 @@ internal sealed class WeirQueue(RabbitWorkQueue<byte[]> queue, int itemsPerMessa
     /// <param name="progress">Called with how many have arrived, after each acknowledgement.</param>
     public async Task<TimeSpan> RunAsync(long items, Action<long>? progress = null)
     {
-        IWorkSink<byte[]> sink = await queue.OpenSinkAsync().ConfigureAwait(false);
-        await using (sink.ConfigureAwait(false))
-        {
-            IWorkSource<byte[]> source = await queue.OpenSourceAsync().ConfigureAwait(false);
-            await using (source.ConfigureAwait(false))
-            {
-                long start = Stopwatch.GetTimestamp();
-                Task publishing = Task.Run(() => PublishAsync(sink, items));
-                await Task.Run(() => ConsumeAsync(source, items, progress)).ConfigureAwait(false);
-                await publishing.ConfigureAwait(false);
-                return Stopwatch.GetElapsedTime(start);
-            }
-        }
+        await using IWorkSink<byte[]> sink = await queue.OpenSinkAsync();
+        await using IWorkSource<byte[]> source = await queue.OpenSourceAsync();
+        long start = Stopwatch.GetTimestamp();
+        Task publishing = Task.Run(() => PublishAsync(sink, items));
+        await Task.Run(() => ConsumeAsync(source, items, progress));
+        await publishing;
+        return Stopwatch.GetElapsedTime(start);
     }
 
     private async Task PublishAsync(IWorkSink<byte[]> sink, long items)
@@ -39,7 +33,7 @@ internal sealed class WeirQueue(RabbitWorkQueue<byte[]> queue, int itemsPerMessa
             long first = next;
             part = [.. Enumerable.Range(0, (int)Math.Min(MessagesAtOnce * itemsPerMessage, items - next))
                 .Select(i => new WorkItem<byte[]>(new WorkId(Origin, (int)(first + i)), _value))];
-            await sink.WriteAsync(part, null, CancellationToken.None).ConfigureAwait(false);
+            await sink.WriteAsync(part, null, CancellationToken.None);
         }
     }
 
@@ -48,12 +42,12 @@ internal sealed class WeirQueue(RabbitWorkQueue<byte[]> queue, int itemsPerMessa
         List<WorkBatch<byte[]>> done = new(BareQueue.AckEvery);
         for (long got = 0; got < items;)
         {
-            WorkBatch<byte[]> batch = (await source.ReadAsync(CancellationToken.None).ConfigureAwait(false))!;
+            WorkBatch<byte[]> batch = (await source.ReadAsync(CancellationToken.None))!;
             got += batch.Items.Count;
             done.Add(batch);
             if (done.Count == BareQueue.AckEvery || got >= items)
             {
-                await source.AcknowledgeAsync(done, CancellationToken.None).ConfigureAwait(false);
+                await source.AcknowledgeAsync(done, CancellationToken.None);
                 done.Clear();
                 progress?.Invoke(got);
             }

@@ -19,31 +19,28 @@ internal sealed class ChainArms(FigureDatabase database, string work, long rows)
 
     public async Task<IReadOnlyList<Pass>> StraightAsync(string slot, CancellationToken stop)
     {
-        await PrepareAsync(stop).ConfigureAwait(false);
+        await PrepareAsync(stop);
         PostgresCheckpointStore checkpoints = new(database.Source);
-        await checkpoints.SetupAsync(stop).ConfigureAwait(false);
-        return await RunAsync(slot, checkpoints, (done, _) => new EffectSink(database.Source, null, checkpoints, slot, done), null, stop).ConfigureAwait(false);
+        await checkpoints.SetupAsync(stop);
+        return await RunAsync(slot, checkpoints, (done, _) => new EffectSink(database.Source, null, checkpoints, slot, done), null, stop);
     }
 
     public async Task<IReadOnlyList<Pass>> QueueAsync(string slot, CancellationToken stop)
     {
-        await PrepareAsync(stop).ConfigureAwait(false);
+        await PrepareAsync(stop);
         PostgresInbox inbox = new(database.Source, slot);
-        await inbox.SetupAsync(stop).ConfigureAwait(false);
-        PostgresWorkQueue<string> queue = new(
+        await inbox.SetupAsync(stop);
+        await using PostgresWorkQueue<string> queue = new(
             database.Source, $"q{++_passes}", WorkSerializer.Text, new PostgresWorkQueueOptions { MaxItemsPerBatch = ItemsPerBatch });
-        await using (queue.ConfigureAwait(false))
-        {
-            await queue.SetupAsync(stop).ConfigureAwait(false);
-            IWorkSink<string> sink = await queue.OpenSinkAsync(stop).ConfigureAwait(false);
-            return await RunAsync(
-                slot,
-                new MemoryCheckpointStore(),
-                (_, _) => sink,
-                (done, end) => Task.WhenAll(
-                    Enumerable.Range(0, Workers).Select(_ => WorkAsync(queue, new EffectSink(database.Source, inbox, null, slot, done), end))),
-                stop).ConfigureAwait(false);
-        }
+        await queue.SetupAsync(stop);
+        IWorkSink<string> sink = await queue.OpenSinkAsync(stop);
+        return await RunAsync(
+            slot,
+            new MemoryCheckpointStore(),
+            (_, _) => sink,
+            (done, end) => Task.WhenAll(
+                Enumerable.Range(0, Workers).Select(_ => WorkAsync(queue, new EffectSink(database.Source, inbox, null, slot, done), end))),
+            stop);
     }
 
     private static WorkHostOptions<string> Options { get; } = new()
@@ -55,24 +52,18 @@ internal sealed class ChainArms(FigureDatabase database, string work, long rows)
 
     private static async Task WorkAsync(PostgresWorkQueue<string> queue, EffectSink sink, CancellationToken end)
     {
-        IWorkSource<string> source = await queue.OpenSourceAsync(CancellationToken.None).ConfigureAwait(false);
-        await using (source.ConfigureAwait(false))
-        {
-            await HostAsync(source, sink, end).ConfigureAwait(false);
-        }
+        await using IWorkSource<string> source = await queue.OpenSourceAsync(CancellationToken.None);
+        await HostAsync(source, sink, end);
     }
 
     private static async Task HostAsync(IWorkSource<string> source, IWorkSink<string> sink, CancellationToken end)
     {
-        DirectRuntime runtime = new();
-        await using (runtime.ConfigureAwait(false))
-        {
-            await WorkHost.Create(source, runtime, static (item, _) => new ValueTask<string>(item.Value), sink, Options).RunAsync(end).ConfigureAwait(false);
-        }
+        await using DirectRuntime runtime = new();
+        await WorkHost.Create(source, runtime, static (item, _) => new ValueTask<string>(item.Value), sink, Options).RunAsync(end);
     }
 
     private async Task PrepareAsync(CancellationToken stop) =>
-        await database.ExecuteAsync("DROP TABLE IF EXISTS effects; CREATE TABLE effects (id bigint, amount bigint)", stop).ConfigureAwait(false);
+        await database.ExecuteAsync("DROP TABLE IF EXISTS effects; CREATE TABLE effects (id bigint, amount bigint)", stop);
 
     private async Task<IReadOnlyList<Pass>> RunAsync(
         string slot,
@@ -81,29 +72,22 @@ internal sealed class ChainArms(FigureDatabase database, string work, long rows)
         Func<Done, CancellationToken, Task>? work2,
         CancellationToken stop)
     {
-        PostgresChangeSource changes = new(
+        await using PostgresChangeSource changes = new(
             database.Connection, slot, StreamArms.Publication, checkpoints, new PostgresChangeSourceOptions { MaxChangesPerBatch = ItemsPerBatch });
-        await using (changes.ConfigureAwait(false))
-        {
-            await changes.SetupAsync(stop).ConfigureAwait(false);
-            using CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(stop);
-            Done done = new(rows);
-            long started = Stopwatch.GetTimestamp();
-            IWorkSource<string> source = await changes.OpenSourceAsync(
-                static change => string.Create(CultureInfo.InvariantCulture, $"{change.New!.Get<int>(0)} {change.New.Get<long>(2)}"), stop)
-                .ConfigureAwait(false);
-            await using (source.ConfigureAwait(false))
-            {
-                Task[] hosts = [HostAsync(source, sinkOf(done, end.Token), end.Token), work2?.Invoke(done, end.Token) ?? Task.CompletedTask];
-                await Task.WhenAny([done.All, .. hosts.Where(static h => !h.IsCompleted)]).ConfigureAwait(false);
-                TimeSpan time = Stopwatch.GetElapsedTime(started);
-                await end.CancelAsync().ConfigureAwait(false);
-                await Task.WhenAll(hosts).ConfigureAwait(false);
-                long count = await database.ScalarAsync<long>("SELECT count(DISTINCT id) FROM effects", stop).ConfigureAwait(false);
-                long sum = (long)await database.ScalarAsync<decimal>("SELECT sum(amount) FROM effects", stop).ConfigureAwait(false);
-                return [new Pass(work, count, time, sum)];
-            }
-        }
+        await changes.SetupAsync(stop);
+        using CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(stop);
+        Done done = new(rows);
+        long started = Stopwatch.GetTimestamp();
+        await using IWorkSource<string> source = await changes.OpenSourceAsync(
+            static change => string.Create(CultureInfo.InvariantCulture, $"{change.New!.Get<int>(0)} {change.New.Get<long>(2)}"), stop);
+        Task[] hosts = [HostAsync(source, sinkOf(done, end.Token), end.Token), work2?.Invoke(done, end.Token) ?? Task.CompletedTask];
+        await Task.WhenAny([done.All, .. hosts.Where(static h => !h.IsCompleted)]);
+        TimeSpan time = Stopwatch.GetElapsedTime(started);
+        await end.CancelAsync();
+        await Task.WhenAll(hosts);
+        long count = await database.ScalarAsync<long>("SELECT count(DISTINCT id) FROM effects", stop);
+        long sum = (long)await database.ScalarAsync<decimal>("SELECT sum(amount) FROM effects", stop);
+        return [new Pass(work, count, time, sum)];
     }
 
     /// <summary>Counts effects.</summary>
@@ -131,20 +115,16 @@ internal sealed class ChainArms(FigureDatabase database, string work, long rows)
         {
             if (inbox is not null)
             {
-                done.Add(await inbox.ProcessAsync(items, StoreAsync, cancellationToken).ConfigureAwait(false));
+                done.Add(await inbox.ProcessAsync(items, StoreAsync, cancellationToken));
                 return;
             }
 
-            NpgsqlConnection connection = await source.OpenConnectionAsync(cancellationToken).ConfigureAwait(false);
-            await using (connection.ConfigureAwait(false))
+            await using (NpgsqlConnection connection = await source.OpenConnectionAsync(cancellationToken))
             {
-                NpgsqlTransaction transaction = await connection.BeginTransactionAsync(cancellationToken).ConfigureAwait(false);
-                await using (transaction.ConfigureAwait(false))
-                {
-                    await StoreAsync(transaction, items, cancellationToken).ConfigureAwait(false);
-                    await checkpoints!.SaveAsync(transaction, name, position!, cancellationToken).ConfigureAwait(false);
-                    await transaction.CommitAsync(cancellationToken).ConfigureAwait(false);
-                }
+                await using NpgsqlTransaction transaction = await connection.BeginTransactionAsync(cancellationToken);
+                await StoreAsync(transaction, items, cancellationToken);
+                await checkpoints!.SaveAsync(transaction, name, position!, cancellationToken);
+                await transaction.CommitAsync(cancellationToken);
             }
 
             done.Add(items.Count);
@@ -163,13 +143,10 @@ internal sealed class ChainArms(FigureDatabase database, string work, long rows)
                 amounts[i] = long.Parse(parts[1], CultureInfo.InvariantCulture);
             }
 
-            NpgsqlCommand insert = new("INSERT INTO effects SELECT * FROM unnest($1, $2)", transaction.Connection);
-            await using (insert.ConfigureAwait(false))
-            {
-                insert.Parameters.Add(new NpgsqlParameter<long[]> { TypedValue = ids });
-                insert.Parameters.Add(new NpgsqlParameter<long[]> { TypedValue = amounts });
-                await insert.ExecuteNonQueryAsync(cancellationToken).ConfigureAwait(false);
-            }
+            await using NpgsqlCommand insert = new("INSERT INTO effects SELECT * FROM unnest($1, $2)", transaction.Connection);
+            insert.Parameters.Add(new NpgsqlParameter<long[]> { TypedValue = ids });
+            insert.Parameters.Add(new NpgsqlParameter<long[]> { TypedValue = amounts });
+            await insert.ExecuteNonQueryAsync(cancellationToken);
         }
     }
 }

@@ -25,7 +25,7 @@ internal static class LargeTransaction
             long bytes = 0;
             long nextLook = Look;
             byte[] buffer = new byte[1 << 16];
-            while (lines < rows && await process.StandardOutput.BaseStream.ReadAsync(buffer, stop).ConfigureAwait(false) is > 0 and int read)
+            while (lines < rows && await process.StandardOutput.BaseStream.ReadAsync(buffer, stop) is > 0 and int read)
             {
                 lines += buffer.AsSpan(0, read).Count((byte)'\n');
                 if (lines >= nextLook)
@@ -42,7 +42,7 @@ internal static class LargeTransaction
         finally
         {
             process.Kill();
-            await process.WaitForExitAsync(CancellationToken.None).ConfigureAwait(false);
+            await process.WaitForExitAsync(CancellationToken.None);
         }
     }
 }

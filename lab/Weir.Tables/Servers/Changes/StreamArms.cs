@@ -14,75 +14,65 @@ internal static class StreamArms
 
     public static async Task<IReadOnlyList<Pass>> BareAsync(FigureDatabase database, string slot, string work, long rows, CancellationToken stop)
     {
-        LogicalReplicationConnection connection = new(database.Connection);
-        await using (connection.ConfigureAwait(false))
+        await using LogicalReplicationConnection connection = new(database.Connection);
+        await connection.Open(stop);
+        long started = Stopwatch.GetTimestamp();
+        long count = 0;
+        long sum = 0;
+        TimeSpan time = default;
+        await foreach (PgOutputReplicationMessage message in connection.StartReplication(
+            new PgOutputReplicationSlot(slot), new PgOutputReplicationOptions(Publication, PgOutputProtocolVersion.V1, binary: true), stop))
         {
-            await connection.Open(stop).ConfigureAwait(false);
-            long started = Stopwatch.GetTimestamp();
-            long count = 0;
-            long sum = 0;
-            TimeSpan time = default;
-            await foreach (PgOutputReplicationMessage message in connection.StartReplication(
-                new PgOutputReplicationSlot(slot), new PgOutputReplicationOptions(Publication, PgOutputProtocolVersion.V1, binary: true), stop)
-                .ConfigureAwait(false))
+            if (message is InsertMessage insert)
             {
-                if (message is InsertMessage insert)
+                int column = 0;
+                await foreach (ReplicationValue value in insert.NewRow)
                 {
-                    int column = 0;
-                    await foreach (ReplicationValue value in insert.NewRow.ConfigureAwait(false))
+                    sum += column++ switch
                     {
-                        sum += column++ switch
-                        {
-                            0 => await value.Get<int>(stop).ConfigureAwait(false),
-                            1 => (await value.Get<string>(stop).ConfigureAwait(false)).Length,
-                            _ => await value.Get<long>(stop).ConfigureAwait(false),
-                        };
-                    }
-
-                    count++;
+                        0 => await value.Get<int>(stop),
+                        1 => (await value.Get<string>(stop)).Length,
+                        _ => await value.Get<long>(stop),
+                    };
                 }
-                else if (message is CommitMessage commit)
+
+                count++;
+            }
+            else if (message is CommitMessage commit)
+            {
+                connection.SetReplicationStatus(commit.TransactionEndLsn);
+                if (count >= rows)
                 {
-                    connection.SetReplicationStatus(commit.TransactionEndLsn);
-                    if (count >= rows)
-                    {
-                        time = Stopwatch.GetElapsedTime(started);
-                        break;
-                    }
+                    time = Stopwatch.GetElapsedTime(started);
+                    break;
                 }
             }
-
-            return [new Pass(work, count, time, sum)];
         }
+
+        return [new Pass(work, count, time, sum)];
     }
 
     public static async Task<IReadOnlyList<Pass>> OwnAsync(FigureDatabase database, string slot, string work, long rows, CancellationToken stop)
     {
-        PostgresChangeSource changes = new(database.Connection, slot, Publication, new MemoryCheckpointStore());
-        await using (changes.ConfigureAwait(false))
+        await using PostgresChangeSource changes = new(database.Connection, slot, Publication, new MemoryCheckpointStore());
+        await changes.SetupAsync(stop);
+        long started = Stopwatch.GetTimestamp();
+        long count = 0;
+        long sum = 0;
+        await using IWorkSource<PostgresChange> source = await changes.OpenSourceAsync(stop);
+        while (count < rows)
         {
-            await changes.SetupAsync(stop).ConfigureAwait(false);
-            long started = Stopwatch.GetTimestamp();
-            long count = 0;
-            long sum = 0;
-            IWorkSource<PostgresChange> source = await changes.OpenSourceAsync(stop).ConfigureAwait(false);
-            await using (source.ConfigureAwait(false))
+            WorkBatch<PostgresChange> batch = (await source.ReadAsync(stop))!;
+            foreach (WorkItem<PostgresChange> item in batch.Items)
             {
-                while (count < rows)
-                {
-                    WorkBatch<PostgresChange> batch = (await source.ReadAsync(stop).ConfigureAwait(false))!;
-                    foreach (WorkItem<PostgresChange> item in batch.Items)
-                    {
-                        PostgresRow row = item.Value.New!;
-                        sum += row.Get<int>(0) + row.Get<string>(1)!.Length + row.Get<long>(2);
-                        count++;
-                    }
-
-                    await source.AcknowledgeAsync([batch], stop).ConfigureAwait(false);
-                }
-
-                return [new Pass(work, count, Stopwatch.GetElapsedTime(started), sum)];
+                PostgresRow row = item.Value.New!;
+                sum += row.Get<int>(0) + row.Get<string>(1)!.Length + row.Get<long>(2);
+                count++;
             }
+
+            await source.AcknowledgeAsync([batch], stop);
         }
+
+        return [new Pass(work, count, Stopwatch.GetElapsedTime(started), sum)];
     }
 }

@@ -32,45 +32,33 @@ internal sealed class BareQueue(NpgsqlDataSource source)
     /// <summary>Enqueues rows, on a connection of their own or on the given one.</summary>
     public async ValueTask EnqueueAsync(string origin, IReadOnlyList<byte[]> payloads, CancellationToken stop, NpgsqlConnection? connection = null)
     {
-        NpgsqlCommand command = connection is null ? source.CreateCommand(Insert) : new NpgsqlCommand(Insert, connection);
-        await using (command.ConfigureAwait(false))
-        {
-            command.Parameters.Add(new NpgsqlParameter<string[]> { TypedValue = [.. payloads.Select(_ => origin)] });
-            command.Parameters.Add(new NpgsqlParameter<int[]> { TypedValue = [.. Enumerable.Range(0, payloads.Count)] });
-            command.Parameters.Add(new NpgsqlParameter<byte[][]> { TypedValue = [.. payloads] });
-            await command.ExecuteNonQueryAsync(stop).ConfigureAwait(false);
-        }
+        await using NpgsqlCommand command = connection is null ? source.CreateCommand(Insert) : new NpgsqlCommand(Insert, connection);
+        command.Parameters.Add(new NpgsqlParameter<string[]> { TypedValue = [.. payloads.Select(_ => origin)] });
+        command.Parameters.Add(new NpgsqlParameter<int[]> { TypedValue = [.. Enumerable.Range(0, payloads.Count)] });
+        command.Parameters.Add(new NpgsqlParameter<byte[][]> { TypedValue = [.. payloads] });
+        await command.ExecuteNonQueryAsync(stop);
     }
 
     /// <summary>Takes rows.</summary>
     public async ValueTask<List<(long Id, byte[] Payload)>> TakeAsync(int most, CancellationToken stop)
     {
-        NpgsqlCommand command = source.CreateCommand(Take);
-        await using (command.ConfigureAwait(false))
+        await using NpgsqlCommand command = source.CreateCommand(Take);
+        command.Parameters.Add(new NpgsqlParameter { Value = (long)most, NpgsqlDbType = NpgsqlDbType.Bigint });
+        await using NpgsqlDataReader reader = await command.ExecuteReaderAsync(stop);
+        List<(long, byte[])> rows = [];
+        while (await reader.ReadAsync(stop))
         {
-            command.Parameters.Add(new NpgsqlParameter { Value = (long)most, NpgsqlDbType = NpgsqlDbType.Bigint });
-            NpgsqlDataReader reader = await command.ExecuteReaderAsync(stop).ConfigureAwait(false);
-            await using (reader.ConfigureAwait(false))
-            {
-                List<(long, byte[])> rows = [];
-                while (await reader.ReadAsync(stop).ConfigureAwait(false))
-                {
-                    rows.Add((reader.GetInt64(0), reader.GetFieldValue<byte[]>(3)));
-                }
-
-                return rows;
-            }
+            rows.Add((reader.GetInt64(0), reader.GetFieldValue<byte[]>(3)));
         }
+
+        return rows;
     }
 
     /// <summary>Deletes what is done.</summary>
     public async ValueTask DeleteAsync(IReadOnlyList<(long Id, byte[] Payload)> rows, CancellationToken stop)
     {
-        NpgsqlCommand command = source.CreateCommand(Delete);
-        await using (command.ConfigureAwait(false))
-        {
-            command.Parameters.Add(new NpgsqlParameter<long[]> { TypedValue = [.. rows.Select(static r => r.Id)] });
-            await command.ExecuteNonQueryAsync(stop).ConfigureAwait(false);
-        }
+        await using NpgsqlCommand command = source.CreateCommand(Delete);
+        command.Parameters.Add(new NpgsqlParameter<long[]> { TypedValue = [.. rows.Select(static r => r.Id)] });
+        await command.ExecuteNonQueryAsync(stop);
     }
 }

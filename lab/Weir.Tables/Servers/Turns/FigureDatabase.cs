@@ -28,7 +28,7 @@ internal sealed class FigureDatabase : IAsyncDisposable
     public static async Task<FigureDatabase> CreateAsync(NpgsqlConnectionStringBuilder server, CancellationToken stop)
     {
         FigureDatabase database = new(server);
-        await ExecuteAsync(database._server, $"CREATE DATABASE {database.Name} TEMPLATE template0", stop).ConfigureAwait(false);
+        await ExecuteAsync(database._server, $"CREATE DATABASE {database.Name} TEMPLATE template0", stop);
         return database;
     }
 
@@ -36,11 +36,8 @@ internal sealed class FigureDatabase : IAsyncDisposable
 
     public async Task<T> ScalarAsync<T>(string query, CancellationToken stop)
     {
-        NpgsqlCommand command = Source.CreateCommand(query);
-        await using (command.ConfigureAwait(false))
-        {
-            return (T)(await command.ExecuteScalarAsync(stop).ConfigureAwait(false))!;
-        }
+        await using NpgsqlCommand command = Source.CreateCommand(query);
+        return (T)(await command.ExecuteScalarAsync(stop))!;
     }
 
     /// <summary>Creates slots, all of which get the same log from now on.</summary>
@@ -51,7 +48,7 @@ internal sealed class FigureDatabase : IAsyncDisposable
         {
             string slot = $"{Name}_{++_slots}";
             slots.Enqueue(slot);
-            await ExecuteAsync($"SELECT pg_create_logical_replication_slot('{slot}', 'pgoutput')", stop).ConfigureAwait(false);
+            await ExecuteAsync($"SELECT pg_create_logical_replication_slot('{slot}', 'pgoutput')", stop);
         }
 
         return slots;
@@ -67,21 +64,16 @@ internal sealed class FigureDatabase : IAsyncDisposable
         await ExecuteAsync(
             _server,
             $"SELECT pg_terminate_backend(active_pid, 60000) FROM pg_replication_slots WHERE database = '{Name}' AND active_pid IS NOT NULL",
-            CancellationToken.None).ConfigureAwait(false);
-        await ExecuteAsync(
-            _server, $"SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE database = '{Name}'", CancellationToken.None)
-            .ConfigureAwait(false);
-        await Source.DisposeAsync().ConfigureAwait(false);
-        await ExecuteAsync(_server, $"DROP DATABASE {Name} WITH (FORCE)", CancellationToken.None).ConfigureAwait(false);
-        await _server.DisposeAsync().ConfigureAwait(false);
+            CancellationToken.None);
+        await ExecuteAsync(_server, $"SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE database = '{Name}'", CancellationToken.None);
+        await Source.DisposeAsync();
+        await ExecuteAsync(_server, $"DROP DATABASE {Name} WITH (FORCE)", CancellationToken.None);
+        await _server.DisposeAsync();
     }
 
     private static async Task ExecuteAsync(NpgsqlDataSource source, string statement, CancellationToken stop)
     {
-        NpgsqlCommand command = source.CreateCommand(statement);
-        await using (command.ConfigureAwait(false))
-        {
-            await command.ExecuteNonQueryAsync(stop).ConfigureAwait(false);
-        }
+        await using NpgsqlCommand command = source.CreateCommand(statement);
+        await command.ExecuteNonQueryAsync(stop);
     }
 }

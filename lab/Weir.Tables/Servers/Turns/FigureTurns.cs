@@ -26,7 +26,7 @@ internal sealed class FigureTurns(TextWriter progress)
             async (arm, round) =>
             {
                 (string name, Func<Task<IReadOnlyList<Pass>>> run) = arms[arm];
-                foreach (Pass pass in await run().ConfigureAwait(false))
+                foreach (Pass pass in await run())
                 {
                     progress.WriteLine(Invariant($"{pass.Work}, {name}: {pass.Items / pass.Time.TotalSeconds:#,0} a second"));
                     if (round > 0)
@@ -37,7 +37,7 @@ internal sealed class FigureTurns(TextWriter progress)
 
                 return RoundEnd.Next;
             },
-            stop).ConfigureAwait(false);
+            stop);
         stop.ThrowIfCancellationRequested();
     }
 
@@ -48,11 +48,19 @@ internal sealed class FigureTurns(TextWriter progress)
     /// <summary>The rate of an arm: the median over the rounds.</summary>
     public double Rate(string work, string arm) => Rates(work, arm).Median;
 
+    /// <summary>A goal, and whether it is met.</summary>
+    public string Goal(string work, string arm, string first, double least, string name = "the bare loop")
+    {
+        double share = Ratio(work, arm, first);
+        return Invariant($"- {work}: at least {least} of {name}: {share:0.00}, {TablePage.Verdict(share >= least)}");
+    }
+
     /// <summary>A table of all work and arms.</summary>
     /// <param name="first">The arm that the ratios are of.</param>
-    public string Table(string first)
+    /// <param name="ratios">What the ratios are.</param>
+    public string Table(string first, string ratios = "share of the bare loop")
     {
-        StringBuilder table = new("| work | arm | items a second | slowest and fastest round | share of the bare loop |\n|---|---|---:|---:|---:|\n");
+        StringBuilder table = new($"| work | arm | items a second | slowest and fastest round | {ratios} |\n|---|---|---:|---:|---:|\n");
         foreach ((string work, string arm) in Works.SelectMany(w => _passes.Keys.Where(k => k.Work == w)))
         {
             Spread rates = Rates(work, arm);

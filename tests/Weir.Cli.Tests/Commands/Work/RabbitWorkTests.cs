@@ -57,7 +57,7 @@ public sealed class RabbitWorkTests(TestRabbit rabbit) : IClassFixture<TestRabbi
         LoadResult ran = await cli.RunAsync("eng/tables figures broker --rounds 1 --messages 45 --millions 0");
         Assert.True(ran.ExitCode == 0, ran.Error);
         Assert.All(
-            ["| 1 |", "| 256 |", "| without confirms |", "| a classic queue, not persistent |"],
+            ["| 1 item a message | Weir |", "| 256 items a message | Weir |", "| a quorum queue | without confirms |", "| a classic queue | not persistent |"],
             row => Assert.Contains(row, ran.Out, StringComparison.Ordinal));
         Assert.DoesNotContain(rabbit.Address, ran.Out + ran.Error, StringComparison.Ordinal);
     }

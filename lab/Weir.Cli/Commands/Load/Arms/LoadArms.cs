@@ -32,7 +32,7 @@ internal sealed class LoadArms : IAsyncDisposable
         TrialArm Arm(string name, Func<ItemBatches, CancellationToken, ValueTask<PassResult>> run, Func<long> itemsDone) => new(
             name, expected, token => run(batches, token))
         {
-            WarmUp = warmup is null ? null : async token => await run(warmup, token).ConfigureAwait(false),
+            WarmUp = warmup is null ? null : async token => await run(warmup, token),
             ItemsDone = itemsDone,
         };
 
@@ -68,7 +68,7 @@ internal sealed class LoadArms : IAsyncDisposable
     {
         foreach (IExecutionRuntime runtime in _runtimes)
         {
-            await runtime.DisposeAsync().ConfigureAwait(false);
+            await runtime.DisposeAsync();
         }
     }
 }

@@ -36,7 +36,7 @@ internal sealed class PeerArm
         for (long first = 0; first < batches.Count; first += batches.BatchSize)
         {
             int[] items = batches.From((int)first);
-            int[] results = await _peer.RunAsync(items, _degree, _processor, cancellationToken).ConfigureAwait(false);
+            int[] results = await _peer.RunAsync(items, _degree, _processor, cancellationToken);
             sum += Add(results, (int)first, ref failed);
             count += results.Length;
             Volatile.Write(ref _done, _done + results.Length);
@@ -72,7 +72,7 @@ internal sealed class PeerArm
     {
         try
         {
-            return await pending.ConfigureAwait(false);
+            return await pending;
         }
         catch (IntendedFailureException)
         {

@@ -34,14 +34,14 @@ internal sealed class LoadWatch : ITrialObserver, IDisposable
         if (!host.ErrorIsTerminal)
         {
             using LoadWatch lines = new(arms, host.Error, null);
-            return await run(lines).ConfigureAwait(false);
+            return await run(lines);
         }
 
         return await Consoles.Create(host.Error, isTerminal: true).Live(TableOf(arms)).AutoClear(true).StartAsync(async context =>
         {
             using LoadWatch table = new(arms, host.Error, context.UpdateTarget);
-            return await run(table).ConfigureAwait(false);
-        }).ConfigureAwait(false);
+            return await run(table);
+        });
     }
 
     /// <summary>The table as it is now.</summary>

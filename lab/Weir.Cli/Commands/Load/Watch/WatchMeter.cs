@@ -85,7 +85,7 @@ internal sealed class WatchMeter
         bool failed = true;
         try
         {
-            int result = await pending.ConfigureAwait(false);
+            int result = await pending;
             failed = result == LoadWork.Failed;
             return result;
         }

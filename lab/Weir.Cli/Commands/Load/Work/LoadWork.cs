@@ -19,7 +19,7 @@ internal sealed record LoadWork(Func<int, CancellationToken, ValueTask<int>> Pro
 
         async ValueTask<int> FailAsync(int item, CancellationToken cancellationToken)
         {
-            await processor(item, cancellationToken).ConfigureAwait(false);
+            await processor(item, cancellationToken);
             throw new IntendedFailureException(item);
         }
 

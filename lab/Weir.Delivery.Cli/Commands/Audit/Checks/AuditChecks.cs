@@ -20,30 +20,24 @@ internal static class AuditChecks
 
     public static async ValueTask<AuditCounts> CountAsync(NpgsqlConnection connection, IAuditEngine engine, CancellationToken stop)
     {
-        AuditCounts counts = await ReadAsync(connection, stop).ConfigureAwait(false);
-        return counts with { DeadLetters = await engine.CountDeadLettersAsync(stop).ConfigureAwait(false) };
+        AuditCounts counts = await ReadAsync(connection, stop);
+        return counts with { DeadLetters = await engine.CountDeadLettersAsync(stop) };
     }
 
     private static async ValueTask<AuditCounts> ReadAsync(NpgsqlConnection connection, CancellationToken stop)
     {
-        NpgsqlCommand command = new(Count, connection);
-        await using (command.ConfigureAwait(false))
+        await using NpgsqlCommand command = new(Count, connection);
+        await using NpgsqlDataReader reader = await command.ExecuteReaderAsync(stop);
+        await reader.ReadAsync(stop);
+        return new AuditCounts
         {
-            NpgsqlDataReader reader = await command.ExecuteReaderAsync(stop).ConfigureAwait(false);
-            await using (reader.ConfigureAwait(false))
-            {
-                await reader.ReadAsync(stop).ConfigureAwait(false);
-                return new AuditCounts
-                {
-                    Published = reader.GetInt64(0),
-                    Applied = reader.GetInt64(1),
-                    DeliveredAgain = reader.GetInt64(2),
-                    Lost = reader.GetInt64(3),
-                    AppliedTwice = reader.GetInt64(4),
-                    OutOfOrder = reader.GetInt64(5),
-                    Unknown = reader.GetInt64(6),
-                };
-            }
-        }
+            Published = reader.GetInt64(0),
+            Applied = reader.GetInt64(1),
+            DeliveredAgain = reader.GetInt64(2),
+            Lost = reader.GetInt64(3),
+            AppliedTwice = reader.GetInt64(4),
+            OutOfOrder = reader.GetInt64(5),
+            Unknown = reader.GetInt64(6),
+        };
     }
 }

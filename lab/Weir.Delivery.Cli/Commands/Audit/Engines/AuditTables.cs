@@ -24,21 +24,15 @@ internal static class AuditTables
 
     public static async ValueTask<int> ExecuteAsync(NpgsqlConnection connection, string statement, CancellationToken stop, params NpgsqlParameter[] parameters)
     {
-        NpgsqlCommand command = new(statement, connection);
+        await using NpgsqlCommand command = new(statement, connection);
         command.Parameters.AddRange(parameters);
-        await using (command.ConfigureAwait(false))
-        {
-            return await command.ExecuteNonQueryAsync(stop).ConfigureAwait(false);
-        }
+        return await command.ExecuteNonQueryAsync(stop);
     }
 
     public static async ValueTask<T> ScalarAsync<T>(NpgsqlConnection connection, string statement, CancellationToken stop, params NpgsqlParameter[] parameters)
     {
-        NpgsqlCommand command = new(statement, connection);
+        await using NpgsqlCommand command = new(statement, connection);
         command.Parameters.AddRange(parameters);
-        await using (command.ConfigureAwait(false))
-        {
-            return (T)(await command.ExecuteScalarAsync(stop).ConfigureAwait(false))!;
-        }
+        return (T)(await command.ExecuteScalarAsync(stop))!;
     }
 }

@@ -34,14 +34,13 @@ internal sealed class ChangeStream : IAsyncDisposable
 
     public async Task SetupAsync(CancellationToken stop)
     {
-        NpgsqlCommand publish = _database.CreateCommand($"CREATE PUBLICATION {Publication} FOR TABLE changes");
-        await using (publish.ConfigureAwait(false))
+        await using (NpgsqlCommand publish = _database.CreateCommand($"CREATE PUBLICATION {Publication} FOR TABLE changes"))
         {
-            await publish.ExecuteNonQueryAsync(stop).ConfigureAwait(false);
+            await publish.ExecuteNonQueryAsync(stop);
         }
 
-        await _checkpoints.SetupAsync(stop).ConfigureAwait(false);
-        await _source.SetupAsync(stop).ConfigureAwait(false);
+        await _checkpoints.SetupAsync(stop);
+        await _source.SetupAsync(stop);
     }
 
     /// <summary>Opens it. The values are the numbers of the changes.</summary>

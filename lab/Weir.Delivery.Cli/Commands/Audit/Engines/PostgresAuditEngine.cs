@@ -44,14 +44,14 @@ internal sealed class PostgresAuditEngine : IAuditEngine
 
     public async ValueTask<IReadOnlyList<string>> FindLeftoversAsync(int workers, CancellationToken cancellationToken)
     {
-        long leases = await CountAsync("consumers", cancellationToken).ConfigureAwait(false);
+        long leases = await CountAsync("consumers", cancellationToken);
         return leases <= workers ? [] : [string.Create(CultureInfo.InvariantCulture, $"{leases} leases of {workers} workers")];
     }
 
     public async ValueTask<long> CountDeadLettersAsync(CancellationToken cancellationToken)
     {
         long letters = 0;
-        await foreach (DeadLetter letter in _queue.DeadLetters.ListAsync(int.MaxValue, cancellationToken).ConfigureAwait(false))
+        await foreach (DeadLetter letter in _queue.DeadLetters.ListAsync(int.MaxValue, cancellationToken))
         {
             letters++;
         }
@@ -65,10 +65,7 @@ internal sealed class PostgresAuditEngine : IAuditEngine
 
     private async ValueTask<long> CountAsync(string table, CancellationToken cancellationToken)
     {
-        NpgsqlConnection connection = await _database.OpenConnectionAsync(cancellationToken).ConfigureAwait(false);
-        await using (connection.ConfigureAwait(false))
-        {
-            return await AuditTables.ScalarAsync<long>(connection, $"SELECT count(*) FROM {Schema}.{table}", cancellationToken).ConfigureAwait(false);
-        }
+        await using NpgsqlConnection connection = await _database.OpenConnectionAsync(cancellationToken);
+        return await AuditTables.ScalarAsync<long>(connection, $"SELECT count(*) FROM {Schema}.{table}", cancellationToken);
     }
 }

@@ -51,8 +51,8 @@ internal sealed class RabbitAuditEngine : IAuditEngine
     {
         try
         {
-            _sink ??= await _queue.OpenSinkAsync(cancellationToken).ConfigureAwait(false);
-            await _sink.WriteAsync(items, null, cancellationToken).ConfigureAwait(false);
+            _sink ??= await _queue.OpenSinkAsync(cancellationToken);
+            await _sink.WriteAsync(items, null, cancellationToken);
         }
         catch (Exception e) when (e is not (OperationCanceledException or WorkSetupException or OutOfMemoryException))
         {
@@ -69,7 +69,7 @@ internal sealed class RabbitAuditEngine : IAuditEngine
             long waiting = 0;
             foreach (string queue in (string[])[.. _work, .. _others])
             {
-                waiting += (await channel.QueueDeclarePassiveAsync(queue, cancellationToken).ConfigureAwait(false)).MessageCount;
+                waiting += (await channel.QueueDeclarePassiveAsync(queue, cancellationToken)).MessageCount;
             }
 
             return waiting;
@@ -77,7 +77,7 @@ internal sealed class RabbitAuditEngine : IAuditEngine
         cancellationToken);
 
     public ValueTask<long> CountDeadLettersAsync(CancellationToken cancellationToken) => AskAsync<long>(
-        async channel => (await channel.QueueDeclarePassiveAsync(Dead, cancellationToken).ConfigureAwait(false)).MessageCount, cancellationToken);
+        async channel => (await channel.QueueDeclarePassiveAsync(Dead, cancellationToken)).MessageCount, cancellationToken);
 
     public ValueTask<IReadOnlyList<string>> FindLeftoversAsync(int workers, CancellationToken cancellationToken) => AskAsync<IReadOnlyList<string>>(
         async channel =>
@@ -85,7 +85,7 @@ internal sealed class RabbitAuditEngine : IAuditEngine
             List<string> left = [];
             foreach (string queue in _work)
             {
-                uint consumers = (await channel.QueueDeclarePassiveAsync(queue, cancellationToken).ConfigureAwait(false)).ConsumerCount;
+                uint consumers = (await channel.QueueDeclarePassiveAsync(queue, cancellationToken)).ConsumerCount;
                 if (consumers > workers)
                 {
                     left.Add(string.Create(CultureInfo.InvariantCulture, $"{consumers} consumers of {workers} workers"));
@@ -99,10 +99,10 @@ internal sealed class RabbitAuditEngine : IAuditEngine
     public async ValueTask DropAsync(CancellationToken cancellationToken) => await AskAsync(
         async channel =>
         {
-            await RabbitEngine.DropAsync(channel, _queue.Name, _options, cancellationToken).ConfigureAwait(false);
+            await RabbitEngine.DropAsync(channel, _queue.Name, _options, cancellationToken);
             return true;
         },
-        cancellationToken).ConfigureAwait(false);
+        cancellationToken);
 
     public ValueTask DisposeAsync() => _queue.DisposeAsync();
 
@@ -113,20 +113,14 @@ internal sealed class RabbitAuditEngine : IAuditEngine
         {
             try
             {
-                IConnection connection = await new ConnectionFactory { Uri = _broker, AutomaticRecoveryEnabled = false }
-                    .CreateConnectionAsync(cancellationToken).ConfigureAwait(false);
-                await using (connection.ConfigureAwait(false))
-                {
-                    IChannel channel = await connection.CreateChannelAsync(cancellationToken: cancellationToken).ConfigureAwait(false);
-                    await using (channel.ConfigureAwait(false))
-                    {
-                        return await ask(channel).ConfigureAwait(false);
-                    }
-                }
+                await using IConnection connection = await new ConnectionFactory { Uri = _broker, AutomaticRecoveryEnabled = false }
+                    .CreateConnectionAsync(cancellationToken);
+                await using IChannel channel = await connection.CreateChannelAsync(cancellationToken: cancellationToken);
+                return await ask(channel);
             }
             catch (Exception e) when (e is not OutOfMemoryException && !cancellationToken.IsCancellationRequested)
             {
-                await Task.Delay(Pause, cancellationToken).ConfigureAwait(false);
+                await Task.Delay(Pause, cancellationToken);
             }
         }
     }

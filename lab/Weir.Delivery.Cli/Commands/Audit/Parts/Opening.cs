@@ -11,11 +11,11 @@ internal static class Opening
         {
             try
             {
-                return await open(stop).ConfigureAwait(false);
+                return await open(stop);
             }
             catch (Exception e) when (e is not (OperationCanceledException or WorkSetupException or OutOfMemoryException))
             {
-                await Task.Delay(Pause, stop).ConfigureAwait(false);
+                await Task.Delay(Pause, stop);
             }
         }
     }

@@ -28,28 +28,24 @@ internal static class PartCommand
 
     private static async Task<int> RunAsync(string kind, TextReader input)
     {
-        PartOrder order = Parse(await input.ReadLineAsync(CancellationToken.None).ConfigureAwait(false));
+        PartOrder order = Parse(await input.ReadLineAsync(CancellationToken.None));
         using PartWords words = PartWords.Read(input);
-        NpgsqlDataSource database = NpgsqlDataSource.Create(order.Database);
-        await using (database.ConfigureAwait(false))
+        await using (NpgsqlDataSource database = NpgsqlDataSource.Create(order.Database))
         {
-            IAuditEngine engine = AuditEngines.All[order.Engine](new EnginePlace(database, order.Name, order.Broker, order.Fault));
-            await using (engine.ConfigureAwait(false))
+            await using IAuditEngine engine = AuditEngines.All[order.Engine](new EnginePlace(database, order.Name, order.Broker, order.Fault));
+            try
             {
-                try
+                await (kind switch
                 {
-                    await (kind switch
-                    {
-                        Publishes => Publisher.RunAsync(database, order.FromTable ? null : engine, words),
-                        Reads => ReadAsync(database, engine, order.Database, words.Stop),
-                        Works => new Worker(database, engine, order.Fault).RunAsync(words.Stop),
-                        _ => throw new BadInputException($"There is no participant called '{kind}'."),
-                    }).ConfigureAwait(false);
-                }
-                catch (OperationCanceledException) when (words.Stop.IsCancellationRequested)
-                {
-                    // Asked to stop.
-                }
+                    Publishes => Publisher.RunAsync(database, order.FromTable ? null : engine, words),
+                    Reads => ReadAsync(database, engine, order.Database, words.Stop),
+                    Works => new Worker(database, engine, order.Fault).RunAsync(words.Stop),
+                    _ => throw new BadInputException($"There is no participant called '{kind}'."),
+                });
+            }
+            catch (OperationCanceledException) when (words.Stop.IsCancellationRequested)
+            {
+                // Asked to stop.
             }
         }
 
@@ -58,11 +54,8 @@ internal static class PartCommand
 
     private static async Task ReadAsync(NpgsqlDataSource database, IAuditEngine engine, string connection, CancellationToken stop)
     {
-        ChangeStream stream = new(database, connection);
-        await using (stream.ConfigureAwait(false))
-        {
-            await Reader.RunAsync(stream, engine, stop).ConfigureAwait(false);
-        }
+        await using ChangeStream stream = new(database, connection);
+        await Reader.RunAsync(stream, engine, stop);
     }
 
     private static PartOrder Parse(string? order)

@@ -34,7 +34,7 @@ internal sealed class PartWords : IDisposable
         while (true)
         {
             TaskCompletionSource<long> current = Volatile.Read(ref _goal);
-            long goal = await current.Task.WaitAsync(Stop).ConfigureAwait(false);
+            long goal = await current.Task.WaitAsync(Stop);
             if (goal >= number)
             {
                 return goal;

@@ -18,31 +18,28 @@ internal static class Publisher
         {
             try
             {
-                await PublishAsync(database, engine, words).ConfigureAwait(false);
+                await PublishAsync(database, engine, words);
             }
             catch (Exception e) when (e is NpgsqlException or IOException or TimeoutException)
             {
                 // A connection that was cut while it committed may have committed, so it asks again where it is.
-                await Task.Delay(Pause, words.Stop).ConfigureAwait(false);
+                await Task.Delay(Pause, words.Stop);
             }
         }
     }
 
     private static async Task PublishAsync(NpgsqlDataSource database, IAuditEngine? engine, PartWords words)
     {
-        NpgsqlConnection connection = await database.OpenConnectionAsync(words.Stop).ConfigureAwait(false);
-        await using (connection.ConfigureAwait(false))
+        await using NpgsqlConnection connection = await database.OpenConnectionAsync(words.Stop);
+        long next = 1 + await AuditTables.ScalarAsync<long>(connection, "SELECT coalesce(max(number), 0) FROM changes", words.Stop);
+        await Console.Out.WriteLineAsync(PartCommand.Ready);
+        while (true)
         {
-            long next = 1 + await AuditTables.ScalarAsync<long>(connection, "SELECT coalesce(max(number), 0) FROM changes", words.Stop).ConfigureAwait(false);
-            await Console.Out.WriteLineAsync(PartCommand.Ready).ConfigureAwait(false);
-            while (true)
-            {
-                long goal = await words.WaitForAsync(next).ConfigureAwait(false);
-                int count = (int)Math.Min(1 + (next % MostTogether), goal - next + 1);
-                await PublishAsync(connection, engine, next, count, words.Stop).ConfigureAwait(false);
-                next += count;
-                await Task.Delay(TimeSpan.FromMilliseconds(next % LongestPause), words.Stop).ConfigureAwait(false);
-            }
+            long goal = await words.WaitForAsync(next);
+            int count = (int)Math.Min(1 + (next % MostTogether), goal - next + 1);
+            await PublishAsync(connection, engine, next, count, words.Stop);
+            next += count;
+            await Task.Delay(TimeSpan.FromMilliseconds(next % LongestPause), words.Stop);
         }
     }
 
@@ -50,26 +47,23 @@ internal static class Publisher
     {
         long[] numbers = [.. Enumerable.Range(0, count).Select(i => first + i)];
         string[] keys = [.. numbers.Select(AuditTables.KeyOf)];
-        NpgsqlTransaction transaction = await connection.BeginTransactionAsync(stop).ConfigureAwait(false);
-        await using (transaction.ConfigureAwait(false))
+        await using NpgsqlTransaction transaction = await connection.BeginTransactionAsync(stop);
+        await AuditTables.ExecuteAsync(
+            connection,
+            "INSERT INTO changes SELECT * FROM unnest($1, $2)",
+            stop,
+            AuditTables.Parameter(numbers),
+            AuditTables.Parameter(keys));
+        WorkItem<string>[] items =
+        [
+            .. numbers.Select((n, i) =>
+                new WorkItem<string>(new WorkId(AuditTables.Origin, (int)n), n.ToString(CultureInfo.InvariantCulture), keys[i])),
+        ];
+        if (engine is not null)
         {
-            await AuditTables.ExecuteAsync(
-                connection,
-                "INSERT INTO changes SELECT * FROM unnest($1, $2)",
-                stop,
-                AuditTables.Parameter(numbers),
-                AuditTables.Parameter(keys)).ConfigureAwait(false);
-            WorkItem<string>[] items =
-            [
-                .. numbers.Select((n, i) =>
-                    new WorkItem<string>(new WorkId(AuditTables.Origin, (int)n), n.ToString(CultureInfo.InvariantCulture), keys[i])),
-            ];
-            if (engine is not null)
-            {
-                await engine.PublishAsync(transaction, items, stop).ConfigureAwait(false);
-            }
-
-            await transaction.CommitAsync(stop).ConfigureAwait(false);
+            await engine.PublishAsync(transaction, items, stop);
         }
+
+        await transaction.CommitAsync(stop);
     }
 }

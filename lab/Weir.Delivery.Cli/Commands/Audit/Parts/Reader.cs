@@ -11,22 +11,12 @@ internal static class Reader
 
     public static async Task RunAsync(ChangeStream stream, IAuditEngine engine, CancellationToken stop)
     {
-        IWorkSink<string> sink = await Opening.RunAsync(token => engine.Queue.OpenSinkAsync(token), stop).ConfigureAwait(false);
-        await using (sink.ConfigureAwait(false))
-        {
-            IWorkSource<string> source = await Opening.RunAsync(stream.OpenAsync, stop).ConfigureAwait(false);
-            await using (source.ConfigureAwait(false))
-            {
-                await Console.Out.WriteLineAsync(PartCommand.Ready).ConfigureAwait(false);
-                DirectRuntime runtime = new();
-                await using (runtime.ConfigureAwait(false))
-                {
-                    WorkHost<string> host = WorkHost.Create(
-                        source, runtime, static (item, _) => new ValueTask<string>(item.Value), new KeyedSink(sink), Options(engine));
-                    await host.RunAsync(stop).ConfigureAwait(false);
-                }
-            }
-        }
+        await using IWorkSink<string> sink = await Opening.RunAsync(token => engine.Queue.OpenSinkAsync(token), stop);
+        await using IWorkSource<string> source = await Opening.RunAsync(stream.OpenAsync, stop);
+        await Console.Out.WriteLineAsync(PartCommand.Ready);
+        await using DirectRuntime runtime = new();
+        WorkHost<string> host = WorkHost.Create(source, runtime, static (item, _) => new ValueTask<string>(item.Value), new KeyedSink(sink), Options(engine));
+        await host.RunAsync(stop);
     }
 
     private static WorkHostOptions<string> Options(IAuditEngine engine) => new()

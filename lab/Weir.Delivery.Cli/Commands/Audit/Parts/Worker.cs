@@ -22,17 +22,11 @@ internal sealed class Worker(NpgsqlDataSource database, IAuditEngine engine, See
 
     public async Task RunAsync(CancellationToken stop)
     {
-        IWorkSource<string> source = await Opening.RunAsync(token => engine.Queue.OpenSourceAsync(token), stop).ConfigureAwait(false);
-        await Console.Out.WriteLineAsync(PartCommand.Ready).ConfigureAwait(false);
-        await using (source.ConfigureAwait(false))
-        {
-            ConcurrentRuntime runtime = new(Lanes);
-            await using (runtime.ConfigureAwait(false))
-            {
-                WorkHost<string> host = new(source, runtime, ApplyAsync, Options());
-                await host.RunAsync(stop).ConfigureAwait(false);
-            }
-        }
+        await using IWorkSource<string> source = await Opening.RunAsync(token => engine.Queue.OpenSourceAsync(token), stop);
+        await Console.Out.WriteLineAsync(PartCommand.Ready);
+        await using ConcurrentRuntime runtime = new(Lanes);
+        WorkHost<string> host = new(source, runtime, ApplyAsync, Options());
+        await host.RunAsync(stop);
     }
 
     private WorkHostOptions<string> Options() => new()
@@ -50,51 +44,44 @@ internal sealed class Worker(NpgsqlDataSource database, IAuditEngine engine, See
     private async ValueTask ApplyAsync(WorkItem<string> item, CancellationToken stop)
     {
         long number = long.Parse(item.Value, CultureInfo.InvariantCulture);
-        NpgsqlConnection connection = await database.OpenConnectionAsync(stop).ConfigureAwait(false);
-        await using (connection.ConfigureAwait(false))
+        await using NpgsqlConnection connection = await database.OpenConnectionAsync(stop);
+        if (fault == SeededFault.EffectOutsideTransaction)
         {
-            if (fault == SeededFault.EffectOutsideTransaction)
-            {
-                await ApplyInPartsAsync(connection, item, number, stop).ConfigureAwait(false);
-                return;
-            }
-
-            NpgsqlTransaction transaction = await connection.BeginTransactionAsync(stop).ConfigureAwait(false);
-            await using (transaction.ConfigureAwait(false))
-            {
-                if (await MarkAsync(connection, item.Id, stop).ConfigureAwait(false))
-                {
-                    await WorkAsync(number, stop).ConfigureAwait(false);
-                    await AddEffectAsync(connection, item, number, stop).ConfigureAwait(false);
-                }
-                else
-                {
-                    await AddRepeatAsync(connection, number, stop).ConfigureAwait(false);
-                }
-
-                await transaction.CommitAsync(stop).ConfigureAwait(false);
-            }
+            await ApplyInPartsAsync(connection, item, number, stop);
+            return;
         }
+
+        await using NpgsqlTransaction transaction = await connection.BeginTransactionAsync(stop);
+        if (await MarkAsync(connection, item.Id, stop))
+        {
+            await WorkAsync(number, stop);
+            await AddEffectAsync(connection, item, number, stop);
+        }
+        else
+        {
+            await AddRepeatAsync(connection, number, stop);
+        }
+
+        await transaction.CommitAsync(stop);
     }
 
     private static async ValueTask ApplyInPartsAsync(NpgsqlConnection connection, WorkItem<string> item, long number, CancellationToken stop)
     {
         if (await AuditTables.ScalarAsync<bool>(
-            connection, "SELECT EXISTS (SELECT FROM inbox WHERE id = $1)", stop, AuditTables.Parameter(item.Id.ToString())).ConfigureAwait(false))
+            connection, "SELECT EXISTS (SELECT FROM inbox WHERE id = $1)", stop, AuditTables.Parameter(item.Id.ToString())))
         {
-            await AddRepeatAsync(connection, number, stop).ConfigureAwait(false);
+            await AddRepeatAsync(connection, number, stop);
             return;
         }
 
-        await AddEffectAsync(connection, item, number, stop).ConfigureAwait(false);
-        await WorkAsync(number, stop).ConfigureAwait(false);
-        await MarkAsync(connection, item.Id, stop).ConfigureAwait(false);
+        await AddEffectAsync(connection, item, number, stop);
+        await WorkAsync(number, stop);
+        await MarkAsync(connection, item.Id, stop);
     }
 
     // A statement of its own waits for a transaction that has just added the same identity, so two workers never both add it.
     private static async ValueTask<bool> MarkAsync(NpgsqlConnection connection, WorkId id, CancellationToken stop) =>
-        await AuditTables.ExecuteAsync(
-            connection, "INSERT INTO inbox VALUES ($1) ON CONFLICT DO NOTHING", stop, AuditTables.Parameter(id.ToString())).ConfigureAwait(false) > 0;
+        await AuditTables.ExecuteAsync(connection, "INSERT INTO inbox VALUES ($1) ON CONFLICT DO NOTHING", stop, AuditTables.Parameter(id.ToString())) > 0;
 
     private static async ValueTask AddEffectAsync(NpgsqlConnection connection, WorkItem<string> item, long number, CancellationToken stop) =>
         await AuditTables.ExecuteAsync(
@@ -102,10 +89,10 @@ internal sealed class Worker(NpgsqlDataSource database, IAuditEngine engine, See
             "INSERT INTO effects (number, key) VALUES ($1, $2)",
             stop,
             AuditTables.Parameter(number),
-            AuditTables.Parameter(item.Key ?? "")).ConfigureAwait(false);
+            AuditTables.Parameter(item.Key ?? ""));
 
     private static async ValueTask AddRepeatAsync(NpgsqlConnection connection, long number, CancellationToken stop) =>
-        await AuditTables.ExecuteAsync(connection, "INSERT INTO repeats (number) VALUES ($1)", stop, AuditTables.Parameter(number)).ConfigureAwait(false);
+        await AuditTables.ExecuteAsync(connection, "INSERT INTO repeats (number) VALUES ($1)", stop, AuditTables.Parameter(number));
 
     private static Task WorkAsync(long number, CancellationToken stop) => Task.Delay(TimeSpan.FromMilliseconds(number % WorkSteps * WorkStep), stop);
 }

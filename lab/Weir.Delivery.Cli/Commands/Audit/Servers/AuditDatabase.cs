@@ -33,16 +33,16 @@ internal sealed class AuditDatabase : IAsyncDisposable
     public static async Task<AuditDatabase> CreateAsync(AuditServer server, CancellationToken stop)
     {
         string name = $"weir_audit_{RandomNumberGenerator.GetHexString(12, lowercase: true)}";
-        await OnServerAsync(server, $"CREATE DATABASE {name}", stop).ConfigureAwait(false);
+        await OnServerAsync(server, $"CREATE DATABASE {name}", stop);
         AuditDatabase database = new(server, name);
         try
         {
-            await database.RetryAsync(c => AuditTables.ExecuteAsync(c, AuditTables.Create, stop), stop).ConfigureAwait(false);
+            await database.RetryAsync(c => AuditTables.ExecuteAsync(c, AuditTables.Create, stop), stop);
             return database;
         }
         catch
         {
-            await database.DisposeAsync().ConfigureAwait(false);
+            await database.DisposeAsync();
             throw;
         }
     }
@@ -67,15 +67,12 @@ internal sealed class AuditDatabase : IAsyncDisposable
         {
             try
             {
-                NpgsqlConnection connection = await Source.OpenConnectionAsync(stop).ConfigureAwait(false);
-                await using (connection.ConfigureAwait(false))
-                {
-                    return await call(connection).ConfigureAwait(false);
-                }
+                await using NpgsqlConnection connection = await Source.OpenConnectionAsync(stop);
+                return await call(connection);
             }
             catch (NpgsqlException e) when (e is not PostgresException || e.IsTransient || e.SqlState is "57P01" or "57P02" or "57P03")
             {
-                await Task.Delay(Pause, stop).ConfigureAwait(false);
+                await Task.Delay(Pause, stop);
             }
         }
     }
@@ -100,14 +97,13 @@ internal sealed class AuditDatabase : IAsyncDisposable
         }
 
         _isDropped = true;
-        await Source.DisposeAsync().ConfigureAwait(false);
+        await Source.DisposeAsync();
         long start = Stopwatch.GetTimestamp();
         for (bool isForced = false; ; isForced = !isForced)
         {
             try
             {
-                await OnServerAsync(_server, $"DROP DATABASE IF EXISTS {Name}{(isForced ? " WITH (FORCE)" : "")}", CancellationToken.None)
-                    .ConfigureAwait(false);
+                await OnServerAsync(_server, $"DROP DATABASE IF EXISTS {Name}{(isForced ? " WITH (FORCE)" : "")}", CancellationToken.None);
                 return;
             }
             catch (PostgresException e) when (
@@ -122,28 +118,25 @@ internal sealed class AuditDatabase : IAsyncDisposable
     /// <summary>Lists what the server still has of it.</summary>
     public async Task<IReadOnlyList<string>> FindLeftoversAsync()
     {
-        NpgsqlConnection connection = new(_server.Admin.ConnectionString);
-        await using (connection.ConfigureAwait(false))
-        {
-            await connection.OpenAsync(CancellationToken.None).ConfigureAwait(false);
-            async ValueTask<bool> HasAsync(string table, string column) => await AuditTables.ScalarAsync<bool>(
-                connection,
-                $"SELECT EXISTS (SELECT FROM {table} WHERE {column} = $1)",
-                CancellationToken.None,
-                AuditTables.Parameter(Name)).ConfigureAwait(false);
-            return
-            [
-                .. await HasAsync("pg_database", "datname").ConfigureAwait(false) ? ["the database"] : Array.Empty<string>(),
-                .. await HasAsync("pg_replication_slots", "database").ConfigureAwait(false) ? ["a replication slot"] : Array.Empty<string>(),
-            ];
-        }
+        await using NpgsqlConnection connection = new(_server.Admin.ConnectionString);
+        await connection.OpenAsync(CancellationToken.None);
+        async ValueTask<bool> HasAsync(string table, string column) => await AuditTables.ScalarAsync<bool>(
+            connection,
+            $"SELECT EXISTS (SELECT FROM {table} WHERE {column} = $1)",
+            CancellationToken.None,
+            AuditTables.Parameter(Name));
+        return
+        [
+            .. await HasAsync("pg_database", "datname") ? ["the database"] : Array.Empty<string>(),
+            .. await HasAsync("pg_replication_slots", "database") ? ["a replication slot"] : Array.Empty<string>(),
+        ];
     }
 
     public async ValueTask DisposeAsync()
     {
         try
         {
-            await DropAsync().ConfigureAwait(false);
+            await DropAsync();
         }
         catch (NpgsqlException) when (_server.IsOwn)
         {
@@ -153,11 +146,8 @@ internal sealed class AuditDatabase : IAsyncDisposable
 
     private static async Task OnServerAsync(AuditServer server, string statement, CancellationToken stop)
     {
-        NpgsqlConnection connection = new(server.Admin.ConnectionString);
-        await using (connection.ConfigureAwait(false))
-        {
-            await connection.OpenAsync(stop).ConfigureAwait(false);
-            await AuditTables.ExecuteAsync(connection, statement, stop).ConfigureAwait(false);
-        }
+        await using NpgsqlConnection connection = new(server.Admin.ConnectionString);
+        await connection.OpenAsync(stop);
+        await AuditTables.ExecuteAsync(connection, statement, stop);
     }
 }

@@ -49,7 +49,7 @@ internal sealed partial class AuditServer : IAsyncDisposable
         try
         {
             string[] servers = withBroker ? [Postgres, Rabbit] : [Postgres];
-            ChildEnd end = await RunAsync(script, folder, stop, ["up", .. While, .. servers]).ConfigureAwait(false);
+            ChildEnd end = await RunAsync(script, folder, stop, ["up", .. While, .. servers]);
             string? broker = withBroker ? FindBroker(end.Output) : null;
             return end.Code == 0 && FindConnection(end.Output) is { } connection && (broker is not null || !withBroker)
                 ? new AuditServer(connection, broker is null ? null : new Uri(broker), script, folder)
@@ -57,7 +57,7 @@ internal sealed partial class AuditServer : IAsyncDisposable
         }
         catch
         {
-            await RunAsync(script, folder, CancellationToken.None, "down").ConfigureAwait(false);
+            await RunAsync(script, folder, CancellationToken.None, "down");
             throw;
         }
     }
@@ -81,7 +81,7 @@ internal sealed partial class AuditServer : IAsyncDisposable
     {
         if (_folder is not null)
         {
-            await RunAsync(_script!, _folder, CancellationToken.None, "down").ConfigureAwait(false);
+            await RunAsync(_script!, _folder, CancellationToken.None, "down");
         }
     }
 
@@ -90,7 +90,7 @@ internal sealed partial class AuditServer : IAsyncDisposable
 
     private async Task OwnAsync(params string[] words)
     {
-        ChildEnd end = await RunAsync(_script!, _folder!, CancellationToken.None, words).ConfigureAwait(false);
+        ChildEnd end = await RunAsync(_script!, _folder!, CancellationToken.None, words);
         if (end.Code != 0)
         {
             throw new InvalidOperationException($"'eng/services {string.Join(' ', words)}' failed: {end.Errors.Trim()}");

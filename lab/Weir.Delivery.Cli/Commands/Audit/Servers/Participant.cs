@@ -79,7 +79,7 @@ internal sealed class Participant(string name, string kind, PartOrder order, IRe
     public async Task WaitUntilReadyAsync(CancellationToken stop)
     {
         Task ended = _process!.WaitForExitAsync(stop);
-        await Task.WhenAny(_ready.Task, ended, Task.Delay(StartPatience, stop)).ConfigureAwait(false);
+        await Task.WhenAny(_ready.Task, ended, Task.Delay(StartPatience, stop));
         stop.ThrowIfCancellationRequested();
     }
 
@@ -94,7 +94,7 @@ internal sealed class Participant(string name, string kind, PartOrder order, IRe
     public async Task KillAsync()
     {
         _process?.Kill();
-        await EndAsync().ConfigureAwait(false);
+        await EndAsync();
     }
 
     /// <summary>Asks its process to stop, and waits for its end. Kills it if it does not end.</summary>
@@ -111,7 +111,7 @@ internal sealed class Participant(string name, string kind, PartOrder order, IRe
         bool hasEnded = true;
         try
         {
-            await process.WaitForExitAsync(limit.Token).ConfigureAwait(false);
+            await process.WaitForExitAsync(limit.Token);
         }
         catch (OperationCanceledException)
         {
@@ -119,16 +119,16 @@ internal sealed class Participant(string name, string kind, PartOrder order, IRe
             process.Kill();
         }
 
-        await EndAsync().ConfigureAwait(false);
+        await EndAsync();
         return hasEnded;
     }
 
     public async ValueTask DisposeAsync()
     {
-        await StopAsync().ConfigureAwait(false);
+        await StopAsync();
         foreach (FaultProxy proxy in proxies)
         {
-            await proxy.DisposeAsync().ConfigureAwait(false);
+            await proxy.DisposeAsync();
         }
     }
 
@@ -144,8 +144,8 @@ internal sealed class Participant(string name, string kind, PartOrder order, IRe
     {
         if (_process is { } process)
         {
-            await process.WaitForExitAsync(CancellationToken.None).ConfigureAwait(false);
-            await Task.WhenAll(_output!.Done, _errors!.Done).ConfigureAwait(false);
+            await process.WaitForExitAsync(CancellationToken.None);
+            await Task.WhenAll(_output!.Done, _errors!.Done);
             process.Dispose();
             _process = null;
         }

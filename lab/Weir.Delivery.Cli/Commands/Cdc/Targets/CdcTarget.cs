@@ -36,15 +36,14 @@ internal sealed class CdcTarget : IAsyncDisposable
 
     public Task SetupAsync(CancellationToken stop) => _queue is null ? Task.CompletedTask : _queue.Queue.SetupAsync(stop);
 
-    public async ValueTask<IWorkSink<ChangeLine>> OpenAsync(CancellationToken stop) =>
-        _lines ?? new QueueLines(await _queue!.Queue.OpenSinkAsync(stop).ConfigureAwait(false));
+    public async ValueTask<IWorkSink<ChangeLine>> OpenAsync(CancellationToken stop) => _lines ?? new QueueLines(await _queue!.Queue.OpenSinkAsync(stop));
 
     public async ValueTask DisposeAsync()
     {
-        await _none.DisposeAsync().ConfigureAwait(false);
+        await _none.DisposeAsync();
         if (_queue is not null)
         {
-            await _queue.DisposeAsync().ConfigureAwait(false);
+            await _queue.DisposeAsync();
         }
     }
 }

@@ -21,7 +21,7 @@ internal sealed class CommandLines(
     {
         foreach (WorkItem<ChangeLine>[] some in items.Chunk(most))
         {
-            await RunAsync([.. some.Select(static i => i.With(i.Value.Json))], cancellationToken).ConfigureAwait(false);
+            await RunAsync([.. some.Select(static i => i.With(i.Value.Json))], cancellationToken);
         }
     }
 
@@ -33,7 +33,7 @@ internal sealed class CommandLines(
         {
             try
             {
-                await command.RunAsync(items, cancellationToken).ConfigureAwait(false);
+                await command.RunAsync(items, cancellationToken);
                 return;
             }
             catch (CommandFailedException e) when (attempt < attempts)
@@ -48,7 +48,7 @@ internal sealed class CommandLines(
                     e);
             }
 
-            await Task.Delay(delays[Math.Min(attempt, delays.Count) - 1], clock, cancellationToken).ConfigureAwait(false);
+            await Task.Delay(delays[Math.Min(attempt, delays.Count) - 1], clock, cancellationToken);
         }
     }
 }

@@ -7,7 +7,7 @@ internal sealed class OutputLines(ILineOutput output) : IWorkSink<ChangeLine>
 {
     // Whoever reads the output may stop reading without closing it, and nothing ends such a write: it is left behind when the time is up.
     public async ValueTask WriteAsync(IReadOnlyList<WorkItem<ChangeLine>> items, string? position, CancellationToken cancellationToken) =>
-        await Task.Run(() => Write(items), CancellationToken.None).WaitAsync(cancellationToken).ConfigureAwait(false);
+        await Task.Run(() => Write(items), CancellationToken.None).WaitAsync(cancellationToken);
 
     public ValueTask DisposeAsync() => default;
 

@@ -15,7 +15,7 @@ internal sealed class LedgerSource(IWorkSource<string> inner, Action<IReadOnlyLi
 
     public async ValueTask AcknowledgeAsync(IReadOnlyList<WorkBatch<string>> batches, CancellationToken cancellationToken)
     {
-        await inner.AcknowledgeAsync(batches, cancellationToken).ConfigureAwait(false);
+        await inner.AcknowledgeAsync(batches, cancellationToken);
         acknowledged(batches);
     }
 

@@ -22,7 +22,7 @@ internal sealed class PacedStarts : IMessageStarts
 
     public async ValueTask<int> TakeAsync(Memory<long> intended, CancellationToken cancellationToken)
     {
-        await _pacer.Starts.WaitAsync(cancellationToken).ConfigureAwait(false);
+        await _pacer.Starts.WaitAsync(cancellationToken);
         int count = 0;
         do
         {

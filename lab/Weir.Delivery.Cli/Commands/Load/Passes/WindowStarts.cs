@@ -10,7 +10,7 @@ internal sealed class WindowStarts(int messages, int itemsPerMessage) : IMessage
 
     public async ValueTask<int> TakeAsync(Memory<long> intended, CancellationToken cancellationToken)
     {
-        await _room.WaitAsync(cancellationToken).ConfigureAwait(false);
+        await _room.WaitAsync(cancellationToken);
         int count = 1;
         while (count < intended.Length && _room.Wait(0, CancellationToken.None))
         {

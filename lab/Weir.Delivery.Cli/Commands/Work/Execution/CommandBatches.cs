@@ -31,29 +31,29 @@ internal sealed class CommandBatches : IAsyncDisposable
     public async ValueTask ProcessAsync(WorkItem<string> item, CancellationToken cancellationToken)
     {
         Entry entry = new(item, cancellationToken);
-        await _entries.Writer.WriteAsync(entry, cancellationToken).ConfigureAwait(false);
-        await entry.Done.Task.WaitAsync(cancellationToken).ConfigureAwait(false);
+        await _entries.Writer.WriteAsync(entry, cancellationToken);
+        await entry.Done.Task.WaitAsync(cancellationToken);
     }
 
     public async ValueTask DisposeAsync()
     {
         _entries.Writer.Complete();
-        await _stop.CancelAsync().ConfigureAwait(false);
-        await _run.ConfigureAwait(false);
+        await _stop.CancelAsync();
+        await _run;
         _stop.Dispose();
     }
 
     private async ValueTask RunAsync(IReadOnlyList<Entry> batch)
     {
         Entry[] live = [.. batch.Where(static e => !e.Token.IsCancellationRequested)];
-        if (live.Length > 0 && await TryRunAsync(live, isLast: live.Length == 1).ConfigureAwait(false))
+        if (live.Length > 0 && await TryRunAsync(live, isLast: live.Length == 1))
         {
             return;
         }
 
         foreach (Entry entry in live.Where(static e => !e.Done.Task.IsCompleted))
         {
-            await TryRunAsync([entry], isLast: true).ConfigureAwait(false);
+            await TryRunAsync([entry], isLast: true);
         }
     }
 
@@ -63,7 +63,7 @@ internal sealed class CommandBatches : IAsyncDisposable
         using CancellationTokenSource stop = CancellationTokenSource.CreateLinkedTokenSource(limit.Token, _stop.Token);
         try
         {
-            await _command.RunAsync([.. entries.Select(static e => e.Item)], stop.Token).ConfigureAwait(false);
+            await _command.RunAsync([.. entries.Select(static e => e.Item)], stop.Token);
             Array.ForEach(entries, static e => e.Done.TrySetResult());
             return true;
         }

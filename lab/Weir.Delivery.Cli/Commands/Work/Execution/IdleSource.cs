@@ -4,8 +4,11 @@ namespace Weir.Delivery.Cli.Commands.Work.Execution;
 /// <param name="inner">The source.</param>
 /// <param name="patience">The time.</param>
 /// <param name="clock">Measures it.</param>
-/// <param name="backlog">Knows whether something is still to come, if anyone does.</param>
-internal sealed class IdleSource<T>(IWorkSource<T> inner, TimeSpan patience, TimeProvider clock, IBacklog? backlog = null) : IWorkSource<T>
+/// <param name="isDone">
+/// Asks whether everything is done that was there at the first look, given whether an item has come since the last one; <see langword="null"/> if nobody knows.
+/// </param>
+internal sealed class IdleSource<T>(
+    IWorkSource<T> inner, TimeSpan patience, TimeProvider clock, Func<bool, CancellationToken, ValueTask<bool>>? isDone = null) : IWorkSource<T>
 {
     private static readonly TimeSpan s_least = TimeSpan.FromMilliseconds(1);
 
@@ -30,7 +33,7 @@ internal sealed class IdleSource<T>(IWorkSource<T> inner, TimeSpan patience, Tim
             long start = clock.GetTimestamp();
             try
             {
-                WorkBatch<T>? batch = await inner.ReadAsync(stop.Token).ConfigureAwait(false);
+                WorkBatch<T>? batch = await inner.ReadAsync(stop.Token);
 
                 // A position alone is nothing that comes.
                 bool isSilence = batch is { Items.Count: 0 };
@@ -40,7 +43,7 @@ internal sealed class IdleSource<T>(IWorkSource<T> inner, TimeSpan patience, Tim
             }
             catch (OperationCanceledException) when (limit.IsCancellationRequested && !cancellationToken.IsCancellationRequested)
             {
-                if (backlog is null || await backlog.IsDoneAsync(_isFirstLook, cancellationToken).ConfigureAwait(false))
+                if (isDone is null || await isDone(_isFirstLook, cancellationToken))
                 {
                     return null;
                 }

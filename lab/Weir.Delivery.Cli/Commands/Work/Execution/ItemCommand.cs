@@ -47,15 +47,15 @@ internal sealed class ItemCommand(IReadOnlyList<string> words, WorkCliHost host)
         });
         try
         {
-            await process.WaitForExitAsync(cancellationToken).ConfigureAwait(false);
-            await Task.WhenAll(input, output, error).WaitAsync(cancellationToken).ConfigureAwait(false);
+            await process.WaitForExitAsync(cancellationToken);
+            await Task.WhenAll(input, output, error).WaitAsync(cancellationToken);
         }
         catch (OperationCanceledException)
         {
             Kill(process);
 
             // What it has started may keep its outputs open.
-            await process.WaitForExitAsync(CancellationToken.None).ConfigureAwait(false);
+            await process.WaitForExitAsync(CancellationToken.None);
             throw;
         }
 
@@ -103,7 +103,7 @@ internal sealed class ItemCommand(IReadOnlyList<string> words, WorkCliHost host)
         {
             foreach (WorkItem<string> item in items)
             {
-                await process.StandardInput.WriteLineAsync(item.Value).ConfigureAwait(false);
+                await process.StandardInput.WriteLineAsync(item.Value);
             }
 
             process.StandardInput.Close();
@@ -116,7 +116,7 @@ internal sealed class ItemCommand(IReadOnlyList<string> words, WorkCliHost host)
 
     private static async Task ForEachLineAsync(StreamReader reader, Action<string> take)
     {
-        while (await reader.ReadLineAsync().ConfigureAwait(false) is { } line)
+        while (await reader.ReadLineAsync() is { } line)
         {
             take(line);
         }
