@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using Weir.Core.Threads;
 
 namespace Weir.Core.Sinks;
 
@@ -145,8 +146,8 @@ internal sealed class OrderedOutput<TResult>(int limit, int capacity, Func<Strea
             size *= 2;
         }
 
-        TResult[] results = System.Buffers.ArrayPool<TResult>.Shared.Rent(size);
-        byte[] slots = System.Buffers.ArrayPool<byte>.Shared.Rent(size);
+        TResult[] results = PooledArrays.Rent<TResult>(size);
+        byte[] slots = PooledArrays.Rent<byte>(size);
         Array.Clear(slots);
         for (long i = _head; i <= _head + _mask; i++)
         {

@@ -11,6 +11,9 @@ internal sealed class Segments<T>
 {
     private const int FirstBits = 5;
     private const int First = 1 << FirstBits;
+    private const int FirstOfLarge = 8;
+
+    private static readonly Lock s_growing = new();
 
     private readonly T[]?[] _segments = new T[32 - FirstBits][];
 
@@ -55,7 +58,22 @@ internal sealed class Segments<T>
 
     private T[] Add(int segment)
     {
-        T[] added = new T[First << segment];
-        return Interlocked.CompareExchange(ref _segments[segment], added, null) ?? added;
+        if (segment < FirstOfLarge)
+        {
+            T[] added = new T[First << segment];
+            return Interlocked.CompareExchange(ref _segments[segment], added, null) ?? added;
+        }
+
+        // Of a large one, nobody makes a second only to throw it away: there may be room for one.
+        using (s_growing.Hold())
+        {
+            if (_segments[segment] is not { } array)
+            {
+                array = new T[First << segment];
+                Volatile.Write(ref _segments[segment], array);
+            }
+
+            return array;
+        }
     }
 }

@@ -1,8 +1,8 @@
-using System.Buffers;
 using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
 using System.Threading.Tasks.Sources;
+using Weir.Core.Threads;
 
 namespace Weir.Core.Sinks;
 
@@ -189,13 +189,13 @@ internal abstract partial class StreamOutput<TResult> : IAsyncEnumerator<TResult
     {
         if (buffer.Length > 0)
         {
-            ArrayPool<T>.Shared.Return(buffer, clearArray: RuntimeHelpers.IsReferenceOrContainsReferences<T>());
+            PooledArrays.Return(buffer);
         }
     }
 
     protected static T[] Grow<T>(T[] buffer, int length, int atMost)
     {
-        T[] larger = ArrayPool<T>.Shared.Rent(Math.Max(length, Math.Min(Math.Max(16, buffer.Length * 2), atMost)));
+        T[] larger = PooledArrays.Rent<T>(Math.Max(length, Math.Min(Math.Max(16, buffer.Length * 2), atMost)));
         buffer.CopyTo(larger, 0);
         ReturnBuffer(buffer);
         return larger;

@@ -1,5 +1,4 @@
-using System.Buffers;
-using System.Runtime.CompilerServices;
+using Weir.Core.Threads;
 
 namespace Weir.Core.Sources;
 
@@ -17,7 +16,7 @@ internal sealed class CollectionSource<T>(IEnumerable<T> items, int count) : Tur
     {
         if (chunk.Array is { } buffer)
         {
-            Return(buffer);
+            PooledArrays.Return(buffer);
         }
 
         chunk.Clear();
@@ -38,11 +37,11 @@ internal sealed class CollectionSource<T>(IEnumerable<T> items, int count) : Tur
         {
             if (buffer is not null)
             {
-                Return(buffer);
+                PooledArrays.Return(buffer);
                 chunk.Clear();
             }
 
-            buffer = ArrayPool<T>.Shared.Rent(max);
+            buffer = PooledArrays.Rent<T>(max);
             chunk.SetArray(buffer, 0, 0, index);
         }
 
@@ -60,9 +59,6 @@ internal sealed class CollectionSource<T>(IEnumerable<T> items, int count) : Tur
 
         return index + read <= count ? ClaimResult.Claimed : throw Changed();
     }
-
-    private static void Return(T[] buffer) =>
-        ArrayPool<T>.Shared.Return(buffer, clearArray: RuntimeHelpers.IsReferenceOrContainsReferences<T>());
 
     private static InvalidOperationException Changed() =>
         new("The source collection had another number of items than its Count said: it was changed while the run was reading it.");

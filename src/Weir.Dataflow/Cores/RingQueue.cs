@@ -1,9 +1,9 @@
-using System.Buffers;
 using System.Diagnostics.CodeAnalysis;
 using System.Numerics;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using Weir.Dataflow.Sync;
+using Weir.Core.Threads;
 
 namespace Weir.Dataflow.Cores;
 
@@ -124,7 +124,7 @@ internal struct RingQueue<T>
             return new T[length];
         }
 
-        T[] rented = ArrayPool<T>.Shared.Rent(length);
+        T[] rented = PooledArrays.Rent<T>(length);
         return BitOperations.IsPow2(rented.Length) ? rented : new T[length];
     }
 
@@ -132,7 +132,7 @@ internal struct RingQueue<T>
     {
         if (items.Length >= FirstOfPool)
         {
-            ArrayPool<T>.Shared.Return(items, RuntimeHelpers.IsReferenceOrContainsReferences<T>());
+            PooledArrays.Return(items);
         }
     }
 

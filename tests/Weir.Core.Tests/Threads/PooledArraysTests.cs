@@ -1,0 +1,44 @@
+using Weir.Core.Threads;
+
+namespace Weir.Core.Tests.Threads;
+
+public class PooledArraysTests
+{
+    [Fact(Timeout = 90_000)]
+    public async Task ThreadIsInterrupted_WhileOthersUseThePool_GetsItAtItsOwnWait()
+    {
+        // More than the pool keeps for one processor without a lock.
+        const int Arrays = 16;
+        int interrupted = 0;
+        Task[] threads = [.. Enumerable.Range(0, 4).Select(_ => Task.Factory.StartNew(
+            () =>
+            {
+                List<long[]> arrays = [];
+                for (int round = 0; round < 20_000; round++)
+                {
+                    Thread.CurrentThread.Interrupt();
+                    for (int i = 0; i < Arrays; i++)
+                    {
+                        arrays.Add(PooledArrays.Rent<long>(100));
+                    }
+
+                    arrays.ForEach(PooledArrays.Return);
+                    arrays.Clear();
+                }
+
+                try
+                {
+                    Thread.Sleep(0);
+                }
+                catch (ThreadInterruptedException)
+                {
+                    Interlocked.Increment(ref interrupted);
+                }
+            },
+            CancellationToken.None,
+            TaskCreationOptions.LongRunning,
+            TaskScheduler.Default))];
+        await Task.WhenAll(threads);
+        Assert.Equal(threads.Length, interrupted);
+    }
+}
