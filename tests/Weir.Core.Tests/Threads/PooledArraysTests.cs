@@ -26,9 +26,10 @@ public class PooledArraysTests
                     arrays.Clear();
                 }
 
+                using ManualResetEvent own = new(initialState: true);
                 try
                 {
-                    Thread.Sleep(0);
+                    own.WaitOne();
                 }
                 catch (ThreadInterruptedException)
                 {
