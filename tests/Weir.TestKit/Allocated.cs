@@ -6,9 +6,9 @@ public static class Allocated
     private const int MostRounds = 20;
 
     /// <summary>
-    /// Makes a call several times, and returns what the cheapest of them allocated: the first ones may fill pools, and the work of the runtime itself, such as
-    /// that of its compiler, may fall into any. A round in which a collection ran does not count, as long as there are others: what a thread has not used of its
-    /// room counts as allocated then. On a busy machine, with other tests beside, that may be most rounds.
+    /// Makes a call several times, and returns what the cheapest of them allocated: the first ones may fill pools, and the work of the runtime itself, such
+    /// as that of its compiler, may fall into any. A round in which a collection ran does not count, as long as there are others: what a thread has not
+    /// used of its room counts as allocated then. On a busy machine, with other tests beside, that may be most rounds.
     /// </summary>
     public static long Least(Action call, int rounds = 5)
     {
