@@ -27,11 +27,13 @@ internal static class PooledArrays
     }
 
     /// <summary>Gives an array back, cleared of what would be kept alive.</summary>
-    public static void Return<T>(T[] array)
+    /// <param name="array">The array.</param>
+    /// <param name="isClear">Whether it has been cleared already.</param>
+    public static void Return<T>(T[] array, bool isClear = false)
     {
         try
         {
-            ArrayPool<T>.Shared.Return(array, clearArray: RuntimeHelpers.IsReferenceOrContainsReferences<T>());
+            ArrayPool<T>.Shared.Return(array, clearArray: !isClear && RuntimeHelpers.IsReferenceOrContainsReferences<T>());
         }
         catch (ThreadInterruptedException)
         {

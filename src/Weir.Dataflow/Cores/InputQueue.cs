@@ -229,7 +229,7 @@ internal sealed class InputQueue<T>
             // Taken messages were cleared. A second spare segment goes to the pool for other blocks.
             if (Interlocked.Exchange(ref _spare, done) is { } tooMany && tooMany.Items.Length >= MaxLength)
             {
-                PooledArrays.Return(tooMany.Items);
+                PooledArrays.Return(tooMany.Items, isClear: true);
             }
         }
         else if (done.Items.Length == next.Items.Length)

@@ -22,7 +22,7 @@ public class PooledArraysTests
                         arrays.Add(PooledArrays.Rent<long>(100));
                     }
 
-                    arrays.ForEach(PooledArrays.Return);
+                    arrays.ForEach(static array => PooledArrays.Return(array));
                     arrays.Clear();
                 }
 

@@ -12,8 +12,8 @@ namespace Weir.Delivery.Cli.Commands.Cdc;
 /// <param name="name">The name of the position.</param>
 internal sealed class UnreadLog(NpgsqlDataSource database, PostgresCheckpointStore checkpoints, string name)
 {
-    // A standby sends only what it has replayed.
-    private const string End = "SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_flush_lsn() END";
+    // Of a primary: a stream refuses a standby.
+    private const string End = "SELECT pg_current_wal_flush_lsn()";
 
     private NpgsqlLogSequenceNumber? _end;
 
