@@ -192,8 +192,7 @@ public sealed class BlockMeterTests
     public void Block_ThatWasUsedAndForgotten_IsCollectedAndKeepsItsCounts()
     {
         using BlockListener listener = new(_name);
-        WeakReference block = Forgotten();
-        Eventually.Equal(1, () => listener["weir.block.messages succeeded"]);
+        WeakReference block = Forgotten(() => Eventually.Equal(1, () => listener["weir.block.messages succeeded"]));
         Eventually.True(
             () =>
             {
@@ -287,10 +286,14 @@ public sealed class BlockMeterTests
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private WeakReference Forgotten()
+    private WeakReference Forgotten(Action look)
     {
         ActionBlock<int> block = new(static _ => { }, new ExecutionDataflowBlockOptions { NameFormat = _name });
         block.Post(1);
+        look();
+
+        // The meter knows what it has read, and has to have read before the block goes.
+        GC.KeepAlive(block);
         return new WeakReference(block);
     }
 

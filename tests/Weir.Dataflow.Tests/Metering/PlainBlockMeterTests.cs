@@ -140,6 +140,7 @@ public sealed class PlainBlockMeterTests
         Assert.Equal(1, await Eventually.Result(block.ReceiveAsync()));
         Eventually.Equal(1, () => listener["weir.block.queued output"]);
         Assert.Equal(1, listener["weir.block.sent"]);
+        GC.KeepAlive(block);
     }
 
     [Fact(Timeout = Eventually.Limit)]
@@ -226,8 +227,7 @@ public sealed class PlainBlockMeterTests
     {
         Assert.NotEqual(ended, failed);
         using BlockListener listener = new(_name);
-        WeakReference block = Forgotten(kind, isBounded, use: true);
-        Assert.Equal(fed, Read(listener));
+        WeakReference block = Forgotten(() => Fed(kind, isBounded).Block, () => Assert.Equal(fed, Read(listener)));
         AssertCollected(block);
         Assert.Equal(fed with { Queued = 0, Output = 0 }, Read(listener));
         Assert.All(UpDown, instrument => Assert.Equal(0, listener[instrument]));
@@ -239,8 +239,7 @@ public sealed class PlainBlockMeterTests
     {
         Assert.Distinct([fed, ended, failed]);
         using BlockListener listener = new(_name);
-        WeakReference block = Forgotten(kind, isBounded, use: false);
-        Assert.Null(listener["weir.blocks.active"]);
+        WeakReference block = Forgotten(() => Create(kind, isBounded).Block, () => Assert.Null(listener["weir.blocks.active"]));
         AssertCollected(block);
         Assert.Null(listener["weir.blocks.active"]);
     }
@@ -322,7 +321,14 @@ public sealed class PlainBlockMeterTests
         "The meter keeps the block.");
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private WeakReference Forgotten(string kind, bool isBounded, bool use) => new(use ? Fed(kind, isBounded).Block : Create(kind, isBounded).Block);
+    /// <summary>A block that may be collected once this returns, and not before it has been looked at.</summary>
+    private static WeakReference Forgotten(Func<IDataflowBlock> make, Action look)
+    {
+        IDataflowBlock block = make();
+        look();
+        GC.KeepAlive(block);
+        return new WeakReference(block);
+    }
 
     private (IDataflowBlock Block, Action Receive) Fed(string kind, bool isBounded)
     {
