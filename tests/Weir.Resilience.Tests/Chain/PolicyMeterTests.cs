@@ -148,7 +148,7 @@ public sealed class PolicyMeterTests
                 "weir.policy.in_use: 2", "weir.policy.limit: 5", "weir.policy.waiting concurrency_limit: 0", "weir.policy.waiting rate_limit: 0",
             ],
             listener.Read());
-        GC.KeepAlive(rates);
+        GC.KeepAlive((limit, limits, bucket, rates));
     }
 
     [Fact(Timeout = Limit)]
