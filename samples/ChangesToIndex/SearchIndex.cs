@@ -8,7 +8,8 @@ internal sealed class SearchIndex
 
     public int Count => _names.Count;
 
-    public IEnumerable<(int Id, string Name)> All => _names.OrderBy(static n => n.Key).Select(static n => (n.Key, n.Value));
+    /// <remarks>LINQ would ask the dictionary for its count and copy it in two steps, and fail if a product came in between: ToArray is one step.</remarks>
+    public IEnumerable<(int Id, string Name)> All => _names.ToArray().OrderBy(static n => n.Key).Select(static n => (n.Key, n.Value));
 
     public void Put(int id, string name)
     {

@@ -34,6 +34,9 @@ internal sealed partial class SampleProgram : IAsyncDisposable
 
         _errors = _process.StandardError.ReadToEndAsync();
         _reading = ReadAsync();
+
+        // Who waits for a line that will not come looks once more.
+        _ = _reading.ContinueWith(_ => _line.Release(), TaskScheduler.Default);
     }
 
     /// <summary>The assembly of a project, in the configuration that the tests were built in.</summary>
@@ -64,15 +67,22 @@ internal sealed partial class SampleProgram : IAsyncDisposable
             Environment = { ["WEIR"] = Assembly("Weir.Cli") },
         });
 
-    /// <summary>Waits for a line of its output that begins with the text.</summary>
+    /// <summary>Waits for a line of its output that begins with the text. Fails at once if the output ends without it.</summary>
     public async Task<string> LineAsync(string start)
     {
         while (true)
         {
-            await _line.WaitAsync().WithinAsync($"a line \"{start}\" of {_name}, which wrote {Output}, and the errors {Errors}");
+            await _line.WaitAsync().WithinAsync($"a line \"{start}\" of {_name}, which wrote {Output},");
+            bool hasEnded = _reading.IsCompleted;
             if (_lines.LastOrDefault(line => line.StartsWith(start, StringComparison.Ordinal)) is { } found)
             {
                 return found;
+            }
+
+            if (hasEnded)
+            {
+                (string output, string errors, int code) = await EndAsync();
+                Assert.Fail($"{_name} ended with {code} before a line \"{start}\". It wrote {output}, and the errors {errors}");
             }
         }
     }
@@ -110,8 +120,6 @@ internal sealed partial class SampleProgram : IAsyncDisposable
     }
 
     private string Output => string.Join('\n', _lines);
-
-    private string Errors => _errors.IsCompletedSuccessfully ? _errors.Result : "(not ended)";
 
     private async Task ReadAsync()
     {
