@@ -33,7 +33,8 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
         DataSource = source;
         Database = new Database(source, $"the queue '{name}'");
         Statements = new QueueStatements(name, Options);
-        _setup = new SetupPart(Database, Options.Schema, $"queue {name}", Statements.Settings, Statements.Tables, QueueStatements.Version);
+        _setup = new SetupPart(
+            Database, Options.Schema, $"queue {name}", Statements.Settings, Statements.Tables, QueueStatements.Version, Statements.Upgrade);
         DeadLetters = new PostgresDeadLetters(Database, Statements);
     }
 
@@ -55,7 +56,10 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
     internal QueueStatements Statements { get; }
 
     /// <inheritdoc/>
-    /// <remarks>The user has to be allowed to create schemas in the database, or to create tables in the schema if it is there; no superuser.</remarks>
+    /// <remarks>
+    /// The user has to be allowed to create schemas in the database, or to create tables in the schema if it is there; no superuser. Tables of the version
+    /// before are brought to this version in one transaction, by their owner. Programs of both versions work with them afterwards.
+    /// </remarks>
     public Task SetupAsync(CancellationToken cancellationToken = default) => _setup.CreateAsync(cancellationToken);
 
     /// <inheritdoc/>

@@ -60,12 +60,12 @@ internal sealed partial class PostgresWorkSource<T>
                 return [];
             }
 
-            List<TakenRow> suspect = await TakeRowsAsync(_statements.TakeSuspect, stop).ConfigureAwait(false);
-            _hasSuspects = suspect.Count > 0;
+            List<TakenRow> suspects = await TakeRowsAsync(_statements.TakeSuspects, stop).ConfigureAwait(false);
+            _hasSuspects = suspects.Count > 0;
             _othersFirst = true;
-            if (suspect.Count > 0)
+            if (suspects.Count > 0)
             {
-                return suspect;
+                return suspects;
             }
         }
 
@@ -184,10 +184,13 @@ internal sealed partial class PostgresWorkSource<T>
 
         readable.ForEach(static r => r.DropPayload());
 
-        // Its first lease may have ended because of any other item. Only the later ones ran it alone.
-        int expired = readable[0].Expired;
+        // A lease that ended while others ran too may have ended because of any of them. Only those that a suspect was alone under are its own.
         string position = (++_lastBatch).ToString(CultureInfo.InvariantCulture);
-        var batch = new PostgresBatch<T>(items, position, lease, readable) { IsSuspect = expired > 0, Crashes = Math.Max(0, expired - 1) };
+        var batch = new PostgresBatch<T>(items, position, lease, readable)
+        {
+            IsSuspect = readable[0].Expired > 0,
+            Crashes = rows.Count == 1 ? Math.Max(0, readable[0].Expired - 1) : 0,
+        };
         lock (_lock)
         {
             if (!_isDisposed)

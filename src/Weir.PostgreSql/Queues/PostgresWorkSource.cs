@@ -1,8 +1,8 @@
 namespace Weir.PostgreSql;
 
 /// <summary>
-/// A consuming end of a queue. It takes rows under a lease, and renews the lease on a timer. Rows that may have killed a process are taken one at a time, while
-/// this source holds nothing else, so that another crash identifies its cause.
+/// A consuming end of a queue. It takes rows under a lease, and renews the lease on a timer. Rows that may have killed a process are taken in bands, one at a
+/// time, while this source holds nothing else. Another crash halves the band, until one row is alone in it.
 /// </summary>
 internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>
 {

@@ -9,8 +9,8 @@ namespace Weir.PostgreSql;
 /// </summary>
 internal sealed class QueueStatements
 {
-    /// <summary>The version of the tables.</summary>
-    public const int Version = 2;
+    /// <summary>The version of the tables. Programs of the version before can go on with them.</summary>
+    public const int Version = 3;
 
     /// <summary>How many messages are forgotten at a time.</summary>
     public const int Forgotten = 5000;
@@ -67,9 +67,12 @@ internal sealed class QueueStatements
         Register = $"INSERT INTO {_consumers} (queue, host, lease_until) VALUES ({queue}, $1, now() + $2) RETURNING id";
         Renew = $"UPDATE {_consumers} SET lease_until = now() + $2 WHERE id = ANY ($1) RETURNING id";
 
+        int most = options.MaxItemsPerBatch;
+
         // Finds rows whose consumer is not alive, and not rows of consumers that have ended: a take that was under way when its lease ended may name a
         // consumer that is gone. Compares the consumer by name, because a row that is freed and taken again meanwhile has another one. Goes from holder to
-        // holder, so that it does not matter how many rows each has.
+        // holder, so that it does not matter how many rows each has. What a holder had becomes bands of half a batch, or two halves if it was less than that.
+        // A band has the number of its first row. Only a suspect that was all that its holder had, so that it ran alone, is counted as a crash.
         Reap = $"""
             WITH RECURSIVE holders(id) AS (
                 (SELECT i.consumer FROM {_items} i WHERE i.consumer IS NOT NULL ORDER BY i.consumer LIMIT 1)
@@ -79,15 +82,20 @@ internal sealed class QueueStatements
                 DELETE FROM {_consumers} WHERE id IN (
                     SELECT id FROM {_consumers} WHERE queue = {queue} AND lease_until < now() FOR UPDATE SKIP LOCKED)),
             lost AS MATERIALIZED (
-                SELECT f.id FROM holders h CROSS JOIN LATERAL (
+                SELECT f.id, h.id AS holder FROM holders h CROSS JOIN LATERAL (
                     SELECT i.id FROM {_items} i WHERE i.consumer >= h.id AND i.consumer <= h.id ORDER BY i.consumer LIMIT {MostReaped}
                     FOR UPDATE SKIP LOCKED) f
                 WHERE h.id NOT IN (SELECT c.id FROM {_consumers} c WHERE c.queue = {queue} AND c.lease_until >= now())),
+            counted AS (
+                SELECT id, count(*) OVER holder AS held, (row_number() OVER (holder ORDER BY id) - 1) AS place, holder FROM lost
+                WINDOW holder AS (PARTITION BY holder)),
+            banded AS (SELECT id, held, min(id) OVER (PARTITION BY holder, place / ((least(held, {most}) + 1) / 2)) AS band FROM counted),
             freed AS (
-                UPDATE {_items} t SET consumer = NULL, expired = t.expired + 1{Headless} WHERE t.id = ANY (ARRAY (SELECT id FROM lost)) RETURNING t.id)
+                UPDATE {_items} t SET consumer = NULL, band = b.band{Headless},
+                    expired = greatest(1, t.expired + CASE WHEN b.held = 1 THEN 1 ELSE 0 END)
+                FROM banded b WHERE t.id = b.id AND t.id = ANY (ARRAY (SELECT id FROM lost)) RETURNING t.id)
             SELECT EXISTS (SELECT FROM freed) OR EXISTS (SELECT FROM {_items} WHERE consumer IS NULL AND expired > 0 AND due <= now())
             """;
-        int most = options.MaxItemsPerBatch;
         string row = string.Create(
             CultureInfo.InvariantCulture,
             $"""
@@ -96,11 +104,11 @@ internal sealed class QueueStatements
             """);
         MaxHeads = most;
         int front = Math.Max(MinFront, 4 * most);
-        Take = _isKeyed ? TakeKeyed(InFront(front, most), most, row) : TakeAny("expired = 0", most, row);
+        Take = _isKeyed ? TakeKeyed(InFront(front, most), most, row) : TakeAny(most, row);
         TakeHeads = TakeKeyed(Named(most), most, row);
         FirstKeys = Keys("i.key IS NOT NULL", most);
         NextKeys = Keys("i.key > $1", most);
-        TakeSuspect = TakeAny("expired > 0", 1, row);
+        TakeSuspects = TakeBand(most, row);
         string crowded = !_isKeyed ? "false" : $"EXISTS (SELECT FROM {_items} WHERE {Free} ORDER BY due, id OFFSET {front - 1})";
         NextDue = $"""
             SELECT extract(epoch FROM min(due) - now())::float8, {crowded} FROM {_items} WHERE consumer IS NULL AND expired = 0 AND due > now()
@@ -113,7 +121,7 @@ internal sealed class QueueStatements
         Return = $"WITH freed AS (UPDATE {_items} t SET consumer = NULL{Headless} FROM {Deliveries} WHERE {Mine}) {notify}";
         Redeliver = $"""
             WITH freed AS (
-                UPDATE {_items} t SET consumer = NULL, expired = 0, attempt = d.attempt, due = now() + $5{Headless}
+                UPDATE {_items} t SET consumer = NULL, expired = 0, band = NULL, attempt = d.attempt, due = now() + $5{Headless}
                 FROM unnest($1, $2, $3, $4) AS d(id, delivery, lease, attempt) WHERE {Mine})
             {notify}
             """;
@@ -183,7 +191,8 @@ internal sealed class QueueStatements
     /// <summary>How many keys one of them looks at.</summary>
     public int MaxHeads { get; }
 
-    public string TakeSuspect { get; }
+    /// <summary>Takes a band of suspect rows.</summary>
+    public string TakeSuspects { get; }
 
     /// <summary>When the next item falls due, and whether so many wait that a take does not look at all of them.</summary>
     public string NextDue { get; }
@@ -255,7 +264,8 @@ internal sealed class QueueStatements
             CREATE TABLE {_items} (
                 id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, due timestamptz NOT NULL DEFAULT now(), consumer bigint,
                 delivery integer NOT NULL DEFAULT 0, attempt integer NOT NULL DEFAULT 1, expired integer NOT NULL DEFAULT 0,
-                place integer NOT NULL DEFAULT 0, head boolean NOT NULL DEFAULT false, origin text NOT NULL, key text, headers text, payload bytea NOT NULL)
+                band bigint, place integer NOT NULL DEFAULT 0, head boolean NOT NULL DEFAULT false, origin text NOT NULL, key text, headers text,
+                payload bytea NOT NULL)
             WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_insert_scale_factor = 0,
                 autovacuum_vacuum_insert_threshold = 100000, autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 20000,
                 autovacuum_vacuum_cost_delay = 0)
@@ -263,6 +273,11 @@ internal sealed class QueueStatements
         yield return $"CREATE INDEX ON {_items} (due, id) WHERE consumer IS NULL AND expired = 0";
         yield return $"CREATE INDEX ON {_items} (due, id) WHERE consumer IS NULL AND expired > 0";
         yield return $"CREATE INDEX ON {_items} (consumer) WHERE consumer IS NOT NULL";
+        foreach (string statement in Bands())
+        {
+            yield return statement;
+        }
+
         if (_isKeyed)
         {
             yield return $"CREATE INDEX ON {_items} (key, id) WHERE key IS NOT NULL";
@@ -272,13 +287,40 @@ internal sealed class QueueStatements
         }
     }
 
-    private string TakeAny(string which, int most, string row) => $"""
+    /// <summary>The statements that make tables of a version into those of the next one.</summary>
+    public IEnumerable<string> Upgrade(int from) => from == 2 ? [$"ALTER TABLE {_items} ADD COLUMN band bigint", .. Bands()] : [];
+
+    private string[] Bands() =>
+    [
+        $"CREATE INDEX ON {_items} (expired, delivery, id) WHERE consumer IS NULL AND expired > 0",
+        $"CREATE INDEX ON {_items} (band, id) WHERE consumer IS NULL AND expired > 0",
+    ];
+
+    private string TakeAny(int most, string row) => $"""
         WITH picked AS MATERIALIZED (
-            SELECT c.id FROM {_items} c WHERE c.consumer IS NULL AND c.{which} AND c.due <= now(){(_isKeyed ? $" AND {FirstOfItsKey("c")}" : "")}
+            SELECT c.id FROM {_items} c WHERE c.consumer IS NULL AND c.expired = 0 AND c.due <= now()
             ORDER BY c.due, c.id LIMIT {most} FOR UPDATE OF c SKIP LOCKED)
-        UPDATE {_items} t SET consumer = $1, delivery = t.delivery + 1{(_isKeyed ? ", head = t.key IS NOT NULL" : "")}
-        FROM picked WHERE t.id = picked.id RETURNING {row}
+        UPDATE {_items} t SET consumer = $1, delivery = t.delivery + 1 FROM picked WHERE t.id = picked.id RETURNING {row}
         """;
+
+    // The band of the suspect that was taken the fewest times, so that one which kills processes holds nobody up. Two sources that look at the same moment may
+    // share a band. A row that a program of the version before has made suspect has no band: it is one by itself.
+    private string TakeBand(int most, string row)
+    {
+        string inTurn = _isKeyed ? $" AND {FirstOfItsKey("c")}" : "";
+        return $"""
+            WITH front AS MATERIALIZED (
+                SELECT c.id, c.band, c.expired FROM {_items} c WHERE {Suspect("c")}{inTurn} ORDER BY c.expired, c.delivery, c.id LIMIT 1 FOR UPDATE OF c SKIP LOCKED),
+            others AS MATERIALIZED (
+                SELECT c.id FROM {_items} c JOIN front f ON c.band = f.band AND c.expired = f.expired AND c.id <> f.id WHERE {Suspect("c")}{inTurn}
+                ORDER BY c.id LIMIT {most - 1} FOR UPDATE OF c SKIP LOCKED),
+            picked AS (SELECT id FROM front UNION ALL SELECT id FROM others)
+            UPDATE {_items} t SET consumer = $1, delivery = t.delivery + 1{(_isKeyed ? ", head = t.key IS NOT NULL" : "")}
+            FROM picked WHERE t.id = picked.id RETURNING {row}
+            """;
+    }
+
+    private static string Suspect(string row) => $"{row}.consumer IS NULL AND {row}.expired > 0 AND {row}.due <= now()";
 
     // A row for each origin says which of its items were published before. The transaction that inserts the row first makes others wait until it commits or
     // rolls back. What they find then, and not what they saw before, decides which items are new.

@@ -21,7 +21,7 @@ internal sealed class TakenRow(NpgsqlDataReader row)
     /// <summary>The value; null if it is longer than the limit.</summary>
     public byte[]? Payload { get; private set; } = row.IsDBNull(7) ? null : (byte[])row[7];
 
-    /// <summary>How often its lease has ended without anybody settling it.</summary>
+    /// <summary>0 if no lease has ended while it ran; otherwise one more than those that it ran alone under.</summary>
     public int Expired { get; } = row.GetInt32(8);
 
     /// <summary>Whether it waits for another attempt, and is not part of its batch any more.</summary>

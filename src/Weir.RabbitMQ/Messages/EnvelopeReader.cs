@@ -77,6 +77,11 @@ internal ref struct EnvelopeReader
             _index = unchecked((int)ReadNumber());
         }
 
+        if (_index < 0)
+        {
+            throw new FormatException($"An item has the place {unchecked((uint)_index)} in its message, and the last one is {int.MaxValue}.");
+        }
+
         Key = (flags & EnvelopeFormat.HasKey) != 0 ? ReadText() : null;
         uint attempt = (flags & EnvelopeFormat.HasAttempt) != 0 ? ReadNumber() : 1;
         Attempt = attempt is >= 1 and <= int.MaxValue ? (int)attempt : throw new FormatException($"{attempt} is not a valid number of an attempt.");

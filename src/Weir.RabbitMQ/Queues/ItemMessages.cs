@@ -110,6 +110,11 @@ internal sealed class ItemMessages<T>(IWorkSerializer<T> serializer, RabbitWorkQ
     {
         _value.ResetWrittenCount();
         length = 0;
+        if (item.Id.Index < 0)
+        {
+            return new WorkRefusal(place, DeadLetterReason.Rejected, $"Item {item.Id} has a negative place in its message; it must be 0 or more.");
+        }
+
         try
         {
             serializer.Write(item.Value, _value);

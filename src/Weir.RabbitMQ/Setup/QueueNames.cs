@@ -96,7 +96,10 @@ internal sealed class QueueNames
         bool isValid;
         try
         {
-            isValid = EnvelopeFormat.Text.GetByteCount(name) <= MaxBytes && !name.StartsWith("amq.", StringComparison.Ordinal);
+            // RabbitMQ takes line breaks out, so the queue would have another name than the one that is asked for later.
+            isValid = EnvelopeFormat.Text.GetByteCount(name) <= MaxBytes
+                && !name.StartsWith("amq.", StringComparison.Ordinal)
+                && name.AsSpan().IndexOfAny('\r', '\n') < 0;
         }
         catch (EncoderFallbackException)
         {
@@ -105,6 +108,7 @@ internal sealed class QueueNames
 
         return isValid
             ? name
-            : throw new ArgumentException($"name must be a text of at most {MaxBytes} bytes of UTF-8 that does not begin with 'amq.'.", nameof(name));
+            : throw new ArgumentException(
+                $"name must be a text of at most {MaxBytes} bytes of UTF-8 without line breaks that does not begin with 'amq.'.", nameof(name));
     }
 }

@@ -6,27 +6,94 @@ namespace Weir.PostgreSql.Tests.Queues;
 public sealed class LeaseTests(PostgresServer server) : QueueTest(server)
 {
     [Fact(Timeout = Limit)]
-    public async Task Lease_Ended_ItemsAreSuspectAndComeOneByOneAfterNothingElseRuns()
+    public async Task Lease_Ended_ItemsAreSuspectAndComeInHalvesAfterNothingElseRuns()
     {
         await using PostgresWorkQueue<string> queue = await NewQueueAsync();
-        await queue.EnqueueAsync(Values(3));
+        await queue.EnqueueAsync(Values(7));
         await using IWorkSource<string> lost = await queue.OpenSourceAsync();
-        Assert.Equal(["0", "1", "2"], ValuesOf(await NextAsync(lost)));
+        Assert.Equal(["0", "1", "2", "3", "4", "5", "6"], ValuesOf(await NextAsync(lost)));
         await EndLeasesAsync();
         await using IWorkSource<string> next = await queue.OpenSourceAsync();
         await queue.EnqueueAsync([WorkItem.Create("other")]);
         List<string> seen = [];
-        while (seen.Count < 4)
+        while (seen.Count < 3)
         {
             WorkBatch<string> batch = await NextAsync(next);
-            Assert.Single(batch.Items);
             Assert.Equal((batch.Items[0].Value != "other", 0, 1), (batch.IsSuspect, batch.Crashes, batch.Items[0].Attempt));
-            Assert.Equal(1, await ScalarAsync<long>($"SELECT count(*) FROM {Items} WHERE consumer IS NOT NULL"));
-            seen.Add(batch.Items[0].Value);
+            Assert.Equal(batch.Items.Count, await ScalarAsync<long>($"SELECT count(*) FROM {Items} WHERE consumer IS NOT NULL"));
+            seen.Add(string.Join(' ', ValuesOf(batch)));
             await next.AcknowledgeAsync([batch], CancellationToken.None);
         }
 
-        Assert.Equal(["0", "1", "2", "other"], seen.Order(StringComparer.Ordinal));
+        Assert.Equal(["0 1 2 3", "4 5 6", "other"], seen.Order(StringComparer.Ordinal));
+        Assert.Equal(0, await CountAsync());
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData(5, 3)]
+    [InlineData(256, 200)]
+    [InlineData(300, 299)]
+    public async Task Lease_EndsWheneverOneItemRuns_ThatItemIsFoundAndNoOtherCountsACrash(int count, int poison)
+    {
+        await using PostgresWorkQueue<string> queue = await NewQueueAsync();
+        await queue.EnqueueAsync(Values(count));
+        List<string> done = [];
+        int crashes = 0;
+        for (int deaths = 0; crashes < 2; deaths++)
+        {
+            Assert.True(deaths <= 11, "At most log2(256) + 3: all that the first process had, 8 halves, and twice alone.");
+            await using IWorkSource<string> source = await queue.OpenSourceAsync();
+            while (true)
+            {
+                WorkBatch<string> batch = await NextAsync(source);
+                if (ValuesOf(batch).Contains($"{poison}"))
+                {
+                    crashes = batch.Crashes;
+                    Assert.True(crashes == 0 || batch.Items.Count == 1);
+                    break;
+                }
+
+                Assert.Equal(0, batch.Crashes);
+                done.AddRange(ValuesOf(batch));
+                await source.AcknowledgeAsync([batch], CancellationToken.None);
+            }
+
+            await EndLeasesAsync();
+            await using IWorkSource<string> reaper = await queue.OpenSourceAsync();
+        }
+
+        // Nobody waits for the one that kills: the others are done, or were never taken.
+        Assert.Equal(count - 1, done.Distinct().Count());
+        Assert.Equal(count - 1, done.Count);
+        Assert.Equal(1, await CountAsync());
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Lease_OfManyItemsEnded_EachOfSeveralSourcesTakesABandOfItsOwn()
+    {
+        await using PostgresWorkQueue<string> queue = await NewQueueAsync();
+        await queue.EnqueueAsync(Values(1000));
+        await using IWorkSource<string> lost = await queue.OpenSourceAsync();
+        for (int batches = 0; batches < 4; batches++)
+        {
+            await NextAsync(lost);
+        }
+
+        await EndLeasesAsync();
+        await using IWorkSource<string> first = await queue.OpenSourceAsync();
+        await using IWorkSource<string> second = await queue.OpenSourceAsync();
+        HashSet<string> seen = [];
+        while (seen.Count < 1000)
+        {
+            WorkBatch<string> one = await NextAsync(first);
+            WorkBatch<string> two = await NextAsync(second);
+            Assert.True(one.IsSuspect && two.IsSuspect);
+            Assert.Equal(one.Items.Count + two.Items.Count, ValuesOf(one).Concat(ValuesOf(two)).Count(seen.Add));
+            Assert.InRange(one.Items.Count, 100, 128);
+            await first.AcknowledgeAsync([one], CancellationToken.None);
+            await second.AcknowledgeAsync([two], CancellationToken.None);
+        }
+
         Assert.Equal(0, await CountAsync());
     }
 

@@ -88,6 +88,21 @@ public sealed class EnvelopeTests
     }
 
     [Fact]
+    public void Read_NegativePlace_IsRefused()
+    {
+        foreach (WorkId[] ids in new WorkId[][] { [new("origin", -1)], [new("origin", int.MaxValue), new("origin", int.MinValue)] })
+        {
+            byte[] body = Write(ids.Select(static id => new Item(id, null, 1, null, [])));
+            Assert.Contains("place", Assert.Throws<FormatException>(() => Read(body)).Message, StringComparison.Ordinal);
+        }
+
+        WorkItem<byte[]>[] items = [new(new WorkId("origin", -1), [])];
+        var messages = new ItemMessages<byte[]>(WorkSerializer.Bytes, new RabbitWorkQueueOptions());
+        WorkRefusedException refused = Assert.Throws<WorkRefusedException>(() => messages.Split(items, static _ => "route", null, isNew: true).Count());
+        Assert.Contains("must be 0 or more", refused.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
     public void Read_AnotherVersionOrFarTooManyItems_IsRefusedAtOnce()
     {
         byte[] body = Write([NewItem(new Random(1), 0)]);
@@ -159,7 +174,7 @@ public sealed class EnvelopeTests
         byte[] value = new byte[random.Next(4) == 0 ? 0 : random.Next(200)];
         random.NextBytes(value);
         return new Item(
-            new WorkId(random.Next(5) == 0 ? $"ünï{random.Next(3)}" : "origin", random.Next(4) == 0 ? random.Next(int.MinValue, int.MaxValue) : place),
+            new WorkId(random.Next(5) == 0 ? $"ünï{random.Next(3)}" : "origin", random.Next(4) == 0 ? random.Next() : place),
             random.Next(3) switch { 0 => null, 1 => "", _ => $"key {random.Next(1000)} \U0001F600" },
             random.Next(3) == 0 ? random.Next(1, int.MaxValue) : 1,
             random.Next(3) == 0 ? new Dictionary<string, string> { ["traceparent"] = $"{random.Next()}", [""] = "" } : null,

@@ -102,7 +102,7 @@ public sealed class SetupTests(RabbitServer server) : QueueTest(server)
         Assert.All(wrong, w => Assert.Equal(
             w.Name,
             Assert.ThrowsAny<ArgumentException>(() => new RabbitWorkQueue<string>(broker, "a", WorkSerializer.Text, w.Change(new()))).ParamName));
-        foreach (string name in new[] { "", "amq.x", "\uD800", new string('x', 121) })
+        foreach (string name in new[] { "", "amq.x", "\uD800", new string('x', 121), "mails\n", "a\rb" })
         {
             Assert.ThrowsAny<ArgumentException>(() => new RabbitWorkQueue<string>(broker, name, WorkSerializer.Text));
         }
