@@ -110,16 +110,23 @@ internal sealed class ConsumerLeases(Database database, QueueStatements statemen
         long[] all = All();
         if (all.Length > 0)
         {
-            List<long> live = await database.QueryAsync(
-                statements.Renew, static r => r.GetInt64(0), cancellationToken, Parameter.Of(all), Parameter.Of(duration)).ConfigureAwait(false);
-            lock (_lock)
-            {
-                foreach (long lost in all.Except(live))
-                {
-                    _held.Remove(lost);
-                    _current = _current == lost ? null : _current;
-                }
-            }
+            Renewed(all, await database.QueryAsync(
+                statements.Renew, static r => r.GetInt64(0), cancellationToken, Parameter.Of(all), Parameter.Of(duration)).ConfigureAwait(false));
+        }
+
+        Volatile.Write(ref _renewed, now);
+    }
+
+    /// <summary>The same on the current thread, which waits for the server and needs no other.</summary>
+    /// <param name="limit">How long the statement may take.</param>
+    /// <param name="cancellationToken">Ends it.</param>
+    public void Renew(TimeSpan limit, CancellationToken cancellationToken)
+    {
+        long now = clock.GetTimestamp();
+        long[] all = All();
+        if (all.Length > 0)
+        {
+            Renewed(all, database.Query(statements.Renew, static r => r.GetInt64(0), limit, cancellationToken, Parameter.Of(all), Parameter.Of(duration)));
         }
 
         Volatile.Write(ref _renewed, now);
@@ -132,6 +139,18 @@ internal sealed class ConsumerLeases(Database database, QueueStatements statemen
         if (all.Length > 0)
         {
             await database.ExecuteAsync(statements.Release, cancellationToken, Parameter.Of(all)).ConfigureAwait(false);
+        }
+    }
+
+    private void Renewed(long[] all, List<long> live)
+    {
+        lock (_lock)
+        {
+            foreach (long lost in all.Except(live))
+            {
+                _held.Remove(lost);
+                _current = _current == lost ? null : _current;
+            }
         }
     }
 

@@ -61,7 +61,8 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
         }
 
         await ReapAsync(cancellationToken).ConfigureAwait(false);
-        _background = Task.WhenAll(Task.Run(MaintainAsync, CancellationToken.None), _listener?.RunAsync(_stop.Token) ?? Task.CompletedTask);
+        var renewing = new LeaseThread(_leases, _queue.Options.LeaseDuration / 4, _clock, _stop.Token);
+        _background = Task.WhenAll(renewing.Ended, Task.Run(MaintainAsync, CancellationToken.None), _listener?.RunAsync(_stop.Token) ?? Task.CompletedTask);
     }
 
     public async ValueTask<WorkBatch<T>?> ReadAsync(CancellationToken cancellationToken)
@@ -234,13 +235,12 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
             {
                 try
                 {
-                    await _leases.RenewAsync(_stop.Token).ConfigureAwait(false);
                     await ReapAsync(_stop.Token).ConfigureAwait(false);
                     await ForgetPublishedAsync(_stop.Token).ConfigureAwait(false);
                 }
                 catch (Exception e) when (e is not (OutOfMemoryException or OperationCanceledException))
                 {
-                    // The next tick comes before the lease ends, and a source that reads gets the failure itself.
+                    // The next tick tries again, and a source that reads gets the failure itself.
                 }
             }
         }

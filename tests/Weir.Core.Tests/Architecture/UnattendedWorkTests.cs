@@ -17,6 +17,7 @@ public partial class UnattendedWorkTests
         ("WatchTime.cs", "TryFire()"),
         ("WatchTimer.cs", "TryFire()"),
         ("WatchThread.cs", "new Thread(Run)"),
+        ("LeaseThread.cs", "new Thread(Run"),
         ("ElasticTeam.cs", "RunHost"),
         ("UrgentWork.cs", "MoveToSpare"),
         ("RuntimeCall.cs", "static _ => { }"),
