@@ -1,4 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
+using Npgsql;
 
 namespace Weir.PostgreSql;
 
@@ -118,15 +119,15 @@ internal sealed class ConsumerLeases(Database database, QueueStatements statemen
     }
 
     /// <summary>The same on the current thread, which waits for the server and needs no other.</summary>
+    /// <param name="connection">An open connection.</param>
     /// <param name="limit">How long the statement may take.</param>
-    /// <param name="cancellationToken">Ends it.</param>
-    public void Renew(TimeSpan limit, CancellationToken cancellationToken)
+    public void Renew(NpgsqlConnection connection, TimeSpan limit)
     {
         long now = clock.GetTimestamp();
         long[] all = All();
         if (all.Length > 0)
         {
-            Renewed(all, database.Query(statements.Renew, static r => r.GetInt64(0), limit, cancellationToken, Parameter.Of(all), Parameter.Of(duration)));
+            Renewed(all, Database.Query(connection, statements.Renew, static r => r.GetInt64(0), limit, Parameter.Of(all), Parameter.Of(duration)));
         }
 
         Volatile.Write(ref _renewed, now);

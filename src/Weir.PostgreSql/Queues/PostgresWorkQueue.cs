@@ -8,8 +8,8 @@ namespace Weir.PostgreSql;
 /// </summary>
 /// <typeparam name="T">The type of the items' values.</typeparam>
 /// <remarks>
-/// Thread-safe. Durable as the server is. No call holds a transaction open while items run, so the table can always be vacuumed. A source uses up to four
-/// connections of the data source at a time, one of which it keeps for notifications.
+/// Thread-safe. Durable as the server is. No call holds a transaction open while items run, so the table can always be vacuumed. A source uses up to five
+/// connections of the data source at a time, two of which it keeps: for notifications, and to renew its lease.
 /// </remarks>
 public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
 {

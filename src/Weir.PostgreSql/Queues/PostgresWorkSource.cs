@@ -61,8 +61,8 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
         }
 
         await ReapAsync(cancellationToken).ConfigureAwait(false);
-        var renewing = new LeaseThread(_leases, _queue.Options.LeaseDuration / 4, _clock, _stop.Token);
-        _background = Task.WhenAll(renewing.Ended, Task.Run(MaintainAsync, CancellationToken.None), _listener?.RunAsync(_stop.Token) ?? Task.CompletedTask);
+        _ = new LeaseThread(_database, _leases, _queue.Options.LeaseDuration / 4, _clock, _stop.Token);
+        _background = Task.WhenAll(Task.Run(MaintainAsync, CancellationToken.None), _listener?.RunAsync(_stop.Token) ?? Task.CompletedTask);
     }
 
     public async ValueTask<WorkBatch<T>?> ReadAsync(CancellationToken cancellationToken)

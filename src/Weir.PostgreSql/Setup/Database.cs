@@ -66,26 +66,15 @@ internal sealed class Database(
         string statement, Func<NpgsqlDataReader, T> read, CancellationToken cancellationToken, params NpgsqlParameter[] parameters) =>
         RunAsync((connection, token) => ReadAllAsync(connection, statement, read, parameters, token), cancellationToken);
 
-    /// <summary>Runs a statement on a connection of its own and reads its rows, all on the current thread.</summary>
-    public List<T> Query<T>(
-        string statement, Func<NpgsqlDataReader, T> read, TimeSpan limit, CancellationToken cancellationToken, params NpgsqlParameter[] parameters)
+    /// <summary>Opens a connection on the current thread.</summary>
+    public NpgsqlConnection Open() => source.OpenConnection();
+
+    /// <summary>Runs a statement and reads its rows, on the current thread.</summary>
+    public static List<T> Query<T>(
+        NpgsqlConnection connection, string statement, Func<NpgsqlDataReader, T> read, TimeSpan limit, params NpgsqlParameter[] parameters)
     {
-        using NpgsqlConnection connection = source.OpenConnection();
         using NpgsqlCommand command = Command(connection, statement, parameters);
         command.CommandTimeout = (int)Math.Ceiling(limit.TotalSeconds);
-        using CancellationTokenRegistration cancel = cancellationToken.UnsafeRegister(
-            static command =>
-            {
-                try
-                {
-                    ((NpgsqlCommand)command!).Cancel();
-                }
-                catch (Exception)
-                {
-                    // Then it takes as long as its limit says.
-                }
-            },
-            command);
         using NpgsqlDataReader reader = command.ExecuteReader();
         List<T> rows = [];
         while (reader.Read())
