@@ -9,8 +9,8 @@ namespace Weir.PostgreSql;
 /// </summary>
 /// <remarks>
 /// The platform now and then hands the answer for a blocking read to the pool. While that has no thread at all, a statement ends with its time limit, and
-/// another connection is tried, three times while the lease lasts. Nobody waits for the end of the thread: a server that does not answer may hold it until then,
-/// and what it renews after that is gone already.
+/// another connection is tried, three times while the lease lasts. Nobody waits for the end of the thread: a server that does not answer may hold it until
+/// then, and what it renews after that is gone already.
 /// </remarks>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "The thread disposes of them at its end.")]
 internal sealed class LeaseThread

@@ -310,7 +310,8 @@ internal sealed class QueueStatements
         string inTurn = _isKeyed ? $" AND {FirstOfItsKey("c")}" : "";
         return $"""
             WITH front AS MATERIALIZED (
-                SELECT c.id, c.band, c.expired FROM {_items} c WHERE {Suspect("c")}{inTurn} ORDER BY c.expired, c.delivery, c.id LIMIT 1 FOR UPDATE OF c SKIP LOCKED),
+                SELECT c.id, c.band, c.expired FROM {_items} c WHERE {Suspect("c")}{inTurn}
+                ORDER BY c.expired, c.delivery, c.id LIMIT 1 FOR UPDATE OF c SKIP LOCKED),
             others AS MATERIALIZED (
                 SELECT c.id FROM {_items} c JOIN front f ON c.band = f.band AND c.expired = f.expired AND c.id <> f.id WHERE {Suspect("c")}{inTurn}
                 ORDER BY c.id LIMIT {most - 1} FOR UPDATE OF c SKIP LOCKED),

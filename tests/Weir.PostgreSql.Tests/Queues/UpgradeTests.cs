@@ -15,7 +15,8 @@ public sealed class UpgradeTests(PostgresServer server) : QueueTest(server)
         await ExecuteAsync($"UPDATE {Items} SET consumer = 77 WHERE place < 4");
         await ExecuteAsync($"UPDATE {Items} SET expired = 3 WHERE place = 9");
         await using PostgresWorkQueue<string> queue = Queue();
-        Assert.Contains("SetupAsync", (await Assert.ThrowsAsync<WorkSetupException>(async () => await queue.OpenSourceAsync())).Message, StringComparison.Ordinal);
+        WorkSetupException old = await Assert.ThrowsAsync<WorkSetupException>(async () => await queue.OpenSourceAsync());
+        Assert.Contains("version 2, and this program needs version 3: call SetupAsync once", old.Message, StringComparison.Ordinal);
         await Task.WhenAll(Enumerable.Range(0, 3).Select(_ => queue.SetupAsync()));
         Assert.Equal(3, await ScalarAsync<int>($"SELECT revision FROM {Parts}"));
         await using IWorkSource<string> source = await queue.OpenSourceAsync();

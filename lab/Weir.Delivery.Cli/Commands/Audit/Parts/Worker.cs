@@ -14,8 +14,7 @@ internal sealed class Worker(NpgsqlDataSource database, IAuditEngine engine, See
     private const int WorkSteps = 8;
     private const int WorkStep = 4;
 
-    // Here a process dies because it is killed, and never because of an item.
-    private const int MaxCrashes = 1_000_000;
+    // Here items fail because the database of the effects is away, which lasts longer than attempts of a host with default options do.
     private const int MaxRetries = 1_000_000;
 
     private static readonly TimeSpan Pause = TimeSpan.FromMilliseconds(50);
@@ -36,7 +35,6 @@ internal sealed class Worker(NpgsqlDataSource database, IAuditEngine engine, See
         PartitionBy = fault == SeededFault.NoKeyOrder ? null : static item => item.Key,
         Acknowledge = fault == SeededFault.AckBeforeEffect ? AcknowledgePoint.OnReceipt : AcknowledgePoint.AfterProcessing,
         MaxItemsInFlight = InFlight,
-        MaxCrashes = MaxCrashes,
         GracePeriod = TimeSpan.FromSeconds(10),
         Retry = new RetryOptions { MaxRetries = MaxRetries, BaseDelay = Pause, MaxDelay = Pause, IsTransient = static _ => true },
     };
