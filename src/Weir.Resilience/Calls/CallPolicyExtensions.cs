@@ -11,8 +11,11 @@ public static class CallPolicyExtensions
     /// <typeparam name="TResult">The type of the call's result.</typeparam>
     /// <param name="policy">What makes the call.</param>
     /// <param name="call">The call. A chain makes it once per attempt.</param>
-    /// <param name="cancellationToken">The caller's token.</param>
+    /// <param name="cancellationToken">The caller's token. It ends the waits, and is passed to the call.</param>
     /// <returns>The call's result. Await it only once, like any value task.</returns>
+    /// <exception cref="OperationCanceledException">
+    /// The caller cancelled. Or a time limit of a chain passed, and the inner exception is a <see cref="TimeoutException"/>.
+    /// </exception>
     public static ValueTask<TResult> ExecuteAsync<TResult>(
         this ICallPolicy policy, Func<CancellationToken, Task<TResult>> call, CancellationToken cancellationToken = default) =>
         CallShape.Of(policy).ExecuteAsync(static (call, token) => CallShape.Of(call(token)), CallShape.Of(call), cancellationToken);
@@ -36,7 +39,7 @@ public static class CallPolicyExtensions
             static (call, token) =>
             {
                 call(token);
-                return default(ValueTask<Nothing>);
+                return default(ValueTask<NoResult>);
             },
             CallShape.Of(call),
             cancellationToken));
@@ -48,7 +51,7 @@ public static class CallPolicyExtensions
     /// <param name="policy">What makes the call.</param>
     /// <param name="call">The call. A chain makes it once per attempt.</param>
     /// <param name="state">The state passed to the call, so that it needs no closure.</param>
-    /// <param name="cancellationToken">The caller's token.</param>
+    /// <param name="cancellationToken">The caller's token. It ends the waits, and is passed to the call.</param>
     public static ValueTask<TResult> ExecuteAsync<TState, TResult>(
         this ICallPolicy policy, Func<TState, CancellationToken, Task<TResult>> call, TState state, CancellationToken cancellationToken = default) =>
         CallShape.Of(policy).ExecuteAsync(
@@ -78,7 +81,7 @@ public static class CallPolicyExtensions
             static (s, token) =>
             {
                 s.Call(s.State, token);
-                return default(ValueTask<Nothing>);
+                return default(ValueTask<NoResult>);
             },
             CallShape.Of(call, state),
             cancellationToken));

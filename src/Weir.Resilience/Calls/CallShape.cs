@@ -22,10 +22,10 @@ internal static class CallShape
 
     public static ValueTask<TResult> Of<TResult>(Task<TResult>? task) => new(task ?? throw NoTask());
 
-    public static ValueTask<Nothing> Of(Task? task) => Of(new ValueTask(task ?? throw NoTask()));
+    public static ValueTask<NoResult> Of(Task? task) => Of(new ValueTask(task ?? throw NoTask()));
 
     /// <summary>A call without a result as one that has one.</summary>
-    public static ValueTask<Nothing> Of(ValueTask call)
+    public static ValueTask<NoResult> Of(ValueTask call)
     {
         if (!call.IsCompletedSuccessfully)
         {
@@ -37,7 +37,7 @@ internal static class CallShape
     }
 
     /// <summary>The way back.</summary>
-    public static ValueTask Ended(ValueTask<Nothing> call)
+    public static ValueTask Ended(ValueTask<NoResult> call)
     {
         if (!call.IsCompletedSuccessfully)
         {
@@ -52,14 +52,14 @@ internal static class CallShape
     public static object? GivenOf<TState>(TState state) => typeof(TState).IsValueType ? Given<TState>.Of?.Invoke(state) : state;
 
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    private static async ValueTask<Nothing> WaitAsync(ValueTask call)
+    private static async ValueTask<NoResult> WaitAsync(ValueTask call)
     {
         await call.ConfigureAwait(false);
         return default;
     }
 
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder))]
-    private static async ValueTask WaitAsync(ValueTask<Nothing> call) => await call.ConfigureAwait(false);
+    private static async ValueTask WaitAsync(ValueTask<NoResult> call) => await call.ConfigureAwait(false);
 
     private static InvalidOperationException NoTask() => new("The call returned null in place of a task.");
 }

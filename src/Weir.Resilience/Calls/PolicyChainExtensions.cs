@@ -7,8 +7,11 @@ public static class PolicyChainExtensions
     /// <typeparam name="TResult">The type of the call's result.</typeparam>
     /// <param name="chain">The policies.</param>
     /// <param name="call">The call, made once per attempt.</param>
-    /// <param name="cancellationToken">The caller's token.</param>
+    /// <param name="cancellationToken">The caller's token. It ends the waits, and is passed to the call.</param>
     /// <returns>The result of the first attempt that succeeds, or of the fallback. Await it only once, like any value task.</returns>
+    /// <exception cref="OperationCanceledException">
+    /// The caller cancelled. Or a time limit of a chain passed, and the inner exception is a <see cref="TimeoutException"/>.
+    /// </exception>
     public static ValueTask<TResult> ExecuteAsync<TResult>(
         this PolicyChain<TResult> chain, Func<CancellationToken, Task<TResult>> call, CancellationToken cancellationToken = default) =>
         CallShape.Of(chain).ExecuteAsync(static (call, token) => CallShape.Of(call(token)), CallShape.Of(call), cancellationToken);
@@ -26,7 +29,7 @@ public static class PolicyChainExtensions
     /// <param name="chain">The policies.</param>
     /// <param name="call">The call, made once per attempt.</param>
     /// <param name="state">The state passed to the call, so that it needs no closure.</param>
-    /// <param name="cancellationToken">The caller's token.</param>
+    /// <param name="cancellationToken">The caller's token. It ends the waits, and is passed to the call.</param>
     public static ValueTask<TResult> ExecuteAsync<TState, TResult>(
         this PolicyChain<TResult> chain,
         Func<TState, CancellationToken, Task<TResult>> call,

@@ -10,7 +10,7 @@ namespace Weir.Resilience;
 public sealed class PolicyChain : ICallPolicy
 {
     private readonly PolicyChainOptions _options;
-    private readonly PolicyChain<Nothing> _withoutResult;
+    private readonly PolicyChain<NoResult> _withoutResult;
 
     // By the type of the result.
     private readonly ConcurrentDictionary<Type, object> _chains = new();
@@ -28,7 +28,7 @@ public sealed class PolicyChain : ICallPolicy
         }
 
         _options = options;
-        _withoutResult = new PolicyChain<Nothing>(options);
+        _withoutResult = new PolicyChain<NoResult>(options);
     }
 
     /// <summary>Makes a call without a result, with all policies.</summary>
@@ -69,6 +69,6 @@ public sealed class PolicyChain : ICallPolicy
         Of<TResult>().ExecuteAsync(call, state, cancellationToken);
 
     private PolicyChain<TResult> Of<TResult>() =>
-        typeof(TResult) == typeof(Nothing) ? (PolicyChain<TResult>)(object)_withoutResult
+        typeof(TResult) == typeof(NoResult) ? (PolicyChain<TResult>)(object)_withoutResult
         : (PolicyChain<TResult>)_chains.GetOrAdd(typeof(TResult), static (_, options) => new PolicyChain<TResult>(options), _options);
 }
