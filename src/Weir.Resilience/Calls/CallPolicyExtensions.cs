@@ -2,8 +2,8 @@ namespace Weir.Resilience;
 
 /// <summary>The other shapes of calls, for everything that makes calls of any result.</summary>
 /// <remarks>
-/// They are extensions so that the compiler looks at them only where the policy's own methods do not fit: with no version of C# is a call ambiguous. A call that
-/// returns no task runs on the thread that comes to it, which is the caller's if there is nothing to wait for. They allocate nothing.
+/// They are extensions so that the compiler looks at them only where the policy's own methods do not fit: with no version of C# is a call ambiguous. A call
+/// that returns no task runs on the thread that comes to it, which is the caller's if there is nothing to wait for. They allocate nothing.
 /// </remarks>
 public static class CallPolicyExtensions
 {

@@ -13,7 +13,7 @@ public sealed record PolicyChainOptions<TResult> : PolicyChainOptions
 
     /// <summary>Decides whether an attempt is followed by another, from its result or its exception.</summary>
     /// <value>
-    /// <see langword="null"/>, the default, for what <see cref="PolicyChainOptions.Retry"/> says of exceptions. Needs <see cref="PolicyChainOptions.Retry"/>, and replaces its
+    /// <see langword="null"/>, the default, for what <see cref="PolicyChainOptions.Retry"/> says of exceptions. Needs it, and replaces its
     /// <see cref="RetryOptions.IsTransient"/>: you cannot set both.
     /// </value>
     /// <remarks>
@@ -25,7 +25,8 @@ public sealed record PolicyChainOptions<TResult> : PolicyChainOptions
 
     /// <summary>Returns the delay that an attempt's result or exception asks for; <see langword="null"/> if it asks for none.</summary>
     /// <value>
-    /// <see langword="null"/>, the default, for the <see cref="RetryOptions.DelayHint"/> of <see cref="PolicyChainOptions.Retry"/>. Needs <see cref="ShouldRetry"/>.
+    /// <see langword="null"/>, the default, for the <see cref="RetryOptions.DelayHint"/> of <see cref="PolicyChainOptions.Retry"/>. Needs
+    /// <see cref="ShouldRetry"/>.
     /// </value>
     public Func<AttemptOutcome<TResult>, TimeSpan?>? DelayHint { get; init; }
 
