@@ -37,14 +37,20 @@ public sealed class PolicyChain<TResult>
     /// <param name="options">The policies.</param>
     /// <exception cref="ArgumentOutOfRangeException">A value is out of range. The exception names the property.</exception>
     public PolicyChain(PolicyChainOptions<TResult> options)
+        : this((PolicyChainOptions)options)
+    {
+        _fallback = options.Fallback is { } fallback ? new FallbackPolicy<TResult>(fallback) : null;
+        _shouldRetry = options.ShouldRetry;
+        _delayHint = options.DelayHint;
+    }
+
+    /// <summary>The policies that need no result.</summary>
+    internal PolicyChain(PolicyChainOptions options)
     {
         ArgumentNullException.ThrowIfNull(options);
         options.Validate();
-        _fallback = options.Fallback is { } fallback ? new FallbackPolicy<TResult>(fallback) : null;
         _total = TimeoutOf(options.TotalTimeout, options.TimeProvider);
         _retry = options.Retry is { } retry ? new RetryPolicy(retry) : null;
-        _shouldRetry = options.ShouldRetry;
-        _delayHint = options.DelayHint;
         PlaceUser? places = options.ConcurrencyLimit is { } shared ? new PlaceUser(shared, null) : null;
         _guard = new AttemptGuard(options.CircuitBreaker, places, options.RateLimit, options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen);
         _limit = TimeoutOf(options.AttemptTimeout, options.TimeProvider, _retry is null ? 1 : 0);
@@ -107,7 +113,7 @@ public sealed class PolicyChain<TResult>
             : _total.ExecuteAsync(
                 static (run, token) => run.Chain.RunAsync(run.Call, run.State, token, run.CallerToken),
                 (Chain: this, Call: call, State: state, CallerToken: cancellationToken),
-                typeof(TState).IsValueType ? null : state,
+                CallShape.GivenOf(state),
                 cancellationToken);
         return _fallback is null || pending.IsCompletedSuccessfully ? pending : FallBackAsync(pending, cancellationToken);
     }

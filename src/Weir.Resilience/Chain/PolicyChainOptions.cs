@@ -1,15 +1,8 @@
 namespace Weir.Resilience;
 
-/// <summary>
-/// The policies of a <see cref="PolicyChain{TResult}"/>, in order, outermost first. A policy that is <see langword="null"/> is left out. Immutable.
-/// </summary>
-/// <typeparam name="TResult">The type of the calls' results.</typeparam>
-public sealed record PolicyChainOptions<TResult>
+/// <summary>The policies of a <see cref="PolicyChain"/>, in order, outermost first. A policy that is <see langword="null"/> is left out. Immutable.</summary>
+public record PolicyChainOptions
 {
-    /// <summary>Supplies a result when the call fails.</summary>
-    /// <value>The default is <see langword="null"/>.</value>
-    public FallbackOptions<TResult>? Fallback { get; init; }
-
     /// <summary>How long all attempts may take together, including their delays and waits.</summary>
     /// <value>
     /// More than zero, at most 2^32 - 2 ms; <see langword="null"/>, the default, for no limit. <see cref="Timeout.InfiniteTimeSpan"/> is taken as
@@ -20,24 +13,6 @@ public sealed record PolicyChainOptions<TResult>
     /// <summary>Which failures are retried. Each attempt passes all policies below again.</summary>
     /// <value>The default is <see langword="null"/>.</value>
     public RetryOptions? Retry { get; init; }
-
-    /// <summary>Decides whether an attempt is followed by another, from its result or its exception.</summary>
-    /// <value>
-    /// <see langword="null"/>, the default, for what <see cref="Retry"/> says of exceptions. Needs <see cref="Retry"/>, and replaces its
-    /// <see cref="RetryOptions.IsTransient"/>: you cannot set both.
-    /// </value>
-    /// <remarks>
-    /// It is asked after every attempt that another may follow, also after one that a policy refused. After the last attempt it is not asked: a result is
-    /// returned, whatever it is, and an exception is thrown. A refused result that is disposable is disposed of. For the circuit breaker, every result is a
-    /// success. An exception from the function ends the call.
-    /// </remarks>
-    public Func<AttemptOutcome<TResult>, bool>? ShouldRetry { get; init; }
-
-    /// <summary>Returns the delay that an attempt's result or exception asks for; <see langword="null"/> if it asks for none.</summary>
-    /// <value>
-    /// <see langword="null"/>, the default, for the <see cref="RetryOptions.DelayHint"/> of <see cref="Retry"/>. Needs <see cref="ShouldRetry"/>.
-    /// </value>
-    public Func<AttemptOutcome<TResult>, TimeSpan?>? DelayHint { get; init; }
 
     /// <summary>The circuit breaker of the called service. Use the same instance for everything that calls it.</summary>
     /// <value>The default is <see langword="null"/>.</value>
@@ -77,9 +52,8 @@ public sealed record PolicyChainOptions<TResult>
     /// <value>The default is <see cref="TimeProvider.System"/>.</value>
     public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
 
-    internal void Validate()
+    internal virtual void Validate()
     {
-        Fallback?.Validate();
         Require.Positive(TotalTimeout, nameof(TotalTimeout));
         Retry?.Validate();
         Require.Positive(AttemptTimeout, nameof(AttemptTimeout));
@@ -88,9 +62,6 @@ public sealed record PolicyChainOptions<TResult>
             throw new ArgumentOutOfRangeException(nameof(OpenCircuitMode), OpenCircuitMode, $"{nameof(OpenCircuitMode)} must be FailFast or WaitForHalfOpen.");
         }
 
-        Require.Other(ShouldRetry, Retry, nameof(ShouldRetry), nameof(Retry));
-        Require.Other(DelayHint, ShouldRetry, nameof(DelayHint), nameof(ShouldRetry));
-        Require.NotBoth(Retry?.IsTransient, ShouldRetry, "Retry.IsTransient", nameof(ShouldRetry));
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
     }
 }

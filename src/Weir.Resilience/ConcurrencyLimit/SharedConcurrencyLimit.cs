@@ -20,7 +20,7 @@ namespace Weir.Resilience;
 /// <para>All members are thread-safe. A call that need not wait costs two compare-and-swaps, without a lock or an allocation.</para>
 /// </remarks>
 [DebuggerDisplay("{InUse} of {Limit} in use, {Waiting} wait")]
-public sealed partial class SharedConcurrencyLimit : IMeteredPolicy
+public sealed partial class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy
 {
     // The word: the number of free permits, which is negative after the limit was lowered, and a bit that is set while calls wait or the lock is held. While
     // the bit is clear, any thread takes or returns a permit with a compare-and-swap. While it is set, only the holder of the lock changes the word, so plain
@@ -218,6 +218,25 @@ public sealed partial class SharedConcurrencyLimit : IMeteredPolicy
 
         Leave(_anyone);
     }
+
+    /// <summary>Makes a call without a result when a place is free, and returns the place when the call has ended, in whatever way.</summary>
+    /// <param name="call">The call. It gets the caller's token.</param>
+    /// <param name="cancellationToken">Ends the wait for a place, and is passed to the call.</param>
+    /// <returns>A task that completes when the call has ended. Await it only once, like any value task.</returns>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled while the call waited for a place.</exception>
+    /// <exception cref="ConcurrencyLimitRejectedException"><see cref="MaxWaiting"/> calls already wait.</exception>
+    public ValueTask ExecuteAsync(Func<CancellationToken, ValueTask> call, CancellationToken cancellationToken = default) =>
+        CallShape.Ended(ExecuteAsync(static (call, token) => CallShape.Of(call(token)), CallShape.Of(call), cancellationToken));
+
+    /// <summary>Does the same for a call that gets a state, so that it needs no closure.</summary>
+    /// <typeparam name="TState">The type of the state.</typeparam>
+    /// <inheritdoc cref="ExecuteAsync(Func{CancellationToken, ValueTask}, CancellationToken)"/>
+    /// <param name="call">The call. It gets the caller's token.</param>
+    /// <param name="state">The state passed to the call.</param>
+    /// <param name="cancellationToken">Ends the wait for a place, and is passed to the call.</param>
+    public ValueTask ExecuteAsync<TState>(
+        Func<TState, CancellationToken, ValueTask> call, TState state, CancellationToken cancellationToken = default) =>
+        CallShape.Ended(ExecuteAsync(static (s, token) => CallShape.Of(s.Call(s.State, token)), CallShape.Of(call, state), cancellationToken));
 
     /// <summary>Makes a call when a place is free, and returns the place when the call has ended, in whatever way.</summary>
     /// <typeparam name="TResult">The type of the call's result.</typeparam>

@@ -90,7 +90,7 @@ public sealed class TimeoutPolicy<TResult>
         Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(call);
-        return ExecuteAsync(call, state, typeof(TState).IsValueType ? null : state, cancellationToken);
+        return ExecuteAsync(call, state, CallShape.GivenOf(state), cancellationToken);
     }
 
     /// <summary>The same for a call whose state says what it was given: see <see cref="TimeoutScope{TResult}.Watch"/>.</summary>

@@ -55,6 +55,40 @@ public class AllocationTests
     }
 
     [Fact]
+    public void EveryShape_SucceedsSynchronously_AllocatesNothing()
+    {
+        PolicyChain<int> chain = All(new SharedConcurrencyLimit(1));
+        PolicyChain any = new(new PolicyChainOptions { Retry = new RetryOptions(), AttemptTimeout = TimeSpan.FromMinutes(1) });
+        SharedConcurrencyLimit limit = new(1);
+        Task<int> done = Task.FromResult(1);
+        AllocatesNothing(() =>
+        {
+            Assert.True(chain.ExecuteAsync(static (t, _) => t, done).IsCompletedSuccessfully);
+            Assert.True(chain.ExecuteAsync(static (_, _) => 1, done).IsCompletedSuccessfully);
+            Assert.True(chain.ExecuteAsync(static _ => 1).IsCompletedSuccessfully);
+        });
+        AllocatesNothing(() => EveryShape(any, done));
+        AllocatesNothing(() => EveryShape(limit, done));
+        AllocatesNothing(() =>
+        {
+            Assert.True(any.ExecuteAsync(static _ => ValueTask.CompletedTask).IsCompletedSuccessfully);
+            Assert.True(limit.ExecuteAsync(static (_, _) => ValueTask.CompletedTask, done).IsCompletedSuccessfully);
+        });
+    }
+
+    private static void EveryShape<TPolicy>(TPolicy policy, Task<int> done)
+        where TPolicy : class, ICallPolicy
+    {
+        Assert.True(policy.ExecuteAsync(static (t, _) => t, done).IsCompletedSuccessfully);
+        Assert.True(policy.ExecuteAsync(static (_, _) => 1, done).IsCompletedSuccessfully);
+        Assert.True(policy.ExecuteAsync(static _ => 1).IsCompletedSuccessfully);
+        Assert.True(policy.ExecuteAsync(static _ => { }).IsCompletedSuccessfully);
+        Assert.True(policy.ExecuteAsync(static (_, _) => Task.CompletedTask, done).IsCompletedSuccessfully);
+        Assert.True(policy.ExecuteAsync(static _ => Task.CompletedTask).IsCompletedSuccessfully);
+        Assert.True(policy.ExecuteAsync(static (_, _) => { }, done).IsCompletedSuccessfully);
+    }
+
+    [Fact]
     public void RetryPolicy_Decision_AllocatesNothing()
     {
         var policy = new RetryPolicy(new RetryOptions { BackoffStrategy = BackoffStrategy.DecorrelatedJitter });

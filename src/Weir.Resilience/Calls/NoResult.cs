@@ -1,0 +1,4 @@
+namespace Weir.Resilience;
+
+/// <summary>The result of a call without a result.</summary>
+internal readonly struct NoResult;
