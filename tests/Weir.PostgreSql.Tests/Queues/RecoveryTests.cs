@@ -41,7 +41,7 @@ public sealed class RecoveryTests(PostgresServer server, ITestOutputHelper outpu
             runtime,
             async (_, token) =>
             {
-                await Task.Delay(50, token);
+                await Task.Delay(TimeSpan.FromMilliseconds(50), TimeProvider.System, token);
                 if (Interlocked.Increment(ref done) == Count)
                 {
                     await stop.CancelAsync();
