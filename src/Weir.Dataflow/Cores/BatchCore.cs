@@ -9,7 +9,7 @@ namespace Weir.Dataflow.Cores;
 
 /// <summary>What a BatchBlock does: fills an array and hands it to the output.</summary>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "The timer ends with the block's completion.")]
-internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>, IMeteredBlock
+internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMeteredBlock
 {
     private const int LeastLength = 1024;
 
@@ -79,13 +79,13 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>, IM
 
     string? IMeteredBlock.Name => Options.GivenName(_owner);
 
-    int IOutputHost<T[]>.CountOf(T[] item) => item.Length;
+    bool IOutputHost.CountsItems => true;
 
-    void IOutputHost<T[]>.OutputLeft(int weight) => Free(weight, here: false);
+    void IOutputHost.OutputLeft(int weight) => Free(weight, here: false);
 
-    void IOutputHost<T[]>.OutputFailed() => Complete(null, drop: true);
+    void IOutputHost.OutputFailed() => Complete(null, drop: true);
 
-    void IOutputHost<T[]>.OutputCompleted()
+    void IOutputHost.OutputCompleted()
     {
         StopListening();
         _timer?.Dispose();

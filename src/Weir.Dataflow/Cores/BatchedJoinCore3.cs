@@ -1,11 +1,10 @@
 using System.Threading.Tasks.Dataflow;
-using Weir.Dataflow.Metering;
 using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
 
 /// <summary>A batched join of three.</summary>
-internal sealed class BatchedJoinCore<T1, T2, T3> : BatchedJoinShared, IOutputHost<Tuple<IList<T1>, IList<T2>, IList<T3>>>
+internal sealed class BatchedJoinCore<T1, T2, T3> : BatchedJoinShared
 {
     public BatchedJoinCore(ISourceBlock<Tuple<IList<T1>, IList<T2>, IList<T3>>> owner, int batchSize, BlockOptions options)
         : base(batchSize, options)
@@ -14,7 +13,7 @@ internal sealed class BatchedJoinCore<T1, T2, T3> : BatchedJoinShared, IOutputHo
         Target1 = new BatchedJoinTarget<T1>(this, options);
         Target2 = new BatchedJoinTarget<T2>(this, options);
         Target3 = new BatchedJoinTarget<T3>(this, options);
-        Targets = [Target1, Target2, Target3];
+        Begin(Source, Target1, Target2, Target3);
         Target1.ListenToToken();
     }
 
@@ -26,48 +25,6 @@ internal sealed class BatchedJoinCore<T1, T2, T3> : BatchedJoinShared, IOutputHo
 
     public BatchedJoinTarget<T3> Target3 { get; }
 
-    public override bool IsCompleted => Source.IsCompleted;
-
-    protected override IBatchedJoinTarget[] Targets { get; }
-
-    protected override IDataflowBlock Owner => Source.Owner;
-
-    int IOutputHost<Tuple<IList<T1>, IList<T2>, IList<T3>>>.CountOf(Tuple<IList<T1>, IList<T2>, IList<T3>> item) => 1;
-
-    void IOutputHost<Tuple<IList<T1>, IList<T2>, IList<T3>>>.OutputLeft(int weight)
-    {
-    }
-
-    void IOutputHost<Tuple<IList<T1>, IList<T2>, IList<T3>>>.OutputFailed() => FailAll();
-
-    void IOutputHost<Tuple<IList<T1>, IList<T2>, IList<T3>>>.OutputCompleted() => Ended();
-
-    protected override IAfterLock? EmitNeedsLock()
-    {
-        Tuple<IList<T1>, IList<T2>, IList<T3>> tuple;
-        try
-        {
-            tuple = Tuple.Create(Target1.BeginTakeNeedsLock(), Target2.BeginTakeNeedsLock(), Target3.BeginTakeNeedsLock());
-        }
-        catch (OutOfMemoryException)
-        {
-            return NoMemory.Instance;
-        }
-
-        IAfterLock? after = Source.Add(tuple);
-        if (!ReferenceEquals(after, NoMemory.Instance))
-        {
-            Target1.EndTakeNeedsLock();
-            Target2.EndTakeNeedsLock();
-            Target3.EndTakeNeedsLock();
-        }
-
-        return after;
-    }
-
-    protected override void SampleOutput(ref BlockSample sample) => Source.Sample(ref sample);
-
-    protected override void ReconsiderOutput() => Source.Reconsider();
-
-    protected override void CompleteOutput(List<Exception>? exceptions) => Source.Complete(exceptions);
+    protected override IAfterLock? AddTupleNeedsLock() =>
+        Source.Add(Tuple.Create(Target1.BeginTakeNeedsLock(), Target2.BeginTakeNeedsLock(), Target3.BeginTakeNeedsLock()));
 }

@@ -1,69 +1,38 @@
-using System.Diagnostics;
-using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Debugging;
 using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
 
 /// <summary>One of the targets of a batched join. Its list is guarded by the join's lock, which comes after its own.</summary>
-[DebuggerDisplay("{DebuggerDisplay,nq}")]
-[DebuggerTypeProxy(typeof(BlockView))]
-internal sealed class BatchedJoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IBatchedJoinTarget
+internal sealed class BatchedJoinTarget<T>(BatchedJoinShared join, BlockOptions options) : JoinedTarget<T>(options), IBatchedJoinTarget
 {
-    private readonly BatchedJoinShared _join;
+    private readonly BatchedJoinShared _join = join;
     private List<T> _items = [];
     private List<T>? _next;
 
-    public BatchedJoinTarget(BatchedJoinShared join, BlockOptions options)
-        : base(options) => _join = join;
+    protected override IJoin Owner => _join;
 
-    Task IDataflowBlock.Completion =>
-        throw new NotSupportedException("This member is not supported on this dataflow block: its completion is that of the join.");
-
-    protected override ITargetBlock<T> Self => this;
-
-    private string DebuggerDisplay => new BlockView(this).ToString();
-
-    /// <summary>The list so far. The target owns it until <see cref="EndTakeNeedsLock"/>, which cannot fail.</summary>
+    /// <summary>The list so far. The target owns it until <see cref="TakenNeedsLock"/>, which cannot fail.</summary>
     public IList<T> BeginTakeNeedsLock()
     {
         _next ??= [];
         return _items;
     }
 
-    public void EndTakeNeedsLock()
+    public override void TakenNeedsLock()
     {
         _items = _next!;
         _next = null;
     }
-
-    public DataflowMessageStatus OfferMessage(DataflowMessageHeader messageHeader, T messageValue, ISourceBlock<T>? source, bool consumeToAccept) =>
-        Offer(messageHeader, messageValue, source, consumeToAccept);
 
     /// <inheritdoc/>
     public override void Show(BlockView view)
     {
         base.Show(view);
         view.Input = _items.ToArray();
-        view.IsCompleted = _join.IsCompleted;
     }
-
-    /// <inheritdoc/>
-    public override string ToString() => _join.NameOf(this);
-
-    void IDataflowBlock.Complete() => Complete(null, drop: false);
-
-    void IDataflowBlock.Fault(Exception exception)
-    {
-        ArgumentNullException.ThrowIfNull(exception);
-        _join.Fault(exception);
-    }
-
-    void IBatchedJoinTarget.Fail(Exception? exception) => Complete(exception, drop: true);
 
     void IBatchedJoinTarget.Retry() => Retry();
-
-    void IBatchedJoinTarget.Decline() => Complete(null, drop: false);
 
     protected override IAfterLock? StoreNeedsLock(T item)
     {
@@ -142,8 +111,4 @@ internal sealed class BatchedJoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IBa
         base.WorkFailed(error);
         _join.FailAll();
     }
-
-    protected override void Cancelled() => _join.Cancelled();
-
-    protected override void Finished(List<Exception>? exceptions) => _join.TargetFinished(exceptions);
 }

@@ -5,7 +5,7 @@ using Weir.Dataflow.Sync;
 namespace Weir.Dataflow.Cores;
 
 /// <summary>The core of a BufferBlock: input goes straight to the output.</summary>
-internal sealed class BufferCore<T> : TargetCore<T>, IOutputHost<T>, IMeteredBlock
+internal sealed class BufferCore<T> : TargetCore<T>, IOutputHost, IMeteredBlock
 {
     private ListedBlock _listed;
 
@@ -25,13 +25,11 @@ internal sealed class BufferCore<T> : TargetCore<T>, IOutputHost<T>, IMeteredBlo
 
     string? IMeteredBlock.Name => Options.GivenName(Source.Owner);
 
-    int IOutputHost<T>.CountOf(T item) => 1;
+    void IOutputHost.OutputLeft(int weight) => Free(weight, here: false);
 
-    void IOutputHost<T>.OutputLeft(int weight) => Free(weight, here: false);
+    void IOutputHost.OutputFailed() => Complete(null, drop: true);
 
-    void IOutputHost<T>.OutputFailed() => Complete(null, drop: true);
-
-    void IOutputHost<T>.OutputCompleted()
+    void IOutputHost.OutputCompleted()
     {
         StopListening();
         _listed.End(this);

@@ -1,16 +1,8 @@
 namespace Weir.Dataflow.Cores;
 
-/// <summary>A target of a batched join, for any type of messages.</summary>
-internal interface IBatchedJoinTarget
+/// <summary>A target of a batched join.</summary>
+internal interface IBatchedJoinTarget : IJoinedTarget
 {
-    /// <summary>Declines, and discards what the target has.</summary>
-    void Fail(Exception? exception);
-
-    /// <summary>Declines, and keeps what the target has.</summary>
-    void Decline();
-
     /// <summary>Takes what it postponed, if that is allowed now.</summary>
     void Retry();
-
-    void StopListeningToToken();
 }

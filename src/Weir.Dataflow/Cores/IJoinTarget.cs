@@ -1,7 +1,7 @@
 namespace Weir.Dataflow.Cores;
 
-/// <summary>A target of a join, whatever its messages.</summary>
-internal interface IJoinTarget
+/// <summary>A target of a join that makes a tuple of single messages.</summary>
+internal interface IJoinTarget : IJoinedTarget
 {
     bool HasItemNeedsLock { get; }
 
@@ -10,19 +10,11 @@ internal interface IJoinTarget
 
     bool IsDeclining { get; }
 
-    /// <summary>Declines and throws away what the target has.</summary>
-    void Fail(Exception? exception);
-
     void FailInside(Exception exception);
-
-    /// <summary>Declines, and keeps what the target has.</summary>
-    void Decline();
 
     void Recheck();
 
     void Free(int count, bool here);
-
-    void StopListeningToToken();
 
     bool CanFetch();
 

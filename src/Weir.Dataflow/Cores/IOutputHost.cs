@@ -1,10 +1,10 @@
 namespace Weir.Dataflow.Cores;
 
 /// <summary>The rest of the block, as its output side sees it.</summary>
-internal interface IOutputHost<in T>
+internal interface IOutputHost
 {
-    /// <summary>How many messages of the block's capacity this output stands for.</summary>
-    int CountOf(T item);
+    /// <summary>Whether an output is an array, each of whose items counts for the block's capacity. Otherwise the output counts as one message.</summary>
+    bool CountsItems => false;
 
     /// <summary>Outputs left a bounded block. Called under no lock, though perhaps while a target is being offered to.</summary>
     void OutputLeft(int weight);

@@ -5,19 +5,9 @@ using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
 
-/// <summary>What the targets of a join share. After the locks are left, it fetches messages if the join is not greedy, and ends targets.</summary>
-internal abstract class JoinShared : IAfterLock, IUnattended, IMeteredBlock
+/// <summary>A join that makes a tuple of single messages. After the locks are left, it fetches messages if it is not greedy, and ends targets.</summary>
+internal abstract class JoinShared(BlockOptions options) : JoinBase<IJoinTarget>(options), IUnattended
 {
-    public BiasedLock StateLock;
-    private readonly int _targets;
-    private ListedBlock _listed;
-
-    /// <summary>How many tuples were made, and how many messages were thrown away. Each is counted once it is no longer in a queue.</summary>
-    private long _made;
-    private long _discarded;
-    private List<Exception>? _exceptions;
-    private int _finished;
-
     /// <summary>
     /// How often a fetch was asked for since the last one ended. While it is not 0, a fetch is queued or at work, and no target may end: the fetch may have
     /// consumed messages of some targets and not yet those of the others. Guarded by the lock.
@@ -31,37 +21,19 @@ internal abstract class JoinShared : IAfterLock, IUnattended, IMeteredBlock
     /// <summary>A target declines, so a tuple may take its last message.</summary>
     private volatile bool _declines;
 
-    protected JoinShared(BlockOptions options, int targets)
-    {
-        Options = options;
-        _targets = targets;
-        BlockListeners.Look();
-    }
-
-    public BlockOptions Options { get; }
-
     /// <summary>How many tuples were made. Guarded by the lock.</summary>
-    public long MadeNeedsLock => _made;
+    public long MadeNeedsLock => Made;
 
     /// <summary>Whether messages may be on their way from the sources. Guarded by the lock.</summary>
     public bool IsFetchingNeedsLock => _fetchWanted > 0;
 
-    Type IMeteredBlock.Type => Owner.GetType();
-
-    string? IMeteredBlock.Name => Options.GivenName(Owner);
-
-    /// <summary>Whether the block is complete.</summary>
-    public abstract bool IsCompleted { get; }
-
-    protected abstract IJoinTarget[] Targets { get; }
-
-    protected abstract IDataflowBlock Owner { get; }
-
-    BlockSample IMeteredBlock.Sample()
+    /// <inheritdoc/>
+    /// <remarks>Each message is counted as part of a tuple, or as thrown away, once it is no longer in a queue.</remarks>
+    public override BlockSample Sample()
     {
         BlockSample sample = default;
-        sample.Processed = _targets * Volatile.Read(ref _made);
-        sample.Discarded = Volatile.Read(ref _discarded);
+        sample.Processed = Targets.Length * Volatile.Read(ref Made);
+        sample.Discarded = Volatile.Read(ref Discarded);
         foreach (IJoinTarget target in Targets)
         {
             sample.Queued += target.CountNow;
@@ -75,7 +47,7 @@ internal abstract class JoinShared : IAfterLock, IUnattended, IMeteredBlock
     /// <summary>Makes tuples while there is a message on each target.</summary>
     public IAfterLock? JoinNeedsLock()
     {
-        if (_withItems < _targets)
+        if (_withItems < Targets.Length)
         {
             return null;
         }
@@ -86,7 +58,7 @@ internal abstract class JoinShared : IAfterLock, IUnattended, IMeteredBlock
             return after;
         }
 
-        Volatile.Write(ref _made, _made + 1);
+        Volatile.Write(ref Made, Made + 1);
         if (!_declines)
         {
             return after;
@@ -106,7 +78,7 @@ internal abstract class JoinShared : IAfterLock, IUnattended, IMeteredBlock
     /// <summary>A target has got its first message.</summary>
     public void OnFilledNeedsLock()
     {
-        _listed.Begin(this);
+        Listed.Begin(this);
         _withItems++;
     }
 
@@ -114,36 +86,12 @@ internal abstract class JoinShared : IAfterLock, IUnattended, IMeteredBlock
     public void OnEmptiedNeedsLock() => _withItems--;
 
     /// <summary>Messages were thrown away, and are in no queue any more.</summary>
-    public void OnDiscardedNeedsLock(int count) => Volatile.Write(ref _discarded, _discarded + count);
+    public void OnDiscardedNeedsLock(int count) => Volatile.Write(ref Discarded, Discarded + count);
 
     /// <summary>A target has begun to decline. Before it looks whether it is empty.</summary>
     public void TargetDeclines() => _declines = true;
 
-    private void Complete()
-    {
-        foreach (IJoinTarget target in Targets)
-        {
-            target.Decline();
-        }
-    }
-
-    /// <summary>What a target's ToString says.</summary>
-    public string NameOf(IJoinTarget target) => $"Target{Array.IndexOf(Targets, target) + 1} of {Owner}";
-
-    /// <summary>Takes no more messages, and fails if there is an exception.</summary>
-    public void End(Exception? exception)
-    {
-        if (exception is null)
-        {
-            Complete();
-        }
-        else
-        {
-            Fault(exception);
-        }
-    }
-
-    public void Fault(Exception exception)
+    public override void Fault(Exception exception)
     {
         // Once no further tuple can be made it is too late for faults from outside.
         LockOwner? key = StateLock.Enter();
@@ -151,7 +99,7 @@ internal abstract class JoinShared : IAfterLock, IUnattended, IMeteredBlock
         {
             if (!_ending)
             {
-                (_exceptions ??= []).Add(exception);
+                (Exceptions ??= []).Add(exception);
             }
         }
         finally
@@ -169,41 +117,14 @@ internal abstract class JoinShared : IAfterLock, IUnattended, IMeteredBlock
         FailAll();
     }
 
-    public void FailAll()
-    {
-        foreach (IJoinTarget target in Targets)
-        {
-            target.Fail(null);
-        }
-    }
-
-    public void Cancelled()
-    {
-        FailAll();
-        ReconsiderOutput();
-    }
-
     /// <summary>A target declines and has nothing left, so no further tuple can be made: all end.</summary>
-    public void TargetFinished(List<Exception>? exceptions)
+    public override void TargetFinished(List<Exception>? exceptions)
     {
-        bool first;
-        bool last;
         LockOwner? key = StateLock.Enter();
-        try
-        {
-            first = !_ending;
-            _ending = true;
-            last = ++_finished == Targets.Length;
-            if (exceptions is not null)
-            {
-                (_exceptions ??= []).AddRange(exceptions);
-            }
-        }
-        finally
-        {
-            StateLock.Exit(key);
-        }
-
+        bool first = !_ending;
+        _ending = true;
+        bool last = FinishedNeedsLock(key, exceptions);
+        StateLock.Exit(key);
         if (first)
         {
             FailAll();
@@ -211,31 +132,20 @@ internal abstract class JoinShared : IAfterLock, IUnattended, IMeteredBlock
 
         if (last)
         {
-            CompleteOutput(_exceptions);
+            CompleteOutput();
         }
     }
 
-    /// <summary>The block is complete.</summary>
-    protected void Ended()
+    public override void OutputLeft(int weight)
     {
         foreach (IJoinTarget target in Targets)
         {
-            target.StopListeningToToken();
-        }
-
-        _listed.End(this);
-    }
-
-    public void Free(int count, bool here)
-    {
-        foreach (IJoinTarget target in Targets)
-        {
-            target.Free(count, here);
+            target.Free(weight, here: false);
         }
     }
 
     /// <summary>A message was postponed, or room came.</summary>
-    public void AfterLock()
+    public override void AfterLock()
     {
         if (!Array.TrueForAll(Targets, static target => target.CanFetch()) || !BeginFetch())
         {
@@ -259,16 +169,8 @@ internal abstract class JoinShared : IAfterLock, IUnattended, IMeteredBlock
         }
     }
 
-    /// <summary>Makes a tuple. Throws nothing.</summary>
-    /// <returns>What has to be done once no lock is held; <see cref="NoMemory"/> if the messages are still where they were.</returns>
-    protected abstract IAfterLock? EmitNeedsLock();
-
-    /// <summary>Counts what has left and what waits.</summary>
-    protected abstract void SampleOutput(ref BlockSample sample);
-
-    protected abstract void ReconsiderOutput();
-
-    protected abstract void CompleteOutput(List<Exception>? exceptions);
+    // Called under the join's lock, so one at a time; but from there, a bounded join must not be told that a tuple left.
+    protected IAfterLock? Add<TTuple>(SourceCore<TTuple> source, TTuple tuple) => Options.IsBounded ? source.Add(tuple) : source.AddInTurn(tuple);
 
     /// <summary>Asks for a fetch.</summary>
     /// <returns>Whether the caller has to start it. If not, the one at work looks once more.</returns>

@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Debugging;
 using Weir.Dataflow.Links;
@@ -7,9 +6,7 @@ using Weir.Dataflow.Sync;
 namespace Weir.Dataflow.Cores;
 
 /// <summary>One of the targets of a join. Its queue is guarded by the join's lock, which comes after its own.</summary>
-[DebuggerDisplay("{DebuggerDisplay,nq}")]
-[DebuggerTypeProxy(typeof(BlockView))]
-internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarget
+internal sealed class JoinTarget<T> : JoinedTarget<T>, IJoinTarget
 {
     private readonly JoinShared _join;
     private RingQueue<T> _queue;
@@ -30,22 +27,17 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
         _isPlain = options is { IsBounded: false, Greedy: true, MaxGroups: long.MaxValue };
     }
 
-    Task IDataflowBlock.Completion =>
-        throw new NotSupportedException("This member is not supported on this dataflow block: its completion is that of the join.");
-
     bool IJoinTarget.HasItemNeedsLock => _queue.Count > 0;
 
     int IJoinTarget.CountNow => _queue.Count;
 
-    protected override ITargetBlock<T> Self => this;
-
-    private string DebuggerDisplay => new BlockView(this).ToString();
+    protected override IJoin Owner => _join;
 
     protected override bool TakesOffersNeedsLock => Options.Greedy;
 
     public T PeekNeedsLock() => _queue.Peek();
 
-    public void DequeueNeedsLock()
+    public override void TakenNeedsLock()
     {
         _queue.Dequeue();
         if (_queue.Count == 0)
@@ -54,11 +46,12 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
         }
     }
 
-    public DataflowMessageStatus OfferMessage(DataflowMessageHeader messageHeader, T messageValue, ISourceBlock<T>? source, bool consumeToAccept)
+    public override DataflowMessageStatus OfferMessage(
+        DataflowMessageHeader messageHeader, T messageValue, ISourceBlock<T>? source, bool consumeToAccept)
     {
         if (!_isPlain || consumeToAccept || !messageHeader.IsValid)
         {
-            return Offer(messageHeader, messageValue, source, consumeToAccept);
+            return base.OfferMessage(messageHeader, messageValue, source, consumeToAccept);
         }
 
         // The join's lock is enough: who ends this target says so first, and then looks under that lock whether the queue is empty.
@@ -80,30 +73,7 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
     {
         base.Show(view);
         view.Input = _queue.ToArray();
-        view.IsCompleted = _join.IsCompleted;
     }
-
-    /// <inheritdoc/>
-    public override string ToString() => _join.NameOf(this);
-
-    void IDataflowBlock.Complete() => Complete(null, drop: false);
-
-    void IDataflowBlock.Fault(Exception exception)
-    {
-        ArgumentNullException.ThrowIfNull(exception);
-        if (IsDeclining)
-        {
-            _join.FailAll();
-        }
-        else
-        {
-            _join.Fault(exception);
-        }
-    }
-
-    void IJoinTarget.Fail(Exception? exception) => Complete(exception, drop: true);
-
-    void IJoinTarget.Decline() => Complete(null, drop: false);
 
     void IJoinTarget.FailInside(Exception exception) => Complete(exception, drop: true, always: true);
 
@@ -258,7 +228,15 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
         return drained;
     }
 
-    protected override void Cancelled() => _join.Cancelled();
-
-    protected override void Finished(List<Exception>? exceptions) => _join.TargetFinished(exceptions);
+    protected override void FaultJoin(Exception exception)
+    {
+        if (IsDeclining)
+        {
+            _join.FailAll();
+        }
+        else
+        {
+            _join.Fault(exception);
+        }
+    }
 }

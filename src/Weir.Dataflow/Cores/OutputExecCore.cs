@@ -4,7 +4,7 @@ using Weir.Dataflow.Metering;
 namespace Weir.Dataflow.Cores;
 
 /// <summary>The common part of blocks that run a delegate and have an output side.</summary>
-internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost<TOut>, ICallOwner<TIn>
+internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost, ICallOwner<TIn>
 {
     private CallHandles<TIn> _handles;
 
@@ -25,13 +25,11 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost<T
 
     protected override ITargetBlock<TIn> Self => (ITargetBlock<TIn>)Source.Owner;
 
-    int IOutputHost<TOut>.CountOf(TOut item) => 1;
+    void IOutputHost.OutputLeft(int weight) => Free(weight, here: false);
 
-    void IOutputHost<TOut>.OutputLeft(int weight) => Free(weight, here: false);
+    void IOutputHost.OutputFailed() => Complete(null, drop: true);
 
-    void IOutputHost<TOut>.OutputFailed() => Complete(null, drop: true);
-
-    void IOutputHost<TOut>.OutputCompleted()
+    void IOutputHost.OutputCompleted()
     {
         StopListening();
         EndMetering();

@@ -18,11 +18,11 @@ namespace Weir.Dataflow.Cores;
 /// and is re-entrant, because a target may consume from inside the offer and networks may be circular. Order: offer lock, then state lock; a block's input
 /// comes before its output.
 /// </remarks>
-internal sealed partial class SourceCore<T> : IOfferSource<T>, IUnattended, IThreadPoolWorkItem, IAfterLock
+internal sealed partial class SourceCore<T> : IOfferSource<T>, IOutputSide, IUnattended, IThreadPoolWorkItem, IAfterLock
 {
     private const int OffersPerLock = 16;
 
-    private readonly IOutputHost<T> _host;
+    private readonly IOutputHost _host;
     private readonly BlockOptions _options;
     private BiasedLock _stateLock;
     private RingQueue<T> _queue;
@@ -55,7 +55,7 @@ internal sealed partial class SourceCore<T> : IOfferSource<T>, IUnattended, IThr
     /// <summary>The identity of this source in places where it works only once at a time.</summary>
     private readonly int _id = BiasedLock.NewId();
 
-    public SourceCore(ISourceBlock<T> owner, IOutputHost<T> host, BlockOptions options)
+    public SourceCore(ISourceBlock<T> owner, IOutputHost host, BlockOptions options)
     {
         Owner = owner;
         _host = host;
@@ -64,6 +64,8 @@ internal sealed partial class SourceCore<T> : IOfferSource<T>, IUnattended, IThr
 
     /// <summary>The block itself, as targets know it.</summary>
     public ISourceBlock<T> Owner { get; }
+
+    IDataflowBlock IOutputSide.Block => Owner;
 
     public Task Completion => _completion.Task;
 
@@ -112,7 +114,7 @@ internal sealed partial class SourceCore<T> : IOfferSource<T>, IUnattended, IThr
             _stateLock.Exit(key);
             if (_options.IsBounded)
             {
-                _host.OutputLeft(_host.CountOf(item));
+                _host.OutputLeft(CountOf(item));
             }
 
             return after;
@@ -377,11 +379,14 @@ internal sealed partial class SourceCore<T> : IOfferSource<T>, IUnattended, IThr
         }
     }
 
+    /// <summary>How many messages of the block's capacity an output stands for.</summary>
+    private int CountOf(T item) => _host.CountsItems ? ((Array)(object)item!).Length : 1;
+
     private void Left(T item)
     {
         if (_options.IsBounded)
         {
-            _host.OutputLeft(_host.CountOf(item));
+            _host.OutputLeft(CountOf(item));
         }
     }
 

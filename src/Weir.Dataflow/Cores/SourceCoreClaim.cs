@@ -179,7 +179,7 @@ internal sealed partial class SourceCore<T>
             int weight = 0;
             foreach (T item in all)
             {
-                weight += _host.CountOf(item);
+                weight += CountOf(item);
             }
 
             _host.OutputLeft(weight);
