@@ -1,4 +1,3 @@
-using System.Diagnostics.CodeAnalysis;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Cores;
 using Weir.Dataflow.Links;
@@ -61,22 +60,6 @@ public sealed class BatchBlock<T> : PropagatorBlock<T, T[]>
     /// <summary>Makes a batch of the messages at hand, if there are any, without waiting until it is full.</summary>
     /// <remarks>Thread-safe.</remarks>
     public void TriggerBatch() => _core.Trigger();
-
-    /// <inheritdoc/>
-    public override bool Post(T item) => _core.Post(item);
-
-    /// <inheritdoc/>
-    public override bool TryReceive([MaybeNullWhen(false)] out T[] item) => _core.Source.TryReceive(out item);
-
-    /// <summary>Receives all messages that the block has ready at this moment.</summary>
-    /// <param name="items">The messages, in order; <see langword="null"/> if there are none.</param>
-    /// <returns>Whether there was a message.</returns>
-    /// <remarks>Thread-safe.</remarks>
-    public bool TryReceiveAll([NotNullWhen(true)] out IList<T[]>? items) => _core.Source.TryReceiveAll(out items);
-
-    /// <inheritdoc/>
-    public override ValueTask<T[]> ReceiveValueAsync(CancellationToken cancellationToken = default) =>
-        _core.Source.ReceiveValueAsync(cancellationToken);
 
     private protected override TargetCore<T> Input => _core;
 

@@ -1,4 +1,3 @@
-using System.Diagnostics.CodeAnalysis;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Cores;
 using Weir.Dataflow.Debugging;
@@ -51,19 +50,6 @@ public sealed class BatchedJoinBlock<T1, T2, T3> : SourceBlock<Tuple<IList<T1>, 
 
     /// <summary>The number of tuples that wait to be taken.</summary>
     public int OutputCount => _core.Source.Count;
-
-    /// <inheritdoc/>
-    public override bool TryReceive([MaybeNullWhen(false)] out Tuple<IList<T1>, IList<T2>, IList<T3>> item) => _core.Source.TryReceive(out item);
-
-    /// <summary>Receives all messages that the block has ready at this moment.</summary>
-    /// <param name="items">The messages, in order; <see langword="null"/> if there are none.</param>
-    /// <returns>Whether there was a message.</returns>
-    /// <remarks>Thread-safe.</remarks>
-    public bool TryReceiveAll([NotNullWhen(true)] out IList<Tuple<IList<T1>, IList<T2>, IList<T3>>>? items) => _core.Source.TryReceiveAll(out items);
-
-    /// <inheritdoc/>
-    public override ValueTask<Tuple<IList<T1>, IList<T2>, IList<T3>>> ReceiveValueAsync(CancellationToken cancellationToken = default) =>
-        _core.Source.ReceiveValueAsync(cancellationToken);
 
     private protected override IReceiveSource<Tuple<IList<T1>, IList<T2>, IList<T3>>> Output => _core.Source;
 

@@ -1,4 +1,3 @@
-using System.Diagnostics.CodeAnalysis;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Cores;
 using Weir.Dataflow.Links;
@@ -30,16 +29,6 @@ public sealed class BroadcastBlock<T> : PropagatorBlock<T, T>
     }
 
     private BroadcastBlock(Func<T, T>? cloningFunction, BlockOptions options) => _core = new BroadcastCore<T>(this, cloningFunction, options);
-
-    /// <inheritdoc/>
-    public override bool Post(T item) => _core.Post(item);
-
-    /// <inheritdoc/>
-    public override bool TryReceive([MaybeNullWhen(false)] out T item) => _core.Source.TryReceive(out item);
-
-    /// <inheritdoc/>
-    public override ValueTask<T> ReceiveValueAsync(CancellationToken cancellationToken = default) =>
-        Receiving.ReceiveValueAsync(_core.Source, cancellationToken);
 
     private protected override TargetCore<T> Input => _core;
 

@@ -1,4 +1,3 @@
-using System.Diagnostics.CodeAnalysis;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Cores;
 using Weir.Dataflow.Links;
@@ -31,22 +30,6 @@ public sealed class BufferBlock<T> : PropagatorBlock<T, T>
 
     /// <summary>The number of messages in the block.</summary>
     public int Count => _core.Source.Count;
-
-    /// <inheritdoc/>
-    public override bool Post(T item) => _core.Post(item);
-
-    /// <inheritdoc/>
-    public override bool TryReceive([MaybeNullWhen(false)] out T item) => _core.Source.TryReceive(out item);
-
-    /// <summary>Receives all messages that the block has ready at this moment.</summary>
-    /// <param name="items">The messages, in order; <see langword="null"/> if there are none.</param>
-    /// <returns>Whether there was a message.</returns>
-    /// <remarks>Thread-safe.</remarks>
-    public bool TryReceiveAll([NotNullWhen(true)] out IList<T>? items) => _core.Source.TryReceiveAll(out items);
-
-    /// <inheritdoc/>
-    public override ValueTask<T> ReceiveValueAsync(CancellationToken cancellationToken = default) =>
-        _core.Source.ReceiveValueAsync(cancellationToken);
 
     private protected override TargetCore<T> Input => _core;
 

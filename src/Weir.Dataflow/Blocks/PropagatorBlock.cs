@@ -24,7 +24,7 @@ public abstract class PropagatorBlock<TInput, TOutput> : SourceBlock<TOutput>, I
     /// <param name="item">The message.</param>
     /// <returns>Whether the block took it. False if the block is full or declines permanently.</returns>
     /// <remarks>Thread-safe.</remarks>
-    public abstract bool Post(TInput item);
+    public bool Post(TInput item) => Input.Post(item);
 
     /// <summary>Sends the block a message, and waits for room if the block is full.</summary>
     /// <param name="item">The message.</param>

@@ -1,4 +1,3 @@
-using System.Diagnostics.CodeAnalysis;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Cores;
 using Weir.Dataflow.Links;
@@ -68,22 +67,6 @@ public sealed class TransformBlock<TInput, TOutput> : PropagatorBlock<TInput, TO
 
     /// <summary>The number of outputs that wait to be taken.</summary>
     public int OutputCount => _core.Source.Count;
-
-    /// <inheritdoc/>
-    public override bool Post(TInput item) => _core.Post(item);
-
-    /// <inheritdoc/>
-    public override bool TryReceive([MaybeNullWhen(false)] out TOutput item) => _core.Source.TryReceive(out item);
-
-    /// <summary>Receives all messages that the block has ready at this moment.</summary>
-    /// <param name="items">The messages, in order; <see langword="null"/> if there are none.</param>
-    /// <returns>Whether there was a message.</returns>
-    /// <remarks>Thread-safe.</remarks>
-    public bool TryReceiveAll([NotNullWhen(true)] out IList<TOutput>? items) => _core.Source.TryReceiveAll(out items);
-
-    /// <inheritdoc/>
-    public override ValueTask<TOutput> ReceiveValueAsync(CancellationToken cancellationToken = default) =>
-        _core.Source.ReceiveValueAsync(cancellationToken);
 
     private protected override TargetCore<TInput> Input => _core;
 

@@ -1,4 +1,3 @@
-using System.Diagnostics.CodeAnalysis;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Cores;
 using Weir.Dataflow.Links;
@@ -61,13 +60,6 @@ public sealed class WriteOnceBlock<T> : SourceBlock<T>, IPropagatorBlock<T, T>
     /// <inheritdoc/>
     DataflowMessageStatus ITargetBlock<T>.OfferMessage(DataflowMessageHeader messageHeader, T messageValue, ISourceBlock<T>? source, bool consumeToAccept) =>
         _core.Offer(messageHeader, messageValue, source, consumeToAccept);
-
-    /// <inheritdoc/>
-    public override bool TryReceive([MaybeNullWhen(false)] out T item) => _core.TryReceive(out item);
-
-    /// <inheritdoc/>
-    public override ValueTask<T> ReceiveValueAsync(CancellationToken cancellationToken = default) =>
-        Receiving.ReceiveValueAsync(_core, cancellationToken);
 
     private protected override IReceiveSource<T> Output => _core;
 

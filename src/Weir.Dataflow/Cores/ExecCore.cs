@@ -1,4 +1,4 @@
-using System.Diagnostics;
+using System.Runtime.CompilerServices;
 using Weir.Core;
 using Weir.Core.Threads;
 using Weir.Dataflow.Debugging;
@@ -13,16 +13,21 @@ namespace Weir.Dataflow.Cores;
 internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem, IAfterLock
 {
     /// <summary>
-    /// The execution context of the thread that made the last worker. Dropped when the block rests, because it may keep anything alive. With
-    /// several workers that happens under a lock (the state that they share), unless it is the pool's own context.
+    /// The execution context of the thread that made the last worker. Dropped when the block rests, because it may keep anything alive. It is changed
+    /// under the monitor of this object, unless it is the pool's own context, which holds nothing of anybody's.
     /// </summary>
     private ExecutionContext? _context;
     private volatile bool _dropped;
+    private WorkerCount _workers;
+
+    /// <summary>The lock of the worker that takes a message out of the queue; null if there is only one at a time.</summary>
+    private readonly StrongBox<BiasedLock>? _claims;
 
     protected ExecCore(BlockOptions options, bool workerFrees = false)
         : base(options, workerFrees)
     {
-        _parallel = options.Parallelism > 1 ? new ParallelState(options.Parallelism) : null;
+        _workers = new WorkerCount(options.Parallelism);
+        _claims = IsSerial ? null : new StrongBox<BiasedLock>();
         _isPlain = !options.IsBounded;
     }
 
@@ -42,7 +47,7 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
     /// <summary>Whether the block discards what it has not begun to process.</summary>
     protected bool IsDropped => _dropped;
 
-    private bool IsSerial => _parallel is null;
+    private bool IsSerial => _workers.IsSerial;
 
     void IThreadPoolWorkItem.Execute()
     {
@@ -71,13 +76,13 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
     {
         LookForListeners();
         ExecutionContext? context = ExecutionContext.Capture();
-        if (IsSerial || Sync.Work.IsPoolContext(context))
+        if (Sync.Work.IsPoolContext(context))
         {
             _context = context;
         }
         else
         {
-            lock (_parallel!)
+            lock (this)
             {
                 _context = context;
             }
@@ -128,13 +133,17 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
     /// <summary>An asynchronous call is done, and so is what becomes of its result.</summary>
     protected void PendingDone()
     {
-        if (IsSerial)
+        if (_workers.TryLeave())
         {
-            PendingDoneSerial();
+            return;
         }
-        else
+
+        // Any user thread may complete a call, so what is left to do is for a thread of the block.
+        InputQueue<T> queue = _queue!;
+        queue.IsInCall = false;
+        if ((!queue.IsEmpty && !_dropped) || !TryRest(queue))
         {
-            PendingDoneParallel();
+            QueueWorker(again: false, here: true);
         }
     }
 
@@ -143,7 +152,7 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
     {
         if (!IsSerial)
         {
-            _parallel!.Pending();
+            _workers.Pending();
         }
     }
 
@@ -163,7 +172,7 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
         _dropped = true;
     }
 
-    protected override bool IsDrainedNeedsLock() => IsSerial ? IsDrainedSerialNeedsLock() : IsDrainedParallelNeedsLock();
+    protected override bool IsDrainedNeedsLock() => _workers.Busy == 0 && (_queue is null || _queue.IsEmpty);
 
     private void Work()
     {
@@ -195,7 +204,9 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
         LockOwner? key = StateLock.Enter();
         try
         {
-            WorkerLostNeedsLock();
+            // Nobody else is the reader as long as this one is the worker.
+            Discard(_queue);
+            _workers.Rest();
             CompleteNeedsLock(error, drop: true, always: true);
         }
         finally
@@ -204,33 +215,71 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
         }
     }
 
-    /// <summary>A worker of several has come to rest: if it was the last, the context is dropped.</summary>
-    private void ForgetContext(ParallelState state)
+    /// <summary>Stops being a worker, unless a message came in the meantime.</summary>
+    private bool TryRest(InputQueue<T> queue)
+    {
+        if (_dropped)
+        {
+            Discard(queue);
+        }
+
+        if (!StateLock.HasOtherOwner)
+        {
+            // Writers take turns at the lock, or are this thread itself. One more turn is cheaper than the barrier.
+            LockOwner? key = StateLock.Enter();
+            bool rests = queue.IsEmpty;
+            if (rests)
+            {
+                _workers.Rest();
+            }
+
+            Leave(key, null);
+            if (rests)
+            {
+                ForgetContext();
+            }
+
+            return rests;
+        }
+
+        Steps.Pass(Step.FoundNothing, Self);
+        _workers.Rest();
+        Steps.Pass(Step.SaidIdle, Self);
+        ProcessBarrier.Heavy();
+        if (!queue.IsEmpty && _workers.TryJoin())
+        {
+            return false;
+        }
+
+        ForgetContext();
+        if (IsDeclining)
+        {
+            Recheck();
+        }
+
+        return true;
+    }
+
+    /// <summary>A worker has come to rest: if it was the last, the context is dropped.</summary>
+    private void ForgetContext()
     {
         if (!Sync.Work.IsPoolContext(_context))
         {
-            lock (state)
+            lock (this)
             {
                 // A thread that begins a worker counts it before it sets its context. So if nobody is counted, the context is an old one.
-                _context = state.Busy == 0 ? null : _context;
+                if (_workers.Busy == 0)
+                {
+                    _context = null;
+                }
             }
         }
     }
 
-    private void WorkerLostNeedsLock()
+    private void Discard(InputQueue<T>? queue)
     {
-        if (IsSerial)
-        {
-            // Nobody else is the reader as long as this one is the worker.
-            _queue?.Discard();
-            Volatile.Write(ref _active, 0);
-        }
-        else
-        {
-            LockOwner? claim = _parallel!.Claims.Enter();
-            _queue?.Discard();
-            _parallel.Claims.Exit(claim);
-            _parallel.Rest();
-        }
+        LockOwner? claim = _claims?.Value.Enter();
+        queue?.Discard();
+        _claims?.Value.Exit(claim);
     }
 }

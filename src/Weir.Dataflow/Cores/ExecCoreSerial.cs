@@ -5,9 +5,7 @@ using Weir.Dataflow.Sync;
 namespace Weir.Dataflow.Cores;
 
 /// <content>
-/// One worker, which reads the queue without the lock. While it is active, it sees every message. While it is not, the thread that stores a message activates
-/// it. Between the two states, the worker uses its heavy barrier: it says that it is not active, and then looks at the queue once more. The writer first
-/// stores, and then checks whether the worker is active. One of them sees the other.
+/// Storing messages, and one worker, which reads the queue without the lock: see <see cref="WorkerCount"/>.
 /// </content>
 internal abstract partial class ExecCore<T>
 {
@@ -22,9 +20,6 @@ internal abstract partial class ExecCore<T>
     private const int LooksWithoutWait = 64;
 
     private InputQueue<T>? _queue;
-
-    /// <summary>1 while a worker is queued, running or waiting for its call.</summary>
-    private int _active;
 
     /// <summary>How often the worker looks again before it rests. It grows when a look found a message, and shrinks when none did.</summary>
     private int _patience;
@@ -159,9 +154,7 @@ internal abstract partial class ExecCore<T>
 
         Steps.Pass(Step.Stored, Self);
         ProcessBarrier.Light();
-        return _parallel is not null
-            ? WantsWorker() ? this : null
-            : Volatile.Read(ref _active) == 0 && Interlocked.CompareExchange(ref _active, 1, 0) == 0 ? this : null;
+        return _workers.TryJoin() ? this : null;
     }
 
     private InputQueue<T>? TryBeginQueue()
@@ -184,19 +177,6 @@ internal abstract partial class ExecCore<T>
         }
     }
 
-    private bool IsDrainedSerialNeedsLock() => Volatile.Read(ref _active) == 0 && (_queue is null || _queue.IsEmpty);
-
-    private void PendingDoneSerial()
-    {
-        _queue!.IsInCall = false;
-
-        // Any user thread may complete a call, so the remaining work is for a thread of the block.
-        if ((!_queue!.IsEmpty && !_dropped) || !TryRest(_queue))
-        {
-            QueueWorker(again: false, here: true);
-        }
-    }
-
     private void WorkSerial()
     {
         InputQueue<T> queue = _queue!;
@@ -209,11 +189,7 @@ internal abstract partial class ExecCore<T>
             ReadOnlySpan<T> items = queue.Peek();
             if (items.IsEmpty || _dropped)
             {
-                if (_dropped)
-                {
-                    queue.Discard();
-                }
-                else if (spins < _patience)
+                if (spins < _patience && !_dropped)
                 {
                     // A writer that is just as fast would otherwise find the worker asleep at every message. Let it write alone for a moment, so that
                     // there is more than one message the next time.
@@ -221,7 +197,8 @@ internal abstract partial class ExecCore<T>
                     Thread.SpinWait(16);
                     continue;
                 }
-                else if (spins > 0)
+
+                if (spins > 0)
                 {
                     _patience /= 2;
                     spins = 0;
@@ -269,43 +246,5 @@ internal abstract partial class ExecCore<T>
 
             queue.IsInCall = false;
         }
-    }
-
-    /// <summary>Stops being active, unless a message came in the meantime.</summary>
-    private bool TryRest(InputQueue<T> queue)
-    {
-        if (!StateLock.HasOtherOwner)
-        {
-            // Writers take turns at the lock, or are this thread itself. One more turn is cheaper than the barrier.
-            LockOwner? key = StateLock.Enter();
-            bool rests = queue.IsEmpty;
-            if (rests)
-            {
-                _context = null;
-                Volatile.Write(ref _active, 0);
-            }
-
-            Leave(key, null);
-            return rests;
-        }
-
-        Steps.Pass(Step.FoundNothing, Self);
-        ExecutionContext? context = _context;
-        _context = null;
-        Volatile.Write(ref _active, 0);
-        Steps.Pass(Step.SaidIdle, Self);
-        ProcessBarrier.Heavy();
-        if (!queue.IsEmpty && Interlocked.CompareExchange(ref _active, 1, 0) == 0)
-        {
-            _context = context;
-            return false;
-        }
-
-        if (IsDeclining)
-        {
-            Recheck();
-        }
-
-        return true;
     }
 }

@@ -33,7 +33,7 @@ internal abstract partial class ExecCore<T> : IMeteredBlock
         {
             // How many were taken is read before what is in its call, and before how many came.
             long taken = queue.TakenNow;
-            long inFlight = IsSerial ? queue.IsInCall ? 1 : 0 : Math.Min(_parallel!.Busy, Options.Parallelism);
+            long inFlight = IsSerial ? queue.IsInCall ? 1 : 0 : Math.Min(_workers.Busy, Options.Parallelism);
             sample.Discarded = queue.DiscardedNow;
             sample.Processed = Math.Max(0, taken - inFlight - sample.Discarded);
             sample.InFlight = inFlight;

@@ -9,7 +9,7 @@ namespace Weir.Dataflow.Cores;
 internal sealed class JoinTarget<T> : JoinedTarget<T>, IJoinTarget
 {
     private readonly JoinShared _join;
-    private RingQueue<T> _queue;
+    private MessageQueue<T> _queue;
     private long _claimed;
     private PostponedOffer<T>? _fetched;
     private T? _item;
@@ -171,11 +171,8 @@ internal sealed class JoinTarget<T> : JoinedTarget<T>, IJoinTarget
         IAfterLock? after = _join.JoinNeedsLock();
         if (ReferenceEquals(after, NoMemory.Instance))
         {
-            _queue.RemoveLast();
-            if (_queue.Count == 0)
-            {
-                _join.OnEmptiedNeedsLock();
-            }
+            // No tuple could be made before, so it is the only message of this target.
+            TakenNeedsLock();
         }
 
         return after;

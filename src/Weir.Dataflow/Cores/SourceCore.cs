@@ -25,7 +25,7 @@ internal sealed partial class SourceCore<T> : IOfferSource<T>, IOutputSide, IUna
     private readonly IOutputHost _host;
     private readonly BlockOptions _options;
     private BiasedLock _stateLock;
-    private RingQueue<T> _queue;
+    private MessageQueue<T> _queue;
     private LinkList<T> _links;
     private BlockCompletion _completion;
     private ITargetBlock<T>? _reservedFor;

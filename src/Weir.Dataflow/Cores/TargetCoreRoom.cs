@@ -17,22 +17,18 @@ internal abstract partial class TargetCore<T>
             return Task.FromCanceled<bool>(cancellationToken);
         }
 
-        if (TrySend(item, cancellationToken, out LockOwner? key) is { } accepted)
+        if (Post(item))
         {
-            return accepted ? Completed.True : Completed.False;
+            return Completed.True;
         }
 
-        SendTaskWaiter<T>? waiter = null;
-        try
+        if (IsDeclining)
         {
-            waiter = new SendTaskWaiter<T>(this) { Value = item };
-        }
-        finally
-        {
-            LeaveUnless(waiter is not null, key, cancellationToken);
+            return Completed.False;
         }
 
-        Wait(key, waiter, cancellationToken);
+        SendTaskWaiter<T> waiter = new(this);
+        Wait(waiter, item, cancellationToken);
         return waiter.Task;
     }
 
@@ -43,86 +39,33 @@ internal abstract partial class TargetCore<T>
             return ValueTask.FromCanceled<bool>(cancellationToken);
         }
 
-        if (TrySend(item, cancellationToken, out LockOwner? key) is { } accepted)
+        if (Post(item))
         {
-            return new ValueTask<bool>(accepted);
+            return new ValueTask<bool>(true);
         }
 
-        SendValueWaiter<T> waiter = Interlocked.Exchange(ref _spareSender, null) ?? NewSender(key, cancellationToken);
+        if (IsDeclining)
+        {
+            return new ValueTask<bool>(false);
+        }
+
+        SendValueWaiter<T> waiter = Interlocked.Exchange(ref _spareSender, null) ?? new SendValueWaiter<T>(this);
         waiter.Prepare();
-        waiter.Value = item;
         ValueTask<bool> task = waiter.Task;
-        Wait(key, waiter, cancellationToken);
+        Wait(waiter, item, cancellationToken);
         return task;
     }
 
-    /// <summary>The part of a send that does not wait.</summary>
-    /// <returns>
-    /// Whether the message was taken; null if it must wait for room. In that case the lock is still held, unless the token must be registered first.
-    /// </returns>
-    private bool? TrySend(T item, CancellationToken cancellationToken, out LockOwner? key)
+    private void Wait(SendWaiter<T> waiter, T item, CancellationToken cancellationToken)
     {
-        key = null;
-        if (!HoldsLock(cancellationToken))
+        waiter.Value = item;
+        if (cancellationToken.CanBeCanceled)
         {
-            return Post(item) ? true : IsDeclining ? false : null;
+            waiter.Registration = cancellationToken.UnsafeRegister(
+                static (state, token) => Unattended.Run((SendWaiter<T>)state!, static (waiter, token) => waiter.Abandon(token), token), waiter);
         }
 
-        key = StateLock.Enter();
-        AssertInvariants();
-        if (_declining)
-        {
-            StateLock.Exit(key);
-            return false;
-        }
-
-        if (HasRoomNeedsLock())
-        {
-            Leave(key, TakeNeedsLock(item));
-            return true;
-        }
-
-        return null;
-    }
-
-    /// <summary>Continues where <see cref="TrySend"/> found no room.</summary>
-    private void Wait(LockOwner? key, SendWaiter<T> waiter, CancellationToken cancellationToken)
-    {
-        if (!HoldsLock(cancellationToken))
-        {
-            Register(waiter, cancellationToken);
-            Enlist(waiter, cancellationToken);
-        }
-        else
-        {
-            EnlistNeedsLock(key, waiter);
-        }
-    }
-
-    /// <summary>Whether <see cref="TrySend"/> keeps the lock when there is no room.</summary>
-    private bool HoldsLock(CancellationToken cancellationToken) => IsBounded && !cancellationToken.CanBeCanceled;
-
-    private SendValueWaiter<T> NewSender(LockOwner? key, CancellationToken cancellationToken)
-    {
-        SendValueWaiter<T>? waiter = null;
-        try
-        {
-            waiter = new SendValueWaiter<T>(this);
-        }
-        finally
-        {
-            LeaveUnless(waiter is not null, key, cancellationToken);
-        }
-
-        return waiter;
-    }
-
-    private void LeaveUnless(bool goesOn, LockOwner? key, CancellationToken cancellationToken)
-    {
-        if (!goesOn && HoldsLock(cancellationToken))
-        {
-            StateLock.Exit(key);
-        }
+        Enlist(waiter, cancellationToken);
     }
 
     public void GiveUp(SendWaiter<T> waiter, CancellationToken token)
@@ -341,36 +284,21 @@ internal abstract partial class TargetCore<T>
         }
         else
         {
-            EnlistNeedsLock(key, waiter);
-        }
-    }
+            bool pull = false;
+            try
+            {
+                (_postponed ??= new PostponedList<T>()).Add(waiter);
+                pull = BeginWaitNeedsLock();
+            }
+            finally
+            {
+                StateLock.Exit(key);
+            }
 
-    /// <summary>Puts a waiter into the list, and leaves the lock.</summary>
-    private void EnlistNeedsLock(LockOwner? key, SendWaiter<T> waiter)
-    {
-        bool pull = false;
-        try
-        {
-            (_postponed ??= new PostponedList<T>()).Add(waiter);
-            pull = BeginWaitNeedsLock();
-        }
-        finally
-        {
-            StateLock.Exit(key);
-        }
-
-        if (pull)
-        {
-            Pull(here: false);
-        }
-    }
-
-    private static void Register(SendWaiter<T> waiter, CancellationToken cancellationToken)
-    {
-        if (cancellationToken.CanBeCanceled)
-        {
-            waiter.Registration = cancellationToken.UnsafeRegister(
-                static (state, token) => Unattended.Run((SendWaiter<T>)state!, static (waiter, token) => waiter.Abandon(token), token), waiter);
+            if (pull)
+            {
+                Pull(here: false);
+            }
         }
     }
 }

@@ -7,91 +7,60 @@ internal struct LinkList<T>
 {
     private const int SearchLimit = 8;
 
-    private LinkNode<T>? _last;
-    private int _highest;
+    private NodeList<LinkNode<T>> _nodes;
     private int _lowest;
 
     /// <summary>Made when there are many, of which one is looked for at each link and each message that is consumed.</summary>
     private Dictionary<ITargetBlock<T>, TargetLink<T>>? _byTarget;
 
-    public LinkNode<T>? First { get; private set; }
+    public readonly LinkNode<T>? First => _nodes.First;
 
     /// <summary>How many of the nodes are linked targets.</summary>
     public int Targets { get; private set; }
 
     /// <summary>The order of the node that was appended last.</summary>
-    public readonly int Highest => _highest;
+    public int Highest { get; private set; }
 
     public void Add(LinkNode<T> node, bool append)
     {
         if (node is TargetLink<T> link)
         {
             Index(link);
+            Targets++;
         }
 
-        node.IsLinked = true;
-        Targets += node is TargetLink<T> ? 1 : 0;
-        if (First is null)
+        if (append || First is null)
         {
-            node.Order = ++_highest;
-            First = _last = node;
-        }
-        else if (append)
-        {
-            node.Order = ++_highest;
-            node.Previous = _last;
-            _last!.Next = node;
-            _last = node;
+            node.Order = ++Highest;
+            _nodes.Append(node);
         }
         else
         {
             node.Order = --_lowest;
-            node.Next = First;
-            First.Previous = node;
-            First = node;
+            _nodes.Prepend(node);
         }
     }
 
     public bool Remove(LinkNode<T> node)
     {
-        if (!node.IsLinked)
+        if (!_nodes.Remove(node))
         {
             return false;
         }
 
-        node.IsLinked = false;
         if (node is TargetLink<T> link)
         {
             Targets--;
             _byTarget?.Remove(link.Target);
         }
 
-        if (node.Previous is null)
-        {
-            First = node.Next;
-        }
-        else
-        {
-            node.Previous.Next = node.Next;
-        }
-
-        if (node.Next is null)
-        {
-            _last = node.Previous;
-        }
-        else
-        {
-            node.Next.Previous = node.Previous;
-        }
-
-        node.Next = node.Previous = null;
         return true;
     }
 
     /// <summary>The node after this one, which may have been removed in the meantime.</summary>
     public readonly LinkNode<T>? After(LinkNode<T> node)
     {
-        if (node.IsLinked)
+        if (node.IsListed)
         {
             return node.Next;
         }
@@ -143,16 +112,9 @@ internal struct LinkList<T>
     /// <returns>The first of what was in it, chained by Next.</returns>
     public LinkNode<T>? Clear()
     {
-        LinkNode<T>? first = First;
-        for (LinkNode<T>? node = first; node is not null; node = node.Next)
-        {
-            node.IsLinked = false;
-        }
-
-        First = _last = null;
         _byTarget = null;
         Targets = 0;
-        return first;
+        return _nodes.Clear();
     }
 
     private void Index(TargetLink<T> added)

@@ -1,14 +1,8 @@
 namespace Weir.Dataflow.Links;
 
 /// <summary>One entry in a source's list of those who want its messages: a linked target, or somebody who waits for one message.</summary>
-internal abstract class LinkNode<T>
+internal abstract class LinkNode<T> : ListNode<LinkNode<T>>
 {
-    public LinkNode<T>? Previous { get; set; }
-
-    public LinkNode<T>? Next { get; set; }
-
     /// <summary>Grows from the first to the last node, so that a walk through the list finds its position again when its node was removed.</summary>
     public int Order { get; set; }
-
-    public bool IsLinked { get; set; }
 }

@@ -7,10 +7,10 @@ internal sealed class PostponedList<T>
 {
     private const int SearchLimit = 8;
 
-    private PostponedNode<T>? _last;
+    private NodeList<PostponedNode<T>> _nodes;
     private Dictionary<ISourceBlock<T>, PostponedOffer<T>>? _bySource;
 
-    public PostponedNode<T>? First { get; private set; }
+    public PostponedNode<T>? First => _nodes.First;
 
     public int Count { get; private set; }
 
@@ -44,48 +44,17 @@ internal sealed class PostponedList<T>
 
     public void Add(PostponedNode<T> node)
     {
-        node.IsListed = true;
-        node.Previous = _last;
-        if (_last is null)
-        {
-            First = node;
-        }
-        else
-        {
-            _last.Next = node;
-        }
-
-        _last = node;
+        _nodes.Append(node);
         Count++;
     }
 
     public bool Remove(PostponedNode<T> node)
     {
-        if (!node.IsListed)
+        if (!_nodes.Remove(node))
         {
             return false;
         }
 
-        if (node.Previous is null)
-        {
-            First = node.Next;
-        }
-        else
-        {
-            node.Previous.Next = node.Next;
-        }
-
-        if (node.Next is null)
-        {
-            _last = node.Previous;
-        }
-        else
-        {
-            node.Next.Previous = node.Previous;
-        }
-
-        node.Previous = node.Next = null;
-        node.IsListed = false;
         Count--;
         if (_bySource is not null && node is PostponedOffer<T> offer)
         {
