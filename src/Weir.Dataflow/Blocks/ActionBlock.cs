@@ -19,7 +19,7 @@ public sealed class ActionBlock<TInput> : ITargetBlock<TInput>, ICoreTarget<TInp
     /// <param name="action">What to do with each message.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     public ActionBlock(Action<TInput> action)
-        : this(action, BlockOptions.None())
+        : this(action, BlockOptions.NoneOfExecution)
     {
     }
 
@@ -28,15 +28,16 @@ public sealed class ActionBlock<TInput> : ITargetBlock<TInput>, ICoreTarget<TInp
     /// <param name="dataflowBlockOptions">The options. They are copied.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     public ActionBlock(Action<TInput> action, ExecutionDataflowBlockOptions dataflowBlockOptions)
-        : this(action, BlockOptions.Of(dataflowBlockOptions, action))
     {
+        ArgumentNullException.ThrowIfNull(action);
+        _core = new ActionCore<TInput>(this, action, null, BlockOptions.Of(dataflowBlockOptions));
     }
 
     /// <summary>Creates a block with default options.</summary>
     /// <param name="action">What to do with each message. A message is done when its task has completed; a null task counts as completed.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     public ActionBlock(Func<TInput, Task> action)
-        : this(action, BlockOptions.None())
+        : this(action, BlockOptions.NoneOfExecution)
     {
     }
 
@@ -45,20 +46,9 @@ public sealed class ActionBlock<TInput> : ITargetBlock<TInput>, ICoreTarget<TInp
     /// <param name="dataflowBlockOptions">The options. They are copied.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     public ActionBlock(Func<TInput, Task> action, ExecutionDataflowBlockOptions dataflowBlockOptions)
-        : this(action, BlockOptions.Of(dataflowBlockOptions, action))
-    {
-    }
-
-    private ActionBlock(Action<TInput> action, BlockOptions options)
     {
         ArgumentNullException.ThrowIfNull(action);
-        _core = new ActionCore<TInput>(this, action, null, options);
-    }
-
-    private ActionBlock(Func<TInput, Task> action, BlockOptions options)
-    {
-        ArgumentNullException.ThrowIfNull(action);
-        _core = new ActionCore<TInput>(this, null, action, options);
+        _core = new ActionCore<TInput>(this, null, action, BlockOptions.Of(dataflowBlockOptions));
     }
 
     /// <summary>The number of messages that wait to be processed.</summary>
@@ -79,29 +69,16 @@ public sealed class ActionBlock<TInput> : ITargetBlock<TInput>, ICoreTarget<TInp
         _core.Complete(exception, drop: true);
     }
 
-    /// <summary>Sends the block a message if it can take it at once.</summary>
-    /// <param name="item">The message.</param>
-    /// <returns>Whether the block took it. False if the block is full or declines permanently.</returns>
-    /// <remarks>Thread-safe.</remarks>
+    /// <inheritdoc cref="PropagatorBlock{TInput,TOutput}.Post"/>
     public bool Post(TInput item) => _core.Post(item);
 
-    /// <summary>Sends the block a message, and waits for room if the block is full.</summary>
-    /// <param name="item">The message.</param>
-    /// <returns>Whether the block took it. False if the block declines permanently.</returns>
-    /// <remarks>Thread-safe. Messages of pending sends are taken in the order of the calls.</remarks>
+    /// <inheritdoc cref="PropagatorBlock{TInput,TOutput}.SendAsync(TInput)"/>
     public Task<bool> SendAsync(TInput item) => SendAsync(item, CancellationToken.None);
 
-    /// <inheritdoc cref="SendAsync(TInput)"/>
-    /// <param name="item">The message.</param>
-    /// <param name="cancellationToken">Cancels the wait; the message is then not taken.</param>
-    /// <exception cref="OperationCanceledException">The token was cancelled before the message was taken (in the task).</exception>
+    /// <inheritdoc cref="PropagatorBlock{TInput,TOutput}.SendAsync(TInput, CancellationToken)"/>
     public Task<bool> SendAsync(TInput item, CancellationToken cancellationToken) => _core.SendAsync(item, cancellationToken);
 
-    /// <summary>Works like SendAsync, but allocates nothing even if it has to wait.</summary>
-    /// <param name="item">The message.</param>
-    /// <param name="cancellationToken">Cancels the wait; the message is then not taken.</param>
-    /// <returns>Whether the block took it. Await it only once.</returns>
-    /// <exception cref="OperationCanceledException">The token was cancelled before the message was taken (in the task).</exception>
+    /// <inheritdoc cref="PropagatorBlock{TInput,TOutput}.SendValueAsync"/>
     public ValueTask<bool> SendValueAsync(TInput item, CancellationToken cancellationToken = default) => _core.SendValueAsync(item, cancellationToken);
 
     DirectTarget<TInput> ICoreTarget<TInput>.Core => _core;

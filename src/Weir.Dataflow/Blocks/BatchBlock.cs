@@ -18,7 +18,7 @@ public sealed class BatchBlock<T> : PropagatorBlock<T, T[]>
     /// <param name="batchSize">The number of messages in a batch; at least 1.</param>
     /// <exception cref="ArgumentOutOfRangeException">The batch size is not positive or greater than BoundedCapacity.</exception>
     public BatchBlock(int batchSize)
-        : this(batchSize, BlockOptions.None(), null, null)
+        : this(batchSize, BlockOptions.NoneOfGrouping)
     {
     }
 
@@ -63,7 +63,7 @@ public sealed class BatchBlock<T> : PropagatorBlock<T, T[]>
 
     private protected override TargetCore<T> Input => _core;
 
-    private protected override IReceiveSource<T[]> Output => _core.Source;
+    private protected override ReceiveSource<T[]> Output => _core.Source;
 
     private protected override IOfferSource<T[]> Offers => _core.Source;
 }

@@ -18,7 +18,7 @@ public sealed class BatchedJoinBlock<T1, T2> : SourceBlock<Tuple<IList<T1>, ILis
     /// <param name="batchSize">The number of messages in a batch, of all targets together; at least 1.</param>
     /// <exception cref="ArgumentOutOfRangeException">The batch size is not positive.</exception>
     public BatchedJoinBlock(int batchSize)
-        : this(batchSize, BlockOptions.None())
+        : this(batchSize, BlockOptions.NoneOfGrouping)
     {
     }
 
@@ -28,12 +28,8 @@ public sealed class BatchedJoinBlock<T1, T2> : SourceBlock<Tuple<IList<T1>, ILis
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     /// <exception cref="ArgumentException">The options are not greedy, or bounded.</exception>
     /// <exception cref="ArgumentOutOfRangeException">The batch size is not positive.</exception>
-    public BatchedJoinBlock(int batchSize, GroupingDataflowBlockOptions dataflowBlockOptions)
-        : this(batchSize, BlockOptions.Of(dataflowBlockOptions))
-    {
-    }
-
-    private BatchedJoinBlock(int batchSize, BlockOptions options) => _core = new BatchedJoinCore<T1, T2>(this, batchSize, options);
+    public BatchedJoinBlock(int batchSize, GroupingDataflowBlockOptions dataflowBlockOptions) =>
+        _core = new BatchedJoinCore<T1, T2>(this, batchSize, BlockOptions.Of(dataflowBlockOptions));
 
     /// <summary>The number of messages in a batch.</summary>
     public int BatchSize => _core.BatchSize;
@@ -47,7 +43,7 @@ public sealed class BatchedJoinBlock<T1, T2> : SourceBlock<Tuple<IList<T1>, ILis
     /// <summary>The number of tuples that wait to be taken.</summary>
     public int OutputCount => _core.Source.Count;
 
-    private protected override IReceiveSource<Tuple<IList<T1>, IList<T2>>> Output => _core.Source;
+    private protected override ReceiveSource<Tuple<IList<T1>, IList<T2>>> Output => _core.Source;
 
     private protected override IOfferSource<Tuple<IList<T1>, IList<T2>>> Offers => _core.Source;
 

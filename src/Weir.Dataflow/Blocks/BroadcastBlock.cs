@@ -15,7 +15,7 @@ public sealed class BroadcastBlock<T> : PropagatorBlock<T, T>
     /// <summary>Creates a block with default options.</summary>
     /// <param name="cloningFunction">Makes the copy for each receiver; if null, receivers get the message itself.</param>
     public BroadcastBlock(Func<T, T>? cloningFunction)
-        : this(cloningFunction, BlockOptions.None())
+        : this(cloningFunction, BlockOptions.None)
     {
     }
 
@@ -23,16 +23,12 @@ public sealed class BroadcastBlock<T> : PropagatorBlock<T, T>
     /// <param name="cloningFunction">Makes the copy for each receiver; if null, receivers get the message itself.</param>
     /// <param name="dataflowBlockOptions">The options. They are copied.</param>
     /// <exception cref="ArgumentNullException">The options are null.</exception>
-    public BroadcastBlock(Func<T, T>? cloningFunction, DataflowBlockOptions dataflowBlockOptions)
-        : this(cloningFunction, BlockOptions.Of(dataflowBlockOptions))
-    {
-    }
-
-    private BroadcastBlock(Func<T, T>? cloningFunction, BlockOptions options) => _core = new BroadcastCore<T>(this, cloningFunction, options);
+    public BroadcastBlock(Func<T, T>? cloningFunction, DataflowBlockOptions dataflowBlockOptions) =>
+        _core = new BroadcastCore<T>(this, cloningFunction, BlockOptions.Of(dataflowBlockOptions));
 
     private protected override TargetCore<T> Input => _core;
 
-    private protected override IReceiveSource<T> Output => _core.Source;
+    private protected override ReceiveSource<T> Output => _core.Source;
 
     private protected override IOfferSource<T> Offers => _core;
 

@@ -14,26 +14,22 @@ public sealed class BufferBlock<T> : PropagatorBlock<T, T>
 
     /// <summary>Creates a block with default options.</summary>
     public BufferBlock()
-        : this(BlockOptions.None())
+        : this(BlockOptions.None)
     {
     }
 
     /// <summary>Creates a block with the given options.</summary>
     /// <param name="dataflowBlockOptions">The options. They are copied.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
-    public BufferBlock(DataflowBlockOptions dataflowBlockOptions)
-        : this(BlockOptions.Of(dataflowBlockOptions))
-    {
-    }
-
-    private BufferBlock(BlockOptions options) => _core = new BufferCore<T>(this, options);
+    public BufferBlock(DataflowBlockOptions dataflowBlockOptions) =>
+        _core = new BufferCore<T>(this, BlockOptions.Of(dataflowBlockOptions));
 
     /// <summary>The number of messages in the block.</summary>
     public int Count => _core.Source.Count;
 
     private protected override TargetCore<T> Input => _core;
 
-    private protected override IReceiveSource<T> Output => _core.Source;
+    private protected override ReceiveSource<T> Output => _core.Source;
 
     private protected override IOfferSource<T> Offers => _core.Source;
 }

@@ -18,19 +18,15 @@ public sealed class JoinBlock<T1, T2, T3> : SourceBlock<Tuple<T1, T2, T3>>
 
     /// <summary>Creates a block with default options.</summary>
     public JoinBlock()
-        : this(BlockOptions.None())
+        : this(BlockOptions.NoneOfGrouping)
     {
     }
 
     /// <summary>Creates a block with the given options.</summary>
     /// <param name="dataflowBlockOptions">The options. They are copied.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
-    public JoinBlock(GroupingDataflowBlockOptions dataflowBlockOptions)
-        : this(BlockOptions.Of(dataflowBlockOptions))
-    {
-    }
-
-    private JoinBlock(BlockOptions options) => _core = new JoinCore<T1, T2, T3>(this, options);
+    public JoinBlock(GroupingDataflowBlockOptions dataflowBlockOptions) =>
+        _core = new JoinCore<T1, T2, T3>(this, BlockOptions.Of(dataflowBlockOptions));
 
     /// <summary>The target for the first part.</summary>
     public ITargetBlock<T1> Target1 => _core.Target1;
@@ -44,7 +40,7 @@ public sealed class JoinBlock<T1, T2, T3> : SourceBlock<Tuple<T1, T2, T3>>
     /// <summary>The number of tuples that wait to be taken.</summary>
     public int OutputCount => _core.Source.Count;
 
-    private protected override IReceiveSource<Tuple<T1, T2, T3>> Output => _core.Source;
+    private protected override ReceiveSource<Tuple<T1, T2, T3>> Output => _core.Source;
 
     private protected override IOfferSource<Tuple<T1, T2, T3>> Offers => _core.Source;
 

@@ -29,7 +29,7 @@ public sealed class ReliableBroadcastBlock<T> : ITargetBlock<T>, IViewable
     /// <summary>Creates a block with default options.</summary>
     /// <param name="cloningFunction">Makes the copy for each target; if null, targets get the message itself.</param>
     public ReliableBroadcastBlock(Func<T, T>? cloningFunction)
-        : this(cloningFunction, new DataflowBlockOptions())
+        : this(cloningFunction, BlockOptions.None)
     {
     }
 

@@ -26,7 +26,7 @@ public abstract class SourceBlock<TOutput> : IReceivableSourceBlock<TOutput>, IV
     public Task Completion => Output.Completion;
 
     /// <summary>The output side, for those who receive.</summary>
-    private protected abstract IReceiveSource<TOutput> Output { get; }
+    private protected abstract ReceiveSource<TOutput> Output { get; }
 
     /// <summary>The output side, for targets.</summary>
     private protected abstract IOfferSource<TOutput> Offers { get; }

@@ -20,7 +20,7 @@ public sealed class TransformBlock<TInput, TOutput> : PropagatorBlock<TInput, TO
     /// <param name="transform">Makes the output of each message.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     public TransformBlock(Func<TInput, TOutput> transform)
-        : this(transform, BlockOptions.None())
+        : this(transform, BlockOptions.NoneOfExecution)
     {
     }
 
@@ -29,15 +29,16 @@ public sealed class TransformBlock<TInput, TOutput> : PropagatorBlock<TInput, TO
     /// <param name="dataflowBlockOptions">The options. They are copied.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     public TransformBlock(Func<TInput, TOutput> transform, ExecutionDataflowBlockOptions dataflowBlockOptions)
-        : this(transform, BlockOptions.Of(dataflowBlockOptions, transform))
     {
+        ArgumentNullException.ThrowIfNull(transform);
+        _core = new TransformCore<TInput, TOutput>(this, transform, null, BlockOptions.Of(dataflowBlockOptions));
     }
 
     /// <summary>Creates a block with default options.</summary>
     /// <param name="transform">Makes the output of each message. A null or cancelled task means no output.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     public TransformBlock(Func<TInput, Task<TOutput>> transform)
-        : this(transform, BlockOptions.None())
+        : this(transform, BlockOptions.NoneOfExecution)
     {
     }
 
@@ -46,20 +47,9 @@ public sealed class TransformBlock<TInput, TOutput> : PropagatorBlock<TInput, TO
     /// <param name="dataflowBlockOptions">The options. They are copied.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     public TransformBlock(Func<TInput, Task<TOutput>> transform, ExecutionDataflowBlockOptions dataflowBlockOptions)
-        : this(transform, BlockOptions.Of(dataflowBlockOptions, transform))
-    {
-    }
-
-    private TransformBlock(Func<TInput, TOutput> transform, BlockOptions options)
     {
         ArgumentNullException.ThrowIfNull(transform);
-        _core = new TransformCore<TInput, TOutput>(this, transform, null, options);
-    }
-
-    private TransformBlock(Func<TInput, Task<TOutput>> transform, BlockOptions options)
-    {
-        ArgumentNullException.ThrowIfNull(transform);
-        _core = new TransformCore<TInput, TOutput>(this, null, transform, options);
+        _core = new TransformCore<TInput, TOutput>(this, null, transform, BlockOptions.Of(dataflowBlockOptions));
     }
 
     /// <summary>The number of messages that wait to be processed.</summary>
@@ -70,7 +60,7 @@ public sealed class TransformBlock<TInput, TOutput> : PropagatorBlock<TInput, TO
 
     private protected override TargetCore<TInput> Input => _core;
 
-    private protected override IReceiveSource<TOutput> Output => _core.Source;
+    private protected override ReceiveSource<TOutput> Output => _core.Source;
 
     private protected override IOfferSource<TOutput> Offers => _core.Source;
 }

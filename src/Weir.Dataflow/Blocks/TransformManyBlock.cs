@@ -20,7 +20,7 @@ public sealed class TransformManyBlock<TInput, TOutput> : PropagatorBlock<TInput
     /// <param name="transform">Makes the outputs of each message. Null means none.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     public TransformManyBlock(Func<TInput, IEnumerable<TOutput>> transform)
-        : this(transform, BlockOptions.None())
+        : this(transform, BlockOptions.NoneOfExecution)
     {
     }
 
@@ -29,15 +29,16 @@ public sealed class TransformManyBlock<TInput, TOutput> : PropagatorBlock<TInput
     /// <param name="dataflowBlockOptions">The options. They are copied.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     public TransformManyBlock(Func<TInput, IEnumerable<TOutput>> transform, ExecutionDataflowBlockOptions dataflowBlockOptions)
-        : this(transform, BlockOptions.Of(dataflowBlockOptions, transform))
     {
+        ArgumentNullException.ThrowIfNull(transform);
+        _core = new TransformManyCore<TInput, TOutput>(this, transform, null, null, BlockOptions.Of(dataflowBlockOptions));
     }
 
     /// <summary>Creates a block with default options.</summary>
     /// <param name="transform">Makes the outputs of each message. A null or cancelled task means none.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     public TransformManyBlock(Func<TInput, Task<IEnumerable<TOutput>>> transform)
-        : this(transform, BlockOptions.None())
+        : this(transform, BlockOptions.NoneOfExecution)
     {
     }
 
@@ -46,15 +47,16 @@ public sealed class TransformManyBlock<TInput, TOutput> : PropagatorBlock<TInput
     /// <param name="dataflowBlockOptions">The options. They are copied.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     public TransformManyBlock(Func<TInput, Task<IEnumerable<TOutput>>> transform, ExecutionDataflowBlockOptions dataflowBlockOptions)
-        : this(transform, BlockOptions.Of(dataflowBlockOptions, transform))
     {
+        ArgumentNullException.ThrowIfNull(transform);
+        _core = new TransformManyCore<TInput, TOutput>(this, null, transform, null, BlockOptions.Of(dataflowBlockOptions));
     }
 
     /// <summary>Creates a block with default options.</summary>
     /// <param name="transform">Makes the outputs of each message, which are sent as they come. Null means none.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     public TransformManyBlock(Func<TInput, IAsyncEnumerable<TOutput>> transform)
-        : this(transform, BlockOptions.None())
+        : this(transform, BlockOptions.NoneOfExecution)
     {
     }
 
@@ -63,26 +65,9 @@ public sealed class TransformManyBlock<TInput, TOutput> : PropagatorBlock<TInput
     /// <param name="dataflowBlockOptions">The options. They are copied.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     public TransformManyBlock(Func<TInput, IAsyncEnumerable<TOutput>> transform, ExecutionDataflowBlockOptions dataflowBlockOptions)
-        : this(transform, BlockOptions.Of(dataflowBlockOptions, transform))
-    {
-    }
-
-    private TransformManyBlock(Func<TInput, IEnumerable<TOutput>> transform, BlockOptions options)
     {
         ArgumentNullException.ThrowIfNull(transform);
-        _core = new TransformManyCore<TInput, TOutput>(this, transform, null, null, options);
-    }
-
-    private TransformManyBlock(Func<TInput, Task<IEnumerable<TOutput>>> transform, BlockOptions options)
-    {
-        ArgumentNullException.ThrowIfNull(transform);
-        _core = new TransformManyCore<TInput, TOutput>(this, null, transform, null, options);
-    }
-
-    private TransformManyBlock(Func<TInput, IAsyncEnumerable<TOutput>> transform, BlockOptions options)
-    {
-        ArgumentNullException.ThrowIfNull(transform);
-        _core = new TransformManyCore<TInput, TOutput>(this, null, null, transform, options);
+        _core = new TransformManyCore<TInput, TOutput>(this, null, null, transform, BlockOptions.Of(dataflowBlockOptions));
     }
 
     /// <summary>The number of messages that wait to be processed.</summary>
@@ -93,7 +78,7 @@ public sealed class TransformManyBlock<TInput, TOutput> : PropagatorBlock<TInput
 
     private protected override TargetCore<TInput> Input => _core;
 
-    private protected override IReceiveSource<TOutput> Output => _core.Source;
+    private protected override ReceiveSource<TOutput> Output => _core.Source;
 
     private protected override IOfferSource<TOutput> Offers => _core.Source;
 }

@@ -15,7 +15,7 @@ public sealed class WriteOnceBlock<T> : SourceBlock<T>, IPropagatorBlock<T, T>
     /// <summary>Creates a block with default options.</summary>
     /// <param name="cloningFunction">Makes the copy for each receiver; if null, receivers get the message itself.</param>
     public WriteOnceBlock(Func<T, T>? cloningFunction)
-        : this(cloningFunction, BlockOptions.None())
+        : this(cloningFunction, BlockOptions.None)
     {
     }
 
@@ -23,17 +23,10 @@ public sealed class WriteOnceBlock<T> : SourceBlock<T>, IPropagatorBlock<T, T>
     /// <param name="cloningFunction">Makes the copy for each receiver; if null, receivers get the message itself.</param>
     /// <param name="dataflowBlockOptions">The options. They are copied.</param>
     /// <exception cref="ArgumentNullException">The options are null.</exception>
-    public WriteOnceBlock(Func<T, T>? cloningFunction, DataflowBlockOptions dataflowBlockOptions)
-        : this(cloningFunction, BlockOptions.Of(dataflowBlockOptions))
-    {
-    }
+    public WriteOnceBlock(Func<T, T>? cloningFunction, DataflowBlockOptions dataflowBlockOptions) =>
+        _core = new WriteOnceCore<T>(this, cloningFunction, BlockOptions.Of(dataflowBlockOptions));
 
-    private WriteOnceBlock(Func<T, T>? cloningFunction, BlockOptions options) => _core = new WriteOnceCore<T>(this, cloningFunction, options);
-
-    /// <summary>Sends the block a message if it can take it at once.</summary>
-    /// <param name="item">The message.</param>
-    /// <returns>Whether the block took it. False if the block is full or declines permanently.</returns>
-    /// <remarks>Thread-safe.</remarks>
+    /// <inheritdoc cref="PropagatorBlock{TInput,TOutput}.Post"/>
     public bool Post(T item) => _core.Post(item);
 
     /// <summary>Sends the block a message.</summary>
@@ -61,7 +54,7 @@ public sealed class WriteOnceBlock<T> : SourceBlock<T>, IPropagatorBlock<T, T>
     DataflowMessageStatus ITargetBlock<T>.OfferMessage(DataflowMessageHeader messageHeader, T messageValue, ISourceBlock<T>? source, bool consumeToAccept) =>
         _core.Offer(messageHeader, messageValue, source, consumeToAccept);
 
-    private protected override IReceiveSource<T> Output => _core;
+    private protected override ReceiveSource<T> Output => _core;
 
     private protected override IOfferSource<T> Offers => _core;
 

@@ -1,11 +1,10 @@
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Debugging;
-using Weir.Dataflow.Metering;
 
 namespace Weir.Dataflow.Cores;
 
 /// <summary>The core of an ActionBlock, which is the end of a network, so its own completion is that of the block.</summary>
-internal sealed class ActionCore<T> : ExecCore<T>, ICallOwner<T>
+internal sealed class ActionCore<T> : ExecCore<T>
 {
     /// <summary>In a smaller block, a sender waits most of the time, so the worker takes the lock anyway.</summary>
     private const int FewForCounting = 16;
@@ -14,7 +13,6 @@ internal sealed class ActionCore<T> : ExecCore<T>, ICallOwner<T>
     private readonly Action<T>? _action;
     private readonly Func<T, Task>? _asyncAction;
     private BlockCompletion _completion;
-    private CallHandles<T> _handles;
 
     public ActionCore(ITargetBlock<T> owner, Action<T>? action, Func<T, Task>? asyncAction, BlockOptions options)
         : base(options, workerFrees: action is not null && options.IsBounded && options.Capacity >= FewForCounting && options.Parallelism == 1)
@@ -29,16 +27,6 @@ internal sealed class ActionCore<T> : ExecCore<T>, ICallOwner<T>
 
     protected override ITargetBlock<T> Self => _owner;
 
-    void ICallOwner<T>.CallDone(CallHandle<T> handle, Task task, T item, long id)
-    {
-        _handles.Keep(handle, Options.Parallelism);
-        CallWatch? watch = CallEnds(id, out CallWatch.Ending outer);
-        TaskFailed(item, task);
-        Free(1, here: false);
-        watch?.Left(id, isDone: true, outer);
-        PendingDone();
-    }
-
     /// <inheritdoc/>
     public override void Show(BlockView view)
     {
@@ -48,22 +36,16 @@ internal sealed class ActionCore<T> : ExecCore<T>, ICallOwner<T>
 
     protected override bool Process(T item, long id)
     {
+        Task? task = null;
         try
         {
             if (_action is not null)
             {
                 _action(item);
             }
-            else if (_asyncAction!(item) is { } task)
+            else
             {
-                if (!task.IsCompleted)
-                {
-                    PendingBegins();
-                    _handles.Take(this).Await(task, item, id);
-                    return false;
-                }
-
-                TaskFailed(item, task);
+                task = _asyncAction!(item);
             }
         }
         catch (Exception e)
@@ -71,8 +53,13 @@ internal sealed class ActionCore<T> : ExecCore<T>, ICallOwner<T>
             ProcessFailed(item, e);
         }
 
-        Free(1, here: true);
-        return true;
+        return ProcessTask(item, id, task);
+    }
+
+    protected override void TaskDone(T item, long id, Task? task, bool here)
+    {
+        TaskFailed(item, task);
+        Free(1, here);
     }
 
     protected override bool ProcessAll(InputQueue<T> queue, ReadOnlySpan<T> items, ref int budget)

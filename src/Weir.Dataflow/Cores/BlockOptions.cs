@@ -9,6 +9,11 @@ internal sealed class BlockOptions
 
     private const string DefaultNameFormat = "{0} Id={1}";
 
+    /// <summary>The options of blocks that were built without any. Nobody else has them, so they never change.</summary>
+    public static readonly DataflowBlockOptions None = new();
+    public static readonly ExecutionDataflowBlockOptions NoneOfExecution = new();
+    public static readonly GroupingDataflowBlockOptions NoneOfGrouping = new();
+
     private static readonly BlockOptions Default = new(new DataflowBlockOptions(), 1, false, true, long.MaxValue);
 
     private BlockOptions(DataflowBlockOptions options, int parallelism, bool singleProducer, bool greedy, long maxGroups)
@@ -73,20 +78,6 @@ internal sealed class BlockOptions
             ? Default
             : new BlockOptions(options, 1, false, options.Greedy, maxGroups);
     }
-
-    /// <summary>As the others; the delegate is checked first, as with Microsoft's blocks.</summary>
-    public static BlockOptions Of(ExecutionDataflowBlockOptions? options, Delegate? call)
-    {
-        if (call is null)
-        {
-            return Default;
-        }
-
-        return Of(options);
-    }
-
-    /// <summary>The options of blocks that were built without any.</summary>
-    public static BlockOptions None() => Default;
 
     /// <summary>The name that the options give the block, or null.</summary>
     public string? GivenName(IDataflowBlock block) => HasDefaultName ? null : Name(block);

@@ -3,13 +3,13 @@ namespace Weir.Dataflow.Cores;
 /// <summary>Waits for one asynchronous call of a block's delegate, and is reused for the next one.</summary>
 internal sealed class CallHandle<TIn>
 {
-    private readonly ICallOwner<TIn> _owner;
+    private readonly ExecCore<TIn> _owner;
     private readonly Action _continuation;
     private Task? _task;
     private TIn? _item;
     private long _id;
 
-    public CallHandle(ICallOwner<TIn> owner)
+    public CallHandle(ExecCore<TIn> owner)
     {
         _owner = owner;
         _continuation = Continue;

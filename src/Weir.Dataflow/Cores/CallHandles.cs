@@ -15,7 +15,7 @@ internal struct CallHandles<TIn>
     private object? _kept;
 
     /// <summary>A handle for a call of this block.</summary>
-    public CallHandle<TIn> Take(ICallOwner<TIn> owner)
+    public CallHandle<TIn> Take(ExecCore<TIn> owner)
     {
         object? kept = Volatile.Read(ref _kept);
         if (kept is CallHandle<TIn> only)

@@ -8,17 +8,15 @@ namespace Weir.Dataflow.Cores;
 
 /// <summary>The output side of a block with one message at a time, of which everybody may have a copy.</summary>
 /// <remarks>The monitor (this object) guards the message and the list of those who want it. It may be held while targets are offered to.</remarks>
-internal class CopySource<T>(Func<T, T>? cloningFunction) : IReceiveSource<T>
+internal class CopySource<T>(Func<T, T>? cloningFunction) : ReceiveSource<T>
 {
     /// <summary>Who wants the message. Guarded by the monitor.</summary>
     public LinkList<T> Links;
 
     public BlockCompletion End;
-    private SpareWaiters<T>? _spares;
+    public override Task Completion => End.Task;
 
-    public Task Completion => End.Task;
-
-    public bool IsCompleted => End.IsCompleted;
+    public override bool IsCompleted => End.IsCompleted;
 
     /// <summary>The message. Guarded by the monitor.</summary>
     public T? Value { get; private set; }
@@ -31,8 +29,6 @@ internal class CopySource<T>(Func<T, T>? cloningFunction) : IReceiveSource<T>
     /// <summary>Whether those who take the message consume it, so that a copy is made for each of them and for nobody else.</summary>
     public bool Clones => cloningFunction is not null;
 
-    ref SpareWaiters<T>? IReceiveSource<T>.Spares => ref _spares;
-
     public T Copy(T item) => cloningFunction is null ? item : cloningFunction(item);
 
     public void SetNeedsLock(T item)
@@ -41,9 +37,9 @@ internal class CopySource<T>(Func<T, T>? cloningFunction) : IReceiveSource<T>
         HasValue = true;
     }
 
-    public bool TryReceive([MaybeNullWhen(false)] out T item) => TryReceive(null, out item);
+    public override bool TryReceive([MaybeNullWhen(false)] out T item) => TryReceive(null, out item);
 
-    public bool TryReceive(Predicate<T>? filter, [MaybeNullWhen(false)] out T item)
+    public override bool TryReceive(Predicate<T>? filter, [MaybeNullWhen(false)] out T item)
     {
         // Value and flag under the lock: otherwise a thread could see that there is a value and read the default.
         bool any;
@@ -63,14 +59,14 @@ internal class CopySource<T>(Func<T, T>? cloningFunction) : IReceiveSource<T>
         return true;
     }
 
-    public bool TryReceiveAll([NotNullWhen(true)] out IList<T>? items)
+    public override bool TryReceiveAll([NotNullWhen(true)] out IList<T>? items)
     {
         bool any = TryReceive(null, out T? item);
         items = any ? [item!] : null;
         return any;
     }
 
-    public bool IsReceivable()
+    public override bool IsReceivable()
     {
         lock (this)
         {
@@ -78,7 +74,7 @@ internal class CopySource<T>(Func<T, T>? cloningFunction) : IReceiveSource<T>
         }
     }
 
-    public void Enlist(ReceiveWaiter<T> waiter, CancellationToken cancellationToken)
+    public override void Enlist(ReceiveWaiter<T> waiter, CancellationToken cancellationToken)
     {
         bool any;
         lock (this)
@@ -105,7 +101,7 @@ internal class CopySource<T>(Func<T, T>? cloningFunction) : IReceiveSource<T>
         }
     }
 
-    public void GiveUp(ReceiveWaiter<T> waiter, bool timedOut, CancellationToken token)
+    public override void GiveUp(ReceiveWaiter<T> waiter, bool timedOut, CancellationToken token)
     {
         bool removed;
         lock (this)
@@ -120,13 +116,8 @@ internal class CopySource<T>(Func<T, T>? cloningFunction) : IReceiveSource<T>
         }
     }
 
-    // Only a copy was given: the message itself is still here.
-    public void OnTakenByWaiter(T item)
-    {
-    }
-
     /// <inheritdoc/>
-    public void Show(BlockView view)
+    public override void Show(BlockView view)
     {
         view.HasValue = HasValue;
         view.Value = Value;

@@ -19,6 +19,7 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
     private ExecutionContext? _context;
     private volatile bool _dropped;
     private WorkerCount _workers;
+    private CallHandles<T> _handles;
 
     /// <summary>The lock of the worker that takes a message out of the queue; null if there is only one at a time.</summary>
     private readonly StrongBox<BiasedLock>? _claims;
@@ -113,13 +114,13 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
         }
     }
 
-    protected void TaskFailed(T item, Task task)
+    protected void TaskFailed(T item, Task? task)
     {
-        if (task.IsCanceled)
+        if (task is { IsCanceled: true })
         {
             Failed(new TaskCanceledException(task));
         }
-        else if (task.IsFaulted)
+        else if (task is { IsFaulted: true })
         {
             Failed(task.Exception.InnerExceptions[0]);
             foreach (Exception exception in task.Exception.InnerExceptions)
@@ -128,6 +129,48 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
                 Complete(exception, drop: true, always: true);
             }
         }
+    }
+
+    /// <summary>Goes on with what the delegate returned: now if it is done, or when it is. Null counts as done.</summary>
+    /// <returns>As <see cref="Process"/>.</returns>
+    protected bool ProcessTask(T item, long id, Task? task)
+    {
+        if (task is { IsCompleted: false })
+        {
+            // From now on, the call counts in the worker's place. Before anything can complete it.
+            int calls = IsSerial ? 0 : 1;
+            _workers.Add(calls);
+            try
+            {
+                _handles.Take(this).Await(task, item, id);
+                return false;
+            }
+            catch (Exception e)
+            {
+                // There is no memory to wait for it.
+                _workers.Add(-calls);
+                ProcessFailed(item, e);
+                task = null;
+            }
+        }
+
+        TaskDone(item, id, task, here: true);
+        return true;
+    }
+
+    /// <summary>A call that the block waited for has ended.</summary>
+    public void CallDone(CallHandle<T> handle, Task task, T item, long id)
+    {
+        _handles.Keep(handle, Options.Parallelism);
+        CallWatch? watch = CallEnds(id, out CallWatch.Ending outer);
+        TaskDone(item, id, task, here: false);
+        watch?.Left(id, isDone: true, outer);
+        PendingDone();
+    }
+
+    /// <summary>The task that the delegate returned is done, or there was none. Throws nothing.</summary>
+    protected virtual void TaskDone(T item, long id, Task? task, bool here)
+    {
     }
 
     /// <summary>An asynchronous call is done, and so is what becomes of its result.</summary>
@@ -144,15 +187,6 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
         if ((!queue.IsEmpty && !_dropped) || !TryRest(queue))
         {
             QueueWorker(again: false, here: true);
-        }
-    }
-
-    /// <summary>The call that this worker has just made is not done: from now on it counts in the worker's place. Before anything can complete it.</summary>
-    protected void PendingBegins()
-    {
-        if (!IsSerial)
-        {
-            _workers.Pending();
         }
     }
 
@@ -206,7 +240,7 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
         {
             // Nobody else is the reader as long as this one is the worker.
             Discard(_queue);
-            _workers.Rest();
+            _workers.Add(-1);
             CompleteNeedsLock(error, drop: true, always: true);
         }
         finally
@@ -230,7 +264,7 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
             bool rests = queue.IsEmpty;
             if (rests)
             {
-                _workers.Rest();
+                _workers.Add(-1);
             }
 
             Leave(key, null);
@@ -243,7 +277,7 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
         }
 
         Steps.Pass(Step.FoundNothing, Self);
-        _workers.Rest();
+        _workers.Add(-1);
         Steps.Pass(Step.SaidIdle, Self);
         ProcessBarrier.Heavy();
         if (!queue.IsEmpty && _workers.TryJoin())

@@ -25,5 +25,11 @@ internal sealed class JoinCore<T1, T2, T3> : JoinShared
 
     public JoinTarget<T3> Target3 { get; }
 
-    protected override IAfterLock? AddTupleNeedsLock() => Add(Source, Tuple.Create(Target1.PeekNeedsLock(), Target2.PeekNeedsLock(), Target3.PeekNeedsLock()));
+    protected override IAfterLock? AddTupleNeedsLock()
+    {
+        Tuple<T1, T2, T3> tuple = Tuple.Create(Target1.PeekNeedsLock(), Target2.PeekNeedsLock(), Target3.PeekNeedsLock());
+
+        // Under the join's lock, so one at a time; but from there, a bounded join must not be told that a tuple left.
+        return Options.IsBounded ? Source.Add(tuple) : Source.AddInTurn(tuple);
+    }
 }

@@ -169,9 +169,6 @@ internal abstract class JoinShared(BlockOptions options) : JoinBase<IJoinTarget>
         }
     }
 
-    // Called under the join's lock, so one at a time; but from there, a bounded join must not be told that a tuple left.
-    protected IAfterLock? Add<TTuple>(SourceCore<TTuple> source, TTuple tuple) => Options.IsBounded ? source.Add(tuple) : source.AddInTurn(tuple);
-
     /// <summary>Asks for a fetch.</summary>
     /// <returns>Whether the caller has to start it. If not, the one at work looks once more.</returns>
     private bool BeginFetch()

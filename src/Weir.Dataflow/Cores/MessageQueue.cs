@@ -10,26 +10,33 @@ internal struct MessageQueue<T>
 
     private T[]? _items;
     private int _head;
+    private int _count;
 
-    public int Count { get; private set; }
+    public readonly int Count => _count;
 
     /// <summary>Adds a message, unless there is no memory for it.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool TryEnqueue(T item)
     {
-        if (!TryReserve())
+        T[]? items = _items;
+        int count = _count;
+        if (items is null || count == items.Length)
         {
-            return false;
+            if (!TryGrow())
+            {
+                return false;
+            }
+
+            items = _items!;
         }
 
-        _items![(_head + Count) & (_items.Length - 1)] = item;
-        Count++;
+        items[(_head + count) & (items.Length - 1)] = item;
+        _count = count + 1;
         return true;
     }
 
     /// <summary>Makes room for one more, so that <see cref="TryEnqueue"/> cannot fail.</summary>
-    [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public bool TryReserve() => (_items is { } items && Count < items.Length) || TryGrow();
+    public bool TryReserve() => (_items is { } items && _count < items.Length) || TryGrow();
 
     public readonly T Peek() => _items![_head];
 
@@ -37,10 +44,15 @@ internal struct MessageQueue<T>
     public T Dequeue()
     {
         T[] items = _items!;
-        T item = items[_head];
-        items[_head] = default!;
-        _head = (_head + 1) & (items.Length - 1);
-        Count--;
+        int head = _head;
+        T item = items[head];
+        if (RuntimeHelpers.IsReferenceOrContainsReferences<T>())
+        {
+            items[head] = default!;
+        }
+
+        _head = (head + 1) & (items.Length - 1);
+        _count--;
         return item;
     }
 

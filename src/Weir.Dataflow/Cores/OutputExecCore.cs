@@ -1,13 +1,10 @@
 using System.Threading.Tasks.Dataflow;
-using Weir.Dataflow.Metering;
 
 namespace Weir.Dataflow.Cores;
 
 /// <summary>The common part of blocks that run a delegate and have an output side.</summary>
-internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost, ICallOwner<TIn>
+internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost
 {
-    private CallHandles<TIn> _handles;
-
     protected OutputExecCore(IPropagatorBlock<TIn, TOut> owner, BlockOptions options)
         : base(options)
     {
@@ -35,25 +32,6 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost, 
         EndMetering();
     }
 
-    void ICallOwner<TIn>.CallDone(CallHandle<TIn> handle, Task task, TIn item, long id)
-    {
-        _handles.Keep(handle, Options.Parallelism);
-        CallWatch? watch = CallEnds(id, out CallWatch.Ending outer);
-        CallDone(task, item, id);
-        watch?.Left(id, isDone: true, outer);
-        PendingDone();
-    }
-
-    /// <summary>An asynchronous call has ended in any way.</summary>
-    protected abstract void CallDone(Task task, TIn item, long id);
-
-    /// <summary>Calls <see cref="CallDone"/> when the task is done.</summary>
-    protected void Await(Task task, TIn item, long id)
-    {
-        PendingBegins();
-        _handles.Take(this).Await(task, item, id);
-    }
-
     /// <summary>The message has this one output. Does not throw: if it cannot be stored, the block fails.</summary>
     protected void Emit(TIn item, long id, TOut output)
     {
@@ -75,6 +53,14 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost, 
     }
 
     protected void AddOutput(TOut output) => (Options.Parallelism == 1 ? Source.AddInTurn(output) : Source.Add(output))?.AfterLock();
+
+    /// <summary>The delegate threw, so there is no output.</summary>
+    protected bool Threw(TIn item, long id, Exception exception)
+    {
+        ProcessFailed(item, exception);
+        EmitNothing(item, id, here: true);
+        return true;
+    }
 
     /// <summary>The message has no output: its place is free, and later messages need not wait. Does not throw.</summary>
     protected void EmitNothing(TIn item, long id, bool here)

@@ -18,7 +18,7 @@ namespace Weir.Dataflow.Cores;
 /// and is re-entrant, because a target may consume from inside the offer and networks may be circular. Order: offer lock, then state lock; a block's input
 /// comes before its output.
 /// </remarks>
-internal sealed partial class SourceCore<T> : IOfferSource<T>, IOutputSide, IUnattended, IThreadPoolWorkItem, IAfterLock
+internal sealed partial class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>, IOutputSide, IUnattended, IThreadPoolWorkItem, IAfterLock
 {
     private const int OffersPerLock = 16;
 
@@ -67,9 +67,9 @@ internal sealed partial class SourceCore<T> : IOfferSource<T>, IOutputSide, IUna
 
     IDataflowBlock IOutputSide.Block => Owner;
 
-    public Task Completion => _completion.Task;
+    public override Task Completion => _completion.Task;
 
-    public bool IsCompleted => _completion.IsCompleted;
+    public override bool IsCompleted => _completion.IsCompleted;
 
     public int Count
     {
@@ -226,7 +226,7 @@ internal sealed partial class SourceCore<T> : IOfferSource<T>, IOutputSide, IUna
     }
 
     /// <inheritdoc/>
-    public void Show(BlockView view)
+    public override void Show(BlockView view)
     {
         view.Output = _queue.ToArray();
         view.LinkedTargets = _links.ToArray();

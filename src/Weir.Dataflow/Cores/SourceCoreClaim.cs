@@ -71,7 +71,7 @@ internal sealed partial class SourceCore<T>
         }
     }
 
-    public bool TryReceive([MaybeNullWhen(false)] out T item)
+    public override bool TryReceive([MaybeNullWhen(false)] out T item)
     {
         LockOwner? key = _stateLock.Enter();
         if (_queue.Count == 0 || _reservedFor is not null)
@@ -95,7 +95,7 @@ internal sealed partial class SourceCore<T>
         return TryReceive(null, out item);
     }
 
-    public bool TryReceive(Predicate<T>? filter, [MaybeNullWhen(false)] out T item)
+    public override bool TryReceive(Predicate<T>? filter, [MaybeNullWhen(false)] out T item)
     {
         while (true)
         {
@@ -146,7 +146,7 @@ internal sealed partial class SourceCore<T>
         }
     }
 
-    public bool TryReceiveAll([NotNullWhen(true)] out IList<T>? items)
+    public override bool TryReceiveAll([NotNullWhen(true)] out IList<T>? items)
     {
         List<T> all;
         lock (this)

@@ -4,24 +4,10 @@ using Weir.Dataflow.Waiters;
 namespace Weir.Dataflow.Cores;
 
 /// <content>Waiting for a message.</content>
-internal sealed partial class SourceCore<T> : IReceiveSource<T>
+internal sealed partial class SourceCore<T>
 {
-    private SpareWaiters<T>? _spares;
-
-    ref SpareWaiters<T>? IReceiveSource<T>.Spares => ref _spares;
-
-    public ValueTask<T> ReceiveValueAsync(CancellationToken cancellationToken)
-    {
-        if (cancellationToken.IsCancellationRequested)
-        {
-            return ValueTask.FromCanceled<T>(cancellationToken);
-        }
-
-        return TryReceive(out T? item) ? new ValueTask<T>(item) : Receiving.WaitForMessage(this, cancellationToken);
-    }
-
     /// <inheritdoc/>
-    public void GiveUp(ReceiveWaiter<T> waiter, bool timedOut, CancellationToken token)
+    public override void GiveUp(ReceiveWaiter<T> waiter, bool timedOut, CancellationToken token)
     {
         LockOwner? key = _stateLock.Enter();
         bool removed = RemoveNeedsLock(waiter);
@@ -34,10 +20,10 @@ internal sealed partial class SourceCore<T> : IReceiveSource<T>
     }
 
     /// <inheritdoc/>
-    public void OnTakenByWaiter(T item) => Left(item);
+    public override void OnTakenByWaiter(T item) => Left(item);
 
     /// <inheritdoc/>
-    public bool IsReceivable()
+    public override bool IsReceivable()
     {
         LockOwner? key = _stateLock.Enter();
         bool receivable = _queue.Count > 0 && _reservedFor is null && !_offering;
@@ -46,7 +32,7 @@ internal sealed partial class SourceCore<T> : IReceiveSource<T>
     }
 
     /// <inheritdoc/>
-    public void Enlist(ReceiveWaiter<T> waiter, CancellationToken cancellationToken)
+    public override void Enlist(ReceiveWaiter<T> waiter, CancellationToken cancellationToken)
     {
         LockOwner? key = _stateLock.Enter();
         AssertInvariants();

@@ -8,7 +8,7 @@ namespace Weir.Dataflow.Cores;
 /// <content>Waiting for room, and using room that becomes free.</content>
 internal abstract partial class TargetCore<T>
 {
-    private SendValueWaiter<T>? _spareSender;
+    private SendWaiter<T>? _spareSender;
 
     public virtual Task<bool> SendAsync(T item, CancellationToken cancellationToken)
     {
@@ -27,7 +27,7 @@ internal abstract partial class TargetCore<T>
             return Completed.False;
         }
 
-        SendTaskWaiter<T> waiter = new(this);
+        SendWaiter<T> waiter = new(this, isReused: false);
         Wait(waiter, item, cancellationToken);
         return waiter.Task;
     }
@@ -49,9 +49,8 @@ internal abstract partial class TargetCore<T>
             return new ValueTask<bool>(false);
         }
 
-        SendValueWaiter<T> waiter = Interlocked.Exchange(ref _spareSender, null) ?? new SendValueWaiter<T>(this);
-        waiter.Prepare();
-        ValueTask<bool> task = waiter.Task;
+        SendWaiter<T> waiter = Interlocked.Exchange(ref _spareSender, null) ?? new SendWaiter<T>(this, isReused: true);
+        ValueTask<bool> task = waiter.Begin();
         Wait(waiter, item, cancellationToken);
         return task;
     }
@@ -80,7 +79,7 @@ internal abstract partial class TargetCore<T>
         }
     }
 
-    public void Keep(SendValueWaiter<T> waiter) => Volatile.Write(ref _spareSender, waiter);
+    public void Keep(SendWaiter<T> waiter) => Volatile.Write(ref _spareSender, waiter);
 
     /// <summary>Room became free. Called under no lock.</summary>
     /// <param name="count">How much.</param>

@@ -19,7 +19,8 @@ internal sealed class TransformCore<TIn, TOut> : OutputExecCore<TIn, TOut>
 
     protected override bool Process(TIn item, long id)
     {
-        TOut output;
+        TOut output = default!;
+        Task? task = null;
         try
         {
             if (_transform is not null)
@@ -28,34 +29,17 @@ internal sealed class TransformCore<TIn, TOut> : OutputExecCore<TIn, TOut>
             }
             else
             {
-                Task<TOut>? task = _asyncTransform!(item);
-                if (task is null)
-                {
-                    EmitNothing(item, id, here: true);
-                    return true;
-                }
-
-                if (!task.IsCompleted)
-                {
-                    Await(task, item, id);
-                    return false;
-                }
-
-                if (!task.IsCompletedSuccessfully)
-                {
-                    TaskFailed(item, task);
-                    EmitNothing(item, id, here: true);
-                    return true;
-                }
-
-                output = task.Result;
+                task = _asyncTransform!(item);
             }
         }
         catch (Exception e)
         {
-            ProcessFailed(item, e);
-            EmitNothing(item, id, here: true);
-            return true;
+            return Threw(item, id, e);
+        }
+
+        if (_transform is null)
+        {
+            return ProcessTask(item, id, task);
         }
 
         Emit(item, id, output);
@@ -67,16 +51,16 @@ internal sealed class TransformCore<TIn, TOut> : OutputExecCore<TIn, TOut>
             ? base.ProcessAll(queue, items, ref budget)
             : ProcessAll(new Call(_transform, Source), queue, items, ref budget);
 
-    protected override void CallDone(Task task, TIn item, long id)
+    protected override void TaskDone(TIn item, long id, Task? task, bool here)
     {
-        if (task.IsCompletedSuccessfully)
+        if (task is { IsCompletedSuccessfully: true })
         {
             Emit(item, id, ((Task<TOut>)task).Result);
         }
         else
         {
             TaskFailed(item, task);
-            EmitNothing(item, id, here: false);
+            EmitNothing(item, id, here);
         }
     }
 

@@ -40,37 +40,20 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
         }
         catch (Exception e)
         {
-            ProcessFailed(item, e);
-            EmitNothing(item, id, here: true);
-            return true;
+            return Threw(item, id, e);
         }
 
-        if (task is null)
-        {
-            EmitNothing(item, id, here: true);
-            return true;
-        }
-
-        if (!task.IsCompleted)
-        {
-            Await(task, item, id);
-            return false;
-        }
-
-        TaskDone(task, item, id, here: true);
-        return true;
+        return ProcessTask(item, id, task);
     }
 
-    protected override void CallDone(Task task, TIn item, long id) => TaskDone(task, item, id, here: false);
-
-    private void TaskDone(Task task, TIn item, long id, bool here)
+    protected override void TaskDone(TIn item, long id, Task? task, bool here)
     {
         if (_streamTransform is not null)
         {
             // Its outputs were sent as they came. Only its end has to be reported.
             TaskFailed(item, task);
         }
-        else if (task.IsCompletedSuccessfully)
+        else if (task is { IsCompletedSuccessfully: true })
         {
             EmitAll(item, id, (Task<IEnumerable<TOut>>)task, here);
         }

@@ -45,11 +45,8 @@ internal struct WorkerCount(int parallelism)
         }
     }
 
-    /// <summary>A call is pending, and counts in addition to its worker.</summary>
-    public void Pending() => Interlocked.Increment(ref _busy);
-
-    /// <summary>Removes a worker or a call in any case.</summary>
-    public void Rest() => Interlocked.Decrement(ref _busy);
+    /// <summary>Adds a call that is pending and counts in addition to its worker, or removes a worker or a call, in any case.</summary>
+    public void Add(int count) => Interlocked.Add(ref _busy, count);
 
     private bool TryJoinSlow()
     {

@@ -1,33 +1,16 @@
 namespace Weir.Dataflow.Waiters;
 
-/// <summary>A pending OutputAvailableAsync.</summary>
-internal sealed class AvailableWaiter<T>(IReceiveSource<T> source) : ReceiveWaiter<T>(source, takesMessage: false)
+/// <summary>A pending OutputAvailableAsync, or WaitToReceiveAsync if it is reused.</summary>
+internal sealed class AvailableWaiter<T> : ReceiveWaiter<T, bool>
 {
-    private readonly TaskCompletionSource<bool> _result = new(TaskCreationOptions.RunContinuationsAsynchronously);
-
-    public Task<bool> Task => _result.Task;
-
-    public override void SourceEnded()
+    public AvailableWaiter(ReceiveSource<T> source, bool isReused = false)
+        : base(source, takesMessage: false, isReused)
     {
-        Registration.Unregister();
-        _result.TrySetResult(false);
     }
 
-    public override void Fail(Exception exception)
-    {
-        Registration.Unregister();
-        _result.TrySetException(exception);
-    }
+    public override void SourceEnded() => Set(false);
 
-    public override void GiveUp(bool timedOut, CancellationToken token)
-    {
-        Registration.Unregister();
-        _result.TrySetCanceled(token);
-    }
+    public override void Keep() => SpareWaiters<T>.Of(ref Source.Spares).Keep(this);
 
-    protected override void Succeed()
-    {
-        Registration.Unregister();
-        _result.TrySetResult(true);
-    }
+    protected override void Succeed() => Set(true);
 }

@@ -7,5 +7,5 @@ internal interface ISendTarget<T>
     void GiveUp(SendWaiter<T> waiter, CancellationToken token);
 
     /// <summary>Takes back a waiter that is done, for the next time.</summary>
-    void Keep(SendValueWaiter<T> waiter);
+    void Keep(SendWaiter<T> waiter);
 }

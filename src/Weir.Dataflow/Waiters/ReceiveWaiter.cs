@@ -8,9 +8,9 @@ namespace Weir.Dataflow.Waiters;
 /// A receiver that waits for one message of a source, or until there is one. It stands among the source's links and takes its turn with them.
 /// The thread that takes it out of that list, under the source's lock, completes it.
 /// </summary>
-internal abstract class ReceiveWaiter<T>(IReceiveSource<T> source, bool takesMessage) : LinkNode<T>, IUnattended, IAfterLock
+internal abstract class ReceiveWaiter<T>(ReceiveSource<T> source, bool takesMessage) : LinkNode<T>, IUnattended, IAfterLock
 {
-    protected IReceiveSource<T> Source { get; } = source;
+    protected ReceiveSource<T> Source { get; } = source;
 
     /// <summary>Whether it takes the message, or only wants to know of it.</summary>
     public bool TakesMessage { get; } = takesMessage;

@@ -6,14 +6,14 @@ namespace Weir.Dataflow.Waiters;
 /// <summary>The ways to wait for a message, over any source.</summary>
 internal static class Receiving
 {
-    public static T Receive<T>(IReceiveSource<T> source, TimeSpan timeout, CancellationToken cancellationToken)
+    public static T Receive<T>(ReceiveSource<T> source, TimeSpan timeout, CancellationToken cancellationToken)
     {
         CheckTimeout(timeout);
         cancellationToken.ThrowIfCancellationRequested();
         return source.TryReceive(out T? item) ? item : ReceiveAsync(source, timeout, cancellationToken).GetAwaiter().GetResult();
     }
 
-    public static Task<T> ReceiveAsync<T>(IReceiveSource<T> source, TimeSpan timeout, CancellationToken cancellationToken)
+    public static Task<T> ReceiveAsync<T>(ReceiveSource<T> source, TimeSpan timeout, CancellationToken cancellationToken)
     {
         CheckTimeout(timeout);
         if (cancellationToken.IsCancellationRequested)
@@ -38,19 +38,19 @@ internal static class Receiving
             return Task.FromException<T>(new TimeoutException());
         }
 
-        TaskWaiter<T> waiter = new(source);
+        MessageWaiter<T> waiter = new(source);
         Register(waiter, cancellationToken);
         if (timeout != Timeout.InfiniteTimeSpan)
         {
             waiter.Timer = TimeProvider.System.CreateTimer(
-                static state => Unattended.Run((TaskWaiter<T>)state!, static waiter => waiter.Expire()), waiter, timeout, Timeout.InfiniteTimeSpan);
+                static state => Unattended.Run((MessageWaiter<T>)state!, static waiter => waiter.Expire()), waiter, timeout, Timeout.InfiniteTimeSpan);
         }
 
         source.Enlist(waiter, cancellationToken);
         return waiter.Task;
     }
 
-    public static ValueTask<T> ReceiveValueAsync<T>(IReceiveSource<T> source, CancellationToken cancellationToken)
+    public static ValueTask<T> ReceiveValueAsync<T>(ReceiveSource<T> source, CancellationToken cancellationToken)
     {
         if (cancellationToken.IsCancellationRequested)
         {
@@ -69,21 +69,14 @@ internal static class Receiving
             return ValueTask.FromException<T>(e);
         }
 
-        return WaitForMessage(source, cancellationToken);
-    }
-
-    /// <summary>The rest of <see cref="ReceiveValueAsync"/>, when there was no message.</summary>
-    public static ValueTask<T> WaitForMessage<T>(IReceiveSource<T> source, CancellationToken cancellationToken)
-    {
-        ValueWaiter<T> waiter = SpareWaiters<T>.Of(ref source.Spares).TakeForMessage() ?? new ValueWaiter<T>(source);
-        waiter.Prepare();
-        ValueTask<T> task = waiter.Task;
+        MessageWaiter<T> waiter = SpareWaiters<T>.Of(ref source.Spares).TakeForMessage() ?? new MessageWaiter<T>(source, isReused: true);
+        ValueTask<T> task = waiter.Begin();
         Register(waiter, cancellationToken);
         source.Enlist(waiter, cancellationToken);
         return task;
     }
 
-    public static Task<bool> OutputAvailableAsync<T>(IReceiveSource<T> source, CancellationToken cancellationToken)
+    public static Task<bool> OutputAvailableAsync<T>(ReceiveSource<T> source, CancellationToken cancellationToken)
     {
         if (cancellationToken.IsCancellationRequested)
         {
@@ -106,7 +99,7 @@ internal static class Receiving
         return waiter.Task;
     }
 
-    public static ValueTask<bool> WaitToReceiveAsync<T>(IReceiveSource<T> source, CancellationToken cancellationToken)
+    public static ValueTask<bool> WaitToReceiveAsync<T>(ReceiveSource<T> source, CancellationToken cancellationToken)
     {
         if (cancellationToken.IsCancellationRequested)
         {
@@ -123,15 +116,14 @@ internal static class Receiving
             return new ValueTask<bool>(false);
         }
 
-        AvailableValueWaiter<T> waiter = SpareWaiters<T>.Of(ref source.Spares).TakeForAvailability() ?? new AvailableValueWaiter<T>(source);
-        waiter.Prepare();
-        ValueTask<bool> task = waiter.Task;
+        AvailableWaiter<T> waiter = SpareWaiters<T>.Of(ref source.Spares).TakeForAvailability() ?? new AvailableWaiter<T>(source, isReused: true);
+        ValueTask<bool> task = waiter.Begin();
         Register(waiter, cancellationToken);
         source.Enlist(waiter, cancellationToken);
         return task;
     }
 
-    public static async IAsyncEnumerable<T> ReceiveAllAsync<T>(IReceiveSource<T> source, [EnumeratorCancellation] CancellationToken cancellationToken)
+    public static async IAsyncEnumerable<T> ReceiveAllAsync<T>(ReceiveSource<T> source, [EnumeratorCancellation] CancellationToken cancellationToken)
     {
         while (await WaitToReceiveAsync(source, cancellationToken).ConfigureAwait(false))
         {

@@ -7,17 +7,17 @@ namespace Weir.Dataflow.Waiters;
 /// </remarks>
 internal sealed class SpareWaiters<T>
 {
-    private ValueWaiter<T>? _forMessage;
-    private AvailableValueWaiter<T>? _forAvailability;
+    private MessageWaiter<T>? _forMessage;
+    private AvailableWaiter<T>? _forAvailability;
 
     public static SpareWaiters<T> Of(ref SpareWaiters<T>? spares) =>
         Volatile.Read(ref spares) ?? Interlocked.CompareExchange(ref spares, new SpareWaiters<T>(), null) ?? spares;
 
-    public ValueWaiter<T>? TakeForMessage() => Interlocked.Exchange(ref _forMessage, null);
+    public MessageWaiter<T>? TakeForMessage() => Interlocked.Exchange(ref _forMessage, null);
 
-    public AvailableValueWaiter<T>? TakeForAvailability() => Interlocked.Exchange(ref _forAvailability, null);
+    public AvailableWaiter<T>? TakeForAvailability() => Interlocked.Exchange(ref _forAvailability, null);
 
-    public void Keep(ValueWaiter<T> waiter) => Volatile.Write(ref _forMessage, waiter);
+    public void Keep(MessageWaiter<T> waiter) => Volatile.Write(ref _forMessage, waiter);
 
-    public void Keep(AvailableValueWaiter<T> waiter) => Volatile.Write(ref _forAvailability, waiter);
+    public void Keep(AvailableWaiter<T> waiter) => Volatile.Write(ref _forAvailability, waiter);
 }

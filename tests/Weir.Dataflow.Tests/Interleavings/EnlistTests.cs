@@ -12,14 +12,14 @@ public class EnlistTests
 
     public EnlistTests()
     {
-        _core = new BufferCore<int>(new Weir.Dataflow.BufferBlock<int>(), BlockOptions.None());
+        _core = new BufferCore<int>(new Weir.Dataflow.BufferBlock<int>(), BlockOptions.Of(BlockOptions.None));
         _source = _core.Source;
     }
 
     [Fact(Timeout = Eventually.Limit)]
     public async Task Receive_MessageCameAfterTheLook_GetsIt()
     {
-        TaskWaiter<int> waiter = new(_source);
+        MessageWaiter<int> waiter = new(_source);
         Assert.False(_source.TryReceive(out _));
         _core.Post(7);
         _source.Enlist(waiter, CancellationToken.None);
@@ -43,7 +43,7 @@ public class EnlistTests
     [Fact(Timeout = Eventually.Limit)]
     public async Task Receive_BlockEndedAfterTheLook_Fails()
     {
-        TaskWaiter<int> waiter = new(_source);
+        MessageWaiter<int> waiter = new(_source);
         Assert.False(_source.TryReceive(out _));
         _core.Complete(null, drop: false);
         await Eventually.Done(_source.Completion);
