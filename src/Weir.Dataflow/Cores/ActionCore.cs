@@ -53,7 +53,13 @@ internal sealed class ActionCore<T> : ExecCore<T>
             ProcessFailed(item, e);
         }
 
-        return ProcessTask(item, id, task);
+        if (task is not null)
+        {
+            return ProcessTask(item, id, task);
+        }
+
+        Free(1, here: true);
+        return true;
     }
 
     protected override void TaskDone(T item, long id, Task? task, bool here)

@@ -22,8 +22,8 @@ namespace Weir.Dataflow.Sync;
 /// <para>
 /// This is the lock of the blocks, and what needs it ends in NeedsLock. Three places have another one, each for its own reason. An output side also has its
 /// monitor, because it is held while targets are called, which may call back: it has to be re-entrant and to block; it is that of the object itself, because
-/// a lock object would make each block larger. The context of several workers is guarded by the monitor of what they share, because it is taken once for a
-/// worker and not for each message. ReliableBroadcastBlock has a Lock for its links, because it has no output side, and links are rarely made.
+/// a lock object would make each block larger. The context of workers is guarded by the monitor of the input side, because it is taken once for a worker and
+/// not for each message. ReliableBroadcastBlock has a Lock for its links, because it has no output side, and links are rarely made.
 /// </para>
 /// </remarks>
 internal struct BiasedLock
