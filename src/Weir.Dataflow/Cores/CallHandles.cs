@@ -1,3 +1,5 @@
+using Weir.Dataflow.Sync;
+
 namespace Weir.Dataflow.Cores;
 
 /// <summary>The unused handles of a block, kept for its next calls.</summary>
@@ -36,6 +38,7 @@ internal struct CallHandles<TIn>
             }
         }
 
+        Steps.Pass(Step.Allocates, typeof(CallHandle<TIn>));
         return new CallHandle<TIn>(owner);
     }
 

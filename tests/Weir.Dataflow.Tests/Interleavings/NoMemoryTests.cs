@@ -109,6 +109,33 @@ public class NoMemoryTests
         Assert.IsAssignableFrom<OutOfMemoryException>(block.Completion.Exception!.InnerExceptions[0]);
     }
 
+    [Theory(Timeout = Limit)]
+    [InlineData(1)]
+    [InlineData(2)]
+    public async Task PendingCall_NoMemoryToWaitForIt_FailsTheBlock(int parallelism)
+    {
+        var call = new TaskCompletionSource();
+        var block = new ActionBlock<Item>(_ => call.Task, new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = parallelism });
+        Steps.Passing = static (step, who) =>
+        {
+            if (step == Step.Allocates && who as Type == typeof(Cores.CallHandle<Item>))
+            {
+                throw new InsufficientMemoryException("none");
+            }
+        };
+        try
+        {
+            Assert.True(block.Post(new Item(1)));
+            Assert.Equal(TaskStatus.Faulted, await Eventually.Status(block.Completion));
+        }
+        finally
+        {
+            Steps.Passing = null;
+        }
+
+        Assert.IsAssignableFrom<OutOfMemoryException>(block.Completion.Exception!.InnerExceptions[0]);
+    }
+
     private static bool Concerns(Type type) =>
         type == typeof(Item) || (type.IsArray && Concerns(type.GetElementType()!)) || (type.IsGenericType && type.GenericTypeArguments.Any(Concerns));
 
