@@ -1,0 +1,72 @@
+namespace Weir.Explore.Scheduling;
+
+/// <summary>
+/// The static fields of the rewritten classes. Each class that has some is initialized here, in one piece, and again before each later schedule, in the same
+/// order. So no schedule sees what another one left.
+/// </summary>
+internal static class Statics
+{
+    private static readonly List<Action> Resets = [];
+    private static Action[] _threadClears = [];
+
+    /// <summary>Called by the class constructor of a rewritten class.</summary>
+    public static void Register(Action reset)
+    {
+        RunInOnePiece(reset);
+        lock (Resets)
+        {
+            Resets.Add(reset);
+        }
+    }
+
+    /// <summary>Called by the class constructor of a rewritten class with fields for each thread.</summary>
+    public static void RegisterThread(Action clear)
+    {
+        lock (Resets)
+        {
+            _threadClears = [.. _threadClears, clear];
+        }
+    }
+
+    public static void Reset()
+    {
+        Action[] resets;
+        lock (Resets)
+        {
+            resets = [.. Resets];
+        }
+
+        foreach (Action reset in resets)
+        {
+            RunInOnePiece(reset);
+        }
+    }
+
+    public static void ClearThread()
+    {
+        foreach (Action clear in _threadClears)
+        {
+            clear();
+        }
+    }
+
+    private static void RunInOnePiece(Action action)
+    {
+        ControlledThread? me = ControlledThread.Current;
+        if (me is null)
+        {
+            action();
+            return;
+        }
+
+        me.AtomicDepth++;
+        try
+        {
+            action();
+        }
+        finally
+        {
+            me.AtomicDepth--;
+        }
+    }
+}
