@@ -72,9 +72,9 @@ public static class Explore
                 }
 
                 foundAt = runner.Schedules;
-                if (failed is { Failure.Kind: not FailureKind.Hang })
+                if (failed is { Failure.Kind: not FailureKind.Hang } && bounded is null)
                 {
-                    failed = new Shrinker(runner, static () => false).Shrink(failed);
+                    failed = new Shrinker(runner).Shrink(failed);
                 }
             }
 

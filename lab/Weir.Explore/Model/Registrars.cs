@@ -26,8 +26,8 @@ internal static class Registrars
             case Task inner:
                 On(inner, continuation, capture);
                 break;
-            case IValueTaskSource source:
-                task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(From(source, Noted(continuation, capture)));
+            case IValueTaskSource:
+                task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(Noted(continuation, capture));
                 break;
             default:
                 Pool.QueueInside(Noted(continuation, capture));
@@ -44,8 +44,8 @@ internal static class Registrars
             case Task inner:
                 On(inner, continuation, capture);
                 break;
-            case IValueTaskSource<TResult> source:
-                task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(From(source, Noted(continuation, capture)));
+            case IValueTaskSource<TResult>:
+                task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(Noted(continuation, capture));
                 break;
             default:
                 Pool.QueueInside(Noted(continuation, capture));
@@ -65,16 +65,7 @@ internal static class Registrars
 
         task.ContinueWith(
             static (_, action) => ((Action)action!)(), noted, CancellationToken.None,
-            TaskContinuationOptions.ExecuteSynchronously | TaskContinuationOptions.DenyChildAttach, PoolScheduler.Instance);
-    }
-
-    /// <summary>What the platform's own sources complete, goes on on the pool; other sources decide by themselves.</summary>
-    private static Action From(object source, Action continuation)
-    {
-        Type type = source.GetType();
-        bool isPlatforms = type.Assembly.GetName().Name!.StartsWith("System.", StringComparison.Ordinal) &&
-            !type.FullName!.Contains("StateMachineBox", StringComparison.Ordinal);
-        return isPlatforms ? () => Pool.QueueInside(continuation) : continuation;
+            TaskContinuationOptions.ExecuteSynchronously | TaskContinuationOptions.HideScheduler, PoolScheduler.Instance);
     }
 
     private static Action Noted(Action continuation, bool capture)
@@ -83,13 +74,15 @@ internal static class Registrars
         Execution execution = me.Execution;
         execution.ThrowIfStopping(me);
         SynchronizationContext? context = capture ? SynchronizationContext.Current : null;
-        int number = execution.Awaits.Add(me.Site);
+        string site = me.Site;
+        int number = execution.Awaits.Add(site);
         return () =>
         {
             execution.Awaits.Remove(number);
             if (ControlledThread.Current is null)
             {
-                // Of a schedule that is over.
+                // Of a schedule that is over, or of this one, in a way that is not known.
+                execution.CameFromElsewhere(site);
                 return;
             }
 

@@ -217,7 +217,7 @@ internal static class Tasks
     private static Task<T> Follow<T>(Task<Task<T>?> outer)
     {
         TaskCompletionSource<T> ended = new();
-        Registrars.On(outer, () => Then(outer, () => Set(ended, outer.Result!), () => ended.TrySetFrom(outer)), capture: false);
+        Registrars.On(outer, () => Then(outer, () => Set(ended, outer.Result!), () => SetFailed(ended, outer)), capture: false);
         return ended.Task;
     }
 
@@ -238,12 +238,31 @@ internal static class Tasks
         }
     }
 
-    private static void Set(TaskCompletionSource ended, Task task) => ended.TrySetFromTask(task);
+    private static void Set(TaskCompletionSource ended, Task task)
+    {
+        NoteFailed(ended.Task, task);
+        ended.TrySetFromTask(task);
+    }
 
-    private static void Set<T>(TaskCompletionSource<T> ended, Task<T> task) => ended.TrySetFromTask(task);
+    private static void Set<T>(TaskCompletionSource<T> ended, Task<T> task)
+    {
+        NoteFailed(ended.Task, task);
+        ended.TrySetFromTask(task);
+    }
 
-    private static void TrySetFrom<T>(this TaskCompletionSource<T> ended, Task task) =>
+    private static void SetFailed<T>(TaskCompletionSource<T> ended, Task task)
+    {
+        NoteFailed(ended.Task, task);
         _ = task.IsCanceled ? ended.TrySetCanceled() : ended.TrySetException(task.Exception?.InnerExceptions ?? (IEnumerable<Exception>)[new TaskCanceledException()]);
+    }
+
+    private static void NoteFailed(Task ended, Task task)
+    {
+        if (task.IsFaulted)
+        {
+            ControlledThread.Current?.Execution.Failed(ended);
+        }
+    }
 
     private static Task All(Task[] tasks, Func<Task[], Task> all)
     {

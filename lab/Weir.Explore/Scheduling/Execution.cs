@@ -21,6 +21,7 @@ internal sealed class Execution
     private bool _isMainDone;
     private int _lastId;
     private int _yielding;
+    private volatile string? _elsewhere;
     private volatile int _steps;
 
     public Execution(IChooser chooser, int maxSteps, bool checksTasks)
@@ -98,6 +99,9 @@ internal sealed class Execution
     public void Add(VirtualTimer timer) => _timers.Add(timer);
 
     public void Remove(VirtualTimer timer) => _timers.Remove(timer);
+
+    /// <summary>An await has gone on on a thread that is not controlled. It goes no further, and the message of the deadlock that follows says it.</summary>
+    public void CameFromElsewhere(string site) => _elsewhere = site;
 
     public void Failed(Task task)
     {
@@ -378,7 +382,7 @@ internal sealed class Execution
     {
         if (!_isMainDone)
         {
-            Stop(new Failure(FailureKind.Deadlock, "Nobody can run." + Waiting(_threads), null));
+            Stop(new Failure(FailureKind.Deadlock, "Nobody can run." + (_elsewhere is null ? "" : Elsewhere) + Waiting(_threads), null));
             return;
         }
 
@@ -392,6 +396,8 @@ internal sealed class Execution
         List<ControlledThread> left = _threads.FindAll(static t => !t.IsBackground && t.WakeAt == long.MaxValue);
         Stop(left.Count > 0 ? new Failure(FailureKind.LeftRunning, "The body has ended, and threads that it began have not." + Waiting(left), null) : null);
     }
+
+    private string Elsewhere => $" The await at {_elsewhere} would have gone on on a thread that the explorer does not control, so it did not.";
 
     private string Waiting(List<ControlledThread> threads) => string.Concat(threads.Select(static t => $"\n  {t} waits for {t.WaitsFor}, at {t.Site}")) +
         string.Concat(Awaits.Pending().Select(static a => $"\n  {a}"));
