@@ -7,6 +7,8 @@ internal sealed class PoolScheduler : TaskScheduler
 {
     public static PoolScheduler Instance { get; } = new();
 
+    public static TaskScheduler InPlaceOf(TaskScheduler scheduler) => scheduler == Default ? Instance : scheduler;
+
     protected override void QueueTask(Task task) => Pool.QueueInside(() => TryExecuteTask(task));
 
     protected override bool TryExecuteTaskInline(Task task, bool taskWasPreviouslyQueued) =>

@@ -78,6 +78,13 @@ internal sealed class MethodRewriter(ModuleDefinition module, ReplacementTable t
     private Action<ILProcessor, string>? ChangeOfCall(Instruction instruction, Instruction first, MethodReference called)
     {
         bool isNew = instruction.OpCode.Code == Code.Newobj;
+        if (instruction.Previous is { OpCode.Code: Code.Constrained, Operand: TypeReference constrained } && IsPlatform(constrained.GetElementType()))
+        {
+            // A method of an interface, called on a structure of the platform.
+            MethodReference ofStructure = new(called.Name, called.ReturnType, constrained) { HasThis = true };
+            called = table.MethodFor(ofStructure, isNew: false) is null ? called : ofStructure;
+        }
+
         TypeReference type = called.DeclaringType.GetElementType();
         if (type.Namespace is null || !IsPlatform(type))
         {

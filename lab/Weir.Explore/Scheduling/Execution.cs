@@ -22,6 +22,7 @@ internal sealed class Execution
     private int _lastId;
     private int _yielding;
     private volatile string? _elsewhere;
+    private volatile ControlledThread? _running;
     private volatile int _steps;
 
     public Execution(IChooser chooser, int maxSteps, bool checksTasks)
@@ -63,6 +64,7 @@ internal sealed class Execution
     {
         Active = this;
         ControlledThread main = Create("main", () => RunMain(body), null);
+        _running = main;
         main.GiveTurn();
         int seen = -1;
         while (!_over.Wait(patience))
@@ -194,6 +196,7 @@ internal sealed class Execution
         }
         else
         {
+            _running = next;
             next.GiveTurn();
         }
     }
@@ -269,6 +272,7 @@ internal sealed class Execution
     {
         if (next != me)
         {
+            _running = next;
             next.GiveTurn();
             me.WaitForTurn();
             ThrowIfStopping(me);
@@ -425,10 +429,7 @@ internal sealed class Execution
         }
     }
 
-    private string Hang(TimeSpan patience)
-    {
-        TraceLine last = Trace.Count > 0 ? Trace[^1] : default;
-        return $"No point was reached in {patience.TotalSeconds:0.#} seconds of real time. The thread that has the turn, {last.Id} {last.Name}, came last to " +
-            $"{last.Site}. What it called after that waits for something that is not controlled, or never ends.";
-    }
+    private string Hang(TimeSpan patience) =>
+        $"No point was reached in {patience.TotalSeconds:0.#} seconds of real time. The thread that has the turn, {_running}, came last to {_running?.Site}. " +
+        "What it called there or after that waits for something that is not controlled, or never ends.";
 }

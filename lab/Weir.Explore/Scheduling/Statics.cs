@@ -7,6 +7,7 @@ namespace Weir.Explore.Scheduling;
 internal static class Statics
 {
     private static readonly List<Action> Resets = [];
+    private static readonly List<IDisposable> Kept = [];
     private static Action[] _threadClears = [];
 
     /// <summary>Called by the class constructor of a rewritten class.</summary>
@@ -28,8 +29,17 @@ internal static class Statics
         }
     }
 
+    /// <summary>What the platform would keep: it is disposed of before the next schedule.</summary>
+    public static void DisposeLater(IDisposable disposable) => Kept.Add(disposable);
+
     public static void Reset()
     {
+        foreach (IDisposable kept in Kept)
+        {
+            RunInOnePiece(kept.Dispose);
+        }
+
+        Kept.Clear();
         Action[] resets;
         lock (Resets)
         {
