@@ -12,6 +12,11 @@ public static class Explore
 {
     private const string Variable = "WEIR_SCHEDULE";
     private const int StepsShown = 400;
+
+    private const string NotTheSame =
+        "The program did not do the same again: a choice that it had before was not there, or it ended in another way. It may use random numbers, hash codes, the " +
+        "real time, what the process keeps, or threads that the explorer does not know.";
+
     private static readonly System.Threading.Lock Gate = new();
 
     /// <summary>Searches, and throws if a schedule fails.</summary>
@@ -50,31 +55,39 @@ public static class Explore
             Stopwatch watch = Stopwatch.StartNew();
             bool IsOver() => runner.Schedules >= options.MaxSchedules || (options.MaxTime > TimeSpan.Zero && watch.Elapsed >= options.MaxTime);
 
+            byte[] choices = [];
+            bool isReplay = !string.IsNullOrEmpty(schedule) && ScheduleText.TryRead(schedule, name, out choices);
             Execution? failed;
-            BoundedSearch? bounded = null;
+            BoundedSearch? bounded;
             long foundAt;
-            if (!string.IsNullOrEmpty(schedule) && ScheduleText.TryRead(schedule, name, out byte[] choices))
+            while (true)
             {
-                Execution replayed = runner.Replay(choices);
-                failed = replayed.Failure is null ? null : replayed;
-                foundAt = runner.Schedules;
-            }
-            else
-            {
-                if (options.Strategy == ExploreStrategy.Bounded)
+                int classes = Statics.Count;
+                try
                 {
-                    bounded = new BoundedSearch(runner, options.MaxPreemptions, IsOver);
-                    failed = bounded.Find();
-                }
-                else
-                {
-                    failed = FindAtRandom(runner, options, IsOver);
-                }
+                    bounded = isReplay || options.Strategy != ExploreStrategy.Bounded ? null : new BoundedSearch(runner, options.MaxPreemptions, IsOver);
+                    failed = isReplay ? Failed(runner.Replay(choices)) : bounded is not null ? bounded.Find() : FindAtRandom(runner, options, IsOver);
+                    foundAt = runner.Schedules;
+                    if (isReplay && failed is null && Statics.Count != classes)
+                    {
+                        continue;
+                    }
 
-                foundAt = runner.Schedules;
-                if (failed is { Failure.Kind: not FailureKind.Hang } && bounded is null)
+                    if (failed is not null && !isReplay)
+                    {
+                        runner.Confirm(failed);
+                        failed = bounded is null && failed.Failure!.Kind != FailureKind.Hang ? new Shrinker(runner).Shrink(failed) : failed;
+                    }
+
+                    break;
+                }
+                catch (DivergedException) when (Statics.Count != classes)
                 {
-                    failed = new Shrinker(runner).Shrink(failed);
+                    // It begins again, with all classes initialized that there are by now.
+                }
+                catch (DivergedException)
+                {
+                    throw new ExploreException(NotTheSame);
                 }
             }
 
@@ -90,6 +103,8 @@ public static class Explore
             };
         }
     }
+
+    private static Execution? Failed(Execution execution) => execution.Failure is null ? null : execution;
 
     private static Execution? FindAtRandom(ScheduleRunner runner, ExploreOptions options, Func<bool> isOver)
     {

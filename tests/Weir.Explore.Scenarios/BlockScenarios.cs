@@ -113,4 +113,37 @@ public class BlockScenarios(ITestOutputHelper output)
         Assert.Equal(2, await block.ReceiveAsync());
         await block.Completion;
     });
+
+    [Fact]
+    public void Receive_FromABlockThatFails_Fails() => output.Explored(static async () =>
+    {
+        Weir.Dataflow.TransformBlock<int, int> block = new(static int (item) => throw new InvalidOperationException());
+        Task posting = Task.Run(() => block.Post(1));
+        await Assert.ThrowsAsync<InvalidOperationException>(() => block.ReceiveAsync());
+        await Assert.ThrowsAsync<InvalidOperationException>(() => block.Completion);
+        await posting;
+    });
+
+    [Fact]
+    public void Send_Cancelled_IsTakenOrCancelled() => output.Explored(static async () =>
+    {
+        int sum = 0;
+        Weir.Dataflow.ActionBlock<int> block = new(item => { sum += item; }, new ExecutionDataflowBlockOptions { BoundedCapacity = 1 });
+        using CancellationTokenSource source = new();
+        Task cancelling = Task.Run(source.Cancel);
+        block.Post(1);
+        int expected = 1;
+        try
+        {
+            expected += await block.SendAsync(2, source.Token) ? 2 : 0;
+        }
+        catch (OperationCanceledException) when (source.IsCancellationRequested)
+        {
+        }
+
+        block.Complete();
+        await block.Completion;
+        Assert.Equal(expected, sum);
+        await cancelling;
+    });
 }

@@ -246,10 +246,10 @@ public class RunScenarios(ITestOutputHelper output)
         ItemOutcome<int>[] outcomes = await Two.SelectParallelOutcomesAsync(
             static async (item, token) =>
             {
-                await Task.Delay(TimeSpan.FromSeconds(item), TimeProvider.System, CancellationToken.None);
+                await Task.Delay(TimeSpan.FromMilliseconds(10 * item), TimeProvider.System, CancellationToken.None);
                 return item;
             },
-            TwoWorkers with { PerItemTimeout = TimeSpan.FromSeconds(1) });
+            TwoWorkers with { PerItemTimeout = TimeSpan.FromMilliseconds(10) });
         Assert.Equal(2, outcomes.Length);
         Assert.False(outcomes[1].IsSuccess);
     });

@@ -85,8 +85,10 @@ internal sealed class MethodRewriter(ModuleDefinition module, ReplacementTable t
             called = table.MethodFor(ofStructure, isNew: false) is null ? called : ofStructure;
         }
 
+        bool isOfInterface = instruction.Previous is { OpCode.Code: Code.Constrained } && called.DeclaringType.FullName == "System.IDisposable";
+
         TypeReference type = called.DeclaringType.GetElementType();
-        if (type.Namespace is null || !IsPlatform(type))
+        if (isOfInterface || !IsPlatform(type))
         {
             return null;
         }

@@ -10,6 +10,21 @@ internal static class Statics
     private static readonly List<IDisposable> Kept = [];
     private static Action[] _threadClears = [];
 
+    /// <summary>
+    /// How many classes there are. One that a schedule is the first to use is initialized in the middle of it, and before all later ones; if its constructor
+    /// does what others see, such as to make an instrument, what came before may not come again.
+    /// </summary>
+    public static int Count
+    {
+        get
+        {
+            lock (Resets)
+            {
+                return Resets.Count;
+            }
+        }
+    }
+
     /// <summary>Called by the class constructor of a rewritten class.</summary>
     public static void Register(Action reset)
     {

@@ -28,10 +28,15 @@ internal sealed class ScheduleRunner(Func<Task> body, ExploreOptions options)
     {
         PrefixChooser chooser = new(choices);
         Execution execution = Run(chooser);
-        return chooser.HasDiverged || (execution.Failure is null && execution.Decisions.Count < choices.Length)
-            ? throw new ExploreException(
-                "The program did not do the same again: a choice that it had before was not there. It may use random numbers, hash codes, the real time, or " +
-                "threads that the explorer does not know.")
-            : execution;
+        return chooser.HasDiverged || (execution.Failure is null && execution.Decisions.Count < choices.Length) ? throw new DivergedException() : execution;
+    }
+
+    /// <summary>Makes sure that a failure comes again.</summary>
+    public void Confirm(Execution failed)
+    {
+        if (failed.Failure!.Kind != FailureKind.Hang && Replay(ScheduleText.Choices(failed.Decisions)).Failure?.Kind != failed.Failure.Kind)
+        {
+            throw new DivergedException();
+        }
     }
 }
