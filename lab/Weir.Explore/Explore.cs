@@ -14,8 +14,8 @@ public static class Explore
     private const int StepsShown = 400;
 
     private const string NotTheSame =
-        "The program did not do the same again: a choice that it had before was not there, or it ended in another way. It may use random numbers, hash codes, the " +
-        "real time, what the process keeps, or threads that the explorer does not know.";
+        "The program did not do the same again: a choice that it had before was not there, or it ended in another way. It may use random numbers, hash " +
+        "codes, the real time, what the process keeps, or threads that the explorer does not know.";
 
     private static readonly System.Threading.Lock Gate = new();
 
@@ -111,7 +111,8 @@ public static class Explore
         for (int i = 0; !isOver(); i++)
         {
             int seed = HashOf(options.Seed, i);
-            Execution execution = runner.Run(options.Strategy == ExploreStrategy.Pct ? new PctChooser(seed, options.Depth, runner.Choices) : new RandomChooser(seed));
+            IChooser chooser = options.Strategy == ExploreStrategy.Pct ? new PctChooser(seed, options.Depth, runner.Choices) : new RandomChooser(seed);
+            Execution execution = runner.Run(chooser);
             if (execution.Failure is not null)
             {
                 return execution;

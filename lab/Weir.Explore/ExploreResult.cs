@@ -30,6 +30,7 @@ public sealed record ExploreResult
     /// <returns>The line.</returns>
     public override string ToString() => string.Create(
         CultureInfo.InvariantCulture,
-        $"{(Failure is not null ? "failed" : IsExhausted ? "exhausted" : "not exhausted")}: {Schedules} schedules of at most {Points} points and {Choices} choices" +
+        $"{(Failure is not null ? "failed" : IsExhausted ? "exhausted" : "not exhausted")}: {Schedules} schedules of at most {Points} points and " +
+        $"{Choices} choices" +
         $"{(ExhaustedPreemptions is { } preemptions ? $", all with up to {preemptions} preemptions" : "")}, {Elapsed.TotalSeconds:0.00} s");
 }

@@ -6,7 +6,7 @@ public enum ExploreStrategy
     /// <summary>All schedules, those with the fewest preemptions first, up to <see cref="ExploreOptions.MaxPreemptions"/>.</summary>
     Bounded,
 
-    /// <summary>Probabilistic concurrency testing: random priorities of threads, with <see cref="ExploreOptions.Depth"/>. For programs with too many schedules.</summary>
+    /// <summary>Probabilistic concurrency testing, with <see cref="ExploreOptions.Depth"/>: for programs that have too many schedules.</summary>
     Pct,
 
     /// <summary>At each point, each thread that can run is as likely as the others.</summary>

@@ -27,8 +27,11 @@ public class ReplayTests
     [InlineData("nothing")]
     [InlineData("name:1.300")]
     [InlineData("name:ax1")]
-    public void Schedule_ThatIsNone_IsRefused(string text) =>
-        Assert.Contains("WEIR_SCHEDULE", Assert.Throws<FormatException>(() => Searching.ScheduleText.TryRead(text, "name", out _)).Message, StringComparison.Ordinal);
+    public void Schedule_ThatIsNone_IsRefused(string text)
+    {
+        FormatException error = Assert.Throws<FormatException>(() => Searching.ScheduleText.TryRead(text, "name", out _));
+        Assert.Contains("WEIR_SCHEDULE", error.Message, StringComparison.Ordinal);
+    }
 
     [Fact]
     public void Schedule_AsText_IsReadAgain()

@@ -34,9 +34,11 @@ internal static class AwaiterCalls
         return awaiter.GetResult();
     }
 
-    public static void OnCompleted(ref ConfiguredTaskAwaitable.ConfiguredTaskAwaiter awaiter, Action continuation) => Awaiters<ConfiguredTaskAwaitable.ConfiguredTaskAwaiter>.Register!(ref awaiter, continuation);
+    public static void OnCompleted(ref ConfiguredTaskAwaitable.ConfiguredTaskAwaiter awaiter, Action continuation) =>
+        Awaiters<ConfiguredTaskAwaitable.ConfiguredTaskAwaiter>.Register!(ref awaiter, continuation);
 
-    public static void UnsafeOnCompleted(ref ConfiguredTaskAwaitable.ConfiguredTaskAwaiter awaiter, Action continuation) => Awaiters<ConfiguredTaskAwaitable.ConfiguredTaskAwaiter>.Register!(ref awaiter, continuation);
+    public static void UnsafeOnCompleted(ref ConfiguredTaskAwaitable.ConfiguredTaskAwaiter awaiter, Action continuation) =>
+        Awaiters<ConfiguredTaskAwaitable.ConfiguredTaskAwaiter>.Register!(ref awaiter, continuation);
 
     public static void GetResult(ref ConfiguredTaskAwaitable.ConfiguredTaskAwaiter awaiter)
     {
@@ -44,9 +46,11 @@ internal static class AwaiterCalls
         awaiter.GetResult();
     }
 
-    public static void OnCompleted<T>(ref ConfiguredTaskAwaitable<T>.ConfiguredTaskAwaiter awaiter, Action continuation) => Awaiters<ConfiguredTaskAwaitable<T>.ConfiguredTaskAwaiter>.Register!(ref awaiter, continuation);
+    public static void OnCompleted<T>(ref ConfiguredTaskAwaitable<T>.ConfiguredTaskAwaiter awaiter, Action continuation) =>
+        Awaiters<ConfiguredTaskAwaitable<T>.ConfiguredTaskAwaiter>.Register!(ref awaiter, continuation);
 
-    public static void UnsafeOnCompleted<T>(ref ConfiguredTaskAwaitable<T>.ConfiguredTaskAwaiter awaiter, Action continuation) => Awaiters<ConfiguredTaskAwaitable<T>.ConfiguredTaskAwaiter>.Register!(ref awaiter, continuation);
+    public static void UnsafeOnCompleted<T>(ref ConfiguredTaskAwaitable<T>.ConfiguredTaskAwaiter awaiter, Action continuation) =>
+        Awaiters<ConfiguredTaskAwaitable<T>.ConfiguredTaskAwaiter>.Register!(ref awaiter, continuation);
 
     public static T GetResult<T>(ref ConfiguredTaskAwaitable<T>.ConfiguredTaskAwaiter awaiter)
     {
@@ -64,9 +68,11 @@ internal static class AwaiterCalls
         awaiter.GetResult();
     }
 
-    public static void OnCompleted<T>(ref ValueTaskAwaiter<T> awaiter, Action continuation) => Awaiters<ValueTaskAwaiter<T>>.Register!(ref awaiter, continuation);
+    public static void OnCompleted<T>(ref ValueTaskAwaiter<T> awaiter, Action continuation) =>
+        Awaiters<ValueTaskAwaiter<T>>.Register!(ref awaiter, continuation);
 
-    public static void UnsafeOnCompleted<T>(ref ValueTaskAwaiter<T> awaiter, Action continuation) => Awaiters<ValueTaskAwaiter<T>>.Register!(ref awaiter, continuation);
+    public static void UnsafeOnCompleted<T>(ref ValueTaskAwaiter<T> awaiter, Action continuation) =>
+        Awaiters<ValueTaskAwaiter<T>>.Register!(ref awaiter, continuation);
 
     public static T GetResult<T>(ref ValueTaskAwaiter<T> awaiter)
     {
@@ -74,9 +80,11 @@ internal static class AwaiterCalls
         return awaiter.GetResult();
     }
 
-    public static void OnCompleted(ref ConfiguredValueTaskAwaitable.ConfiguredValueTaskAwaiter awaiter, Action continuation) => Awaiters<ConfiguredValueTaskAwaitable.ConfiguredValueTaskAwaiter>.Register!(ref awaiter, continuation);
+    public static void OnCompleted(ref ConfiguredValueTaskAwaitable.ConfiguredValueTaskAwaiter awaiter, Action continuation) =>
+        Awaiters<ConfiguredValueTaskAwaitable.ConfiguredValueTaskAwaiter>.Register!(ref awaiter, continuation);
 
-    public static void UnsafeOnCompleted(ref ConfiguredValueTaskAwaitable.ConfiguredValueTaskAwaiter awaiter, Action continuation) => Awaiters<ConfiguredValueTaskAwaitable.ConfiguredValueTaskAwaiter>.Register!(ref awaiter, continuation);
+    public static void UnsafeOnCompleted(ref ConfiguredValueTaskAwaitable.ConfiguredValueTaskAwaiter awaiter, Action continuation) =>
+        Awaiters<ConfiguredValueTaskAwaitable.ConfiguredValueTaskAwaiter>.Register!(ref awaiter, continuation);
 
     public static void GetResult(ref ConfiguredValueTaskAwaitable.ConfiguredValueTaskAwaiter awaiter)
     {
@@ -84,9 +92,11 @@ internal static class AwaiterCalls
         awaiter.GetResult();
     }
 
-    public static void OnCompleted<T>(ref ConfiguredValueTaskAwaitable<T>.ConfiguredValueTaskAwaiter awaiter, Action continuation) => Awaiters<ConfiguredValueTaskAwaitable<T>.ConfiguredValueTaskAwaiter>.Register!(ref awaiter, continuation);
+    public static void OnCompleted<T>(ref ConfiguredValueTaskAwaitable<T>.ConfiguredValueTaskAwaiter awaiter, Action continuation) =>
+        Awaiters<ConfiguredValueTaskAwaitable<T>.ConfiguredValueTaskAwaiter>.Register!(ref awaiter, continuation);
 
-    public static void UnsafeOnCompleted<T>(ref ConfiguredValueTaskAwaitable<T>.ConfiguredValueTaskAwaiter awaiter, Action continuation) => Awaiters<ConfiguredValueTaskAwaitable<T>.ConfiguredValueTaskAwaiter>.Register!(ref awaiter, continuation);
+    public static void UnsafeOnCompleted<T>(ref ConfiguredValueTaskAwaitable<T>.ConfiguredValueTaskAwaiter awaiter, Action continuation) =>
+        Awaiters<ConfiguredValueTaskAwaitable<T>.ConfiguredValueTaskAwaiter>.Register!(ref awaiter, continuation);
 
     public static T GetResult<T>(ref ConfiguredValueTaskAwaitable<T>.ConfiguredValueTaskAwaiter awaiter)
     {
@@ -94,7 +104,9 @@ internal static class AwaiterCalls
         return awaiter.GetResult();
     }
 
-    public static void OnCompleted(ref YieldAwaitable.YieldAwaiter awaiter, Action continuation) => Awaiters<YieldAwaitable.YieldAwaiter>.Register!(ref awaiter, continuation);
+    public static void OnCompleted(ref YieldAwaitable.YieldAwaiter awaiter, Action continuation) =>
+        Awaiters<YieldAwaitable.YieldAwaiter>.Register!(ref awaiter, continuation);
 
-    public static void UnsafeOnCompleted(ref YieldAwaitable.YieldAwaiter awaiter, Action continuation) => Awaiters<YieldAwaitable.YieldAwaiter>.Register!(ref awaiter, continuation);
+    public static void UnsafeOnCompleted(ref YieldAwaitable.YieldAwaiter awaiter, Action continuation) =>
+        Awaiters<YieldAwaitable.YieldAwaiter>.Register!(ref awaiter, continuation);
 }

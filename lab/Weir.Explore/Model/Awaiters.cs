@@ -4,7 +4,7 @@ using Weir.Explore.Scheduling;
 
 namespace Weir.Explore.Model;
 
-/// <summary>How a continuation is registered with an awaiter of the platform, so that it goes on where the platform would let it, on controlled threads.</summary>
+/// <summary>Registers a continuation with an awaiter of the platform, so that it goes on where the platform would let it, on controlled threads.</summary>
 internal static class Awaiters<TAwaiter>
 {
     public delegate void Registrar(ref TAwaiter awaiter, Action continuation);
@@ -20,7 +20,8 @@ internal static class Awaiters<TAwaiter>
             : definition == typeof(TaskAwaiter) || definition == typeof(TaskAwaiter<>) ? nameof(Registrars.OfTask)
             : definition == typeof(ConfiguredTaskAwaitable.ConfiguredTaskAwaiter) ||
                 definition == typeof(ConfiguredTaskAwaitable<>.ConfiguredTaskAwaiter) ? nameof(Registrars.OfConfiguredTask)
-            : definition == typeof(ValueTaskAwaiter) || definition == typeof(ConfiguredValueTaskAwaitable.ConfiguredValueTaskAwaiter) ? nameof(Registrars.OfValueTask)
+            : definition == typeof(ValueTaskAwaiter) ||
+                definition == typeof(ConfiguredValueTaskAwaitable.ConfiguredValueTaskAwaiter) ? nameof(Registrars.OfValueTask)
             : definition == typeof(ValueTaskAwaiter<>) ||
                 definition == typeof(ConfiguredValueTaskAwaitable<>.ConfiguredValueTaskAwaiter) ? nameof(Registrars.OfValueTaskWithResult)
             : null;

@@ -62,7 +62,8 @@ internal static class Builders
         builder.AwaitUnsafeOnCompleted(ref controlled, ref machine);
     }
 
-    public static void AwaitUnsafeOnCompleted<TResult, TAwaiter, TMachine>(ref AsyncTaskMethodBuilder<TResult> builder, ref TAwaiter awaiter, ref TMachine machine)
+    public static void AwaitUnsafeOnCompleted<TResult, TAwaiter, TMachine>(
+        ref AsyncTaskMethodBuilder<TResult> builder, ref TAwaiter awaiter, ref TMachine machine)
         where TAwaiter : ICriticalNotifyCompletion
         where TMachine : IAsyncStateMachine
     {
@@ -110,7 +111,8 @@ internal static class Builders
         builder.AwaitUnsafeOnCompleted(ref controlled, ref machine);
     }
 
-    public static void AwaitOnCompleted<TResult, TAwaiter, TMachine>(ref AsyncValueTaskMethodBuilder<TResult> builder, ref TAwaiter awaiter, ref TMachine machine)
+    public static void AwaitOnCompleted<TResult, TAwaiter, TMachine>(
+        ref AsyncValueTaskMethodBuilder<TResult> builder, ref TAwaiter awaiter, ref TMachine machine)
         where TAwaiter : INotifyCompletion
         where TMachine : IAsyncStateMachine
     {
@@ -124,7 +126,8 @@ internal static class Builders
         builder.AwaitUnsafeOnCompleted(ref controlled, ref machine);
     }
 
-    public static void AwaitUnsafeOnCompleted<TResult, TAwaiter, TMachine>(ref AsyncValueTaskMethodBuilder<TResult> builder, ref TAwaiter awaiter, ref TMachine machine)
+    public static void AwaitUnsafeOnCompleted<TResult, TAwaiter, TMachine>(
+        ref AsyncValueTaskMethodBuilder<TResult> builder, ref TAwaiter awaiter, ref TMachine machine)
         where TAwaiter : ICriticalNotifyCompletion
         where TMachine : IAsyncStateMachine
     {
@@ -230,7 +233,8 @@ internal static class Builders
         builder.AwaitUnsafeOnCompleted(ref controlled, ref machine);
     }
 
-    public static void AwaitOnCompleted<TResult, TAwaiter, TMachine>(ref PoolingAsyncValueTaskMethodBuilder<TResult> builder, ref TAwaiter awaiter, ref TMachine machine)
+    public static void AwaitOnCompleted<TResult, TAwaiter, TMachine>(
+        ref PoolingAsyncValueTaskMethodBuilder<TResult> builder, ref TAwaiter awaiter, ref TMachine machine)
         where TAwaiter : INotifyCompletion
         where TMachine : IAsyncStateMachine
     {
@@ -244,7 +248,8 @@ internal static class Builders
         builder.AwaitUnsafeOnCompleted(ref controlled, ref machine);
     }
 
-    public static void AwaitUnsafeOnCompleted<TResult, TAwaiter, TMachine>(ref PoolingAsyncValueTaskMethodBuilder<TResult> builder, ref TAwaiter awaiter, ref TMachine machine)
+    public static void AwaitUnsafeOnCompleted<TResult, TAwaiter, TMachine>(
+        ref PoolingAsyncValueTaskMethodBuilder<TResult> builder, ref TAwaiter awaiter, ref TMachine machine)
         where TAwaiter : ICriticalNotifyCompletion
         where TMachine : IAsyncStateMachine
     {

@@ -53,7 +53,8 @@ internal static class Cancellation
 
     public static Task CancelAsync(CancellationTokenSource source) => Tasks.Run(() => Cancel(source));
 
-    public static CancellationTokenSource CreateLinkedTokenSource(CancellationToken token) => Linked(CancellationTokenSource.CreateLinkedTokenSource(token), token);
+    public static CancellationTokenSource CreateLinkedTokenSource(CancellationToken token) =>
+        Linked(CancellationTokenSource.CreateLinkedTokenSource(token), token);
 
     public static CancellationTokenSource CreateLinkedTokenSource(CancellationToken token1, CancellationToken token2) =>
         Linked(CancellationTokenSource.CreateLinkedTokenSource(token1, token2), token1, token2);

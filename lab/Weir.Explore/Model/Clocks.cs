@@ -1,7 +1,4 @@
 using System.Diagnostics;
-using System.Diagnostics.Metrics;
-using System.Threading.Tasks.Dataflow;
-using Weir.Explore.Scheduling;
 
 namespace Weir.Explore.Model;
 
@@ -20,59 +17,6 @@ internal static class Clocks
     public static Random get_Shared() => Points.Me.Execution.Random;
 
     public static Random New() => new(Points.Me.Execution.Random.Next());
-}
-
-[Replaces("System.Threading.Tasks.Dataflow.DataflowBlockOptions")]
-internal static class BlockOptions
-{
-    public static TaskScheduler get_TaskScheduler(DataflowBlockOptions options) => PoolScheduler.InPlaceOf(options.TaskScheduler);
-}
-
-[Replaces("System.IDisposable")]
-internal static class Disposing
-{
-    public static void Dispose(IDisposable disposable)
-    {
-        if (disposable is CancellationTokenSource source)
-        {
-            Cancellation.Dispose(source);
-        }
-        else
-        {
-            disposable.Dispose();
-        }
-    }
-}
-
-/// <summary>What is registered in the process goes with its schedule.</summary>
-[Replaces("System.Diagnostics.Metrics.Meter")]
-internal static class Meters
-{
-    public static Meter New(string name) => Kept(new Meter(name));
-
-    public static Meter New(string name, string? version) => Kept(new Meter(name, version));
-
-    public static Meter New(MeterOptions options) => Kept(new Meter(options));
-
-    public static Meter New(string name, string? version, IEnumerable<KeyValuePair<string, object?>>? tags, object? scope) =>
-        Kept(new Meter(name, version, tags, scope));
-
-    private static Meter Kept(Meter meter)
-    {
-        Statics.DisposeLater(meter);
-        return meter;
-    }
-}
-
-[Replaces("System.Diagnostics.Metrics.MeterListener")]
-internal static class MeterListeners
-{
-    public static MeterListener New()
-    {
-        MeterListener listener = new();
-        Statics.DisposeLater(listener);
-        return listener;
-    }
 }
 
 [Replaces("System.Diagnostics.Stopwatch")]

@@ -1,6 +1,6 @@
 namespace Weir.Explore.Model;
 
-/// <summary>Tasks that would begin or go on on the default scheduler. With a scheduler given, the platform's method is called: it calls the scheduler.</summary>
+/// <summary>Tasks that would begin on the default scheduler. With a scheduler given, the platform's method is called: it calls the scheduler.</summary>
 [Replaces("System.Threading.Tasks.TaskFactory")]
 internal static class Factories
 {
@@ -23,38 +23,4 @@ internal static class Factories
 
     private static Task StartNew(TaskFactory factory, Action action, CancellationToken token, TaskCreationOptions options) =>
         factory.StartNew(action, token, options, PoolScheduler.Instance);
-}
-
-/// <summary>Continuations on the default scheduler.</summary>
-[Replaces("System.Threading.Tasks.Task")]
-[Replaces("System.Threading.Tasks.Task`1")]
-internal static class Continuations
-{
-    public static Task ContinueWith(Task task, Action<Task> action) => task.ContinueWith(action, PoolScheduler.Instance);
-
-    public static Task ContinueWith(Task task, Action<Task> action, CancellationToken token) =>
-        task.ContinueWith(action, token, default, PoolScheduler.Instance);
-
-    public static Task ContinueWith(Task task, Action<Task> action, TaskContinuationOptions options) =>
-        task.ContinueWith(action, default, options, PoolScheduler.Instance);
-
-    public static Task ContinueWith(Task task, Action<Task, object?> action, object? state) => task.ContinueWith(action, state, PoolScheduler.Instance);
-
-    public static Task ContinueWith(Task task, Action<Task, object?> action, object? state, TaskContinuationOptions options) =>
-        task.ContinueWith(action, state, default, options, PoolScheduler.Instance);
-
-    public static Task<TNew> ContinueWith<TNew>(Task task, Func<Task, TNew> function) => task.ContinueWith(function, PoolScheduler.Instance);
-
-    public static Task<TNew> ContinueWith<TNew>(Task task, Func<Task, TNew> function, TaskContinuationOptions options) =>
-        task.ContinueWith(function, default, options, PoolScheduler.Instance);
-
-    public static Task ContinueWith<T>(Task<T> task, Action<Task<T>> action) => task.ContinueWith(action, PoolScheduler.Instance);
-
-    public static Task ContinueWith<T>(Task<T> task, Action<Task<T>> action, TaskContinuationOptions options) =>
-        task.ContinueWith(action, default, options, PoolScheduler.Instance);
-
-    public static Task<TNew> ContinueWith<T, TNew>(Task<T> task, Func<Task<T>, TNew> function) => task.ContinueWith(function, PoolScheduler.Instance);
-
-    public static Task<TNew> ContinueWith<T, TNew>(Task<T> task, Func<Task<T>, TNew> function, TaskContinuationOptions options) =>
-        task.ContinueWith(function, default, options, PoolScheduler.Instance);
 }

@@ -2,7 +2,7 @@ using Weir.Explore.Scheduling;
 
 namespace Weir.Explore.Model;
 
-/// <summary>A semaphore of the schedule. Threads and tasks that wait are served in any order that a schedule has; tasks before threads, in their order.</summary>
+/// <summary>A semaphore of the schedule. Tasks that wait are served in their order, before threads, and threads in any order.</summary>
 [Substitutes("System.Threading.SemaphoreSlim")]
 internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposable
 {

@@ -253,7 +253,7 @@ internal static class Tasks
     private static void SetFailed<T>(TaskCompletionSource<T> ended, Task task)
     {
         NoteFailed(ended.Task, task);
-        _ = task.IsCanceled ? ended.TrySetCanceled() : ended.TrySetException(task.Exception?.InnerExceptions ?? (IEnumerable<Exception>)[new TaskCanceledException()]);
+        _ = task.Exception is { } error ? ended.TrySetException(error.InnerExceptions) : ended.TrySetCanceled();
     }
 
     private static void NoteFailed(Task ended, Task task)

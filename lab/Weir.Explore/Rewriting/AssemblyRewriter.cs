@@ -73,7 +73,8 @@ internal static class AssemblyRewriter
         TypeDefinition attribute = new(
             AttributeNamespace, AccessAttribute, TypeAttributes.NotPublic | TypeAttributes.Sealed, module.ImportReference(typeof(Attribute)));
         MethodDefinition constructor = new(
-            ".ctor", MethodAttributes.Public | MethodAttributes.HideBySig | MethodAttributes.SpecialName | MethodAttributes.RTSpecialName, module.TypeSystem.Void);
+            ".ctor", MethodAttributes.Public | MethodAttributes.HideBySig | MethodAttributes.SpecialName | MethodAttributes.RTSpecialName,
+            module.TypeSystem.Void);
         constructor.Parameters.Add(new ParameterDefinition(module.TypeSystem.String));
         ILProcessor il = constructor.Body.GetILProcessor();
         il.Emit(OpCodes.Ldarg_0);

@@ -45,6 +45,7 @@ internal sealed class ClosureCopy(Func<Type, Type> rewritten)
         // Known only here: an assembly that is loaded once for both.
         return type.Assembly == typeof(object).Assembly && !typeof(Delegate).IsAssignableFrom(type) && !type.IsGenericType
             ? value
-            : throw new NotSupportedException($"The body captures '{field.Name}', a {type}. Let it capture values of the base library alone, and make others inside.");
+            : throw new NotSupportedException(
+                $"The body captures '{field.Name}', a {type}. Let it capture values of the base library alone, and make others inside.");
     }
 }

@@ -129,7 +129,8 @@ internal sealed class MethodRewriter(ModuleDefinition module, ReplacementTable t
     private static bool IsPlatform(TypeReference type)
     {
         IMetadataScope scope = type.Scope;
-        return scope is AssemblyNameReference { Name: var name } && (name.StartsWith("System.", StringComparison.Ordinal) || name is "netstandard" or "mscorlib");
+        return scope is AssemblyNameReference { Name: var name } &&
+            (name.StartsWith("System.", StringComparison.Ordinal) || name is "netstandard" or "mscorlib");
     }
 
     private TypeDefinition? Substituted(TypeReference type) => type.DeclaringType is { } outer

@@ -54,6 +54,9 @@ internal static class Platform
         "System.GC::WaitForPendingFinalizers",
     ];
 
+    /// <summary>Members of tasks and their factories that are known with some parameters.</summary>
+    private static readonly string[] UnlessGivenWhere = ["ContinueWith", "StartNew", "WaitAsync", "ContinueWhenAll", "ContinueWhenAny"];
+
     public static bool IsPoint(MethodReference called)
     {
         string type = called.DeclaringType.GetElementType().FullName;
@@ -73,8 +76,8 @@ internal static class Platform
         string last = called.Parameters.Count > 0 ? called.Parameters[^1].ParameterType.Name : "";
         string lastButOne = called.Parameters.Count > 1 ? called.Parameters[^2].ParameterType.Name : "";
         bool isGivenWhere = last is "TimeProvider" or "TaskScheduler" || lastButOne is "TimeProvider";
-        return !isGivenWhere && (UnknownMembers.Contains($"{Base(type)}::{called.Name}") || (called.Name is "ContinueWith" or "StartNew" or "WaitAsync" or "ContinueWhenAll" or "ContinueWhenAny" &&
-            type.StartsWith("System.Threading.Tasks.Task", StringComparison.Ordinal)));
+        return !isGivenWhere && (UnknownMembers.Contains($"{Base(type)}::{called.Name}") ||
+            (type.StartsWith("System.Threading.Tasks.Task", StringComparison.Ordinal) && UnlessGivenWhere.Contains(called.Name)));
     }
 
     private static string Base(string type) => type == "System.Threading.Tasks.Task`1" ? "System.Threading.Tasks.Task" : type;

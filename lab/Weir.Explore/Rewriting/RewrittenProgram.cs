@@ -110,7 +110,8 @@ internal sealed class RewrittenProgram
         string folder = Path.GetDirectoryName(copy)!;
         string mine = folder + "-" + Guid.NewGuid().ToString("N");
         Directory.CreateDirectory(mine);
-        AssemblyRewriter.Rewrite(path, Path.Combine(mine, Path.GetFileName(copy)), f => types.Contains(f.DeclaringType.GetElementType().FullName.Replace('/', '+')));
+        AssemblyRewriter.Rewrite(
+            path, Path.Combine(mine, Path.GetFileName(copy)), f => types.Contains(f.DeclaringType.GetElementType().FullName.Replace('/', '+')));
         try
         {
             Directory.Move(mine, folder);

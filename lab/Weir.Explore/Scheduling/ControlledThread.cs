@@ -136,7 +136,8 @@ internal sealed class ControlledThread
 
         if (AtomicDepth > 0)
         {
-            throw new NotSupportedException($"A class constructor waits for {what}, at {Site}. Constructors of classes run in one piece, so it would never end.");
+            throw new NotSupportedException(
+                $"A class constructor waits for {what}, at {Site}. Constructors of classes run in one piece, so it would never end.");
         }
 
         WaitsFor = what;

@@ -1,5 +1,3 @@
-using System.Diagnostics;
-
 namespace Weir.Explore.Scheduling;
 
 /// <summary>One schedule of a program: its threads, of which one runs at a time, its time, and what was chosen.</summary>
@@ -13,7 +11,6 @@ internal sealed class Execution
     private readonly bool _checksTasks;
     private readonly List<ControlledThread> _threads = [];
     private readonly List<ControlledThread> _runnable = [];
-    private readonly List<VirtualTimer> _timers = [];
     private readonly Turn _over = new();
     private readonly Turn _unwound = new();
     private volatile bool _isStopping;
@@ -57,7 +54,9 @@ internal sealed class Execution
     public List<(ControlledThread Thread, CancellationTokenSource Source)> Cancelling { get; } = [];
 
     /// <summary>The tasks that failed. Their exceptions have to be looked at.</summary>
-    public List<Task> FailedTasks { get; } = [];
+    public FailedTasks FailedTasks { get; } = new();
+
+    public TimerList Timers { get; } = new();
 
     /// <summary>Runs the body on controlled threads until nobody can run.</summary>
     public void Run(Func<Task> body, TimeSpan patience)
@@ -98,12 +97,9 @@ internal sealed class Execution
         return thread;
     }
 
-    public void Add(VirtualTimer timer) => _timers.Add(timer);
-
-    public void Remove(VirtualTimer timer) => _timers.Remove(timer);
-
     /// <summary>An await has gone on on a thread that is not controlled. It goes no further, and the message of the deadlock that follows says it.</summary>
-    public void CameFromElsewhere(string site) => _elsewhere = site;
+    public void CameFromElsewhere(string site) =>
+        _elsewhere = $" The await at {site} would have gone on on a thread that the explorer does not control, so it did not.";
 
     public void Failed(Task task)
     {
@@ -143,7 +139,7 @@ internal sealed class Execution
         Count(me);
         Trace.Add(new TraceLine(me.Id, me.Name, me.Site));
         Now += TicksOfYield;
-        FireDueTimers();
+        Timers.FireDue(Now);
         if (!me.IsYielding)
         {
             _yielding++;
@@ -298,7 +294,7 @@ internal sealed class Execution
 
     private ControlledThread? Pick(ControlledThread? me)
     {
-        FireDueTimers();
+        Timers.FireDue(Now);
         FindRunnable(me);
         if (_runnable.Count == 0)
         {
@@ -328,31 +324,18 @@ internal sealed class Execution
 
     private void HoldBackYielding()
     {
-        List<ControlledThread> first = _runnable.FindAll(t => !t.IsYielding);
-        if (first.Count == _runnable.Count)
-        {
-            return;
-        }
+        List<ControlledThread> first = _runnable.FindAll(static t => !t.IsYielding);
 
         // One that lets others go first is held back while one of those can run that is not held back itself.
-        List<ControlledThread> kept = _runnable.FindAll(t => !t.IsYielding || !t.YieldsToOneOf(first));
-        if (kept.Count == 0)
+        if (_runnable.Exists(t => !t.IsYielding || !t.YieldsToOneOf(first)))
         {
-            return;
+            _runnable.RemoveAll(t => t.IsYielding && t.YieldsToOneOf(first));
         }
-
-        _runnable.Clear();
-        _runnable.AddRange(kept);
     }
 
     private bool MoveTime()
     {
-        long next = long.MaxValue;
-        foreach (VirtualTimer timer in _timers)
-        {
-            next = Math.Min(next, timer.DueAt);
-        }
-
+        long next = Timers.Next;
         foreach (ControlledThread thread in _threads)
         {
             next = Math.Min(next, thread.WakeAt);
@@ -364,44 +347,27 @@ internal sealed class Execution
         }
 
         Now = Math.Max(Now, next);
-        FireDueTimers();
+        Timers.FireDue(Now);
         return true;
-    }
-
-    private void FireDueTimers()
-    {
-        while (_timers.Count > 0)
-        {
-            VirtualTimer first = _timers.MinBy(static t => t.DueAt)!;
-            if (first.DueAt > Now)
-            {
-                return;
-            }
-
-            first.Fire();
-        }
     }
 
     private void NobodyCanRun()
     {
         if (!_isMainDone)
         {
-            Stop(new Failure(FailureKind.Deadlock, "Nobody can run." + (_elsewhere is null ? "" : Elsewhere) + Waiting(_threads), null));
+            Stop(new Failure(FailureKind.Deadlock, "Nobody can run." + _elsewhere + Waiting(_threads), null));
             return;
         }
 
-        if (_checksTasks && FailedTasks.Find(static t => !TaskErrors.IsObserved(t)) is { } failed)
+        if (_checksTasks && FailedTasks.Unobserved() is { } unobserved)
         {
-            Exception error = failed.Exception!.InnerException!;
-            Stop(new Failure(FailureKind.UnobservedException, $"A task failed, and nobody has looked: {error.GetType().Name}: {error.Message}", error));
+            Stop(unobserved);
             return;
         }
 
         List<ControlledThread> left = _threads.FindAll(static t => !t.IsBackground && t.WakeAt == long.MaxValue);
         Stop(left.Count > 0 ? new Failure(FailureKind.LeftRunning, "The body has ended, and threads that it began have not." + Waiting(left), null) : null);
     }
-
-    private string Elsewhere => $" The await at {_elsewhere} would have gone on on a thread that the explorer does not control, so it did not.";
 
     private string Waiting(List<ControlledThread> threads) => string.Concat(threads.Select(static t => $"\n  {t} waits for {t.WaitsFor}, at {t.Site}")) +
         string.Concat(Awaits.Pending().Select(static a => $"\n  {a}"));

@@ -17,11 +17,11 @@ internal sealed class VirtualTimer(Execution execution, TimerCallback callback, 
         }
 
         _period = period;
-        execution.Remove(this);
+        execution.Timers.Remove(this);
         DueAt = dueTime < TimeSpan.Zero ? long.MaxValue : execution.Now + dueTime.Ticks;
         if (DueAt != long.MaxValue)
         {
-            execution.Add(this);
+            execution.Timers.Add(this);
         }
 
         return true;
@@ -29,11 +29,11 @@ internal sealed class VirtualTimer(Execution execution, TimerCallback callback, 
 
     public void Fire()
     {
-        execution.Remove(this);
+        execution.Timers.Remove(this);
         DueAt = _period > TimeSpan.Zero ? execution.Now + _period.Ticks : long.MaxValue;
         if (DueAt != long.MaxValue)
         {
-            execution.Add(this);
+            execution.Timers.Add(this);
         }
 
         execution.Create("timer", () => callback(state), _context).IsBackground = true;
@@ -43,7 +43,7 @@ internal sealed class VirtualTimer(Execution execution, TimerCallback callback, 
     {
         _isDisposed = true;
         DueAt = long.MaxValue;
-        execution.Remove(this);
+        execution.Timers.Remove(this);
     }
 
     public ValueTask DisposeAsync()

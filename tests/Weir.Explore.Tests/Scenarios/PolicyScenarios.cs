@@ -1,6 +1,6 @@
 using Weir.Resilience;
 
-namespace Weir.Explore.Scenarios;
+namespace Weir.Explore.Tests.Scenarios;
 
 /// <summary>Limits and circuits that calls share.</summary>
 public class PolicyScenarios(ITestOutputHelper output)
@@ -71,7 +71,11 @@ public class PolicyScenarios(ITestOutputHelper output)
         CircuitBreaker circuit = await OpenAsync(successThreshold: 2);
         Assert.True(circuit.TryEnter(out CircuitTicket late));
         Assert.True(circuit.TryEnter(out CircuitTicket failing));
-        Task succeeding = Task.Run(() => circuit.Succeeded(late));
+        Task succeeding = Task.Run(async () =>
+        {
+            await Task.Delay(TimeSpan.FromSeconds(1), TimeProvider.System);
+            circuit.Succeeded(late);
+        });
         circuit.Failed(failing);
         await Task.Delay(TimeSpan.FromSeconds(1), TimeProvider.System);
         Assert.True(circuit.TryEnter(out CircuitTicket next));
@@ -97,6 +101,7 @@ public class PolicyScenarios(ITestOutputHelper output)
         await Task.WhenAll(
             Task.Run(() => TakeAsync(default)),
             Task.Run(() => TakeAsync(source.Token)),
+            Task.Run(() => TakeAsync(default)),
             Task.Run(source.Cancel));
 
         async Task TakeAsync(CancellationToken token)
@@ -114,7 +119,12 @@ public class PolicyScenarios(ITestOutputHelper output)
     /// <summary>A circuit that has opened, and may be tried again.</summary>
     private static async Task<CircuitBreaker> OpenAsync(int successThreshold = 1)
     {
-        CircuitBreaker circuit = new(new CircuitBreakerOptions { FailureThreshold = 1, SuccessThreshold = successThreshold, OpenTimeout = TimeSpan.FromSeconds(1) });
+        CircuitBreaker circuit = new(new CircuitBreakerOptions
+        {
+            FailureThreshold = 1,
+            SuccessThreshold = successThreshold,
+            OpenTimeout = TimeSpan.FromSeconds(1),
+        });
         Assert.True(circuit.TryEnter(out CircuitTicket ticket));
         circuit.Failed(ticket);
         await Task.Delay(TimeSpan.FromSeconds(1), TimeProvider.System);

@@ -1,7 +1,7 @@
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow;
 
-namespace Weir.Explore.Scenarios;
+namespace Weir.Explore.Tests.Scenarios;
 
 /// <summary>Blocks and their links.</summary>
 public class BlockScenarios(ITestOutputHelper output)

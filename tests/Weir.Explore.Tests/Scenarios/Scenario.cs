@@ -1,10 +1,10 @@
 using System.Globalization;
 
-namespace Weir.Explore.Scenarios;
+namespace Weir.Explore.Tests.Scenarios;
 
 /// <summary>
-/// Searches a scenario: all schedules with up to two preemptions, and at most as many as WEIR_EXPLORE_SCHEDULES says (700 by default). If these were not all, it
-/// goes on with as many schedules of PCT.
+/// Searches a scenario: all schedules with up to two preemptions, and at most as many as WEIR_EXPLORE_SCHEDULES says (700 by default). If these were not
+/// all, it goes on with as many schedules of PCT.
 /// </summary>
 internal static class Scenario
 {

@@ -1,4 +1,4 @@
-namespace Weir.Explore.Scenarios;
+namespace Weir.Explore.Tests.Scenarios;
 
 /// <summary>Runs of the engine: who takes which item, and how a run ends.</summary>
 public class RunScenarios(ITestOutputHelper output)
