@@ -89,7 +89,8 @@ public class PolicyScenarios(ITestOutputHelper output)
     {
         CircuitBreaker circuit = await OpenAsync();
         Assert.True(circuit.TryEnter(out CircuitTicket probe));
-        await Task.WhenAll(Task.Run(() => circuit.WaitAsync()), Task.Run(() => circuit.Succeeded(probe)));
+        Task change = circuit.NextChange;
+        await Task.WhenAll(Task.Run(async () => await change), Task.Run(() => circuit.WaitAsync()), Task.Run(() => circuit.Succeeded(probe)));
         Assert.Equal(CircuitBreakerState.Closed, circuit.State);
     });
 

@@ -221,6 +221,25 @@ public class RunScenarios(ITestOutputHelper output)
     });
 
     [Fact]
+    public void Stream_AtItsBound_GoesOnWhenItsConsumerDoes() => output.Explored(static async () =>
+    {
+        int seen = 0;
+        await foreach (int item in Three.SelectParallelStreamAsync(
+            static async (item, token) =>
+            {
+                await Task.Yield();
+                return item;
+            },
+            TwoWorkers with { ChannelCapacity = 1 }))
+        {
+            seen++;
+            await Task.Yield();
+        }
+
+        Assert.Equal(3, seen);
+    });
+
+    [Fact]
     public void Lane_OfAKey_RunsOneItemAtATimeInOrder() => output.Explored(static async () =>
     {
         int running = 0;
