@@ -17,7 +17,7 @@ public static class Explore
         "The program did not do the same again: a choice that it had before was not there, or it ended in another way. It may use random numbers, hash " +
         "codes, the real time, what the process keeps, or threads that the explorer does not know.";
 
-    private static readonly System.Threading.Lock Gate = new();
+    private static readonly System.Threading.Lock _lock = new();
 
     /// <summary>Searches, and throws if a schedule fails.</summary>
     /// <param name="body">
@@ -49,7 +49,7 @@ public static class Explore
         options ??= new ExploreOptions();
         options.Check();
         string name = $"{body.Method.DeclaringType!.FullName}/{body.Method.Name}".Replace(':', '_');
-        lock (Gate)
+        lock (_lock)
         {
             ScheduleRunner runner = new(RewrittenProgram.Of(body.Method.Module.Assembly, options.PointsAtFieldsOf).Bind(body), options);
             Stopwatch watch = Stopwatch.StartNew();

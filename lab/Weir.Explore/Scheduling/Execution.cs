@@ -237,16 +237,12 @@ internal sealed class Execution
 
     private void Count(ControlledThread me)
     {
-        _steps++;
-        if (_steps > _maxSteps)
+        if (++_steps > _maxSteps)
         {
             Fail(FailureKind.Livelock, $"The schedule has no end: more than {_maxSteps} steps (MaxSteps). The last thread was {me}, at {me.Site}.", null);
         }
 
-        if (_yielding > 0)
-        {
-            Stepped(me);
-        }
+        Stepped(me);
     }
 
     private void Stepped(ControlledThread thread)

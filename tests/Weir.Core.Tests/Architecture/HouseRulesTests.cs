@@ -63,7 +63,7 @@ public partial class HouseRulesTests
         ["Weir.RabbitMQ"] = ["Messages", "Connections", "Setup", "Publishing", "Queues"],
         ["Weir.PostgreSql"] = ["Setup", "Waiting", "Checkpoints", "Inbox", "Changes", "Queues"],
         ["Weir.Hosting"] = ["Processors", "Options", "Workers", "Health", "Registration"],
-        ["Weir.Explore"] = ["Scheduling", "Model", "Rewriting", "Searching", ""],
+        ["Weir.Explore"] = ["Options", "Scheduling", "Model", "Rewriting", "Searching", ""],
         ["Weir.Lab"] =
         [
             "Work", "Network", "Latency", "Processes", "Resources", "Statistics", "Formatting", "Scaling", "Workers", "Results", "Trials", "Workloads",
