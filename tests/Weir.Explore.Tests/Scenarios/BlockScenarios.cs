@@ -39,14 +39,33 @@ public class BlockScenarios(ITestOutputHelper output)
     [Fact]
     public void Room_InABoundedBlock_IsGivenToWhoWaits() => output.Explored(static async () =>
     {
+        // From this capacity on, the worker counts what it frees without the lock.
+        const int Capacity = 16;
         int sum = 0;
-        Weir.Dataflow.ActionBlock<int> block = new(item => { sum += item; }, new ExecutionDataflowBlockOptions { BoundedCapacity = 1 });
-        Task<bool> first = Task.Run(() => block.SendAsync(1));
-        Assert.True(await block.SendAsync(2));
-        Assert.True(await first);
+        TaskCompletionSource begun = new();
+        using ManualResetEventSlim first = new();
+        using ManualResetEventSlim second = new();
+        Weir.Dataflow.ActionBlock<int> block = new(
+            item =>
+            {
+                sum++;
+                begun.TrySetResult();
+                (item == 1 ? first : second).Wait();
+            },
+            new ExecutionDataflowBlockOptions { BoundedCapacity = Capacity });
+        for (int i = 1; i <= Capacity; i++)
+        {
+            Assert.True(block.Post(i));
+        }
+
+        await Task.Run(() => begun.Task);
+        Task opening = Task.Run(first.Set);
+        Assert.True(await block.SendAsync(0));
+        second.Set();
+        await opening;
         block.Complete();
         await block.Completion;
-        Assert.Equal(3, sum);
+        Assert.Equal(Capacity + 1, sum);
     });
 
     [Fact]
