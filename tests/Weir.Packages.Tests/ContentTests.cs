@@ -10,7 +10,7 @@ namespace Weir.Packages.Tests;
 /// <summary>What is in the packages.</summary>
 public class ContentTests(Feed feed)
 {
-    private static readonly string[] LabPackages = ["Weir.Cli", "Weir.Delivery.Cli", "Weir.Lab", "Weir.Lab.BenchmarkDotNet"];
+    private static readonly string[] LabPackages = ["Weir.Cli", "Weir.Delivery.Cli", "Weir.Explore", "Weir.Lab", "Weir.Lab.BenchmarkDotNet"];
 
     private static string[] Libraries =>
         [.. Directory.EnumerateDirectories(Path.Combine(Repository.Root, "src"))

@@ -23,6 +23,7 @@ public partial class HouseRulesTests
         ["Weir.RabbitMQ"] = ["Weir.Delivery"],
         ["Weir.PostgreSql"] = ["Weir.Delivery"],
         ["Weir.Hosting"] = ["Weir.Delivery"],
+        ["Weir.Explore"] = [],
         ["Weir.Lab"] = [],
         ["Weir.Lab.BenchmarkDotNet"] = ["Weir.Lab"],
         ["Weir.Lab.ColdStart"] = ["Weir", "Weir.Dataflow"],
@@ -62,6 +63,7 @@ public partial class HouseRulesTests
         ["Weir.RabbitMQ"] = ["Messages", "Connections", "Setup", "Publishing", "Queues"],
         ["Weir.PostgreSql"] = ["Setup", "Waiting", "Checkpoints", "Inbox", "Changes", "Queues"],
         ["Weir.Hosting"] = ["Processors", "Options", "Workers", "Health", "Registration"],
+        ["Weir.Explore"] = ["Options", "Scheduling", "Model", "Rewriting", "Searching", ""],
         ["Weir.Lab"] =
         [
             "Work", "Network", "Latency", "Processes", "Resources", "Statistics", "Formatting", "Scaling", "Workers", "Results", "Trials", "Workloads",

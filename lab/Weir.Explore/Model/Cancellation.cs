@@ -1,0 +1,112 @@
+using System.Runtime.CompilerServices;
+using Weir.Explore.Scheduling;
+
+namespace Weir.Explore.Model;
+
+[Replaces("System.Threading.CancellationTokenSource")]
+internal static class Cancellation
+{
+    private static readonly ConditionalWeakTable<CancellationTokenSource, ITimer> Timers = [];
+    private static readonly ConditionalWeakTable<CancellationTokenSource, HashSet<CancellationToken>> Parents = [];
+
+    public static CancellationTokenSource New(int millisecondsDelay) => New(TimeSpan.FromMilliseconds(millisecondsDelay));
+
+    public static CancellationTokenSource New(TimeSpan delay)
+    {
+        CancellationTokenSource source = new();
+        CancelAfter(source, delay);
+        return source;
+    }
+
+    public static void CancelAfter(CancellationTokenSource source, int millisecondsDelay) => CancelAfter(source, TimeSpan.FromMilliseconds(millisecondsDelay));
+
+    public static void CancelAfter(CancellationTokenSource source, TimeSpan delay)
+    {
+        Points.Me.Step();
+        _ = source.Token;
+        if (!Timers.TryGetValue(source, out ITimer? timer))
+        {
+            timer = Time.Provider.CreateTimer(_ => CancelUnlessDisposed(source), null, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+            Timers.Add(source, timer);
+        }
+
+        timer.Change(delay, Timeout.InfiniteTimeSpan);
+    }
+
+    public static void Cancel(CancellationTokenSource source) => Cancel(source, throwOnFirstException: false);
+
+    public static void Cancel(CancellationTokenSource source, bool throwOnFirstException)
+    {
+        ControlledThread me = Points.Me;
+        me.Step();
+        List<(ControlledThread, CancellationTokenSource)> running = me.Execution.Cancelling;
+        running.Add((me, source));
+        try
+        {
+            source.Cancel(throwOnFirstException);
+        }
+        finally
+        {
+            running.Remove((me, source));
+        }
+    }
+
+    public static Task CancelAsync(CancellationTokenSource source) => Tasks.Run(() => Cancel(source));
+
+    public static CancellationTokenSource CreateLinkedTokenSource(CancellationToken token) =>
+        Linked(CancellationTokenSource.CreateLinkedTokenSource(token), token);
+
+    public static CancellationTokenSource CreateLinkedTokenSource(CancellationToken token1, CancellationToken token2) =>
+        Linked(CancellationTokenSource.CreateLinkedTokenSource(token1, token2), token1, token2);
+
+    public static CancellationTokenSource CreateLinkedTokenSource(params CancellationToken[] tokens) =>
+        Linked(CancellationTokenSource.CreateLinkedTokenSource(tokens), tokens);
+
+    /// <summary>A linked source waits, as the platform's does, for the callback of its parent that is cancelling it.</summary>
+    public static void Dispose(CancellationTokenSource source)
+    {
+        ControlledThread me = Points.Me;
+        me.Step();
+        if (Timers.TryGetValue(source, out ITimer? timer))
+        {
+            timer.Dispose();
+        }
+
+        if (Parents.TryGetValue(source, out HashSet<CancellationToken>? parents))
+        {
+            me.Block("the cancellation of a linked source", () => !me.Execution.Cancelling.Exists(c => c.Thread != me && parents.Contains(c.Source.Token)));
+        }
+
+        source.Dispose();
+    }
+
+    private static CancellationTokenSource Linked(CancellationTokenSource source, params ReadOnlySpan<CancellationToken> tokens)
+    {
+        HashSet<CancellationToken> parents = [];
+        foreach (CancellationToken token in tokens)
+        {
+            parents.Add(token);
+            foreach ((CancellationTokenSource linked, HashSet<CancellationToken> more) in Parents)
+            {
+                if (Registrations.TokenOf(linked) == token)
+                {
+                    parents.UnionWith(more);
+                }
+            }
+        }
+
+        Parents.Add(source, parents);
+        return source;
+    }
+
+    private static void CancelUnlessDisposed(CancellationTokenSource source)
+    {
+        try
+        {
+            Cancel(source);
+        }
+        catch (ObjectDisposedException)
+        {
+        }
+    }
+}

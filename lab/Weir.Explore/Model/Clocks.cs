@@ -1,0 +1,56 @@
+using System.Diagnostics;
+
+namespace Weir.Explore.Model;
+
+#pragma warning disable IDE1006 // The names of the properties' methods.
+[Replaces("System.TimeProvider")]
+[Replaces("System.Threading.Tasks.TaskScheduler")]
+[Replaces("System.Random")]
+internal static class Clocks
+{
+    public static TimeProvider get_System() => Time.Provider;
+
+    public static TaskScheduler get_Default() => PoolScheduler.Instance;
+
+    public static TaskScheduler get_Current() => PoolScheduler.InPlaceOf(TaskScheduler.Current);
+
+    public static Random get_Shared() => Points.Me.Execution.Random;
+
+    public static Random New() => new(Points.Me.Execution.Random.Next());
+}
+
+[Replaces("System.Diagnostics.Stopwatch")]
+internal static class Stopwatches
+{
+    public static long GetTimestamp() => Time.Provider.GetTimestamp();
+
+    public static TimeSpan GetElapsedTime(long startingTimestamp) => Time.Provider.GetElapsedTime(startingTimestamp);
+}
+
+[Replaces("System.DateTime")]
+internal static class DateTimes
+{
+    public static DateTime get_UtcNow() => Time.Provider.GetUtcNow().UtcDateTime;
+
+    public static DateTime get_Now() => Time.Provider.GetUtcNow().UtcDateTime;
+}
+
+[Replaces("System.DateTimeOffset")]
+internal static class DateTimeOffsets
+{
+    public static DateTimeOffset get_UtcNow() => Time.Provider.GetUtcNow();
+
+    public static DateTimeOffset get_Now() => Time.Provider.GetUtcNow();
+}
+
+[Replaces("System.Environment")]
+internal static class Environments
+{
+    public static long get_TickCount64() => Time.Ticks / TimeSpan.TicksPerMillisecond;
+
+    public static int get_TickCount() => (int)get_TickCount64();
+
+    public static int get_CurrentManagedThreadId() => Points.Me.Id;
+
+    public static int get_ProcessorCount() => 4;
+}

@@ -1,0 +1,115 @@
+using System.Threading.Tasks.Sources;
+
+namespace Weir.Explore.Model;
+
+/// <summary>The completion of a value task's source.</summary>
+[Substitutes("System.Threading.Tasks.Sources.ManualResetValueTaskSourceCore`1")]
+internal struct CompletionCore<TResult>
+{
+    private Action<object?>? _continuation;
+    private object? _state;
+    private ExecutionContext? _context;
+    private Exception? _error;
+    private TResult? _result;
+    private bool _isCompleted;
+
+    public bool RunContinuationsAsynchronously { get; set; }
+
+    public short Version { get; private set; }
+
+    public void Reset()
+    {
+        Version++;
+        (_continuation, _state, _context, _error, _result, _isCompleted) = (null, null, null, null, default, false);
+    }
+
+    public void SetResult(TResult result)
+    {
+        Points.Me.Step();
+        _result = result;
+        Complete();
+    }
+
+    public void SetException(Exception error)
+    {
+        Points.Me.Step();
+        _error = error;
+        Complete();
+    }
+
+    public readonly ValueTaskSourceStatus GetStatus(short token)
+    {
+        Check(token);
+        return !_isCompleted ? ValueTaskSourceStatus.Pending
+            : _error is null ? ValueTaskSourceStatus.Succeeded
+            : _error is OperationCanceledException ? ValueTaskSourceStatus.Canceled
+            : ValueTaskSourceStatus.Faulted;
+    }
+
+    public readonly TResult GetResult(short token)
+    {
+        Check(token);
+        if (!_isCompleted)
+        {
+            throw new InvalidOperationException();
+        }
+
+        if (_error is not null)
+        {
+            System.Runtime.ExceptionServices.ExceptionDispatchInfo.Throw(_error);
+        }
+
+        return _result!;
+    }
+
+    public void OnCompleted(Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags)
+    {
+        Check(token);
+        if (_continuation is not null)
+        {
+            throw new InvalidOperationException();
+        }
+
+        if (_isCompleted)
+        {
+            Pool.QueueInside(() => continuation(state));
+            return;
+        }
+
+        _context = (flags & ValueTaskSourceOnCompletedFlags.FlowExecutionContext) != 0 ? ExecutionContext.Capture() : null;
+        (_continuation, _state) = (continuation, state);
+    }
+
+    private void Complete()
+    {
+        if (_isCompleted)
+        {
+            throw new InvalidOperationException();
+        }
+
+        _isCompleted = true;
+        if (_continuation is not { } continuation)
+        {
+            return;
+        }
+
+        (object? state, ExecutionContext? context) = (_state, _context);
+        Action run = context is null ? () => continuation(state) : () => ExecutionContext.Run(context, continuation.Invoke, state);
+        if (RunContinuationsAsynchronously)
+        {
+            Pool.QueueInside(run);
+        }
+        else
+        {
+            run();
+        }
+    }
+
+    private readonly void Check(short token)
+    {
+        if (token != Version)
+        {
+            throw new InvalidOperationException();
+        }
+    }
+}

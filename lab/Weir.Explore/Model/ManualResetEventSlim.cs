@@ -1,0 +1,66 @@
+namespace Weir.Explore.Model;
+
+/// <summary>An event of the schedule.</summary>
+[Substitutes("System.Threading.ManualResetEventSlim")]
+internal sealed class ManualResetEventSlim(bool initialState) : IDisposable
+{
+    private bool _isSet = initialState;
+
+    public ManualResetEventSlim()
+        : this(false)
+    {
+    }
+
+    public ManualResetEventSlim(bool initialState, int spinCount)
+        : this(initialState)
+    {
+    }
+
+    public bool IsSet
+    {
+        get
+        {
+            Points.Me.Step();
+            return _isSet;
+        }
+    }
+
+    public void Set()
+    {
+        Points.Me.Step();
+        _isSet = true;
+    }
+
+    public void Reset()
+    {
+        Points.Me.Step();
+        _isSet = false;
+    }
+
+    public void Wait() => _ = Wait(Timeout.InfiniteTimeSpan, CancellationToken.None);
+
+    public void Wait(CancellationToken cancellationToken) => _ = Wait(Timeout.InfiniteTimeSpan, cancellationToken);
+
+    public bool Wait(int millisecondsTimeout) => Wait(TimeSpan.FromMilliseconds(millisecondsTimeout), CancellationToken.None);
+
+    public bool Wait(TimeSpan timeout) => Wait(timeout, CancellationToken.None);
+
+    public bool Wait(int millisecondsTimeout, CancellationToken cancellationToken) => Wait(TimeSpan.FromMilliseconds(millisecondsTimeout), cancellationToken);
+
+    public bool Wait(TimeSpan timeout, CancellationToken cancellationToken)
+    {
+        Points.Me.Step();
+        cancellationToken.ThrowIfCancellationRequested();
+        _ = Points.Me.Block("an event", () => _isSet || cancellationToken.IsCancellationRequested, timeout < TimeSpan.Zero ? null : timeout);
+        if (!_isSet)
+        {
+            cancellationToken.ThrowIfCancellationRequested();
+        }
+
+        return _isSet;
+    }
+
+    public void Dispose()
+    {
+    }
+}

@@ -1,0 +1,16 @@
+using System.Diagnostics.Metrics;
+using Weir.Explore.Scheduling;
+
+namespace Weir.Explore.Model;
+
+/// <summary>What is registered in the process goes with its schedule.</summary>
+[Replaces("System.Diagnostics.Metrics.MeterListener")]
+internal static class MeterListeners
+{
+    public static MeterListener New()
+    {
+        MeterListener listener = new();
+        Statics.DisposeLater(listener);
+        return listener;
+    }
+}

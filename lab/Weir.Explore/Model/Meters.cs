@@ -1,0 +1,24 @@
+using System.Diagnostics.Metrics;
+using Weir.Explore.Scheduling;
+
+namespace Weir.Explore.Model;
+
+/// <summary>What is registered in the process goes with its schedule.</summary>
+[Replaces("System.Diagnostics.Metrics.Meter")]
+internal static class Meters
+{
+    public static Meter New(string name) => Kept(new Meter(name));
+
+    public static Meter New(string name, string? version) => Kept(new Meter(name, version));
+
+    public static Meter New(MeterOptions options) => Kept(new Meter(options));
+
+    public static Meter New(string name, string? version, IEnumerable<KeyValuePair<string, object?>>? tags, object? scope) =>
+        Kept(new Meter(name, version, tags, scope));
+
+    private static Meter Kept(Meter meter)
+    {
+        Statics.DisposeLater(meter);
+        return meter;
+    }
+}

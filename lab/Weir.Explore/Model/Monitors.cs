@@ -1,0 +1,47 @@
+using System.Runtime.CompilerServices;
+
+namespace Weir.Explore.Model;
+
+[Replaces("System.Threading.Monitor")]
+internal static class Monitors
+{
+    private static readonly ConditionalWeakTable<object, LockState> States = [];
+
+    public static void Enter(object obj) => Of(obj).Enter(Name(obj));
+
+    public static void Enter(object obj, ref bool lockTaken)
+    {
+        Of(obj).Enter(Name(obj));
+        lockTaken = true;
+    }
+
+    public static void Exit(object obj) => Of(obj).Exit();
+
+    public static bool IsEntered(object obj) => Of(obj).IsMine;
+
+    public static bool TryEnter(object obj) => TryEnter(obj, TimeSpan.Zero);
+
+    public static void TryEnter(object obj, ref bool lockTaken) => lockTaken = TryEnter(obj, TimeSpan.Zero);
+
+    public static bool TryEnter(object obj, int millisecondsTimeout) => TryEnter(obj, TimeSpan.FromMilliseconds(millisecondsTimeout));
+
+    public static bool TryEnter(object obj, TimeSpan timeout) => Of(obj).TryEnter(Name(obj), timeout);
+
+    public static void TryEnter(object obj, int millisecondsTimeout, ref bool lockTaken) => lockTaken = TryEnter(obj, millisecondsTimeout);
+
+    public static void TryEnter(object obj, TimeSpan timeout, ref bool lockTaken) => lockTaken = TryEnter(obj, timeout);
+
+    public static bool Wait(object obj) => Wait(obj, Timeout.InfiniteTimeSpan);
+
+    public static bool Wait(object obj, int millisecondsTimeout) => Wait(obj, TimeSpan.FromMilliseconds(millisecondsTimeout));
+
+    public static bool Wait(object obj, TimeSpan timeout) => Of(obj).Wait(Name(obj), timeout);
+
+    public static void Pulse(object obj) => Of(obj).Pulse(all: false);
+
+    public static void PulseAll(object obj) => Of(obj).Pulse(all: true);
+
+    private static LockState Of(object obj) => States.GetOrCreateValue(obj);
+
+    private static string Name(object obj) => obj.GetType().Name;
+}

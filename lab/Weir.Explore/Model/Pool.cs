@@ -1,0 +1,41 @@
+using Weir.Explore.Scheduling;
+
+namespace Weir.Explore.Model;
+
+/// <summary>Each work item is a thread of the schedule, so that it may begin at any time.</summary>
+[Replaces("System.Threading.ThreadPool")]
+internal static class Pool
+{
+    public static bool QueueUserWorkItem(WaitCallback callBack) => Queue(() => callBack(null), Context());
+
+    public static bool QueueUserWorkItem(WaitCallback callBack, object? state) => Queue(() => callBack(state), Context());
+
+    public static bool QueueUserWorkItem<TState>(Action<TState> callBack, TState state, bool preferLocal) => Queue(() => callBack(state), Context());
+
+    public static bool UnsafeQueueUserWorkItem(WaitCallback callBack, object? state) => Queue(() => callBack(state), null);
+
+    public static bool UnsafeQueueUserWorkItem<TState>(Action<TState> callBack, TState state, bool preferLocal) => Queue(() => callBack(state), null);
+
+    public static bool UnsafeQueueUserWorkItem(IThreadPoolWorkItem callBack, bool preferLocal) => Queue(callBack.Execute, null);
+
+    public static ExecutionContext? Context() => ExecutionContext.IsFlowSuppressed() ? null : ExecutionContext.Capture();
+
+    /// <summary>Queues a work item; a point.</summary>
+    public static bool Queue(Action body, ExecutionContext? context)
+    {
+        ControlledThread me = Points.Me;
+        me.Execution.ThrowIfStopping(me);
+        me.Execution.Create("pool", body, context);
+        me.Step();
+        return true;
+    }
+
+    /// <summary>Queues a work item from inside an operation that is one piece.</summary>
+    public static void QueueInside(Action body)
+    {
+        if (ControlledThread.Current is { } me)
+        {
+            me.Execution.Create("pool", body, null);
+        }
+    }
+}

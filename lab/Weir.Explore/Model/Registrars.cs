@@ -1,0 +1,114 @@
+using System.Runtime.CompilerServices;
+using System.Threading.Tasks.Sources;
+using Weir.Explore.Scheduling;
+
+namespace Weir.Explore.Model;
+
+/// <summary>One method for each kind of awaiter. The awaiters of a kind have the same fields, whatever the result is.</summary>
+internal static class Registrars
+{
+    public static void OfYield<TAwaiter>(ref TAwaiter awaiter, Action continuation) => Pool.QueueInside(Noted(continuation, capture: true));
+
+    public static void OfTask<TAwaiter>(ref TAwaiter awaiter, Action continuation) => On(Unsafe.As<TAwaiter, Task>(ref awaiter), continuation, capture: true);
+
+    public static void OfConfiguredTask<TAwaiter>(ref TAwaiter awaiter, Action continuation)
+    {
+        ref ConfiguredFields fields = ref Unsafe.As<TAwaiter, ConfiguredFields>(ref awaiter);
+        On(fields.Task, continuation, (fields.Options & ConfigureAwaitOptions.ContinueOnCapturedContext) != 0);
+    }
+
+    public static void OfValueTask<TAwaiter>(ref TAwaiter awaiter, Action continuation)
+    {
+        ref ValueTask task = ref Unsafe.As<TAwaiter, ValueTask>(ref awaiter);
+        bool capture = Fields.Captures(ref task);
+        switch (Fields.Source(ref task))
+        {
+            case Task inner:
+                On(inner, continuation, capture);
+                break;
+            case IValueTaskSource:
+                task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(Noted(continuation, capture));
+                break;
+            default:
+                Pool.QueueInside(Noted(continuation, capture));
+                break;
+        }
+    }
+
+    public static void OfValueTaskWithResult<TAwaiter, TResult>(ref TAwaiter awaiter, Action continuation)
+    {
+        ref ValueTask<TResult> task = ref Unsafe.As<TAwaiter, ValueTask<TResult>>(ref awaiter);
+        bool capture = Fields<TResult>.Captures(ref task);
+        switch (Fields<TResult>.Source(ref task))
+        {
+            case Task inner:
+                On(inner, continuation, capture);
+                break;
+            case IValueTaskSource<TResult>:
+                task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(Noted(continuation, capture));
+                break;
+            default:
+                Pool.QueueInside(Noted(continuation, capture));
+                break;
+        }
+    }
+
+    /// <summary>Goes on when the task has ended: on the thread that ends it, or on one of the pool where the task asks for that.</summary>
+    public static void On(Task task, Action continuation, bool capture)
+    {
+        Action noted = Noted(continuation, capture);
+        if (task.IsCompleted)
+        {
+            Pool.QueueInside(noted);
+            return;
+        }
+
+        task.ContinueWith(
+            static (_, action) => ((Action)action!)(), noted, CancellationToken.None,
+            TaskContinuationOptions.ExecuteSynchronously | TaskContinuationOptions.HideScheduler, PoolScheduler.Instance);
+    }
+
+    private static Action Noted(Action continuation, bool capture)
+    {
+        ControlledThread me = Points.Me;
+        Execution execution = me.Execution;
+        execution.ThrowIfStopping(me);
+        SynchronizationContext? context = capture ? SynchronizationContext.Current : null;
+        string site = me.Site;
+        int number = execution.Awaits.Add(site);
+        return () =>
+        {
+            execution.Awaits.Remove(number);
+            if (ControlledThread.Current is null)
+            {
+                // Of a schedule that is over, or of this one, in a way that is not known.
+                execution.CameFromElsewhere(site);
+                return;
+            }
+
+            try
+            {
+                if (context is not null && context != SynchronizationContext.Current && context.GetType() != typeof(SynchronizationContext))
+                {
+                    context.Post(static action => ((Action)action!)(), continuation);
+                }
+                else
+                {
+                    continuation();
+                }
+            }
+            catch (Exception error) when (error is not StopException)
+            {
+                Failures.NobodyTakes(error);
+            }
+        };
+    }
+
+    private struct ConfiguredFields
+    {
+#pragma warning disable CS0649 // It is laid over the platform's type.
+        public Task Task;
+        public ConfigureAwaitOptions Options;
+#pragma warning restore CS0649
+    }
+}

@@ -1,0 +1,137 @@
+using Weir.Explore.Scheduling;
+
+namespace Weir.Explore.Model;
+
+/// <summary>A thread of the schedule.</summary>
+[Substitutes("System.Threading.Thread")]
+internal sealed class ThreadModel
+{
+    private readonly Action<object?> _body;
+    private ControlledThread? _thread;
+    private bool _isBackground;
+
+    public ThreadModel(ThreadStart start) => _body = _ => start();
+
+    public ThreadModel(ThreadStart start, int maxStackSize)
+        : this(start)
+    {
+    }
+
+    public ThreadModel(ParameterizedThreadStart start) => _body = state => start(state);
+
+    public ThreadModel(ParameterizedThreadStart start, int maxStackSize)
+        : this(start)
+    {
+    }
+
+    private ThreadModel(ControlledThread thread)
+    {
+        _thread = thread;
+        _body = static _ => { };
+        IsThreadPoolThread = thread.Name != "main";
+    }
+
+    public static ThreadModel CurrentThread
+    {
+        get
+        {
+            ControlledThread me = Points.Me;
+            return (ThreadModel)(me.Tag ??= new ThreadModel(me));
+        }
+    }
+
+    public string? Name { get; set; }
+
+    public bool IsBackground
+    {
+        get => _thread?.IsBackground ?? _isBackground;
+        set
+        {
+            _isBackground = value;
+            if (_thread is not null)
+            {
+                _thread.IsBackground = value;
+            }
+        }
+    }
+
+    public bool IsThreadPoolThread { get; }
+
+    public bool IsAlive => _thread is { IsDone: false };
+
+    public ThreadPriority Priority { get; set; } = ThreadPriority.Normal;
+
+    public int ManagedThreadId => _thread?.Id ?? 0;
+
+    public System.Threading.ThreadState ThreadState => _thread switch
+    {
+        null => System.Threading.ThreadState.Unstarted,
+        { IsDone: true } => System.Threading.ThreadState.Stopped,
+        { WaitsFor: not null } => System.Threading.ThreadState.WaitSleepJoin,
+        _ => System.Threading.ThreadState.Running,
+    };
+
+    public static int GetCurrentProcessorId() => 0;
+
+    public static void MemoryBarrier() => Points.Me.Step();
+
+    public static void Sleep(int millisecondsTimeout) => Sleep(TimeSpan.FromMilliseconds(millisecondsTimeout));
+
+    public static void Sleep(TimeSpan timeout)
+    {
+        if (timeout == TimeSpan.Zero)
+        {
+            Points.Me.Yield();
+        }
+        else
+        {
+            Points.Me.Block("the end of a sleep", static () => false, timeout < TimeSpan.Zero ? null : timeout);
+        }
+    }
+
+    public static void SpinWait(int iterations) => Points.Me.Yield();
+
+    public static bool Yield()
+    {
+        Points.Me.Yield();
+        return true;
+    }
+
+    public void Start() => Start(null);
+
+    public void Start(object? parameter) => Start(parameter, ExecutionContext.IsFlowSuppressed() ? null : ExecutionContext.Capture());
+
+    public void UnsafeStart() => Start(null, null);
+
+    public void UnsafeStart(object? parameter) => Start(parameter, null);
+
+    public void Join() => Join(Timeout.InfiniteTimeSpan);
+
+    public bool Join(int millisecondsTimeout) => Join(TimeSpan.FromMilliseconds(millisecondsTimeout));
+
+    public bool Join(TimeSpan timeout)
+    {
+        ControlledThread thread = _thread ?? throw new ThreadStateException();
+        return Points.Me.Block($"the end of {thread}", () => thread.IsDone, timeout < TimeSpan.Zero ? null : timeout);
+    }
+
+    public void Interrupt()
+    {
+        Points.Me.Step();
+        _thread?.Interrupt();
+    }
+
+    private void Start(object? parameter, ExecutionContext? context)
+    {
+        ControlledThread me = Points.Me;
+        if (_thread is not null)
+        {
+            throw new ThreadStateException();
+        }
+
+        _thread = me.Execution.Create(Name is null ? "thread" : $"thread '{Name}'", () => _body(parameter), context);
+        _thread.Tag = this;
+        _thread.IsBackground = _isBackground;
+        me.Step();
+    }
+}

@@ -1,0 +1,57 @@
+namespace Weir.Explore;
+
+/// <summary>How far <see cref="Explore.Run(Func{Task}, ExploreOptions?)"/> searches.</summary>
+public sealed record ExploreOptions
+{
+    /// <summary>In which order schedules are tried.</summary>
+    public ExploreStrategy Strategy { get; init; }
+
+    /// <summary>
+    /// How often, at most, a thread that could go on is interrupted in one schedule; null for no bound. For <see cref="ExploreStrategy.Bounded"/>. Most races
+    /// need one or two. Switching because a thread waits or ends is always free.
+    /// </summary>
+    public int? MaxPreemptions { get; init; } = 2;
+
+    /// <summary>How many schedules are tried at most. At least 1.</summary>
+    public long MaxSchedules { get; init; } = 100_000;
+
+    /// <summary>How long the search takes at most; no limit by default. It ends between two schedules.</summary>
+    public TimeSpan MaxTime { get; init; } = Timeout.InfiniteTimeSpan;
+
+    /// <summary>How many steps a schedule may have. One that has more has no end, and fails. At least 1.</summary>
+    public int MaxSteps { get; init; } = 20_000;
+
+    /// <summary>The depth of <see cref="ExploreStrategy.Pct"/>: how many orders between points a fault needs. At least 1.</summary>
+    public int Depth { get; init; } = 3;
+
+    /// <summary>What the random strategies begin with. The same seed gives the same schedules.</summary>
+    public int Seed { get; init; } = 1;
+
+    /// <summary>How long, in real time, a thread may go without coming to a point. More than zero.</summary>
+    public TimeSpan Patience { get; init; } = TimeSpan.FromSeconds(20);
+
+    /// <summary>Whether a schedule fails when a task of an async method or of <c>Task.Run</c> failed and nobody looked at its exception.</summary>
+    public bool UnobservedExceptionsFail { get; init; } = true;
+
+    /// <summary>Classes whose plain fields are points too. Fields that are declared <c>volatile</c> always are.</summary>
+    public IReadOnlyCollection<Type> PointsAtFieldsOf { get; init; } = [];
+
+    internal void Check()
+    {
+        Refuse(MaxPreemptions < 0, nameof(MaxPreemptions), "null or at least 0");
+        Refuse(MaxSchedules < 1, nameof(MaxSchedules), "at least 1");
+        Refuse(MaxTime <= TimeSpan.Zero && MaxTime != Timeout.InfiniteTimeSpan, nameof(MaxTime), "infinite or more than zero");
+        Refuse(MaxSteps < 1, nameof(MaxSteps), "at least 1");
+        Refuse(Depth < 1, nameof(Depth), "at least 1");
+        Refuse(Patience <= TimeSpan.Zero, nameof(Patience), "more than zero");
+        Refuse(!Enum.IsDefined(Strategy), nameof(Strategy), "Bounded, Pct or Random");
+    }
+
+    private static void Refuse(bool isBad, string name, string allowed)
+    {
+        if (isBad)
+        {
+            throw new ArgumentOutOfRangeException(name, $"{name} has to be {allowed}.");
+        }
+    }
+}

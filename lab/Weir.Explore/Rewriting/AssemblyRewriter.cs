@@ -1,0 +1,90 @@
+using Mono.Cecil;
+using Mono.Cecil.Cil;
+using Mono.Cecil.Rocks;
+
+namespace Weir.Explore.Rewriting;
+
+/// <summary>Writes a copy of an assembly in which the explorer has its points.</summary>
+internal static class AssemblyRewriter
+{
+    private const string AccessAttribute = "IgnoresAccessChecksToAttribute";
+    private const string AttributeNamespace = "System.Runtime.CompilerServices";
+
+    private static readonly Lazy<ModuleDefinition> Model = new(static () => ModuleDefinition.ReadModule(typeof(AssemblyRewriter).Assembly.Location));
+
+    private static readonly Lazy<ReplacementTable> Table = new(static () => new ReplacementTable(Model.Value));
+
+    public static void Rewrite(string path, string target, Func<FieldReference, bool> isSharedField)
+    {
+        using DefaultAssemblyResolver resolver = new();
+        resolver.AddSearchDirectory(Path.GetDirectoryName(path));
+        resolver.AddSearchDirectory(Path.GetDirectoryName(typeof(object).Assembly.Location));
+        bool hasSymbols = File.Exists(Path.ChangeExtension(path, ".pdb"));
+        using ModuleDefinition module = ModuleDefinition.ReadModule(
+            path, new ReaderParameters { ReadSymbols = hasSymbols, AssemblyResolver = resolver, InMemory = true });
+        PointCalls points = new(module);
+        MethodRewriter methods = new(module, Table.Value, points, isSharedField);
+        StaticsRewriter statics = new(module, points);
+        foreach (TypeDefinition type in module.GetTypes().ToArray())
+        {
+            foreach (MethodDefinition method in type.Methods.Where(static m => m.HasBody))
+            {
+                if (IsFinalizer(method))
+                {
+                    // It would run at any time on a thread that is not controlled.
+                    method.Body = new MethodBody(method);
+                    method.Body.GetILProcessor().Emit(OpCodes.Ret);
+                    continue;
+                }
+
+                methods.Rewrite(method);
+            }
+
+            statics.Rewrite(type);
+        }
+
+        Substitute(module);
+        AllowAccess(module);
+
+        // Machine code that was compiled ahead is not kept.
+        module.Attributes |= ModuleAttributes.ILOnly;
+        module.Write(target, new WriterParameters { WriteSymbols = hasSymbols });
+    }
+
+    private static bool IsFinalizer(MethodDefinition method) => method.Name == "Finalize" && method.IsVirtual && !method.HasParameters;
+
+    private static void Substitute(ModuleDefinition module)
+    {
+        IMetadataScope scope = module.ImportReference(typeof(AssemblyRewriter)).Scope;
+        foreach (TypeReference type in module.GetTypeReferences())
+        {
+            if (type.DeclaringType is null && Table.Value.TypeFor(type.FullName) is { } substitute)
+            {
+                type.Namespace = substitute.Namespace;
+                type.Name = substitute.Name;
+                type.Scope = scope;
+            }
+        }
+    }
+
+    /// <summary>The model is internal. The runtime lets an assembly use the internals of one that such an attribute names.</summary>
+    private static void AllowAccess(ModuleDefinition module)
+    {
+        TypeDefinition attribute = new(
+            AttributeNamespace, AccessAttribute, TypeAttributes.NotPublic | TypeAttributes.Sealed, module.ImportReference(typeof(Attribute)));
+        MethodDefinition constructor = new(
+            ".ctor", MethodAttributes.Public | MethodAttributes.HideBySig | MethodAttributes.SpecialName | MethodAttributes.RTSpecialName,
+            module.TypeSystem.Void);
+        constructor.Parameters.Add(new ParameterDefinition(module.TypeSystem.String));
+        ILProcessor il = constructor.Body.GetILProcessor();
+        il.Emit(OpCodes.Ldarg_0);
+        il.Emit(OpCodes.Call, module.ImportReference(typeof(Attribute).GetConstructor(
+            System.Reflection.BindingFlags.Instance | System.Reflection.BindingFlags.NonPublic, Type.EmptyTypes)));
+        il.Emit(OpCodes.Ret);
+        attribute.Methods.Add(constructor);
+        module.Types.Add(attribute);
+        CustomAttribute use = new(constructor);
+        use.ConstructorArguments.Add(new CustomAttributeArgument(module.TypeSystem.String, typeof(AssemblyRewriter).Assembly.GetName().Name));
+        module.Assembly.CustomAttributes.Add(use);
+    }
+}

@@ -1,0 +1,192 @@
+using Mono.Cecil;
+using Mono.Cecil.Cil;
+using Mono.Cecil.Rocks;
+
+namespace Weir.Explore.Rewriting;
+
+/// <summary>Puts points into the methods of one module, and replaces calls.</summary>
+internal sealed class MethodRewriter(ModuleDefinition module, ReplacementTable table, PointCalls points, Func<FieldReference, bool> isSharedField)
+{
+    public void Rewrite(MethodDefinition method)
+    {
+        MethodBody body = method.Body;
+        Instruction[] instructions = [.. body.Instructions];
+        List<(Instruction Instruction, Action<ILProcessor, string> Change)> changes = [];
+        foreach (Instruction instruction in instructions)
+        {
+            if (ChangeOf(instruction) is { } change)
+            {
+                changes.Add((instruction, change));
+            }
+        }
+
+        if (changes.Count == 0)
+        {
+            return;
+        }
+
+        body.SimplifyMacros();
+        Lines lines = new(method);
+        ILProcessor il = body.GetILProcessor();
+        foreach ((Instruction instruction, Action<ILProcessor, string> change) in changes)
+        {
+            change(il, lines.At(instruction, What(instruction)));
+        }
+
+        body.OptimizeMacros();
+    }
+
+    private static string What(Instruction instruction)
+    {
+        for (Instruction? next = instruction; next is not null; next = next.Next)
+        {
+            switch (next.Operand)
+            {
+                case MethodReference called:
+                    return $"{called.DeclaringType.GetElementType().Name}.{called.Name}";
+                case FieldReference field:
+                    return $"{(next.OpCode.Name.StartsWith('s') ? "write" : "read")} of {field.DeclaringType.GetElementType().Name}.{field.Name}";
+                default:
+                    break;
+            }
+        }
+
+        return "";
+    }
+
+    private Action<ILProcessor, string>? ChangeOf(Instruction instruction)
+    {
+        Instruction first = First(instruction);
+        switch (instruction.Operand)
+        {
+            case MethodReference called when instruction.OpCode.Code is Code.Call or Code.Callvirt or Code.Newobj:
+                return ChangeOfCall(instruction, first, called);
+            case FieldReference field when instruction.OpCode.Code is Code.Ldfld or Code.Stfld or Code.Ldsfld or Code.Stsfld && isSharedField(field):
+                return (il, site) => Insert(il, first, site, points.Step);
+            default:
+                if (instruction.OpCode.Code == Code.Volatile)
+                {
+                    Instruction access = instruction.Next;
+                    bool isPointAnyway = access.Operand is FieldReference field && isSharedField(field);
+                    return isPointAnyway ? null : (il, site) => Insert(il, instruction, site, points.Step);
+                }
+
+                return null;
+        }
+    }
+
+    private Action<ILProcessor, string>? ChangeOfCall(Instruction instruction, Instruction first, MethodReference called)
+    {
+        bool isNew = instruction.OpCode.Code == Code.Newobj;
+        if (instruction.Previous is { OpCode.Code: Code.Constrained, Operand: TypeReference constrained } && IsPlatform(constrained.GetElementType()))
+        {
+            // A method of an interface, called on a structure of the platform.
+            MethodReference ofStructure = new(called.Name, called.ReturnType, constrained) { HasThis = true };
+            called = table.MethodFor(ofStructure, isNew: false) is null ? called : ofStructure;
+        }
+
+        bool isOfInterface = instruction.Previous is { OpCode.Code: Code.Constrained } && called.DeclaringType.FullName == "System.IDisposable";
+
+        TypeReference type = called.DeclaringType.GetElementType();
+        if (isOfInterface || !IsPlatform(type))
+        {
+            return null;
+        }
+
+        if (table.MethodFor(called, isNew) is { } replacement)
+        {
+            MethodReference reference = Close(module.ImportReference(replacement), called);
+            return (il, site) =>
+            {
+                Instruction call = Insert(il, first, site, points.Site);
+                while (call.OpCode.OpCodeType == OpCodeType.Prefix)
+                {
+                    Instruction prefix = call;
+                    call = call.Next;
+                    il.Remove(prefix);
+                }
+
+                call.OpCode = OpCodes.Call;
+                call.Operand = reference;
+            };
+        }
+
+        if (Substituted(type) is { } substitute)
+        {
+            return table.HasMember(substitute, called)
+                ? (il, site) => Insert(il, first, site, points.Site)
+                : (il, site) => InsertUnknown(il, first, called, site);
+        }
+
+        if (Platform.IsUnknown(called))
+        {
+            return (il, site) => InsertUnknown(il, first, called, site);
+        }
+
+        return Platform.IsPoint(called) ? (il, site) => Insert(il, first, site, points.Step) : null;
+    }
+
+    private static bool IsPlatform(TypeReference type)
+    {
+        IMetadataScope scope = type.Scope;
+        return scope is AssemblyNameReference { Name: var name } &&
+            (name.StartsWith("System.", StringComparison.Ordinal) || name is "netstandard" or "mscorlib");
+    }
+
+    private TypeDefinition? Substituted(TypeReference type) => type.DeclaringType is { } outer
+        ? Substituted(outer)?.NestedTypes.FirstOrDefault(t => t.Name == type.Name)
+        : table.TypeFor(type.FullName);
+
+    private static Instruction First(Instruction instruction)
+    {
+        Instruction first = instruction;
+        while (first.Previous is { } previous && previous.OpCode.OpCodeType == OpCodeType.Prefix)
+        {
+            first = previous;
+        }
+
+        return first;
+    }
+
+    /// <summary>Inserts so that jumps to the instruction come to what is inserted. Returns what is the instruction now.</summary>
+    private Instruction Insert(ILProcessor il, Instruction instruction, string site, MethodReference point)
+    {
+        Instruction moved = il.Create(OpCodes.Nop);
+        (moved.OpCode, moved.Operand) = (instruction.OpCode, instruction.Operand);
+        (instruction.OpCode, instruction.Operand) = (OpCodes.Ldstr, site);
+        Instruction call = il.Create(OpCodes.Call, point);
+        il.InsertAfter(instruction, call);
+        il.InsertAfter(call, moved);
+        return moved;
+    }
+
+    private void InsertUnknown(ILProcessor il, Instruction instruction, MethodReference called, string site)
+    {
+        string name = $"{called.DeclaringType.GetElementType().FullName}.{called.Name}";
+        Instruction moved = Insert(il, instruction, name, points.Unknown);
+        il.InsertBefore(moved.Previous, il.Create(OpCodes.Ldstr, site));
+    }
+
+    /// <summary>The replacement for the type arguments of the call: those of the type first.</summary>
+    private static MethodReference Close(MethodReference method, MethodReference called)
+    {
+        GenericInstanceMethod closed = new(method);
+        if (called.DeclaringType is GenericInstanceType type)
+        {
+            foreach (TypeReference argument in type.GenericArguments)
+            {
+                closed.GenericArguments.Add(argument);
+            }
+        }
+
+        if (called is GenericInstanceMethod generic)
+        {
+            foreach (TypeReference argument in generic.GenericArguments)
+            {
+                closed.GenericArguments.Add(argument);
+            }
+        }
+
+        return closed.GenericArguments.Count > 0 ? closed : method;
+    }
+}

@@ -1,0 +1,21 @@
+using Mono.Cecil;
+using Weir.Explore.Model;
+using Weir.Explore.Scheduling;
+
+namespace Weir.Explore.Rewriting;
+
+/// <summary>The methods that rewritten code calls beside the replacements.</summary>
+internal sealed class PointCalls(ModuleDefinition module)
+{
+    public MethodReference Step { get; } = module.ImportReference(typeof(Points).GetMethod(nameof(Points.Step)));
+
+    public MethodReference Site { get; } = module.ImportReference(typeof(Points).GetMethod(nameof(Points.Site)));
+
+    public MethodReference Unknown { get; } = module.ImportReference(typeof(Points).GetMethod(nameof(Points.Unknown)));
+
+    public MethodReference Register { get; } = module.ImportReference(typeof(Statics).GetMethod(nameof(Statics.Register)));
+
+    public MethodReference RegisterThread { get; } = module.ImportReference(typeof(Statics).GetMethod(nameof(Statics.RegisterThread)));
+
+    public MethodReference NewAction { get; } = module.ImportReference(typeof(Action).GetConstructors()[0]);
+}

@@ -1,0 +1,124 @@
+using System.Reflection;
+using System.Security.Cryptography;
+using System.Text;
+using Mono.Cecil;
+
+namespace Weir.Explore.Rewriting;
+
+/// <summary>The assemblies of a test, rewritten and loaded. They are written once for each content, to a folder of the user's temporary files.</summary>
+internal sealed class RewrittenProgram
+{
+    private static readonly Dictionary<string, RewrittenProgram> Loaded = [];
+
+    private static readonly string[] LeftAlone =
+        ["System", "Microsoft", "xunit", "nunit", "Mono", "netstandard", "mscorlib", "WindowsBase", "testhost", "MSTest", "FsCheck", "FSharp", "Weir.Explore"];
+
+    /// <summary>What is rewritten although its name begins like that of one that is not: its async methods await what the test does.</summary>
+    private static readonly string[] Rewritten = ["xunit.assert", "xunit.v3.assert"];
+
+    private readonly RewrittenContext _context;
+
+    private RewrittenProgram(RewrittenContext context) => _context = context;
+
+    /// <summary>The program of a test assembly. It is written and loaded once in a process.</summary>
+    public static RewrittenProgram Of(Assembly test, IReadOnlyCollection<Type> sharedFieldsOf)
+    {
+        string[] types = [.. sharedFieldsOf.Select(static t => t.FullName!).Order(StringComparer.Ordinal)];
+        string key = $"{test.Location}|{string.Join('|', types)}";
+        if (!Loaded.TryGetValue(key, out RewrittenProgram? program))
+        {
+            program = Load(test, types);
+            Loaded.Add(key, program);
+        }
+
+        return program;
+    }
+
+    /// <summary>The same method on a copy of its object, in the rewritten program.</summary>
+    public Func<Task> Bind(Delegate body)
+    {
+        object? target = body.Target is null ? null : new ClosureCopy(Type).Of(body.Target);
+        Type type = target?.GetType() ?? Type(body.Method.DeclaringType!);
+        MethodInfo method = type.GetMethod(body.Method.Name, BindingFlags.Instance | BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic)
+            ?? throw new InvalidOperationException($"The rewritten program has no method {body.Method}.");
+        return method.CreateDelegate<Func<Task>>(method.IsStatic ? null : target);
+    }
+
+    private Type Type(Type type)
+    {
+        if (type.IsConstructedGenericType || type.ContainsGenericParameters)
+        {
+            throw new NotSupportedException($"The body is in the generic {type}. Write it in a class and a method that are not generic.");
+        }
+
+        return _context.LoadFromAssemblyName(type.Assembly.GetName()).GetType(type.FullName!, throwOnError: true)!;
+    }
+
+    private static RewrittenProgram Load(Assembly test, string[] types)
+    {
+        Dictionary<string, string> originals = [];
+        Collect(test.Location, originals);
+        string folder = Path.Combine(Path.GetTempPath(), "weir-explore-" + Environment.UserName);
+        string rewriter = typeof(RewrittenProgram).Module.ModuleVersionId.ToString("N");
+        Dictionary<string, string> copies = [];
+        foreach ((string name, string path) in originals)
+        {
+            string copy = Path.Combine(folder, Hash(path, rewriter, types), name + ".dll");
+            if (!File.Exists(copy))
+            {
+                Write(path, copy, types);
+            }
+
+            copies.Add(name, copy);
+        }
+
+        return new RewrittenProgram(new RewrittenContext(copies));
+    }
+
+    private static void Collect(string path, Dictionary<string, string> found)
+    {
+        if (!found.TryAdd(Path.GetFileNameWithoutExtension(path), path))
+        {
+            return;
+        }
+
+        using ModuleDefinition module = ModuleDefinition.ReadModule(path);
+        foreach (AssemblyNameReference reference in module.AssemblyReferences)
+        {
+            string file = Path.Combine(Path.GetDirectoryName(path)!, reference.Name + ".dll");
+            if (File.Exists(file) && !IsLeftAlone(reference.Name))
+            {
+                Collect(file, found);
+            }
+        }
+    }
+
+    private static bool IsLeftAlone(string name) =>
+        !Rewritten.Contains(name) && Array.Exists(LeftAlone, p => name == p || name.StartsWith(p + ".", StringComparison.OrdinalIgnoreCase));
+
+    private static string Hash(string path, string rewriter, string[] types)
+    {
+        using IncrementalHash hash = IncrementalHash.CreateHash(HashAlgorithmName.SHA256);
+        hash.AppendData(File.ReadAllBytes(path));
+        hash.AppendData(Encoding.UTF8.GetBytes($"{rewriter}|{string.Join('|', types)}"));
+        return Convert.ToHexString(hash.GetHashAndReset())[..24];
+    }
+
+    private static void Write(string path, string copy, string[] types)
+    {
+        // Into a folder of its own first: several test programs may write the same copy at once.
+        string folder = Path.GetDirectoryName(copy)!;
+        string mine = folder + "-" + Guid.NewGuid().ToString("N");
+        Directory.CreateDirectory(mine);
+        AssemblyRewriter.Rewrite(
+            path, Path.Combine(mine, Path.GetFileName(copy)), f => types.Contains(f.DeclaringType.GetElementType().FullName.Replace('/', '+')));
+        try
+        {
+            Directory.Move(mine, folder);
+        }
+        catch (IOException) when (File.Exists(copy))
+        {
+            Directory.Delete(mine, recursive: true);
+        }
+    }
+}

@@ -1,0 +1,192 @@
+namespace Weir.Explore.Scheduling;
+
+/// <summary>A thread, a work item of the pool or a timer's call of the program under test, which runs only when it has the turn.</summary>
+internal sealed class ControlledThread
+{
+    [ThreadStatic]
+    private static ControlledThread? _current;
+
+    private readonly Action _body;
+    private readonly ExecutionContext? _context;
+    private readonly List<ControlledThread> _yieldsTo = [];
+    private Worker? _worker;
+    private Func<bool>? _condition;
+    private long _wakeAt = long.MaxValue;
+    private bool _isInterruptible;
+    private bool _isInterrupted;
+
+    public ControlledThread(Execution execution, int id, string name, Action body, ExecutionContext? context)
+    {
+        Execution = execution;
+        Id = id;
+        Name = name;
+        _body = body;
+        _context = context;
+    }
+
+    /// <summary>The one that runs on the calling thread; null on a thread that no schedule controls.</summary>
+    public static ControlledThread? Current => _current;
+
+    public Execution Execution { get; }
+
+    public int Id { get; }
+
+    public string Name { get; }
+
+    public bool IsBackground { get; set; }
+
+    /// <summary>Where it is: the last point that it came to.</summary>
+    public string Site { get; set; } = "its start";
+
+    /// <summary>What it waits for, if it is blocked.</summary>
+    public string? WaitsFor { get; private set; }
+
+    public bool IsDone { get; set; }
+
+    public bool HasStarted => _worker is not null;
+
+    public int AtomicDepth { get; set; }
+
+    public int Stops { get; set; }
+
+    public bool IsYielding => _yieldsTo.Count > 0;
+
+    /// <summary>When it goes on although its condition does not hold.</summary>
+    public long WakeAt => _condition is null ? long.MaxValue : _wakeAt;
+
+    public object? Tag { get; set; }
+
+    public override string ToString() => $"{Id} {Name}";
+
+    public bool CanRun(long now) => _condition is null || now >= _wakeAt || (_isInterrupted && _isInterruptible) || _condition();
+
+    /// <summary>Others that can run come before it, until each of them made a step.</summary>
+    public void YieldTo(List<ControlledThread> others)
+    {
+        foreach (ControlledThread other in others)
+        {
+            if (other != this)
+            {
+                _yieldsTo.Add(other);
+            }
+        }
+    }
+
+    public void Stepped(ControlledThread other) => _yieldsTo.Remove(other);
+
+    public void ForgetYield() => _yieldsTo.Clear();
+
+    public bool YieldsToOneOf(List<ControlledThread> runnable)
+    {
+        foreach (ControlledThread other in _yieldsTo)
+        {
+            if (runnable.Contains(other))
+            {
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    public void Interrupt() => _isInterrupted = true;
+
+    /// <summary>A point without a condition: whoever is chosen goes on.</summary>
+    public void Step(string site)
+    {
+        Site = site;
+        Step();
+    }
+
+    public void Step()
+    {
+        if (AtomicDepth == 0)
+        {
+            Execution.Step(this);
+        }
+    }
+
+    public void Yield()
+    {
+        if (AtomicDepth == 0)
+        {
+            Execution.Yield(this);
+        }
+    }
+
+    /// <summary>Waits until the condition holds (true) or the time is up (false).</summary>
+    public bool Block(string what, Func<bool> condition, TimeSpan? timeout = null, bool isInterruptible = true)
+    {
+        Execution.ThrowIfStopping(this);
+        if (isInterruptible && _isInterrupted)
+        {
+            _isInterrupted = false;
+            throw new ThreadInterruptedException();
+        }
+
+        if (condition())
+        {
+            return true;
+        }
+
+        if (timeout is { Ticks: 0 })
+        {
+            return false;
+        }
+
+        if (AtomicDepth > 0)
+        {
+            throw new NotSupportedException(
+                $"A class constructor waits for {what}, at {Site}. Constructors of classes run in one piece, so it would never end.");
+        }
+
+        WaitsFor = what;
+        _wakeAt = timeout is { Ticks: > 0 } time ? Execution.Now + time.Ticks : long.MaxValue;
+        _isInterruptible = isInterruptible;
+        _condition = condition;
+        Execution.Blocked(this);
+        _condition = null;
+        WaitsFor = null;
+        bool holds = condition();
+        if (!holds && isInterruptible && _isInterrupted)
+        {
+            _isInterrupted = false;
+            throw new ThreadInterruptedException();
+        }
+
+        return holds;
+    }
+
+    public void GiveTurn() => (_worker ??= Worker.For(this)).Turn.Give();
+
+    public void WaitForTurn() => _worker!.Turn.Wait();
+
+    /// <summary>Runs it on the worker that has been given its turn. What is returned passes the turn on.</summary>
+    public Action RunToEnd()
+    {
+        _current = this;
+        Exception? error = null;
+        try
+        {
+            Statics.ClearThread();
+            if (_context is null)
+            {
+                ExecutionContext.Run(Contexts.Default, static body => ((Action)body!)(), _body);
+            }
+            else
+            {
+                ExecutionContext.Run(_context, static body => ((Action)body!)(), _body);
+            }
+        }
+        catch (StopException)
+        {
+        }
+        catch (Exception thrown)
+        {
+            error = thrown;
+        }
+
+        _current = null;
+        return () => Execution.Ended(this, error);
+    }
+}

@@ -1,0 +1,397 @@
+namespace Weir.Explore.Scheduling;
+
+/// <summary>One schedule of a program: its threads, of which one runs at a time, its time, and what was chosen.</summary>
+internal sealed class Execution
+{
+    private const long TicksOfYield = TimeSpan.TicksPerMicrosecond;
+    private const int StopsOfThread = 200;
+
+    private readonly IChooser _chooser;
+    private readonly int _maxSteps;
+    private readonly bool _checksTasks;
+    private readonly List<ControlledThread> _threads = [];
+    private readonly List<ControlledThread> _runnable = [];
+    private readonly Turn _over = new();
+    private readonly Turn _unwound = new();
+    private volatile bool _isStopping;
+    private bool _isDraining;
+    private bool _isMainDone;
+    private int _lastId;
+    private int _yielding;
+    private volatile string? _elsewhere;
+    private volatile ControlledThread? _running;
+    private volatile int _steps;
+
+    public Execution(IChooser chooser, int maxSteps, bool checksTasks)
+    {
+        _chooser = chooser;
+        _maxSteps = maxSteps;
+        _checksTasks = checksTasks;
+    }
+
+    /// <summary>The schedule that is running in this process.</summary>
+    public static Execution? Active { get; private set; }
+
+    /// <summary>The time of the schedule, in ticks.</summary>
+    public long Now { get; private set; }
+
+    public List<Decision> Decisions { get; } = [];
+
+    public List<TraceLine> Trace { get; } = [];
+
+    public Failure? Failure { get; private set; }
+
+    public int Steps => _steps;
+
+    public AwaitList Awaits { get; } = new();
+
+    public Random Random { get; } = new(1);
+
+    /// <summary>The callbacks of cancellation tokens that the program has registered.</summary>
+    public Dictionary<CancellationTokenRegistration, Callback> Callbacks { get; } = [];
+
+    /// <summary>Who is in a cancellation.</summary>
+    public List<(ControlledThread Thread, CancellationTokenSource Source)> Cancelling { get; } = [];
+
+    /// <summary>The tasks that failed. Their exceptions have to be looked at.</summary>
+    public FailedTasks FailedTasks { get; } = new();
+
+    public TimerList Timers { get; } = new();
+
+    /// <summary>Runs the body on controlled threads until nobody can run.</summary>
+    public void Run(Func<Task> body, TimeSpan patience)
+    {
+        Active = this;
+        ControlledThread main = Create("main", () => RunMain(body), null);
+        _running = main;
+        main.GiveTurn();
+        int seen = -1;
+        while (!_over.Wait(patience))
+        {
+            if (seen == _steps)
+            {
+                Failure ??= new Failure(FailureKind.Hang, Hang(patience), null);
+                break;
+            }
+
+            seen = _steps;
+        }
+
+        _isStopping = true;
+        if (Failure?.Kind != FailureKind.Hang)
+        {
+            Unwind();
+        }
+
+        Active = null;
+    }
+
+    public ControlledThread Create(string name, Action body, ExecutionContext? context)
+    {
+        ControlledThread thread = new(this, ++_lastId, name, body, context);
+        if (!_isStopping)
+        {
+            _threads.Add(thread);
+        }
+
+        return thread;
+    }
+
+    /// <summary>An await has gone on on a thread that is not controlled. It goes no further, and the message of the deadlock that follows says it.</summary>
+    public void CameFromElsewhere(string site) =>
+        _elsewhere = $" The await at {site} would have gone on on a thread that the explorer does not control, so it did not.";
+
+    public void Failed(Task task)
+    {
+        if (!_isStopping)
+        {
+            FailedTasks.Add(task);
+        }
+    }
+
+    public void ThrowIfStopping(ControlledThread me)
+    {
+        if (_isStopping)
+        {
+            if (++me.Stops > StopsOfThread)
+            {
+                // Code that takes every exception and goes on: its thread is left behind.
+                _unwound.Give();
+                Thread.Sleep(Timeout.Infinite);
+            }
+
+            throw new StopException();
+        }
+    }
+
+    public void Step(ControlledThread me)
+    {
+        ThrowIfStopping(me);
+        Count(me);
+        ControlledThread next = Pick(me)!;
+        Go(me, next);
+        Trace.Add(new TraceLine(me.Id, me.Name, me.Site));
+    }
+
+    public void Yield(ControlledThread me)
+    {
+        ThrowIfStopping(me);
+        Count(me);
+        Trace.Add(new TraceLine(me.Id, me.Name, me.Site));
+        Now += TicksOfYield;
+        Timers.FireDue(Now);
+        if (!me.IsYielding)
+        {
+            _yielding++;
+        }
+
+        FindRunnable(me);
+        me.YieldTo(_runnable);
+        _chooser.Yielded(me);
+        Go(me, Pick(me)!);
+    }
+
+    public void Blocked(ControlledThread me)
+    {
+        Count(me);
+        ControlledThread? next = Pick(me);
+        if (next is null)
+        {
+            NobodyCanRun();
+            me.WaitForTurn();
+            ThrowIfStopping(me);
+            return;
+        }
+
+        Go(me, next);
+        Trace.Add(new TraceLine(me.Id, me.Name, me.Site));
+    }
+
+    /// <summary>A controlled thread has ended. Passes the turn on.</summary>
+    public void Ended(ControlledThread thread, Exception? error)
+    {
+        thread.IsDone = true;
+        if (_isStopping)
+        {
+            _unwound.Give();
+            return;
+        }
+
+        _threads.Remove(thread);
+        Stepped(thread);
+        if (error is not null)
+        {
+            Stop(new Failure(FailureKind.UnhandledException, $"{thread} ended with an exception that nobody takes: {error.Message}", error));
+            return;
+        }
+
+        ControlledThread? next = Pick(null);
+        if (next is null)
+        {
+            NobodyCanRun();
+        }
+        else
+        {
+            _running = next;
+            next.GiveTurn();
+        }
+    }
+
+    /// <summary>Ends the schedule with a failure, from a controlled thread that goes no further.</summary>
+    public void Fail(FailureKind kind, string message, Exception? exception)
+    {
+        ControlledThread me = ControlledThread.Current!;
+        Stop(new Failure(kind, message, exception));
+        me.WaitForTurn();
+        throw new StopException();
+    }
+
+    private void RunMain(Func<Task> body)
+    {
+        ControlledThread me = ControlledThread.Current!;
+        Statics.Reset();
+        Task task;
+        try
+        {
+            task = body();
+        }
+        catch (Exception error) when (error is not StopException)
+        {
+            task = Task.FromException(error);
+        }
+
+        me.Site = "the end of the body";
+        me.Block("the body's task", () => task.IsCompleted, isInterruptible: false);
+        if (task.IsCompletedSuccessfully)
+        {
+            _isMainDone = _isDraining = true;
+            return;
+        }
+
+        if (!_isStopping)
+        {
+            Exception error = task.Exception?.InnerException ?? new TaskCanceledException(task);
+            Fail(FailureKind.Exception, $"{error.GetType().Name}: {error.Message}", error);
+        }
+    }
+
+    private void Count(ControlledThread me)
+    {
+        if (++_steps > _maxSteps)
+        {
+            Fail(FailureKind.Livelock, $"The schedule has no end: more than {_maxSteps} steps (MaxSteps). The last thread was {me}, at {me.Site}.", null);
+        }
+
+        Stepped(me);
+    }
+
+    private void Stepped(ControlledThread thread)
+    {
+        if (_yielding == 0)
+        {
+            return;
+        }
+
+        _yielding = 0;
+        foreach (ControlledThread other in _threads)
+        {
+            other.Stepped(thread);
+            _yielding += other.IsYielding ? 1 : 0;
+        }
+    }
+
+    private void Go(ControlledThread me, ControlledThread next)
+    {
+        if (next != me)
+        {
+            _running = next;
+            next.GiveTurn();
+            me.WaitForTurn();
+            ThrowIfStopping(me);
+        }
+    }
+
+    private void FindRunnable(ControlledThread? me)
+    {
+        _runnable.Clear();
+        if (me is not null && me.CanRun(Now))
+        {
+            _runnable.Add(me);
+        }
+
+        foreach (ControlledThread thread in _threads)
+        {
+            if (thread != me && thread.CanRun(Now))
+            {
+                _runnable.Add(thread);
+            }
+        }
+    }
+
+    private ControlledThread? Pick(ControlledThread? me)
+    {
+        Timers.FireDue(Now);
+        FindRunnable(me);
+        if (_runnable.Count == 0)
+        {
+            if (_isDraining || !MoveTime())
+            {
+                return null;
+            }
+
+            FindRunnable(me);
+        }
+
+        if (_yielding > 0)
+        {
+            HoldBackYielding();
+        }
+
+        if (_runnable.Count == 1 || _isDraining)
+        {
+            return _runnable[0];
+        }
+
+        bool couldContinue = _runnable[0] == me;
+        int chosen = _chooser.Choose(_runnable, couldContinue);
+        Decisions.Add(new Decision((byte)chosen, (byte)Math.Min(_runnable.Count, byte.MaxValue), couldContinue));
+        return _runnable[chosen];
+    }
+
+    private void HoldBackYielding()
+    {
+        List<ControlledThread> first = _runnable.FindAll(static t => !t.IsYielding);
+
+        // One that lets others go first is held back while one of those can run that is not held back itself.
+        if (_runnable.Exists(t => !t.IsYielding || !t.YieldsToOneOf(first)))
+        {
+            _runnable.RemoveAll(t => t.IsYielding && t.YieldsToOneOf(first));
+        }
+    }
+
+    private bool MoveTime()
+    {
+        long next = Timers.Next;
+        foreach (ControlledThread thread in _threads)
+        {
+            next = Math.Min(next, thread.WakeAt);
+        }
+
+        if (next == long.MaxValue)
+        {
+            return false;
+        }
+
+        Now = Math.Max(Now, next);
+        Timers.FireDue(Now);
+        return true;
+    }
+
+    private void NobodyCanRun()
+    {
+        if (!_isMainDone)
+        {
+            Stop(new Failure(FailureKind.Deadlock, "Nobody can run." + _elsewhere + Waiting(_threads), null));
+            return;
+        }
+
+        if (_checksTasks && FailedTasks.Unobserved() is { } unobserved)
+        {
+            Stop(unobserved);
+            return;
+        }
+
+        List<ControlledThread> left = _threads.FindAll(static t => !t.IsBackground && t.WakeAt == long.MaxValue);
+        Stop(left.Count > 0 ? new Failure(FailureKind.LeftRunning, "The body has ended, and threads that it began have not." + Waiting(left), null) : null);
+    }
+
+    private string Waiting(List<ControlledThread> threads) => string.Concat(threads.Select(static t => $"\n  {t} waits for {t.WaitsFor}, at {t.Site}")) +
+        string.Concat(Awaits.Pending().Select(static a => $"\n  {a}"));
+
+    private void Stop(Failure? failure)
+    {
+        Failure ??= failure;
+        _isStopping = true;
+        _over.Give();
+    }
+
+    /// <summary>Lets each thread that is still somewhere run into an exception, one after the other.</summary>
+    private void Unwind()
+    {
+        foreach (ControlledThread thread in _threads)
+        {
+            if (thread.HasStarted && !thread.IsDone)
+            {
+                thread.GiveTurn();
+                if (!_unwound.Wait(TimeSpan.FromSeconds(5)))
+                {
+                    Failure ??= new Failure(FailureKind.Hang, $"{thread} did not end with its schedule; it was at {thread.Site}.", null);
+                }
+            }
+        }
+    }
+
+    private string Hang(TimeSpan patience) =>
+        $"No point was reached in {patience.TotalSeconds:0.#} seconds of real time. The thread that has the turn, {_running}, came last to {_running?.Site}. " +
+        "What it called there or after that waits for something that is not controlled, or never ends.";
+}

@@ -1,0 +1,54 @@
+namespace Weir.Explore.Scheduling;
+
+/// <summary>A timer on the time of a schedule, which calls on a thread of the pool.</summary>
+internal sealed class VirtualTimer(Execution execution, TimerCallback callback, object? state) : ITimer
+{
+    private readonly ExecutionContext? _context = ExecutionContext.IsFlowSuppressed() ? null : ExecutionContext.Capture();
+    private TimeSpan _period;
+    private bool _isDisposed;
+
+    public long DueAt { get; private set; } = long.MaxValue;
+
+    public bool Change(TimeSpan dueTime, TimeSpan period)
+    {
+        if (_isDisposed)
+        {
+            return false;
+        }
+
+        _period = period;
+        execution.Timers.Remove(this);
+        DueAt = dueTime < TimeSpan.Zero ? long.MaxValue : execution.Now + dueTime.Ticks;
+        if (DueAt != long.MaxValue)
+        {
+            execution.Timers.Add(this);
+        }
+
+        return true;
+    }
+
+    public void Fire()
+    {
+        execution.Timers.Remove(this);
+        DueAt = _period > TimeSpan.Zero ? execution.Now + _period.Ticks : long.MaxValue;
+        if (DueAt != long.MaxValue)
+        {
+            execution.Timers.Add(this);
+        }
+
+        execution.Create("timer", () => callback(state), _context).IsBackground = true;
+    }
+
+    public void Dispose()
+    {
+        _isDisposed = true;
+        DueAt = long.MaxValue;
+        execution.Timers.Remove(this);
+    }
+
+    public ValueTask DisposeAsync()
+    {
+        Dispose();
+        return default;
+    }
+}

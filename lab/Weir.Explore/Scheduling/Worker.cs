@@ -1,0 +1,41 @@
+using System.Collections.Concurrent;
+
+namespace Weir.Explore.Scheduling;
+
+/// <summary>A thread of the system that runs one controlled thread after the other. It is kept for later schedules.</summary>
+internal sealed class Worker
+{
+    private static readonly ConcurrentStack<Worker> Idle = new();
+    private ControlledThread? _job;
+
+    private Worker() => new Thread(Loop) { IsBackground = true, Name = "Weir.Explore" }.Start();
+
+    public Turn Turn { get; } = new();
+
+    /// <summary>A worker whose next turn runs <paramref name="job"/>.</summary>
+    public static Worker For(ControlledThread job)
+    {
+        if (!Idle.TryPop(out Worker? worker))
+        {
+            worker = new Worker();
+        }
+
+        worker._job = job;
+        return worker;
+    }
+
+    private void Loop()
+    {
+        while (true)
+        {
+            Turn.Wait();
+            ControlledThread job = _job!;
+            _job = null;
+            Action afterwards = job.RunToEnd();
+
+            // Idle first: whoever has the turn next may need a worker at once.
+            Idle.Push(this);
+            afterwards();
+        }
+    }
+}

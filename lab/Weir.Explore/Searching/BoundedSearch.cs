@@ -1,0 +1,83 @@
+using Weir.Explore.Scheduling;
+
+namespace Weir.Explore.Searching;
+
+/// <summary>
+/// Every schedule, those with the fewest preemptions first. A schedule is run from the choices of another one up to some place, with another choice there. What
+/// that leads to with one preemption more waits for its turn.
+/// </summary>
+internal sealed class BoundedSearch(ScheduleRunner runner, int? maxPreemptions, Func<bool> isOver)
+{
+    private readonly List<Stack<Branch>> _levels = [];
+
+    /// <summary>Null if no schedule fails. What has been searched wholly is in <see cref="ExhaustedPreemptions"/>.</summary>
+    public Execution? Find()
+    {
+        Push(0, new Branch([], -1, 0));
+        for (int level = 0; level < _levels.Count; level++)
+        {
+            while (_levels[level].TryPop(out Branch branch))
+            {
+                if (isOver())
+                {
+                    return null;
+                }
+
+                byte[] prefix = branch.Prefix();
+                Execution execution = runner.Replay(prefix);
+                if (execution.Failure is not null)
+                {
+                    return execution;
+                }
+
+                Expand(execution, prefix.Length);
+            }
+
+            ExhaustedPreemptions = level;
+        }
+
+        IsExhausted = true;
+        ExhaustedPreemptions = maxPreemptions ?? ExhaustedPreemptions;
+        return null;
+    }
+
+    public int? ExhaustedPreemptions { get; private set; }
+
+    public bool IsExhausted { get; private set; }
+
+    private void Expand(Execution execution, int from)
+    {
+        byte[] choices = ScheduleText.Choices(execution.Decisions);
+        int preemptions = 0;
+        for (int i = 0; i < choices.Length; i++)
+        {
+            Decision decision = execution.Decisions[i];
+            if (i >= from)
+            {
+                int level = preemptions + (decision.CouldContinue ? 1 : 0);
+                for (int other = 1; other < decision.Count && !(level > maxPreemptions); other++)
+                {
+                    Push(level, new Branch(choices, i, (byte)other));
+                }
+            }
+
+            preemptions += decision.IsPreemption ? 1 : 0;
+        }
+    }
+
+    private void Push(int level, Branch branch)
+    {
+        while (_levels.Count <= level)
+        {
+            _levels.Add(new Stack<Branch>());
+        }
+
+        _levels[level].Push(branch);
+    }
+
+    /// <summary>The choices of a schedule before a place, and another choice there.</summary>
+    private readonly record struct Branch(byte[] Choices, int At, byte Other)
+    {
+        public byte[] Prefix() => At < 0 ? [] : [.. Choices.AsSpan(0, At), Other];
+    }
+}

@@ -1,0 +1,58 @@
+using Weir.Explore.Scheduling;
+
+namespace Weir.Explore.Searching;
+
+/// <summary>
+/// Probabilistic concurrency testing: each thread has a random priority, the highest goes on, and at <c>depth - 1</c> random choices it falls below all others.
+/// A fault of that depth is found with a known probability.
+/// </summary>
+internal sealed class PctChooser : IChooser
+{
+    private readonly Dictionary<ControlledThread, double> _priorities = [];
+    private readonly HashSet<int> _changes = [];
+    private readonly Random _random;
+    private double _lowest;
+    private int _choices;
+
+    public PctChooser(int seed, int depth, int length)
+    {
+        _random = new Random(seed);
+        for (int i = 1; i < depth; i++)
+        {
+            _changes.Add(_random.Next(Math.Max(1, length)));
+        }
+    }
+
+    public int Choose(IReadOnlyList<ControlledThread> runnable, bool couldContinue)
+    {
+        int best = Best(runnable);
+        if (_changes.Contains(_choices++))
+        {
+            Yielded(runnable[best]);
+            best = Best(runnable);
+        }
+
+        return best;
+    }
+
+    public void Yielded(ControlledThread thread) => _priorities[thread] = --_lowest;
+
+    private int Best(IReadOnlyList<ControlledThread> runnable)
+    {
+        int best = 0;
+        for (int i = 0; i < runnable.Count; i++)
+        {
+            if (!_priorities.TryGetValue(runnable[i], out double priority))
+            {
+                _priorities.Add(runnable[i], priority = _random.NextDouble() + 1);
+            }
+
+            if (priority > _priorities[runnable[best]])
+            {
+                best = i;
+            }
+        }
+
+        return best;
+    }
+}

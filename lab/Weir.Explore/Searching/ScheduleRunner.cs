@@ -1,0 +1,42 @@
+using Weir.Explore.Scheduling;
+
+namespace Weir.Explore.Searching;
+
+/// <summary>Runs a body under one schedule after the other, and counts.</summary>
+internal sealed class ScheduleRunner(Func<Task> body, ExploreOptions options)
+{
+    public long Schedules { get; private set; }
+
+    /// <summary>The most points of a schedule.</summary>
+    public int Points { get; private set; }
+
+    /// <summary>The most choices of a schedule.</summary>
+    public int Choices { get; private set; }
+
+    public Execution Run(IChooser chooser)
+    {
+        Execution execution = new(chooser, options.MaxSteps, options.UnobservedExceptionsFail);
+        execution.Run(body, options.Patience);
+        Schedules++;
+        Points = Math.Max(Points, execution.Steps);
+        Choices = Math.Max(Choices, execution.Decisions.Count);
+        return execution;
+    }
+
+    /// <summary>Runs the given choices. A program that does not come to them again is refused.</summary>
+    public Execution Replay(byte[] choices)
+    {
+        PrefixChooser chooser = new(choices);
+        Execution execution = Run(chooser);
+        return chooser.HasDiverged || (execution.Failure is null && execution.Decisions.Count < choices.Length) ? throw new DivergedException() : execution;
+    }
+
+    /// <summary>Makes sure that a failure comes again.</summary>
+    public void Confirm(Execution failed)
+    {
+        if (failed.Failure!.Kind != FailureKind.Hang && Replay(ScheduleText.Choices(failed.Decisions)).Failure?.Kind != failed.Failure.Kind)
+        {
+            throw new DivergedException();
+        }
+    }
+}

@@ -1,0 +1,168 @@
+namespace Weir.Explore.Tests;
+
+/// <summary>Each kind of failure, and what it says.</summary>
+public class FailureTests
+{
+    private static readonly int[] Once = [0];
+
+    [Fact]
+    public void TwoLocks_InTwoOrders_AreADeadlockThatNamesWhoWaits()
+    {
+        ExploreFailure failure = Explore.Search(async () =>
+        {
+            object first = new();
+            object second = new();
+            await Task.WhenAll(Task.Run(() => Both(first, second)), Task.Run(() => Both(second, first)));
+        }).Failure!;
+        Assert.Equal(FailureKind.Deadlock, failure.Kind);
+        Assert.Equal(1, failure.Preemptions);
+        Assert.Contains("waits for Object, which", failure.Message, StringComparison.Ordinal);
+        Assert.Contains("FailureTests.cs:", failure.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void LostWakeUp_OfMonitors_IsADeadlock()
+    {
+        ExploreFailure failure = Explore.Search(async () =>
+        {
+            object gate = new();
+            Task waiting = Task.Run(() =>
+            {
+                lock (gate)
+                {
+                    Monitor.Wait(gate);
+                }
+            });
+            lock (gate)
+            {
+                Monitor.Pulse(gate);
+            }
+
+            await waiting;
+        }).Failure!;
+        Assert.Equal(FailureKind.Deadlock, failure.Kind);
+        Assert.Contains("waits for a pulse of Object", failure.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Await_OfATaskThatNobodyEnds_NamesItsLine()
+    {
+        ExploreFailure failure = Explore.Search(static async () => await new TaskCompletionSource().Task).Failure!;
+        Assert.Equal(FailureKind.Deadlock, failure.Kind);
+        Assert.Contains("an await has not gone on: FailureTests.cs:", failure.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Loop_ThatSpinsForNobody_IsALivelock()
+    {
+        ExploreFailure failure = Explore.Search(
+            static () =>
+            {
+                SpinWait spin = default;
+                while (Volatile.Read(ref Once[0]) == 0)
+                {
+                    spin.SpinOnce();
+                }
+
+                return Task.CompletedTask;
+            },
+            new ExploreOptions { MaxSteps = 500 }).Failure!;
+        Assert.Equal(FailureKind.Livelock, failure.Kind);
+    }
+
+    [Fact]
+    public void Thread_ThatThrows_IsUnhandled()
+    {
+        ExploreFailure failure = Explore.Search(static () =>
+        {
+            Thread thread = new(static () => throw new InvalidOperationException("lost"));
+            thread.Start();
+            thread.Join();
+            return Task.CompletedTask;
+        }).Failure!;
+        Assert.Equal(FailureKind.UnhandledException, failure.Kind);
+        Assert.Contains("lost", failure.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void AsyncVoid_ThatThrows_IsUnhandled()
+    {
+        ExploreFailure failure = Explore.Search(static async () =>
+        {
+            Throw();
+            await Task.Yield();
+
+            static async void Throw()
+            {
+                await Task.Yield();
+                throw new InvalidOperationException("void");
+            }
+        }).Failure!;
+        Assert.Equal(FailureKind.UnhandledException, failure.Kind);
+    }
+
+    [Fact]
+    public void Task_ThatFailsUnseen_IsAFailureUnlessSwitchedOff()
+    {
+        static Task Body()
+        {
+            _ = Task.Run(static () => throw new InvalidOperationException("unseen"));
+            return Task.CompletedTask;
+        }
+
+        Assert.Equal(FailureKind.UnobservedException, Explore.Search(Body).Failure!.Kind);
+        Assert.True(Explore.Run(Body, new ExploreOptions { UnobservedExceptionsFail = false }).IsExhausted);
+    }
+
+    [Fact]
+    public void Thread_ThatIsLeftWaiting_IsAFailure()
+    {
+        ExploreFailure failure = Explore.Search(static () =>
+        {
+            ManualResetEventSlim never = new();
+            new Thread(never.Wait).Start();
+            return Task.CompletedTask;
+        }).Failure!;
+        Assert.Equal(FailureKind.LeftRunning, failure.Kind);
+        Assert.Contains("an event", failure.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Call_ThatCouldWaitAndIsNotKnown_IsNamed()
+    {
+        ExploreFailure failure = Explore.Search(static () =>
+        {
+            using ManualResetEvent signal = new(false);
+            signal.WaitOne();
+            return Task.CompletedTask;
+        }).Failure!;
+        Assert.Equal(FailureKind.Exception, failure.Kind);
+        Assert.Contains("System.Threading.ManualResetEvent", failure.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Code_ThatNeverComesToAPoint_IsAHangThatNamesItsLastPoint()
+    {
+        ExploreFailure failure = Explore.Search(
+            static () =>
+            {
+                Interlocked.Increment(ref Once[0]);
+                using System.IO.Pipes.AnonymousPipeServerStream pipe = new(System.IO.Pipes.PipeDirection.In);
+                _ = pipe.ReadByte();
+                return Task.CompletedTask;
+            },
+            new ExploreOptions { Patience = TimeSpan.FromSeconds(0.5) }).Failure!;
+        Assert.Equal(FailureKind.Hang, failure.Kind);
+        Assert.Contains("Interlocked.Increment", failure.Message, StringComparison.Ordinal);
+    }
+
+    private static void Both(object first, object second)
+    {
+        lock (first)
+        {
+            lock (second)
+            {
+            }
+        }
+    }
+}

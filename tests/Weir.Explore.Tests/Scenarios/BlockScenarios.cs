@@ -1,0 +1,168 @@
+using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow;
+
+namespace Weir.Explore.Tests.Scenarios;
+
+/// <summary>Blocks and their links.</summary>
+public class BlockScenarios(ITestOutputHelper output)
+{
+    [Fact]
+    public void WakeUp_OfAnIdleBlock_IsNotLost() => output.Explored(static async () =>
+    {
+        int sum = 0;
+        Weir.Dataflow.ActionBlock<int> block = new(item => { sum += item; });
+        await Task.WhenAll(Task.Run(() => block.Post(1)), Task.Run(() => block.Post(2)));
+        block.Complete();
+        await block.Completion;
+        Assert.Equal(3, sum);
+    });
+
+    [Fact]
+    public void Completion_AgainstPosts_LosesNothingThatWasTaken() => output.Explored(static async () =>
+    {
+        int calls = 0;
+        int taken = 0;
+        Weir.Dataflow.ActionBlock<int> block = new(_ => Interlocked.Increment(ref calls));
+        Task posting = Task.Run(() =>
+        {
+            for (int i = 0; i < 2; i++)
+            {
+                taken += block.Post(i) ? 1 : 0;
+            }
+        });
+        block.Complete();
+        await posting;
+        await block.Completion;
+        Assert.Equal(taken, calls);
+    });
+
+    [Fact]
+    public void Room_InABoundedBlock_IsGivenToWhoWaits() => output.Explored(static async () =>
+    {
+        // From this capacity on, the worker counts what it frees without the lock.
+        const int Capacity = 16;
+        int sum = 0;
+        TaskCompletionSource begun = new();
+        using ManualResetEventSlim first = new();
+        using ManualResetEventSlim second = new();
+        Weir.Dataflow.ActionBlock<int> block = new(
+            item =>
+            {
+                sum++;
+                begun.TrySetResult();
+                (item == 1 ? first : second).Wait();
+            },
+            new ExecutionDataflowBlockOptions { BoundedCapacity = Capacity });
+        for (int i = 1; i <= Capacity; i++)
+        {
+            Assert.True(block.Post(i));
+        }
+
+        await Task.Run(() => begun.Task);
+        Task opening = Task.Run(first.Set);
+        Assert.True(await block.SendAsync(0));
+        second.Set();
+        await opening;
+        block.Complete();
+        await block.Completion;
+        Assert.Equal(Capacity + 1, sum);
+    });
+
+    [Fact]
+    public void Link_ToABoundedBlock_PassesAllAndTheCompletion() => output.Explored(static async () =>
+    {
+        int sum = 0;
+        Weir.Dataflow.BufferBlock<int> source = new();
+        Weir.Dataflow.ActionBlock<int> target = new(item => { sum += item; }, new ExecutionDataflowBlockOptions { BoundedCapacity = 1 });
+        source.LinkTo(target, new DataflowLinkOptions { PropagateCompletion = true });
+        Task posting = Task.Run(() => source.Post(1));
+        _ = source.Post(2);
+        await posting;
+        source.Complete();
+        await target.Completion;
+        Assert.Equal(3, sum);
+    });
+
+    [Fact]
+    public void Receive_AgainstAPost_GetsIt() => output.Explored(static async () =>
+    {
+        Weir.Dataflow.BufferBlock<int> block = new();
+        Task posting = Task.Run(() => block.Post(1));
+        Assert.Equal(1, await block.ReceiveAsync());
+        await posting;
+    });
+
+    [Fact]
+    public void Joins_ThatCompete_TakeEachMessageOnce() => output.Explored(static async () =>
+    {
+        GroupingDataflowBlockOptions patient = new() { Greedy = false };
+        Weir.Dataflow.BufferBlock<int> left = new();
+        Weir.Dataflow.BufferBlock<int> right = new();
+        Weir.Dataflow.JoinBlock<int, int> first = new(patient);
+        Weir.Dataflow.JoinBlock<int, int> second = new(patient);
+        foreach (Weir.Dataflow.JoinBlock<int, int> join in (Weir.Dataflow.JoinBlock<int, int>[])[first, second])
+        {
+            left.LinkTo(join.Target1);
+            right.LinkTo(join.Target2);
+        }
+
+        Task posting = Task.Run(() => left.Post(1));
+        _ = right.Post(2);
+        await posting;
+        Task<Tuple<int, int>>[] pairs = [first.ReceiveAsync(), second.ReceiveAsync()];
+        Task<Tuple<int, int>> pair = await Task.WhenAny(pairs);
+        Assert.Equal(new Tuple<int, int>(1, 2), await pair);
+        _ = Assert.Single(pairs, static p => p.IsCompleted);
+    });
+
+    [Fact]
+    public void Order_OfATransformWithTwoCalls_IsKept() => output.Explored(static async () =>
+    {
+        Weir.Dataflow.TransformBlock<int, int> block = new(
+            static async item =>
+            {
+                await Task.Yield();
+                return item;
+            },
+            new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 2 });
+        block.Post(1);
+        block.Post(2);
+        block.Complete();
+        Assert.Equal(1, await block.ReceiveAsync());
+        Assert.Equal(2, await block.ReceiveAsync());
+        await block.Completion;
+    });
+
+    [Fact]
+    public void Receive_FromABlockThatFails_Fails() => output.Explored(static async () =>
+    {
+        Weir.Dataflow.TransformBlock<int, int> block = new(static int (item) => throw new InvalidOperationException());
+        Task posting = Task.Run(() => block.Post(1));
+        await Assert.ThrowsAsync<InvalidOperationException>(() => block.ReceiveAsync());
+        await Assert.ThrowsAsync<InvalidOperationException>(() => block.Completion);
+        await posting;
+    });
+
+    [Fact]
+    public void Send_Cancelled_IsTakenOrCancelled() => output.Explored(static async () =>
+    {
+        int sum = 0;
+        Weir.Dataflow.ActionBlock<int> block = new(item => { sum += item; }, new ExecutionDataflowBlockOptions { BoundedCapacity = 1 });
+        using CancellationTokenSource source = new();
+        Task cancelling = Task.Run(source.Cancel);
+        block.Post(1);
+        int expected = 1;
+        try
+        {
+            expected += await block.SendAsync(2, source.Token) ? 2 : 0;
+        }
+        catch (OperationCanceledException) when (source.IsCancellationRequested)
+        {
+        }
+
+        block.Complete();
+        await block.Completion;
+        Assert.Equal(expected, sum);
+        await cancelling;
+    });
+}

@@ -1,0 +1,28 @@
+namespace Weir.Explore.Tests;
+
+/// <summary>How many schedules there are, which does not depend on the machine; how fast they are, the test prints.</summary>
+public class SpeedTests(ITestOutputHelper output)
+{
+    [Fact]
+    public void ThirtyPoints_OfThreeThreads_AreExhausted()
+    {
+        ExploreResult result = Explore.Run(
+            static async () =>
+            {
+                int value = 0;
+                await Task.WhenAll(Task.Run(Work), Task.Run(Work), Task.Run(Work));
+
+                void Work()
+                {
+                    for (int i = 0; i < 6; i++)
+                    {
+                        Interlocked.Increment(ref value);
+                    }
+                }
+            },
+            new ExploreOptions { MaxSchedules = 30_000 });
+        output.WriteLine($"{result}: {result.Schedules / result.Elapsed.TotalSeconds:0} schedules a second");
+        Assert.InRange(result.Points, 25, 45);
+        Assert.True(result.IsExhausted, result.ToString());
+    }
+}
