@@ -25,9 +25,11 @@ public sealed class RateLimiterAdapter : IRateLimit
     }
 
     /// <inheritdoc/>
-    public ValueTask<IDisposable?> EnterAsync(CancellationToken cancellationToken)
+    public ValueTask<IDisposable?> EnterAsync(CancellationToken cancellationToken) => EnterAsync(_limiter.AcquireAsync(_permits, cancellationToken));
+
+    /// <summary>The lease that a limiter gives, or its refusal as an exception.</summary>
+    internal static ValueTask<IDisposable?> EnterAsync(ValueTask<RateLimitLease> wait)
     {
-        ValueTask<RateLimitLease> wait = _limiter.AcquireAsync(_permits, cancellationToken);
         if (!wait.IsCompletedSuccessfully)
         {
             return WaitAsync(wait);

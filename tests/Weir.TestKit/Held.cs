@@ -20,7 +20,8 @@ public sealed class Held
     }
 
     /// <summary>Waits until the garbage collector has taken all of them; fails with the names of those that stay.</summary>
-    public async Task GoneAsync()
+    /// <param name="except">The name of those that may stay, or null.</param>
+    public async Task GoneAsync(string? except = null)
     {
         try
         {
@@ -28,7 +29,7 @@ public sealed class Held
                 () =>
                 {
                     Leak.Collect();
-                    return All(static o => !o.IsAlive);
+                    return AreGone(except);
                 },
                 "the collection");
         }
@@ -39,7 +40,7 @@ public sealed class Held
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private bool All(Func<WeakReference, bool> isSo) => _all.All(held => isSo(held.Reference));
+    private bool AreGone(string? except) => _all.All(held => held.What == except || !held.Reference.IsAlive);
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private string Left() => string.Join(

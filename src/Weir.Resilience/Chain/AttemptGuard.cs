@@ -29,6 +29,13 @@ internal sealed class AttemptGuard(
     /// <summary>The bucket for whose tokens an attempt waits elsewhere; null if there is none.</summary>
     public TokenBucket? BucketToWaitFor => waitsForTokens ? null : _bucket;
 
+    /// <summary>Whether its policies by key are these.</summary>
+    public bool Has(in KeyedUse use) =>
+        (use.Breaker is null || use.Breaker.Policy == breaker)
+            && (use.Limit is null || use.Limit.Policy == places?.Limit)
+            && (use.Rate is null || use.Rate.Policy == rateLimit)
+            && (use.OtherRate is null || use.OtherRate.Equals(rateLimit));
+
     /// <summary>Whether there is nothing to pass.</summary>
     public bool IsEmpty => breaker is null && _onlyBreaker;
 
@@ -175,7 +182,7 @@ internal sealed class AttemptGuard(
         if (error is OperationCanceledException && token.IsCancellationRequested && !callerToken.IsCancellationRequested)
         {
             // A time limit has ended the call: what is called was too slow, though the exception does not say so.
-            breaker?.Failed(ticket);
+            breaker?.Failed(ticket, error);
         }
         else
         {

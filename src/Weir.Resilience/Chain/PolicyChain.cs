@@ -21,7 +21,7 @@ namespace Weir.Resilience;
 /// </para>
 /// </remarks>
 /// <typeparam name="TResult">The type of the calls' results.</typeparam>
-public sealed class PolicyChain<TResult>
+public sealed partial class PolicyChain<TResult>
 {
     private readonly FallbackPolicy<TResult>? _fallback;
     private readonly TimeoutPolicy<TResult>? _total;
@@ -51,8 +51,9 @@ public sealed class PolicyChain<TResult>
         options.Validate();
         _total = TimeoutOf(options.TotalTimeout, options.TimeProvider);
         _retry = options.Retry is { } retry ? new RetryPolicy(retry) : null;
-        PlaceUser? places = options.ConcurrencyLimit is { } shared ? new PlaceUser(shared, null) : null;
-        _guard = new AttemptGuard(options.CircuitBreaker, places, options.RateLimit, options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen);
+        _options = options;
+        _hasKeys = options.HasKeys;
+        _guard = GuardOf(options, default);
         _limit = TimeoutOf(options.AttemptTimeout, options.TimeProvider, _retry is null ? 1 : 0);
         _clock = new Clock(options.TimeProvider);
         _name = PolicyNames.TagOf(options.Name);
@@ -93,6 +94,11 @@ public sealed class PolicyChain<TResult>
         if (cancellationToken.IsCancellationRequested)
         {
             return ValueTask.FromCanceled<TResult>(cancellationToken);
+        }
+
+        if (_hasKeys)
+        {
+            return ExecuteByKeyAsync(call, state, cancellationToken);
         }
 
         return PolicyListeners.WantsCalls ? ExecuteCountedAsync(call, state, cancellationToken) : ExecuteUncountedAsync(call, state, cancellationToken);

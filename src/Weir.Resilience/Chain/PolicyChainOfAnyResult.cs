@@ -11,6 +11,7 @@ public sealed class PolicyChain : ICallPolicy
 {
     private readonly PolicyChainOptions _options;
     private readonly PolicyChain<NoResult> _withoutResult;
+    private readonly Func<KeyedUse>? _use;
 
     // By the type of the result.
     private readonly ConcurrentDictionary<Type, object> _chains = new();
@@ -30,6 +31,16 @@ public sealed class PolicyChain : ICallPolicy
         _options = options;
         _withoutResult = new PolicyChain<NoResult>(options);
     }
+
+    private PolicyChain(PolicyChain other, Func<KeyedUse> use)
+    {
+        _options = other._options;
+        _use = use;
+        _withoutResult = new PolicyChain<NoResult>(other._withoutResult, use);
+    }
+
+    /// <inheritdoc cref="PolicyChain{TResult}.For{TItem}(TItem)"/>
+    public PolicyChain For<TItem>(TItem item) => new(this, PolicyChain<NoResult>.UseOf(_options, item, _use is not null));
 
     /// <summary>Makes a call without a result, with all policies.</summary>
     /// <param name="call">
@@ -70,5 +81,11 @@ public sealed class PolicyChain : ICallPolicy
 
     private PolicyChain<TResult> Of<TResult>() =>
         typeof(TResult) == typeof(NoResult) ? (PolicyChain<TResult>)(object)_withoutResult
-        : (PolicyChain<TResult>)_chains.GetOrAdd(typeof(TResult), static (_, options) => new PolicyChain<TResult>(options), _options);
+        : (PolicyChain<TResult>)_chains.GetOrAdd(typeof(TResult), static (_, chain) => chain.Make<TResult>(), this);
+
+    private PolicyChain<TResult> Make<TResult>()
+    {
+        PolicyChain<TResult> chain = new(_options);
+        return _use is null ? chain : new PolicyChain<TResult>(chain, _use);
+    }
 }

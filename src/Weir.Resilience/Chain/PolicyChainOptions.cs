@@ -18,6 +18,10 @@ public record PolicyChainOptions
     /// <value>The default is <see langword="null"/>.</value>
     public CircuitBreaker? CircuitBreaker { get; init; }
 
+    /// <summary>A circuit breaker for each key, such as each server, instead of one. Calls say what has the key: <see cref="PolicyChain.For"/>.</summary>
+    /// <value>The default is <see langword="null"/>.</value>
+    public CircuitBreakers? CircuitBreakerByKey { get; init; }
+
     /// <summary>What an attempt does if the circuit is open.</summary>
     /// <value>The default is <see cref="OpenCircuitMode.FailFast"/>.</value>
     public OpenCircuitMode OpenCircuitMode { get; init; }
@@ -28,6 +32,14 @@ public record PolicyChainOptions
     /// </summary>
     /// <value>The default is <see langword="null"/>.</value>
     public SharedConcurrencyLimit? ConcurrencyLimit { get; init; }
+
+    /// <summary>A concurrency limit for each key instead of one. As <see cref="CircuitBreakerByKey"/>.</summary>
+    /// <value>The default is <see langword="null"/>.</value>
+    public ConcurrencyLimits? ConcurrencyLimitByKey { get; init; }
+
+    /// <summary>A rate limit for each key instead of one. As <see cref="CircuitBreakerByKey"/>.</summary>
+    /// <value>The default is <see langword="null"/>.</value>
+    public RateLimits? RateLimitByKey { get; init; }
 
     /// <summary>Paces the attempts, for example a <see cref="TokenBucket"/>. Use the same instance for everything that shares the rate.</summary>
     /// <value>The default is <see langword="null"/>.</value>
@@ -52,8 +64,13 @@ public record PolicyChainOptions
     /// <value>The default is <see cref="TimeProvider.System"/>.</value>
     public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
 
+    internal bool HasKeys => CircuitBreakerByKey is not null || ConcurrencyLimitByKey is not null || RateLimitByKey is not null;
+
     internal virtual void Validate()
     {
+        Require.NotBoth(CircuitBreaker, CircuitBreakerByKey, nameof(CircuitBreaker), nameof(CircuitBreakerByKey));
+        Require.NotBoth(ConcurrencyLimit, ConcurrencyLimitByKey, nameof(ConcurrencyLimit), nameof(ConcurrencyLimitByKey));
+        Require.NotBoth(RateLimit, RateLimitByKey, nameof(RateLimit), nameof(RateLimitByKey));
         Require.Positive(TotalTimeout, nameof(TotalTimeout));
         Retry?.Validate();
         Require.Positive(AttemptTimeout, nameof(AttemptTimeout));

@@ -93,6 +93,53 @@ public sealed partial class CircuitBreaker
         return false;
     }
 
+    private bool IsWindowFull(CircuitTicket ticket)
+    {
+        using (_lock.Hold())
+        {
+            return IsCurrent(ticket) && (StateOf(_word) != CircuitBreakerState.Closed || _window!.Add(_clock.Now));
+        }
+    }
+
+    private void OpenAfterFailure(CircuitTicket ticket, Exception? exception)
+    {
+        TaskCompletionSource? change = null;
+        long ticks = _openTicks;
+        try
+        {
+            // The number is that of the ticket's generation if the ticket is still current below, because it changes only with the generation.
+            if (_openTimeoutOf is not null)
+            {
+                TimeSpan time = _openTimeoutOf(Volatile.Read(ref _openings) + 1);
+                Require.Positive(time, nameof(CircuitBreakerOptions.OpenTimeoutGenerator));
+                ticks = _clock.ToTicks(time);
+            }
+        }
+        finally
+        {
+            using (_lock.Hold())
+            {
+                AssertInvariantsNeedsLock();
+                if (IsCurrent(ticket))
+                {
+                    change = OpenNeedsLock(_clock.Now + ticks, exception);
+                }
+            }
+
+            change?.TrySetResult();
+        }
+    }
+
+    private TaskCompletionSource? OpenNeedsLock(long tryableAt, Exception? cause)
+    {
+        Volatile.Write(ref _openings, _openings + 1);
+
+        // A cancellation has a token, which leads to everything that is registered with it.
+        Volatile.Write(ref _openedBy, cause is OperationCanceledException ? cause.InnerException as TimeoutException : cause);
+        Volatile.Write(ref _tryableAt, tryableAt);
+        return MoveNeedsLock(CircuitBreakerState.Open);
+    }
+
     /// <summary>Begins a new generation, and returns what to complete after the lock is released.</summary>
     private TaskCompletionSource? MoveNeedsLock(CircuitBreakerState to)
     {
@@ -100,23 +147,24 @@ public sealed partial class CircuitBreaker
         CircuitBreakerState from = StateOf(word);
         _admitted = 0;
         _probeSuccesses = 0;
-        if (to == CircuitBreakerState.Open)
-        {
-            Volatile.Write(ref _tryableAt, _clock.Now + _openTicks);
-        }
-
         if (to == CircuitBreakerState.Closed)
         {
             // A late success of the old generation still adds to the old object, which nobody reads.
             _window?.Clear();
             Volatile.Write(ref _rate, _newRate?.Invoke());
+            Volatile.Write(ref _openings, 0);
+            Volatile.Write(ref _openedBy, null);
         }
 
         // An exchange rather than a write, because counts are changed without the lock.
         Interlocked.Exchange(ref _word, EraOf((word >> GenerationShift) + 1, to));
 
         // Queued under the lock, so that the order is that of the changes; called without the lock.
-        _notifier?.Add(from, to);
+        if (from != to)
+        {
+            _notifier?.Add(from, to);
+        }
+
         return TakeChangeNeedsLock();
     }
 

@@ -29,6 +29,7 @@ public sealed partial class CircuitBreaker : IMeteredPolicy
 
     private readonly Clock _clock;
     private readonly long _openTicks;
+    private readonly Func<int, TimeSpan>? _openTimeoutOf;
     private readonly int _failureThreshold;
     private readonly int _successThreshold;
     private readonly Func<Exception, bool>? _isFailure;
@@ -43,6 +44,8 @@ public sealed partial class CircuitBreaker : IMeteredPolicy
     private int _admitted;
     private int _probeSuccesses;
     private TaskCompletionSource? _change;
+    private int _openings;
+    private Exception? _openedBy;
 
     /// <summary>Creates a closed circuit.</summary>
     /// <param name="options">When it opens and closes; <see langword="null"/> for the defaults.</param>
@@ -61,6 +64,7 @@ public sealed partial class CircuitBreaker : IMeteredPolicy
         Name = options.Name;
         _clock = new Clock(options.TimeProvider);
         _openTicks = _clock.ToTicks(options.OpenTimeout);
+        _openTimeoutOf = options.OpenTimeoutGenerator;
         _failureThreshold = options.FailureThreshold;
         _successThreshold = options.SuccessThreshold;
         _isFailure = options.IsFailure;
@@ -91,7 +95,7 @@ public sealed partial class CircuitBreaker : IMeteredPolicy
 
     /// <summary>
     /// The time until a call may be admitted; zero if one may be admitted now. For a half-open circuit whose probes are all taken, it is the time after which
-    /// one more is admitted in any case. A call may be admitted earlier if the probes end.
+    /// one more is admitted in any case. A call may be admitted earlier if the probes end. For an isolated circuit, it is the longest time of a timer.
     /// </summary>
     public TimeSpan RetryAfter
     {
@@ -103,6 +107,7 @@ public sealed partial class CircuitBreaker : IMeteredPolicy
                 {
                     CircuitBreakerState.Closed => TimeSpan.Zero,
                     CircuitBreakerState.HalfOpen when _admitted < _successThreshold => TimeSpan.Zero,
+                    _ when _tryableAt == Never => TimerDelay.Longest,
                     _ => _clock.ToTimeSpan(_tryableAt - _clock.Now),
                 };
             }
@@ -174,7 +179,9 @@ public sealed partial class CircuitBreaker : IMeteredPolicy
 
     /// <summary>The call failed.</summary>
     /// <param name="ticket">Its permission.</param>
-    public void Failed(CircuitTicket ticket)
+    /// <param name="exception">Its exception, which <see cref="OpenedBy"/> keeps if it opens the circuit.</param>
+    /// <remarks>An exception from <see cref="CircuitBreakerOptions.OpenTimeoutGenerator"/> is passed on, and the circuit opens.</remarks>
+    public void Failed(CircuitTicket ticket, Exception? exception = null)
     {
         if (!IsCurrent(ticket))
         {
@@ -188,19 +195,11 @@ public sealed partial class CircuitBreaker : IMeteredPolicy
             return;
         }
 
-        TaskCompletionSource? change = null;
-        using (_lock.Hold())
+        // The window is counted under the lock, because it is only used when something fails.
+        if (_window is null || IsWindowFull(ticket))
         {
-            AssertInvariantsNeedsLock();
-
-            // The window is counted here, under the lock, because it is only used when something fails.
-            if (IsCurrent(ticket) && (_window is null || StateOf(_word) != CircuitBreakerState.Closed || _window.Add(_clock.Now)))
-            {
-                change = MoveNeedsLock(CircuitBreakerState.Open);
-            }
+            OpenAfterFailure(ticket, exception);
         }
-
-        change?.TrySetResult();
     }
 
     /// <summary>
@@ -255,7 +254,7 @@ public sealed partial class CircuitBreaker : IMeteredPolicy
             {
                 if (isFailure)
                 {
-                    Failed(ticket);
+                    Failed(ticket, exception);
                 }
                 else
                 {
@@ -287,11 +286,12 @@ public sealed partial class CircuitBreaker : IMeteredPolicy
     }
 
     /// <summary>Creates the exception for a rejected call.</summary>
-    /// <returns>The exception, with the current state.</returns>
+    /// <returns>The exception, with the current state and, as its inner exception, <see cref="OpenedBy"/>.</returns>
     public CircuitBreakerOpenException CreateRejection()
     {
         CircuitBreakerState state = State;
-        return new CircuitBreakerOpenException(state == CircuitBreakerState.HalfOpen ? state : CircuitBreakerState.Open, RetryAfter) { RefusedBy = this };
+        state = state == CircuitBreakerState.HalfOpen ? state : CircuitBreakerState.Open;
+        return new CircuitBreakerOpenException(state, RetryAfter, OpenedBy) { RefusedBy = this };
     }
 
     void IMeteredPolicy.AddTo(PolicyCounts counts)

@@ -23,10 +23,12 @@ public sealed class CircuitBreakerOpenException : Exception
     /// <summary>Creates the exception for a rejected call.</summary>
     /// <param name="state">The state of the circuit that rejected the call.</param>
     /// <param name="retryAfter">The time until the circuit may admit a call.</param>
-    public CircuitBreakerOpenException(CircuitBreakerState state, TimeSpan retryAfter)
+    /// <param name="innerException">What opened it.</param>
+    public CircuitBreakerOpenException(CircuitBreakerState state, TimeSpan retryAfter, Exception? innerException = null)
         : base(state == CircuitBreakerState.HalfOpen
             ? "The circuit is half-open and all its probes are taken."
-            : "The circuit is open.")
+            : "The circuit is open.",
+            innerException)
     {
         State = state;
         RetryAfter = retryAfter;

@@ -25,6 +25,19 @@ public sealed record CircuitBreakerOptions
     /// <value>More than zero, at most 2^32 - 2 ms. The default is 30 seconds.</value>
     public TimeSpan OpenTimeout { get; init; } = TimeSpan.FromSeconds(30);
 
+    /// <summary>
+    /// Returns how long the circuit stays open, in place of <see cref="OpenTimeout"/>: for example longer each time. It gets how often the circuit has opened
+    /// since it was last closed, from 1.
+    /// </summary>
+    /// <value>
+    /// More than zero, at most 2^32 - 2 ms. <see langword="null"/>, the default, for always <see cref="OpenTimeout"/>, which stays the time of probes.
+    /// </value>
+    /// <remarks>
+    /// It runs under no lock, in the call that opens the circuit; calls that fail at the same moment may each ask it. What it throws goes to that call's
+    /// caller, and so does the <see cref="ArgumentOutOfRangeException"/> of a time out of range; the circuit is open for <see cref="OpenTimeout"/> then.
+    /// </remarks>
+    public Func<int, TimeSpan>? OpenTimeoutGenerator { get; init; }
+
     /// <summary>The window in which failures are counted.</summary>
     /// <value>More than zero, at most 2^32 - 2 ms. <see langword="null"/>, the default, to count consecutive failures.</value>
     public TimeSpan? SamplingDuration { get; init; }

@@ -36,7 +36,7 @@ public abstract class CircuitBreakers : IMeteredPolicy
     /// <returns>The instances, made when their keys first occur.</returns>
     /// <exception cref="ArgumentNullException"><paramref name="key"/> is <see langword="null"/>.</exception>
     /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of range.</exception>
-    public static CircuitBreakers ByKey<TItem, TKey>(
+    public static CircuitBreakers<TKey> ByKey<TItem, TKey>(
         Func<TItem, TKey> key, CircuitBreakerOptions? options = null, IEqualityComparer<TKey>? comparer = null)
         where TKey : notnull
     {

@@ -1,7 +1,7 @@
 namespace Weir.Resilience;
 
 /// <summary>The instances of <see cref="CircuitBreakers"/>, with the types of item and key.</summary>
-internal sealed class CircuitBreakersByKey<TItem, TKey> : CircuitBreakers, IKeyed<TItem, CircuitBreaker>
+internal sealed class CircuitBreakersByKey<TItem, TKey> : CircuitBreakers<TKey>, IKeyed<TItem, CircuitBreaker>
     where TKey : notnull
 {
     private readonly Func<TItem, TKey> _key;
@@ -14,6 +14,15 @@ internal sealed class CircuitBreakersByKey<TItem, TKey> : CircuitBreakers, IKeye
     }
 
     public override int Count => _table.Count;
+
+    public override CircuitBreaker Get(TKey key)
+    {
+        KeyUse<CircuitBreaker> use = _table.Use(key);
+        use.Release();
+        return use.Policy;
+    }
+
+    public override IReadOnlyList<KeyValuePair<TKey, CircuitBreaker>> GetAll() => _table.Entries();
 
     internal override Type ItemType => typeof(TItem);
 

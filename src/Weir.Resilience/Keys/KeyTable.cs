@@ -33,16 +33,19 @@ internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, 
     }
 
     /// <summary>The policies of all keys that are known.</summary>
-    public List<TPolicy> Policies()
+    public List<TPolicy> Policies() => Entries().ConvertAll(static entry => entry.Value);
+
+    /// <summary>All keys that are known, with their policies.</summary>
+    public List<KeyValuePair<TKey, TPolicy>> Entries()
     {
         lock (_lock)
         {
-            List<TPolicy> policies = new(_count);
+            List<KeyValuePair<TKey, TPolicy>> policies = new(_count);
             foreach (Entry first in _byHash.Values)
             {
                 for (Entry? entry = first; entry is not null; entry = entry.Next)
                 {
-                    policies.Add(entry.Policy);
+                    policies.Add(new(entry.Key, entry.Policy));
                 }
             }
 

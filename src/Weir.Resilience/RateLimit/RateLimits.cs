@@ -16,7 +16,7 @@ public abstract class RateLimits : IMeteredPolicy
     {
     }
 
-    /// <summary>How many keys are known.</summary>
+    /// <summary>How many keys are known; 0 if they are made with <see cref="Of"/>.</summary>
     public abstract int Count { get; }
 
     /// <summary>What metrics call all of them together: <see cref="RateLimitOptions.Name"/>.</summary>
@@ -29,6 +29,19 @@ public abstract class RateLimits : IMeteredPolicy
 
     /// <summary>How many calls wait.</summary>
     internal abstract int CountWaiting();
+
+    /// <summary>Uses a limiter of another kind, which knows by itself which items share a limit.</summary>
+    /// <typeparam name="TItem">The type of the items.</typeparam>
+    /// <param name="enter">
+    /// Waits until the call of an item may be made, as <see cref="IRateLimit.EnterAsync"/> does. Called for each attempt, from several threads at once.
+    /// </param>
+    /// <returns>The rate limits. An item of a run waits for them with its worker, unlike for those of <see cref="ByKey"/>.</returns>
+    /// <exception cref="ArgumentNullException"><paramref name="enter"/> is <see langword="null"/>.</exception>
+    public static RateLimits Of<TItem>(Func<TItem, CancellationToken, ValueTask<IDisposable?>> enter)
+    {
+        ArgumentNullException.ThrowIfNull(enter);
+        return new RateLimitsOfItems<TItem>(enter);
+    }
 
     /// <summary>Creates the rate limits.</summary>
     /// <typeparam name="TItem">The type of the items.</typeparam>

@@ -36,7 +36,9 @@ public sealed record RetryOptions
 
     /// <summary>Returns the delay that a failure itself asks for, such as HTTP's <c>Retry-After</c>; <see langword="null"/> if it asks for none.</summary>
     /// <value>The default is <see langword="null"/>: the delay is always that of <see cref="BackoffStrategy"/>.</value>
-    /// <remarks>The hint replaces the computed delay. A negative hint counts as zero, and one above <see cref="MaxDelay"/> as <see cref="MaxDelay"/>.</remarks>
+    /// <remarks>
+    /// The hint replaces the computed delay. A hint below zero counts as none, and one above <see cref="MaxDelay"/> as <see cref="MaxDelay"/>.
+    /// </remarks>
     public Func<Exception, TimeSpan?>? DelayHint { get; init; }
 
     /// <summary>Called before the delay of each retry, with the number of the failed attempt, from 1, and its exception.</summary>

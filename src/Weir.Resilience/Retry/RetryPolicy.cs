@@ -49,7 +49,9 @@ public sealed class RetryPolicy
     /// <summary>Decides what follows an attempt that the caller wants to repeat, such as one whose result it does not accept.</summary>
     /// <param name="attempt">The number of the attempt, from 1.</param>
     /// <param name="previousDelay">What this method returned for the previous attempt; zero after the first attempt.</param>
-    /// <param name="hint">A delay that replaces the computed one, at most <see cref="RetryOptions.MaxDelay"/>; <see langword="null"/> for none.</param>
+    /// <param name="hint">
+    /// A delay that replaces the computed one, at most <see cref="RetryOptions.MaxDelay"/>; <see langword="null"/> or less than zero for none.
+    /// </param>
     /// <param name="cancellationToken">The caller's token. After it has been cancelled, the answer is always to give up.</param>
     /// <returns>The delay before the next attempt, or <see langword="null"/> to give up: no attempt is left.</returns>
     /// <exception cref="ArgumentOutOfRangeException"><paramref name="attempt"/> is less than 1, or <paramref name="previousDelay"/> is negative.</exception>
@@ -67,9 +69,9 @@ public sealed class RetryPolicy
     internal TimeSpan? HintOf(Exception exception) => _options.DelayHint?.Invoke(exception);
 
     private TimeSpan DelayAfter(int attempt, TimeSpan previousDelay, TimeSpan? hint) =>
-        hint is not { } asked
+        hint is not { } asked || asked < TimeSpan.Zero
             ? Backoff.GetDelay(_options.BackoffStrategy, _options.BaseDelay, _options.MaxDelay, attempt, previousDelay, _randomness)
-            : asked <= TimeSpan.Zero ? TimeSpan.Zero : asked < _options.MaxDelay ? asked : _options.MaxDelay;
+            : asked < _options.MaxDelay ? asked : _options.MaxDelay;
 
     private bool IsTransient(Exception exception) => _options.IsTransient?.Invoke(exception) ?? Transient.IsTransient(exception);
 }

@@ -3,14 +3,9 @@ using Weir.Resilience;
 namespace Weir.Policies;
 
 /// <summary>The policies of one attempt, while it uses those of its keys.</summary>
-internal sealed class KeyedGuard(AttemptGuard guard, KeyUse<CircuitBreaker>? breaker, KeyUse<SharedConcurrencyLimit>? limit, KeyUse<TokenBucket>? rate)
+internal sealed class KeyedGuard(AttemptGuard guard, KeyedUse use)
 {
     public AttemptGuard Guard => guard;
 
-    public void Release()
-    {
-        breaker?.Release();
-        limit?.Release();
-        rate?.Release();
-    }
+    public void Release() => use.Release();
 }

@@ -7,7 +7,7 @@ namespace Weir.Policies;
 /// <summary>The policies of a run that has a policy by key: those of an item's key, and the run's own for the rest.</summary>
 internal sealed class KeyedGuards<TItem>
 {
-    private readonly ByKey _byKey;
+    private readonly KeyedPolicies<TItem> _byKey;
     private readonly AttemptGuard _own;
     private readonly IRateLimit? _rate;
     private readonly Func<int> _most;
@@ -18,7 +18,7 @@ internal sealed class KeyedGuards<TItem>
 
     private KeyedGuards(ParallelRunOptions options, CallPolicies policies)
     {
-        _byKey = new ByKey(options);
+        _byKey = PoliciesOf(options);
         _own = policies.Guard;
         _rate = policies.RateLimit;
         WeakReference<CallPolicies> run = new(policies);
@@ -30,51 +30,20 @@ internal sealed class KeyedGuards<TItem>
         options.HasKeys ? new KeyedGuards<TItem>(options, policies) : null;
 
     /// <exception cref="ArgumentException">The keys are those of items of another type.</exception>
-    public static void Check(ParallelRunOptions options) => _ = new ByKey(options);
+    public static void Check(ParallelRunOptions options) => _ = PoliciesOf(options);
 
     /// <summary>The policies of an item's keys. Runs the user's functions, and throws what they throw.</summary>
     public KeyedGuard Of(TItem item)
     {
-        KeyUse<CircuitBreaker>? breaker = null;
-        KeyUse<SharedConcurrencyLimit>? limit = null;
-        KeyUse<TokenBucket>? rate = null;
-        try
-        {
-            breaker = _byKey.Breakers?.Use(item);
-            limit = _byKey.Limits?.Use(item);
-            rate = _byKey.Rates?.Use(item);
-            PlaceUser? places = limit is null ? _own.Places : UserOf(limit.Policy);
-            AttemptGuard guard = new(
-                breaker?.Policy ?? _own.Breaker, places, rate?.Policy ?? _rate, waitsForCircuit: false, waitsForTokens: rate is null);
-            return new KeyedGuard(guard, breaker, limit, rate);
-        }
-        catch
-        {
-            breaker?.Release();
-            limit?.Release();
-            rate?.Release();
-            throw;
-        }
+        KeyedUse use = _byKey.Use(item);
+        PlaceUser? places = use.Limit is null ? _own.Places : UserOf(use.Limit.Policy);
+        IRateLimit? rate = use.Rate?.Policy ?? use.OtherRate ?? _rate;
+        AttemptGuard guard = new(use.Breaker?.Policy ?? _own.Breaker, places, rate, waitsForCircuit: false, waitsForTokens: use.Rate is null);
+        return new KeyedGuard(guard, use);
     }
 
     private PlaceUser UserOf(SharedConcurrencyLimit limit) => _users.GetValue(limit, made => new PlaceUser(made, _most));
 
-    /// <summary>The policies by key of the options, which are those of any type of items, as those of the items here.</summary>
-    /// <exception cref="ArgumentException">The keys are those of items of another type.</exception>
-    private readonly struct ByKey(ParallelRunOptions options)
-    {
-        public readonly IKeyed<TItem, CircuitBreaker>? Breakers = Typed<IKeyed<TItem, CircuitBreaker>>(
-            options.CircuitBreakerByKey, options.CircuitBreakerByKey?.ItemType, nameof(options.CircuitBreakerByKey));
-
-        public readonly IKeyed<TItem, SharedConcurrencyLimit>? Limits = Typed<IKeyed<TItem, SharedConcurrencyLimit>>(
-            options.ConcurrencyLimitByKey, options.ConcurrencyLimitByKey?.ItemType, nameof(options.ConcurrencyLimitByKey));
-
-        public readonly IKeyed<TItem, TokenBucket>? Rates = Typed<IKeyed<TItem, TokenBucket>>(
-            options.RateLimitByKey, options.RateLimitByKey?.ItemType, nameof(options.RateLimitByKey));
-
-        private static T? Typed<T>(object? policy, Type? items, string property)
-            where T : class =>
-            policy is null ? null : policy as T ?? throw new ArgumentException(
-                $"{property} has the keys of items of type {items!.Name}, but the items here are of type {typeof(TItem).Name}.", property);
-    }
+    private static KeyedPolicies<TItem> PoliciesOf(ParallelRunOptions options) =>
+        new(options.CircuitBreakerByKey, options.ConcurrencyLimitByKey, options.RateLimitByKey);
 }

@@ -76,6 +76,17 @@ public class AllocationTests
         });
     }
 
+    [Fact]
+    public void ChainForAnItem_Kept_AllocatesNothing()
+    {
+        PolicyChain<int> chain = new PolicyChain<int>(new PolicyChainOptions<int>
+        {
+            CircuitBreakerByKey = Resilience.CircuitBreakers.ByKey<string, string>(static host => host),
+            ConcurrencyLimitByKey = SharedConcurrencyLimit.ByKey<string, string>(static host => host, 1),
+        }).For("a");
+        AllocatesNothing(() => Assert.True(chain.ExecuteAsync(static _ => new ValueTask<int>(1)).IsCompletedSuccessfully));
+    }
+
     private static void EveryShape<TPolicy>(TPolicy policy, Task<int> done)
         where TPolicy : class, ICallPolicy
     {

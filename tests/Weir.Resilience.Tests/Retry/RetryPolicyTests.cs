@@ -47,7 +47,6 @@ public class RetryPolicyTests
 
     [Theory]
     [InlineData(0.25, 0.25)]
-    [InlineData(-5, 0)]
     [InlineData(0, 0)]
     [InlineData(100_000, 1_000)]
     public void GetDelay_Hint_ReplacesTheBackoffWithinTheCap(double hint, double expected)
@@ -56,10 +55,12 @@ public class RetryPolicyTests
         Assert.Equal(Span.Ms(expected), policy.GetDelay(1, Error, TimeSpan.Zero));
     }
 
-    [Fact]
-    public void GetDelay_NoHint_IsTheBackoff()
+    [Theory]
+    [InlineData(null)]
+    [InlineData(-1.0)]
+    public void GetDelay_NoHintOrNegative_IsTheBackoff(double? hint)
     {
-        var policy = new RetryPolicy(new RetryOptions { DelayHint = static _ => null, BackoffStrategy = BackoffStrategy.Exponential });
+        var policy = new RetryPolicy(new RetryOptions { DelayHint = _ => hint is { } ms ? Span.Ms(ms) : null, BackoffStrategy = BackoffStrategy.Exponential });
         Assert.Equal(Span.Ms(100), policy.GetDelay(1, Error, TimeSpan.Zero));
     }
 

@@ -53,14 +53,16 @@ public class RunLeakTests
         RateLimitOptions slow = new() { TokensPerSecond = 0.000_01, BurstCapacity = 1 };
         CircuitBreakerOptions opens = new() { FailureThreshold = 1, OpenTimeout = never };
         ParallelRunOptions waits = new() { MaxDegreeOfParallelism = 2, OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen };
+        CircuitBreaker shared = new(opens);
+        CircuitBreakers<int> byKey = CircuitBreakers.ByKey<Item, int>(static _ => 1, opens);
         ParallelRunOptions options = at switch
         {
             "shared place" => waits with { SharedConcurrencyLimit = full },
             "place by key" => waits with { ConcurrencyLimitByKey = SharedConcurrencyLimit.ByKey<Item, int>(static _ => 1, 1) },
             "shared rate" => waits with { SharedRateLimit = new TokenBucket(slow) },
             "rate by key" => waits with { RateLimitByKey = RateLimits.ByKey<Item, int>(static _ => 1, slow) },
-            "shared circuit" => waits with { SharedCircuitBreaker = new CircuitBreaker(opens), ErrorMode = ErrorMode.BestEffort },
-            "circuit by key" => waits with { CircuitBreakerByKey = CircuitBreakers.ByKey<Item, int>(static _ => 1, opens), ErrorMode = ErrorMode.BestEffort },
+            "shared circuit" => waits with { SharedCircuitBreaker = shared, ErrorMode = ErrorMode.BestEffort },
+            "circuit by key" => waits with { CircuitBreakerByKey = byKey, ErrorMode = ErrorMode.BestEffort },
             _ => waits with { MaxRetries = 1, IsTransient = static _ => true, BaseDelay = never, MaxDelay = never, ErrorMode = ErrorMode.BestEffort },
         };
         Held held = new();
@@ -84,6 +86,10 @@ public class RunLeakTests
                 });
         }
 
+        // An open circuit knows what opened it.
+        await held.GoneAsync(except: at.Contains("circuit", StringComparison.Ordinal) ? $"{at}, {Ending.Fails}: exception" : null);
+        shared.Close();
+        byKey.Get(1).Close();
         await held.GoneAsync();
         GC.KeepAlive(options);
     }

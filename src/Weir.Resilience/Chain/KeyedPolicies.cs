@@ -1,0 +1,41 @@
+namespace Weir.Resilience;
+
+/// <summary>The policies by key of some options, which are those of any type of items, as those of the items here.</summary>
+/// <exception cref="ArgumentException">The keys are those of items of another type.</exception>
+internal sealed class KeyedPolicies<TItem>(CircuitBreakers? breakers, ConcurrencyLimits? limits, RateLimits? rates)
+{
+    private readonly IKeyed<TItem, CircuitBreaker>? _breakers =
+        Typed<IKeyed<TItem, CircuitBreaker>>(breakers, breakers?.ItemType, nameof(PolicyChainOptions.CircuitBreakerByKey));
+
+    private readonly IKeyed<TItem, SharedConcurrencyLimit>? _limits =
+        Typed<IKeyed<TItem, SharedConcurrencyLimit>>(limits, limits?.ItemType, nameof(PolicyChainOptions.ConcurrencyLimitByKey));
+
+    private readonly IItemRateLimits<TItem>? _otherRates = rates as IItemRateLimits<TItem>;
+
+    private readonly IKeyed<TItem, TokenBucket>? _rates =
+        Typed<IKeyed<TItem, TokenBucket>>(rates is IItemRateLimits<TItem> ? null : rates, rates?.ItemType, nameof(PolicyChainOptions.RateLimitByKey));
+
+    /// <summary>The policies of an item's keys. Runs the user's functions, and throws what they throw.</summary>
+    public KeyedUse Use(TItem item)
+    {
+        KeyedUse use = default;
+        try
+        {
+            use.Breaker = _breakers?.Use(item);
+            use.Limit = _limits?.Use(item);
+            use.Rate = _rates?.Use(item);
+            use.OtherRate = _otherRates?.Of(item);
+            return use;
+        }
+        catch
+        {
+            use.Release();
+            throw;
+        }
+    }
+
+    private static T? Typed<T>(object? policy, Type? items, string property)
+        where T : class =>
+        policy is null ? null : policy as T ?? throw new ArgumentException(
+            $"{property} has the keys of items of type {items!.Name}, but the items here are of type {typeof(TItem).Name}.", property);
+}

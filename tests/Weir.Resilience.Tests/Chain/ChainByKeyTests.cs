@@ -1,0 +1,93 @@
+using Weir.TestKit;
+
+namespace Weir.Resilience.Tests.Chain;
+
+/// <summary>Policies by key around single calls.</summary>
+public class ChainByKeyTests
+{
+    private const int Timeout = 90_000;
+    private static readonly Uri Up = new("http://up/a");
+    private static readonly Uri Down = new("http://down/a");
+
+    private readonly CircuitBreakers<string> _hosts =
+        Resilience.CircuitBreakers.ByKey<Uri, string>(static uri => uri.Host, new CircuitBreakerOptions { FailureThreshold = 1 });
+
+    private static CancellationToken Token => TestContext.Current.CancellationToken;
+
+    [Fact(Timeout = Timeout)]
+    public async Task Host_IsDown_StopsItsCallsAndNoOthers()
+    {
+        PolicyChain chain = new(new PolicyChainOptions { CircuitBreakerByKey = _hosts });
+        await Assert.ThrowsAsync<IOException>(async () => await chain.For(Down).ExecuteAsync(Fail, Token));
+        await Assert.ThrowsAsync<CircuitBreakerOpenException>(async () => await chain.For(new Uri("http://down/b")).ExecuteAsync(t => 1, Token));
+        Assert.Equal(1, await chain.For(Up).ExecuteAsync(t => 1, Token));
+
+        Assert.Equal(["down", "up"], _hosts.GetAll().Select(static p => p.Key).Order());
+        Assert.Equal(CircuitBreakerState.Open, _hosts.Get("down").State);
+        _hosts.Get("down").Close();
+        Assert.Equal(2, await chain.For(Down).ExecuteAsync(async t => { await Task.Yield(); return 2; }, Token));
+    }
+
+    [Fact(Timeout = Timeout)]
+    public async Task ChainOfResult_KeptForAnItem_FollowsTheKeysCircuit()
+    {
+        PolicyChain<int> chain = new PolicyChain<int>(new PolicyChainOptions<int>
+        {
+            CircuitBreakerByKey = _hosts,
+            Fallback = new() { Handler = static (e, _) => new(e is CircuitBreakerOpenException ? -1 : -2) },
+        }).For(Up);
+        Assert.Equal(1, await chain.ExecuteAsync(t => 1, Token));
+        _hosts.Get("up").Isolate();
+        Assert.Equal(-1, await chain.ExecuteAsync(t => 1, Token));
+        for (int i = 0; i < 5_000; i++)
+        {
+            _hosts.Get("host" + i);
+        }
+
+        Assert.True(_hosts.Count < 2_500);
+        Assert.Equal(-1, await chain.ExecuteAsync(t => 1, Token));
+        _hosts.Get("up").Close();
+        for (int i = 0; i < 5_000; i++)
+        {
+            _hosts.Get("host" + i);
+        }
+
+        // It was forgotten, and there is a new one.
+        _hosts.Get("up").Isolate();
+        Assert.Equal(-1, await chain.ExecuteAsync(t => 1, Token));
+    }
+
+    [Fact(Timeout = Timeout)]
+    public async Task Limits_ByKey_HoldForTheirKeysAlone()
+    {
+        PolicyChain chain = new(new PolicyChainOptions
+        {
+            ConcurrencyLimitByKey = SharedConcurrencyLimit.ByKey<Uri, string>(static uri => uri.Host, 1, maxWaiting: 0),
+            RateLimitByKey = RateLimits.ByKey<Uri, string>(static uri => uri.Host, new RateLimitOptions { TokensPerSecond = 1e6, BurstCapacity = 1e6 }),
+        });
+        TaskCompletionSource<int> end = new();
+        ValueTask<int> first = chain.For(Up).ExecuteAsync(_ => end.Task, Token);
+        await Assert.ThrowsAsync<ConcurrencyLimitRejectedException>(async () => await chain.For(Up).ExecuteAsync(_ => 2, Token));
+        Assert.Equal(3, await chain.For(Down).ExecuteAsync(_ => 3, Token));
+        end.SetResult(1);
+        Assert.Equal(1, await first);
+        Assert.Equal(4, await chain.For(Up).ExecuteAsync(_ => 4, Token));
+    }
+
+    [Fact(Timeout = Timeout)]
+    public async Task Key_CannotBeHad_FailsTheCallOrTheLookUp()
+    {
+        PolicyChain chain = new(new PolicyChainOptions
+        {
+            CircuitBreakerByKey = Resilience.CircuitBreakers.ByKey<string, string>(static s => throw new FormatException()),
+        });
+        await Assert.ThrowsAsync<FormatException>(async () => await chain.For("x").ExecuteAsync(_ => 1, Token));
+        Assert.Throws<ArgumentException>(() => chain.For(1));
+        Assert.Throws<InvalidOperationException>(() => chain.For("x").For("y"));
+        Assert.Throws<InvalidOperationException>(() => new PolicyChain(new PolicyChainOptions()).For("x"));
+        await Assert.ThrowsAsync<InvalidOperationException>(async () => await chain.ExecuteAsync(_ => 1, Token));
+        Assert.Throws<ArgumentException>(() => new PolicyChain(new() { CircuitBreaker = new(), CircuitBreakerByKey = _hosts }));
+    }
+
+    private static int Fail(CancellationToken token) => throw new IOException();
+}
