@@ -8,7 +8,8 @@ using BenchmarkDotNet.Toolchains.CsProj;
 namespace Weir.Lab.Benchmarks.Building;
 
 /// <summary>
-/// Gives the lab's toolchain to jobs that would be built for .NET 10 with BenchmarkDotNet's own. Jobs in process, and those for other runtimes, stay as they are.
+/// Gives the lab's toolchain to jobs that would be built for .NET 10 with BenchmarkDotNet's own. Jobs in process, and those for other runtimes, stay as they
+/// are.
 /// </summary>
 internal sealed class ToolchainJobs
 {
