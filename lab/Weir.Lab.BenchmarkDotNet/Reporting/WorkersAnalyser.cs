@@ -30,7 +30,8 @@ internal sealed class WorkersAnalyser : AnalyserBase
 
         if (result.CanaryVariation > Canary.QuietVariation)
         {
-            yield return CreateWarning(Invariant($"Workers={result.Workers}: the machine was not quiet, equal work varied by {result.CanaryVariation:P1}."), report);
+            yield return CreateWarning(
+                Invariant($"Workers={result.Workers}: the machine was not quiet, equal work varied by {result.CanaryVariation:P1}."), report);
         }
 
         if (result.Fairness.MinOverMax < Unfair)
