@@ -2,6 +2,7 @@ using System.Reflection;
 using BenchmarkDotNet.Configs;
 using BenchmarkDotNet.Reports;
 using BenchmarkDotNet.Running;
+using Weir.Lab.Benchmarks.Building;
 using Weir.Lab.Benchmarks.Running;
 using Weir.Lab.Benchmarks.Settings;
 
@@ -9,7 +10,7 @@ namespace Weir.Lab.Benchmarks;
 
 /// <summary>
 /// BenchmarkDotNet's switcher with the lab's configuration. It takes all arguments of BenchmarkDotNet, and besides <c>--workers 1,2,8</c>, which is for all
-/// benchmarks, and <c>--runtimes net10.0</c>.
+/// benchmarks. When no benchmark has a result, the exit code of the program becomes 1.
 /// </summary>
 public static class LabBenchmarks
 {
@@ -43,13 +44,25 @@ public static class LabBenchmarks
         return Run(BenchmarkSwitcher.FromTypes(types), args, config, stop);
     }
 
+    /// <summary>Whether an argument asks for an answer, and not for a run.</summary>
+    /// <param name="argument">The argument.</param>
+    /// <returns>Whether it does.</returns>
+    public static bool IsQuestion(string argument) => argument is "--list" or "--help" or "--version" or "--info";
+
     private static IReadOnlyList<Summary> Run(BenchmarkSwitcher switcher, string[] args, IConfig? config, CancellationToken stop)
     {
         ArgumentNullException.ThrowIfNull(args);
+        LoadedVersion.ThrowIfOther();
         LabArguments arguments = LabArguments.Parse(args);
         config ??= DefaultConfig.Instance;
         IConfig united = ManualConfig.Union(config, LabConfig.Instance);
-        return RunSettings.Use<IReadOnlyList<Summary>>(
-            new RunSettings(arguments.Workers, config.Orderer, arguments.StandIn, stop), () => [.. switcher.Run(arguments.Remaining, united)]);
+        IReadOnlyList<Summary> summaries = RunSettings.Use<IReadOnlyList<Summary>>(
+            new RunSettings(arguments.Workers, config.Orderer, stop), () => [.. switcher.Run(arguments.Remaining, united)]);
+        if (!summaries.Any(static summary => summary.Reports.Any(static report => report.Success)) && !args.Any(IsQuestion))
+        {
+            Environment.ExitCode = 1;
+        }
+
+        return summaries;
     }
 }

@@ -1,6 +1,7 @@
 using BenchmarkDotNet.Configs;
 using BenchmarkDotNet.Environments;
 using BenchmarkDotNet.Jobs;
+using Weir.Lab.Benchmarks.Building;
 using Weir.Lab.Benchmarks.Engine;
 using Weir.Lab.Benchmarks.Expansion;
 using Weir.Lab.Benchmarks.Reporting;
@@ -15,16 +16,29 @@ public static class LabConfig
     private static TimeSpan BuildTimeout => TimeSpan.FromMinutes(10);
 
     /// <summary>
-    /// The configuration: the engine for workers, their columns, analysers and validators, and the runtime that BenchmarkDotNet does not know. It has no job,
-    /// no logger and no exporter, so it does nothing alone.
+    /// The configuration: the engine for workers, their columns, analysers and validators. It has no job, no logger and no exporter, so it does nothing alone.
     /// </summary>
-    public static IConfig Instance { get; } = ManualConfig.CreateEmpty()
-        .WithBuildTimeout(BuildTimeout)
-        .WithOrderer(WorkersOrderer.Instance)
-        .AddJob(Job.Default.WithEngineFactory(new WorkersEngineFactory()).AsMutator())
-        .HideColumns(EnvironmentMode.EnvironmentVariablesCharacteristic.Id, InfrastructureMode.EngineFactoryCharacteristic.Id)
-        .AddDiagnoser(WorkersDiagnoser.Instance)
-        .AddColumnProvider(new WorkersColumns())
-        .AddAnalyser(WorkersAnalyser.Instance, EqualResultsAnalyser.Instance)
-        .AddValidator(WorkersValidator.Instance, MethodBodyValidator.Instance);
+    /// <exception cref="NotSupportedException">The version of BenchmarkDotNet is not one that the lab was made for; the message names both.</exception>
+    public static IConfig Instance
+    {
+        get
+        {
+            // Before anything is touched that another version may not have.
+            LoadedVersion.ThrowIfOther();
+            return Parts.All;
+        }
+    }
+
+    private static class Parts
+    {
+        public static readonly IConfig All = ManualConfig.CreateEmpty()
+            .WithBuildTimeout(BuildTimeout)
+            .WithOrderer(WorkersOrderer.Instance)
+            .AddJob(Job.Default.WithEngineFactory(new WorkersEngineFactory()).AsMutator())
+            .HideColumns(EnvironmentMode.EnvironmentVariablesCharacteristic.Id, InfrastructureMode.EngineFactoryCharacteristic.Id)
+            .AddDiagnoser(WorkersDiagnoser.Instance)
+            .AddColumnProvider(new WorkersColumns())
+            .AddAnalyser(WorkersAnalyser.Instance, EqualResultsAnalyser.Instance)
+            .AddValidator(WorkersValidator.Instance, MethodBodyValidator.Instance);
+    }
 }

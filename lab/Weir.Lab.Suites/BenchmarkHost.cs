@@ -28,7 +28,7 @@ public static class BenchmarkHost
         {
             IReadOnlyList<Summary> summaries = LabBenchmarks.Run(typeof(Suite).Assembly, arguments, config, stop);
             done(summaries);
-            if (summaries.Count == 0 && !arguments.Any(IsQuestion))
+            if (summaries.Count == 0 && !arguments.Any(LabBenchmarks.IsQuestion))
             {
                 // BenchmarkDotNet has logged the reason: an argument or a filter that it does not understand.
                 return 1;
@@ -42,7 +42,4 @@ public static class BenchmarkHost
             return 1;
         }
     }
-
-    /// <summary>Whether an argument asks for an answer, and not for a run.</summary>
-    public static bool IsQuestion(string argument) => argument is "--list" or "--help" or "--version" or "--info";
 }

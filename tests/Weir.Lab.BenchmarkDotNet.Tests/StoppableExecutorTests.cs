@@ -2,7 +2,7 @@ using BenchmarkDotNet.Toolchains;
 using BenchmarkDotNet.Toolchains.Parameters;
 using BenchmarkDotNet.Toolchains.Results;
 using Weir.Lab.Benchmarks.Settings;
-using Weir.Lab.Benchmarks.Net10;
+using Weir.Lab.Benchmarks.Building;
 
 namespace Weir.Lab.Benchmarks.Tests;
 

@@ -1,7 +1,7 @@
 using System.Text.Json;
 using BenchmarkDotNet.Reports;
+using Weir.Lab.Benchmarks.Building;
 using Weir.Lab.Benchmarks.Expansion;
-using Weir.Lab.Benchmarks.Net10;
 using Weir.Lab.Benchmarks.Reporting;
 using Weir.Lab.Benchmarks.Results;
 using Weir.Lab.Benchmarks.Running;
@@ -35,6 +35,26 @@ public class WorkersTests
             Assert.Equal(WorkersParameter.Of(report.BenchmarkCase), result.Workers);
             Assert.Equal(method.Contains("Task", StringComparison.Ordinal), result.IsAsync);
             Assert.Equal(result.Workers, result.Latency.Count);
+        }
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task ExitCode_NoRowHasAResult_IsOne()
+    {
+        int before = Environment.ExitCode;
+        try
+        {
+            Environment.ExitCode = 0;
+            using BenchmarkRun some = await BenchmarkRun.InProcessAsync(typeof(PlainBenchmarks), "--filter", "*Locked*", "--job", "dry");
+            using BenchmarkRun list = await BenchmarkRun.RunAsync(typeof(PlainBenchmarks), "--list", "flat");
+            Assert.Equal(0, Environment.ExitCode);
+
+            using BenchmarkRun none = await BenchmarkRun.InProcessAsync(typeof(FailingBenchmarks), "--job", "dry");
+            Assert.Equal(1, Environment.ExitCode);
+        }
+        finally
+        {
+            Environment.ExitCode = before;
         }
     }
 
@@ -135,18 +155,15 @@ public class WorkersTests
             static m => Assert.Empty(MethodBodyValidator.Warnings(m)));
 
     [Theory]
-    [InlineData("--workers 1,2,8 --filter *", "--filter *", "1 2 8", null)]
-    [InlineData("--filter * --workers 1 2 8", "--filter *", "1 2 8", null)]
-    [InlineData("--filter *", "--filter *", null, null)]
-    [InlineData("--runtimes net10.0 --filter *", "--runtimes net9.0 --filter *", null, "net9.0")]
-    [InlineData("-r net9.0 net10.0", "-r net9.0 net8.0", null, "net8.0")]
-    public void Arguments_OfTheLab_AreTakenOut(string given, string remaining, string? workers, string? standIn)
+    [InlineData("--workers 1,2,8 --filter *", "--filter *", "1 2 8")]
+    [InlineData("--filter * --workers 1 2 8", "--filter *", "1 2 8")]
+    [InlineData("-r net9.0 net10.0", "-r net9.0 net10.0", null)]
+    public void Arguments_OfTheLab_AreTakenOut(string given, string remaining, string? workers)
     {
         LabArguments arguments = LabArguments.Parse(given.Split(' '));
 
         Assert.Equal(remaining, string.Join(' ', arguments.Remaining));
         Assert.Equal(workers, arguments.Workers is null ? null : string.Join(' ', arguments.Workers));
-        Assert.Equal(standIn, arguments.StandIn);
     }
 
     [Theory]
@@ -183,7 +200,7 @@ public class WorkersTests
             "--memory", "--threading", "--exceptions", "--disasm", "--profiler", "EP");
 
         run.AssertAllSucceeded();
-        Assert.Equal(Net10Runtime.Instance, Assert.Single(run.Summary.BenchmarksCases).Job.Environment.Runtime);
+        Assert.Same(LabToolchain.Instance, Assert.Single(run.Summary.BenchmarksCases).Job.Infrastructure.Toolchain);
         Assert.Equal(2, WorkersDiagnoser.Instance.ResultOf(run.Summary.BenchmarksCases[0])!.Workers);
         Assert.All(
             (string[])["Completed Work Items", "Lock Contentions", "Exceptions", "Allocated"],

@@ -75,27 +75,56 @@ public class TemplateTests(Feed feed)
     }
 
     [Fact(Timeout = 900_000, Explicit = true)]
-    public async Task Benchmark_WithWorkers_BuildsAndMeasures()
+    public async Task Benchmark_WithWorkers_HasTheJobsDiagnosersAndExportersOfBenchmarkDotNet()
     {
         string folder = await NewAsync("console", [], "Weir", "Weir.Lab", "Weir.Lab.BenchmarkDotNet");
         Write(folder, "Program.cs", """
             using BenchmarkDotNet.Attributes;
-            using BenchmarkDotNet.Running;
+            using BenchmarkDotNet.Diagnosers;
+            using BenchmarkDotNet.Engines;
+            using BenchmarkDotNet.Jobs;
             using Weir.Lab.Benchmarks;
 
             LabBenchmarks.Run(typeof(Counting).Assembly, args);
 
+            [Workers(2)]
+            [MemoryDiagnoser, ThreadingDiagnoser, ExceptionDiagnoser, DisassemblyDiagnoser, EventPipeProfiler(EventPipeProfile.CpuSampling)]
+            [SimpleJob(RunStrategy.Throughput, launchCount: 1, warmupCount: 1, iterationCount: 2, invocationCount: 1000, id: "Throughput")]
+            [SimpleJob(RunStrategy.Monitoring, launchCount: 1, warmupCount: 0, iterationCount: 2, id: "Monitoring")]
+            [SimpleJob(RunStrategy.ColdStart, launchCount: 1, warmupCount: 0, iterationCount: 1, id: "Cold")]
+            [DryJob(RuntimeMoniker.Net10_0), GcServer(true)]
+            [AsciiDocExporter, CsvExporter, CsvMeasurementsExporter, HtmlExporter, PlainExporter, RPlotExporter]
+            [JsonExporterAttribute.Brief, JsonExporterAttribute.BriefCompressed, JsonExporterAttribute.Full, JsonExporterAttribute.FullCompressed]
+            [MarkdownExporterAttribute.Default, MarkdownExporterAttribute.GitHub, MarkdownExporterAttribute.StackOverflow, MarkdownExporterAttribute.Atlassian]
+            [XmlExporterAttribute.Brief, XmlExporterAttribute.BriefCompressed, XmlExporterAttribute.Full, XmlExporterAttribute.FullCompressed]
             public class Counting
             {
                 private int _count;
 
-                [Benchmark, Workers(2)]
+                [Benchmark]
                 public int Add() => Interlocked.Increment(ref _count);
+
+                [Benchmark]
+                public int Fail() => throw new InvalidOperationException();
             }
             """);
         await feed.DotNetAsync(folder, "build", "-c", "Release", "--no-restore", "-warnaserror", "-o", "out");
-        string output = await feed.DotNetAsync(folder, Path.Combine("out", "App.dll"), "--filter", "*", "--job", "dry");
-        Assert.Matches(@"\| Add +\|.* 2 ", output);
+        string output = await feed.DotNetAsync(folder, Path.Combine("out", "App.dll"), "--filter", "*Add*");
+        Assert.All(["Throughput", "Monitoring", "Cold", "Dry"], job => Assert.Matches($@"\| Add +\| {job}[^|]*\|.*\| 2 +\| +[\d.,]+ .?s ", output));
+        Assert.All(
+            ["Completed Work Items", "Lock Contentions", "Exceptions", "Code Size", "Allocated", "P99.9"],
+            column => Assert.Contains($"{column} ", output, StringComparison.Ordinal));
+        string artifacts = Path.Combine(folder, "BenchmarkDotNet.Artifacts");
+        string[] files = Directory.GetFiles(artifacts, "*", SearchOption.AllDirectories);
+        Assert.All(
+            [
+                "-report.asciidoc", "-report.csv", "-measurements.csv", "-report.html", "-report.txt", "BuildPlots.R", "-report-brief.json",
+                "-report-brief-compressed.json", "-report-full.json", "-report-full-compressed.json", "-report-default.md", "-report-github.md",
+                "-report-stackoverflow.md", "-report-atlassian.md", "-report-brief.xml", "-report-full.xml", "-asm.md", ".speedscope.json",
+            ],
+            ending => Assert.Contains(files, file => file.EndsWith(ending, StringComparison.Ordinal)));
+
+        await Program.RunAsync(folder, feed.Settings, "dotnet", [Path.Combine("out", "App.dll"), "--filter", "*Fail*", "--inProcess"], 1);
     }
 
     private static void Write(string folder, string file, string text) => File.WriteAllText(Path.Combine(folder, file), text);

@@ -29,6 +29,7 @@ internal sealed class WorkersEngine : IEngine
     private readonly EngineParameters _parameters;
     private readonly BenchmarkWindows _windows;
     private readonly RunStrategy _strategy;
+    private readonly IterationRules _rules;
     private readonly bool _forceGc;
     private readonly List<double> _rates = [];
     private readonly List<WindowOutcome> _measured = [];
@@ -39,6 +40,7 @@ internal sealed class WorkersEngine : IEngine
     {
         _parameters = parameters;
         _strategy = Resolve(RunMode.RunStrategyCharacteristic);
+        _rules = new IterationRules(TargetJob, Resolver, _strategy);
         _forceGc = Resolve(GcMode.ForceCharacteristic);
 
         // The other strategies call the benchmark once in each iteration, unless the job says how often.
@@ -89,13 +91,13 @@ internal sealed class WorkersEngine : IEngine
 
         if (_strategy is not RunStrategy.ColdStart)
         {
-            WarmUp(measurements);
+            RunStage(IterationStage.Warmup, _rules.IsWarm, measurements);
         }
 
         _windows.Fix();
         _canaryBefore = Canary.Read(CanaryPieces);
         Host.BeforeMainRun();
-        measurements.AddRange(new EngineActualStage(this).RunWorkload(_windows.Count ?? 1, 1, _strategy == RunStrategy.Monitoring));
+        RunStage(IterationStage.Actual, _rules.IsPrecise, measurements);
         Host.AfterMainRun();
 
         ExtraStats extra = MeasureLatency();
@@ -151,13 +153,12 @@ internal sealed class WorkersEngine : IEngine
         Host.WriteLine();
     }
 
-    private void WarmUp(List<Measurement> measurements)
+    private void RunStage(IterationStage stage, Func<IReadOnlyList<Measurement>, bool> isEnough, List<Measurement> measurements)
     {
-        IStoppingCriteria criteria = DefaultStoppingCriteriaFactory.Instance.CreateWarmupWorkload(TargetJob, Resolver, _strategy);
         List<Measurement> own = [];
-        while (!criteria.Evaluate(own).IsFinished)
+        while (!isEnough(own))
         {
-            own.Add(RunIteration(new IterationData(IterationMode.Workload, IterationStage.Warmup, own.Count + 1, 1, 1)));
+            own.Add(RunIteration(new IterationData(IterationMode.Workload, stage, own.Count + 1, _windows.Count ?? 1, 1)));
         }
 
         measurements.AddRange(own);

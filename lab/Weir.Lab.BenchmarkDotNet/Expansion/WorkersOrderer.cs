@@ -4,7 +4,7 @@ using BenchmarkDotNet.Configs;
 using BenchmarkDotNet.Order;
 using BenchmarkDotNet.Reports;
 using BenchmarkDotNet.Running;
-using Weir.Lab.Benchmarks.Net10;
+using Weir.Lab.Benchmarks.Building;
 using Weir.Lab.Benchmarks.Settings;
 
 namespace Weir.Lab.Benchmarks.Expansion;
@@ -15,7 +15,7 @@ internal sealed class WorkersOrderer : IOrderer
 {
     public static readonly WorkersOrderer Instance = new();
 
-    private readonly Net10Jobs _net10 = new();
+    private readonly ToolchainJobs _jobs = new();
 
     private WorkersOrderer()
     {
@@ -28,7 +28,7 @@ internal sealed class WorkersOrderer : IOrderer
     /// <inheritdoc/>
     public IEnumerable<BenchmarkCase> GetExecutionOrder(
         ImmutableArray<BenchmarkCase> benchmarksCase, IEnumerable<BenchmarkLogicalGroupRule>? order = null) =>
-        Inner.GetExecutionOrder([.. benchmarksCase.Select(_net10.UseNet10).SelectMany(Expand)], order);
+        Inner.GetExecutionOrder([.. benchmarksCase.Select(_jobs.UseLab).SelectMany(Expand)], order);
 
     /// <inheritdoc/>
     public IEnumerable<BenchmarkCase> GetSummaryOrder(ImmutableArray<BenchmarkCase> benchmarksCases, Summary summary) =>

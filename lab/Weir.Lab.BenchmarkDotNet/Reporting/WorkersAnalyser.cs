@@ -30,7 +30,8 @@ internal sealed class WorkersAnalyser : AnalyserBase
 
         if (result.CanaryVariation > Canary.QuietVariation)
         {
-            yield return CreateWarning(Invariant($"The machine was not quiet: equal work varied by {result.CanaryVariation:P1}."), report);
+            yield return CreateWarning(
+                Invariant($"Workers={result.Workers}: the machine was not quiet, equal work varied by {result.CanaryVariation:P1}."), report);
         }
 
         if (result.Fairness.MinOverMax < Unfair)
@@ -44,8 +45,8 @@ internal sealed class WorkersAnalyser : AnalyserBase
         if (result.SampleEvery > 1)
         {
             yield return CreateHint(
-                Invariant($"One of {result.SampleEvery} calls was timed, and a time below 1 us has the {Latency.Clock.MeasureReadCost():0} ns of the clock ")
-                    + Invariant($"in it."), report);
+                Invariant($"Workers={result.Workers}: one of {result.SampleEvery} calls was timed, and a time below 1 us has the ")
+                    + Invariant($"{Latency.Clock.MeasureReadCost():0} ns of the clock in it."), report);
         }
     }
 

@@ -5,11 +5,10 @@ namespace Weir.Lab.Benchmarks.Settings;
 /// <summary>The settings for all benchmarks of a run. They take precedence over attributes.</summary>
 /// <param name="Workers">Numbers of workers; <see langword="null"/> for those of the attributes.</param>
 /// <param name="Inner">Puts the cases in order; <see langword="null"/> for BenchmarkDotNet's own order.</param>
-/// <param name="StandIn">The moniker that stands for .NET 10 on the command line; <see langword="null"/> when it was not asked for.</param>
 /// <param name="Stop">Asks the run to stop after the benchmark that is measured.</param>
-internal sealed record RunSettings(IReadOnlyList<int>? Workers, IOrderer? Inner, string? StandIn, CancellationToken Stop = default)
+internal sealed record RunSettings(IReadOnlyList<int>? Workers, IOrderer? Inner, CancellationToken Stop = default)
 {
-    public static readonly RunSettings None = new(null, null, null);
+    public static readonly RunSettings None = new(null, null);
 
     // BenchmarkDotNet applies the configurations of attributes after that of the caller, so nothing else would override them.
     private static volatile RunSettings Now = None;

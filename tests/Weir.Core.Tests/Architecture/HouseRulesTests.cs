@@ -70,7 +70,7 @@ public partial class HouseRulesTests
             "Report/Tables", "Report/Writing", "Report/Page/Plotting", "Report/Page/Figures", "Report/Page", "Report", "Measuring",
         ],
         ["Weir.Lab.Suites"] = ["Workloads", "Peers", "Checking", "Figures", "Lasting", "Benchmarks", "Catalog", ""],
-        ["Weir.Lab.BenchmarkDotNet"] = ["Results", "Settings", "Net10", "Expansion", "Engine", "Reporting", "Validation", "Running", ""],
+        ["Weir.Lab.BenchmarkDotNet"] = ["Results", "Settings", "Building", "Expansion", "Engine", "Reporting", "Validation", "Running", ""],
         ["Weir.Cli.Kit"] = ["Formatting", "Hosting", "Options", "Progress", "Processes", "Output", "Pages", "App"],
         ["Weir.Cli"] =
         [

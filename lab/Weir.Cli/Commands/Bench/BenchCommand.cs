@@ -3,6 +3,7 @@ using BenchmarkDotNet.Exporters;
 using BenchmarkDotNet.Exporters.Json;
 using BenchmarkDotNet.Loggers;
 using BenchmarkDotNet.Reports;
+using Weir.Lab.Benchmarks;
 using Weir.Lab.Suites;
 
 namespace Weir.Cli.Commands.Bench;
@@ -29,12 +30,12 @@ internal static class BenchCommand
     public static int Run(IReadOnlyList<string> arguments, WeirHost host)
     {
         BenchArguments own = BenchArguments.Parse(arguments);
-        if (own.Directory is { } directory && !own.Remaining.Any(BenchmarkHost.IsQuestion))
+        if (own.Directory is { } directory && !own.Remaining.Any(LabBenchmarks.IsQuestion))
         {
             ResultOutput.CheckCanWrite(Path.Combine(directory, $".weir-bench-{Environment.ProcessId}"));
         }
 
-        bool isSilent = own.IsSilent && !own.Remaining.Any(BenchmarkHost.IsQuestion);
+        bool isSilent = own.IsSilent && !own.Remaining.Any(LabBenchmarks.IsQuestion);
         bool isRun = false;
         int code = BenchmarkHost.Run(
             [.. own.Remaining],

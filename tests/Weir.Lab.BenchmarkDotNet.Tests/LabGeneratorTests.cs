@@ -1,9 +1,9 @@
 using System.Xml.Linq;
-using Weir.Lab.Benchmarks.Net10;
+using Weir.Lab.Benchmarks.Building;
 
 namespace Weir.Lab.Benchmarks.Tests;
 
-public class Net10GeneratorTests
+public class LabGeneratorTests
 {
     [Fact]
     public void ReferToAssemblies_ProjectReference_BecomesWhatIsBuiltBesideTheProgram()
@@ -11,7 +11,7 @@ public class Net10GeneratorTests
         XDocument project = XDocument.Parse(
             """<Project><ItemGroup><Compile Include="code.cs" /></ItemGroup><ItemGroup><ProjectReference Include="/a/b.csproj" /></ItemGroup></Project>""");
 
-        Net10Generator.ReferToAssemblies(project, AppContext.BaseDirectory);
+        LabGenerator.ReferToAssemblies(project, AppContext.BaseDirectory);
 
         Assert.Empty(project.Descendants("ProjectReference"));
         XElement lab = Assert.Single(project.Descendants("Reference"), static r => r.Attribute("Include")!.Value == "Weir.Lab");
@@ -25,7 +25,7 @@ public class Net10GeneratorTests
         XDocument project = XDocument.Parse("""<Project><ItemGroup><Reference Include="x" /></ItemGroup></Project>""");
         string before = project.ToString();
 
-        Net10Generator.ReferToAssemblies(project, AppContext.BaseDirectory);
+        LabGenerator.ReferToAssemblies(project, AppContext.BaseDirectory);
 
         Assert.Equal(before, project.ToString());
     }

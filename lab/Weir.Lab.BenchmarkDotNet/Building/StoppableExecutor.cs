@@ -3,7 +3,7 @@ using BenchmarkDotNet.Toolchains.Parameters;
 using BenchmarkDotNet.Toolchains.Results;
 using Weir.Lab.Benchmarks.Settings;
 
-namespace Weir.Lab.Benchmarks.Net10;
+namespace Weir.Lab.Benchmarks.Building;
 
 /// <summary>
 /// Runs nothing more after the run was asked to stop, so that BenchmarkDotNet, which cannot be stopped, summarizes what was measured until then.

@@ -5,13 +5,13 @@ using BenchmarkDotNet.Running;
 using BenchmarkDotNet.Toolchains;
 using BenchmarkDotNet.Toolchains.CsProj;
 
-namespace Weir.Lab.Benchmarks.Net10;
+namespace Weir.Lab.Benchmarks.Building;
 
 /// <summary>
 /// Finds the project of the benchmarks from where the program is, too, not only from the current folder; and takes what is built as it is: the project that
 /// BenchmarkDotNet makes refers to the assemblies beside the program, and not to their projects, all of which it would build once more.
 /// </summary>
-internal sealed class Net10Generator() : CsProjGenerator(Net10Toolchain.Moniker, null!, null!, null!, true)
+internal sealed class LabGenerator() : CsProjGenerator(LabToolchain.Moniker, null!, null!, null!, true)
 {
     private static readonly string[] Roots = ["global.json", "*.sln", "*.slnx"];
 
