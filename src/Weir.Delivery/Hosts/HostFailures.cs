@@ -38,7 +38,9 @@ internal sealed class HostFailures<T, TResult>(IWorkSource<T> source, WorkHostOp
 
     public void AddCrash(WorkEntry<T, TResult> entry) =>
         AddLetter(
-            entry, DeadLetterReason.Crashed, $"{entry.Batch.Batch.Crashes} processes died or disappeared while they ran nothing but this item.");
+            entry,
+            DeadLetterReason.Crashed,
+            $"{entry.Batch.Batch.Crashes} processes died, or lost the item to a lease or a broker's timeout, while they ran nothing but it.");
 
     public void AddLetter(WorkEntry<T, TResult> entry, DeadLetterReason reason, string error)
     {

@@ -147,13 +147,9 @@ internal sealed class QueueStatements
         string item = "id, origin, place, key, attempt, due, consumer IS NOT NULL, headers, payload";
         ListItems = $"SELECT {item} FROM {_items} WHERE id > $1 ORDER BY id LIMIT $2";
         FindItem = $"SELECT {item} FROM {_items} WHERE origin = $1 AND place = $2 ORDER BY id LIMIT 1";
-
-        // A worker that takes one of them first keeps it: the condition is looked at again when its row is locked.
         CancelItems = $"""
-            WITH gone AS (
-                DELETE FROM {_items} t USING (SELECT DISTINCT * FROM unnest($1, $2) AS u(origin, place)) g
-                WHERE t.origin = g.origin AND t.place = g.place AND t.consumer IS NULL RETURNING 1)
-            {notify}, (SELECT count(*) FROM gone)
+            WITH gone AS (DELETE FROM {_items} t USING (SELECT DISTINCT * FROM unnest($1, $2) AS u(origin, place)) g
+                WHERE t.origin = g.origin AND t.place = g.place AND t.consumer IS NULL RETURNING 1) {notify}, (SELECT count(*) FROM gone)
             """;
         string letter = "id, source, reason, error, attempts, time, key, headers, payload, number";
         ListLetters = $"SELECT {letter} FROM {_dead} WHERE queue = {queue} AND number > $1 ORDER BY number LIMIT $2";

@@ -79,11 +79,7 @@ internal ref struct EnvelopeReader
 
         if (_index < 0)
         {
-<<<<<<< HEAD
             throw new FormatException($"An item has the place {unchecked((uint)_index)} in its message, and the last one is {int.MaxValue}.");
-=======
-            throw new FormatException($"The index of an item is {_index}, and must not be negative.");
->>>>>>> 49f18eda (Each failed attempt is told, and items of a queue in PostgreSQL can be listed, found and cancelled: until now nothing was seen before the dead letter)
         }
 
         Key = (flags & EnvelopeFormat.HasKey) != 0 ? ReadText() : null;

@@ -85,9 +85,16 @@ internal sealed partial class RabbitWorkSource<T>
     /// <summary>The link, or a new one if it has ended. RabbitMQ delivers again what the old one had delivered.</summary>
     private async ValueTask<ConsumerLink> LinkAsync(CancellationToken cancellationToken)
     {
-        if (Link() is { IsOpen: true } open)
+        ConsumerLink? last = Link();
+        if (last is { IsOpen: true })
         {
-            return open;
+            return last;
+        }
+
+        // Told once, as a failed read: the next read opens a new link.
+        if (last?.TakeTimeout() is { } timeout)
+        {
+            throw timeout;
         }
 
         ConsumerLink link = await ConsumerLink.OpenAsync(
