@@ -14,11 +14,13 @@ public interface IQueuedItems
     /// <param name="id">Its identity.</param>
     /// <param name="cancellationToken">Ends the wait.</param>
     /// <returns>The item, the first of them if several have the identity; <see langword="null"/> if the queue has none: it is done, or a dead letter.</returns>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     ValueTask<QueuedItem?> FindAsync(WorkId id, CancellationToken cancellationToken = default);
 
     /// <summary>Removes items that no worker has. They leave no dead letter.</summary>
     /// <param name="ids">Their identities. All items that have one of them are removed.</param>
     /// <param name="cancellationToken">Ends the wait. The items may have been removed all the same.</param>
     /// <returns>How many were removed. The others are done, or a worker has them, and are left alone.</returns>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     ValueTask<int> CancelAsync(IReadOnlyList<WorkId> ids, CancellationToken cancellationToken = default);
 }

@@ -59,8 +59,8 @@ internal sealed class Broker(Uri uri, string what, Action<ConnectionFactory>? co
     public TimeoutException? LateAcknowledgement(ShutdownEventArgs reason) =>
         reason.ReplyCode == Constants.PreconditionFailed && Says(reason, "delivery acknowledgement on channel") && Says(reason, "timed out")
             ? new TimeoutException(
-                $"RabbitMQ has closed the channel of {what}, because a message was not acknowledged within the broker's consumer_timeout; it delivers its messages "
-                + $"again. Raise consumer_timeout, or lower Prefetch, MaxItemsInFlight or MaxItemsPerMessage: see docs/rabbitmq.md. "
+                $"RabbitMQ has closed the channel of {what}, because a message was not acknowledged within the broker's consumer_timeout. It delivers the "
+                + "channel's messages again. Raise consumer_timeout, or lower Prefetch, MaxItemsInFlight or MaxItemsPerMessage: see docs/rabbitmq.md. "
                 + $"({reason.ReplyText})")
             : null;
 

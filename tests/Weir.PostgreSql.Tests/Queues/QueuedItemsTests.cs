@@ -34,8 +34,8 @@ public sealed class QueuedItemsTests(PostgresServer server) : QueueTest(server)
         WorkId running = taken.Items[0].Id;
         WorkId waiting = values.First(v => v.Id != running).Id;
 
-        Assert.Equal((true, "0"), (
-            (await queue.QueuedItems!.FindAsync(running))!.IsInFlight, WorkSerializer.Text.Read((await queue.QueuedItems.FindAsync(values[0].Id))!.Payload.Span)));
+        QueuedItem found = (await queue.QueuedItems!.FindAsync(running))!;
+        Assert.Equal((true, taken.Items[0].Value), (found.IsInFlight, WorkSerializer.Text.Read(found.Payload.Span)));
         Assert.Equal(1, await queue.QueuedItems.CancelAsync([running, waiting, new WorkId("none", 7), waiting, default]));
         Assert.Null(await queue.QueuedItems.FindAsync(waiting));
         Assert.Null(await queue.QueuedItems.FindAsync(default));
