@@ -10,9 +10,11 @@ namespace Weir.Logging;
 /// </remarks>
 public static class HostLogging
 {
-    /// <summary>The options, with a log line for each attempt that failed, each dead letter that was stored, and for each failed call around the items.</summary>
+    /// <summary>The options, with a log line for each attempt that failed, each dead letter that was stored, and for each failed call around the
+    /// items.</summary>
     /// <typeparam name="T">The type of the items' values.</typeparam>
-    /// <param name="options">The options. Their own <c>OnFailedAttempt</c>, <c>OnDeadLetter</c> and <c>OnFault</c> are called too, after the line was written.</param>
+    /// <param name="options">The options. Their own <c>OnFailedAttempt</c>, <c>OnDeadLetter</c> and <c>OnFault</c> are called too, after the line
+    /// was written.</param>
     /// <param name="loggerFactory">Where the lines go, under the category <see cref="RunLogging.Category"/>.</param>
     /// <returns>Changed options.</returns>
     /// <exception cref="ArgumentNullException">An argument is <see langword="null"/>.</exception>

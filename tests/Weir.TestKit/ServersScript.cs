@@ -9,13 +9,7 @@ public static class ServersScript
 {
     /// <summary>Runs it.</summary>
     /// <param name="folder">The folder of servers of their own; null for those that all tests share.</param>
-    public static Task<(int Code, string Output, string Error)> RunAsync(string? folder, params string[] arguments) =>
-        RunWithAsync(folder, rabbitSettings: "", arguments);
-
-    /// <summary>Runs it for a broker with settings of its own.</summary>
-    /// <param name="folder">As above.</param>
-    /// <param name="rabbitSettings">Lines of its <c>rabbitmq.conf</c>.</param>
-    public static async Task<(int Code, string Output, string Error)> RunWithAsync(string? folder, string rabbitSettings, params string[] arguments)
+    public static async Task<(int Code, string Output, string Error)> RunAsync(string? folder, params string[] arguments)
     {
         var start = new ProcessStartInfo(Path.Combine(Repository.Root, "eng", "services"), arguments)
         {
@@ -25,8 +19,6 @@ public static class ServersScript
         {
             start.Environment["WEIR_SERVICES"] = folder;
         }
-
-        start.Environment["WEIR_RABBITMQ_SETTINGS"] = rabbitSettings;
 
         using Process process = Process.Start(start)!;
 

@@ -55,15 +55,6 @@ internal sealed class Broker(Uri uri, string what, Action<ConnectionFactory>? co
         _ => null,
     };
 
-    /// <summary>What to do about a channel that RabbitMQ has closed because a message was not acknowledged in time; null for all other ends.</summary>
-    public TimeoutException? LateAcknowledgement(ShutdownEventArgs reason) =>
-        reason.ReplyCode == Constants.PreconditionFailed && Says(reason, "delivery acknowledgement on channel") && Says(reason, "timed out")
-            ? new TimeoutException(
-                $"RabbitMQ has closed the channel of {what}, because a message was not acknowledged within the broker's consumer_timeout. It delivers the "
-                + "channel's messages again. Raise consumer_timeout, or lower Prefetch, MaxItemsInFlight or MaxItemsPerMessage: see docs/rabbitmq.md. "
-                + $"({reason.ReplyText})")
-            : null;
-
     /// <summary>
     /// Makes a failure that a retry cannot fix a <see cref="WorkSetupException"/>, and an answer that does not come in time a
     /// <see cref="TimeoutException"/>, which the client calls a cancellation; others stay what they are.

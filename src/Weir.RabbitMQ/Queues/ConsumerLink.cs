@@ -24,7 +24,6 @@ internal sealed class ConsumerLink
     private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private int _cancelled;
     private int _isNudged;
-    private TimeoutException? _timeout;
 
     private ConsumerLink(Broker broker, IConnection connection, IChannel channel)
     {
@@ -132,9 +131,6 @@ internal sealed class ConsumerLink
             _acknowledging.Release();
         }
     }
-
-    /// <summary>Why the link ended, once, if it is that a message was not acknowledged in time; otherwise null.</summary>
-    public TimeoutException? TakeTimeout() => Interlocked.Exchange(ref _timeout, null);
 
     public ValueTask<uint> CountAsync(string queue, CancellationToken cancellationToken) => AskAsync(
         async () => (await _channel.QueueDeclarePassiveAsync(queue, cancellationToken).ConfigureAwait(false)).MessageCount, cancellationToken);
@@ -245,7 +241,6 @@ internal sealed class ConsumerLink
 
     private Task OnShutdownAsync(object sender, ShutdownEventArgs e)
     {
-        _timeout = _broker.LateAcknowledgement(e);
         Close();
         return Task.CompletedTask;
     }

@@ -85,16 +85,9 @@ internal sealed partial class RabbitWorkSource<T>
     /// <summary>The link, or a new one if it has ended. RabbitMQ delivers again what the old one had delivered.</summary>
     private async ValueTask<ConsumerLink> LinkAsync(CancellationToken cancellationToken)
     {
-        ConsumerLink? last = Link();
-        if (last is { IsOpen: true })
+        if (Link() is { IsOpen: true } open)
         {
-            return last;
-        }
-
-        // Told once, as a failed read: the next read opens a new link.
-        if (last?.TakeTimeout() is { } timeout)
-        {
-            throw timeout;
+            return open;
         }
 
         ConsumerLink link = await ConsumerLink.OpenAsync(
