@@ -10,9 +10,11 @@ namespace Weir.Logging;
 /// </remarks>
 public static class HostLogging
 {
-    /// <summary>The options, with a log line for each dead letter that was stored, and for each failed call around the items.</summary>
+    /// <summary>The options, with a log line for each attempt that failed, each dead letter that was stored, and for each failed call around the
+    /// items.</summary>
     /// <typeparam name="T">The type of the items' values.</typeparam>
-    /// <param name="options">The options. Their own <c>OnDeadLetter</c> and <c>OnFault</c> are called too, after the line was written.</param>
+    /// <param name="options">The options. Their own <c>OnFailedAttempt</c>, <c>OnDeadLetter</c> and <c>OnFault</c> are called too, after the line
+    /// was written.</param>
     /// <param name="loggerFactory">Where the lines go, under the category <see cref="RunLogging.Category"/>.</param>
     /// <returns>Changed options.</returns>
     /// <exception cref="ArgumentNullException">An argument is <see langword="null"/>.</exception>
@@ -23,10 +25,26 @@ public static class HostLogging
         string name = options.OperationName ?? "";
         string host = Words.Host(name);
         FieldLogger logger = new(loggerFactory.CreateLogger(RunLogging.Category), new KeyValuePair<string, object?>("OperationName", name));
+        Action<FailedAttempt>? thenAttempt = options.OnFailedAttempt;
         Action<DeadLetter>? thenLetter = options.OnDeadLetter;
         Action<Exception>? thenFault = options.OnFault;
         return options with
         {
+            OnFailedAttempt = failed =>
+            {
+                LoggedRun.Write(() =>
+                {
+                    if (failed.NextAttemptIn is { } delay)
+                    {
+                        Lines.AttemptFailed(logger, failed.Error, host, failed.Id, failed.Source, failed.Attempt, delay.TotalSeconds);
+                    }
+                    else
+                    {
+                        Lines.LastAttemptFailed(logger, failed.Error, host, failed.Id, failed.Source, failed.Attempt);
+                    }
+                });
+                thenAttempt?.Invoke(failed);
+            },
             OnDeadLetter = letter =>
             {
                 LoggedRun.Write(() => Lines.DeadLettered(

@@ -65,4 +65,10 @@ internal static partial class Lines
 
     [LoggerMessage(15, LogLevel.Warning, "{Run}: {WaitAtTheir} {Limit}, the first for {Seconds} s now.")]
     public static partial void StillWaiting(ILogger logger, string run, string waitAtTheir, string limit, double seconds);
+
+    [LoggerMessage(16, LogLevel.Warning, "{Host}: attempt {Attempt} of item {Id} of {Source} has failed, and the next comes in {DelaySeconds} s.")]
+    public static partial void AttemptFailed(ILogger logger, Exception error, string host, string id, string source, int attempt, double delaySeconds);
+
+    [LoggerMessage(17, LogLevel.Warning, "{Host}: attempt {Attempt} of item {Id} of {Source} has failed. It was the last.")]
+    public static partial void LastAttemptFailed(ILogger logger, Exception error, string host, string id, string source, int attempt);
 }

@@ -10,7 +10,7 @@ public sealed class HostLoggingTests
     [Theory(Timeout = 90_000)]
     [InlineData(false)]
     [InlineData(true)]
-    public async Task Lines_OfAWorkHost_TellDeadLettersAndFaults_AndALoggerThatThrowsChangesNothing(bool throws)
+    public async Task Lines_OfAWorkHost_TellFailedAttemptsDeadLettersAndFaults_AndALoggerThatThrowsChangesNothing(bool throws)
     {
         using KeptLines lines = new() { Throws = throws };
         using ILoggerFactory factory = LoggerFactory.Create(builder => builder.SetMinimumLevel(LogLevel.Trace).AddProvider(lines));
@@ -28,9 +28,15 @@ public sealed class HostLoggingTests
         {
             DeadLetters = new Unavailable(queue.DeadLetters),
             Serializer = WorkSerializer.Text,
-            MaxAttempts = 1,
+            MaxAttempts = 2,
+            RedeliveryDelays = [TimeSpan.Zero],
             OperationName = "orders.enter",
             OnFault = fault => own.Add(fault.GetType().Name),
+            OnFailedAttempt = failed =>
+            {
+                own.Add($"{failed.Attempt} {failed.NextAttemptIn?.Ticks}");
+                throw new InvalidTimeZoneException();
+            },
             OnDeadLetter = letter =>
             {
                 own.Add(letter.Id);
@@ -43,13 +49,13 @@ public sealed class HostLoggingTests
 
         DeadLetter letter = Assert.Single(await queue.DeadLetters.ListAsync().ToListAsync());
         Assert.Equal((1, 1, 1), (host.Statistics.Succeeded, host.Statistics.DeadLettered, host.Statistics.Faults));
-        Assert.Equal([nameof(IOException), letter.Id], own);
-        Assert.Equal([14, 13], lines.All.Select(static l => l.Id));
+        Assert.Equal(["1 0", "2 ", nameof(IOException), letter.Id], own);
+        Assert.Equal([16, 17, 14, 13], lines.All.Select(static l => l.Id));
         Assert.All(lines.All, static l => Assert.Equal(
             (LogLevel.Warning, RunLogging.Category, "orders.enter"), (l.Level, l.Category, l.Fields["OperationName"])));
-        Assert.IsType<IOException>(lines.All.First().Error);
+        Assert.Equal([typeof(FormatException), typeof(FormatException), typeof(IOException), null], lines.All.Select(static l => l.Error?.GetType()));
         KeptLine dead = lines.All.Last();
-        Assert.Equal((letter.Id, "orders", 1, "Failed"), (dead.Fields["Id"], dead.Fields["Source"], dead.Fields["Attempts"], dead.Fields["Reason"]));
+        Assert.Equal((letter.Id, "orders", 2, "Failed"), (dead.Fields["Id"], dead.Fields["Source"], dead.Fields["Attempts"], dead.Fields["Reason"]));
     }
 
     /// <summary>The first letter cannot be stored at once.</summary>

@@ -11,6 +11,10 @@ public interface IWorkQueue<T> : IAsyncDisposable
     /// <summary>The items that could not be processed.</summary>
     IDeadLetters DeadLetters { get; }
 
+    /// <summary>The items in the queue, to look at and to cancel.</summary>
+    /// <value><see langword="null"/> if the engine cannot look at an item without taking it, as RabbitMQ.</value>
+    IQueuedItems? QueuedItems => null;
+
     /// <summary>Creates the tables, or the exchanges and queues, that do not exist yet. Those that exist must match.</summary>
     /// <param name="cancellationToken">Ends the wait.</param>
     /// <returns>A task that completes when the queue can be used.</returns>

@@ -19,22 +19,28 @@ internal sealed class HostFailures<T, TResult>(IWorkSource<T> source, WorkHostOp
         WorkItem<T> item = entry.Item;
         if (!IsTransient(error))
         {
+            Tell(item, error, next: null);
             AddLetter(entry, DeadLetterReason.Rejected, ExceptionText.Of(error));
         }
         else if (source.Redelivery is not null && options.PartitionBy is null && item.Attempt < options.MaxAttempts
             && options.Acknowledge == AcknowledgePoint.AfterProcessing)
         {
-            _again.Add((entry, options.DelayAfter(item.Attempt)));
+            TimeSpan delay = options.DelayAfter(item.Attempt);
+            Tell(item, error, delay);
+            _again.Add((entry, delay));
         }
         else
         {
+            Tell(item, error, next: null);
             AddLetter(entry, isTimeout ? DeadLetterReason.TimedOut : DeadLetterReason.Failed, ExceptionText.Of(error));
         }
     }
 
     public void AddCrash(WorkEntry<T, TResult> entry) =>
         AddLetter(
-            entry, DeadLetterReason.Crashed, $"{entry.Batch.Batch.Crashes} processes died or disappeared while they ran nothing but this item.");
+            entry,
+            DeadLetterReason.Crashed,
+            $"{entry.Batch.Batch.Crashes} processes died, or lost the item to a lease or a broker's timeout, while they ran nothing but it.");
 
     public void AddLetter(WorkEntry<T, TResult> entry, DeadLetterReason reason, string error)
     {
@@ -108,6 +114,26 @@ internal sealed class HostFailures<T, TResult>(IWorkSource<T> source, WorkHostOp
         catch (Exception e) when (e is not OutOfMemoryException)
         {
             // The letter is stored. A listener that fails must not end the host.
+        }
+    }
+
+    private void Tell(WorkItem<T> item, Exception error, TimeSpan? next)
+    {
+        try
+        {
+            options.OnFailedAttempt?.Invoke(new FailedAttempt
+            {
+                Id = item.Id.ToString(),
+                Source = source.Name,
+                Key = item.Key,
+                Attempt = item.Attempt,
+                Error = error,
+                NextAttemptIn = next,
+            });
+        }
+        catch (Exception e) when (e is not OutOfMemoryException)
+        {
+            // A listener that fails changes nothing of the item.
         }
     }
 

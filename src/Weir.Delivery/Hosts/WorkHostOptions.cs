@@ -90,6 +90,12 @@ public sealed record WorkHostOptions<T>
     /// <value><see langword="null"/>, the default, for none. It must return quickly. Its exceptions are ignored.</value>
     public Action<Exception>? OnFault { get; init; }
 
+    /// <summary>
+    /// Called for each attempt that failed, whether the item gets another or becomes a dead letter, before that is stored. Calls can be concurrent.
+    /// </summary>
+    /// <value><see langword="null"/>, the default, for none. It must return quickly. Its exceptions are ignored.</value>
+    public Action<FailedAttempt>? OnFailedAttempt { get; init; }
+
     /// <summary>Called for each dead letter, after it was stored.</summary>
     /// <value><see langword="null"/>, the default, for none. It must return quickly. Its exceptions are ignored.</value>
     public Action<DeadLetter>? OnDeadLetter { get; init; }

@@ -26,4 +26,22 @@ internal static partial class WorkerLog
         LogLevel.Warning,
         "Worker {Worker} stored item {Id} as a dead letter ({Reason}). Attempts: {Attempts}, calls of the processor in the last one: {Calls}.")]
     public static partial void DeadLettered(ILogger logger, string worker, string id, int attempts, int calls, DeadLetterReason reason);
+
+    [LoggerMessage(6, LogLevel.Warning, "Worker {Worker}: attempt {Attempt} of item {Id} has failed, and the next comes in {DelaySeconds} s.")]
+    public static partial void AttemptFailed(ILogger logger, Exception error, string worker, string id, int attempt, double delaySeconds);
+
+    [LoggerMessage(7, LogLevel.Warning, "Worker {Worker}: attempt {Attempt} of item {Id} has failed. It was the last.")]
+    public static partial void LastAttemptFailed(ILogger logger, Exception error, string worker, string id, int attempt);
+
+    public static void Failed(ILogger logger, string worker, FailedAttempt failed)
+    {
+        if (failed.NextAttemptIn is { } delay)
+        {
+            AttemptFailed(logger, failed.Error, worker, failed.Id, failed.Attempt, delay.TotalSeconds);
+        }
+        else
+        {
+            LastAttemptFailed(logger, failed.Error, worker, failed.Id, failed.Attempt);
+        }
+    }
 }

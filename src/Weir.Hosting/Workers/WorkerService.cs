@@ -230,6 +230,7 @@ internal sealed class WorkerService<TProcessor, T>(string name, IServiceProvider
         MaxCrashes = _options.MaxCrashes,
         GracePeriod = OptionsCheck.GracePeriod(_options, _hostOptions),
         Acknowledge = _options.Acknowledge,
+        OnFailedAttempt = failed => WorkerLog.Failed(_logger, name, failed),
         OnDeadLetter = letter => WorkerLog.DeadLettered(_logger, name, letter.Id, letter.Attempts, letter.Calls, letter.Reason),
         OnFault = fault => WorkerLog.Fault(_logger, name, fault),
         TimeProvider = _clock,

@@ -13,6 +13,19 @@ internal static partial class HeaderText
     public static IReadOnlyDictionary<string, string>? Read(string? text) =>
         text is null ? null : JsonSerializer.Deserialize(text, HeaderJson.Default.IReadOnlyDictionaryStringString);
 
+    /// <summary>Headers to look at: a text that is not such JSON is shown as it is.</summary>
+    public static IReadOnlyDictionary<string, string>? ReadAny(string? text)
+    {
+        try
+        {
+            return Read(text);
+        }
+        catch (JsonException)
+        {
+            return new Dictionary<string, string> { ["unreadable"] = text! };
+        }
+    }
+
     [JsonSerializable(typeof(IReadOnlyDictionary<string, string>))]
     private sealed partial class HeaderJson : JsonSerializerContext;
 }

@@ -89,23 +89,10 @@ internal sealed class PostgresDeadLetters(Database database, QueueStatements sta
             Attempts = row.GetInt32(4),
             Time = new DateTimeOffset(row.GetDateTime(5), TimeSpan.Zero),
             Key = row.IsDBNull(6) ? null : row.GetString(6),
-            Headers = ReadHeaders(row.IsDBNull(7) ? null : row.GetString(7)),
+            Headers = HeaderText.ReadAny(row.IsDBNull(7) ? null : row.GetString(7)),
             Payload = (byte[])row[8],
         },
         row.GetInt64(9));
-
-    // A dead letter is shown with everything that can be read of it.
-    private static IReadOnlyDictionary<string, string>? ReadHeaders(string? text)
-    {
-        try
-        {
-            return HeaderText.Read(text);
-        }
-        catch (System.Text.Json.JsonException)
-        {
-            return new Dictionary<string, string> { ["unreadable"] = text! };
-        }
-    }
 
     private async IAsyncEnumerable<DeadLetter> ListPagesAsync(int limit, [EnumeratorCancellation] CancellationToken cancellationToken)
     {

@@ -36,6 +36,7 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
         _setup = new SetupPart(
             Database, Options.Schema, $"queue {name}", Statements.Settings, Statements.Tables, QueueStatements.Version, Statements.Upgrade);
         DeadLetters = new PostgresDeadLetters(Database, Statements);
+        QueuedItems = new PostgresQueuedItems(Database, Statements);
     }
 
     /// <inheritdoc/>
@@ -44,6 +45,10 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
     /// <inheritdoc/>
     /// <remarks>In a table, where they stay until somebody removes or replays them: their number has no bound. Replaying is one transaction.</remarks>
     public IDeadLetters DeadLetters { get; }
+
+    /// <inheritdoc/>
+    /// <remarks>Finding and cancelling read the whole table: about a second for some million items.</remarks>
+    public IQueuedItems? QueuedItems { get; }
 
     internal PostgresWorkQueueOptions Options { get; }
 

@@ -144,6 +144,13 @@ internal sealed class QueueStatements
             SELECT {queue}, * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9)
             {OnSameLetter}
             """;
+        string item = "id, origin, place, key, attempt, due, consumer IS NOT NULL, headers, payload";
+        ListItems = $"SELECT {item} FROM {_items} WHERE id > $1 ORDER BY id LIMIT $2";
+        FindItem = $"SELECT {item} FROM {_items} WHERE origin = $1 AND place = $2 ORDER BY id LIMIT 1";
+        CancelItems = $"""
+            WITH gone AS (DELETE FROM {_items} t USING (SELECT DISTINCT * FROM unnest($1, $2) AS u(origin, place)) g
+                WHERE t.origin = g.origin AND t.place = g.place AND t.consumer IS NULL RETURNING 1) {notify}, (SELECT count(*) FROM gone)
+            """;
         string letter = "id, source, reason, error, attempts, time, key, headers, payload, number";
         ListLetters = $"SELECT {letter} FROM {_dead} WHERE queue = {queue} AND number > $1 ORDER BY number LIMIT $2";
         FindLetter = $"SELECT {letter} FROM {_dead} WHERE queue = {queue} AND id = $1";
@@ -210,6 +217,12 @@ internal sealed class QueueStatements
     public string Bury { get; }
 
     public string AddLetters { get; }
+
+    public string ListItems { get; }
+
+    public string FindItem { get; }
+
+    public string CancelItems { get; }
 
     public string ListLetters { get; }
 

@@ -53,8 +53,8 @@ public class WorkerTests
         Assert.Equal((WorkHostState.Stopped, 2, 1, 0), (end.State, end.Succeeded, end.DeadLettered, end.Faults));
         Assert.Single(await queue.DeadLetters.ListAsync().ToListAsync());
 
-        // Start, dead letter and end, each of which threw.
-        Assert.Equal(3, loggers.Calls);
+        // Start, failed attempt, dead letter and end, each of which threw.
+        Assert.Equal(4, loggers.Calls);
         await ((IAsyncDisposable)host).DisposeAsync();
     }
 
@@ -73,6 +73,7 @@ public class WorkerTests
         Assert.Equal(
             [
                 "Worker mails reads from mails.",
+                "Worker mails: attempt 1 of item test/0 has failed. It was the last.",
                 "Worker mails stored item test/0 as a dead letter (Failed). Attempts: 1, calls of the processor in the last one: 3.",
                 "Worker mails has stopped. Items processed: 0, kept for another attempt: 0, dead letters: 1, returned: 0.",
             ],

@@ -44,6 +44,36 @@ public sealed class WorkQueueTests(TestPostgres postgres) : IClassFixture<TestPo
     }
 
     [Fact(Timeout = Limit)]
+    public async Task Items_AreListedFoundAndCancelled()
+    {
+        await Succeeds("setup");
+        Assert.Equal("the queue work is empty\n", (await Succeeds("list")).Out.ReplaceLineEndings("\n"));
+        await Succeeds("publish", "--key-separator", "=", "--origin", "file", "-");
+        string listed = (await Succeeds("list", "--limit", "1")).Out;
+        Assert.Contains("file/0", listed, StringComparison.Ordinal);
+        Assert.Contains("queued", listed, StringComparison.Ordinal);
+        Assert.Equal(12, (await Succeeds("list", "--json")).Lines.Count(static l => l.Length > 0));
+        JsonElement found = (await Succeeds("find", "file/11", "--json")).Json;
+        Assert.Equal(
+            (false, 1, "k", "bad"),
+            (found.GetProperty("inFlight").GetBoolean(), found.GetProperty("attempt").GetInt32(), found.GetProperty("key").GetString(),
+                found.GetProperty("value").GetString()));
+        Assert.Contains("value     bad", (await Succeeds("find", "file/11")).Out, StringComparison.Ordinal);
+        Assert.Equal(2, (await Succeeds("cancel", "file/11", "file/0", "--json")).Json.GetProperty("cancelled").GetInt32());
+        foreach ((string[] arguments, string error) in ((string[], string)[])[
+            (["cancel", "file/11", "file/1"], "weir-work: Only 1 of 2 items were cancelled"),
+            (["find", "file/11"], "weir-work: There is no item 'file/11' in the queue work"),
+            (["find", "file"], "weir-work: ID must be the identity of an item")])
+        {
+            LoadResult refused = await RunAsync(arguments);
+            Assert.Equal(1, refused.ExitCode);
+            Assert.StartsWith(error, refused.Error, StringComparison.Ordinal);
+        }
+
+        Assert.Equal(9, (await Succeeds(9, "run", "--quiet")).Lines.Count(static l => l.Length > 0));
+    }
+
+    [Fact(Timeout = Limit)]
     public async Task Run_CtrlC_FinishesWhatRunsAndReturnsTheRest()
     {
         await Succeeds("setup");
