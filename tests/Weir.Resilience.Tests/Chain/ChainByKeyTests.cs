@@ -6,7 +6,7 @@ namespace Weir.Resilience.Tests.Chain;
 public class ChainByKeyTests
 {
     private const int Timeout = 90_000;
-    private static readonly Uri Up = new("http://up/a");
+    private static readonly Uri Up = new("http://well/a");
     private static readonly Uri Down = new("http://down/a");
 
     private readonly CircuitBreakers<string> _hosts =
@@ -22,7 +22,7 @@ public class ChainByKeyTests
         await Assert.ThrowsAsync<CircuitBreakerOpenException>(async () => await chain.For(new Uri("http://down/b")).ExecuteAsync(t => 1, Token));
         Assert.Equal(1, await chain.For(Up).ExecuteAsync(t => 1, Token));
 
-        Assert.Equal(["down", "up"], _hosts.GetAll().Select(static p => p.Key).Order());
+        Assert.Equal(["down", "well"], _hosts.GetAll().Select(static p => p.Key).Order());
         Assert.Equal(CircuitBreakerState.Open, _hosts.Get("down").State);
         _hosts.Get("down").Close();
         Assert.Equal(2, await chain.For(Down).ExecuteAsync(async t => { await Task.Yield(); return 2; }, Token));
@@ -37,7 +37,7 @@ public class ChainByKeyTests
             Fallback = new() { Handler = static (e, _) => new(e is CircuitBreakerOpenException ? -1 : -2) },
         }).For(Up);
         Assert.Equal(1, await chain.ExecuteAsync(t => 1, Token));
-        _hosts.Get("up").Isolate();
+        _hosts.Get("well").Isolate();
         Assert.Equal(-1, await chain.ExecuteAsync(t => 1, Token));
         for (int i = 0; i < 5_000; i++)
         {
@@ -46,14 +46,14 @@ public class ChainByKeyTests
 
         Assert.True(_hosts.Count < 2_500);
         Assert.Equal(-1, await chain.ExecuteAsync(t => 1, Token));
-        _hosts.Get("up").Close();
+        _hosts.Get("well").Close();
         for (int i = 0; i < 5_000; i++)
         {
             _hosts.Get("host" + i);
         }
 
         // It was forgotten, and there is a new one.
-        _hosts.Get("up").Isolate();
+        _hosts.Get("well").Isolate();
         Assert.Equal(-1, await chain.ExecuteAsync(t => 1, Token));
     }
 
