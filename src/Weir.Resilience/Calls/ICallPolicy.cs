@@ -1,7 +1,10 @@
+using System.Diagnostics.CodeAnalysis;
+
 namespace Weir.Resilience;
 
 /// <summary>Something that makes a call, whatever its result is: a <see cref="PolicyChain"/> or a <see cref="SharedConcurrencyLimit"/>.</summary>
 /// <remarks><see cref="CallPolicyExtensions"/> has the overloads for calls that return a <see cref="Task"/> or no task.</remarks>
+[SuppressMessage("Naming", "CA1716:Identifiers should not match keywords", Justification = "The word of all policies and operators.")]
 public interface ICallPolicy
 {
     /// <summary>Makes a call that gets a state, so that it needs no closure.</summary>

@@ -1,7 +1,10 @@
+using System.Diagnostics.CodeAnalysis;
+
 namespace Weir.Resilience;
 
 /// <summary>The circuit breakers with the type of their keys: each can be looked up, and opened or closed by hand.</summary>
 /// <typeparam name="TKey">The type of the keys.</typeparam>
+[SuppressMessage("Naming", "CA1716:Identifiers should not match keywords", Justification = "The usual word.")]
 public abstract class CircuitBreakers<TKey> : CircuitBreakers
     where TKey : notnull
 {

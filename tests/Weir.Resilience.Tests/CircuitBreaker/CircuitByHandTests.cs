@@ -151,7 +151,7 @@ public class CircuitByHandTests
     {
         CircuitBreaker breaker = Make();
         PolicyChain chain = new(new PolicyChainOptions { CircuitBreaker = breaker, AttemptTimeout = TimeSpan.FromSeconds(1), TimeProvider = _time });
-        ValueTask call = chain.ExecuteAsync(t => Task.Delay(System.Threading.Timeout.Infinite, t), TestContext.Current.CancellationToken);
+        ValueTask call = chain.ExecuteAsync(t => Task.Delay(System.Threading.Timeout.InfiniteTimeSpan, _time, t), TestContext.Current.CancellationToken);
         _time.Advance(TimeSpan.FromSeconds(1));
         await Assert.ThrowsAnyAsync<OperationCanceledException>(async () => await call);
         Assert.IsType<AttemptTimeoutException>(breaker.OpenedBy);
