@@ -150,8 +150,8 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
 
         if (HasStash)
         {
-            _turn.GiveUp();
-            return ClaimResult.Stashed;
+            // As in TurnSource.
+            return _turn.GiveUp() ? ClaimResult.Stashed : ClaimResult.Lent;
         }
 
         try

@@ -57,9 +57,12 @@ internal abstract class TurnSource<T> : Source<T>
 
         if (_drained || _next >= ceiling || HasStash)
         {
-            // Items that were given back before the turn was taken come first, because no other worker may look after them while this one reads.
-            GiveUpTurn();
-            return HasStash ? ClaimResult.Stashed : _drained ? ClaimResult.Empty : ClaimResult.Throttled;
+            // Items that were given back before the turn was taken come first, because no other worker may look after them while this one reads. If the place
+            // was lent for them meanwhile, this worker has none: it would be one too many.
+            return !GiveUpTurn() ? ClaimResult.Lent
+                : HasStash ? ClaimResult.Stashed
+                : _drained ? ClaimResult.Empty
+                : ClaimResult.Throttled;
         }
 
         try

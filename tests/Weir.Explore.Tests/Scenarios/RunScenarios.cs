@@ -1,3 +1,6 @@
+using System.Threading.Channels;
+using Weir.Resilience;
+
 namespace Weir.Explore.Tests.Scenarios;
 
 /// <summary>Runs of the engine: who takes which item, and how a run ends.</summary>
@@ -70,6 +73,37 @@ public class RunScenarios(ITestOutputHelper output)
         await queue.ForEachParallelAsync((item, token) => new ValueTask<int>(Interlocked.Add(ref sum, item)), TwoWorkers);
         await adding;
         Assert.Equal(3, sum);
+    });
+
+    [Fact]
+    public void Place_OfAReader_IsNotUsedTwice() => output.Explored(static async () =>
+    {
+        CircuitBreaker breaker = new();
+        breaker.Isolate();
+        Channel<int> channel = Channel.CreateUnbounded<int>();
+        channel.Writer.TryWrite(1);
+        channel.Writer.TryWrite(2);
+
+        // Both wait for the circuit. They come back on this thread, and the worker that reads lends its place for them.
+        Task closing = Task.Run(() =>
+        {
+            breaker.Close();
+            channel.Writer.TryWrite(3);
+            channel.Writer.Complete();
+        });
+        int inside = 0;
+        int most = 0;
+        List<int> results = await channel.Reader.SelectParallelAsync(
+            (item, token) =>
+            {
+                most = Math.Max(most, Interlocked.Increment(ref inside));
+                Interlocked.Decrement(ref inside);
+                return new ValueTask<int>(item);
+            },
+            new ParallelRunOptions { MaxDegreeOfParallelism = 1, SharedCircuitBreaker = breaker, OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen });
+        await closing;
+        Assert.Equal([1, 2, 3], results);
+        Assert.Equal(1, most);
     });
 
     [Fact]
