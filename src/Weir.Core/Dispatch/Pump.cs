@@ -23,18 +23,14 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
 {
     private readonly Lock _lock = new();
     private CancellationTokenSource _stopped;
-    private CancellationTokenRegistration _callerToken;
-    private CancellationTokenRegistration _otherCallerToken;
-    private CancellationToken? _cancelledBy;
-    private FailureLog? _failures;
+    private CallerTokens _callerTokens;
+    private RunStop _stop;
+    private RunCounts _counts;
     private WorkerLists _workers;
     private TokenList _tokens;
     private int _limit;
     private int _live;
     private int _queued;
-    // The counts of workers that the run has forgotten; created for the first one that it forgets.
-    private StrongBox<RunSample>? _pastOrNone;
-    private volatile bool _over;
     private bool _throttled;
     private bool _finished;
 
@@ -52,7 +48,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
     public ExecutionContext? Context;
 
     /// <summary>Whether the run was stopped before its end. Then no further item starts.</summary>
-    public bool IsOver => _over;
+    public bool IsOver => _stop.IsOver;
 
     /// <summary>Whether items can be given up while they run.</summary>
     public bool IsGuarded;
@@ -99,8 +95,6 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
     public override TimeProvider Time => Settings.TimeProvider;
 
     protected override WaitListener? Waits => Settings.Waits;
-
-    private ref RunSample Past => ref (_pastOrNone ??= new StrongBox<RunSample>()).Value;
 
     protected abstract bool IsExhausted { get; }
 
@@ -162,16 +156,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
         StartedAt = Settings.TimeProvider.GetTimestamp();
         StallWatch.Add(this);
 
-        if (callerToken.CanBeCanceled)
-        {
-            _callerToken = callerToken.UnsafeRegister(static (pump, token) => ((Pump)pump!).CancelUnattended(token), this);
-        }
-
-        if (otherCallerToken.CanBeCanceled && otherCallerToken != callerToken)
-        {
-            _otherCallerToken = otherCallerToken.UnsafeRegister(static (pump, token) => ((Pump)pump!).CancelUnattended(token), this);
-        }
-
+        _callerTokens.Register(this, callerToken, otherCallerToken);
         using (_lock.Hold())
         {
             if (_finished)
@@ -191,9 +176,6 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
 
     /// <summary>Stops the run because the caller asked for it.</summary>
     public void Cancel(CancellationToken by) => Stop(by);
-
-    // The token may be cancelled by a timer.
-    private void CancelUnattended(CancellationToken by) => Unattended.Run(this, static (run, by) => run.Cancel(by), by);
 
     /// <summary>Stops the run: nothing more starts, and the token of the running items is cancelled.</summary>
     /// <returns>Whether this call stopped it.</returns>
@@ -290,16 +272,13 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
     {
         using (_lock.Hold())
         {
-            RunSample sample = _pastOrNone?.Value ?? default;
+            RunSample sample = _counts.SampleNeedsLock();
             for (PumpWorker? worker = _workers.First; worker is not null; worker = worker.NextCreated)
             {
                 worker.AddTo(ref sample);
             }
 
             _parked.AddTo(ref sample);
-            sample.Delayed = _delayed;
-            sample.Cancelled = Volatile.Read(ref _cancelledItems);
-            sample.TimedOut = Volatile.Read(ref _timedOutItems);
             sample.Limit = _limit;
             sample.Throttles = _pauses?.Throttles ?? 0;
             sample.Drains = _pauses?.Drains ?? 0;

@@ -1,3 +1,4 @@
+using Weir.Core.Metering;
 using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
@@ -38,9 +39,10 @@ internal abstract partial class Pump
         PumpWorker successor = CreateWorker();
         using (_lock.Hold())
         {
-            orphan.AddTo(ref Past);
-            Past.InFlight = 0;
-            Past.Abandoned++;
+            ref RunSample past = ref _counts.PastNeedsLock;
+            orphan.AddTo(ref past);
+            past.InFlight = 0;
+            past.Abandoned++;
             _workers.RemoveNeedsLock(orphan);
             _workers.AddNeedsLock(successor);
         }
@@ -129,7 +131,7 @@ internal abstract partial class Pump
             {
                 // The item was taken from its worker, but then there was no memory to record it or no thread to replace the worker's. It will no longer end by
                 // itself.
-                _broken ??= e;
+                _stop.Break(e);
                 worker.TellParked();
             }
 
@@ -139,7 +141,7 @@ internal abstract partial class Pump
                 {
                     using (_lock.Hold())
                     {
-                        Past.Abandoned++;
+                        _counts.PastNeedsLock.Abandoned++;
                     }
                 }
 

@@ -3,12 +3,8 @@ namespace Weir.Core.Dispatch;
 /// <content>Items that wait for another attempt. The run does not end while there are any, and their number is bounded.</content>
 internal abstract partial class Pump
 {
-    private int _delayed;
-    private int _cancelledItems;
-    private int _timedOutItems;
-
     /// <summary>Whether so many items wait for another attempt that no new item starts, because waiting items are kept in memory.</summary>
-    protected bool HasBacklog => Volatile.Read(ref _delayed) >= 1024 + (4 * (long)Limit);
+    protected bool HasBacklog => _counts.Delayed >= 1024 + (4 * (long)Limit);
 
     protected abstract void CloseDelays();
 
@@ -16,7 +12,7 @@ internal abstract partial class Pump
     {
         using (_lock.Hold())
         {
-            _delayed++;
+            _counts.AddDelayedNeedsLock(1);
         }
     }
 
@@ -24,13 +20,13 @@ internal abstract partial class Pump
     public void CountStopped() => CountStopped(1);
 
     /// <summary>Counts an item that passed its time limit, or that of the run.</summary>
-    public void CountTimedOut() => Interlocked.Increment(ref _timedOutItems);
+    public void CountTimedOut() => _counts.AddTimedOut(1);
 
     private void CountStopped(int count)
     {
         if (StoppedAs == ItemStatus.Cancelled)
         {
-            Interlocked.Add(ref _cancelledItems, count);
+            _counts.AddCancelled(count);
         }
     }
 
@@ -42,8 +38,8 @@ internal abstract partial class Pump
         CountStopped(attempted);
         using (_lock.Hold())
         {
-            _delayed -= waited;
-            Past.Unsuccessful += attempted;
+            _counts.AddDelayedNeedsLock(-waited);
+            _counts.PastNeedsLock.Unsuccessful += attempted;
         }
     }
 
@@ -53,7 +49,7 @@ internal abstract partial class Pump
         bool finish;
         using (_lock.Hold())
         {
-            _delayed -= count;
+            _counts.AddDelayedNeedsLock(-count);
             _throttled = false;
             finish = TryFinishNeedsLock();
         }

@@ -13,30 +13,25 @@ internal abstract partial class Pump
         {
             using (_lock.Hold())
             {
-                return _failures ??= new FailureLog(Settings.ErrorMode);
+                return _stop.FailuresNeedsLock(Settings.ErrorMode);
             }
         }
     }
 
     /// <summary>Whether a failure has stopped the run.</summary>
-    public bool HasFailed => _over && _cancelledBy is null && _failures?.Single is not null;
+    public bool HasFailed => _stop.HasFailed;
 
     /// <summary>The status of an item that ends because the run's token was cancelled.</summary>
-    public ItemStatus StoppedAs { get; private set; }
+    public ItemStatus StoppedAs => _stop.As;
 
     /// <summary>The error of such an item.</summary>
-    public Exception? StoppedError { get; private set; }
-
-    /// <summary>What went wrong outside user code and must reach the code that waits for the run.</summary>
-    private Exception? _broken;
-    private int _sourceFailed;
+    public Exception? StoppedError => _stop.Error;
 
     /// <summary>The user's sequence threw: the run ends in every mode. An exception after a stop is a reaction to the cancelled token.</summary>
     public void SourceFailed(Exception error)
     {
-        // A worker that reads next, before the run stops, may get the same failure again. A source whose items still begin drops by itself what its sequence
-        // throws after a stop.
-        if (_over || (Orders is { StopsReading: true } && !BeginsWhatWasRead) || Interlocked.Exchange(ref _sourceFailed, 1) != 0)
+        // A source whose items still begin drops by itself what its sequence throws after a stop.
+        if (IsOver || (Orders is { StopsReading: true } && !BeginsWhatWasRead) || !_stop.TryFailSource())
         {
             return;
         }
@@ -57,7 +52,7 @@ internal abstract partial class Pump
         catch (Exception)
         {
             // There is no memory, which this does not need.
-            _broken ??= error;
+            _stop.Break(error);
         }
 
         try
@@ -101,7 +96,7 @@ internal abstract partial class Pump
     /// <summary>A hook that belongs to no item threw.</summary>
     public void HookFailed(Exception error)
     {
-        if (!_over && Failures.AddItem(-1, error))
+        if (!IsOver && Failures.AddItem(-1, error))
         {
             Stop();
         }
@@ -110,7 +105,7 @@ internal abstract partial class Pump
     /// <summary>Whether the run ends with this change. Workers that wait for a thread hold no item, so the run does not wait for them.</summary>
     private bool TryFinishNeedsLock()
     {
-        if (_finished || _live > _queued || _parked.Waiting != 0 || !(_over || (IsExhausted && _delayed == 0)))
+        if (_finished || _live > _queued || _parked.Waiting != 0 || !(IsOver || (IsExhausted && _counts.Delayed == 0)))
         {
             return false;
         }
@@ -125,15 +120,11 @@ internal abstract partial class Pump
         {
             AssertInvariants();
             finish = false;
-            if (_over || _finished)
+            if (_finished || !_stop.TryStopNeedsLock(by, status, error))
             {
                 return false;
             }
 
-            _cancelledBy = by;
-            StoppedAs = status;
-            StoppedError = error;
-            _over = true;
             finish = TryFinishNeedsLock();
             return true;
         }
@@ -143,7 +134,7 @@ internal abstract partial class Pump
     public void AddTokens(ItemTokens tokens)
     {
         _tokens.Add(tokens);
-        if (_over)
+        if (IsOver)
         {
             tokens.StopAll(later: false);
         }
@@ -152,7 +143,7 @@ internal abstract partial class Pump
     private void StopTokens(bool later)
     {
         Exception? failure = _tokens.StopAll(later);
-        _broken ??= failure;
+        _stop.Break(failure);
     }
 
     private void FinishOn(bool ownThread)
@@ -193,7 +184,7 @@ internal abstract partial class Pump
         catch (Exception e)
         {
             // Better on any thread than not at all.
-            _broken ??= e;
+            _stop.Break(e);
             Finish();
         }
     }
@@ -212,7 +203,7 @@ internal abstract partial class Pump
         catch (Exception e)
         {
             // Finishing never throws, so it has not begun.
-            _broken ??= e;
+            _stop.Break(e);
         }
 
         Finish();
@@ -221,8 +212,7 @@ internal abstract partial class Pump
     private void Unlink()
     {
         IsWatched = false;
-        _isCalled |= _callerToken != default && !_callerToken.Unregister();
-        _isCalled |= _otherCallerToken != default && !_otherCallerToken.Unregister();
+        _isCalled |= !_callerTokens.Unregister();
     }
 
     private static void Finish(object? pump) => ((Pump)pump!).Finish();
@@ -251,7 +241,7 @@ internal abstract partial class Pump
         }
         catch (Exception e)
         {
-            _broken ??= e;
+            _stop.Break(e);
         }
 
         CloseAndReport();
@@ -273,7 +263,7 @@ internal abstract partial class Pump
         }
         catch (Exception e)
         {
-            _broken ??= e;
+            _stop.Break(e);
         }
 
         CloseAndReport();
@@ -281,7 +271,7 @@ internal abstract partial class Pump
 
     private void DisposalFailed(Exception error)
     {
-        if (!_over)
+        if (!IsOver)
         {
             Failures.AddSource(error);
         }
@@ -308,7 +298,7 @@ internal abstract partial class Pump
         catch (Exception e)
         {
             // No user code gets here except that of a clock, but there may be no memory.
-            _broken ??= e;
+            _stop.Break(e);
         }
 
         // The awaiting code may run right here. A pool thread that was started for this run and has nothing left to do can afford that.
@@ -327,17 +317,11 @@ internal abstract partial class Pump
             catch (Exception e)
             {
                 // Better on this thread than not at all.
-                _broken ??= e;
+                _stop.Break(e);
                 CompleteRun();
             }
         }
     }
-
-    private ItemStatus Ending =>
-        _cancelledBy is not null ? ItemStatus.Cancelled
-        : StoppedAs == ItemStatus.TimedOut ? ItemStatus.TimedOut
-        : _broken is not null || _failures is { Single: not null } or { HasCollected: true } ? ItemStatus.Failed
-        : ItemStatus.Succeeded;
 
     /// <summary>Tells whoever waits for the run. Never throws.</summary>
     private void CompleteRun()
@@ -345,11 +329,11 @@ internal abstract partial class Pump
         try
         {
             FaultPoint.Pass("Pump.CompleteRun", this);
-            LeaveWatch(Ending);
+            LeaveWatch(_stop.Ending);
         }
         catch (Exception e)
         {
-            _broken ??= e;
+            _stop.Break(e);
         }
 
         try
@@ -372,13 +356,13 @@ internal abstract partial class Pump
 
     private void CompleteOrBreak()
     {
-        if (_broken is null || _cancelledBy is not null || _failures?.Single is not null)
+        if (_stop.Unreported is { } error)
         {
-            Complete(_cancelledBy, _failures);
+            CompleteBroken(error);
         }
         else
         {
-            CompleteBroken(_broken);
+            Complete(_stop.By, _stop.Failures);
         }
     }
 }

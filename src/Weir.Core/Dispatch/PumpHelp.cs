@@ -8,22 +8,7 @@ internal abstract partial class Pump
     /// <summary>Two workers that take turns for items smaller than this, in Stopwatch ticks, would only pass the turn back and forth.</summary>
     private static readonly long TurnThreshold = Math.Max(1, Stopwatch.Frequency / 6_000_000);
 
-    // Of the processors, as a share: then more workers would not help.
-    private const double Saturated = 0.85;
-
-    // What is less cannot be measured, nor divided by.
-    private const double LeastCores = 0.01;
-
-    // Of one worker between two looks: then its items take less than about 100 us, and what they leave idle is not worth another worker.
-    private const int ManyClaims = 100;
-
-    // What the stall watch saw at its last look. Only for the watch, whose looks do not overlap.
-    private long _claimsSeen;
-    private int _executingSeen;
-
-    // How many workers the last look asked for that have not come yet. Guarded by the lock.
-    private int _wanted;
-    private volatile bool _callsBlock;
+    private WorkerDemand _demand;
     private HelpPace _helpPace = new();
     private WaitingReaders _waitingReaders;
 
@@ -34,7 +19,7 @@ internal abstract partial class Pump
     /// Whether the calls block, as far as the last look could tell, so that the worker on this thread may keep it. Going back to the pool after each call would
     /// tell the pool that its threads make progress, and it adds none while they do.
     /// </summary>
-    public bool KeepsThread => _callsBlock && Settings.Executor.MayKeepThread;
+    public bool KeepsThread => _demand.CallsBlock && Settings.Executor.MayKeepThread;
 
     /// <summary>Called by a worker that has given up the turn and is about to run what it read. One of the workers that wait for the turn takes it.</summary>
     public void CallWaitingForTurn()
@@ -111,43 +96,22 @@ internal abstract partial class Pump
     /// <returns>How many items have been inside their calls since the last look.</returns>
     public int HelpIfStalled(double cores)
     {
-        int stuck = 0;
-        long claims = 0;
-        int executing = 0;
-        int computing = 0;
-        bool shared = false;
+        WorkerActivity seen = default;
         for (PumpWorker? worker = _workers.First; worker is not null; worker = worker.NextCreated)
         {
-            claims += worker.Claims;
-            if (worker.IsExecuting)
-            {
-                executing++;
-                computing += worker.IsWaiting ? 0 : 1;
-            }
-
-            shared |= worker.ShareIfStuck(out bool isStuck);
-            stuck += isStuck ? 1 : 0;
+            seen.Add(worker);
         }
 
-        if (shared)
+        if (seen.HasShared)
         {
             AddQueued();
         }
 
-        long claimed = claims - _claimsSeen;
-        int seen = Math.Min(executing, _executingSeen);
-        _claimsSeen = claims;
-        _executingSeen = executing;
-        bool lasts = executing > 0 && claimed <= (long)executing * ManyClaims && !_over;
-
-        // Workers that came since the last look may not have had the time to use their processors, so they are not judged yet.
-        double useful = seen * (double.IsNaN(cores) ? 2 : Free(cores, computing, out double busy) / busy);
-        int wanted = lasts ? (int)Math.Min(_limit, Math.Max(Settings.Executor.Threads, useful)) - executing : 0;
-        _callsBlock = lasts && useful > executing;
+        int wanted = _demand.Look(seen, cores, IsOver ? 0 : _limit, Settings.Executor.Threads, Environment.ProcessorCount);
         PumpWorker? helper;
         using (_lock.Hold())
         {
-            _wanted = wanted - _queued;
+            _demand.WantNeedsLock(wanted - _queued);
             helper = AddWantedNeedsLock();
         }
 
@@ -156,33 +120,11 @@ internal abstract partial class Pump
             Settings.Executor.Queue(helper);
         }
 
-        return stuck;
+        return seen.Stuck;
     }
 
-    /// <summary>How many cores the run could keep busy: those that nothing else does, and some in any case, which is enough for calls that wait.</summary>
-    /// <param name="cores">How many cores the process keeps busy.</param>
-    /// <param name="computing">How many workers are inside calls that do not wait, as far as the runtime knows.</param>
-    /// <param name="busy">How many of those cores the run keeps busy, at most.</param>
-    private static double Free(double cores, int computing, out double busy)
-    {
-        busy = Math.Max(Math.Min(cores, computing), LeastCores);
-        return Math.Max((1 - Saturated) * Environment.ProcessorCount, (Saturated * Environment.ProcessorCount) - (cores - busy));
-    }
-
-    /// <summary>
-    /// The next of the workers that the last look asked for. Only one waits for a thread at any time, and brings the next when it has one: the pool gives no
-    /// more threads for a longer queue, in which other work would wait behind them.
-    /// </summary>
-    private PumpWorker? AddWantedNeedsLock()
-    {
-        if (_wanted <= 0 || _queued > 0)
-        {
-            return null;
-        }
-
-        _wanted--;
-        return AddNeedsLock(queued: true);
-    }
+    /// <summary>The next of the workers that the last look asked for.</summary>
+    private PumpWorker? AddWantedNeedsLock() => _demand.TryTakeNeedsLock(_queued) ? AddNeedsLock(queued: true) : null;
 
     private int CountExecuting()
     {

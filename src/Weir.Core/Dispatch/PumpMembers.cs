@@ -9,7 +9,7 @@ internal abstract partial class Pump
     /// </summary>
     public PumpWorker? TryAdd()
     {
-        if (_over || Volatile.Read(ref _live) >= Volatile.Read(ref _limit) || IsBusy || IsExhausted)
+        if (IsOver || Volatile.Read(ref _live) >= Volatile.Read(ref _limit) || IsBusy || IsExhausted)
         {
             return null;
         }
@@ -86,7 +86,7 @@ internal abstract partial class Pump
 
             // First, and with a full fence: a thread that removes the reason afterwards reads this number and sees that a worker is missing.
             Interlocked.Decrement(ref _live);
-            if (!_over && !MayLeaveNeedsLock(reason))
+            if (!IsOver && !MayLeaveNeedsLock(reason))
             {
                 Interlocked.Increment(ref _live);
                 return false;
@@ -134,7 +134,7 @@ internal abstract partial class Pump
     private PumpWorker? AddNeedsLock(bool queued)
     {
         AssertInvariants();
-        if (_over || _finished || _live > _limit || IsBusy || IsExhausted || IsHeldNeedsLock)
+        if (IsOver || _finished || _live > _limit || IsBusy || IsExhausted || IsHeldNeedsLock)
         {
             return null;
         }

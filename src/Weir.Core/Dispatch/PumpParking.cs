@@ -1,3 +1,4 @@
+using Weir.Core.Metering;
 using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
@@ -81,7 +82,7 @@ internal abstract partial class Pump
         PumpWorker worker = CreateWorker();
         using (_lock.Hold())
         {
-            Past.Abandoned++;
+            _counts.PastNeedsLock.Abandoned++;
             _workers.AddNeedsLock(worker);
             _live++;
             _parked.Remove(1);
@@ -99,7 +100,7 @@ internal abstract partial class Pump
         catch (Exception e)
         {
             // As for the items of workers.
-            _broken ??= e;
+            _stop.Break(e);
         }
 
         if (abandoned == 0)
@@ -109,14 +110,15 @@ internal abstract partial class Pump
 
         if (status == ItemStatus.TimedOut)
         {
-            Interlocked.Add(ref _timedOutItems, abandoned);
+            _counts.AddTimedOut(abandoned);
         }
 
         bool finish;
         using (_lock.Hold())
         {
-            Past.Unsuccessful += abandoned;
-            Past.Abandoned += abandoned;
+            ref RunSample past = ref _counts.PastNeedsLock;
+            past.Unsuccessful += abandoned;
+            past.Abandoned += abandoned;
             _parked.Remove(abandoned);
             finish = TryFinishNeedsLock();
         }

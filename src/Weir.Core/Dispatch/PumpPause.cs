@@ -16,7 +16,7 @@ internal abstract partial class Pump
 
         using (_lock.Hold())
         {
-            if (pauses.IsPaused || _over || !IsAtCeiling)
+            if (pauses.IsPaused || IsOver || !IsAtCeiling)
             {
                 return null;
             }

@@ -23,7 +23,7 @@ internal abstract partial class Pump
 
     /// <summary>Whether this run, which has left the watch, may be used again.</summary>
     protected bool IsReusableNow =>
-        IsReusable && !_over && !_isCalled && !MayBeKnown && _queued == 0 && _failures is null && _pastOrNone is null && _broken is null;
+        IsReusable && _stop.IsClean && !_isCalled && !MayBeKnown && _queued == 0 && _counts.HasNoPast;
 
     /// <summary>What a run begins with. The rest is as <see cref="Forget"/> left it, or new.</summary>
     [MemberNotNull(nameof(_stopped), nameof(Settings))]
@@ -61,16 +61,13 @@ internal abstract partial class Pump
         Token = default;
         Context = null;
         Settings = null!;
-        _callerToken = default;
-        _otherCallerToken = default;
+        _callerTokens = default;
         _tokens = default;
         SeesStarts = false;
         _throttled = false;
         _helpPace = new HelpPace();
-        _claimsSeen = 0;
-        _executingSeen = 0;
-        _wanted = 0;
-        _callsBlock = false;
+        _demand = default;
+        _counts = default;
         _parked = default;
     }
 }

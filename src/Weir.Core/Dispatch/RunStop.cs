@@ -1,0 +1,75 @@
+using Weir.Core.Sinks;
+
+namespace Weir.Core.Dispatch;
+
+/// <summary>Whether a run was stopped before its end, and what went wrong in it.</summary>
+/// <remarks>
+/// A run is stopped once, under its lock. As what it was stopped is written before it is over, by a volatile write: who sees that it is over sees that too, and
+/// would otherwise give an item that ends just now the outcome of another run. What broke needs no lock: of two that break at once, either may be reported.
+/// </remarks>
+internal struct RunStop
+{
+    private CancellationToken? _by;
+    private FailureLog? _failures;
+    private Exception? _broken;
+    private int _sourceFailed;
+    private volatile bool _isOver;
+
+    /// <summary>Whether the run was stopped. Then no further item starts.</summary>
+    public readonly bool IsOver => _isOver;
+
+    /// <summary>The status of an item that ends because the run was stopped.</summary>
+    public ItemStatus As { get; private set; }
+
+    /// <summary>The error of such an item.</summary>
+    public Exception? Error { get; private set; }
+
+    /// <summary>The caller's token that stopped the run, if one did.</summary>
+    public readonly CancellationToken? By => _by;
+
+    /// <summary>The failures, if there are any.</summary>
+    public readonly FailureLog? Failures => _failures;
+
+    /// <summary>Whether a failure has stopped the run.</summary>
+    public readonly bool HasFailed => _isOver && _by is null && _failures?.Single is not null;
+
+    /// <summary>Whether the run was not stopped, and nothing in it has failed.</summary>
+    public readonly bool IsClean => !_isOver && _failures is null && _broken is null;
+
+    /// <summary>What went wrong outside user code, if the run ends with nothing else that says why.</summary>
+    public readonly Exception? Unreported => _by is null && _failures?.Single is null ? _broken : null;
+
+    /// <summary>How the run ends.</summary>
+    public readonly ItemStatus Ending =>
+        _by is not null ? ItemStatus.Cancelled
+        : As == ItemStatus.TimedOut ? ItemStatus.TimedOut
+        : _broken is not null || _failures is { Single: not null } or { HasCollected: true } ? ItemStatus.Failed
+        : ItemStatus.Succeeded;
+
+    /// <summary>The failures, created for the first one.</summary>
+    public FailureLog FailuresNeedsLock(ErrorMode mode) => _failures ??= new FailureLog(mode);
+
+    /// <summary>Stops the run, unless it was stopped.</summary>
+    /// <param name="by">The caller's token, if that stops it.</param>
+    /// <param name="status">What items end as that the stop ends.</param>
+    /// <param name="error">Their error.</param>
+    public bool TryStopNeedsLock(CancellationToken? by, ItemStatus status, Exception? error)
+    {
+        if (_isOver)
+        {
+            return false;
+        }
+
+        _by = by;
+        As = status;
+        Error = error;
+        _isOver = true;
+        return true;
+    }
+
+    /// <summary>Something went wrong outside user code, and has to reach the code that waits for the run. The first counts.</summary>
+    public void Break(Exception? error) => _broken ??= error;
+
+    /// <summary>Whether the source has not failed before: a worker that reads next, before the run stops, may get the same failure again.</summary>
+    public bool TryFailSource() => Interlocked.Exchange(ref _sourceFailed, 1) == 0;
+}

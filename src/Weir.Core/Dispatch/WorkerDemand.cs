@@ -1,0 +1,79 @@
+namespace Weir.Core.Dispatch;
+
+/// <summary>How many more workers a run could use, as the looks of the stall watch see it.</summary>
+/// <remarks>
+/// Looks do not overlap, so what the last one saw belongs to them alone. What it asked for and has not come is guarded by the run's lock. Workers read without
+/// it whether calls block: one that sees the answer of an earlier look returns to the pool once too often, or once too seldom.
+/// </remarks>
+internal struct WorkerDemand
+{
+    // Of the processors, as a share: then more workers would not help.
+    private const double Saturated = 0.85;
+
+    // What is less cannot be measured, nor divided by.
+    private const double LeastCores = 0.01;
+
+    // Of one worker between two looks: then its items take less than about 100 us, and what they leave idle is not worth another worker.
+    private const int ManyClaims = 100;
+
+    private long _claims;
+    private int _executing;
+    private int _wanted;
+    private volatile bool _callsBlock;
+
+    /// <summary>Whether the calls of the run block, as far as the last look could tell.</summary>
+    public readonly bool CallsBlock => _callsBlock;
+
+    /// <summary>
+    /// Judges what a look has seen. If items last and leave processors idle, as many workers are of use as would keep these busy, up to the limit.
+    /// </summary>
+    /// <param name="seen">What the run's workers do.</param>
+    /// <param name="cores">How many cores the process has kept busy since the last look; not a number where the system does not say.</param>
+    /// <param name="limit">How many workers there may be; 0 if the run is over.</param>
+    /// <param name="threads">How many workers are of use in any case.</param>
+    /// <param name="processors">How many cores there are.</param>
+    /// <returns>How many more workers are of use.</returns>
+    public int Look(in WorkerActivity seen, double cores, int limit, int threads, int processors)
+    {
+        long claimed = seen.Claims - _claims;
+        int judged = Math.Min(seen.Executing, _executing);
+        _claims = seen.Claims;
+        _executing = seen.Executing;
+        bool lasts = seen.Executing > 0 && claimed <= (long)seen.Executing * ManyClaims && limit > 0;
+
+        // Workers that came since the last look may not have had the time to use their processors, so they are not judged yet.
+        double useful = judged * (double.IsNaN(cores) ? 2 : Free(cores, seen.Computing, processors, out double busy) / busy);
+        _callsBlock = lasts && useful > seen.Executing;
+        return lasts ? (int)Math.Min(limit, Math.Max(threads, useful)) - seen.Executing : 0;
+    }
+
+    /// <summary>Sets how many workers are asked for.</summary>
+    public void WantNeedsLock(int workers) => _wanted = workers;
+
+    /// <summary>
+    /// Takes one of those that are asked for. Only one waits for a thread at any time, and brings the next when it has one: the pool gives no more threads for
+    /// a longer queue, in which other work would wait behind them.
+    /// </summary>
+    /// <param name="queued">How many workers wait for a thread.</param>
+    public bool TryTakeNeedsLock(int queued)
+    {
+        if (_wanted <= 0 || queued > 0)
+        {
+            return false;
+        }
+
+        _wanted--;
+        return true;
+    }
+
+    /// <summary>How many cores the run could keep busy: those that nothing else does, and some in any case, which is enough for calls that wait.</summary>
+    /// <param name="cores">How many cores the process keeps busy.</param>
+    /// <param name="computing">How many workers are inside calls that do not wait, as far as the runtime knows.</param>
+    /// <param name="processors">How many cores there are.</param>
+    /// <param name="busy">How many of those cores the run keeps busy, at most.</param>
+    private static double Free(double cores, int computing, int processors, out double busy)
+    {
+        busy = Math.Max(Math.Min(cores, computing), LeastCores);
+        return Math.Max((1 - Saturated) * processors, (Saturated * processors) - (cores - busy));
+    }
+}
