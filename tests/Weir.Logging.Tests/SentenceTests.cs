@@ -145,6 +145,7 @@ public sealed partial class SentenceTests : IDisposable
         options.OnFault!(new IOException());
         string id = (string)Single(13).Fields["Id"]!;
         AssertTexts(
+            $"{who}: attempt 1 of item {id} of orders has failed. It was the last.",
             $"{who}: item {id} of orders was stored as a dead letter (Failed). Attempts: 1, calls of the processor in the last one: 3.",
             $"{who}: a call to read, acknowledge or store has failed, and is repeated.");
         Assert.Equal((1, 3, name ?? ""), (Single(13).Fields["Attempts"], Single(13).Fields["Calls"], Single(13).Fields["OperationName"]));
