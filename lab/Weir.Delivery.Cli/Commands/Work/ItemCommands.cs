@@ -13,7 +13,7 @@ internal static class ItemCommands
     {
         WorkOptionSet work = new();
         TextOption limit = TextOption.Of("--limit", null, "N", "How many at most. Default 100");
-        Command command = new("list", "Lists the items in a queue, in the order of publishing.") { limit.Flag };
+        Command command = new("list", "Lists the items in a queue, the oldest first.") { limit.Flag };
         work.AddTo(command);
         command.SetAction(async (parsed, token) =>
         {
