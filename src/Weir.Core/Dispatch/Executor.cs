@@ -37,6 +37,9 @@ internal abstract class Executor
     /// <summary>Runs a worker that a time limit requires, even while all threads are stuck in abandoned calls.</summary>
     public virtual void QueueUrgently(IThreadPoolWorkItem worker) => Queue(worker);
 
+    /// <summary>Runs a worker of a run whose calls block, soon: after those queued before it, and without waiting for the threads that the calls hold.</summary>
+    public virtual void QueueWhileBlocked(IThreadPoolWorkItem worker) => Queue(worker);
+
     /// <summary>Runs a worker soon, on this thread if no other takes it first: the caller is likely to wait for it next, or to be busy only briefly.</summary>
     public virtual void QueueNext(IThreadPoolWorkItem worker) => Queue(worker);
 

@@ -5,6 +5,9 @@ namespace Weir.Core.Dispatch;
 /// <summary>The thread pool, and spare threads while all of its own are stuck.</summary>
 internal sealed class PoolExecutor : Executor
 {
+    // The pool adds a thread after half a second to a second. Its own waits (Task.Wait) get one within 25 to 250 ms, and so do the calls of a run.
+    private static readonly TimeSpan PatienceWhileBlocked = TimeSpan.FromMilliseconds(50);
+
     public static readonly PoolExecutor Instance = new();
 
     public override int Threads => Environment.ProcessorCount;
@@ -14,8 +17,8 @@ internal sealed class PoolExecutor : Executor
 
     public override long Quantum { get; } = System.Diagnostics.Stopwatch.Frequency / 50;
 
-    // A worker on another thread, such as a spare one, returns to the pool as soon as it can.
-    public override bool MayKeepThread => Thread.CurrentThread.IsThreadPoolThread;
+    // A worker on another thread returns to the pool as soon as it can.
+    public override bool MayKeepThread => Thread.CurrentThread.IsThreadPoolThread || SpareThreads.IsCurrent;
 
     public override void Queue(IThreadPoolWorkItem worker)
     {
@@ -31,6 +34,8 @@ internal sealed class PoolExecutor : Executor
     }
 
     public override void QueueUrgently(IThreadPoolWorkItem worker) => UrgentWork.Queue(worker);
+
+    public override void QueueWhileBlocked(IThreadPoolWorkItem worker) => UrgentWork.Queue(worker, PatienceWhileBlocked);
 
     // A caller on a pool thread that awaits the run returns to the pool and finds the worker first in its own queue, with warm caches. If it
     // does something else instead, another thread takes the worker from there.

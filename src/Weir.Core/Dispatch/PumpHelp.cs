@@ -117,7 +117,7 @@ internal abstract partial class Pump
 
         if (helper is not null)
         {
-            Settings.Executor.Queue(helper);
+            Settings.Executor.QueueWhileBlocked(helper);
         }
 
         return seen.Stuck;

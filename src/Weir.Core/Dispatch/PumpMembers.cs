@@ -70,7 +70,7 @@ internal abstract partial class Pump
 
         if (next is not null)
         {
-            Settings.Executor.Queue(next);
+            Settings.Executor.QueueWhileBlocked(next);
         }
 
         return true;

@@ -3,16 +3,16 @@ using System.Diagnostics.CodeAnalysis;
 namespace Weir.Core.Threads;
 
 /// <summary>
-/// Work that has to start soon, after a time limit or the end of a run. It is queued to the thread pool like all work. If no pool thread has taken it
-/// within some milliseconds, a spare thread does.
+/// Work that has to start soon: after a time limit, at the end of a run, or while the calls of a run block. It is queued to the thread pool like all work. If
+/// no pool thread has taken it in time, a spare thread does.
 /// </summary>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "The timer ends when the work begins.")]
 internal sealed class UrgentWork : IThreadPoolWorkItem
 {
     private static readonly TimeSpan Patience = TimeSpan.FromMilliseconds(5);
 
-    private readonly IThreadPoolWorkItem _work;
     private readonly WatchTimer _timer;
+    private IThreadPoolWorkItem? _work;
     private int _begun;
 
     private UrgentWork(IThreadPoolWorkItem work)
@@ -21,10 +21,15 @@ internal sealed class UrgentWork : IThreadPoolWorkItem
         _timer = new WatchTimer(static work => ((UrgentWork)work!).MoveToSpare(), this);
     }
 
-    public static void Queue(IThreadPoolWorkItem work)
+    public static void Queue(IThreadPoolWorkItem work) => Queue(work, Patience);
+
+    /// <summary>Queues work.</summary>
+    /// <param name="work">The work.</param>
+    /// <param name="patience">How long it waits for a thread of the pool.</param>
+    public static void Queue(IThreadPoolWorkItem work, TimeSpan patience)
     {
         UrgentWork urgent = new(work);
-        urgent._timer.Change(Patience, Timeout.InfiniteTimeSpan);
+        urgent._timer.Change(patience, Timeout.InfiniteTimeSpan);
         ThreadPool.UnsafeQueueUserWorkItem(urgent, preferLocal: false);
     }
 
@@ -33,7 +38,7 @@ internal sealed class UrgentWork : IThreadPoolWorkItem
         if (Interlocked.Exchange(ref _begun, 1) == 0)
         {
             _timer.Dispose();
-            _work.Execute();
+            _work!.Execute();
         }
     }
 
@@ -43,7 +48,10 @@ internal sealed class UrgentWork : IThreadPoolWorkItem
         {
             try
             {
-                SpareThreads.Queue(_work);
+                SpareThreads.Queue(_work!);
+
+                // This stays in the pool's queue until a thread of the pool is free, and would hold a run that has ended.
+                _work = null;
             }
             catch (Exception)
             {

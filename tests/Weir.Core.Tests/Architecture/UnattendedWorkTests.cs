@@ -118,7 +118,7 @@ public partial class UnattendedWorkTests
     private static partial Regex Execute();
 
     [GeneratedRegex(
-        @"Unattended\.|\w+Unattended\(\)|UrgentWork\.Queue|catch \(Exception|_ = \w+Async\(\)|TryExecuteTask|_work\.Execute|TryAbort|CancelUnattended")]
+        @"Unattended\.|\w+Unattended\(\)|UrgentWork\.Queue|catch \(Exception|_ = \w+Async\(\)|TryExecuteTask|_work!?\.Execute|TryAbort|CancelUnattended")]
     private static partial Regex Catches();
 
     [GeneratedRegex(@"//[^\n]*")]

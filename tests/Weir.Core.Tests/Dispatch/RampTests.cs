@@ -238,12 +238,15 @@ public class RampTests
     }
 
     [Fact(Timeout = 90_000)]
-    public async Task PoolThreads_MayBeKept_AndSpareOnesMayNot()
+    public async Task ThreadsOfThePoolAndSpareOnes_MayBeKept_AndOthersMayNot()
     {
         TaskCompletionSource<bool> spare = new();
         SpareThreads.Queue(new Work(() => spare.SetResult(PoolExecutor.Instance.MayKeepThread)));
-        Assert.False(await spare.Task.WithinAsync());
+        Assert.True(await spare.Task.WithinAsync());
         Assert.True(await Task.Run(static () => PoolExecutor.Instance.MayKeepThread).WithinAsync());
+        TaskCompletionSource<bool> other = new();
+        new Thread(() => other.SetResult(PoolExecutor.Instance.MayKeepThread)) { IsBackground = true }.Start();
+        Assert.False(await other.Task.WithinAsync());
     }
 
     private void Begin(Shape shape, int count, int limit, ManualExecutor executor, Action<int> inCall)

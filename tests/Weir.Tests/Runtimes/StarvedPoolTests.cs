@@ -119,6 +119,27 @@ public sealed class StarvedPoolTests : IDisposable
         Assert.All(StarvedPool.ResultOf(run), static outcome => Assert.Equal(ItemStatus.TimedOut, outcome.Status));
     }
 
+    [Theory]
+    [InlineData("concurrent")]
+    [InlineData("auto")]
+    public void CallsThatBlock_MoreThanThePoolHasThreads_AreMadeAtOnce(string name)
+    {
+        using CountdownEvent begun = new(2 * StarvedPool.Threads);
+        Task<ItemOutcome<int>[]> run = Make(name, 2 * StarvedPool.Threads).ProcessManyAsync(new int[4 * StarvedPool.Threads], (item, _) =>
+        {
+            // Each of the first waits for the last of them, so none ends before all have a thread.
+            if (!begun.IsSet)
+            {
+                begun.Signal();
+                begun.Wait(CancellationToken.None);
+            }
+
+            return new ValueTask<int>(item);
+        });
+
+        Assert.All(StarvedPool.ResultOf(run), static outcome => Assert.True(outcome.IsSuccess));
+    }
+
     [Fact]
     public void AttemptTimeout_AttemptsHoldAllThreadsOfThePool_AreTriedAgain()
     {

@@ -35,5 +35,7 @@ internal sealed class AutoExecutor(ThreadTeam team, int threads) : Executor
 
     public override void QueueUrgently(IThreadPoolWorkItem worker) => Current.QueueUrgently(worker);
 
+    public override void QueueWhileBlocked(IThreadPoolWorkItem worker) => Current.QueueWhileBlocked(worker);
+
     public override void QueueNext(IThreadPoolWorkItem worker) => Current.QueueNext(worker);
 }
