@@ -37,7 +37,7 @@ internal abstract class Executor
     /// <summary>Runs a worker that a time limit requires, even while all threads are stuck in abandoned calls.</summary>
     public virtual void QueueUrgently(IThreadPoolWorkItem worker) => Queue(worker);
 
-    /// <summary>Runs a worker of a run whose calls block, soon: after those queued before it, and without waiting for the threads that the calls hold.</summary>
+    /// <summary>Runs a worker of a run whose calls block: after those queued before it, but without a long wait for the threads that they hold.</summary>
     public virtual void QueueWhileBlocked(IThreadPoolWorkItem worker) => Queue(worker);
 
     /// <summary>Runs a worker soon, on this thread if no other takes it first: the caller is likely to wait for it next, or to be busy only briefly.</summary>
