@@ -10,7 +10,7 @@ public sealed partial class SiteCodeTests : IDisposable
     private readonly string _root = Directory.CreateTempSubdirectory("weir-code-").FullName;
 
     [Theory]
-    [InlineData("csharp", "await foreach (Page page in urls.Load(5)) Show(page); // all", "k:await k:foreach t:Page m:Load n:5 m:Show c:// all")]
+    [InlineData("csharp", "await foreach (Page page in urls.Load(5)) Show(page); // all", "k:await k:foreach t:Page k:in m:Load n:5 m:Show c:// all")]
     [InlineData("csharp", "string text = $\"a {name} b\";", "k:string s:$&quot; s:a  s: b s:&quot;")]
     [InlineData("csharp", "record Order(long Id);", "k:record t:Order k:long")]
     [InlineData("json", "{ \"MaxRetries\": 2, \"Set\": true }", "s:&quot;MaxRetries&quot; n:2 s:&quot;Set&quot; k:true")]

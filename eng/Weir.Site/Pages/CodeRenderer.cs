@@ -28,14 +28,14 @@ internal sealed class CodeRenderer : HtmlObjectRenderer<CodeBlock>
     private static void Block(HtmlRenderer renderer, string code, string? language) =>
         renderer.Write($"<pre><code{(language is null ? "" : $" class=\"language-{language}\"")}>{CodeColours.Html(code, language)}\n</code></pre>\n");
 
-    // A signature goes on in lines that are indented; what stands in brackets before it, or in braces below, belongs to it.
+    // A signature goes on in lines that are indented or begin with a brace, and below a line of its attributes.
     private static string[] Signatures(string code)
     {
         List<string> signatures = [];
-        bool isOpen = false;
+        string before = "";
         foreach (string line in code.Split('\n'))
         {
-            if (isOpen || line.StartsWith(' '))
+            if (signatures.Count > 0 && (line is "" or [' ' or '{' or '}', ..] || before.StartsWith('[')))
             {
                 signatures[^1] += "\n" + line;
             }
@@ -44,7 +44,7 @@ internal sealed class CodeRenderer : HtmlObjectRenderer<CodeBlock>
                 signatures.Add(line);
             }
 
-            isOpen = line.StartsWith('[') || line.EndsWith('{') || (isOpen && !line.EndsWith('}'));
+            before = line;
         }
 
         return [.. signatures];
