@@ -1,3 +1,4 @@
+using System.Diagnostics.CodeAnalysis;
 using System.Globalization;
 using Npgsql;
 using NpgsqlTypes;
@@ -19,22 +20,9 @@ int bad = 0;
 int batches = 0;
 long stored = 0;
 
-// Lines are parsed on all processors. A line that cannot be parsed is reported and left out.
-IAsyncEnumerable<Order> orders = File.ReadLinesAsync(csv).Skip(1).SelectParallelStreamAsync(Parse, new ParallelRunOptions
-{
-    OrderedOutput = true,
-    ErrorMode = ErrorMode.BestEffort,
-    OnErrorAsync = (index, error) =>
-    {
-        Interlocked.Increment(ref bad);
-        Console.Error.WriteLine($"line {index + 2}: {error.Message}");
-        return new ValueTask<bool>(true);
-    },
-});
-
-// Each batch in flight has a connection of its own, and while all are busy, no more of the file is read.
-await foreach (long rows in orders.BatchParallelStreamAsync(
-    batchSize: 1_000, CopyAsync, new ParallelRunOptions { MaxDegreeOfParallelism = Connections }, batchTimeout: TimeSpan.FromSeconds(1)))
+// A thousand lines a call. Each batch in flight has a connection of its own, and while all are busy, no more of the file is read.
+await foreach (long rows in File.ReadLinesAsync(csv).Index().BatchParallelStreamAsync(
+    batchSize: 1_000, (lines, token) => CopyAsync(Parse(lines), token), new ParallelRunOptions { MaxDegreeOfParallelism = Connections }))
 {
     batches++;
     stored += rows;
@@ -43,14 +31,28 @@ await foreach (long rows in orders.BatchParallelStreamAsync(
 Console.WriteLine($"{stored} rows in {batches} batches, {bad} bad lines; the table has {await ExecuteAsync("SELECT COUNT(*) FROM csv_orders")} rows");
 return 0;
 
-static Order Parse(string line)
+// The lines of a batch that are orders. What is none is reported and left out; the first line has the names of the columns.
+List<Order> Parse(IReadOnlyList<(int Index, string Item)> lines)
 {
-    string[] fields = line.Split(',');
-    return new Order(long.Parse(fields[0], CultureInfo.InvariantCulture), fields[1], decimal.Parse(fields[2], CultureInfo.InvariantCulture));
+    List<Order> parsed = new(lines.Count);
+    foreach ((int index, string line) in lines)
+    {
+        if (Order.TryParse(line, out Order? order))
+        {
+            parsed.Add(order);
+        }
+        else if (index > 0)
+        {
+            Interlocked.Increment(ref bad);
+            Console.Error.WriteLine($"line {index + 1}: '{line}' is no order");
+        }
+    }
+
+    return parsed;
 }
 
 // A COPY is one statement: a batch is in the table whole or not at all.
-async Task<long> CopyAsync(IReadOnlyList<Order> batch, CancellationToken token)
+async Task<long> CopyAsync(List<Order> batch, CancellationToken token)
 {
     await using NpgsqlConnection connection = await database.OpenConnectionAsync(token);
     await using NpgsqlBinaryImporter copy = await connection.BeginBinaryImportAsync("COPY csv_orders FROM STDIN (FORMAT BINARY)", token);
@@ -71,4 +73,16 @@ async Task<object?> ExecuteAsync(string sql)
     return await command.ExecuteScalarAsync();
 }
 
-internal sealed record Order(long Id, string Customer, decimal Amount);
+internal sealed record Order(long Id, string Customer, decimal Amount)
+{
+    public static bool TryParse(string line, [NotNullWhen(true)] out Order? order)
+    {
+        string[] fields = line.Split(',');
+        order = fields.Length == 3
+            && long.TryParse(fields[0], CultureInfo.InvariantCulture, out long id)
+            && decimal.TryParse(fields[2], CultureInfo.InvariantCulture, out decimal amount)
+            ? new Order(id, fields[1], amount)
+            : null;
+        return order is not null;
+    }
+}

@@ -1,3 +1,4 @@
+using System.Diagnostics.CodeAnalysis;
 using System.Globalization;
 using Microsoft.Data.Sqlite;
 using Weir;
@@ -13,38 +14,41 @@ int bad = 0;
 int batches = 0;
 long stored = 0;
 
-// Lines are parsed on all processors, in order. A line that cannot be parsed is reported and left out.
-IAsyncEnumerable<Order> orders = File.ReadLinesAsync(csv).Skip(1).SelectParallelStreamAsync(Parse, new ParallelRunOptions
+// A thousand lines a call, on all processors, in the order of the file: a call for each line would cost more than the line. A database file has one writer,
+// so the batches are stored one after the other.
+await foreach (List<Order> batch in File.ReadLinesAsync(csv).Index().BatchParallelStreamAsync(
+    batchSize: 1_000, Parse, new ParallelRunOptions { OrderedOutput = true }))
 {
-    OrderedOutput = true,
-    ErrorMode = ErrorMode.BestEffort,
-    OnErrorAsync = (index, error) =>
-    {
-        Interlocked.Increment(ref bad);
-        Console.Error.WriteLine($"line {index + 2}: {error.Message}");
-        return new ValueTask<bool>(true);
-    },
-});
-
-// A database file has one writer, so there is one batch at a time. With a server, MaxDegreeOfParallelism is the number of connections.
-await foreach (int rows in orders.BatchParallelStreamAsync(
-    batchSize: 1_000, InsertAsync, new ParallelRunOptions { MaxDegreeOfParallelism = 1 }, batchTimeout: TimeSpan.FromSeconds(1)))
-{
+    await InsertAsync(batch);
     batches++;
-    stored += rows;
+    stored += batch.Count;
 }
 
 Console.WriteLine($"{stored} rows in {batches} batches, {bad} bad lines; the table has {await ScalarAsync("SELECT COUNT(*) FROM orders")} rows");
 
-static Order Parse(string line)
+// The lines of a batch that are orders. What is none is reported and left out; the first line has the names of the columns.
+List<Order> Parse(IReadOnlyList<(int Index, string Item)> lines)
 {
-    string[] fields = line.Split(',');
-    return new Order(long.Parse(fields[0], CultureInfo.InvariantCulture), fields[1], decimal.Parse(fields[2], CultureInfo.InvariantCulture));
+    List<Order> parsed = new(lines.Count);
+    foreach ((int index, string line) in lines)
+    {
+        if (Order.TryParse(line, out Order? order))
+        {
+            parsed.Add(order);
+        }
+        else if (index > 0)
+        {
+            Interlocked.Increment(ref bad);
+            Console.Error.WriteLine($"line {index + 1}: '{line}' is no order");
+        }
+    }
+
+    return parsed;
 }
 
-async Task<int> InsertAsync(IReadOnlyList<Order> batch, CancellationToken token)
+async Task InsertAsync(List<Order> batch)
 {
-    await using SqliteTransaction transaction = (SqliteTransaction)await connection.BeginTransactionAsync(token);
+    await using SqliteTransaction transaction = (SqliteTransaction)await connection.BeginTransactionAsync();
     await using SqliteCommand insert = connection.CreateCommand();
     insert.Transaction = transaction;
     insert.CommandText = "INSERT INTO orders VALUES ($id, $customer, $cents)";
@@ -54,11 +58,10 @@ async Task<int> InsertAsync(IReadOnlyList<Order> batch, CancellationToken token)
     foreach (Order order in batch)
     {
         (id.Value, customer.Value, cents.Value) = (order.Id, order.Customer, (long)(order.Amount * 100));
-        await insert.ExecuteNonQueryAsync(token);
+        await insert.ExecuteNonQueryAsync();
     }
 
-    await transaction.CommitAsync(token);
-    return batch.Count;
+    await transaction.CommitAsync();
 }
 
 async Task ExecuteAsync(string sql)
@@ -73,4 +76,16 @@ async Task<object?> ScalarAsync(string sql)
     return await command.ExecuteScalarAsync();
 }
 
-internal sealed record Order(long Id, string Customer, decimal Amount);
+internal sealed record Order(long Id, string Customer, decimal Amount)
+{
+    public static bool TryParse(string line, [NotNullWhen(true)] out Order? order)
+    {
+        string[] fields = line.Split(',');
+        order = fields.Length == 3
+            && long.TryParse(fields[0], CultureInfo.InvariantCulture, out long id)
+            && decimal.TryParse(fields[2], CultureInfo.InvariantCulture, out decimal amount)
+            ? new Order(id, fields[1], amount)
+            : null;
+        return order is not null;
+    }
+}

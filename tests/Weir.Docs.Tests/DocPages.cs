@@ -19,6 +19,10 @@ internal static partial class DocPages
     /// <summary>Its blocks of C#, in order.</summary>
     public static string[] Examples(string page) => [.. Fenced().Matches(Read(page)).Select(static m => m.Groups[1].Value)];
 
+    /// <summary>Its blocks of C# that are followed by what they print.</summary>
+    public static (string Code, string Output)[] Programs(string page) =>
+        [.. Printing().Matches(Read(page)).Select(static m => (m.Groups[1].Value, m.Groups[2].Value))];
+
     /// <summary>Its lines of code that call a program of the lab: which, by its name or its project, and its arguments.</summary>
     public static IEnumerable<(string Program, string Line)> Commands(string page) =>
         Read(page).Split('\n').Select(static line => Command().Match(line)).Where(static m => m.Success)
@@ -26,6 +30,9 @@ internal static partial class DocPages
 
     [GeneratedRegex("^```csharp\n(.*?)^```", RegexOptions.Singleline | RegexOptions.Multiline)]
     private static partial Regex Fenced();
+
+    [GeneratedRegex("^```csharp\n((?:(?!^```).*\n)*)```\n\n```text\n((?:(?!^```).*\n)*)```", RegexOptions.Multiline)]
+    private static partial Regex Printing();
 
     // In a block of its own: indented, with or without a prompt.
     [GeneratedRegex(

@@ -34,6 +34,9 @@ public static class Given
 
     public static string path => "/prices";
 
+    /// <summary>A file of numbers, one a line.</summary>
+    public static string csv => Numbers.Value;
+
     public static object counterLock { get; } = new();
 
     public static long counter { get; set; }
@@ -63,6 +66,13 @@ public static class Given
     public static Task<Receipt> ApplyAsync(Change change, CancellationToken token) => Task.FromResult(new Receipt(change.CustomerId));
 
     public static ValueTask<Hash> HashAsync(string file, CancellationToken token) => new(new Hash(file));
+
+    private static readonly Lazy<string> Numbers = new(static () =>
+    {
+        string file = Path.Combine(AppContext.BaseDirectory, "numbers.csv");
+        File.WriteAllLines(file, Enumerable.Range(1, 5_000).Select(static n => $"{n}"));
+        return file;
+    });
 
     public static void Show(Page page) => Console.WriteLine(page.Text);
 

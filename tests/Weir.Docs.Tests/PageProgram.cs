@@ -18,9 +18,10 @@ namespace Weir.Docs.Tests;
 /// </summary>
 internal sealed class PageProgram
 {
-    private const string Usings = "global using System; global using System.Collections.Generic; global using System.IO; global using System.Linq; "
-        + "global using System.Net.Http; global using System.Threading; global using System.Threading.Tasks; global using Weir; "
-        + "global using static Weir.Docs.Tests.Given;";
+    private const string NewProject = "global using System; global using System.Collections.Generic; global using System.IO; global using System.Linq; "
+        + "global using System.Net.Http; global using System.Threading; global using System.Threading.Tasks; ";
+
+    private const string Usings = NewProject + "global using Weir; global using static Weir.Docs.Tests.Given;";
 
     private static readonly CSharpParseOptions Language = new(LanguageVersion.CSharp14);
 
@@ -39,11 +40,12 @@ internal sealed class PageProgram
         [.. typeof(RunAnalyzer).Assembly.GetTypes().Where(static t => !t.IsAbstract && typeof(DiagnosticAnalyzer).IsAssignableFrom(t))
             .Select(static t => (DiagnosticAnalyzer)Activator.CreateInstance(t)!)]);
 
-    private readonly List<SyntaxTree> _trees = [CSharpSyntaxTree.ParseText(Usings, Language)];
+    private readonly List<SyntaxTree> _trees;
     private readonly string _name;
 
-    private PageProgram(string page, string[] examples)
+    private PageProgram(string page, string[] examples, string given = Usings)
     {
+        _trees = [CSharpSyntaxTree.ParseText(given, Language)];
         _name = "Examples of " + page.Replace('/', '.');
         StringBuilder usings = new();
         StringBuilder statements = new();
@@ -78,6 +80,9 @@ internal sealed class PageProgram
     public string Code { get; }
 
     public static PageProgram Of(string page) => new(page, DocPages.Examples(page));
+
+    /// <summary>An example that is a whole program: with what a new project gives, and nothing else.</summary>
+    public static PageProgram Whole(string name, string example) => new(name, [example], NewProject);
 
     /// <summary>Compiles it.</summary>
     /// <returns>The errors; none if it is a program.</returns>

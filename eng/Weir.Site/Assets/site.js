@@ -111,6 +111,32 @@
   const asked = new URLSearchParams(location.search).get("q");
   if (asked) { input.value = asked; search(); }
 
+  // Each block of code has a button that copies it. A page from a folder may not use the clipboard everywhere: then the code is selected, to be copied by hand.
+  for (const block of document.querySelectorAll("main pre")) {
+    const frame = document.createElement("div");
+    frame.className = "block";
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy";
+    button.textContent = "Copy";
+    block.replaceWith(frame);
+    frame.append(block, button);
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(block.textContent);
+        button.textContent = "Copied";
+      } catch {
+        getSelection().selectAllChildren(block);
+        button.textContent = "Selected";
+      }
+      setTimeout(() => { button.textContent = "Copy"; }, 2000);
+    });
+  }
+
+  // Wide screens have room for the contents of the page at their side.
+  const contents = document.querySelector(".contents details");
+  if (contents && matchMedia("(min-width: 84rem)").matches) contents.open = true;
+
   // Wide screens show the menu as it is; on narrow ones it opens.
   const pages = document.querySelector("nav.menu details");
   if (pages && matchMedia("(min-width: 60rem)").matches) {

@@ -5,8 +5,8 @@ namespace Weir.Site.Pages;
 /// <summary>What stands around the text of every page: the search, the menu, and the headings of the page.</summary>
 internal static class PageFrame
 {
-    // Deeper headings would make the list longer than the page is worth.
-    private const int Deepest = 2;
+    // A page with more headings than this lists those of level 2 alone.
+    private const int MostHeadings = 40;
 
     public static string Around(SitePage page, SiteMenu menu) => $"""
         <!DOCTYPE html>
@@ -35,11 +35,8 @@ internal static class PageFrame
         </details>
         </nav>
         <main>
-        {page.Body}
+        {WithContents(page)}
         </main>
-        <aside aria-label="On this page">
-        {Contents(page)}
-        </aside>
         </div>
         </body>
         </html>
@@ -48,10 +45,27 @@ internal static class PageFrame
 
     private static string Title(SitePage page) => page.Title == "Weir" ? "Weir" : $"{page.Title} - Weir";
 
-    private static string Contents(SitePage page)
+    // Below the first heading, where narrow screens show it folded; wide ones have it at their side.
+    private static string WithContents(SitePage page)
     {
-        SitePage.Section[] shown = [.. page.Sections.Where(static s => s.Anchor.Length > 0 && s.Level <= Deepest)];
-        string links = string.Concat(shown.Select(static s => $"<li><a href=\"#{s.Anchor}\">{WebUtility.HtmlEncode(s.Heading)}</a></li>"));
-        return shown.Length < 2 ? "" : $"<h2>On this page</h2>\n<ul>{links}</ul>";
+        SitePage.Section[] all = [.. page.Sections.Where(static s => s.Anchor.Length > 0 && s.Level <= 3)];
+        SitePage.Section[] shown = all.Length <= MostHeadings ? all : [.. all.Where(static s => s.Level <= 2)];
+        if (shown.Length < 2)
+        {
+            return page.Body;
+        }
+
+        string links = string.Concat(shown.Select(static s =>
+            $"<li class=\"level{s.Level}\"><a href=\"#{s.Anchor}\">{WebUtility.HtmlEncode(s.Heading)}</a></li>"));
+        int below = page.Body.IndexOf("</h1>", StringComparison.Ordinal) + "</h1>".Length;
+        return $"""
+            {page.Body[..below]}
+            <nav class="contents" aria-label="On this page">
+            <details><summary>On this page</summary>
+            <ul>{links}</ul>
+            </details>
+            </nav>
+            {page.Body[below..]}
+            """;
     }
 }

@@ -37,6 +37,7 @@ internal sealed class PageReader(string root, IReadOnlySet<string> sources)
         using StringWriter writer = new(body) { NewLine = "\n" };
         HtmlRenderer html = new(writer);
         Pipeline.Setup(html);
+        html.ObjectRenderers.ReplaceOrAdd<CodeBlockRenderer>(new CodeRenderer());
         html.Render(document);
         List<SitePage.Section> sections = Sections(document);
         return sections.Count > 0 && sections[0].Level == 1
