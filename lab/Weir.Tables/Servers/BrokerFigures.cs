@@ -44,6 +44,17 @@ internal sealed class BrokerFigures : IFigures
     public IReadOnlyList<PageSection> Sections { get; } =
     [
         new(
+            "whole",
+            "The whole way",
+            Invariant(
+                $"""
+                **Goal:** at least {LeastShare} of RabbitMQ.Client alone.
+
+                From a sink to a `WorkHost` on a `ConcurrentRuntime`, with all default options, but for the items a message. A run lasts from the first publish to
+                the end of the host, which has acknowledged everything by then. RabbitMQ.Client has a prefetch of {BareQueue.Prefetch} and acknowledges
+                {BareQueue.AckEvery} at once; it decodes nothing, retries nothing, and knows no identities or dead letters.
+                """)),
+        new(
             "throughput",
             "Throughput",
             Invariant(
@@ -73,27 +84,55 @@ internal sealed class BrokerFigures : IFigures
         FigureTurns turns = new(order.Progress);
         return section switch
         {
+            "whole" => await WholeAsync(queues, bare, turns, messages, order.Rounds, stop),
             "throughput" => await ThroughputAsync(queues, bare, turns, messages, order.Rounds, stop),
             "safety" => await SafetyAsync(bare, bare with { Queue = queues.Classic }, turns, messages, order.Rounds, stop),
             _ => await MemoryAsync(new WeirQueue(queues.Batched, Batch, ItemBytes), millions),
         };
     }
 
-    private static async Task<string> ThroughputAsync(BrokerQueues queues, BareQueue bare, FigureTurns turns, int messages, int rounds, CancellationToken stop)
+    private static Task<string> WholeAsync(BrokerQueues queues, BareQueue bare, FigureTurns turns, int messages, int rounds, CancellationToken stop) =>
+        BesideBareAsync(
+            bare with { Queue = queues.UsualSingle.Name },
+            bare with { Queue = queues.Usual.Name, BodyBytes = BatchBytes },
+            items => new WeirQueue(queues.UsualSingle, 1, ItemBytes).RunToHostAsync(items, stop),
+            items => new WeirQueue(queues.Usual, Batch, ItemBytes).RunToHostAsync(items, stop),
+            turns,
+            messages,
+            rounds,
+            stop);
+
+    private static Task<string> ThroughputAsync(BrokerQueues queues, BareQueue bare, FigureTurns turns, int messages, int rounds, CancellationToken stop) =>
+        BesideBareAsync(
+            bare,
+            bare with { Queue = queues.Batched.Name, BodyBytes = BatchBytes },
+            items => new WeirQueue(queues.Single, 1, ItemBytes).RunAsync(items),
+            items => new WeirQueue(queues.Batched, Batch, ItemBytes).RunAsync(items),
+            turns,
+            messages,
+            rounds,
+            stop);
+
+    private static async Task<string> BesideBareAsync(
+        BareQueue bareSingle,
+        BareQueue bareBatch,
+        Func<long, Task<TimeSpan>> single,
+        Func<long, Task<TimeSpan>> batched,
+        FigureTurns turns,
+        int messages,
+        int rounds,
+        CancellationToken stop)
     {
         const string Single = "1 item a message";
         const string Many = "256 items a message";
-        BareQueue bareBatch = bare with { Queue = queues.Batched.Name, BodyBytes = BatchBytes };
-        WeirQueue single = new(queues.Single, 1, ItemBytes);
-        WeirQueue batched = new(queues.Batched, Batch, ItemBytes);
         int large = Math.Max(1, messages / 5);
         long items = (long)large * Batch;
         await turns.RunAsync(
             [
-                (Bare, () => OneAsync(Single, messages, bare.RunAsync(messages))),
-                (Own, () => OneAsync(Single, messages, single.RunAsync(messages))),
+                (Bare, () => OneAsync(Single, messages, bareSingle.RunAsync(messages))),
+                (Own, () => OneAsync(Single, messages, single(messages))),
                 (Bare, () => OneAsync(Many, items, bareBatch.RunAsync(large))),
-                (Own, () => OneAsync(Many, items, batched.RunAsync(items))),
+                (Own, () => OneAsync(Many, items, batched(items))),
             ],
             rounds,
             stop);

@@ -12,6 +12,7 @@ internal sealed class ChangeFigures : IFigures
 {
     private const string Bare = "bare loop over Npgsql";
     private const string Own = "PostgresChangeSource";
+    private const string Host = "PostgresChangeSource and WorkHost";
     private const long LargeRows = 300_000;
     private const long SmallRows = 40_000;
     private const long ChainRows = 100_000;
@@ -39,8 +40,9 @@ internal sealed class ChangeFigures : IFigures
             **Goal:** at least 0.8 of a bare loop.
 
             Both read the same log from slots of their own, with all three values of each row decoded (int, text of 20 characters, bigint). The bare loop is
-            `LogicalReplicationConnection.StartReplication` (pgoutput, binary), which confirms each transaction. The source also keeps a position, and has
-            batches that can be returned.
+            `LogicalReplicationConnection.StartReplication` (pgoutput, binary), which confirms each transaction. The whole way is a `WorkHost` on a
+            `ConcurrentRuntime` with all default options, whose position is kept in the database (`PostgresCheckpointStore`). The source alone keeps its position in
+            memory.
             """),
         new(
             "chain",
@@ -82,16 +84,17 @@ internal sealed class ChangeFigures : IFigures
             [("1,000 rows a transaction", LargeRows, 1000), ("1 row a transaction", SmallRows, 1)])
         {
             await database.ExecuteAsync("TRUNCATE rows", stop);
-            Queue<string> slots = await database.CreateSlotsAsync(2 * (rounds + 1), stop);
+            Queue<string> slots = await database.CreateSlotsAsync(3 * (rounds + 1), stop);
             await InsertAsync(database, rows, size, stop);
             await turns.RunAsync(
                 [
                     (Bare, () => WithSlotAsync(database, slots, s => StreamArms.BareAsync(database, s, work, rows, stop), stop)),
+                    (Host, () => WithSlotAsync(database, slots, s => StreamArms.HostAsync(database, s, work, rows, stop), stop)),
                     (Own, () => WithSlotAsync(database, slots, s => StreamArms.OwnAsync(database, s, work, rows, stop), stop)),
                 ],
                 rounds,
                 stop);
-            goals.Add(turns.Goal(work, Own, Bare, LeastShare));
+            goals.Add(turns.Goal(work, Host, Bare, LeastShare));
         }
 
         return $"{turns.Table(Bare)}\n{string.Join('\n', goals)}";

@@ -1,5 +1,6 @@
 using Weir.Delivery;
 using Weir.RabbitMQ;
+using Weir.Tables.Servers.Turns;
 
 namespace Weir.Tables.Servers.Broker;
 
@@ -21,6 +22,19 @@ internal sealed class WeirQueue(RabbitWorkQueue<byte[]> queue, int itemsPerMessa
         long start = Stopwatch.GetTimestamp();
         Task publishing = Task.Run(() => PublishAsync(sink, items));
         await Task.Run(() => ConsumeAsync(source, items, progress));
+        await publishing;
+        return Stopwatch.GetElapsedTime(start);
+    }
+
+    /// <summary>Brings items through the queue to a host with its default options.</summary>
+    public async Task<TimeSpan> RunToHostAsync(long items, CancellationToken stop)
+    {
+        await using IWorkSink<byte[]> sink = await queue.OpenSinkAsync(stop);
+        IWorkSource<byte[]> source = await queue.OpenSourceAsync(stop);
+        WorkHostOptions<byte[]> options = new() { DeadLetters = queue.DeadLetters, Serializer = WorkSerializer.Bytes };
+        long start = Stopwatch.GetTimestamp();
+        Task publishing = Task.Run(() => PublishAsync(sink, items), stop);
+        await HostPass.RunAsync(source, options, items, static _ => { }, stop);
         await publishing;
         return Stopwatch.GetElapsedTime(start);
     }

@@ -1,3 +1,5 @@
+using System.Buffers;
+using System.Buffers.Binary;
 using Npgsql.Replication;
 using Npgsql.Replication.PgOutput;
 using Npgsql.Replication.PgOutput.Messages;
@@ -52,6 +54,21 @@ internal static class StreamArms
         return [new Pass(work, count, time, sum)];
     }
 
+    /// <summary>The whole way as users meet it: a host with its default options, and a position that is kept in the database.</summary>
+    public static async Task<IReadOnlyList<Pass>> HostAsync(FigureDatabase database, string slot, string work, long rows, CancellationToken stop)
+    {
+        PostgresCheckpointStore checkpoints = new(database.Source);
+        await checkpoints.SetupAsync(stop);
+        await using PostgresChangeSource changes = new(database.Connection, slot, Publication, checkpoints);
+        await changes.SetupAsync(stop);
+        long sum = 0;
+        IWorkSource<long> source = await changes.OpenSourceAsync(
+            static change => change.New!.Get<int>(0) + change.New.Get<string>(1)!.Length + change.New.Get<long>(2), stop);
+        WorkHostOptions<long> options = new() { DeadLetters = new MemoryDeadLetters(), Serializer = new NumberSerializer() };
+        TimeSpan time = await HostPass.RunAsync(source, options, rows, value => Interlocked.Add(ref sum, value), stop);
+        return [new Pass(work, rows, time, sum)];
+    }
+
     public static async Task<IReadOnlyList<Pass>> OwnAsync(FigureDatabase database, string slot, string work, long rows, CancellationToken stop)
     {
         await using PostgresChangeSource changes = new(database.Connection, slot, Publication, new MemoryCheckpointStore());
@@ -74,5 +91,16 @@ internal static class StreamArms
         }
 
         return [new Pass(work, count, Stopwatch.GetElapsedTime(started), sum)];
+    }
+
+    private sealed class NumberSerializer : IWorkSerializer<long>
+    {
+        public void Write(long value, IBufferWriter<byte> output)
+        {
+            BinaryPrimitives.WriteInt64LittleEndian(output.GetSpan(sizeof(long)), value);
+            output.Advance(sizeof(long));
+        }
+
+        public long Read(ReadOnlySpan<byte> bytes) => BinaryPrimitives.ReadInt64LittleEndian(bytes);
     }
 }

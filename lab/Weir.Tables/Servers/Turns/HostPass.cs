@@ -1,0 +1,43 @@
+using Weir.Delivery;
+using Weir.Runtimes;
+
+namespace Weir.Tables.Servers.Turns;
+
+/// <summary>Items of a source through a host with its default options, up to its end.</summary>
+internal static class HostPass
+{
+    /// <summary>Handles items until there were so many, and lets the host end.</summary>
+    /// <param name="source">Where they come from; it is disposed of.</param>
+    /// <param name="options">Those that the host needs.</param>
+    /// <param name="items">How many there are.</param>
+    /// <param name="handle">Handles one. It is called by several threads at once.</param>
+    /// <param name="stop">Ends it.</param>
+    /// <returns>How long it took, with the end of the host, which has acknowledged everything by then.</returns>
+    public static async Task<TimeSpan> RunAsync<T>(
+        IWorkSource<T> source, WorkHostOptions<T> options, long items, Action<T> handle, CancellationToken stop)
+    {
+        using CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(stop);
+        await using (source)
+        {
+            await using ConcurrentRuntime runtime = new();
+            long left = items;
+            WorkHost<T> host = new(
+                source,
+                runtime,
+                (item, _) =>
+                {
+                    handle(item.Value);
+                    if (Interlocked.Decrement(ref left) == 0)
+                    {
+                        end.CancelAfter(TimeSpan.Zero);
+                    }
+
+                    return default;
+                },
+                options);
+            long started = Stopwatch.GetTimestamp();
+            await host.RunAsync(end.Token);
+            return Stopwatch.GetElapsedTime(started);
+        }
+    }
+}
