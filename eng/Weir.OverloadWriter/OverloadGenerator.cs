@@ -49,12 +49,13 @@ public sealed class OverloadGenerator : IIncrementalGenerator
         });
     }
 
-    // Of operators all that are public, of runtimes what their interface has, and what the auto runtime has beside it.
+    // Of operators all that are public, of runtimes what their interface has, what extends all of them, and what the auto runtime has beside it.
     private static bool IsWritten(MethodDeclarationSyntax method) =>
         method.ParameterList.Parameters.Any(OverloadText.IsCall) && TypeOf(method) switch
         {
             "ParallelOperators" => method.Modifiers.Any(SyntaxKind.PublicKeyword),
             "IExecutionRuntime" => true,
+            "ExecutionRuntimeExtensions" => method.Modifiers.Any(SyntaxKind.PublicKeyword),
             "AutoRuntime" => method.Identifier.Text.EndsWith("DecisionsAsync", StringComparison.Ordinal),
             _ => false,
         };
@@ -66,7 +67,7 @@ public sealed class OverloadGenerator : IIncrementalGenerator
     private static string All(IEnumerable<string> methods, Func<MethodDeclarationSyntax, OverloadShape, string> write)
     {
         MethodDeclarationSyntax[] parsed = [.. methods.Select(static text => (MethodDeclarationSyntax)SyntaxFactory.ParseMemberDeclaration(text)!)];
-        return string.Join("\n", OverloadShape.All.SelectMany(shape => parsed
-            .Where(method => shape.WithResult is not null || OverloadText.IsAction(method)).Select(method => write(method, shape))));
+        return string.Join("\n", OverloadShape.All.SelectMany(shape => parsed.Where(method => shape.IsFor(OverloadText.Discards(method)))
+            .Select(method => write(method, shape))));
     }
 }

@@ -19,8 +19,11 @@ internal static class OverloadText
     public static bool IsCall(ParameterSyntax parameter) =>
         parameter.Type?.ToString().Contains("CancellationToken, ValueTask") == true;
 
-    /// <summary>Whether the method's call has no result.</summary>
-    public static bool IsAction(MethodDeclarationSyntax method) => method.ParameterList.Parameters.Where(IsCall).All(IsAction);
+    /// <summary>Whether the method takes calls with results too, and discards them. Of a runtime, another method takes those.</summary>
+    public static bool Discards(MethodDeclarationSyntax method) =>
+        IsAction(method) && !method.ParameterList.Parameters[0].Type!.ToString().EndsWith("Runtime", StringComparison.Ordinal);
+
+    private static bool IsAction(MethodDeclarationSyntax method) => method.ParameterList.Parameters.Where(IsCall).All(IsAction);
 
     public static string OfOperator(MethodDeclarationSyntax method, OverloadShape shape)
     {
@@ -39,37 +42,48 @@ internal static class OverloadText
         }
 
         string priority = asynchronous ? "Priority.Asynchronous" : "Priority.Synchronous";
-        text.Append($"    [OverloadResolutionPriority({priority} + ({shape.Rank} * Priority.Rank))]\n");
+        text.Append($"    [OverloadResolutionPriority({priority} + ({shape.Priority}))]\n");
         text.Append($"    public static {method.ReturnType} {method.Identifier}{types}(\n");
-        text.Append(string.Join(",\n", parameters.Select(p => Parameter(p, shape)).Append("        " + shape.Rung))).Append(')');
-        text.Append($" =>\n        source.{method.Identifier}({string.Join(", ", parameters.Skip(1).Select(p => Argument(p, shape)))});\n");
+        text.Append(Parameters(parameters, shape, shape.Rung)).Append(')');
+        text.Append($" =>\n        source.{method.Identifier}({Arguments(parameters.Skip(1), shape)});\n");
         return text.ToString();
     }
 
     public static string OfRuntime(MethodDeclarationSyntax method, string runtime, OverloadShape shape)
     {
-        ParameterSyntax[] parameters = [.. method.ParameterList.Parameters];
-        // An overload that is an extension comes behind the method itself in any case.
-        bool ranked = shape.Rank > 1;
-        StringBuilder text = new(Comment(method, runtime + "."));
-        text.Append("    /// <param name=\"runtime\">The runtime.</param>\n").Append(ParameterComments(method));
+        // An overload that is an extension comes behind the method itself in any case, unless that is one as well.
+        bool extends = method.Modifiers.Any(SyntaxKind.StaticKeyword);
+        ParameterSyntax[] parameters = [.. method.ParameterList.Parameters.Skip(extends ? 1 : 0)];
+        bool ranked = extends || shape.HasTokenOnly || shape.Rank > 1;
+        StringBuilder text = new(Comment(method, extends ? "" : runtime + "."));
+        runtime = extends ? method.ParameterList.Parameters[0].Type!.ToString() : runtime;
+        text.Append(extends ? "" : "    /// <param name=\"runtime\">The runtime.</param>\n").Append(ParameterComments(method, shape));
         if (ranked)
         {
             text.Append("    /// <param name=\"none\">Nothing. It hides the overload from C# 12, which knows no priorities.</param>\n");
-            text.Append($"    [OverloadResolutionPriority({shape.Rank} * Priority.Rank)]\n");
+            text.Append($"    [OverloadResolutionPriority({shape.Priority})]\n");
         }
 
         text.Append($"    public static {method.ReturnType} {method.Identifier}{method.TypeParameterList}(\n        this {runtime} runtime,\n");
-        text.Append(string.Join(",\n", parameters.Select(p => Parameter(p, shape)).Concat(ranked ? ["        " + shape.Rung] : []))).Append(')');
+        text.Append(Parameters(parameters, shape, ranked ? shape.Rung : null)).Append(')');
         text.Append("\n    {\n        ArgumentNullException.ThrowIfNull(runtime);\n");
-        text.Append($"        return runtime.{method.Identifier}({string.Join(", ", parameters.Select(p => Argument(p, shape)))});\n    }}\n");
+        text.Append($"        return runtime.{method.Identifier}({Arguments(parameters, shape)});\n    }}\n");
         return text.ToString();
     }
 
     private static bool IsAction(ParameterSyntax call) => call.Type!.ToString().EndsWith("ValueTask>", StringComparison.Ordinal);
 
+    private static string Parameters(ParameterSyntax[] parameters, OverloadShape shape, string? rung) => string.Join(
+        ",\n", parameters.Where(p => IsTaken(p, shape)).Select(p => Parameter(p, shape)).Concat(rung is null ? [] : ["        " + rung]));
+
+    private static bool IsTaken(ParameterSyntax parameter, OverloadShape shape) =>
+        !shape.HasTokenOnly || parameter.Default is null || IsToken(parameter);
+
+    private static bool IsToken(ParameterSyntax parameter) => parameter.Type!.ToString() == "CancellationToken";
+
     private static string Parameter(ParameterSyntax parameter, OverloadShape shape) =>
-        "        " + (IsCall(parameter) ? $"{Delegate(parameter, shape)} {parameter.Identifier}" : parameter.ToString());
+        "        " + (IsCall(parameter) ? $"{Delegate(parameter, shape)} {parameter.Identifier}"
+            : shape.HasTokenOnly ? parameter.WithDefault(null).ToString().TrimEnd() : parameter.ToString());
 
     private static string Delegate(ParameterSyntax call, OverloadShape shape)
     {
@@ -79,17 +93,23 @@ internal static class OverloadText
             : shape.WithoutResult.Replace("{0}", types[0].ToString());
     }
 
-    private static string Argument(ParameterSyntax parameter, OverloadShape shape) =>
-        IsCall(parameter) ? $"TaskCalls.{shape.Adapter(IsAction(parameter))}({parameter.Identifier})" : parameter.Identifier.Text;
+    // Without its options, a call would mean the overload itself.
+    private static string Arguments(IEnumerable<ParameterSyntax> parameters, OverloadShape shape) => string.Join(", ", parameters
+        .Where(p => IsTaken(p, shape) || p.Identifier.Text == "options")
+        .Select(p => p.Default is not null && shape.HasTokenOnly ? $"{p.Identifier}: {(IsToken(p) ? p.Identifier.Text : "null")}" : Argument(p, shape)));
 
-    // The lines of its comment that tell of parameters.
-    private static string ParameterComments(MethodDeclarationSyntax method)
+    private static string Argument(ParameterSyntax parameter, OverloadShape shape) =>
+        IsCall(parameter) && shape.Adapter(IsAction(parameter)) is { } adapter ? $"TaskCalls.{adapter}({parameter.Identifier})" : parameter.Identifier.Text;
+
+    // The lines of its comment that tell of the parameters that an overload has.
+    private static string ParameterComments(MethodDeclarationSyntax method, OverloadShape shape)
     {
+        string[] left = [.. method.ParameterList.Parameters.Where(p => !IsTaken(p, shape)).Select(static p => $"/// <param name=\"{p.Identifier}\"")];
         StringBuilder lines = new();
         bool inside = false;
         foreach (string line in method.GetLeadingTrivia().ToFullString().Split('\n').Select(static l => l.Trim()))
         {
-            inside |= line.StartsWith("/// <param ", StringComparison.Ordinal);
+            inside |= line.StartsWith("/// <param ", StringComparison.Ordinal) && !left.Any(l => line.StartsWith(l, StringComparison.Ordinal));
             if (inside)
             {
                 lines.Append($"    {line}\n");

@@ -12,7 +12,7 @@ internal static class ColdOperators
     public static async Task<long> OutcomesAsync()
     {
         long sum = 0;
-        foreach (ItemOutcome<int> outcome in await ColdItems.Numbers()
+        foreach (ItemOutcome<int, int> outcome in await ColdItems.Numbers()
             .SelectParallelOutcomesAsync(ColdItems.TwiceAsync, new() { MaxDegreeOfParallelism = ColdArms.Limit }))
         {
             sum += outcome.GetValueOrThrow();

@@ -16,7 +16,7 @@ internal static class ColdRuntimes
     private static async Task<long> RunAsync(IExecutionRuntime runtime)
     {
         long sum = 0;
-        foreach (ItemOutcome<int> outcome in await runtime.ProcessManyAsync<int, int>(ColdItems.Numbers(), ColdItems.TwiceAsync))
+        foreach (ItemOutcome<int, int> outcome in await runtime.ProcessManyAsync<int, int>(ColdItems.Numbers(), ColdItems.TwiceAsync))
         {
             sum += outcome.GetValueOrThrow();
         }

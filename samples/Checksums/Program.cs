@@ -10,13 +10,13 @@ await using IExecutionRuntime runtime = new ParallelRuntime();
 
 for (int call = 1; call <= 3; call++)
 {
-    ItemOutcome<string>[] digests = await runtime.ProcessManyAsync(buffers, buffer => Convert.ToHexString(SHA256.HashData(buffer)));
+    ItemOutcome<byte[], string>[] digests = await runtime.ProcessManyAsync(buffers, buffer => Convert.ToHexString(SHA256.HashData(buffer)));
     bool same = digests.Select(d => d.GetValueOrThrow()).SequenceEqual(buffers.Select(b => Convert.ToHexString(SHA256.HashData(b))));
     Console.WriteLine($"call {call}: {digests.Length} digests, {(same ? "the same as" : "not those")} of a plain loop");
 }
 
 // A buffer that takes too long is given up. The others are not held up.
-ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(
+ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(
     [1, 2, 3],
     (item, token) =>
     {

@@ -20,7 +20,7 @@ Console.CancelKeyPress += (_, key) =>
 new Thread(ReadCommands) { IsBackground = true }.Start();
 
 int imported = 0;
-ItemOutcome<int>[] outcomes = await Enumerable.Range(0, rows).SelectParallelOutcomesAsync(
+ItemOutcome<int, int>[] outcomes = await Enumerable.Range(0, rows).SelectParallelOutcomesAsync(
     ImportAsync,
     new ParallelRunOptions { MaxDegreeOfParallelism = 2, Control = control, ReturnOutcomesOnCancellation = true },
     atOnce.Token);

@@ -35,7 +35,7 @@ ParallelRunOptions polite = new()
 // Each page adds the pages that it links to. The queue takes each address once, and ends when no page is queued or being fetched.
 WorkQueue<string> found = WorkQueue.DistinctBy<string, string>(path => path);
 found.Add("/0");
-ItemOutcome<string>[] outcomes = await found.SelectParallelOutcomesAsync(FetchAsync, polite, stop.Token);
+ItemOutcome<string, string>[] outcomes = await found.SelectParallelOutcomesAsync(FetchAsync, polite, stop.Token);
 string[] done = [.. outcomes.Where(o => o.IsSuccess).Select(o => o.Value)];
 int failed = outcomes.Count(o => o.Status is ItemStatus.Failed or ItemStatus.TimedOut);
 

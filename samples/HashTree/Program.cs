@@ -34,7 +34,7 @@ ParallelRunOptions options = new()
 try
 {
     IEnumerable<string> tree = Directory.EnumerateFiles(root, "*", all).Select(file => Path.GetRelativePath(root, file));
-    await foreach ((_, ItemOutcome<string> line) in tree.SelectParallelOutcomesStreamAsync(HashAsync, options, stop.Token))
+    await foreach ((_, ItemOutcome<string, string> line) in tree.SelectParallelOutcomesStreamAsync(HashAsync, options, stop.Token))
     {
         if (line.IsSuccess)
         {
@@ -44,7 +44,7 @@ try
         else
         {
             failed++;
-            Console.Error.WriteLine(line.Error!.Message);
+            Console.Error.WriteLine($"{line.Item}: {line.Error!.Message}");
         }
     }
 }

@@ -29,9 +29,9 @@ using HttpClient client = new(new HttpStatusHandler(new SocketsHttpHandler()));
 
 app.MapGet("/quotes", async (CancellationToken token) =>
 {
-    ItemOutcome<decimal>[] quotes = await backends.SelectParallelOutcomesAsync(QuoteAsync, fanOut, token);
-    return Results.Text(string.Concat(backends.Zip(quotes).Select(q =>
-        $"{q.First}: {(q.Second.IsSuccess ? q.Second.Value : $"{q.Second.Status}, {q.Second.Error?.GetType().Name}")}\n")));
+    ItemOutcome<string, decimal>[] quotes = await backends.SelectParallelOutcomesAsync(QuoteAsync, fanOut, token);
+    return Results.Text(string.Concat(quotes.Select(q =>
+        $"{q.Item}: {(q.IsSuccess ? q.Value : $"{q.Status}, {q.Error?.GetType().Name}")}\n")));
 });
 
 // The backends, in this process too. The seventh is down.

@@ -150,7 +150,7 @@ public sealed partial class TelemetryTableTests : IDisposable
         await Assert.ThrowsAsync<FormatException>(() => new[] { 1, 2 }.ForEachParallelAsync(
             static (x, _) => x == 2 ? throw new FormatException() : default, options));
         await using ConcurrentRuntime runtime = new(options: new RuntimeOptions { Policies = options with { OperationName = null } });
-        ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(
+        ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(
             [1, 2], static (x, _) => x == 2 ? throw new FormatException() : new ValueTask<int>(x), new ProcessManyOptions { OperationName = Name });
         Assert.Equal([true, false], outcomes.Select(static o => o.IsSuccess));
     }

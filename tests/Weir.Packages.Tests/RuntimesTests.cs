@@ -12,6 +12,7 @@ public class RuntimesTests(Feed feed)
             <TargetFramework>net8.0</TargetFramework>
             <ImplicitUsings>enable</ImplicitUsings>
             <LangVersion>12</LangVersion>
+            <NoWarn>$(NoWarn);WEIR100</NoWarn>
             <Nullable>enable</Nullable>
             <UseAppHost>false</UseAppHost>
             <TreatWarningsAsErrors>true</TreatWarningsAsErrors>
@@ -47,7 +48,7 @@ public class RuntimesTests(Feed feed)
 
         await using (ParallelRuntime runtime = new(workers: 2))
         {
-            ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(items, (int i, CancellationToken token) => new ValueTask<int>(i));
+            ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(items, (int i, CancellationToken token) => new ValueTask<int>(i));
             Console.WriteLine(outcomes.Sum(o => o.Value));
         }
 

@@ -85,7 +85,7 @@ public class PollyPipelinesTests
             .AddCircuitBreaker(
                 new CircuitBreakerStrategyOptions { MinimumThroughput = 3, FailureRatio = 0.5, SamplingDuration = Second * 10, BreakDuration = Second * 10 })
             .Build();
-        ItemOutcome<int>[] outcomes = await Enumerable.Range(0, 50).SelectParallelOutcomesAsync(
+        ItemOutcome<int, int>[] outcomes = await Enumerable.Range(0, 50).SelectParallelOutcomesAsync(
             pipeline.Around<int, int>((_, _) =>
             {
                 Interlocked.Increment(ref calls);
@@ -112,7 +112,7 @@ public class PollyPipelinesTests
     {
         int begun = 0;
         ResiliencePipeline pipeline = Builder().AddTimeout(Second).Build();
-        Task<ItemOutcome<int>[]> run = Enumerable.Range(0, 4).SelectParallelOutcomesAsync(
+        Task<ItemOutcome<int, int>[]> run = Enumerable.Range(0, 4).SelectParallelOutcomesAsync(
             pipeline.Around(async (int x, CancellationToken token) =>
             {
                 Interlocked.Increment(ref begun);
@@ -121,7 +121,7 @@ public class PollyPipelinesTests
             }),
             Completing);
         await DriveAsync(run, () => Volatile.Read(ref _completed) == 2 && Volatile.Read(ref begun) == 4);
-        ItemOutcome<int>[] outcomes = await run;
+        ItemOutcome<int, int>[] outcomes = await run;
         Assert.All([outcomes[0], outcomes[2]], static o => Assert.IsType<TimeoutRejectedException>(o.Error));
         Assert.All([outcomes[1], outcomes[3]], static o => Assert.True(o.IsSuccess));
     }
@@ -180,7 +180,7 @@ public class PollyPipelinesTests
         ResiliencePipeline pipeline =
             new ResiliencePipelineBuilder().AddRetry(new RetryStrategyOptions { MaxRetryAttempts = 1, Delay = TimeSpan.Zero }).Build();
         await using ConcurrentRuntime runtime = new();
-        ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(
+        ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(
             [1, 2, 3],
             pipeline.Around((int x, CancellationToken _) => Interlocked.Increment(ref calls) == 1 ? throw new IOException() : new ValueTask<int>(x)));
         Assert.Equal([1, 2, 3], outcomes.Select(static o => o.Value));

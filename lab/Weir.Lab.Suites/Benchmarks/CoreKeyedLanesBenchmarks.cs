@@ -82,7 +82,7 @@ public class CoreKeyedLanesBenchmarks : ItemSuite
 
     private async Task<int[]> ValuesAsync(IExecutionRuntime runtime)
     {
-        ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(_items.PartitionBy(_keyOf), Call);
+        ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(_items.PartitionBy(_keyOf), Call);
         int[] values = new int[outcomes.Length];
         for (int i = 0; i < values.Length; i++)
         {

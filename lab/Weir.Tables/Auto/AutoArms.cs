@@ -73,12 +73,12 @@ internal sealed class AutoArms : IAsyncDisposable
 
     private static async ValueTask<PassResult> PassAsync(AutoWork work, IExecutionRuntime runtime, CancellationToken cancellationToken)
     {
-        ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(work.Items, work.Call, null, cancellationToken);
+        ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(work.Items, work.Call, null, cancellationToken);
         long count = 0;
         long sum = 0;
         for (int i = 0; i < outcomes.Length; i++)
         {
-            ref readonly ItemOutcome<int> outcome = ref outcomes[i];
+            ref readonly ItemOutcome<int, int> outcome = ref outcomes[i];
             count += outcome.IsSuccess ? 1 : 0;
             sum = unchecked(sum + ItemChecksum.Part(outcome.ValueOrDefault, i));
         }

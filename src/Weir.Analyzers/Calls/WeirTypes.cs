@@ -63,6 +63,8 @@ internal sealed class WeirTypes
 
     public bool IsOptions(ITypeSymbol? type) => Same(type, _runOptions) || Same(type, _processManyOptions);
 
+    public bool IsToken(ITypeSymbol? type) => Same(type, CancellationToken);
+
     public bool IsTask(ITypeSymbol? type) => type is not null && _tasks.Any(task => Same(type.OriginalDefinition, task));
 
     /// <summary>Whether a type is that of tasks whose results are tasks.</summary>

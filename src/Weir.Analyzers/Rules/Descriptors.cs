@@ -59,6 +59,15 @@ internal static class Descriptors
         isEnabledByDefault: true,
         helpLinkUri: Help("weir006"));
 
+    public static readonly DiagnosticDescriptor UnfitCall = new(
+        "WEIR007",
+        "No overload fits the call of an item",
+        "The compiler cannot tell what this call is: {0}",
+        "Usage",
+        DiagnosticSeverity.Warning,
+        isEnabledByDefault: true,
+        helpLinkUri: Help("weir007"));
+
     public static readonly DiagnosticDescriptor NoEffect = new(
         "WEIR010",
         "An option has no effect",

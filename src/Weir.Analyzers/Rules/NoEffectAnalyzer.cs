@@ -67,9 +67,9 @@ public sealed class NoEffectAnalyzer : RunAnalyzer
             }
         }
 
-        if (operation != "SelectParallelOutcomesAsync")
+        if (!operation.EndsWith("OutcomesAsync", StringComparison.Ordinal))
         {
-            look.Report("ReturnOutcomesOnCancellation", "it is for SelectParallelOutcomesAsync");
+            look.Report("ReturnOutcomesOnCancellation", "it is for SelectParallelOutcomesAsync and ForEachParallelOutcomesAsync");
         }
 
         if (!operation.Contains("Outcomes"))

@@ -22,7 +22,9 @@ public sealed class UnseenLossAnalyzer : RunAnalyzer
             && run.Options.TryGetValue("ErrorMode", out IOperation? mode) && mode is IFieldReferenceOperation { Field.Name: "BestEffort" }
             && !Witnesses.Any(run.Options.ContainsKey))
         {
-            string instead = operation.Contains("Stream") ? "SelectParallelOutcomesStreamAsync" : "SelectParallelOutcomesAsync";
+            string instead = operation.Contains("Stream") ? "SelectParallelOutcomesStreamAsync"
+                : operation == "ForEachParallelAsync" ? "ForEachParallelOutcomesAsync"
+                : "SelectParallelOutcomesAsync";
             context.ReportDiagnostic(Diagnostic.Create(Descriptors.UnseenLoss, mode.Syntax.GetLocation(), instead));
         }
     }

@@ -24,15 +24,15 @@ internal static class Precompiled
         typeof(ParkedCalls<object, PendingResult<object>>), typeof(ParkedCalls<int, PendingResult<int>>), typeof(ParkedCalls<Nothing, PendingNothing>),
         typeof(PumpWorker<object, object, PendingResult<object>, SelectorCall<object, object>, ListSink<object>>),
         typeof(PumpWorker<object, object, PendingResult<object>, SelectorCall<object, object>, GrowingListSink<object>>),
-        typeof(PumpWorker<object, object, PendingResult<object>, SelectorCall<object, object>, OutcomeSink<object>>),
+        typeof(PumpWorker<object, object, PendingResult<object>, SelectorCall<object, object>, OutcomeSink<object, object>>),
         typeof(PumpWorker<object, object, PendingResult<object>, SelectorCall<object, object>, StreamSink<object>>),
         typeof(PumpWorker<object, int, PendingResult<int>, SelectorCall<object, int>, ListSink<int>>),
         typeof(PumpWorker<object, int, PendingResult<int>, SelectorCall<object, int>, GrowingListSink<int>>),
-        typeof(PumpWorker<object, int, PendingResult<int>, SelectorCall<object, int>, OutcomeSink<int>>),
+        typeof(PumpWorker<object, int, PendingResult<int>, SelectorCall<object, int>, OutcomeSink<object, int>>),
         typeof(PumpWorker<object, int, PendingResult<int>, SelectorCall<object, int>, StreamSink<int>>),
         typeof(PumpWorker<int, object, PendingResult<object>, SelectorCall<int, object>, ListSink<object>>),
         typeof(PumpWorker<int, object, PendingResult<object>, SelectorCall<int, object>, GrowingListSink<object>>),
-        typeof(PumpWorker<int, object, PendingResult<object>, SelectorCall<int, object>, OutcomeSink<object>>),
+        typeof(PumpWorker<int, object, PendingResult<object>, SelectorCall<int, object>, OutcomeSink<int, object>>),
         typeof(PumpWorker<int, object, PendingResult<object>, SelectorCall<int, object>, StreamSink<object>>),
         typeof(PumpWorker<object, Nothing, PendingNothing, ActionCall<object>, DiscardSink>),
     ];
@@ -54,12 +54,12 @@ internal static class Precompiled
         Source<TItem> source = SourceOf.Enumerable(items);
         _ = Batches.Enumerable(items, 1);
         ListCompletion<TResult> completion = new(items.Length);
-        OutcomeCompletion<TResult> outcomes = new(items.Length);
+        OutcomeCompletion<TItem, TResult> outcomes = new(items.Length);
         UnorderedOutput<TResult> unordered = new(1, 0, null!);
         OrderedOutput<TResult> ordered = new(1, 0, null!);
         PlainRun.Start(source, call, new ListSink<TResult>(completion), settings, null, default);
         PlainRun.Start(source, call, new GrowingListSink<TResult>(completion), settings, null, default);
-        PlainRun.Start(source, call, new OutcomeSink<TResult>(outcomes), settings, null, default);
+        PlainRun.Start(source, call, new OutcomeSink<TItem, TResult>(outcomes, new(source, keepsAll: true)), settings, null, default);
         PlainRun.Make(source, call, new StreamSink<TResult>(unordered), settings, null).Start(1, default);
         _ = unordered.MoveNextAsync().AsTask();
         _ = ordered.MoveNextAsync().AsTask();

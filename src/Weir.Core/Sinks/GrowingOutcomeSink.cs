@@ -3,10 +3,12 @@ using System.Runtime.CompilerServices;
 namespace Weir.Core.Sinks;
 
 /// <summary>Stores one outcome per item, by index, for a source whose count is not known before the end.</summary>
-internal readonly struct GrowingOutcomeSink<TResult>(OutcomeCompletion<TResult> completion) : IOutcomeSink<TResult>
+internal readonly struct GrowingOutcomeSink<TItem, TResult>(
+    OutcomeCompletion<TItem, TResult> completion, OutcomeMaker<TItem, TResult> maker = default) : ISink<TResult>
 {
-    private readonly OutcomeCompletion<TResult> _completion = completion;
-    private readonly Segments<ItemOutcome<TResult>> _segments = new();
+    private readonly OutcomeCompletion<TItem, TResult> _completion = completion;
+    private readonly OutcomeMaker<TItem, TResult> _maker = maker;
+    private readonly Segments<ItemOutcome<TItem, TResult>> _segments = new();
 
     public bool HasSlots => false;
 
@@ -17,15 +19,20 @@ internal readonly struct GrowingOutcomeSink<TResult>(OutcomeCompletion<TResult> 
     public long Undelivered(long ended) => 0;
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public void Succeeded(long index, TResult result) => _segments[index] = ItemOutcome<TResult>.Success(result);
+    public void Succeeded(long index, TResult result) => _segments[index] = _maker.Success(index, result);
 
-    public void Unsuccessful(long index, ItemStatus status, Exception? error) =>
-        _segments[index] = ItemOutcome<TResult>.Without(status, error);
+    public void Unsuccessful(long index, ItemStatus status, Exception? error) => _segments[index] = _maker.Without(index, status, error);
 
-    public void Add(long index, ItemOutcome<TResult> outcome) => _segments[index] = outcome;
+    public void Complete(RunEnd end)
+    {
+        if (end.HasNeverRun(-1) && _completion.Returns(end))
+        {
+            foreach (long index in end.NeverRun(-1))
+            {
+                Unsuccessful(index, ItemStatus.NotRun, null);
+            }
+        }
 
-    public bool ReturnsNotRun(RunEnd end) => _completion.Returns(end);
-
-    public void Complete(RunEnd end) =>
         _completion.Complete(end, _segments, static (end, segments) => segments.ToArray((int)end.Claimed));
+    }
 }

@@ -4,25 +4,33 @@ using System.Runtime.ExceptionServices;
 
 namespace Weir;
 
-/// <summary>The outcome of one item: its result, or why there is none.</summary>
+/// <summary>The outcome of one item: the item, and its result or why there is none.</summary>
+/// <typeparam name="TItem">The type of the item.</typeparam>
 /// <typeparam name="TResult">The type of the result.</typeparam>
 /// <remarks>The default value is <see cref="ItemStatus.NotRun"/>. Immutable, and safe to read from several threads.</remarks>
 [DebuggerDisplay("{ToString(),nq}")]
 [SuppressMessage("Performance", "CA1815:Override equals and operator equals on value types", Justification = "Outcomes are read, not compared.")]
-public readonly struct ItemOutcome<TResult>
+public readonly struct ItemOutcome<TItem, TResult>
 {
+    private readonly TItem _item;
     private readonly TResult? _value;
 
     // The exception, or the details if the caller asked for them; they have the exception then. So an outcome without details is no larger.
     private readonly object? _about;
     private readonly ItemStatus _status;
 
-    private ItemOutcome(TResult? value, object? about, ItemStatus status)
+    internal ItemOutcome(TItem item, TResult? value, object? about, ItemStatus status)
     {
+        _item = item;
         _value = value;
         _about = about;
         _status = status;
     }
+
+    /// <summary>
+    /// The item, also if it never ran. It is the object that the call got; of an array or a list, what was there when the outcome was made.
+    /// </summary>
+    public TItem Item => _item;
 
     /// <summary>How the item ended.</summary>
     public ItemStatus Status => _status;
@@ -71,23 +79,10 @@ public readonly struct ItemOutcome<TResult>
     /// <inheritdoc/>
     public override string ToString() => _status switch
     {
-        ItemStatus.Succeeded => $"Succeeded: {_value}",
-        ItemStatus.Failed or ItemStatus.TimedOut => $"{_status}: {Error?.GetType().Name}",
-        _ => _status.ToString(),
+        ItemStatus.Succeeded => $"{_item}: Succeeded: {_value}",
+        ItemStatus.Failed or ItemStatus.TimedOut => $"{_item}: {_status}: {Error?.GetType().Name}",
+        _ => $"{_item}: {_status}",
     };
-
-    internal static ItemOutcome<TResult> Success(TResult value) => new(value, null, ItemStatus.Succeeded);
-
-    internal static ItemOutcome<TResult> Failure(Exception error) => new(default, error, ItemStatus.Failed);
-
-    internal static ItemOutcome<TResult> TimedOut(Exception error) => new(default, error, ItemStatus.TimedOut);
-
-    internal static ItemOutcome<TResult> Cancelled() => new(default, null, ItemStatus.Cancelled);
-
-    internal static ItemOutcome<TResult> Without(ItemStatus status, Exception? error) => new(default, error, status);
-
-    /// <summary>The same outcome with details, which have its exception.</summary>
-    internal static ItemOutcome<TResult> With(TResult? value, ItemStatus status, ItemDetails details) => new(value, details, status);
 
     private InvalidOperationException NoValue() =>
         new($"The item has no result, because its status is {_status}. Look at Status and Error first, or call GetValueOrThrow.", Error);

@@ -2,11 +2,13 @@ using System.Runtime.CompilerServices;
 
 namespace Weir.Core.Sinks;
 
-/// <summary>Stores one outcome per item, by index, for a source whose count is known. Slots that are never written mean "not run".</summary>
-internal readonly struct OutcomeSink<TResult>(OutcomeCompletion<TResult> completion) : IOutcomeSink<TResult>
+/// <summary>Stores one outcome per item, by index, for a source whose count is known.</summary>
+internal readonly struct OutcomeSink<TItem, TResult>(
+    OutcomeCompletion<TItem, TResult> completion, OutcomeMaker<TItem, TResult> maker = default) : ISink<TResult>
 {
-    private readonly OutcomeCompletion<TResult> _completion = completion;
-    private readonly ItemOutcome<TResult>[] _outcomes = completion.Outcomes;
+    private readonly OutcomeCompletion<TItem, TResult> _completion = completion;
+    private readonly ItemOutcome<TItem, TResult>[] _outcomes = completion.Outcomes;
+    private readonly OutcomeMaker<TItem, TResult> _maker = maker;
 
     public bool HasSlots => false;
 
@@ -17,14 +19,20 @@ internal readonly struct OutcomeSink<TResult>(OutcomeCompletion<TResult> complet
     public long Undelivered(long ended) => 0;
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public void Succeeded(long index, TResult result) => _outcomes[index] = ItemOutcome<TResult>.Success(result);
+    public void Succeeded(long index, TResult result) => _outcomes[index] = _maker.Success(index, result);
 
-    public void Unsuccessful(long index, ItemStatus status, Exception? error) =>
-        _outcomes[index] = ItemOutcome<TResult>.Without(status, error);
+    public void Unsuccessful(long index, ItemStatus status, Exception? error) => _outcomes[index] = _maker.Without(index, status, error);
 
-    public void Add(long index, ItemOutcome<TResult> outcome) => _outcomes[index] = outcome;
+    public void Complete(RunEnd end)
+    {
+        if (end.HasNeverRun(_outcomes.Length) && _completion.Returns(end))
+        {
+            foreach (long index in end.NeverRun(_outcomes.Length))
+            {
+                Unsuccessful(index, ItemStatus.NotRun, null);
+            }
+        }
 
-    public bool ReturnsNotRun(RunEnd end) => _completion.Returns(end);
-
-    public void Complete(RunEnd end) => _completion.Complete(end);
+        _completion.Complete(end);
+    }
 }

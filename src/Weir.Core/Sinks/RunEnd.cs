@@ -1,3 +1,5 @@
+using Weir.Core.Sources;
+
 namespace Weir.Core.Sinks;
 
 /// <summary>What a run leaves behind at its end.</summary>
@@ -38,6 +40,28 @@ internal readonly record struct RunEnd(
         RunResult.FailedInPart => Failures!.Collected![0].Error,
         _ => null,
     };
+
+    /// <summary>Whether items never ran.</summary>
+    /// <param name="count">The number of items; negative for those that were read.</param>
+    public bool HasNeverRun(int count) => Claimed < count || LeftOver != NothingLeft.Ranges;
+
+    /// <summary>The indices of the items that never ran: first those that were read, each of the two in order.</summary>
+    /// <inheritdoc cref="HasNeverRun"/>
+    public IEnumerable<long> NeverRun(int count)
+    {
+        foreach ((long first, int length) in LeftOver)
+        {
+            for (long index = first; index < first + length; index++)
+            {
+                yield return index;
+            }
+        }
+
+        for (long index = Claimed; index < count; index++)
+        {
+            yield return index;
+        }
+    }
 
     /// <summary>The end of a run that could not be completed properly, usually for lack of memory. Code that waits for the run gets the exception.</summary>
     public static RunEnd Broken(Exception error)

@@ -1,4 +1,5 @@
 using System.Numerics;
+using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 
 namespace Weir.Core.Sinks;
@@ -19,13 +20,17 @@ internal sealed class Segments<T>
 
     public T this[long index]
     {
+        get
+        {
+            (int segment, uint place) = PlaceOf(index);
+            return Volatile.Read(ref _segments[segment])![place];
+        }
+
         set
         {
-            // Segment s covers [First * (2^s - 1), First * (2^(s+1) - 1)).
-            uint shifted = (uint)index + First;
-            int segment = BitOperations.Log2(shifted) - FirstBits;
+            (int segment, uint place) = PlaceOf(index);
             T[] array = Volatile.Read(ref _segments[segment]) ?? Add(segment);
-            array[shifted - (First << segment)] = value;
+            array[place] = value;
         }
     }
 
@@ -44,6 +49,15 @@ internal sealed class Segments<T>
         T[] array = new T[count];
         CopyTo(array);
         return array;
+    }
+
+    // Segment s covers [First * (2^s - 1), First * (2^(s+1) - 1)).
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private static (int Segment, uint Place) PlaceOf(long index)
+    {
+        uint shifted = (uint)index + First;
+        int segment = BitOperations.Log2(shifted) - FirstBits;
+        return (segment, shifted - ((uint)First << segment));
     }
 
     private void CopyTo(Span<T> left)

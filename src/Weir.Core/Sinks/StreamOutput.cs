@@ -55,6 +55,9 @@ internal abstract partial class StreamOutput<TResult> : IAsyncEnumerator<TResult
         get => Volatile.Read(ref _ceiling);
     }
 
+    /// <summary>Whether the consumer has left, so that nobody gets anything any more.</summary>
+    public bool IsLeft => Volatile.Read(ref _disposed);
+
     public TResult Current { get; private set; } = default!;
 
     /// <summary>

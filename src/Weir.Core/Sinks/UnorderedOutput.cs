@@ -35,7 +35,7 @@ internal sealed class UnorderedOutput<TResult>(int limit, int capacity, Func<Str
 
     protected override int TailNeedsLock(RunEnd end, (int Count, Func<long, TResult> Make) missing, ref TResult[] buffer)
     {
-        _tail ??= NeverRun(end, missing.Count).GetEnumerator();
+        _tail ??= end.NeverRun(missing.Count).GetEnumerator();
         buffer = buffer.Length == 0 ? Grow(buffer, 1, Window) : buffer;
         int count = 0;
         while (count < buffer.Length && _tail.MoveNext())
@@ -54,20 +54,4 @@ internal sealed class UnorderedOutput<TResult>(int limit, int capacity, Func<Str
     }
 
     protected override void AddLeftNeedsLock(UnusedResults<TResult> to, ref HashSet<object>? unused) => to.Add(ref unused, _ready.AsSpan(0, _count));
-
-    private static IEnumerable<long> NeverRun(RunEnd end, int count)
-    {
-        foreach ((long first, int length) in end.LeftOver)
-        {
-            for (long index = first; index < first + length; index++)
-            {
-                yield return index;
-            }
-        }
-
-        for (long index = end.Claimed; index < count; index++)
-        {
-            yield return index;
-        }
-    }
 }

@@ -10,6 +10,8 @@ internal sealed class CollectionSource<T>(IEnumerable<T> items, int count) : Tur
 {
     private IEnumerator<T>? _enumerator;
 
+    private List<T>? _unread;
+
     public override int KnownCount => count;
 
     public override void Release(ref Chunk<T> chunk)
@@ -20,6 +22,13 @@ internal sealed class CollectionSource<T>(IEnumerable<T> items, int count) : Tur
         }
 
         chunk.Clear();
+    }
+
+    public override T? UnreadAt(long index)
+    {
+        _unread ??= ReadUnread();
+        long place = index - NextIndex;
+        return place >= 0 && place < _unread.Count ? _unread[(int)place] : default;
     }
 
     public override ValueTask DisposeAsync()
@@ -51,6 +60,11 @@ internal sealed class CollectionSource<T>(IEnumerable<T> items, int count) : Tur
             buffer[read++] = enumerator.Current;
         }
 
+        for (int i = 0; Keeper is { } keeper && i < read; i++)
+        {
+            keeper.Add(index + i, buffer[i]);
+        }
+
         chunk.SetArray(buffer, 0, read, index);
         if (read == 0)
         {
@@ -58,6 +72,20 @@ internal sealed class CollectionSource<T>(IEnumerable<T> items, int count) : Tur
         }
 
         return index + read <= count ? ClaimResult.Claimed : throw Changed();
+    }
+
+    // Once more from the start: the run has closed its enumerator.
+    private List<T> ReadUnread()
+    {
+        try
+        {
+            return [.. items.Skip((int)NextIndex)];
+        }
+        catch (Exception)
+        {
+            // The collection was changed meanwhile, or is code of the user that fails.
+            return [];
+        }
     }
 
     private static InvalidOperationException Changed() =>

@@ -6,6 +6,8 @@ internal abstract class IndexedSource<T>(int count) : Source<T>
     // Written once per chunk, which is rare while items are tiny. Padding would cost each run more in bytes than it saves in time.
     private int _next;
 
+    public sealed override IndexedSource<T>? InMemory => this;
+
     public sealed override int KnownCount => count;
 
     public sealed override long NextIndex => Volatile.Read(ref _next);
@@ -51,7 +53,7 @@ internal abstract class IndexedSource<T>(int count) : Source<T>
     }
 
     /// <summary>The item at an index, or nothing if the caller has changed the list meanwhile.</summary>
-    public T? At(long index)
+    public virtual T? At(long index)
     {
         try
         {

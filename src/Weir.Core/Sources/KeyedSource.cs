@@ -50,6 +50,14 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
 
     public override bool IsLent => _turn.IsLent;
 
+    public override IndexedSource<T>? InMemory => _inner.InMemory;
+
+    public override IItemKeeper<T>? Keeper
+    {
+        get => _inner.Keeper;
+        set => _inner.Keeper = value;
+    }
+
     // The count is the largest number of items that can come out, which is what the slots are for; lanes hold none back for ever.
     public override int KnownCount => _inner.KnownCount;
 
@@ -105,6 +113,8 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
 
     public override IEnumerable<(long First, int Count)> LeftOver() =>
         base.LeftOver().Concat(_inner.LeftOver()).Concat(_lanes.Waiting.Select(static index => (index, 1))).Order();
+
+    public override T? UnreadAt(long index) => _inner.UnreadAt(index);
 
     public override ValueTask DisposeAsync() => _inner.DisposeAsync();
 

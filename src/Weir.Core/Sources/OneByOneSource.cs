@@ -21,10 +21,11 @@ internal abstract class OneByOneSource<T> : TurnSource<T>
     /// <summary>Ends a step that was pending.</summary>
     protected virtual ClaimResult FinishStep(out T? item) => throw new UnreachableException();
 
-    private static ClaimResult Set(ref Chunk<T> chunk, ClaimResult result, T? item, long index)
+    private ClaimResult Set(ref Chunk<T> chunk, ClaimResult result, T? item, long index)
     {
         if (result == ClaimResult.Claimed)
         {
+            Keeper?.Add(index, item!);
             chunk.SetSingle(item!, index);
         }
 

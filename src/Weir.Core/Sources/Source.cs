@@ -26,6 +26,12 @@ internal abstract class Source<T>
     /// <summary>Whether no more than one worker claims, so that a claim need not leave anything for others. Set before the first claim.</summary>
     public bool HasOneWorker { get; set; }
 
+    /// <summary>The source itself, or the one below it, if its items are in memory by index.</summary>
+    public virtual IndexedSource<T>? InMemory => null;
+
+    /// <summary>Who keeps the items that are read; null for nobody. Set before the first claim.</summary>
+    public virtual IItemKeeper<T>? Keeper { get; set; }
+
     /// <summary>The total number of items, or -1 if it is not known before the end.</summary>
     public abstract int KnownCount { get; }
 
@@ -102,6 +108,11 @@ internal abstract class Source<T>
             }
         }
     }
+
+    /// <summary>
+    /// An item that the run did not come to, where that can be told without waiting; otherwise the default value. Asked after the end.
+    /// </summary>
+    public virtual T? UnreadAt(long index) => default;
 
     /// <summary>Lends the place of a reading worker, which has no item, to one more worker for items that were given back.</summary>
     public virtual bool TryLend() => false;

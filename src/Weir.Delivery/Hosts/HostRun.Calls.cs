@@ -63,7 +63,7 @@ internal sealed partial class HostRun<T, TResult>
         {
             if (_options.PartitionBy is null)
             {
-                ItemOutcome<TResult>[] outcomes = await _runtime.ProcessManyAsync(indices, process, _callOptions, _running.Token).ConfigureAwait(false);
+                ItemOutcome<(HostCall<T, TResult> Call, int Index), TResult>[] outcomes = await _runtime.ProcessManyAsync(indices, process, _callOptions, _running.Token).ConfigureAwait(false);
                 for (int i = 0; i < outcomes.Length; i++)
                 {
                     hasEnded[i] = true;
@@ -74,13 +74,13 @@ internal sealed partial class HostRun<T, TResult>
             }
 
             // One by one, so that the next item of a key does not wait for items of other keys. An item without a key waits for none.
-            IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> stream = _runtime.ProcessManyStreamAsync(
+            IAsyncEnumerable<(int Index, ItemOutcome<(HostCall<T, TResult> Call, int Index), TResult> Outcome)> stream = _runtime.ProcessManyStreamAsync(
                 indices.PartitionBy(static at => at.Call.Entries[at.Index].KeyedItems ?? new object()),
                 process,
                 orderedOutput: false,
                 _callOptions,
                 _running.Token);
-            await foreach ((int index, ItemOutcome<TResult> outcome) in stream.ConfigureAwait(false))
+            await foreach ((int index, ItemOutcome<(HostCall<T, TResult> Call, int Index), TResult> outcome) in stream.ConfigureAwait(false))
             {
                 hasEnded[index] = true;
                 End(call.Entries[index], outcome, failures);
@@ -100,7 +100,7 @@ internal sealed partial class HostRun<T, TResult>
         }
     }
 
-    private void End(WorkEntry<T, TResult> entry, ItemOutcome<TResult> outcome, HostFailures<T, TResult> failures)
+    private void End(WorkEntry<T, TResult> entry, ItemOutcome<(HostCall<T, TResult> Call, int Index), TResult> outcome, HostFailures<T, TResult> failures)
     {
         switch (outcome.Status)
         {

@@ -10,7 +10,7 @@ namespace Weir.Operators;
 /// <content>Runs whose caller gets the outcome of each item.</content>
 internal static partial class OperatorRun
 {
-    public static Task<ItemOutcome<TResult>[]> Outcomes<TItem, TResult>(
+    public static Task<ItemOutcome<TItem, TResult>[]> Outcomes<TItem, TResult>(
         Source<TItem> source,
         Func<TItem, CancellationToken, ValueTask<TResult>> selector,
         ParallelRunOptions options,
@@ -22,147 +22,118 @@ internal static partial class OperatorRun
         TaskCalls.RefuseTasks(typeof(TResult), call);
         if (cancellationToken.IsCancellationRequested && !options.ReturnOutcomesOnCancellation)
         {
-            return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
+            return Task.FromCanceled<ItemOutcome<TItem, TResult>[]>(cancellationToken);
         }
 
         if (source.IsExhausted && !RunObservation.IsNoticed(options))
         {
-            return Task.FromResult<ItemOutcome<TResult>[]>([]);
+            return Task.FromResult<ItemOutcome<TItem, TResult>[]>([]);
         }
 
         int count = Math.Max(0, source.KnownCount);
-        OutcomeCompletion<TResult> completion = options.DisposeUnusedResults && UnusedOf.Outcomes<TResult>(options) is { } unused
-            ? new OwningOutcomeCompletion<TResult>(count, options.ReturnOutcomesOnCancellation, unused)
-            : new OutcomeCompletion<TResult>(count, options.ReturnOutcomesOnCancellation);
+        OutcomeCompletion<TItem, TResult> completion = options.DisposeUnusedResults && UnusedOf.Outcomes<TItem, TResult>(options) is { } unused
+            ? new OwningOutcomeCompletion<TItem, TResult>(count, options.ReturnOutcomesOnCancellation, unused)
+            : new OutcomeCompletion<TItem, TResult>(count, options.ReturnOutcomesOnCancellation);
 
         // The outcomes already report the failures, so no mode stops the run or collects them again.
         PumpSettings settings = Settings(options, ErrorMode.BestEffort, operation);
-        if (options.IncludeDetails)
+        ItemRecords? records = options.IncludeDetails ? new(options.TimeProvider) : null;
+        OutcomeMaker<TItem, TResult> maker = new(source, keepsAll: true, records is null ? null : records.DetailsOf);
+        if (source.KnownCount > 0)
         {
-            StartDetailed(source, selector, completion, options, settings, operation, cancellationToken);
-        }
-        else if (source.KnownCount > 0)
-        {
-            StartKnown(source, selector, completion, options, settings, operation, cancellationToken);
+            StartKnown(source, selector, completion, maker, options, settings, records, operation, cancellationToken);
         }
         else
         {
-            StartGrowing(source, selector, completion, options, settings, operation, cancellationToken);
+            StartGrowing(source, selector, completion, maker, options, settings, records, operation, cancellationToken);
         }
 
         return completion.Task;
     }
 
+    public static Task<ItemOutcome<TItem>[]> ActionOutcomes<TItem>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask> action,
+        ParallelRunOptions options,
+        CancellationToken cancellationToken,
+        [CallerMemberName] string operation = "")
+    {
+        CheckAction<TItem>(options);
+        return TaskCalls.WithoutResults(Outcomes(source, TaskCalls.AsSelector<TItem, Nothing>(action), options, cancellationToken, operation));
+    }
+
     private static void StartKnown<TItem, TResult>(
         Source<TItem> source,
         Func<TItem, CancellationToken, ValueTask<TResult>> selector,
-        OutcomeCompletion<TResult> completion,
+        OutcomeCompletion<TItem, TResult> completion,
+        OutcomeMaker<TItem, TResult> maker,
         ParallelRunOptions options,
         PumpSettings settings,
+        ItemRecords? records,
         string operation,
         CancellationToken cancellationToken)
     {
+        OutcomeSink<TItem, TResult> sink = new(completion, maker);
         if (IsPlain(options, settings))
         {
             RunRecovery<TResult>? recovery = RunRecovery<TResult>.Of(options, null);
-            PlainRun.Start(source, selector, new OutcomeSink<TResult>(completion), settings, recovery, cancellationToken);
+            PlainRun.Start(source, selector, sink, settings, recovery, cancellationToken);
         }
         else
         {
-            Start(source, selector, new OutcomeSink<TResult>(completion), options, settings, null, operation, cancellationToken);
+            Start(source, selector, sink, options, settings, records, operation, cancellationToken);
         }
     }
 
     private static void StartGrowing<TItem, TResult>(
         Source<TItem> source,
         Func<TItem, CancellationToken, ValueTask<TResult>> selector,
-        OutcomeCompletion<TResult> completion,
+        OutcomeCompletion<TItem, TResult> completion,
+        OutcomeMaker<TItem, TResult> maker,
         ParallelRunOptions options,
         PumpSettings settings,
+        ItemRecords? records,
         string operation,
         CancellationToken cancellationToken)
     {
+        GrowingOutcomeSink<TItem, TResult> sink = new(completion, maker);
         if (IsPlain(options, settings))
         {
             RunRecovery<TResult>? recovery = RunRecovery<TResult>.Of(options, null);
-            PlainRun.Start(source, selector, new GrowingOutcomeSink<TResult>(completion), settings, recovery, cancellationToken);
+            PlainRun.Start(source, selector, sink, settings, recovery, cancellationToken);
         }
         else
         {
-            Start(source, selector, new GrowingOutcomeSink<TResult>(completion), options, settings, null, operation, cancellationToken);
+            Start(source, selector, sink, options, settings, records, operation, cancellationToken);
         }
     }
 
-    public static IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> OutcomesStream<TItem, TResult>(
+    public static IAsyncEnumerable<(int Index, ItemOutcome<TItem, TResult> Outcome)> OutcomesStream<TItem, TResult>(
         Func<Source<TItem>> source,
         Func<TItem, CancellationToken, ValueTask<TResult>> selector,
         ParallelRunOptions options,
         CancellationToken cancellationToken,
         [CallerMemberName] string operation = "",
         [CallerArgumentExpression(nameof(selector))] string call = "") =>
-        StreamOf<TItem, TResult, (int Index, ItemOutcome<TResult> Outcome)>(
+        StreamOf<TItem, TResult, (int Index, ItemOutcome<TItem, TResult> Outcome)>(
             options,
             (output, enumeratorToken) =>
             {
                 Source<TItem> items = source();
-                if (options.IncludeDetails)
-                {
-                    return StartDetailed(items, selector, output, options, operation, cancellationToken, enumeratorToken);
-                }
-
-                output.Missing = (items.KnownCount, static index => (Indices.ToInt(index), default));
+                ItemRecords? records = options.IncludeDetails ? new(options.TimeProvider) : null;
                 return Start(
                     items,
                     selector,
-                    new OutcomeStreamSink<TResult>(output),
+                    new OutcomeStreamSink<TItem, TResult>(
+                        output, items.KnownCount, new(items, keepsAll: false, records is null ? null : records.DetailsOf)),
                     options,
                     StreamSettings(options, ErrorMode.BestEffort, output, operation),
-                    null,
+                    records,
                     operation,
                     cancellationToken,
                     enumeratorToken);
             },
-            options.DisposeUnusedResults ? UnusedOf.IndexedOutcomes<TResult>(options) : null,
+            options.DisposeUnusedResults ? UnusedOf.IndexedOutcomes<TItem, TResult>(options) : null,
             call,
             cancellationToken);
-
-    private static void StartDetailed<TItem, TResult>(
-        Source<TItem> source,
-        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
-        OutcomeCompletion<TResult> completion,
-        ParallelRunOptions options,
-        PumpSettings settings,
-        string operation,
-        CancellationToken cancellationToken)
-    {
-        ItemRecords records = new(options.TimeProvider);
-        int count = source.KnownCount;
-        if (count > 0)
-        {
-            DetailedSink<TResult, OutcomeSink<TResult>> sink = new(new OutcomeSink<TResult>(completion), records, count);
-            Start(source, selector, sink, options, settings, records, operation, cancellationToken);
-        }
-        else
-        {
-            DetailedSink<TResult, GrowingOutcomeSink<TResult>> sink = new(new GrowingOutcomeSink<TResult>(completion), records, count);
-            Start(source, selector, sink, options, settings, records, operation, cancellationToken);
-        }
-    }
-
-    private static Pump StartDetailed<TItem, TResult>(
-        Source<TItem> source,
-        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
-        StreamOutput<(int Index, ItemOutcome<TResult> Outcome)> output,
-        ParallelRunOptions options,
-        string operation,
-        CancellationToken cancellationToken,
-        CancellationToken enumeratorToken)
-    {
-        ItemRecords records = new(options.TimeProvider);
-        int count = source.KnownCount;
-        output.Missing = (count, index => (Indices.ToInt(index), ItemOutcome<TResult>.With(default, ItemStatus.NotRun, records.DetailsOf(index, null))));
-        DetailedSink<TResult, OutcomeStreamSink<TResult>> sink = new(new OutcomeStreamSink<TResult>(output), records, count);
-        PumpSettings settings = StreamSettings(options, ErrorMode.BestEffort, output, operation);
-        return Start(source, selector, sink, options, settings, records, operation, cancellationToken, enumeratorToken);
-    }
 }

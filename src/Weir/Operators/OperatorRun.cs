@@ -95,9 +95,7 @@ internal static partial class OperatorRun
         CancellationToken cancellationToken,
         [CallerMemberName] string operation = "")
     {
-        Fallback.ThrowIfSet(options.OnFallback, "an action");
-        RetryRule.ThrowIfSet(options.ShouldRetry);
-        CheckItems<TItem, Nothing>(options);
+        CheckAction<TItem>(options);
         if (cancellationToken.IsCancellationRequested)
         {
             return Task.FromCanceled(cancellationToken);
@@ -328,6 +326,13 @@ internal static partial class OperatorRun
             OnThrottle = options.OnThrottleAsync is { } onThrottle ? PauseHook(onThrottle) : null,
             OnDrain = options.OnDrainAsync is { } onDrain ? PauseHook(onDrain) : null,
         };
+
+    private static void CheckAction<TItem>(ParallelRunOptions options)
+    {
+        Fallback.ThrowIfSet(options.OnFallback, "an action");
+        RetryRule.ThrowIfSet(options.ShouldRetry);
+        CheckItems<TItem, Nothing>(options);
+    }
 
     // What checks keys and hooks is loaded only where there are some.
     private static void CheckItems<TItem, TResult>(ParallelRunOptions options)

@@ -22,4 +22,7 @@ internal static class Priority
 
     // Of one rank against the one before it: more than there is between sources.
     public const int Rank = -2;
+
+    // Behind all ranks.
+    public const int TokenOnly = 20 * Rank;
 }

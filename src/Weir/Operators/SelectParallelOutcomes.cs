@@ -30,7 +30,7 @@ public static partial class ParallelOperators
     /// <paramref name="cancellationToken"/> was cancelled. Thrown with that token, in every <see cref="ErrorMode"/>.
     /// </exception>
     /// <remarks>An exception from <paramref name="source"/> itself is thrown. This method is thread-safe.</remarks>
-    public static Task<ItemOutcome<TResult>[]> SelectParallelOutcomesAsync<TSource, TResult>(
+    public static Task<ItemOutcome<TSource, TResult>[]> SelectParallelOutcomesAsync<TSource, TResult>(
         this IEnumerable<TSource> source,
         Func<TSource, CancellationToken, ValueTask<TResult>> selector,
         ParallelRunOptions? options = null,
@@ -46,7 +46,7 @@ public static partial class ParallelOperators
     /// <inheritdoc cref="SelectParallelOutcomesAsync{TSource, TResult}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}},
     ///     ParallelRunOptions, CancellationToken)"/>
     [OverloadResolutionPriority(Priority.Asynchronous)]
-    public static Task<ItemOutcome<TResult>[]> SelectParallelOutcomesAsync<TSource, TResult>(
+    public static Task<ItemOutcome<TSource, TResult>[]> SelectParallelOutcomesAsync<TSource, TResult>(
         this IAsyncEnumerable<TSource> source,
         Func<TSource, CancellationToken, ValueTask<TResult>> selector,
         ParallelRunOptions? options = null,
@@ -61,7 +61,7 @@ public static partial class ParallelOperators
 
     /// <inheritdoc cref="SelectParallelOutcomesAsync{TSource, TResult}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}},
     ///     ParallelRunOptions, CancellationToken)"/>
-    public static Task<ItemOutcome<TResult>[]> SelectParallelOutcomesAsync<TSource, TResult>(
+    public static Task<ItemOutcome<TSource, TResult>[]> SelectParallelOutcomesAsync<TSource, TResult>(
         this ChannelReader<TSource> source,
         Func<TSource, CancellationToken, ValueTask<TResult>> selector,
         ParallelRunOptions? options = null,

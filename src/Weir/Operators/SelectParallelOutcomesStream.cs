@@ -39,7 +39,7 @@ public static partial class ParallelOperators
     /// exception from <paramref name="source"/> itself is thrown. Indices above <see cref="int.MaxValue"/>, which only an endless stream reaches, are
     /// <see cref="int.MaxValue"/>. Several threads can enumerate the sequence at once, but each enumerator is for one thread at a time.
     /// </remarks>
-    public static IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> SelectParallelOutcomesStreamAsync<TSource, TResult>(
+    public static IAsyncEnumerable<(int Index, ItemOutcome<TSource, TResult> Outcome)> SelectParallelOutcomesStreamAsync<TSource, TResult>(
         this IEnumerable<TSource> source,
         Func<TSource, CancellationToken, ValueTask<TResult>> selector,
         ParallelRunOptions? options = null,
@@ -56,7 +56,7 @@ public static partial class ParallelOperators
     /// <inheritdoc cref="SelectParallelOutcomesStreamAsync{TSource, TResult}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}},
     ///     ParallelRunOptions, CancellationToken)"/>
     [OverloadResolutionPriority(Priority.Asynchronous)]
-    public static IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> SelectParallelOutcomesStreamAsync<TSource, TResult>(
+    public static IAsyncEnumerable<(int Index, ItemOutcome<TSource, TResult> Outcome)> SelectParallelOutcomesStreamAsync<TSource, TResult>(
         this IAsyncEnumerable<TSource> source,
         Func<TSource, CancellationToken, ValueTask<TResult>> selector,
         ParallelRunOptions? options = null,
@@ -72,7 +72,7 @@ public static partial class ParallelOperators
 
     /// <inheritdoc cref="SelectParallelOutcomesStreamAsync{TSource, TResult}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}},
     ///     ParallelRunOptions, CancellationToken)"/>
-    public static IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> SelectParallelOutcomesStreamAsync<TSource, TResult>(
+    public static IAsyncEnumerable<(int Index, ItemOutcome<TSource, TResult> Outcome)> SelectParallelOutcomesStreamAsync<TSource, TResult>(
         this ChannelReader<TSource> source,
         Func<TSource, CancellationToken, ValueTask<TResult>> selector,
         ParallelRunOptions? options = null,

@@ -7,7 +7,7 @@ namespace Weir.Operators;
 /// Adapts calls of other shapes to calls that take a token and return a <see cref="ValueTask"/>, which the runs use. It makes an object or two a run, none an
 /// item.
 /// </summary>
-internal static class TaskCalls
+internal static partial class TaskCalls
 {
     public static Func<TItem, CancellationToken, ValueTask<TResult>> Selector<TItem, TResult>(
         Func<TItem, CancellationToken, Task<TResult>> selector, [CallerArgumentExpression(nameof(selector))] string? name = null)
@@ -53,100 +53,25 @@ internal static class TaskCalls
             : new SynchronousSelector<TItem, TResult>(selector).Invoke;
     }
 
-    /// <summary>Turns an action into a selector whose results are all the default value.</summary>
-    public static Func<TItem, CancellationToken, ValueTask<TNothing>> AsSelector<TItem, TNothing>(
-        Func<TItem, CancellationToken, ValueTask> action, [CallerArgumentExpression(nameof(action))] string? name = null)
-        where TNothing : struct
+    public static Func<TItem, CancellationToken, ValueTask<TResult>> Synchronous<TItem, TResult>(
+        Func<TItem, CancellationToken, TResult> selector, [CallerArgumentExpression(nameof(selector))] string? name = null)
     {
-        ArgumentNullException.ThrowIfNull(action, name);
-        return (item, cancellationToken) => WithResult<TNothing>(action(item, cancellationToken));
-    }
-
-    public static Func<TItem, CancellationToken, ValueTask> Action<TItem>(
-        Func<TItem, CancellationToken, Task> action, [CallerArgumentExpression(nameof(action))] string? name = null)
-    {
-        ArgumentNullException.ThrowIfNull(action, name);
-        return (item, cancellationToken) => new ValueTask(action(item, cancellationToken) ?? throw NoTask());
-    }
-
-    public static Func<TItem, CancellationToken, ValueTask> Action<TItem>(
-        Func<TItem, ValueTask> action, [CallerArgumentExpression(nameof(action))] string? name = null)
-    {
-        ArgumentNullException.ThrowIfNull(action, name);
-        return (item, _) => action(item);
-    }
-
-    public static Func<TItem, CancellationToken, ValueTask> Action<TItem>(
-        Func<TItem, Task> action, [CallerArgumentExpression(nameof(action))] string? name = null)
-    {
-        ArgumentNullException.ThrowIfNull(action, name);
-        return (item, _) => new ValueTask(action(item) ?? throw NoTask());
-    }
-
-    public static Func<TItem, CancellationToken, ValueTask> Action<TItem, TResult>(
-        Func<TItem, CancellationToken, ValueTask<TResult>> action, [CallerArgumentExpression(nameof(action))] string? name = null)
-    {
-        ArgumentNullException.ThrowIfNull(action, name);
-        RefuseTasks(typeof(TResult), name);
-        return (item, cancellationToken) => WithoutResult(action(item, cancellationToken));
-    }
-
-    public static Func<TItem, CancellationToken, ValueTask> Action<TItem, TResult>(
-        Func<TItem, ValueTask<TResult>> action, [CallerArgumentExpression(nameof(action))] string? name = null)
-    {
-        ArgumentNullException.ThrowIfNull(action, name);
-        RefuseTasks(typeof(TResult), name);
-        return (item, _) => WithoutResult(action(item));
-    }
-
-    public static Func<TItem, CancellationToken, ValueTask> Synchronous<TItem>(
-        Action<TItem> action, [CallerArgumentExpression(nameof(action))] string? name = null)
-    {
-        ArgumentNullException.ThrowIfNull(action, name);
-        return (item, _) =>
-        {
-            action(item);
-            return default;
-        };
+        ArgumentNullException.ThrowIfNull(selector, name);
+        return new SynchronousSelectorWithToken<TItem, TResult>(selector).Invoke;
     }
 
     /// <summary>The user's own delegate, for code that remembers something about it.</summary>
     public static Delegate Inner(Delegate call) => call.Target is IWrapped wrapped ? Inner(wrapped.Call) : call;
 
-    private static ValueTask WithoutResult<TResult>(ValueTask<TResult> call)
-    {
-        static async ValueTask Wait(ValueTask<TResult> call) => await call.ConfigureAwait(false);
-        if (!call.IsCompletedSuccessfully)
-        {
-            return Wait(call);
-        }
-
-        _ = call.Result;
-        return default;
-    }
-
-    private static ValueTask<TNothing> WithResult<TNothing>(ValueTask call)
-        where TNothing : struct
-    {
-        static async ValueTask<TNothing> Wait(ValueTask call)
-        {
-            await call.ConfigureAwait(false);
-            return default;
-        }
-
-        if (!call.IsCompletedSuccessfully)
-        {
-            return Wait(call);
-        }
-
-        call.GetAwaiter().GetResult();
-        return default;
-    }
-
     private static bool IsTask(Type type) =>
         typeof(Task).IsAssignableFrom(type)
             || type == typeof(ValueTask)
             || (type.IsValueType && type.IsGenericType && type.GetGenericTypeDefinition() == typeof(ValueTask<>));
+
+    private static TResult NoTask<TResult>(TResult result) =>
+        result is not null && IsTask(result.GetType())
+            ? throw new InvalidOperationException("The result of the call is a task, which nobody would await: await it inside the call.")
+            : result;
 
     private static InvalidOperationException NoTask() => new("The call returned null in place of a task.");
 
@@ -183,12 +108,19 @@ internal static class TaskCalls
     {
         public Delegate Call => selector;
 
+        public ValueTask<TResult> Invoke(TItem item, CancellationToken cancellationToken) => new(NoTask(selector(item)));
+    }
+
+    private sealed class SynchronousSelectorWithToken<TItem, TResult>(Func<TItem, CancellationToken, TResult> selector) : IWrapped
+    {
+        private readonly bool _looks = typeof(TResult) == typeof(object);
+
+        public Delegate Call => selector;
+
         public ValueTask<TResult> Invoke(TItem item, CancellationToken cancellationToken)
         {
-            TResult result = selector(item);
-            return result is not null && IsTask(result.GetType())
-                ? throw new InvalidOperationException("The result of the call is a task, which nobody would await: await it inside the call.")
-                : new(result);
+            TResult result = selector(item, cancellationToken);
+            return new(_looks ? NoTask(result) : result);
         }
     }
 }

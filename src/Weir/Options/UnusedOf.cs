@@ -13,14 +13,14 @@ internal static class UnusedOf
     public static ListCompletion<TResult> ListOf<TResult>(ParallelRunOptions options, int count) =>
         Results<TResult>(options) is { } unused ? new OwningListCompletion<TResult>(count, unused) : new ListCompletion<TResult>(count);
 
-    public static UnusedResults<ItemOutcome<TResult>>? Outcomes<TResult>(ParallelRunOptions options) =>
+    public static UnusedResults<ItemOutcome<TItem, TResult>>? Outcomes<TItem, TResult>(ParallelRunOptions options) =>
         Asked<TResult>(options.DisposeUnusedResults) ? new(static outcome => ResultOf(outcome), options.PerItemTimeout, options.TimeProvider) : null;
 
-    public static UnusedResults<(int Index, ItemOutcome<TResult> Outcome)>? IndexedOutcomes<TResult>(ParallelRunOptions options) =>
+    public static UnusedResults<(int Index, ItemOutcome<TItem, TResult> Outcome)>? IndexedOutcomes<TItem, TResult>(ParallelRunOptions options) =>
         Asked<TResult>(options.DisposeUnusedResults) ? new(static item => ResultOf(item.Outcome), options.PerItemTimeout, options.TimeProvider) : null;
 
     public static bool Asked<TResult>(bool isSet) => isSet && DiscardedResult<TResult>.MayBeDisposable;
 
     // The default value of a disposable structure is no result.
-    public static object? ResultOf<TResult>(in ItemOutcome<TResult> outcome) => outcome.IsSuccess ? outcome.Value : null;
+    public static object? ResultOf<TItem, TResult>(in ItemOutcome<TItem, TResult> outcome) => outcome.IsSuccess ? outcome.Value : null;
 }

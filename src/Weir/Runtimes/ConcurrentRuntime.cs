@@ -38,7 +38,7 @@ public sealed class ConcurrentRuntime : IExecutionRuntime
     public RuntimeStatistics Statistics => _calls.Statistics;
 
     /// <inheritdoc/>
-    public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult>(
+    public Task<ItemOutcome<TItem, TResult>[]> ProcessManyAsync<TItem, TResult>(
         IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         ProcessManyOptions? options = null,
@@ -46,7 +46,7 @@ public sealed class ConcurrentRuntime : IExecutionRuntime
         _runtime.ProcessManyAsync(items, processor, options, cancellationToken);
 
     /// <inheritdoc/>
-    public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
+    public IAsyncEnumerable<(int Index, ItemOutcome<TItem, TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
         IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         bool orderedOutput = false,

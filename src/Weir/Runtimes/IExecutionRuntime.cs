@@ -35,7 +35,7 @@ public interface IExecutionRuntime : IAsyncDisposable
     /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of range. Thrown at the call.</exception>
     /// <exception cref="ObjectDisposedException">The runtime has been disposed. Thrown at the call.</exception>
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
-    Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult>(
+    Task<ItemOutcome<TItem, TResult>[]> ProcessManyAsync<TItem, TResult>(
         IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         ProcessManyOptions? options = null,
@@ -62,7 +62,7 @@ public interface IExecutionRuntime : IAsyncDisposable
     /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of range. Thrown at the call.</exception>
     /// <exception cref="ObjectDisposedException">The runtime has been disposed. Thrown at the first step.</exception>
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
-    IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
+    IAsyncEnumerable<(int Index, ItemOutcome<TItem, TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
         IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         bool orderedOutput = false,

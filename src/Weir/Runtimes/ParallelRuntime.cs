@@ -47,7 +47,7 @@ public sealed class ParallelRuntime : IExecutionRuntime
     public RuntimeStatistics Statistics => _calls.Statistics with { ReplacedThreads = _team.Replaced };
 
     /// <inheritdoc/>
-    public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult>(
+    public Task<ItemOutcome<TItem, TResult>[]> ProcessManyAsync<TItem, TResult>(
         IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         ProcessManyOptions? options = null,
@@ -55,7 +55,7 @@ public sealed class ParallelRuntime : IExecutionRuntime
         _runtime.ProcessManyAsync(items, processor, options, cancellationToken);
 
     /// <inheritdoc/>
-    public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
+    public IAsyncEnumerable<(int Index, ItemOutcome<TItem, TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
         IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         bool orderedOutput = false,

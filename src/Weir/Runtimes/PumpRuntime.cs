@@ -29,7 +29,7 @@ internal sealed class PumpRuntime(
     /// <summary>Whether no control can raise the limit.</summary>
     public bool HasFixedLimit { get; init; }
 
-    public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult>(
+    public Task<ItemOutcome<TItem, TResult>[]> ProcessManyAsync<TItem, TResult>(
         IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         ProcessManyOptions? processOptions,
@@ -40,7 +40,7 @@ internal sealed class PumpRuntime(
         return StartMany(items, keys, processor, processOptions, out _, cancellationToken);
     }
 
-    public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
+    public IAsyncEnumerable<(int Index, ItemOutcome<TItem, TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
         IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         bool orderedOutput,
@@ -53,7 +53,7 @@ internal sealed class PumpRuntime(
     }
 
     /// <summary>Runs the items of a call whose arguments have been checked.</summary>
-    public Task<ItemOutcome<TResult>[]> StartMany<TItem, TResult>(
+    public Task<ItemOutcome<TItem, TResult>[]> StartMany<TItem, TResult>(
         IEnumerable<TItem> items,
         ItemKeys<TItem>? keys,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
@@ -65,21 +65,22 @@ internal sealed class PumpRuntime(
         ParallelRunOptions? around = policies.Of<TItem, TResult>(processOptions);
         if (cancellationToken.IsCancellationRequested)
         {
-            return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
+            return Task.FromCanceled<ItemOutcome<TItem, TResult>[]>(cancellationToken);
         }
 
         Source<TItem> source = RuntimeSource.Of(items, keys, processOptions, out int count);
         if (count == 0)
         {
-            return Task.FromResult<ItemOutcome<TResult>[]>([]);
+            return Task.FromResult<ItemOutcome<TItem, TResult>[]>([]);
         }
 
-        OutcomeCompletion<TResult> completion = CompletionOf<TResult>(count, processOptions, around, options.TimeProvider);
+        OutcomeCompletion<TItem, TResult> completion = CompletionOf<TItem, TResult>(count, processOptions, around, options.TimeProvider);
         call = CallOf(nameof(ProcessManyAsync), processOptions, processor, count);
         PumpSettings settings = Settings(processOptions, around, call);
         if (count > 0)
         {
-            Start(source, processor, new OutcomeSink<TResult>(completion), around, settings, call, processOptions, cancellationToken, default);
+            OutcomeSink<TItem, TResult> sink = new(completion, new(source, keepsAll: true));
+            Start(source, processor, sink, around, settings, call, processOptions, cancellationToken, default);
         }
         else
         {
@@ -90,7 +91,7 @@ internal sealed class PumpRuntime(
     }
 
     /// <summary>The outcomes of a call whose arguments have been checked.</summary>
-    private PumpStream<(int Index, ItemOutcome<TResult> Outcome)> Stream<TItem, TResult>(
+    private PumpStream<(int Index, ItemOutcome<TItem, TResult> Outcome)> Stream<TItem, TResult>(
         IEnumerable<TItem> items,
         ItemKeys<TItem>? keys,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
@@ -99,35 +100,35 @@ internal sealed class PumpRuntime(
         CancellationToken cancellationToken)
     {
         ParallelRunOptions? around = policies.Of<TItem, TResult>(processOptions);
-        return new PumpStream<(int Index, ItemOutcome<TResult> Outcome)>(
+        return new PumpStream<(int Index, ItemOutcome<TItem, TResult> Outcome)>(
             limit,
             StreamCapacity,
             orderedOutput,
             (output, enumeratorToken) =>
             {
                 Source<TItem> source = RuntimeSource.Of(items, keys, processOptions, out int count);
-                output.Missing = (count, static index => (Indices.ToInt(index), default));
                 RuntimeCall call = CallOf(nameof(ProcessManyStreamAsync), processOptions, processor, count);
-                return StartStream(source, processor, output, around, call, processOptions, cancellationToken, enumeratorToken);
+                return StartStream(source, count, processor, output, around, call, processOptions, cancellationToken, enumeratorToken);
             },
             cancellationToken)
         {
-            Unused = UnusedOfCall.IndexedOutcomes<TResult>(processOptions, around, options.TimeProvider),
+            Unused = UnusedOfCall.IndexedOutcomes<TItem, TResult>(processOptions, around, options.TimeProvider),
         };
     }
 
     /// <summary>The end of a call whose outcomes are returned together.</summary>
-    private static OutcomeCompletion<TResult> CompletionOf<TResult>(int count, ProcessManyOptions options, ParallelRunOptions? policies, TimeProvider time) =>
-        UnusedOfCall.Outcomes<TResult>(options, policies, time) is { } unused
-            ? new OwningOutcomeCompletion<TResult>(Math.Max(0, count), false, unused)
-            : new OutcomeCompletion<TResult>(Math.Max(0, count));
+    private static OutcomeCompletion<TItem, TResult> CompletionOf<TItem, TResult>(int count, ProcessManyOptions options, ParallelRunOptions? policies, TimeProvider time) =>
+        UnusedOfCall.Outcomes<TItem, TResult>(options, policies, time) is { } unused
+            ? new OwningOutcomeCompletion<TItem, TResult>(Math.Max(0, count), false, unused)
+            : new OutcomeCompletion<TItem, TResult>(Math.Max(0, count));
 
     public Task CloseAsync() => calls.CloseAsync(options.GracePeriod, options.TimeProvider);
 
     private Pump StartStream<TItem, TResult>(
         Source<TItem> source,
+        int count,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        StreamOutput<(int Index, ItemOutcome<TResult> Outcome)> output,
+        StreamOutput<(int Index, ItemOutcome<TItem, TResult> Outcome)> output,
         ParallelRunOptions? around,
         RuntimeCall call,
         ProcessManyOptions processOptions,
@@ -140,21 +141,24 @@ internal sealed class PumpRuntime(
             settings = controlled with { OnLimit = limit => output.Widen(limit, StreamCapacity) };
         }
 
-        return Start(
-            source, processor, new OutcomeStreamSink<TResult>(output), around, settings, call, processOptions, cancellationToken, enumeratorToken);
+        OutcomeStreamSink<TItem, TResult> sink = new(output, count, new(source, keepsAll: false));
+        return Start(source, processor, sink, around, settings, call, processOptions, cancellationToken, enumeratorToken);
     }
 
     // Separate, so that the first call of a process does not load what only a sequence needs.
     private void StartGrowing<TItem, TResult>(
         Source<TItem> source,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        OutcomeCompletion<TResult> completion,
+        OutcomeCompletion<TItem, TResult> completion,
         ParallelRunOptions? around,
         PumpSettings settings,
         RuntimeCall call,
         ProcessManyOptions processOptions,
-        CancellationToken cancellationToken) =>
-        Start(source, processor, new GrowingOutcomeSink<TResult>(completion), around, settings, call, processOptions, cancellationToken, default);
+        CancellationToken cancellationToken)
+    {
+        GrowingOutcomeSink<TItem, TResult> sink = new(completion, new(source, keepsAll: true));
+        Start(source, processor, sink, around, settings, call, processOptions, cancellationToken, default);
+    }
 
     private Pump Start<TItem, TResult, TSink>(
         Source<TItem> source,

@@ -11,12 +11,13 @@ internal static class UnusedOfCall
     /// <param name="options">The options of the call.</param>
     /// <param name="policies">Its policies, or null.</param>
     /// <param name="time">The clock of the runtime.</param>
-    public static UnusedResults<ItemOutcome<TResult>>? Outcomes<TResult>(ProcessManyOptions options, ParallelRunOptions? policies, TimeProvider time) =>
+    public static UnusedResults<ItemOutcome<TItem, TResult>>? Outcomes<TItem, TResult>(
+        ProcessManyOptions options, ParallelRunOptions? policies, TimeProvider time) =>
         UnusedOf.Asked<TResult>(IsSet(options, policies)) ? new(static outcome => UnusedOf.ResultOf(outcome), PatienceOf(options, policies), time) : null;
 
     /// <summary>Those of a call whose outcomes are a stream.</summary>
     /// <inheritdoc cref="Outcomes"/>
-    public static UnusedResults<(int Index, ItemOutcome<TResult> Outcome)>? IndexedOutcomes<TResult>(
+    public static UnusedResults<(int Index, ItemOutcome<TItem, TResult> Outcome)>? IndexedOutcomes<TItem, TResult>(
         ProcessManyOptions options, ParallelRunOptions? policies, TimeProvider time) =>
         UnusedOf.Asked<TResult>(IsSet(options, policies)) ? new(static item => UnusedOf.ResultOf(item.Outcome), PatienceOf(options, policies), time) : null;
 

@@ -101,6 +101,7 @@ internal sealed record RuleCases(string Rule, string[] Bad, string[] Good)
             ]),
         DroppedCases.All,
         UnusedResultsCases.All,
+        UnfitCallCases.All,
         NoEffectCases.All,
         QueryCases.All,
         UnseenLossCases.All,

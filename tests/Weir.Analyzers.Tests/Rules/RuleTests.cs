@@ -14,7 +14,7 @@ public class RuleTests
     public async Task Rule_BadCode_IsWarnedOfWhereItIs(string rule, string code)
     {
         Snippet snippet = RuleCases.Snippet(rule, code);
-        Assert.Empty(snippet.Errors());
+        Assert.Equal(rule == UnfitCallCases.All.Rule, snippet.Errors().Any());
         Assert.NotEmpty(snippet.Marks);
         Diagnostic[] found = await snippet.LookAsync(rule, TestContext.Current.CancellationToken);
         Assert.Equal(snippet.Marks.Select(snippet.TextAt), found.Select(d => snippet.TextAt(d.Location.SourceSpan)));

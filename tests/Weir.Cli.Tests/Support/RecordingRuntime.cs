@@ -23,7 +23,7 @@ internal sealed class RecordingRuntime : IExecutionRuntime
 
     public RuntimeStatistics Statistics => _inner.Statistics;
 
-    public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult>(
+    public Task<ItemOutcome<TItem, TResult>[]> ProcessManyAsync<TItem, TResult>(
         IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         ProcessManyOptions? options = null,
@@ -33,7 +33,7 @@ internal sealed class RecordingRuntime : IExecutionRuntime
         return _inner.ProcessManyAsync(items, processor, options, cancellationToken);
     }
 
-    public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
+    public IAsyncEnumerable<(int Index, ItemOutcome<TItem, TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
         IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         bool orderedOutput = false,

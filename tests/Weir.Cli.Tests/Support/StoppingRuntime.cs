@@ -12,14 +12,14 @@ internal sealed class StoppingRuntime(CancellationTokenSource stop, int call) : 
 
     public RuntimeStatistics Statistics => _inner.Statistics;
 
-    public async Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult>(
+    public async Task<ItemOutcome<TItem, TResult>[]> ProcessManyAsync<TItem, TResult>(
         IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
     {
         cancellationToken.ThrowIfCancellationRequested();
-        ItemOutcome<TResult>[] outcomes = await _inner.ProcessManyAsync(items, processor, options, CancellationToken.None);
+        ItemOutcome<TItem, TResult>[] outcomes = await _inner.ProcessManyAsync(items, processor, options, CancellationToken.None);
         if (++_calls == call)
         {
             await stop.CancelAsync();
@@ -28,7 +28,7 @@ internal sealed class StoppingRuntime(CancellationTokenSource stop, int call) : 
         return outcomes;
     }
 
-    public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
+    public IAsyncEnumerable<(int Index, ItemOutcome<TItem, TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
         IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         bool orderedOutput = false,

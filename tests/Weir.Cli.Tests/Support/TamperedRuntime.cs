@@ -31,14 +31,14 @@ internal sealed class TamperedRuntime(Fault fault, int victim) : IExecutionRunti
 
     public RuntimeStatistics Statistics => _inner.Statistics;
 
-    public async Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult>(
+    public async Task<ItemOutcome<TItem, TResult>[]> ProcessManyAsync<TItem, TResult>(
         IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
     {
         int place = items.ToList().FindIndex(item => Equals(item, victim));
-        ItemOutcome<TResult>[] outcomes = await _inner.ProcessManyAsync(
+        ItemOutcome<TItem, TResult>[] outcomes = await _inner.ProcessManyAsync(
             items,
             (item, token) => fault == Fault.Failing && Equals(item, victim) ? throw new IOException("The disk is full.") : processor(item, token),
             options,
@@ -67,14 +67,14 @@ internal sealed class TamperedRuntime(Fault fault, int victim) : IExecutionRunti
         return outcomes;
     }
 
-    public async IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
+    public async IAsyncEnumerable<(int Index, ItemOutcome<TItem, TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
         IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         bool orderedOutput = false,
         ProcessManyOptions? options = null,
         [EnumeratorCancellation] CancellationToken cancellationToken = default)
     {
-        ItemOutcome<TResult>[] outcomes = await ProcessManyAsync(items, processor, options, cancellationToken);
+        ItemOutcome<TItem, TResult>[] outcomes = await ProcessManyAsync(items, processor, options, cancellationToken);
 
         // Backwards: a stream may come in any order.
         for (int i = outcomes.Length - 1; i >= 0; i--)

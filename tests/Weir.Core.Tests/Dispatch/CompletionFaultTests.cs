@@ -82,8 +82,8 @@ public class CompletionFaultTests
         GrowingListSink<Guid> results = new(list);
         results.Complete(end);
         Assert.Equal(cancelled, list.Task.IsCanceled);
-        OutcomeCompletion<Guid> array = new(0);
-        GrowingOutcomeSink<Guid> outcomes = new(array);
+        OutcomeCompletion<int, Guid> array = new(0);
+        GrowingOutcomeSink<int, Guid> outcomes = new(array);
         outcomes.Complete(end);
         Assert.Equal(cancelled, array.Task.IsCanceled);
         Assert.True(array.Task.IsCompleted && list.Task.IsCompleted);

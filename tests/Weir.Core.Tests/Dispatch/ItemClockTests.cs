@@ -64,7 +64,7 @@ public class ItemClockTests
             Assert.False(token.IsCancellationRequested);
             return new ValueTask<int>(Slow);
         };
-        ItemOutcome<int>[] outcomes = await RunAsync(Limit, null, before: () => _time.Advance(Limit - Tick));
+        ItemOutcome<int, int>[] outcomes = await RunAsync(Limit, null, before: () => _time.Advance(Limit - Tick));
         Assert.All(outcomes, static o => Assert.True(o.IsSuccess));
     }
 
@@ -78,7 +78,7 @@ public class ItemClockTests
             _time.Advance(Limit / 2);
             return new ValueTask<int>(never.Task);
         };
-        Task<ItemOutcome<int>[]> run = RunAsync(Limit, null);
+        Task<ItemOutcome<int, int>[]> run = RunAsync(Limit, null);
         _time.Advance((Limit / 2) - Tick);
         _executor.RunAll();
         Assert.False(run.IsCompleted);
@@ -103,7 +103,7 @@ public class ItemClockTests
             first = false;
             throw new FormatException();
         };
-        Task<ItemOutcome<int>[]> run = RunAsync(Limit, null);
+        Task<ItemOutcome<int, int>[]> run = RunAsync(Limit, null);
         _time.Advance(Pause);
         _executor.RunAll();
         AssertSlowTimedOut(await run);
@@ -121,7 +121,7 @@ public class ItemClockTests
             Assert.Equal(attempts == 1, token.IsCancellationRequested);
             return new ValueTask<int>(Slow);
         };
-        Task<ItemOutcome<int>[]> run = RunAsync(null, Limit);
+        Task<ItemOutcome<int, int>[]> run = RunAsync(null, Limit);
         _time.Advance(Pause);
         _executor.RunAll();
         Assert.All(await run, static o => Assert.True(o.IsSuccess));
@@ -145,7 +145,7 @@ public class ItemClockTests
         Assert.Null(guard.SeenAt(first));
     }
 
-    private static void AssertSlowTimedOut(ItemOutcome<int>[] outcomes)
+    private static void AssertSlowTimedOut(ItemOutcome<int, int>[] outcomes)
     {
         for (int i = 0; i < Count; i++)
         {
@@ -156,9 +156,9 @@ public class ItemClockTests
     private void OnWatch() => _pump.HelpIfStalled(cores: Environment.ProcessorCount);
 
     /// <summary>Runs items one after the other, all of them quick but one.</summary>
-    private Task<ItemOutcome<int>[]> RunAsync(TimeSpan? itemTimeout, TimeSpan? attemptTimeout, Action? before = null)
+    private Task<ItemOutcome<int, int>[]> RunAsync(TimeSpan? itemTimeout, TimeSpan? attemptTimeout, Action? before = null)
     {
-        OutcomeCompletion<int> completion = new(Count);
+        OutcomeCompletion<int, int> completion = new(Count);
         PumpSettings settings = new()
         {
             Limit = 1,
@@ -168,7 +168,7 @@ public class ItemClockTests
             PerItemTimeout = itemTimeout,
         };
         Retry recovery = new(_failures) { AttemptTimeout = attemptTimeout };
-        _pump = new Pump<int, int, PendingResult<int>, SelectorCall<int, int>, OutcomeSink<int>>(
+        _pump = new Pump<int, int, PendingResult<int>, SelectorCall<int, int>, OutcomeSink<int, int>>(
             SourceOf.Enumerable(Enumerable.Range(0, Count).ToArray()),
             new SelectorCall<int, int>((x, token) =>
             {
@@ -179,7 +179,7 @@ public class ItemClockTests
 
                 return x == Slow ? _slow(token) : new ValueTask<int>(x);
             }),
-            new OutcomeSink<int>(completion),
+            new OutcomeSink<int, int>(completion),
             settings,
             recovery)
         {

@@ -32,7 +32,7 @@ public sealed class ParkedRaceTests : IDisposable
     {
         SkipWithoutFaultPoints();
         TaskCompletionSource<int>[] items = Pending(4);
-        Task<ItemOutcome<int>[]> run = Start(4, (x, _) =>
+        Task<ItemOutcome<int, int>[]> run = Start(4, (x, _) =>
         {
             _time.Advance(Second);
             return new ValueTask<int>(items[x].Task);
@@ -43,7 +43,7 @@ public sealed class ParkedRaceTests : IDisposable
         _time.Advance(Limit - (4 * Second));
         _executor.RunAll();
         TaskCompletionSource<int>[] later = Pending(4);
-        Task<ItemOutcome<int>[]>? next = null;
+        Task<ItemOutcome<int, int>[]>? next = null;
         At("PumpWorker.CheckParkedDeadlines", () =>
         {
             // The timer has begun to look: the run ends, and perhaps another one begins and parks its calls.
@@ -54,7 +54,7 @@ public sealed class ParkedRaceTests : IDisposable
 
             _executor.RunAll();
             Assert.True(SpinWait.SpinUntil(() => run.IsCompleted, TimeSpan.FromSeconds(60)), "The run ends on the pool.");
-            next = another ? Start(4, (x, _) => new ValueTask<int>(later[x].Task)) : Task.FromResult<ItemOutcome<int>[]>([]);
+            next = another ? Start(4, (x, _) => new ValueTask<int>(later[x].Task)) : Task.FromResult<ItemOutcome<int, int>[]>([]);
             _executor.RunAll();
         });
         _time.Advance(Second);
@@ -81,7 +81,7 @@ public sealed class ParkedRaceTests : IDisposable
     {
         SkipWithoutFaultPoints();
         TaskCompletionSource<int>[] items = Pending(count);
-        Task<ItemOutcome<int>[]> run = Start(count, (x, _) => new ValueTask<int>(items[x].Task));
+        Task<ItemOutcome<int, int>[]> run = Start(count, (x, _) => new ValueTask<int>(items[x].Task));
         At("ParkedCalls.Next", () =>
         {
             // The worker is between two steps of taking a call, and its item's time is over.
@@ -99,7 +99,7 @@ public sealed class ParkedRaceTests : IDisposable
 
         _time.Advance(Limit);
         _executor.RunAll();
-        ItemOutcome<int>[] outcomes = await run.WithinAsync();
+        ItemOutcome<int, int>[] outcomes = await run.WithinAsync();
         Assert.Equal(
             Enumerable.Range(0, count).Select(static x => x % 2 == 0 ? ItemStatus.TimedOut : ItemStatus.Succeeded),
             outcomes.Select(static outcome => outcome.Status));
@@ -112,13 +112,13 @@ public sealed class ParkedRaceTests : IDisposable
     {
         SkipWithoutFaultPoints();
         TaskCompletionSource<int>[] items = Pending(3);
-        Task<ItemOutcome<int>[]> run = Start(3, (x, _) => new ValueTask<int>(items[x].Task), guarded);
+        Task<ItemOutcome<int, int>[]> run = Start(3, (x, _) => new ValueTask<int>(items[x].Task), guarded);
         At("ParkedCalls.Next", static () => throw new InsufficientMemoryException());
         _executor.RunAll();
         items[1].SetResult(1);
         items[2].SetResult(2);
         _executor.RunAll();
-        ItemOutcome<int>[] outcomes = await run.WithinAsync();
+        ItemOutcome<int, int>[] outcomes = await run.WithinAsync();
         Assert.IsType<InsufficientMemoryException>(outcomes[0].Error);
         Assert.Equal([1, 2], outcomes[1..].Select(static outcome => outcome.Value));
     }
@@ -128,7 +128,7 @@ public sealed class ParkedRaceTests : IDisposable
     {
         SkipWithoutFaultPoints();
         TaskCompletionSource<int>[] items = Pending(2);
-        Pump pump = Make(2, (x, _) => new ValueTask<int>(items[x].Task), true, out OutcomeCompletion<int> completion);
+        Pump pump = Make(2, (x, _) => new ValueTask<int>(items[x].Task), true, out OutcomeCompletion<int, int> completion);
         ManualExecutor.Start(pump);
         _executor.RunAll();
         items[0].SetResult(0);
@@ -154,8 +154,8 @@ public sealed class ParkedRaceTests : IDisposable
                 int own = 1_000 * ++round;
                 int count = random.Next(1, 400);
                 int spin = random.Next(400);
-                OutcomeCompletion<int> completion = new(count);
-                Pump pump = new Pump<int, int, PendingResult<int>, SelectorCall<int, int>, OutcomeSink<int>>(
+                OutcomeCompletion<int, int> completion = new(count);
+                Pump pump = new Pump<int, int, PendingResult<int>, SelectorCall<int, int>, OutcomeSink<int, int>>(
                     SourceOf.Enumerable(Enumerable.Range(0, count).ToArray()),
                     new SelectorCall<int, int>(async (x, token) =>
                     {
@@ -163,10 +163,10 @@ public sealed class ParkedRaceTests : IDisposable
                         await Task.Delay(x % 2 == 0 ? Timeout.InfiniteTimeSpan : TimeSpan.FromMilliseconds(1), TimeProvider.System, token);
                         return own + x;
                     }),
-                    new OutcomeSink<int>(completion),
+                    new OutcomeSink<int, int>(completion),
                     new PumpSettings { Limit = 400, ErrorMode = ErrorMode.BestEffort, PerItemTimeout = TimeSpan.FromMilliseconds(2) });
                 pump.Start(1, default);
-                ItemOutcome<int>[] outcomes = await completion.Task.WithinAsync();
+                ItemOutcome<int, int>[] outcomes = await completion.Task.WithinAsync();
                 Assert.All(outcomes, (outcome, x) => Assert.True(
                     outcome.Status == ItemStatus.TimedOut || (x % 2 == 1 && outcome.Status == ItemStatus.Succeeded && outcome.Value == own + x),
                     $"{x}: {outcome.Status} {outcome.Error}"));
@@ -195,11 +195,11 @@ public sealed class ParkedRaceTests : IDisposable
         }
     }
 
-    private Pump Make(int count, Func<int, CancellationToken, ValueTask<int>> selector, bool guarded, out OutcomeCompletion<int> completion) =>
-        new Pump<int, int, PendingResult<int>, SelectorCall<int, int>, OutcomeSink<int>>(
+    private Pump Make(int count, Func<int, CancellationToken, ValueTask<int>> selector, bool guarded, out OutcomeCompletion<int, int> completion) =>
+        new Pump<int, int, PendingResult<int>, SelectorCall<int, int>, OutcomeSink<int, int>>(
             SourceOf.Enumerable(Enumerable.Range(0, count).ToArray()),
             new SelectorCall<int, int>(selector),
-            new OutcomeSink<int>(completion = new OutcomeCompletion<int>(count)),
+            new OutcomeSink<int, int>(completion = new OutcomeCompletion<int, int>(count)),
             new PumpSettings
             {
                 Limit = count,
@@ -209,9 +209,9 @@ public sealed class ParkedRaceTests : IDisposable
                 PerItemTimeout = guarded ? Limit : null,
             });
 
-    private Task<ItemOutcome<int>[]> Start(int count, Func<int, CancellationToken, ValueTask<int>> selector, bool guarded = true)
+    private Task<ItemOutcome<int, int>[]> Start(int count, Func<int, CancellationToken, ValueTask<int>> selector, bool guarded = true)
     {
-        ManualExecutor.Start(Make(count, selector, guarded, out OutcomeCompletion<int> completion));
+        ManualExecutor.Start(Make(count, selector, guarded, out OutcomeCompletion<int, int> completion));
         return completion.Task;
     }
 }

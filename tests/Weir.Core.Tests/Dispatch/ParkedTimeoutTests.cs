@@ -22,7 +22,7 @@ public class ParkedTimeoutTests
         const int count = 6;
         TaskCompletionSource<int>[] items = Pending(count);
         CancellationToken[] tokens = new CancellationToken[count];
-        Task<ItemOutcome<int>[]> run = Start(count, (x, token) =>
+        Task<ItemOutcome<int, int>[]> run = Start(count, (x, token) =>
         {
             tokens[x] = token;
             _time.Advance(Second);
@@ -43,7 +43,7 @@ public class ParkedTimeoutTests
 
         Assert.False(run.IsCompleted, "The outcomes have yet to be recorded, on a thread of the run.");
         _executor.RunAll();
-        ItemOutcome<int>[] outcomes = await run.WithinAsync();
+        ItemOutcome<int, int>[] outcomes = await run.WithinAsync();
         Assert.Equal(Enumerable.Range(0, count).Select(static x => x == 2 ? ItemStatus.Succeeded : ItemStatus.TimedOut), outcomes.Select(static o => o.Status));
         Assert.Equal(count - 1, _pump.Sample().TimedOut);
         Assert.Equal(0, _time.LiveTimers);
@@ -56,7 +56,7 @@ public class ParkedTimeoutTests
         for (int round = 0; round < 5; round++)
         {
             TaskCompletionSource<int>[] items = Pending(3);
-            Task<ItemOutcome<int>[]> run = Start(3, (x, _) => new ValueTask<int>(items[x].Task));
+            Task<ItemOutcome<int, int>[]> run = Start(3, (x, _) => new ValueTask<int>(items[x].Task));
             _executor.RunAll();
 
             // Those of the round before, which nobody waits for any more.
@@ -80,11 +80,11 @@ public class ParkedTimeoutTests
     {
         TaskCompletionSource<int>[] items = Pending(4);
         TestException error = new("end");
-        Task<ItemOutcome<int>[]> run = Start(4, (x, _) => new ValueTask<int>(items[x].Task), timed);
+        Task<ItemOutcome<int, int>[]> run = Start(4, (x, _) => new ValueTask<int>(items[x].Task), timed);
         _executor.RunAll();
         items[3].SetResult(3);
         _pump.Abort(ItemStatus.Cancelled, error);
-        ItemOutcome<int>[] outcomes = await run.WithinAsync();
+        ItemOutcome<int, int>[] outcomes = await run.WithinAsync();
         items[0].SetResult(0);
         items[1].SetException(new TestException("late"));
         Assert.Equal(3, outcomes[3].Value);
@@ -96,7 +96,7 @@ public class ParkedTimeoutTests
     public async Task Deadline_OfACallThatBlocks_LeavesTheParkedOnesTheirs()
     {
         TaskCompletionSource<int>[] items = Pending(5);
-        Task<ItemOutcome<int>[]> run = Start(5, (x, token) =>
+        Task<ItemOutcome<int, int>[]> run = Start(5, (x, token) =>
         {
             if (x == 2)
             {
@@ -121,7 +121,7 @@ public class ParkedTimeoutTests
     public async Task Stop_WhileCallsAreParked_CancelsTheirTokens()
     {
         using CancellationTokenSource cancel = new();
-        Task<ItemOutcome<int>[]> run = Start(
+        Task<ItemOutcome<int, int>[]> run = Start(
             8,
             static async (_, token) =>
             {
@@ -148,7 +148,7 @@ public class ParkedTimeoutTests
             {
                 int own = (runner * 1_000_000) + (round * 1_000);
                 int count = random.Next(1, 12);
-                OutcomeCompletion<int> completion = new(count);
+                OutcomeCompletion<int, int> completion = new(count);
                 Pump pump = Make(
                     count,
                     async (x, _) =>
@@ -159,7 +159,7 @@ public class ParkedTimeoutTests
                     completion,
                     new PumpSettings { Limit = 12, ErrorMode = ErrorMode.BestEffort, PerItemTimeout = TimeSpan.FromTicks(1) });
                 pump.Start(1, default);
-                ItemOutcome<int>[] outcomes = await completion.Task.WithinAsync();
+                ItemOutcome<int, int>[] outcomes = await completion.Task.WithinAsync();
                 for (int x = 0; x < count; x++)
                 {
                     Assert.True(outcomes[x].Status == ItemStatus.TimedOut || outcomes[x].Value == own + x);
@@ -170,17 +170,17 @@ public class ParkedTimeoutTests
 
     private static TaskCompletionSource<int>[] Pending(int count) => [.. Enumerable.Range(0, count).Select(static _ => new TaskCompletionSource<int>())];
 
-    private static Pump Make(int count, Func<int, CancellationToken, ValueTask<int>> selector, OutcomeCompletion<int> completion, PumpSettings settings) =>
-        new Pump<int, int, PendingResult<int>, SelectorCall<int, int>, OutcomeSink<int>>(
+    private static Pump Make(int count, Func<int, CancellationToken, ValueTask<int>> selector, OutcomeCompletion<int, int> completion, PumpSettings settings) =>
+        new Pump<int, int, PendingResult<int>, SelectorCall<int, int>, OutcomeSink<int, int>>(
             SourceOf.Enumerable(Enumerable.Range(0, count).ToArray()),
             new SelectorCall<int, int>(selector),
-            new OutcomeSink<int>(completion),
+            new OutcomeSink<int, int>(completion),
             settings);
 
-    private Task<ItemOutcome<int>[]> Start(
+    private Task<ItemOutcome<int, int>[]> Start(
         int count, Func<int, CancellationToken, ValueTask<int>> selector, bool timed = true, CancellationToken token = default)
     {
-        OutcomeCompletion<int> completion = new(count);
+        OutcomeCompletion<int, int> completion = new(count);
         _pump = Make(count, selector, completion, new PumpSettings
         {
             Limit = count,

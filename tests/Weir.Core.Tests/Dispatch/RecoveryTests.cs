@@ -18,7 +18,7 @@ public class RecoveryTests
     {
         List<string> calls = [];
         Script recovery = new(static call => Recovery<int>.Retry(Second));
-        (Pump pump, Task<ItemOutcome<int>[]> task) = Start(4, 1, recovery, (x, _) =>
+        (Pump pump, Task<ItemOutcome<int, int>[]> task) = Start(4, 1, recovery, (x, _) =>
         {
             calls.Add($"{x}@{_time.GetTimestamp() / TimeSpan.TicksPerSecond}");
             return x == 0 && calls.Count == 1 ? throw new FormatException() : new ValueTask<int>(x);
@@ -37,14 +37,14 @@ public class RecoveryTests
     public async Task Retry_SeveralTimes_TellsAttemptAndDelayEachTime()
     {
         Script recovery = new(static call => call.Attempt < 4 ? Recovery<int>.Retry(Second * call.Attempt) : Recovery<int>.None);
-        (_, Task<ItemOutcome<int>[]> task) = Start(1, 1, recovery, static (_, _) => throw new FormatException());
+        (_, Task<ItemOutcome<int, int>[]> task) = Start(1, 1, recovery, static (_, _) => throw new FormatException());
         for (int i = 0; i < 10; i++)
         {
             _executor.RunAll();
             _time.Advance(Second);
         }
 
-        ItemOutcome<int> outcome = (await task)[0];
+        ItemOutcome<int, int> outcome = (await task)[0];
         Assert.IsType<FormatException>(outcome.Error);
         Assert.Equal([(1, 0), (2, 1), (3, 2), (4, 3)], recovery.Calls.Select(static c => (c.Attempt, (int)c.PreviousDelay.TotalSeconds)));
     }
@@ -54,7 +54,7 @@ public class RecoveryTests
     {
         int calls = 0;
         Script recovery = new(static _ => Recovery<int>.Defer(Second));
-        (_, Task<ItemOutcome<int>[]> task) = Start(1, 1, recovery, (x, _) => ++calls < 4 ? throw new FormatException() : new ValueTask<int>(x));
+        (_, Task<ItemOutcome<int, int>[]> task) = Start(1, 1, recovery, (x, _) => ++calls < 4 ? throw new FormatException() : new ValueTask<int>(x));
         for (int i = 0; i < 4; i++)
         {
             _executor.RunAll();
@@ -68,7 +68,7 @@ public class RecoveryTests
     [Fact(Timeout = 90_000)]
     public async Task Succeed_InPlaceOfAFailure_IsTheItemsResult()
     {
-        (_, Task<ItemOutcome<int>[]> task) = Start(
+        (_, Task<ItemOutcome<int, int>[]> task) = Start(
             2, 1, new Script(static call => Recovery<int>.Succeed(-1)), static (x, _) => x == 1 ? throw new FormatException() : new ValueTask<int>(x));
         _executor.RunAll();
         Assert.Equal([0, -1], (await task).Select(static o => o.Value));
@@ -77,7 +77,7 @@ public class RecoveryTests
     [Fact(Timeout = 90_000)]
     public async Task Decision_ThatThrows_IsTheItemsFailure()
     {
-        (_, Task<ItemOutcome<int>[]> task) = Start(
+        (_, Task<ItemOutcome<int, int>[]> task) = Start(
             1, 1, new Script(static call => throw new InvalidTimeZoneException()), static (x, _) => throw new FormatException());
         _executor.RunAll();
         Assert.IsType<InvalidTimeZoneException>((await task)[0].Error);
@@ -86,7 +86,7 @@ public class RecoveryTests
     [Fact(Timeout = 90_000)]
     public async Task Stop_WithItemsWaiting_EndsTheRunAndTheyAreCancelled()
     {
-        (Pump pump, Task<ItemOutcome<int>[]> task) = Start(
+        (Pump pump, Task<ItemOutcome<int, int>[]> task) = Start(
             3, 1, new Script(static _ => Recovery<int>.Retry(Second)), static (x, _) => x == 1 ? throw new FormatException() : new ValueTask<int>(x));
         _executor.RunAll();
         Assert.False(task.IsCompleted);
@@ -103,7 +103,7 @@ public class RecoveryTests
     {
         // Item 1 is attempted and waits for another attempt, item 2 is put off without one, and item 3 never comes up.
         Pump? pump = null;
-        (pump, Task<ItemOutcome<int>[]> task) = Start(
+        (pump, Task<ItemOutcome<int, int>[]> task) = Start(
             4,
             1,
             new Script(static call => call.Index == 1 ? Recovery<int>.Retry(Second) : Recovery<int>.Defer(Second)),
@@ -137,7 +137,7 @@ public class RecoveryTests
     [Fact(Timeout = 90_000)]
     public async Task Stop_WithItemsPutOffWithoutAnAttempt_SaysThatTheyNeverRan()
     {
-        (Pump pump, Task<ItemOutcome<int>[]> task) = Start(
+        (Pump pump, Task<ItemOutcome<int, int>[]> task) = Start(
             3, 1, new Script(static _ => Recovery<int>.Defer(Second)), static (x, _) => x == 1 ? throw new FormatException() : new ValueTask<int>(x));
         _executor.RunAll();
         pump.Stop();
@@ -150,7 +150,7 @@ public class RecoveryTests
     {
         int calls = 0;
         bool heals = false;
-        (_, Task<ItemOutcome<int>[]> task) = Start(10_000, 2, new Script(static _ => Recovery<int>.Retry(Second)), (x, _) =>
+        (_, Task<ItemOutcome<int, int>[]> task) = Start(10_000, 2, new Script(static _ => Recovery<int>.Retry(Second)), (x, _) =>
         {
             calls++;
             return heals ? new ValueTask<int>(x) : throw new FormatException();
@@ -163,7 +163,7 @@ public class RecoveryTests
         heals = true;
         _time.Advance(Second);
         _executor.RunAll();
-        ItemOutcome<int>[] outcomes = await task;
+        ItemOutcome<int, int>[] outcomes = await task;
         Assert.All(outcomes.Index(), static o => Assert.Equal(o.Index, o.Item.Value));
         Assert.Equal(10_000 + failed, calls);
     }
@@ -172,14 +172,14 @@ public class RecoveryTests
     public async Task ItemTimeout_OverSeveralAttempts_IsOneLimitForAll()
     {
         Script recovery = new(static call => call.IsFinal ? Recovery<int>.None : Recovery<int>.Retry(Second * 4));
-        (_, Task<ItemOutcome<int>[]> task) = Start(1, 1, recovery, static (_, _) => throw new FormatException(), itemTimeout: Second * 10);
+        (_, Task<ItemOutcome<int, int>[]> task) = Start(1, 1, recovery, static (_, _) => throw new FormatException(), itemTimeout: Second * 10);
         for (int i = 0; i < 12; i++)
         {
             _executor.RunAll();
             _time.Advance(Second);
         }
 
-        ItemOutcome<int> outcome = (await task)[0];
+        ItemOutcome<int, int> outcome = (await task)[0];
         Assert.Equal(ItemStatus.TimedOut, outcome.Status);
         Assert.IsType<ItemTimeoutException>(outcome.Error!.InnerException);
 
@@ -195,7 +195,7 @@ public class RecoveryTests
         int calls = 0;
         TaskCompletionSource<int> never = new();
         Script recovery = new(static call => call.IsFinal ? Recovery<int>.None : Recovery<int>.Retry(Second)) { AttemptTimeout = Second * 3 };
-        (_, Task<ItemOutcome<int>[]> task) = Start(1, 1, recovery, (x, _) => ++calls == 1 ? new ValueTask<int>(never.Task) : new ValueTask<int>(x));
+        (_, Task<ItemOutcome<int, int>[]> task) = Start(1, 1, recovery, (x, _) => ++calls == 1 ? new ValueTask<int>(never.Task) : new ValueTask<int>(x));
         _executor.RunAll();
         _time.Advance(Second * 3);
         _executor.RunAll();
@@ -222,7 +222,7 @@ public class RecoveryTests
             Script recovery = new(call => call.Attempt > most ? Recovery<int>.None : Recovery<int>.Retry(TimeSpan.FromMilliseconds(seed % 7)));
             ManualExecutor executor = new();
             ManualTimeProvider time = new();
-            (_, Task<ItemOutcome<int>[]> task) = Start(count, random.Next(1, 9), recovery, (x, _) =>
+            (_, Task<ItemOutcome<int, int>[]> task) = Start(count, random.Next(1, 9), recovery, (x, _) =>
             {
                 calls[x]++;
                 return calls[x] <= failures[x] ? throw new FormatException() : new ValueTask<int>(x);
@@ -238,7 +238,7 @@ public class RecoveryTests
                 await Task.Yield();
             }
 
-            ItemOutcome<int>[] outcomes = await task;
+            ItemOutcome<int, int>[] outcomes = await task;
             for (int i = 0; i < count; i++)
             {
                 Assert.Equal(failures[i] <= most ? ItemStatus.Succeeded : ItemStatus.Failed, outcomes[i].Status);
@@ -249,7 +249,7 @@ public class RecoveryTests
         }
     }
 
-    private (Pump Pump, Task<ItemOutcome<int>[]> Task) Start(
+    private (Pump Pump, Task<ItemOutcome<int, int>[]> Task) Start(
         int count,
         int limit,
         Script recovery,
@@ -258,7 +258,7 @@ public class RecoveryTests
         ManualExecutor? executor = null,
         ManualTimeProvider? time = null)
     {
-        OutcomeCompletion<int> completion = new(count);
+        OutcomeCompletion<int, int> completion = new(count);
         PumpSettings settings = new()
         {
             Limit = limit,
@@ -267,8 +267,8 @@ public class RecoveryTests
             TimeProvider = time ?? _time,
             PerItemTimeout = itemTimeout,
         };
-        Pump<int, int, PendingResult<int>, SelectorCall<int, int>, OutcomeSink<int>> pump = new(
-            SourceOf.Enumerable(Enumerable.Range(0, count).ToArray()), new SelectorCall<int, int>(selector), new OutcomeSink<int>(completion), settings,
+        Pump<int, int, PendingResult<int>, SelectorCall<int, int>, OutcomeSink<int, int>> pump = new(
+            SourceOf.Enumerable(Enumerable.Range(0, count).ToArray()), new SelectorCall<int, int>(selector), new OutcomeSink<int, int>(completion), settings,
             recovery);
         ManualExecutor.Start(pump);
         return (pump, completion.Task);

@@ -18,7 +18,7 @@ public class TurnTests
         Channel<int> channel = Channel.CreateUnbounded<int>(new UnboundedChannelOptions { AllowSynchronousContinuations = true });
         channel.Writer.TryWrite(0);
         List<int> calls = [];
-        (Pump pump, Task<ItemOutcome<int>[]> task) = Start(channel.Reader, (x, _) =>
+        (Pump pump, Task<ItemOutcome<int, int>[]> task) = Start(channel.Reader, (x, _) =>
         {
             calls.Add(x);
             return calls.Count == 1 ? throw new IOException() : new ValueTask<int>(x);
@@ -49,7 +49,7 @@ public class TurnTests
         channel.Writer.TryWrite(0);
         TaskCompletionSource<int> second = new();
         List<int> calls = [];
-        (Pump pump, Task<ItemOutcome<int>[]> task) = Start(channel.Reader, (x, _) =>
+        (Pump pump, Task<ItemOutcome<int, int>[]> task) = Start(channel.Reader, (x, _) =>
         {
             calls.Add(x);
             return calls.Count == 1 ? throw new IOException() : calls.Count == 2 ? new ValueTask<int>(second.Task) : new ValueTask<int>(x);
@@ -78,7 +78,7 @@ public class TurnTests
         Channel<int> channel = Channel.CreateUnbounded<int>(new UnboundedChannelOptions { AllowSynchronousContinuations = true });
         channel.Writer.TryWrite(0);
         List<int> calls = [];
-        (Pump pump, Task<ItemOutcome<int>[]> task) = Start(channel.Reader, (x, _) =>
+        (Pump pump, Task<ItemOutcome<int, int>[]> task) = Start(channel.Reader, (x, _) =>
         {
             calls.Add(x);
             return calls.Count == 1 ? throw new IOException() : new ValueTask<int>(x);
@@ -202,7 +202,7 @@ public class TurnTests
         {
             Channel<int> channel = Channel.CreateUnbounded<int>();
             ConcurrencyProbe probe = new();
-            OutcomeCompletion<int> completion = new(-1);
+            OutcomeCompletion<int, int> completion = new(-1);
             HashSet<int> failed = [];
             Pump pump = Create(channel.Reader, completion, (x, _) =>
             {
@@ -221,7 +221,7 @@ public class TurnTests
             }
 
             channel.Writer.Complete();
-            ItemOutcome<int>[] outcomes = await completion.Task.WithinAsync();
+            ItemOutcome<int, int>[] outcomes = await completion.Task.WithinAsync();
             Assert.Equal(300, outcomes.Length);
             Assert.All(outcomes, static o => Assert.True(o.IsSuccess));
             Assert.Equal(1, probe.Most);
@@ -236,9 +236,9 @@ public class TurnTests
         }
     }
 
-    private (Pump Pump, Task<ItemOutcome<int>[]> Task) Start(ChannelReader<int> reader, Func<int, CancellationToken, ValueTask<int>> selector)
+    private (Pump Pump, Task<ItemOutcome<int, int>[]> Task) Start(ChannelReader<int> reader, Func<int, CancellationToken, ValueTask<int>> selector)
     {
-        OutcomeCompletion<int> completion = new(-1);
+        OutcomeCompletion<int, int> completion = new(-1);
         Pump pump = Create(
             reader,
             completion,
@@ -249,13 +249,13 @@ public class TurnTests
         return (pump, completion.Task);
     }
 
-    private static Pump<int, int, PendingResult<int>, SelectorCall<int, int>, GrowingOutcomeSink<int>> Create(
+    private static Pump<int, int, PendingResult<int>, SelectorCall<int, int>, GrowingOutcomeSink<int, int>> Create(
         ChannelReader<int> reader,
-        OutcomeCompletion<int> completion,
+        OutcomeCompletion<int, int> completion,
         Func<int, CancellationToken, ValueTask<int>> selector,
         PumpSettings settings,
         TimeSpan delay) =>
-        new(SourceOf.Channel(reader), new SelectorCall<int, int>(selector), new GrowingOutcomeSink<int>(completion), settings, new Always(delay));
+        new(SourceOf.Channel(reader), new SelectorCall<int, int>(selector), new GrowingOutcomeSink<int, int>(completion), settings, new Always(delay));
 
     private sealed class Always(TimeSpan delay) : IRecovery<int>
     {

@@ -68,7 +68,7 @@ public sealed class UnattendedFaultTests : IDisposable
             _countdown = at;
             _gate.Reset();
             using ThreadTeam team = new(2, "test", keeps: false);
-            Task<ItemOutcome<int>[]> run = Start(scenario, team);
+            Task<ItemOutcome<int, int>[]> run = Start(scenario, team);
             Task ended = await Task.WhenAny(run, Task.Delay(TimeSpan.FromSeconds(30), TimeProvider.System));
             _gate.Set();
             string passed = string.Join(", ", _places.Select(static place => $"{place.Key} {place.Value}"));
@@ -81,7 +81,7 @@ public sealed class UnattendedFaultTests : IDisposable
 
             if (run.IsCompletedSuccessfully)
             {
-                ItemOutcome<int>[] outcomes = await run;
+                ItemOutcome<int, int>[] outcomes = await run;
                 Assert.Equal(8, outcomes.Length);
                 Assert.All(outcomes, (outcome, x) => Assert.True(!outcome.IsSuccess || outcome.Value == x));
             }
@@ -136,16 +136,16 @@ public sealed class UnattendedFaultTests : IDisposable
         }
     }
 
-    private Task<ItemOutcome<int>[]> Start(Scenario scenario, ThreadTeam team)
+    private Task<ItemOutcome<int, int>[]> Start(Scenario scenario, ThreadTeam team)
     {
         bool parks = scenario is Scenario.Parked or Scenario.ParkedAndTimed or Scenario.FailingParked or Scenario.Aborted;
         bool timed = scenario is Scenario.ParkedAndTimed or Scenario.WaitingAndTimed or Scenario.BlockingAndTimed;
-        OutcomeCompletion<int> completion = new(8);
+        OutcomeCompletion<int, int> completion = new(8);
         int[] items = [.. Enumerable.Range(0, 8)];
-        Pump pump = new Pump<int, int, PendingResult<int>, SelectorCall<int, int>, OutcomeSink<int>>(
+        Pump pump = new Pump<int, int, PendingResult<int>, SelectorCall<int, int>, OutcomeSink<int, int>>(
             SourceOf.Enumerable(items),
             new SelectorCall<int, int>(CallOf(scenario)),
-            new OutcomeSink<int>(completion),
+            new OutcomeSink<int, int>(completion),
             new PumpSettings
             {
                 Limit = parks ? 8 : 3,

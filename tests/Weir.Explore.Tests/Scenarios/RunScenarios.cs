@@ -296,7 +296,7 @@ public class RunScenarios(ITestOutputHelper output)
     [Fact]
     public void TimeLimit_ThatRunsOutAsTheCallEnds_GivesOneOutcome() => output.Explored(static async () =>
     {
-        ItemOutcome<int>[] outcomes = await Two.SelectParallelOutcomesAsync(
+        ItemOutcome<int, int>[] outcomes = await Two.SelectParallelOutcomesAsync(
             static async (item, token) =>
             {
                 await Task.Delay(TimeSpan.FromMilliseconds(10 * item), TimeProvider.System, CancellationToken.None);

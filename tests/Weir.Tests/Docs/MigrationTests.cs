@@ -19,7 +19,7 @@ public class MigrationTests
     {
         // Each attempt takes 2 s and fails; the item may take 5.
         int attempts = 0;
-        Task<ItemOutcome<int>[]> run = new[] { 1 }.SelectParallelOutcomesAsync<int, int>(
+        Task<ItemOutcome<int, int>[]> run = new[] { 1 }.SelectParallelOutcomesAsync<int, int>(
             async (_, token) =>
             {
                 Task delay = Task.Delay(2 * Second, _time, token);
@@ -73,7 +73,7 @@ public class MigrationTests
     public async Task FailureThreshold_WithRetries_CountsAttempts()
     {
         int calls = 0;
-        Task<ItemOutcome<int>[]> run = Enumerable.Range(0, 10).SelectParallelOutcomesAsync<int, int>(
+        Task<ItemOutcome<int, int>[]> run = Enumerable.Range(0, 10).SelectParallelOutcomesAsync<int, int>(
             (_, _) =>
             {
                 calls++;
@@ -188,7 +188,7 @@ public class MigrationTests
     [Fact(Timeout = 90_000)]
     public async Task CircuitBreakerOpenException_OfARejectedCall_HasStateAndTime()
     {
-        ItemOutcome<int>[] outcomes = await new[] { 1, 2 }.SelectParallelOutcomesAsync<int, int>(
+        ItemOutcome<int, int>[] outcomes = await new[] { 1, 2 }.SelectParallelOutcomesAsync<int, int>(
             static (_, _) => throw new TimeoutException(),
             new() { MaxDegreeOfParallelism = 1, TimeProvider = _time, CircuitBreaker = new() { FailureThreshold = 1, OpenTimeout = Second } });
         CircuitBreakerOpenException refused = Assert.IsType<CircuitBreakerOpenException>(outcomes[1].Error);

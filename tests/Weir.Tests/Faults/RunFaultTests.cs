@@ -92,7 +92,7 @@ public sealed class RunFaultTests : IDisposable
         // So many that a worker takes several at once, and one of them blocks before it has begun the others.
         int[] items = RuntimeRun.Count(20_000);
         await using ConcurrentRuntime runtime = new(2);
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
             RunForm.Array,
             runtime,
             items,

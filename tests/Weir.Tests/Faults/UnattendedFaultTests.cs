@@ -18,7 +18,7 @@ public sealed class UnattendedFaultTests : IDisposable
     private static readonly TimeSpan Short = TimeSpan.FromMilliseconds(3);
     private static readonly string[] RuntimeNames = ["direct", "concurrent 3", "parallel 2", "auto 3"];
 
-    private static readonly Dictionary<string, Func<IExecutionRuntime, Task<ItemOutcome<int>[]>>> Calls = new()
+    private static readonly Dictionary<string, Func<IExecutionRuntime, Task<ItemOutcome<int, int>[]>>> Calls = new()
     {
         ["plain"] = static runtime => Call(runtime, Yields),
         ["item timeout"] = static runtime => Call(runtime, NeverEnds, new ProcessManyOptions { PerItemTimeout = Short }),
@@ -48,7 +48,7 @@ public sealed class UnattendedFaultTests : IDisposable
         {
             IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { GracePeriod = Short });
             _places.FailAt(at, failures);
-            Task<ItemOutcome<int>[]> running = Calls[call](runtime);
+            Task<ItemOutcome<int, int>[]> running = Calls[call](runtime);
             await _places.EndsAsync(running, $"A call after a fault at place {at}");
             failed = _places.HasFailed;
             _places.Pass();
@@ -104,7 +104,7 @@ public sealed class UnattendedFaultTests : IDisposable
         Assert.SkipUnless(FaultPlaces.Exist, "A Release build has no places to fail at.");
         foreach (string name in RuntimeNames)
         {
-            foreach (Func<IExecutionRuntime, Task<ItemOutcome<int>[]>> call in Calls.Values)
+            foreach (Func<IExecutionRuntime, Task<ItemOutcome<int, int>[]>> call in Calls.Values)
             {
                 await using IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { GracePeriod = Short });
                 await call(runtime).EndsAsync();
@@ -140,11 +140,11 @@ public sealed class UnattendedFaultTests : IDisposable
         await run;
     }
 
-    private static Task<ItemOutcome<int>[]> Call(
+    private static Task<ItemOutcome<int, int>[]> Call(
         IExecutionRuntime runtime, Func<int, CancellationToken, ValueTask<int>> processor, ProcessManyOptions? options = null) =>
         RuntimeRun.Start(RunForm.Array, runtime, RuntimeRun.Count(Count), processor, options);
 
-    private static async Task<ItemOutcome<int>[]> Cancelled(IExecutionRuntime runtime, bool paused)
+    private static async Task<ItemOutcome<int, int>[]> Cancelled(IExecutionRuntime runtime, bool paused)
     {
         using CancellationTokenSource stop = new();
         RunControl control = new();
@@ -153,7 +153,7 @@ public sealed class UnattendedFaultTests : IDisposable
             control.Pause();
         }
 
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
             RunForm.Array, runtime, RuntimeRun.Count(Count), UntilCancelled, new ProcessManyOptions { Control = control }, stop.Token);
         await Guard.UntilAsync(() => control.Snapshot().RunningRuns == 1 || call.IsCompleted, "The call");
         await Guard.SettleAsync();
@@ -161,19 +161,19 @@ public sealed class UnattendedFaultTests : IDisposable
         return await call;
     }
 
-    private static async Task<ItemOutcome<int>[]> Disposed(IExecutionRuntime runtime)
+    private static async Task<ItemOutcome<int, int>[]> Disposed(IExecutionRuntime runtime)
     {
         RunControl control = new();
-        Task<ItemOutcome<int>[]> call = Call(runtime, NeverEnds, new ProcessManyOptions { Control = control });
+        Task<ItemOutcome<int, int>[]> call = Call(runtime, NeverEnds, new ProcessManyOptions { Control = control });
         await Guard.UntilAsync(() => control.Snapshot().InFlight > 0 || call.IsCompleted, "The call");
         await runtime.DisposeAsync().AsTask().WithinAsync("The end of the runtime");
         return await call;
     }
 
-    private static async Task<ItemOutcome<int>[]> LeftStream(IExecutionRuntime runtime, bool disposed)
+    private static async Task<ItemOutcome<int, int>[]> LeftStream(IExecutionRuntime runtime, bool disposed)
     {
         using CancellationTokenSource stop = new();
-        IAsyncEnumerator<(int Index, ItemOutcome<int> Outcome)> stream = runtime.ProcessManyStreamAsync(
+        IAsyncEnumerator<(int Index, ItemOutcome<int, int> Outcome)> stream = runtime.ProcessManyStreamAsync(
             RuntimeRun.Count(Count), static (x, token) => x == 0 ? new ValueTask<int>(x) : UntilCancelled(x, token), true, null, stop.Token)
             .GetAsyncEnumerator();
         await stream.MoveNextAsync().AsTask().WithinAsync("The first outcome");

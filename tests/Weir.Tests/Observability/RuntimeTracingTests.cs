@@ -104,7 +104,7 @@ public sealed class RuntimeTracingTests : IDisposable
         ManualTimeProvider clock = new();
         ConcurrentRuntime runtime = new(2, new RuntimeOptions { TimeProvider = clock });
         TaskCompletionSource inside = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        Task<ItemOutcome<int>[]> late = runtime.ProcessManyAsync(
+        Task<ItemOutcome<int, int>[]> late = runtime.ProcessManyAsync(
             [1],
             async (x, _) =>
             {
@@ -118,7 +118,7 @@ public sealed class RuntimeTracingTests : IDisposable
         RuntimeRun.AssertTimedOut((await late.WithinAsync("a call whose time is up"))[0]);
         Assert.Equal("timed_out", Assert.Single(Spans("late")).GetTagItem("weir.outcome"));
 
-        IAsyncEnumerable<(int, ItemOutcome<int>)> stream = runtime.ProcessManyStreamAsync(
+        IAsyncEnumerable<(int, ItemOutcome<int, int>)> stream = runtime.ProcessManyStreamAsync(
             [1], static (x, _) => new ValueTask<int>(x), false, new ProcessManyOptions { OperationName = "never" });
         gate.Open();
         await runtime.DisposeAsync();
@@ -138,7 +138,7 @@ public sealed class RuntimeTracingTests : IDisposable
             {
                 WorkQueue<int> queue = new();
                 queue.Add(0);
-                ItemOutcome<int>[] outcomes = await QueueRun.Start(
+                ItemOutcome<int, int>[] outcomes = await QueueRun.Start(
                     form,
                     runtime,
                     queue,

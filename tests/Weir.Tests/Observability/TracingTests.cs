@@ -116,7 +116,7 @@ public sealed class TracingTests : IDisposable
         ManualTimeProvider time = new();
         TaskCompletionSource<int> never = new();
         int begun = 0;
-        Task<ItemOutcome<int>[]> timed = new[] { 1, 2 }.SelectParallelOutcomesAsync(
+        Task<ItemOutcome<int, int>[]> timed = new[] { 1, 2 }.SelectParallelOutcomesAsync(
             (_, _) =>
             {
                 Interlocked.Increment(ref begun);

@@ -150,7 +150,7 @@ public class PartitionedOperatorTests
     [Fact(Timeout = 90_000)]
     public async Task Failure_OfAnItem_LetsTheNextOfItsKeyRun()
     {
-        ItemOutcome<int>[] outcomes = await Enumerable.Range(0, 100).PartitionBy(static x => x % 2).SelectParallelOutcomesAsync(
+        ItemOutcome<int, int>[] outcomes = await Enumerable.Range(0, 100).PartitionBy(static x => x % 2).SelectParallelOutcomesAsync(
             static async (x, _) =>
             {
                 await Task.Yield();

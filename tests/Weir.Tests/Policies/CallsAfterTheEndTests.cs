@@ -165,7 +165,7 @@ public sealed class CallsAfterTheEndTests : IDisposable
     public async Task SharedConcurrencyLimit_ItemsTimedOutInTheirHooks_MakeNoCallAndTakeNoPlace()
     {
         int started = 0;
-        Task<ItemOutcome<int>[]> run = Enumerable.Range(0, 6).ToArray().SelectParallelOutcomesAsync(CallAsync, new ParallelRunOptions
+        Task<ItemOutcome<int, int>[]> run = Enumerable.Range(0, 6).ToArray().SelectParallelOutcomesAsync(CallAsync, new ParallelRunOptions
         {
             MaxDegreeOfParallelism = 6,
             PerItemTimeout = Limit,
@@ -192,7 +192,7 @@ public sealed class CallsAfterTheEndTests : IDisposable
     public async Task Item_WhoseHookCancelsTheRun_IsNotRun(bool suspends)
     {
         using CancellationTokenSource cancel = new();
-        ItemOutcome<int>[] outcomes = await Enumerable.Range(0, 3).ToArray().SelectParallelOutcomesAsync(
+        ItemOutcome<int, int>[] outcomes = await Enumerable.Range(0, 3).ToArray().SelectParallelOutcomesAsync(
             CallAsync,
             new ParallelRunOptions
             {
@@ -217,7 +217,7 @@ public sealed class CallsAfterTheEndTests : IDisposable
         Assert.Equal((1, 0), (_probe.Entered, _late));
     }
 
-    private static async IAsyncEnumerable<int> Values(IAsyncEnumerable<(int Index, ItemOutcome<int> Outcome)> outcomes)
+    private static async IAsyncEnumerable<int> Values(IAsyncEnumerable<(int Index, ItemOutcome<int, int> Outcome)> outcomes)
     {
         await foreach ((int index, _) in outcomes)
         {

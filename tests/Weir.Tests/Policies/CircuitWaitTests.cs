@@ -99,7 +99,7 @@ public sealed class CircuitWaitTests : IDisposable
     public async Task OwnCircuitOfTheCall_Refuses_IsAFailureAndNoWait()
     {
         CircuitBreaker inner = Broken();
-        ItemOutcome<int>[] outcomes = await new[] { 1, 2 }.SelectParallelOutcomesAsync<int, int>(
+        ItemOutcome<int, int>[] outcomes = await new[] { 1, 2 }.SelectParallelOutcomesAsync<int, int>(
             (_, _) => throw inner.CreateRejection(),
             Options with { CircuitBreaker = new CircuitBreakerOptions { FailureThreshold = 100 } }).WithinAsync("the run");
         Assert.All(outcomes, static o => Assert.IsType<CircuitBreakerOpenException>(o.Error));
@@ -127,7 +127,7 @@ public sealed class CircuitWaitTests : IDisposable
                 return 0;
             },
             new CircuitBreakerOptions { FailureThreshold = 1, OpenTimeout = TimeSpan.FromDays(1), TimeProvider = _time });
-        Task<ItemOutcome<int>[]> run = new[] { 0, 1 }.SelectParallelOutcomesAsync(
+        Task<ItemOutcome<int, int>[]> run = new[] { 0, 1 }.SelectParallelOutcomesAsync(
             static (x, _) => x == 0 ? throw new TestException("opens the circuit") : new ValueTask<int>(x),
             Options with { MaxDegreeOfParallelism = 1, CircuitBreakerByKey = breakers, PerItemTimeout = OpenTimeout / 2, TimeProvider = clock });
         await Guard.UntilAsync(

@@ -121,7 +121,7 @@ public sealed class KeyedPolicyTests : IDisposable
             new CircuitBreakerOptions { FailureThreshold = 1, SuccessThreshold = 1, OpenTimeout = TimeSpan.FromSeconds(10), TimeProvider = _time });
         bool down = true;
         int done = 0;
-        Task<ItemOutcome<int>[]> run = Enumerable.Range(0, 20).SelectParallelOutcomesAsync(
+        Task<ItemOutcome<int, int>[]> run = Enumerable.Range(0, 20).SelectParallelOutcomesAsync(
             (item, _) =>
             {
                 if (item % 2 == 1 && Volatile.Read(ref down))
@@ -142,7 +142,7 @@ public sealed class KeyedPolicyTests : IDisposable
         await Guard.UntilAsync(() => Volatile.Read(ref done) == 10 && _time.ArmedTimers > 0, "all items of the other server");
         Volatile.Write(ref down, false);
         _time.Advance(TimeSpan.FromSeconds(10));
-        ItemOutcome<int>[] outcomes = await run.WithinAsync();
+        ItemOutcome<int, int>[] outcomes = await run.WithinAsync();
         Assert.Equal(1, outcomes.Count(static o => !o.IsSuccess));
     }
 
@@ -159,7 +159,7 @@ public sealed class KeyedPolicyTests : IDisposable
             1 => new() { ConcurrencyLimitByKey = SharedConcurrencyLimit.ByKey<int, int>(KeyOf, 1) },
             _ => new() { RateLimitByKey = RateLimits.ByKey<int, int>(KeyOf) },
         };
-        ItemOutcome<int>[] outcomes = await new[] { 0, 1, 2 }.SelectParallelOutcomesAsync(static (x, _) => new ValueTask<int>(x), options).WithinAsync();
+        ItemOutcome<int, int>[] outcomes = await new[] { 0, 1, 2 }.SelectParallelOutcomesAsync(static (x, _) => new ValueTask<int>(x), options).WithinAsync();
         Assert.Equal([true, false, true], outcomes.Select(static o => o.IsSuccess));
         Assert.IsType<TestException>(outcomes[1].Error);
     }

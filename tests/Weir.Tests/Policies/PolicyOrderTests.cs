@@ -35,7 +35,7 @@ public class PolicyOrderTests
             throw new FormatException($"hook {index}");
         }
 
-        Task<ItemOutcome<int>[]> run = new[] { 1 }.SelectParallelOutcomesAsync(
+        Task<ItemOutcome<int, int>[]> run = new[] { 1 }.SelectParallelOutcomesAsync(
             (x, _) =>
             {
                 calls++;
@@ -168,12 +168,12 @@ public class PolicyOrderTests
         using Gate old = new();
         using Gate probe = new();
         ConcurrencyProbe inside = new();
-        Task<ItemOutcome<int>[]> first = new[] { 1 }.SelectParallelOutcomesAsync(Through(old, inside), options);
+        Task<ItemOutcome<int, int>[]> first = new[] { 1 }.SelectParallelOutcomesAsync(Through(old, inside), options);
         await inside.EnteredAsync(1);
         await new[] { 2 }.SelectParallelOutcomesAsync<int, int>(static (_, _) => throw new FormatException(), options);
         Assert.Equal(CircuitBreakerState.Open, breaker.State);
         _time.Advance(Second);
-        Task<ItemOutcome<int>[]> second = new[] { 3 }.SelectParallelOutcomesAsync(Through(probe, inside), options);
+        Task<ItemOutcome<int, int>[]> second = new[] { 3 }.SelectParallelOutcomesAsync(Through(probe, inside), options);
         await inside.EnteredAsync(2);
         old.Open();
         Assert.True((await first.WithinAsync())[0].IsSuccess);
@@ -188,7 +188,7 @@ public class PolicyOrderTests
     {
         CircuitBreaker breaker = new(new CircuitBreakerOptions { FailureThreshold = 1, OpenTimeout = Second * 100, TimeProvider = _time });
         bool begun = false;
-        Task<ItemOutcome<int>[]> run = new[] { 1 }.SelectParallelOutcomesAsync(
+        Task<ItemOutcome<int, int>[]> run = new[] { 1 }.SelectParallelOutcomesAsync(
             async (x, token) =>
             {
                 Volatile.Write(ref begun, true);
@@ -245,7 +245,7 @@ public class PolicyOrderTests
         TaskCompletionSource<int> never = new();
         int succeeds = hangs ? 5 : 8;
         int ended = 0;
-        Task<ItemOutcome<int>[]> run = Enumerable.Range(0, 8).SelectParallelOutcomesAsync(
+        Task<ItemOutcome<int, int>[]> run = Enumerable.Range(0, 8).SelectParallelOutcomesAsync(
             (x, _) => hangs && x % 3 == 0 ? new ValueTask<int>(never.Task) : new ValueTask<int>(x),
             Options with
             {
@@ -280,7 +280,7 @@ public class PolicyOrderTests
     {
         object mark = new();
         left.Add(new WeakReference(mark));
-        Task<ItemOutcome<int>[]> run = Enumerable.Range(0, 10).SelectParallelOutcomesAsync(
+        Task<ItemOutcome<int, int>[]> run = Enumerable.Range(0, 10).SelectParallelOutcomesAsync(
             async (x, _) =>
             {
                 await Task.Yield();

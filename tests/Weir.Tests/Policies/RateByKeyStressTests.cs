@@ -80,7 +80,7 @@ public sealed class RateByKeyStressTests : IDisposable
         ConcurrentDictionary<int, int> ended = [];
         try
         {
-            await foreach ((int index, ItemOutcome<int> outcome) in items.SelectParallelOutcomesStreamAsync(
+            await foreach ((int index, ItemOutcome<int, int> outcome) in items.SelectParallelOutcomesStreamAsync(
                 async (x, token) =>
                 {
                     _starts.Enqueue((x % Keys, _clock.LastRead));

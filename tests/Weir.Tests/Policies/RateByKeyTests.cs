@@ -65,7 +65,7 @@ public sealed class RateByKeyTests : IDisposable
             _ => new AutoRuntime(2, options: policies),
         };
         int[] items = [.. Enumerable.Range(0, Burst * 2).Select(static i => Slow + (i * Keys)), .. Enumerable.Range(0, Keys).Where(static k => k != Slow)];
-        Task<ItemOutcome<int>[]> run = runtime.ProcessManyAsync(items, Start);
+        Task<ItemOutcome<int, int>[]> run = runtime.ProcessManyAsync(items, Start);
         await Guard.UntilAsync(() => _starts.Count == Burst + Keys - 1 && _time.ArmedTimers > 0, "the burst of the slow key, and all others");
         await _time.DriveAsync(run, Second / 4);
         Assert.Equal(items, (await run).Select(static o => o.Value));
@@ -78,7 +78,7 @@ public sealed class RateByKeyTests : IDisposable
         SharedConcurrencyLimit shared = new(1);
         RunControl control = new();
         int[] items = [.. Enumerable.Range(0, Burst + 5).Select(static i => Slow + (i * Keys)), 0, 1, 2];
-        Task<ItemOutcome<int>[]> run = items.SelectParallelOutcomesAsync(Start, Options() with
+        Task<ItemOutcome<int, int>[]> run = items.SelectParallelOutcomesAsync(Start, Options() with
         {
             MaxDegreeOfParallelism = 2, SharedConcurrencyLimit = shared, PerItemTimeout = TimeSpan.FromMinutes(1), Control = control,
         });
@@ -144,7 +144,7 @@ public sealed class RateByKeyTests : IDisposable
     {
         RateLimits rates = Rates();
         RunControl control = new();
-        Task<ItemOutcome<int>[]> run = Enumerable.Range(0, Burst + 5).Select(static i => i * Keys).ToArray().SelectParallelOutcomesAsync(
+        Task<ItemOutcome<int, int>[]> run = Enumerable.Range(0, Burst + 5).Select(static i => i * Keys).ToArray().SelectParallelOutcomesAsync(
             Start, Options(rates) with { MaxDegreeOfParallelism = 2, Control = control });
         await Guard.UntilAsync(() => control.Snapshot() is { Waiting: 5, InFlight: 0 }, "the others in the queue");
         control.Stop();
@@ -199,7 +199,7 @@ public sealed class RateByKeyTests : IDisposable
         RateLimits rates = Rates();
         RunControl control = new();
         _starts.Clear();
-        Task<ItemOutcome<int>[]> refused = items.Concat(items).Concat([1]).ToArray().SelectParallelOutcomesAsync(
+        Task<ItemOutcome<int, int>[]> refused = items.Concat(items).Concat([1]).ToArray().SelectParallelOutcomesAsync(
             async (x, token) =>
             {
                 await Start(x, token);

@@ -61,7 +61,7 @@ public class RefusedResultTests
                 _ => then == Follows.TheHintThrows ? throw new TestException("hint") : null),
         };
         int calls = 0;
-        Task<ItemOutcome<Answer>[]> running = new[] { 0 }.SelectParallelOutcomesAsync(
+        Task<ItemOutcome<int, Answer>[]> running = new[] { 0 }.SelectParallelOutcomesAsync(
             async (_, _) =>
             {
                 if (yields)
@@ -81,7 +81,7 @@ public class RefusedResultTests
             await caller.CancelAsync();
         }
 
-        ItemOutcome<Answer> outcome = (await running.WithinAsync())[0];
+        ItemOutcome<int, Answer> outcome = (await running.WithinAsync())[0];
         Answer[] answers = [.. made];
         Assert.Equal(1, answers[0].Disposals);
         Assert.All(answers.Skip(1), static a => Assert.Equal(0, a.Disposals));
@@ -106,7 +106,7 @@ public class RefusedResultTests
         using Gate begun = new();
         using Gate blocked = new();
         TaskCompletionSource<Answer> pending = new();
-        Task<ItemOutcome<Answer>[]> running = new[] { 0 }.SelectParallelOutcomesAsync(
+        Task<ItemOutcome<int, Answer>[]> running = new[] { 0 }.SelectParallelOutcomesAsync(
             (_, _) =>
             {
                 begun.Open();

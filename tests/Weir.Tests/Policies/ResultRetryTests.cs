@@ -134,7 +134,7 @@ public class ResultRetryTests
         foreach (bool afterResult in new[] { true, false })
         {
             int calls = 0;
-            ItemOutcome<int>[] outcomes = await new[] { 0 }.SelectParallelOutcomesAsync(
+            ItemOutcome<int, int>[] outcomes = await new[] { 0 }.SelectParallelOutcomesAsync(
                 (_, _) =>
                 {
                     Interlocked.Increment(ref calls);
@@ -151,7 +151,7 @@ public class ResultRetryTests
     public async Task ShouldRetry_InAnyPolicies_CountsCallsAndLeavesTheCircuitClosed(bool withKeys)
     {
         CircuitBreaker breaker = new(new CircuitBreakerOptions { FailureThreshold = 2 });
-        ItemOutcome<int>[] outcomes = await Enumerable.Range(0, 20).SelectParallelOutcomesAsync(
+        ItemOutcome<int, int>[] outcomes = await Enumerable.Range(0, 20).SelectParallelOutcomesAsync(
             static async (x, _) =>
             {
                 await Task.Yield();
@@ -181,7 +181,7 @@ public class ResultRetryTests
     public async Task RefusedResult_WhoseItemsTimeIsUp_IsTimedOut()
     {
         ManualTimeProvider clock = new();
-        Task<ItemOutcome<int>[]> running = new[] { 0 }.SelectParallelOutcomesAsync(
+        Task<ItemOutcome<int, int>[]> running = new[] { 0 }.SelectParallelOutcomesAsync(
             static (x, _) => new ValueTask<int>(x),
             new ParallelRunOptions
             {
@@ -201,7 +201,7 @@ public class ResultRetryTests
     {
         ManualTimeProvider clock = new();
         using CancellationTokenSource caller = new();
-        Task<ItemOutcome<int>[]> running = new[] { 0 }.SelectParallelOutcomesAsync(
+        Task<ItemOutcome<int, int>[]> running = new[] { 0 }.SelectParallelOutcomesAsync(
             static (x, _) => new ValueTask<int>(x),
             new ParallelRunOptions
             {

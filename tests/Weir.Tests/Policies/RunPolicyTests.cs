@@ -53,7 +53,7 @@ public class RunPolicyTests
     public async Task Retry_ByDefault_TriesAgainOnlyWhatThePlatformCallsTransient(bool transient, int expected)
     {
         int calls = 0;
-        Task<ItemOutcome<int>[]> run = new[] { 1 }.SelectParallelOutcomesAsync<int, int>(
+        Task<ItemOutcome<int, int>[]> run = new[] { 1 }.SelectParallelOutcomesAsync<int, int>(
             (_, _) =>
             {
                 calls++;
@@ -146,7 +146,7 @@ public class RunPolicyTests
     {
         int calls = 0;
         bool down = true;
-        Task<ItemOutcome<int>[]> run = Enumerable.Range(0, 100).SelectParallelOutcomesAsync(
+        Task<ItemOutcome<int, int>[]> run = Enumerable.Range(0, 100).SelectParallelOutcomesAsync(
             (x, _) =>
             {
                 Interlocked.Increment(ref calls);
@@ -163,7 +163,7 @@ public class RunPolicyTests
         Assert.InRange(before, 4, 7);
         Assert.False(run.IsCompleted);
         down = false;
-        ItemOutcome<int>[] outcomes = await Drive(run, Second);
+        ItemOutcome<int, int>[] outcomes = await Drive(run, Second);
         Assert.InRange(outcomes.Count(static o => o.Status == ItemStatus.Failed), 4, 7);
         Assert.Equal(100, outcomes.Count(static o => o.IsSuccess) + outcomes.Count(static o => o.Error is FormatException));
     }
@@ -175,7 +175,7 @@ public class RunPolicyTests
         ParallelRunOptions options = Options with { SharedCircuitBreaker = breaker, MaxDegreeOfParallelism = 1 };
         await Enumerable.Range(0, 2).SelectParallelOutcomesAsync<int, int>(static (_, _) => throw new FormatException(), options);
         int calls = 0;
-        ItemOutcome<int>[] second = await new[] { 1 }.SelectParallelOutcomesAsync(
+        ItemOutcome<int, int>[] second = await new[] { 1 }.SelectParallelOutcomesAsync(
             (x, _) =>
             {
                 calls++;
@@ -191,7 +191,7 @@ public class RunPolicyTests
     {
         // Retries pass the breaker again, so an open circuit ends them.
         int calls = 0;
-        Task<ItemOutcome<int>[]> run = new[] { 1 }.SelectParallelOutcomesAsync<int, int>(
+        Task<ItemOutcome<int, int>[]> run = new[] { 1 }.SelectParallelOutcomesAsync<int, int>(
             (_, _) =>
             {
                 calls++;
@@ -271,7 +271,7 @@ public class RunPolicyTests
     public async Task AttemptTimeout_OfCallsThatIgnoreIt_OpensTheCircuit()
     {
         TaskCompletionSource<int> never = new();
-        Task<ItemOutcome<int>[]> run = Enumerable.Range(0, 3).SelectParallelOutcomesAsync(
+        Task<ItemOutcome<int, int>[]> run = Enumerable.Range(0, 3).SelectParallelOutcomesAsync(
             (_, _) => new ValueTask<int>(never.Task),
             Options with
             {
@@ -279,7 +279,7 @@ public class RunPolicyTests
                 AttemptTimeout = Second * 2,
                 CircuitBreaker = new CircuitBreakerOptions { FailureThreshold = 2, OpenTimeout = TimeSpan.FromHours(1) },
             });
-        ItemOutcome<int>[] outcomes = await Drive(run, Second);
+        ItemOutcome<int, int>[] outcomes = await Drive(run, Second);
         Assert.All(outcomes.Take(2), static o => Assert.True(TimeoutFailure.Is(o.Error)));
         Assert.IsType<CircuitBreakerOpenException>(outcomes[2].Error);
     }

@@ -174,7 +174,7 @@ public sealed class SharedLimitTests : IDisposable
         using Gate begun = new();
         using Gate ended = new();
         TimeSpan limit = TimeSpan.FromMinutes(1);
-        Task<ItemOutcome<int>[]> run = new[] { 0, 1, 2 }.SelectParallelOutcomesAsync(
+        Task<ItemOutcome<int, int>[]> run = new[] { 0, 1, 2 }.SelectParallelOutcomesAsync(
             async (x, _) =>
             {
                 if (x == 0)
@@ -197,7 +197,7 @@ public sealed class SharedLimitTests : IDisposable
             new ParallelRunOptions { MaxDegreeOfParallelism = 1, SharedConcurrencyLimit = shared, PerItemTimeout = limit, TimeProvider = _time });
         await begun.WaitAsync();
         await _time.AdvanceUntilAsync(run, limit);
-        ItemOutcome<int>[] outcomes = await run.WithinAsync("a run whose first call never ends");
+        ItemOutcome<int, int>[] outcomes = await run.WithinAsync("a run whose first call never ends");
         Assert.Equal([ItemStatus.TimedOut, ItemStatus.Succeeded, ItemStatus.Succeeded], outcomes.Select(static o => o.Status));
         Assert.Equal((0, 0), (shared.InUse, shared.Waiting));
         _gate.Open();
@@ -301,14 +301,14 @@ public sealed class SharedLimitTests : IDisposable
         Assert.True(shared.TryEnter());
         ParallelRunOptions options = new() { MaxDegreeOfParallelism = 1, SharedConcurrencyLimit = shared, TimeProvider = _time };
         RunControl control = new();
-        Task<ItemOutcome<int>[]> run = Enumerable.Range(0, 4).SelectParallelOutcomesAsync(
+        Task<ItemOutcome<int, int>[]> run = Enumerable.Range(0, 4).SelectParallelOutcomesAsync(
             static (x, _) => new ValueTask<int>(x), options with { Control = control });
         await Guard.UntilAsync(() => shared.Waiting == 2 && control.Snapshot().Failed == 2, "two items in the queue, and the end of the others");
         Task<List<int>> retried = new[] { 7 }.SelectParallelAsync(
             static (x, _) => new ValueTask<int>(x), options with { MaxRetries = 3, BaseDelay = TimeSpan.FromSeconds(1) });
         await Guard.UntilAsync(() => _time.ArmedTimers > 0, "the delay of a rejected item");
         shared.Leave();
-        ItemOutcome<int>[] outcomes = await run.WithinAsync();
+        ItemOutcome<int, int>[] outcomes = await run.WithinAsync();
         Assert.Equal([ItemStatus.Succeeded, ItemStatus.Succeeded, ItemStatus.Failed, ItemStatus.Failed], outcomes.Select(static o => o.Status));
         Assert.All(outcomes[2..], static o => Assert.IsType<ConcurrencyLimitRejectedException>(o.Error));
         _time.Advance(TimeSpan.FromSeconds(1));
@@ -322,7 +322,7 @@ public sealed class SharedLimitTests : IDisposable
         SharedConcurrencyLimit shared = new(1);
         CircuitBreaker breaker = new(new CircuitBreakerOptions { FailureThreshold = 1, OpenTimeout = TimeSpan.FromSeconds(30), TimeProvider = _time });
         bool down = true;
-        Task<ItemOutcome<int>[]> Run(OpenCircuitMode mode) => Enumerable.Range(0, 6).SelectParallelOutcomesAsync<int, int>(
+        Task<ItemOutcome<int, int>[]> Run(OpenCircuitMode mode) => Enumerable.Range(0, 6).SelectParallelOutcomesAsync<int, int>(
             async (x, token) =>
             {
                 await _gate.WaitAsync(token);
@@ -332,16 +332,16 @@ public sealed class SharedLimitTests : IDisposable
             {
                 MaxDegreeOfParallelism = 2, SharedConcurrencyLimit = shared, SharedCircuitBreaker = breaker, OpenCircuitMode = mode, TimeProvider = _time,
             });
-        Task<ItemOutcome<int>[]> run = Run(OpenCircuitMode.FailFast);
+        Task<ItemOutcome<int, int>[]> run = Run(OpenCircuitMode.FailFast);
         await Guard.UntilAsync(() => shared.Waiting == 5, "the others");
         _gate.Open();
-        ItemOutcome<int>[] outcomes = await run.WithinAsync();
+        ItemOutcome<int, int>[] outcomes = await run.WithinAsync();
         Assert.Equal(1, outcomes.Count(static o => o.Error is TestException));
         Assert.Equal(5, outcomes.Count(static o => o.Error is CircuitBreakerOpenException));
         Assert.Equal((0, 0), (shared.InUse, shared.Waiting));
 
         Volatile.Write(ref down, false);
-        Task<ItemOutcome<int>[]> patient = Run(OpenCircuitMode.WaitForHalfOpen);
+        Task<ItemOutcome<int, int>[]> patient = Run(OpenCircuitMode.WaitForHalfOpen);
         await Guard.UntilAsync(() => _time.ArmedTimers > 0, "items that wait for the circuit");
         Assert.Equal((0, 0), (shared.InUse, shared.Waiting));
 

@@ -105,7 +105,7 @@ public sealed class StoppedQueueTests : IDisposable
     {
         using CancellationTokenSource cancel = new();
         RunControl control = new();
-        Task<ItemOutcome<int>[]> run = Enumerable.Range(0, 5).ToArray().SelectParallelOutcomesAsync(
+        Task<ItemOutcome<int, int>[]> run = Enumerable.Range(0, 5).ToArray().SelectParallelOutcomesAsync(
             async (item, _) =>
             {
                 await _gate.WaitAsync(CancellationToken.None);
@@ -116,7 +116,7 @@ public sealed class StoppedQueueTests : IDisposable
         await Guard.UntilAsync(() => control.Snapshot() is { Begun: 5 }, "all items");
         cancel.Cancel();
         _gate.Open();
-        ItemOutcome<int>[] outcomes = await run.WithinAsync();
+        ItemOutcome<int, int>[] outcomes = await run.WithinAsync();
         Assert.All(outcomes, static outcome => Assert.True(outcome.Status is ItemStatus.Succeeded or ItemStatus.NotRun, $"{outcome.Status}"));
     }
 

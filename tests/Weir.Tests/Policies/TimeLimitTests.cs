@@ -22,7 +22,7 @@ public class TimeLimitTests
     {
         ConcurrentQueue<(int Hook, int Own)> told = [];
         TaskCompletionSource<int> never = new();
-        Task<ItemOutcome<int>[]> running = new[] { 0 }.SelectParallelOutcomesAsync(
+        Task<ItemOutcome<int, int>[]> running = new[] { 0 }.SelectParallelOutcomesAsync(
             (_, _) => new ValueTask<int>(never.Task),
             new ParallelRunOptions
             {
@@ -67,7 +67,7 @@ public class TimeLimitTests
         };
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { TimeProvider = _time });
         TaskCompletionSource<int> never = new();
-        Task<ItemOutcome<int>[]> running = Task.Run(() => runtime.ProcessManyAsync(
+        Task<ItemOutcome<int, int>[]> running = Task.Run(() => runtime.ProcessManyAsync(
             [0], (_, token) => new ValueTask<int>(heeds ? never.Task.WaitAsync(token) : never.Task), options));
         await _time.DriveAsync(running, Second / 10);
         Assert.Equal(ItemStatus.TimedOut, (await running)[0].Status);
@@ -80,7 +80,7 @@ public class TimeLimitTests
         int calls = 0;
         using Gate second = new();
         TaskCompletionSource<int> never = new();
-        Task<ItemOutcome<int>[]> running = new[] { 0 }.SelectParallelOutcomesAsync(
+        Task<ItemOutcome<int, int>[]> running = new[] { 0 }.SelectParallelOutcomesAsync(
             (_, _) =>
             {
                 if (Interlocked.Increment(ref calls) == 1)
@@ -103,7 +103,7 @@ public class TimeLimitTests
         // A wait of no length is a timer too, which fires when the clock is moved, by however little.
         await Guard.UntilAsync(() => Nudge(second), "the second attempt");
         await _time.AdvanceUntilAsync(running, 3 * Second);
-        ItemOutcome<int> outcome = (await running)[0];
+        ItemOutcome<int, int> outcome = (await running)[0];
         Assert.Equal(ItemStatus.TimedOut, outcome.Status);
         Assert.Equal("The item did not end within its time limit of 00:00:03.", outcome.Error!.Message);
         Assert.Equal(3 * Second, Assert.IsType<ItemTimeoutException>(outcome.Error.InnerException).Limit);
@@ -125,7 +125,7 @@ public class TimeLimitTests
             ? new Weir.Runtimes.DirectRuntime(new() { TimeProvider = _time, GracePeriod = TimeSpan.Zero })
             : new Weir.Runtimes.ConcurrentRuntime(2, new() { TimeProvider = _time, GracePeriod = TimeSpan.Zero });
         using Gate inside = new();
-        Task<ItemOutcome<int>[]> running = runtime.ProcessManyAsync(
+        Task<ItemOutcome<int, int>[]> running = runtime.ProcessManyAsync(
             new[] { 0 },
             (_, _) =>
             {
@@ -154,7 +154,7 @@ public class TimeLimitTests
             Retry = retries == 0 ? null : new RetryOptions { MaxRetries = retries, BaseDelay = TimeSpan.Zero },
             TimeProvider = _time,
         });
-        Task<ItemOutcome<int>[]> running = new[] { 0 }.SelectParallelOutcomesAsync(
+        Task<ItemOutcome<int, int>[]> running = new[] { 0 }.SelectParallelOutcomesAsync(
             (_, token) => Interlocked.Increment(ref calls) == 1
                 ? throw new TimeoutException()
                 : chain.ExecuteAsync(_ => new ValueTask<int>(never.Task), token),

@@ -198,5 +198,5 @@ public class CallKindTests
             items, await seen.AfterAsync(items.ForEachParallelAsync(pipeline.Around(async (int x, CancellationToken token) => await seen.TaskNote(x, token)))));
     }
 
-    private static IEnumerable<T> Values<T>(IEnumerable<ItemOutcome<T>> outcomes) => outcomes.Select(static o => o.Value);
+    private static IEnumerable<T> Values<T>(IEnumerable<ItemOutcome<int, T>> outcomes) => outcomes.Select(static o => o.Value);
 }

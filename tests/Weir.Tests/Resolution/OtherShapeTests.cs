@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using Weir.Runtimes;
 using Weir.Tests.Runtimes;
 using static Weir.Tests.Resolution.Calls;
@@ -26,6 +27,20 @@ public class OtherShapeTests
         Assert.Equal(Twice, (await Items.SelectParallelOutcomesAsync(static x => Task.FromResult(2 * x))).Select(static o => o.Value));
         Assert.Equal(Sums, await Items.BatchParallelAsync(2, static batch => batch.Sum()));
         Assert.Equal(Sums, await Items.BatchParallelStreamAsync(2, static batch => Task.FromResult(batch.Sum())).ToListAsync(sorted: true));
+        Assert.Equal(Twice, await Items.SelectParallelAsync(static (x, token) => token.CanBeCanceled ? 2 * x : 0));
+        Assert.Equal(Twice, await Items.SelectParallelAsync(TaskTwice, CancellationToken.None));
+        Assert.Equal(Twice, await Items.SelectParallelAsync(static x => 2 * x, CancellationToken.None));
+        using CancellationTokenSource cancelled = new();
+        await cancelled.CancelAsync();
+        Assert.Equal(cancelled.Token, (await Assert.ThrowsAnyAsync<OperationCanceledException>(
+            () => Items.SelectParallelAsync(static x => x, cancelled.Token))).CancellationToken);
+        await Assert.ThrowsAsync<InvalidOperationException>(() => Items.SelectParallelAsync(static (x, _) => (object)Task.CompletedTask));
+        ConcurrentDictionary<int, bool> set = [];
+        await Items.ForEachParallelAsync(x => set.TryAdd(x, true));
+        await Items.ForEachParallelAsync(NoteIn(set));
+        await Items.ForEachParallelAsync((x, _) => { set[x] = set.ContainsKey(-x); });
+        Assert.Equal([-3, -2, -1, 1, 2, 3], set.Keys.Order());
+        Assert.All(set, static pair => Assert.True(pair.Value));
         Seen seen = new();
         Assert.Equal(Items, await seen.AfterAsync(Items.ForEachParallelAsync(x => seen.TaskNote(x, default))));
         Assert.Equal(Items, await seen.AfterAsync(Items.ForEachParallelAsync(x => seen.ValueNote(x, default))));
@@ -34,6 +49,8 @@ public class OtherShapeTests
         Assert.Equal(Items, await seen.AfterAsync(Items.ForEachParallelAsync(x => new ValueTask<bool>(seen.TaskAnswer(x, default)))));
         Assert.Equal(Items, await seen.AfterAsync(Items.ForEachParallelAsync(x => { _ = seen.ValueNote(x, default); })));
     }
+
+    private static Func<int, bool> NoteIn(ConcurrentDictionary<int, bool> set) => x => set.TryAdd(-x, true);
 
     [Theory(Timeout = 90_000)]
     [InlineData("direct")]
@@ -47,7 +64,7 @@ public class OtherShapeTests
         Assert.Equal(Twice, (await runtime.ProcessManyAsync(Items, static x => Task.FromResult(2 * x))).Select(static o => o.Value));
         PartitionedItems<int> keyed = Items.PartitionBy(static x => x % 2);
         Assert.Equal(Twice, (await runtime.ProcessManyAsync(keyed, static x => new ValueTask<int>(2 * x))).Select(static o => o.Value));
-        List<(int Index, ItemOutcome<int> Outcome)> stream =
+        List<(int Index, ItemOutcome<int, int> Outcome)> stream =
             await runtime.ProcessManyStreamAsync(Items, static x => 2 * x, orderedOutput: true).ToListAsync(sorted: false);
         Assert.Equal(Twice, stream.Select(static o => o.Outcome.Value));
     }

@@ -43,7 +43,7 @@ public class TaskResultTests
     [Fact(Timeout = 90_000)]
     public async Task Operators_ResultsOfTypeObjectThatAreTasks_FailTheirItems()
     {
-        ItemOutcome<object>[] outcomes = await Items.SelectParallelOutcomesAsync(static object (x) => x switch
+        ItemOutcome<int, object>[] outcomes = await Items.SelectParallelOutcomesAsync(static object (x) => x switch
         {
             1 => Task.FromResult(x),
             2 => ValueTask.FromResult(x),

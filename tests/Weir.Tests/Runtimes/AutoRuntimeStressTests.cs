@@ -44,7 +44,7 @@ public class AutoRuntimeStressTests
                 return RunAsync(deeds[x], x);
             }
 
-            ItemOutcome<int>[] outcomes = hasKeys
+            ItemOutcome<int, int>[] outcomes = hasKeys
                 ? await runtime.ProcessManyAsync(RuntimeRun.Count(count).PartitionBy(static x => x % 17), Process, options)
                 : await RuntimeRun.AllAsync(form, runtime, RuntimeRun.Count(count), Process, options);
             for (int x = 0; x < count; x++)

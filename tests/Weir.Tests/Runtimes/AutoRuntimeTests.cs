@@ -11,11 +11,11 @@ public class AutoRuntimeTests
     {
         await using AutoRuntime runtime = new(100);
         using RuntimeGate gate = new();
-        Task<AutoResult<int>> call = runtime.ProcessManyWithDecisionsAsync(RuntimeRun.Count(300), (x, _) => gate.PassAsync(x));
+        Task<AutoResult<int, int>> call = runtime.ProcessManyWithDecisionsAsync(RuntimeRun.Count(300), (x, _) => gate.PassAsync(x));
         await gate.ArrivedAsync(100);
         Assert.Equal(100, gate.Arrived);
         gate.Open();
-        AutoResult<int> result = await call;
+        AutoResult<int, int> result = await call;
         Assert.Equal(RuntimeRun.Count(300), result.Outcomes.Select(static o => o.Value));
         AutoDecision first = result.Decisions[0];
         Assert.Equal((AutoMode.Probe, AutoMode.Concurrent, 25), (first.From, first.To, first.InFlight));
@@ -30,7 +30,7 @@ public class AutoRuntimeTests
     {
         await using AutoRuntime runtime = new();
         Assert.Empty(runtime.LastDecisions);
-        AutoResult<int> result = await runtime.ProcessManyWithDecisionsAsync(Array.Empty<int>(), static (x, _) => new ValueTask<int>(x));
+        AutoResult<int, int> result = await runtime.ProcessManyWithDecisionsAsync(Array.Empty<int>(), static (x, _) => new ValueTask<int>(x));
         Assert.Empty(result.Outcomes);
         Assert.Empty(result.Decisions);
     }
@@ -43,12 +43,12 @@ public class AutoRuntimeTests
     {
         await using AutoRuntime runtime = new(concurrency);
         using RuntimeGate gate = new();
-        Task<AutoResult<int>> call = runtime.ProcessManyWithDecisionsAsync(
+        Task<AutoResult<int, int>> call = runtime.ProcessManyWithDecisionsAsync(
             RuntimeRun.Count(quickItemsBefore + (2 * concurrency)), (x, _) => new ValueTask<int>(x < quickItemsBefore ? x : gate.Block(x)));
         await gate.ArrivedAsync(concurrency);
         Assert.Equal(concurrency, gate.Arrived);
         gate.Open();
-        AutoResult<int> result = await call;
+        AutoResult<int, int> result = await call;
         Assert.Equal(RuntimeRun.Count(quickItemsBefore + (2 * concurrency)), result.Outcomes.Select(static o => o.Value));
         Assert.True(concurrency <= 2 || result.Decisions.Any(static d => d.To == AutoMode.Blocking), string.Join('\n', result.Decisions));
     }
@@ -65,14 +65,14 @@ public class AutoRuntimeTests
     {
         await using AutoRuntime runtime = new(50);
         using RuntimeGate gate = new();
-        Task<AutoResult<int>> call = runtime.ProcessManyWithDecisionsAsync(RuntimeRun.Count(20_200), (x, _) =>
+        Task<AutoResult<int, int>> call = runtime.ProcessManyWithDecisionsAsync(RuntimeRun.Count(20_200), (x, _) =>
         {
             Thread.SpinWait(20);
             return x < 20_000 ? new ValueTask<int>(x) : gate.PassAsync(x);
         });
         await gate.ArrivedAsync(50);
         gate.Open();
-        AutoResult<int> result = await call;
+        AutoResult<int, int> result = await call;
         Assert.Equal(RuntimeRun.Count(20_200), result.Outcomes.Select(static o => o.Value));
 
         // To Blocking too: on a busy machine a call that lost the processor looks like a blocked one, and the gate may open before the next look corrects that.
@@ -89,11 +89,11 @@ public class AutoRuntimeTests
         using RuntimeGate gate = new();
         Func<int, CancellationToken, ValueTask<int>> processor = (x, _) => gate.PassAsync(x);
         // No more than can be in flight: those that come after the gate is open would not wait, and would teach something else.
-        Task<ItemOutcome<int>[]> first = runtime.ProcessManyAsync(RuntimeRun.Count(50), processor);
+        Task<ItemOutcome<int, int>[]> first = runtime.ProcessManyAsync(RuntimeRun.Count(50), processor);
         await gate.ArrivedAsync(50);
         gate.Open();
         await first;
-        AutoResult<int> second = await runtime.ProcessManyWithDecisionsAsync(RuntimeRun.Count(100), processor);
+        AutoResult<int, int> second = await runtime.ProcessManyWithDecisionsAsync(RuntimeRun.Count(100), processor);
         Assert.Contains("as in an earlier call", second.Decisions[0].Reason, StringComparison.Ordinal);
         Assert.True(second.Decisions[0].To is AutoMode.Concurrent or AutoMode.Mixed, $"{second.Decisions[0]}");
         Assert.InRange(second.Decisions[0].InFlight, 25, 50);
@@ -105,7 +105,7 @@ public class AutoRuntimeTests
         await using AutoRuntime runtime = new(1);
         using RuntimeGate gate = new();
         List<int> items = [.. RuntimeRun.Count(100)];
-        Task<ItemOutcome<int>[]> call = runtime.ProcessManyAsync(items, (x, _) => gate.PassAsync(x));
+        Task<ItemOutcome<int, int>[]> call = runtime.ProcessManyAsync(items, (x, _) => gate.PassAsync(x));
         await gate.ArrivedAsync(1);
         items.RemoveRange(1, 99);
         gate.Open();
@@ -121,7 +121,7 @@ public class AutoRuntimeTests
         int here = 0;
         for (int call = 0; call < 3; call++)
         {
-            Task<ItemOutcome<int>[]> running = runtime.ProcessManyAsync(RuntimeRun.Count(1000), (x, _) =>
+            Task<ItemOutcome<int, int>[]> running = runtime.ProcessManyAsync(RuntimeRun.Count(1000), (x, _) =>
             {
                 here += Thread.CurrentThread == caller ? 1 : 0;
                 return new ValueTask<int>(x);
@@ -138,7 +138,7 @@ public class AutoRuntimeTests
         ManualTimeProvider clock = new();
         await using AutoRuntime runtime = new(4, options: new RuntimeOptions { TimeProvider = clock });
         using RuntimeGate gate = new();
-        Task<ItemOutcome<int>[]> call = runtime.ProcessManyAsync(
+        Task<ItemOutcome<int, int>[]> call = runtime.ProcessManyAsync(
             RuntimeRun.Count(8), (x, _) => new ValueTask<int>(gate.Block(x)), new ProcessManyOptions { PerItemTimeout = TimeSpan.FromSeconds(5) });
         await gate.ArrivedAsync(4);
         await clock.PassAsync(TimeSpan.FromSeconds(5), gate.ArrivedAsync(8));
@@ -147,7 +147,7 @@ public class AutoRuntimeTests
         Assert.True(runtime.Statistics.ReplacedThreads >= 1, $"{runtime.Statistics}");
         Assert.Equal(8, runtime.Statistics.AbandonedWorkers);
         gate.Open();
-        ItemOutcome<int>[] again = await runtime.ProcessManyAsync(RuntimeRun.Count(100), static (x, _) => new ValueTask<int>(x));
+        ItemOutcome<int, int>[] again = await runtime.ProcessManyAsync(RuntimeRun.Count(100), static (x, _) => new ValueTask<int>(x));
         Assert.All(again, static o => Assert.True(o.IsSuccess));
     }
 }

@@ -12,7 +12,7 @@ public class ConcurrentRuntimeTests
         await using ConcurrentRuntime runtime = new(5000);
         using RuntimeGate gate = new();
         ConcurrentDictionary<Thread, bool> threads = [];
-        Task<ItemOutcome<int>[]> call = runtime.ProcessManyAsync(RuntimeRun.Count(6000), (x, _) =>
+        Task<ItemOutcome<int, int>[]> call = runtime.ProcessManyAsync(RuntimeRun.Count(6000), (x, _) =>
         {
             threads[Thread.CurrentThread] = true;
             return gate.PassAsync(x);
@@ -34,7 +34,7 @@ public class ConcurrentRuntimeTests
     {
         await using ConcurrentRuntime runtime = new(concurrency);
         using RuntimeGate gate = new();
-        Task<ItemOutcome<int>[]> call = runtime.ProcessManyAsync(
+        Task<ItemOutcome<int, int>[]> call = runtime.ProcessManyAsync(
             RuntimeRun.Count(quickItemsBefore + (2 * concurrency)), (x, _) => new ValueTask<int>(x < quickItemsBefore ? x : gate.Block(x)));
         await gate.ArrivedAsync(concurrency);
         Assert.Equal(concurrency, gate.Arrived);
@@ -56,7 +56,7 @@ public class ConcurrentRuntimeTests
         TaskCompletionSource<int> inline = new();
         TaskCompletionSource waiting = new(TaskCreationOptions.RunContinuationsAsynchronously);
         Thread? next = null;
-        Task<ItemOutcome<int>[]> call = runtime.ProcessManyAsync(RuntimeRun.Count(2), (x, _) =>
+        Task<ItemOutcome<int, int>[]> call = runtime.ProcessManyAsync(RuntimeRun.Count(2), (x, _) =>
         {
             if (x == 0)
             {
@@ -82,7 +82,7 @@ public class ConcurrentRuntimeTests
         await using ConcurrentRuntime runtime = new(4);
         SynchronizationContext? before = SynchronizationContext.Current;
         ForbiddenContext forbidden = new();
-        Task<ItemOutcome<int>[]> call;
+        Task<ItemOutcome<int, int>[]> call;
         try
         {
             SynchronizationContext.SetSynchronizationContext(forbidden);
@@ -107,7 +107,7 @@ public class ConcurrentRuntimeTests
     {
         using RuntimeGate gate = new();
         int left = 99_999;
-        Task<ItemOutcome<int>[]> call = runtime.ProcessManyAsync(RuntimeRun.Count(100_000), (x, _) =>
+        Task<ItemOutcome<int, int>[]> call = runtime.ProcessManyAsync(RuntimeRun.Count(100_000), (x, _) =>
         {
             if (x == 50_000)
             {

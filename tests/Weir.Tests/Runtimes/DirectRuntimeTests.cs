@@ -12,7 +12,7 @@ public class DirectRuntimeTests
         await using DirectRuntime runtime = new();
         List<(int Item, int Thread)> ran = [];
         int caller = Environment.CurrentManagedThreadId;
-        Task<ItemOutcome<int>[]> call = runtime.ProcessManyAsync(RuntimeRun.Count(1000), (x, _) =>
+        Task<ItemOutcome<int, int>[]> call = runtime.ProcessManyAsync(RuntimeRun.Count(1000), (x, _) =>
         {
             ran.Add((x, Environment.CurrentManagedThreadId));
             return x % 10 == 0 ? throw new InvalidDataException() : new ValueTask<int>(x);
@@ -30,7 +30,7 @@ public class DirectRuntimeTests
         List<int> ran = [];
         List<int> threads = [];
         int caller = Environment.CurrentManagedThreadId;
-        Task<ItemOutcome<int>[]> call = runtime.ProcessManyAsync(RuntimeRun.Count(20), (x, _) =>
+        Task<ItemOutcome<int, int>[]> call = runtime.ProcessManyAsync(RuntimeRun.Count(20), (x, _) =>
         {
             ran.Add(x);
             threads.Add(Environment.CurrentManagedThreadId);
@@ -50,7 +50,7 @@ public class DirectRuntimeTests
         await using DirectRuntime runtime = new();
         int ran = 0;
         int thread = 0;
-        IAsyncEnumerator<(int Index, ItemOutcome<int> Outcome)> enumerator = runtime.ProcessManyStreamAsync(RuntimeRun.Count(10), (x, _) =>
+        IAsyncEnumerator<(int Index, ItemOutcome<int, int> Outcome)> enumerator = runtime.ProcessManyStreamAsync(RuntimeRun.Count(10), (x, _) =>
         {
             ran++;
             thread = Environment.CurrentManagedThreadId;
@@ -82,7 +82,7 @@ public class DirectRuntimeTests
         }
 
         long least = Allocated.Least(() => Assert.True(runtime.ProcessManyAsync(items, same).IsCompletedSuccessfully), rounds: 20);
-        long array = (10_000L * Unsafe.SizeOf<ItemOutcome<int>>()) + 24;
+        long array = (10_000L * Unsafe.SizeOf<ItemOutcome<int, int>>()) + 24;
         Assert.InRange(least, array, array + 1_400);
     }
 
@@ -90,7 +90,7 @@ public class DirectRuntimeTests
     public async Task ProcessManyAsync_ItemsThatWaitOneAfterTheOther_DoNotGrowTheStack()
     {
         await using DirectRuntime runtime = new();
-        ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(RuntimeRun.Count(50_000), static async (x, _) =>
+        ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(RuntimeRun.Count(50_000), static async (x, _) =>
         {
             await Task.Yield();
             return x;
@@ -103,7 +103,7 @@ public class DirectRuntimeTests
     {
         TestKit.ManualTimeProvider clock = new();
         await using DirectRuntime runtime = new(new RuntimeOptions { TimeProvider = clock });
-        ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(
+        ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(
             RuntimeRun.Count(10),
             (x, token) =>
             {
@@ -129,7 +129,7 @@ public class DirectRuntimeTests
         using RuntimeGate gate = new();
         int caller = 0;
         List<int> threads = [];
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
             RunForm.Array,
             runtime,
             RuntimeRun.Count(10),
@@ -153,7 +153,7 @@ public class DirectRuntimeTests
         // The caller gets its thread back, and with it the outcomes, when the processor returns.
         Assert.False(call.IsCompleted);
         gate.Open();
-        ItemOutcome<int>[] outcomes = await call;
+        ItemOutcome<int, int>[] outcomes = await call;
         RuntimeRun.AssertTimedOut(outcomes[4]);
         Assert.All(outcomes, static (o, x) => Assert.True(x == 4 || o.Value == x));
         Assert.All(threads[..4], t => Assert.Equal(caller, t));

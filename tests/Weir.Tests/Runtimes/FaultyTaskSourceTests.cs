@@ -52,8 +52,8 @@ public class FaultyTaskSourceTests
         Calls calls = new(fault);
         int[] items = [.. Enumerable.Range(0, Count)];
         ParallelRunOptions options = new() { MaxDegreeOfParallelism = 4, ErrorMode = ErrorMode.BestEffort };
-        Task<ItemOutcome<int>[]> Run(IEnumerable<int> source) => source.SelectParallelOutcomesAsync(calls.StartAsync, options);
-        ItemOutcome<int>[] outcomes;
+        Task<ItemOutcome<int, int>[]> Run(IEnumerable<int> source) => source.SelectParallelOutcomesAsync(calls.StartAsync, options);
+        ItemOutcome<int, int>[] outcomes;
         switch (way)
         {
             case Way.Lazy:
@@ -106,7 +106,7 @@ public class FaultyTaskSourceTests
         Calls calls = new(fault);
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         ProcessManyOptions options = timed ? new() { PerItemTimeout = TimeSpan.FromMinutes(5) } : new();
-        ItemOutcome<int>[] outcomes = await calls.UntilAsync(
+        ItemOutcome<int, int>[] outcomes = await calls.UntilAsync(
             RuntimeRun.Start(form, runtime, RuntimeRun.Count(Count), calls.StartAsync, options, TestContext.Current.CancellationToken));
         calls.AssertOnce();
         calls.AssertOutcomes(outcomes);
@@ -150,7 +150,7 @@ public class FaultyTaskSourceTests
 
         public void AssertOnce() => Assert.All(_started, static count => Assert.Equal(1, count));
 
-        public void AssertOutcomes(ItemOutcome<int>[] outcomes)
+        public void AssertOutcomes(ItemOutcome<int, int>[] outcomes)
         {
             Assert.Equal(Count, outcomes.Length);
             Assert.All(outcomes, (outcome, item) =>

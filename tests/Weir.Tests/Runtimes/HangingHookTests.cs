@@ -52,7 +52,7 @@ public sealed class HangingHookTests : IDisposable
         _blocks = blocks;
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, _clock, TimeSpan.Zero);
         ProcessManyOptions options = new() { Policies = PoliciesOf(hook), BatchTimeout = disposes ? null : Limit };
-        Task<ItemOutcome<int>[]> run = Task.Run(() => runtime.ProcessManyAsync([0, 1, 2], CallAsync, options));
+        Task<ItemOutcome<int, int>[]> run = Task.Run(() => runtime.ProcessManyAsync([0, 1, 2], CallAsync, options));
         await Guard.UntilAsync(
             () =>
             {
@@ -70,7 +70,7 @@ public sealed class HangingHookTests : IDisposable
             await _clock.AdvanceUntilAsync(run, Limit);
         }
 
-        ItemOutcome<int> outcome = (await run.WithinAsync("the call"))[0];
+        ItemOutcome<int, int> outcome = (await run.WithinAsync("the call"))[0];
         if (hook is "OnErrorAsync" or "Hooks.OnErrorAsync")
         {
             // It had its outcome.
@@ -121,7 +121,7 @@ public sealed class HangingHookTests : IDisposable
             },
         };
         HashSet<int> seen = [];
-        await using IAsyncEnumerator<(int Index, ItemOutcome<int> Outcome)> stream = runtime.ProcessManyStreamAsync(
+        await using IAsyncEnumerator<(int Index, ItemOutcome<int, int> Outcome)> stream = runtime.ProcessManyStreamAsync(
             RuntimeRun.Count(items), static (item, _) => new ValueTask<int>(item), false, options).GetAsyncEnumerator();
 
         // The reading pauses when this consumer is behind, and goes on when it has caught up.
@@ -159,10 +159,10 @@ public sealed class HangingHookTests : IDisposable
             TimeProvider = _clock,
             OnFallback = withFallback ? Fallback.Of(static (_, error) => error.InnerException is ItemTimeoutException ? -1 : -2) : null,
         };
-        Task<ItemOutcome<int>[]> run = new[] { 0, 1, 2 }.SelectParallelOutcomesAsync(CallAsync, options);
+        Task<ItemOutcome<int, int>[]> run = new[] { 0, 1, 2 }.SelectParallelOutcomesAsync(CallAsync, options);
         await _arrived.Task.WithinAsync("the hook");
         await _clock.AdvanceUntilAsync(run, Limit);
-        ItemOutcome<int>[] outcomes = await run;
+        ItemOutcome<int, int>[] outcomes = await run;
         Assert.Equal(
             [withFallback ? ItemStatus.Succeeded : ItemStatus.TimedOut, ItemStatus.Succeeded, ItemStatus.Succeeded],
             outcomes.Select(static o => o.Status));

@@ -12,7 +12,7 @@ public class ParallelRuntimeCrashTests
     {
         await using ParallelRuntime runtime = new(2);
         ConcurrentQueue<Thread> died = [];
-        ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(RuntimeRun.Count(1000), (x, _) =>
+        ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(RuntimeRun.Count(1000), (x, _) =>
         {
             if (x == 500)
             {
@@ -28,7 +28,7 @@ public class ParallelRuntimeCrashTests
 
         // Both places are still there.
         using RuntimeGate gate = new();
-        Task<ItemOutcome<int>[]> again = runtime.ProcessManyAsync(RuntimeRun.Count(2), (x, _) => new ValueTask<int>(gate.Block(x)));
+        Task<ItemOutcome<int, int>[]> again = runtime.ProcessManyAsync(RuntimeRun.Count(2), (x, _) => new ValueTask<int>(gate.Block(x)));
         await gate.ArrivedAsync(2);
         gate.Open();
         Assert.All(await again, static o => Assert.True(o.IsSuccess));
@@ -39,7 +39,7 @@ public class ParallelRuntimeCrashTests
     {
         await using ParallelRuntime runtime = new(1);
         using ManualResetEventSlim never = new();
-        ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(RuntimeRun.Count(10), (x, token) =>
+        ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(RuntimeRun.Count(10), (x, token) =>
         {
             if (x == 4)
             {
@@ -67,7 +67,7 @@ public class ParallelRuntimeCrashTests
         const int Items = 400;
         for (int round = 0; round < 10; round++)
         {
-            ItemOutcome<(int Caller, int Item)>[][] all = await Task.WhenAll(RuntimeRun.Count(Callers).Select(caller =>
+            ItemOutcome<int, (int Caller, int Item)>[][] all = await Task.WhenAll(RuntimeRun.Count(Callers).Select(caller =>
                 RuntimeRun.Start((RunForm)(caller % 3), runtime, RuntimeRun.Count(Items), (x, _) =>
                 {
                     if ((x + caller) % 7 == 0)
@@ -81,7 +81,7 @@ public class ParallelRuntimeCrashTests
             {
                 for (int x = 0; x < Items; x++)
                 {
-                    ItemOutcome<(int, int)> outcome = all[caller][x];
+                    ItemOutcome<int, (int, int)> outcome = all[caller][x];
 
                     // An interrupt may surface in the next wait of user code on the thread, and then it is that item's failure.
                     if (outcome.Error is ThreadInterruptedException)
@@ -119,17 +119,17 @@ public class ParallelRuntimeCrashTests
         TimeSpan limit = TimeSpan.FromMinutes(1);
         for (int round = 0; round < 8; round++)
         {
-            Task<ItemOutcome<int>[]>[] calls = [.. RuntimeRun.Count(Callers).Select(caller => RuntimeRun.Start(
+            Task<ItemOutcome<int, int>[]>[] calls = [.. RuntimeRun.Count(Callers).Select(caller => RuntimeRun.Start(
                 RunForm.Array, runtime, RuntimeRun.Count(50), (x, _) => new ValueTask<int>(x == caller ? stuck.Block(x) : x + (caller * 1000)),
                 new ProcessManyOptions { PerItemTimeout = limit }))];
-            Task<ItemOutcome<int>[][]> all = Task.WhenAll(calls);
+            Task<ItemOutcome<int, int>[][]> all = Task.WhenAll(calls);
 
             // There are two threads, so that the third caller's turn to get stuck comes when the first two have been given up.
             await stuck.ArrivedAsync((round * Callers) + 2);
             await clock.PassAsync(limit, stuck.ArrivedAsync((round + 1) * Callers));
             await runtime.SettledAsync((round + 1) * Callers * 49);
             await clock.PassAsync(limit, all);
-            ItemOutcome<int>[][] outcomes = await all;
+            ItemOutcome<int, int>[][] outcomes = await all;
             for (int caller = 0; caller < Callers; caller++)
             {
                 RuntimeRun.AssertTimedOut(outcomes[caller][caller]);
@@ -148,11 +148,11 @@ public class ParallelRuntimeCrashTests
         // A stuck thread has no deadline here, so it is not replaced: everything else runs on the other one.
         await using ParallelRuntime runtime = new(2);
         using RuntimeGate gate = new();
-        Task<ItemOutcome<int>[]> stuck = runtime.ProcessManyAsync([1], (x, _) => new ValueTask<int>(gate.Block(x)));
+        Task<ItemOutcome<int, int>[]> stuck = runtime.ProcessManyAsync([1], (x, _) => new ValueTask<int>(gate.Block(x)));
         await gate.ArrivedAsync(1);
         for (int call = 0; call < 20; call++)
         {
-            ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(RuntimeRun.Count(500), static (x, _) => new ValueTask<int>(x));
+            ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(RuntimeRun.Count(500), static (x, _) => new ValueTask<int>(x));
             Assert.Equal(RuntimeRun.Count(500), outcomes.Select(static o => o.Value));
         }
 

@@ -14,7 +14,7 @@ public class ParallelRuntimeSharingTests
         await using ParallelRuntime runtime = new(workers);
         bool others = true;
         TaskCompletionSource started = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        Task<ItemOutcome<int>[]> big = runtime.ProcessManyAsync(RuntimeRun.Count(500_000), (x, _) =>
+        Task<ItemOutcome<int, int>[]> big = runtime.ProcessManyAsync(RuntimeRun.Count(500_000), (x, _) =>
         {
             started.TrySetResult();
             if (x > 400_000)
@@ -43,7 +43,7 @@ public class ParallelRuntimeSharingTests
         await using ParallelRuntime runtime = new(1);
         int slow = 0;
         TaskCompletionSource first = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        Task<ItemOutcome<int>[]> big = runtime.ProcessManyAsync(RuntimeRun.Count(21_000), (x, _) =>
+        Task<ItemOutcome<int, int>[]> big = runtime.ProcessManyAsync(RuntimeRun.Count(21_000), (x, _) =>
         {
             if (x >= 20_000)
             {
@@ -58,7 +58,7 @@ public class ParallelRuntimeSharingTests
             return new ValueTask<int>(x);
         });
         await first.Task;
-        Task<ItemOutcome<int>[]> other = runtime.ProcessManyAsync([1], (_, _) => new ValueTask<int>(Volatile.Read(ref slow)));
+        Task<ItemOutcome<int, int>[]> other = runtime.ProcessManyAsync([1], (_, _) => new ValueTask<int>(Volatile.Read(ref slow)));
         int before = Volatile.Read(ref slow);
 
         // The claim may be of 256 items; after it the other caller has its turn, with some 700 slow items still to come.
@@ -76,7 +76,7 @@ public class ParallelRuntimeSharingTests
         int[] done = new int[Callers];
         int[]? othersAtFirstEnd = null;
         using RuntimeGate go = new();
-        Task<ItemOutcome<int>[]>[] calls =
+        Task<ItemOutcome<int, int>[]>[] calls =
             [.. RuntimeRun.Count(Callers).Select(caller => RuntimeRun.Start(RunForm.Array, runtime, RuntimeRun.Count(Each), async (x, _) =>
         {
             if (x == 0)
@@ -114,7 +114,7 @@ public class ParallelRuntimeSharingTests
     public async Task ProcessManyAsync_CallersOfEverySize_AllGetTheirOwn()
     {
         await using ParallelRuntime runtime = new(2);
-        ItemOutcome<int>[][] all = await Task.WhenAll(RuntimeRun.Count(60).Select(caller =>
+        ItemOutcome<int, int>[][] all = await Task.WhenAll(RuntimeRun.Count(60).Select(caller =>
             RuntimeRun.Start((RunForm)(caller % 3), runtime, RuntimeRun.Count(caller * caller), (x, _) => new ValueTask<int>(x + caller))));
         for (int caller = 0; caller < 60; caller++)
         {

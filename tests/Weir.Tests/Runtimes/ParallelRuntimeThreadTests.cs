@@ -51,7 +51,7 @@ public class ParallelRuntimeThreadTests
         {
             using RuntimeGate gate = new();
             ConcurrentQueue<Thread> threads = [];
-            Task<ItemOutcome<int>[]> running = runtime.ProcessManyAsync(RuntimeRun.Count(workers * 3), (x, _) =>
+            Task<ItemOutcome<int, int>[]> running = runtime.ProcessManyAsync(RuntimeRun.Count(workers * 3), (x, _) =>
             {
                 threads.Enqueue(Thread.CurrentThread);
                 return new ValueTask<int>(gate.Block(x));
@@ -73,7 +73,7 @@ public class ParallelRuntimeThreadTests
     {
         await using ParallelRuntime runtime = new(2);
         ConcurrentDictionary<Thread, int> threads = [];
-        ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(RuntimeRun.Count(2000), async (x, _) =>
+        ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(RuntimeRun.Count(2000), async (x, _) =>
         {
             // The start of each item; what comes after its own await is where the user's code put it.
             threads.AddOrUpdate(Thread.CurrentThread, 1, static (_, n) => n + 1);
@@ -95,7 +95,7 @@ public class ParallelRuntimeThreadTests
         TaskCompletionSource<int> inline = new();
         using RuntimeGate gate = new();
         TaskCompletionSource waiting = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        Task<ItemOutcome<int>[]> first = runtime.ProcessManyAsync(RuntimeRun.Count(2), (x, _) =>
+        Task<ItemOutcome<int, int>[]> first = runtime.ProcessManyAsync(RuntimeRun.Count(2), (x, _) =>
         {
             if (x == 0)
             {
@@ -106,7 +106,7 @@ public class ParallelRuntimeThreadTests
             return new ValueTask<int>(gate.Block(x));
         });
         await waiting.Task;
-        Task<ItemOutcome<int>[]> second = runtime.ProcessManyAsync([0], (x, _) =>
+        Task<ItemOutcome<int, int>[]> second = runtime.ProcessManyAsync([0], (x, _) =>
         {
             inline.SetResult(x);
             return new ValueTask<int>(x);
@@ -124,7 +124,7 @@ public class ParallelRuntimeThreadTests
         using RuntimeGate gate = new();
         ConcurrentQueue<Thread> stuck = [];
         ConcurrentQueue<Thread> working = [];
-        Task<ItemOutcome<int>[]> call = runtime.ProcessManyAsync(
+        Task<ItemOutcome<int, int>[]> call = runtime.ProcessManyAsync(
             RuntimeRun.Count(1000),
             (x, _) =>
             {
@@ -140,7 +140,7 @@ public class ParallelRuntimeThreadTests
             new ProcessManyOptions { PerItemTimeout = TimeSpan.FromSeconds(5) });
         await gate.ArrivedAsync(2);
         await clock.PassAsync(TimeSpan.FromSeconds(5), call);
-        ItemOutcome<int>[] outcomes = await call;
+        ItemOutcome<int, int>[] outcomes = await call;
         RuntimeRun.AssertTimedOut(outcomes[0]);
         RuntimeRun.AssertTimedOut(outcomes[1]);
         Assert.All(outcomes[2..], static o => Assert.True(o.IsSuccess));
@@ -162,7 +162,7 @@ public class ParallelRuntimeThreadTests
         ParallelRuntime runtime = new(4);
         using RuntimeGate gate = new();
         ConcurrentQueue<Thread> threads = [];
-        Task<ItemOutcome<int>[]> call = runtime.ProcessManyAsync(RuntimeRun.Count(4), (x, _) =>
+        Task<ItemOutcome<int, int>[]> call = runtime.ProcessManyAsync(RuntimeRun.Count(4), (x, _) =>
         {
             threads.Enqueue(Thread.CurrentThread);
             return new ValueTask<int>(gate.Block(x));
@@ -184,15 +184,15 @@ public class ParallelRuntimeThreadTests
         using RuntimeGate gate = new();
 
         // The item waits without a thread, then the only thread is taken by another call for good, then time passes.
-        Task<ItemOutcome<int>[]> call = runtime.ProcessManyAsync(
+        Task<ItemOutcome<int, int>[]> call = runtime.ProcessManyAsync(
             RuntimeRun.Count(3), (x, _) => gate.PassAsync(x),
             new ProcessManyOptions { PerItemTimeout = TimeSpan.FromSeconds(5), BatchTimeout = TimeSpan.FromSeconds(9) });
         await gate.ArrivedAsync(1);
-        Task<ItemOutcome<int>[]> other = runtime.ProcessManyAsync([1], (x, _) => new ValueTask<int>(holding.Block(x)));
+        Task<ItemOutcome<int, int>[]> other = runtime.ProcessManyAsync([1], (x, _) => new ValueTask<int>(holding.Block(x)));
         await holding.ArrivedAsync(1);
         await clock.PassAsync(TimeSpan.FromSeconds(5), RuntimeRun.UntilAsync(() => runtime.Statistics.AbandonedWorkers == 1));
         await clock.PassAsync(TimeSpan.FromSeconds(4), call);
-        ItemOutcome<int>[] outcomes = await call;
+        ItemOutcome<int, int>[] outcomes = await call;
         RuntimeRun.AssertTimedOut(outcomes[0]);
         Assert.Contains("item", outcomes[0].Error!.Message, StringComparison.Ordinal);
         Assert.All(outcomes[1..], RuntimeRun.AssertNotRun);

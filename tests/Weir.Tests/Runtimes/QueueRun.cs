@@ -7,7 +7,7 @@ namespace Weir.Tests.Runtimes;
 internal static class QueueRun
 {
     /// <summary>Starts the call on a thread of the pool, so that a runtime that works on its caller does not hold up the test.</summary>
-    public static Task<ItemOutcome<int>[]> Start(
+    public static Task<ItemOutcome<int, int>[]> Start(
         RunForm form,
         IExecutionRuntime runtime,
         WorkQueue<int> queue,
@@ -26,7 +26,7 @@ internal static class QueueRun
     /// <param name="keyed">Whether items have keys, which are their remainders of three.</param>
     /// <param name="most">After how many outcomes the consumer of a stream leaves.</param>
     /// <param name="cancellationToken">Cancels the call.</param>
-    public static async Task<ItemOutcome<int>[]> AllAsync(
+    public static async Task<ItemOutcome<int, int>[]> AllAsync(
         RunForm form,
         IExecutionRuntime runtime,
         WorkQueue<int> queue,
@@ -45,11 +45,11 @@ internal static class QueueRun
         }
 
         bool ordered = form == RunForm.OrderedStream;
-        IAsyncEnumerable<(int Index, ItemOutcome<int> Outcome)> stream = keyed
+        IAsyncEnumerable<(int Index, ItemOutcome<int, int> Outcome)> stream = keyed
             ? runtime.ProcessManyStreamAsync(items.PartitionBy(static item => item % 3), call, ordered, options, cancellationToken)
             : runtime.ProcessManyStreamAsync(items, call, ordered, options, cancellationToken);
-        SortedDictionary<int, ItemOutcome<int>> outcomes = [];
-        await foreach ((int index, ItemOutcome<int> outcome) in stream)
+        SortedDictionary<int, ItemOutcome<int, int>> outcomes = [];
+        await foreach ((int index, ItemOutcome<int, int> outcome) in stream)
         {
             Assert.True(!ordered || index == outcomes.Count, $"Index {index} came after {outcomes.Count - 1}.");
             Assert.True(outcomes.TryAdd(index, outcome), $"Index {index} came twice.");
@@ -64,10 +64,10 @@ internal static class QueueRun
     }
 
     /// <summary>The sorted values of the items that ended with one.</summary>
-    public static IEnumerable<int> Values(this IEnumerable<ItemOutcome<int>> outcomes) =>
+    public static IEnumerable<int> Values(this IEnumerable<ItemOutcome<int, int>> outcomes) =>
         outcomes.Where(static outcome => outcome.IsSuccess).Select(static outcome => outcome.Value).Order();
 
-    public static int NotRun(this IEnumerable<ItemOutcome<int>> outcomes) => outcomes.Count(static outcome => outcome.Status == ItemStatus.NotRun);
+    public static int NotRun(this IEnumerable<ItemOutcome<int, int>> outcomes) => outcomes.Count(static outcome => outcome.Status == ItemStatus.NotRun);
 
     /// <summary>Checks that nothing is queued or running, and that the queue knows that it has ended.</summary>
     public static void AssertEnded(this WorkQueue<int> queue) => Assert.Equal((0, 0, true), (queue.Count, queue.Running, queue.IsCompleted));

@@ -53,7 +53,7 @@ public class RuntimeArgumentTests
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         TimeSpan longest = TimeSpan.FromMilliseconds(uint.MaxValue - 1);
-        ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(
+        ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(
             [1, 2, 3], Same, new ProcessManyOptions { PerItemTimeout = longest, BatchTimeout = longest }, CancellationToken.None);
         Assert.All(outcomes, static o => Assert.True(o.IsSuccess));
     }

@@ -20,7 +20,7 @@ public class RuntimeBatchTimeoutTests
     {
         ManualTimeProvider clock = new();
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
-        ItemOutcome<int>[] outcomes = await RuntimeRun.AllAsync(
+        ItemOutcome<int, int>[] outcomes = await RuntimeRun.AllAsync(
             form, runtime, RuntimeRun.Count(Items), static (x, _) => new ValueTask<int>(x), Timed);
         Assert.All(outcomes, static o => Assert.True(o.IsSuccess));
         await clock.AssertNoTimersAsync();
@@ -33,7 +33,7 @@ public class RuntimeBatchTimeoutTests
         ManualTimeProvider clock = new();
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
         using RuntimeGate gate = new();
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
             form, runtime, RuntimeRun.Count(Items), (x, token) => x < 10 ? new ValueTask<int>(x) : gate.PassAsync(x, token), Timed);
         await AssertEndsAsync(name, runtime, clock, gate, call);
     }
@@ -45,7 +45,7 @@ public class RuntimeBatchTimeoutTests
         ManualTimeProvider clock = new();
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
         using RuntimeGate gate = new();
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
             form, runtime, RuntimeRun.Count(Items), (x, _) => x < 10 ? new ValueTask<int>(x) : gate.PassAsync(x), Timed);
         await AssertEndsAsync(name, runtime, clock, gate, call);
     }
@@ -58,7 +58,7 @@ public class RuntimeBatchTimeoutTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
         using RuntimeGate gate = new();
         using CancellationTokenSource caller = new();
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
             form, runtime, RuntimeRun.Count(Items), (x, _) => x < 10 ? new ValueTask<int>(x) : gate.PassAsync(x),
             Timed with { PerItemTimeout = Limit * 2 }, caller.Token);
         await AssertEndsAsync(name, runtime, clock, gate, call);
@@ -72,7 +72,7 @@ public class RuntimeBatchTimeoutTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
         using RuntimeGate gate = new();
         using RuntimeGate others = new();
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(Items), (x, _) => x switch
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(Items), (x, _) => x switch
         {
             < 10 => new ValueTask<int>(x),
             10 => new ValueTask<int>(gate.Block(x)),
@@ -81,7 +81,7 @@ public class RuntimeBatchTimeoutTests
         await gate.ArrivedAsync(1);
         await others.ArrivedAsync(RuntimeCases.LimitOf(name) - 1);
         await clock.PassAsync(Limit, call);
-        ItemOutcome<int>[] outcomes = await call;
+        ItemOutcome<int, int>[] outcomes = await call;
         RuntimeRun.AssertTimedOut(outcomes[10]);
         AssertOutcomes(RuntimeCases.LimitOf(name), outcomes);
 
@@ -93,7 +93,7 @@ public class RuntimeBatchTimeoutTests
         await clock.AssertNoTimersAsync();
 
         // The runtime is as good as new, stuck thread or not.
-        ItemOutcome<int>[] again = await RuntimeRun.AllAsync(form, runtime, RuntimeRun.Count(100), static (x, _) => new ValueTask<int>(x));
+        ItemOutcome<int, int>[] again = await RuntimeRun.AllAsync(form, runtime, RuntimeRun.Count(100), static (x, _) => new ValueTask<int>(x));
         Assert.All(again, static o => Assert.True(o.IsSuccess));
     }
 
@@ -110,7 +110,7 @@ public class RuntimeBatchTimeoutTests
                 using RuntimeGate gate = new();
                 using CancellationTokenSource caller = new();
                 TaskCompletionSource told = new();
-                Task<ItemOutcome<int>[]> call = RuntimeRun.Start(form, runtime, [1], (x, token) =>
+                Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(form, runtime, [1], (x, token) =>
                 {
                     token.Register(() => told.TrySetResult());
                     return gate.PassAsync(x);
@@ -132,7 +132,7 @@ public class RuntimeBatchTimeoutTests
         using RuntimeGate gate = new();
         using RuntimeGate cleanup = new();
         TaskCompletionSource<int> never = new();
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(Items), async (x, token) =>
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(Items), async (x, token) =>
         {
             // Suspended from here on: an item that blocks before it has suspended holds up the direct runtime, and may.
             await Task.Yield();
@@ -155,7 +155,7 @@ public class RuntimeBatchTimeoutTests
         // On a thread of its own: the clock's callbacks are what might block.
         Task passing = Task.Factory.StartNew(
             () => clock.PassAsync(Limit, call), CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default).Unwrap();
-        ItemOutcome<int>[] outcomes = await call;
+        ItemOutcome<int, int>[] outcomes = await call;
         int limit = RuntimeCases.LimitOf(name);
         Assert.Equal(limit, outcomes.Count(static o => o.Status == ItemStatus.TimedOut));
         Assert.Equal(Items - limit, outcomes.Count(static o => o.Status == ItemStatus.NotRun));
@@ -171,12 +171,12 @@ public class RuntimeBatchTimeoutTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
         int limit = RuntimeCases.LimitOf(name);
         using RuntimeGate gate = new();
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
             form, runtime, RuntimeRun.Count(Items), (x, _) => gate.PassAsync(x), Timed with { PerItemTimeout = TimeSpan.FromSeconds(40) });
         await gate.ArrivedAsync(limit);
         await clock.PassAsync(TimeSpan.FromSeconds(40), gate.ArrivedAsync(2 * limit));
         await clock.PassAsync(TimeSpan.FromSeconds(20), call);
-        ItemOutcome<int>[] outcomes = await call;
+        ItemOutcome<int, int>[] outcomes = await call;
         Assert.Equal(2 * limit, outcomes.Count(static o => o.Status == ItemStatus.TimedOut));
         Assert.Equal(limit, outcomes.Count(static o => o.Error?.Message.Contains("item", StringComparison.Ordinal) == true));
         Assert.Equal(limit, outcomes.Count(static o => o.Error?.Message.Contains("batch", StringComparison.Ordinal) == true));
@@ -193,7 +193,7 @@ public class RuntimeBatchTimeoutTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         for (int round = 0; round < 100; round++)
         {
-            ItemOutcome<int>[] outcomes = await RuntimeRun.AllAsync(
+            ItemOutcome<int, int>[] outcomes = await RuntimeRun.AllAsync(
                 form, runtime, RuntimeRun.Count(50), static (x, _) => new ValueTask<int>(x),
                 new ProcessManyOptions { BatchTimeout = TimeSpan.FromTicks(1 + (round * 100)), PerItemTimeout = TimeSpan.FromTicks(1 + (round * 50)) });
             Assert.All(outcomes, static (o, x) => Assert.Equal(o.IsSuccess ? x : 0, o.ValueOrDefault));
@@ -203,28 +203,28 @@ public class RuntimeBatchTimeoutTests
     }
 
     private static async Task AssertEndsAsync(
-        string name, IExecutionRuntime runtime, ManualTimeProvider clock, RuntimeGate gate, Task<ItemOutcome<int>[]> call)
+        string name, IExecutionRuntime runtime, ManualTimeProvider clock, RuntimeGate gate, Task<ItemOutcome<int, int>[]> call)
     {
         int limit = RuntimeCases.LimitOf(name);
         await gate.ArrivedAsync(limit);
         await clock.PassAsync(Limit, call);
-        ItemOutcome<int>[] outcomes = await call;
+        ItemOutcome<int, int>[] outcomes = await call;
         AssertOutcomes(limit, outcomes);
         Assert.Equal(limit, gate.Arrived);
         runtime.AssertIdle(10, limit);
         await clock.AssertNoTimersAsync();
     }
 
-    private static void AssertOutcomes(int limit, ItemOutcome<int>[] outcomes)
+    private static void AssertOutcomes(int limit, ItemOutcome<int, int>[] outcomes)
     {
         Assert.All(outcomes[..10], static (o, x) => Assert.Equal(x, o.Value));
 
         // Which of the items are running is the engine's business; how many, is not.
-        ItemOutcome<int>[] timedOut = [.. outcomes[10..].Where(static o => o.Status == ItemStatus.TimedOut)];
+        ItemOutcome<int, int>[] timedOut = [.. outcomes[10..].Where(static o => o.Status == ItemStatus.TimedOut)];
         Assert.Equal(limit, timedOut.Length);
         Assert.All(timedOut, RuntimeRun.AssertTimedOut);
         Assert.All(timedOut, static o => Assert.Contains("batch", o.Error!.Message, StringComparison.Ordinal));
-        ItemOutcome<int>[] rest = [.. outcomes[10..].Where(static o => o.Status != ItemStatus.TimedOut)];
+        ItemOutcome<int, int>[] rest = [.. outcomes[10..].Where(static o => o.Status != ItemStatus.TimedOut)];
         Assert.All(rest, RuntimeRun.AssertNotRun);
     }
 }

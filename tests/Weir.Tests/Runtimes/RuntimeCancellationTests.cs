@@ -33,7 +33,7 @@ public class RuntimeCancellationTests
         int limit = RuntimeCases.LimitOf(name);
         using RuntimeGate gate = new();
         using CancellationTokenSource caller = new();
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
             form, runtime, RuntimeRun.Count(300), (x, token) => gate.PassAsync(x, token), null, caller.Token);
         await gate.ArrivedAsync(limit);
         await caller.CancelAsync();
@@ -53,7 +53,7 @@ public class RuntimeCancellationTests
         using RuntimeGate gate = new();
         using CancellationTokenSource caller = new();
         int ended = 0;
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(300), async (x, _) =>
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(300), async (x, _) =>
         {
             await gate.PassAsync(x);
             Interlocked.Increment(ref ended);
@@ -81,7 +81,7 @@ public class RuntimeCancellationTests
         {
             using RuntimeGate gate = new();
             using CancellationTokenSource caller = new();
-            Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+            Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
                 form, runtime, RuntimeRun.Count(10), (x, _) => gate.PassAsync(x), options, caller.Token);
             await gate.ArrivedAsync(Math.Min(10, RuntimeCases.LimitOf(name)));
             await caller.CancelAsync();
@@ -100,7 +100,7 @@ public class RuntimeCancellationTests
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         using CancellationTokenSource caller = new();
-        ItemOutcome<int>[] outcomes = await RuntimeRun.AllAsync(
+        ItemOutcome<int, int>[] outcomes = await RuntimeRun.AllAsync(
             form, runtime, RuntimeRun.Count(10), static (x, _) => new ValueTask<int>(x), null, caller.Token);
         await caller.CancelAsync();
         Assert.All(outcomes, static o => Assert.True(o.IsSuccess));
@@ -120,7 +120,7 @@ public class RuntimeCancellationTests
             CancellationTokenSource cancelled = enumerators ? enumerator : caller;
             Task reading = Task.Run(async () =>
             {
-                await foreach ((int _, ItemOutcome<int> outcome) in runtime.ProcessManyStreamAsync(
+                await foreach ((int _, ItemOutcome<int, int> outcome) in runtime.ProcessManyStreamAsync(
                     RuntimeRun.Count(10), (x, token) => gate.PassAsync(x, token), false, null, caller.Token).WithCancellation(enumerator.Token))
                 {
                     RuntimeRun.AssertCancelled(outcome);
@@ -138,7 +138,7 @@ public class RuntimeCancellationTests
     {
         await using DirectRuntime runtime = new();
         using CancellationTokenSource caller = new();
-        IAsyncEnumerable<(int Index, ItemOutcome<int> Outcome)> stream = runtime.ProcessManyStreamAsync(
+        IAsyncEnumerable<(int Index, ItemOutcome<int, int> Outcome)> stream = runtime.ProcessManyStreamAsync(
             RuntimeRun.Count(10),
             (x, token) =>
             {
@@ -149,7 +149,7 @@ public class RuntimeCancellationTests
             false,
             null,
             caller.Token);
-        await using IAsyncEnumerator<(int Index, ItemOutcome<int> Outcome)> items = stream.GetAsyncEnumerator(CancellationToken.None);
+        await using IAsyncEnumerator<(int Index, ItemOutcome<int, int> Outcome)> items = stream.GetAsyncEnumerator(CancellationToken.None);
         OperationCanceledException thrown = await Assert.ThrowsAnyAsync<OperationCanceledException>(() => items.MoveNextAsync().AsTask());
         Assert.Equal(caller.Token, thrown.CancellationToken);
     }
@@ -162,7 +162,7 @@ public class RuntimeCancellationTests
         int running = 0;
         int read = 0;
         await foreach ((
-            int index, ItemOutcome<int> outcome) in runtime.ProcessManyStreamAsync(RuntimeRun.Count(100_000), Process, form == RunForm.OrderedStream))
+            int index, ItemOutcome<int, int> outcome) in runtime.ProcessManyStreamAsync(RuntimeRun.Count(100_000), Process, form == RunForm.OrderedStream))
         {
             Assert.Equal(index, outcome.Value);
             if (++read == 5)
@@ -202,7 +202,7 @@ public class RuntimeCancellationTests
         InvalidDataException own = new("consumer");
         InvalidDataException thrown = await Assert.ThrowsAsync<InvalidDataException>(async () =>
         {
-            await foreach ((int _, ItemOutcome<int> _) in runtime.ProcessManyStreamAsync(
+            await foreach ((int _, ItemOutcome<int, int> _) in runtime.ProcessManyStreamAsync(
                 RuntimeRun.Count(100_000), static (x, _) => new ValueTask<int>(x)))
             {
                 throw own;
@@ -218,7 +218,7 @@ public class RuntimeCancellationTests
     {
         IExecutionRuntime runtime = RuntimeCases.Create(name);
         int ran = 0;
-        IAsyncEnumerable<(int Index, ItemOutcome<int> Outcome)> stream = runtime.ProcessManyStreamAsync(
+        IAsyncEnumerable<(int Index, ItemOutcome<int, int> Outcome)> stream = runtime.ProcessManyStreamAsync(
             RuntimeRun.Count(10), (x, _) => new ValueTask<int>(Interlocked.Increment(ref ran)));
         await stream.GetAsyncEnumerator(CancellationToken.None).DisposeAsync();
         Assert.Equal(0, runtime.Statistics.ActiveCalls);
@@ -232,12 +232,12 @@ public class RuntimeCancellationTests
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         int ran = 0;
-        IAsyncEnumerable<(int Index, ItemOutcome<int> Outcome)> stream = runtime.ProcessManyStreamAsync(
+        IAsyncEnumerable<(int Index, ItemOutcome<int, int> Outcome)> stream = runtime.ProcessManyStreamAsync(
             RuntimeRun.Count(10), (x, _) => new ValueTask<int>(Interlocked.Increment(ref ran)));
         for (int round = 1; round <= 2; round++)
         {
             int read = 0;
-            await foreach ((int _, ItemOutcome<int> _) in stream)
+            await foreach ((int _, ItemOutcome<int, int> _) in stream)
             {
                 read++;
             }
@@ -254,7 +254,7 @@ public class RuntimeCancellationTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         int ran = 0;
         int read = 0;
-        await foreach ((int _, ItemOutcome<int> _) in runtime.ProcessManyStreamAsync(
+        await foreach ((int _, ItemOutcome<int, int> _) in runtime.ProcessManyStreamAsync(
             RuntimeRun.Count(20_000), (x, _) => new ValueTask<int>(Interlocked.Increment(ref ran))))
         {
             read++;

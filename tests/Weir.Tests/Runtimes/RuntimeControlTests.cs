@@ -24,7 +24,7 @@ public sealed class RuntimeControlTests : IDisposable
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         _control.Pause();
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
             form, runtime, RuntimeRun.Count(Items), ThroughADoorAsync, new ProcessManyOptions { Control = _control });
         await Guard.UntilAsync(() => _control.Snapshot().RunningRuns == 1, "the call");
         await Guard.SettleAsync();
@@ -47,11 +47,11 @@ public sealed class RuntimeControlTests : IDisposable
     public async Task Call_StoppedInTheMiddle_HasNotRunTheItemsThatDidNotBegin(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { Control = _control });
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(500), ThroughADoorAsync);
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(500), ThroughADoorAsync);
         await _probe.EnteredAsync(1);
         _control.Stop();
         _doors.Release(500);
-        ItemOutcome<int>[] outcomes = await call.WithinAsync();
+        ItemOutcome<int, int>[] outcomes = await call.WithinAsync();
         int begun = _probe.Entered;
         Assert.InRange(begun, 1, 100);
         Assert.Equal(begun, outcomes.Count(static o => o.IsSuccess));
@@ -65,12 +65,12 @@ public sealed class RuntimeControlTests : IDisposable
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         _control.Pause();
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
             form, runtime, RuntimeRun.Count(Items), ThroughADoorAsync, new ProcessManyOptions { Control = _control });
         RunControl other = new();
         other.Pause();
         using CancellationTokenSource cancel = new();
-        Task<ItemOutcome<int>[]> cancelled = RuntimeRun.Start(
+        Task<ItemOutcome<int, int>[]> cancelled = RuntimeRun.Start(
             form, runtime, RuntimeRun.Count(Items), ThroughADoorAsync, new ProcessManyOptions { Control = other }, cancel.Token);
         await Guard.UntilAsync(() => _control.Snapshot().RunningRuns + other.Snapshot().RunningRuns == 2, "both calls");
         _control.Stop();
@@ -87,7 +87,7 @@ public sealed class RuntimeControlTests : IDisposable
         ManualTimeProvider time = new();
         IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { Control = _control, TimeProvider = time });
         _control.Pause();
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(RunForm.Array, runtime, RuntimeRun.Count(Items), ThroughADoorAsync);
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(RunForm.Array, runtime, RuntimeRun.Count(Items), ThroughADoorAsync);
         await Guard.UntilAsync(() => _control.Snapshot().RunningRuns == 1, "the call");
         Task disposed = runtime.DisposeAsync().AsTask();
         await time.AdvanceUntilAsync(disposed, TimeSpan.FromSeconds(30));
@@ -101,7 +101,7 @@ public sealed class RuntimeControlTests : IDisposable
     public async Task Limit_MovedUpAndDown_IsExact(string name)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
             RunForm.Stream, runtime, RuntimeRun.Count(40), ThroughADoorAsync, new ProcessManyOptions { Control = _control });
         await _probe.InsideAsync(2);
         _control.MaxDegreeOfParallelism = 6;
@@ -120,7 +120,7 @@ public sealed class RuntimeControlTests : IDisposable
     {
         _control.MaxDegreeOfParallelism = 2;
         await using IExecutionRuntime runtime = RuntimeCases.Create("auto 100");
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
             RunForm.Array, runtime, RuntimeRun.Count(200), ThroughADoorAsync, new ProcessManyOptions { Control = _control });
         for (int i = 0; i < 100; i++)
         {
@@ -139,7 +139,7 @@ public sealed class RuntimeControlTests : IDisposable
         ofRuntime.Stop();
         await using ConcurrentRuntime runtime = new(4, new RuntimeOptions { Control = ofRuntime });
         _doors.Release(10);
-        ItemOutcome<int>[] own = await runtime.ProcessManyAsync(RuntimeRun.Count(10), ThroughADoorAsync, new ProcessManyOptions { Control = _control });
+        ItemOutcome<int, int>[] own = await runtime.ProcessManyAsync(RuntimeRun.Count(10), ThroughADoorAsync, new ProcessManyOptions { Control = _control });
         Assert.All(own, static o => Assert.True(o.IsSuccess));
         Assert.All(await runtime.ProcessManyAsync(RuntimeRun.Count(10), ThroughADoorAsync), static o => Assert.Equal(ItemStatus.NotRun, o.Status));
     }

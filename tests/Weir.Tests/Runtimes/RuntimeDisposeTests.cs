@@ -20,14 +20,14 @@ public class RuntimeDisposeTests
     public async Task DisposeAsync_NewCalls_AreRefused(string name)
     {
         IExecutionRuntime runtime = RuntimeCases.Create(name);
-        IAsyncEnumerable<(int Index, ItemOutcome<int> Outcome)> early = runtime.ProcessManyStreamAsync([1], static (x, _) => new ValueTask<int>(x));
+        IAsyncEnumerable<(int Index, ItemOutcome<int, int> Outcome)> early = runtime.ProcessManyStreamAsync([1], static (x, _) => new ValueTask<int>(x));
         await runtime.DisposeAsync();
         Assert.Throws<ObjectDisposedException>(() => { _ = runtime.ProcessManyAsync([1], static (x, _) => new ValueTask<int>(x)); });
         Assert.Throws<ObjectDisposedException>(() => { _ = runtime.ProcessManyAsync<int, int>([], static (x, _) => new ValueTask<int>(x)); });
         Assert.Throws<ObjectDisposedException>(() => { _ = runtime.ProcessManyStreamAsync([1], static (x, _) => new ValueTask<int>(x)); });
 
         // A stream made before is refused at its first step.
-        IAsyncEnumerator<(int Index, ItemOutcome<int> Outcome)> enumerator = early.GetAsyncEnumerator(CancellationToken.None);
+        IAsyncEnumerator<(int Index, ItemOutcome<int, int> Outcome)> enumerator = early.GetAsyncEnumerator(CancellationToken.None);
         ObjectDisposedException refused = await Assert.ThrowsAsync<ObjectDisposedException>(async () => await enumerator.MoveNextAsync());
         Assert.Contains(runtime.GetType().Name, refused.ObjectName, StringComparison.Ordinal);
         Assert.False(await enumerator.MoveNextAsync());
@@ -44,7 +44,7 @@ public class RuntimeDisposeTests
         IExecutionRuntime runtime = RuntimeCases.Create(name, clock, Grace);
         using RuntimeGate gate = new();
         int cancelled = 0;
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(Items), async (x, token) =>
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(Items), async (x, token) =>
         {
             await gate.PassAsync(x);
             Interlocked.Add(ref cancelled, token.IsCancellationRequested ? 1 : 0);
@@ -70,7 +70,7 @@ public class RuntimeDisposeTests
         ManualTimeProvider clock = new();
         IExecutionRuntime runtime = RuntimeCases.Create(name, clock, Grace);
         using RuntimeGate gate = new();
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
             form, runtime, RuntimeRun.Count(Items), (x, token) => x < 10 ? new ValueTask<int>(x) : gate.PassAsync(x, token));
         await AssertEndsAsync(name, runtime, clock, gate, call);
     }
@@ -82,7 +82,7 @@ public class RuntimeDisposeTests
         ManualTimeProvider clock = new();
         IExecutionRuntime runtime = RuntimeCases.Create(name, clock, Grace);
         using RuntimeGate gate = new();
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
             form, runtime, RuntimeRun.Count(Items), (x, _) => x < 10 ? new ValueTask<int>(x) : gate.PassAsync(x),
             new ProcessManyOptions { PerItemTimeout = Grace * 3, BatchTimeout = Grace * 4 });
         await AssertEndsAsync(name, runtime, clock, gate, call);
@@ -99,7 +99,7 @@ public class RuntimeDisposeTests
         // On the pool one blocks, so that the test does not wait for the pool to grow; on threads of its own all do.
         int blocking = runtime is ParallelRuntime ? RuntimeCases.LimitOf(name) : 1;
         int arrived = 0;
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(Items), (x, _) =>
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(Items), (x, _) =>
             x < 10 ? new ValueTask<int>(x)
             : Interlocked.Increment(ref arrived) <= blocking ? new ValueTask<int>(gate.Block(x))
             : gate.PassAsync(x));
@@ -113,10 +113,10 @@ public class RuntimeDisposeTests
         IExecutionRuntime runtime = RuntimeCases.Create(name, new ManualTimeProvider(), TimeSpan.Zero);
         using RuntimeGate gate = new();
         int limit = RuntimeCases.LimitOf(name);
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(Items), (x, _) => gate.PassAsync(x));
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(Items), (x, _) => gate.PassAsync(x));
         await gate.ArrivedAsync(limit);
         await runtime.DisposeAsync();
-        ItemOutcome<int>[] outcomes = await call;
+        ItemOutcome<int, int>[] outcomes = await call;
         Assert.Equal(limit, outcomes.Count(static o => o.Status == ItemStatus.Cancelled));
         Assert.Equal(Items - limit, outcomes.Count(static o => o.Status == ItemStatus.NotRun));
     }
@@ -128,7 +128,7 @@ public class RuntimeDisposeTests
         ManualTimeProvider clock = new();
         IExecutionRuntime runtime = RuntimeCases.Create(name, clock, Grace);
         using RuntimeGate gate = new();
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(RunForm.Array, runtime, RuntimeRun.Count(Items), (x, _) => gate.PassAsync(x));
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(RunForm.Array, runtime, RuntimeRun.Count(Items), (x, _) => gate.PassAsync(x));
         await gate.ArrivedAsync(1);
         Task first = runtime.DisposeAsync().AsTask();
         Task second = runtime.DisposeAsync().AsTask();
@@ -145,8 +145,8 @@ public class RuntimeDisposeTests
         ManualTimeProvider clock = new();
         IExecutionRuntime runtime = RuntimeCases.Create(name, clock, Grace);
         int count = 20_000;
-        List<(int Index, ItemOutcome<int> Outcome)> read = [];
-        await foreach ((int Index, ItemOutcome<int> Outcome) next in runtime.ProcessManyStreamAsync(
+        List<(int Index, ItemOutcome<int, int> Outcome)> read = [];
+        await foreach ((int Index, ItemOutcome<int, int> Outcome) next in runtime.ProcessManyStreamAsync(
             RuntimeRun.Count(count), static (x, _) => new ValueTask<int>(x), form == RunForm.OrderedStream,
             new ProcessManyOptions { BatchTimeout = Grace * 10 }))
         {
@@ -204,7 +204,7 @@ public class RuntimeDisposeTests
         ManualTimeProvider clock = new();
         IExecutionRuntime runtime = RuntimeCases.Create(name, clock, Grace);
         using RuntimeGate gate = new();
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(RunForm.Array, runtime, RuntimeRun.Count(5), (x, token) =>
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(RunForm.Array, runtime, RuntimeRun.Count(5), (x, token) =>
         {
             token.Register(static () => throw new InvalidDataException("callback"));
             return gate.PassAsync(x);
@@ -232,7 +232,7 @@ public class RuntimeDisposeTests
                 {
                     for (int i = 0; i < 20; i++)
                     {
-                        ItemOutcome<int>[] all = await RuntimeRun.AllAsync(form, runtime, RuntimeRun.Count(20), static (x, _) => new ValueTask<int>(x));
+                        ItemOutcome<int, int>[] all = await RuntimeRun.AllAsync(form, runtime, RuntimeRun.Count(20), static (x, _) => new ValueTask<int>(x));
                         Assert.All(all, static (o, x) => Assert.Equal(o.IsSuccess ? x : 0, o.ValueOrDefault));
                         outcomes += all.Count(static o => o.Status != ItemStatus.NotRun);
                     }
@@ -254,7 +254,7 @@ public class RuntimeDisposeTests
     }
 
     private static async Task AssertEndsAsync(
-        string name, IExecutionRuntime runtime, ManualTimeProvider clock, RuntimeGate gate, Task<ItemOutcome<int>[]> call)
+        string name, IExecutionRuntime runtime, ManualTimeProvider clock, RuntimeGate gate, Task<ItemOutcome<int, int>[]> call)
     {
         int limit = RuntimeCases.LimitOf(name);
         await gate.ArrivedAsync(limit);
@@ -262,10 +262,10 @@ public class RuntimeDisposeTests
         Assert.False(disposing.IsCompleted);
         await clock.PassAsync(Grace, disposing);
         await disposing;
-        ItemOutcome<int>[] outcomes = await call;
+        ItemOutcome<int, int>[] outcomes = await call;
         Assert.Equal(limit, gate.Arrived);
         Assert.All(outcomes[..10], static (o, x) => Assert.Equal(x, o.Value));
-        ItemOutcome<int>[] cancelled = [.. outcomes.Where(static o => o.Status == ItemStatus.Cancelled)];
+        ItemOutcome<int, int>[] cancelled = [.. outcomes.Where(static o => o.Status == ItemStatus.Cancelled)];
         Assert.Equal(limit, cancelled.Length);
         Assert.All(cancelled, RuntimeRun.AssertCancelled);
         Assert.Equal(Items - limit - 10, outcomes.Count(static o => o.Status == ItemStatus.NotRun));

@@ -22,7 +22,7 @@ public class RuntimeItemTimeoutTests
     {
         ManualTimeProvider clock = new();
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
-        ItemOutcome<int>[] outcomes = await RuntimeRun.AllAsync(
+        ItemOutcome<int, int>[] outcomes = await RuntimeRun.AllAsync(
             form, runtime, RuntimeRun.Count(500), static async (x, _) =>
             {
                 if (x % 2 == 0)
@@ -44,7 +44,7 @@ public class RuntimeItemTimeoutTests
         ManualTimeProvider clock = new();
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
         using RuntimeGate gate = new();
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
             form, runtime, RuntimeRun.Count(Items), (x, token) => x == Stuck ? gate.PassAsync(x, token) : new ValueTask<int>(x), Timed);
         await AssertOneTimedOutAsync(name, runtime, clock, gate, call);
     }
@@ -56,7 +56,7 @@ public class RuntimeItemTimeoutTests
         ManualTimeProvider clock = new();
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
         using RuntimeGate gate = new();
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
             form, runtime, RuntimeRun.Count(Items), (x, _) => x == Stuck ? gate.PassAsync(x) : new ValueTask<int>(x), Timed);
         await AssertOneTimedOutAsync(name, runtime, clock, gate, call);
     }
@@ -68,7 +68,7 @@ public class RuntimeItemTimeoutTests
         ManualTimeProvider clock = new();
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
         using RuntimeGate gate = new();
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
             form, runtime, RuntimeRun.Count(Items), (x, _) => new ValueTask<int>(x == Stuck ? gate.Block(x) : x), Timed);
         await AssertOneTimedOutAsync(name, runtime, clock, gate, call);
 
@@ -83,7 +83,7 @@ public class RuntimeItemTimeoutTests
         ManualTimeProvider clock = new();
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
         using RuntimeGate gate = new();
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(6), (x, _) => gate.PassAsync(x), Timed);
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(6), (x, _) => gate.PassAsync(x), Timed);
         for (int arrived = 0; arrived < 6;)
         {
             arrived = Math.Min(6, arrived + RuntimeCases.LimitOf(name));
@@ -104,7 +104,7 @@ public class RuntimeItemTimeoutTests
         ManualTimeProvider clock = new();
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
         using RuntimeGate gate = new();
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
             form, runtime, RuntimeRun.Count(3), (x, _) => x == 1 ? gate.PassAsync(x) : new ValueTask<int>(x), Timed);
         await gate.ArrivedAsync(1);
         clock.Advance(Limit - TimeSpan.FromMilliseconds(1));
@@ -121,7 +121,7 @@ public class RuntimeItemTimeoutTests
         TaskCompletionSource[] gates =
             [.. RuntimeRun.Count(5).Select(static _ => new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously))];
         TaskCompletionSource[] started = [.. gates.Select(static _ => new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously))];
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(5), async (x, _) =>
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(5), async (x, _) =>
         {
             await (x > 0 ? gates[x - 1].Task : Task.CompletedTask);
             started[x].SetResult();
@@ -148,13 +148,13 @@ public class RuntimeItemTimeoutTests
         foreach (Exception? error in new[] { null, new InvalidDataException("stray") })
         {
             StraySource stray = new(error);
-            Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+            Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
                 form, runtime, RuntimeRun.Count(2), (x, _) => x == 0 ? stray.Start() : new ValueTask<int>(x), Timed);
             await stray.Waited;
             await runtime.SettledAsync(RuntimeCases.LimitOf(name) == 1 ? succeeded : succeeded + 1);
             succeeded++;
             await clock.PassAsync(Limit, call);
-            ItemOutcome<int>[] outcomes = await call;
+            ItemOutcome<int, int>[] outcomes = await call;
             RuntimeRun.AssertTimedOut(outcomes[0]);
             Assert.Equal(1, outcomes[1].Value);
             stray.End();
@@ -174,7 +174,7 @@ public class RuntimeItemTimeoutTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
         using RuntimeGate gate = new();
         StraySource stray = new(new InvalidDataException("stray"));
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(2), (x, _) =>
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(2), (x, _) =>
         {
             if (x == 0)
             {
@@ -200,7 +200,7 @@ public class RuntimeItemTimeoutTests
         ManualTimeProvider clock = new();
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
         using RuntimeGate gate = new();
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(Items), (x, token) =>
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(Items), (x, token) =>
         {
             if (x != Stuck)
             {
@@ -214,15 +214,15 @@ public class RuntimeItemTimeoutTests
     }
 
     private static async Task AssertOneTimedOutAsync(
-        string name, IExecutionRuntime runtime, ManualTimeProvider clock, RuntimeGate gate, Task<ItemOutcome<int>[]> call)
+        string name, IExecutionRuntime runtime, ManualTimeProvider clock, RuntimeGate gate, Task<ItemOutcome<int, int>[]> call)
     {
         await gate.ArrivedAsync(1);
 
         // One at a time, those behind the item wait for it.
         await runtime.SettledAsync(RuntimeCases.LimitOf(name) == 1 ? Stuck : Items - 1);
         await clock.PassAsync(Limit, call);
-        ItemOutcome<int>[] outcomes = await call;
-        ItemOutcome<int> late = Assert.Single(outcomes, static o => !o.IsSuccess);
+        ItemOutcome<int, int>[] outcomes = await call;
+        ItemOutcome<int, int> late = Assert.Single(outcomes, static o => !o.IsSuccess);
         RuntimeRun.AssertTimedOut(late);
         Assert.Contains("00:00:05", late.Error!.Message, StringComparison.Ordinal);
         Assert.All(outcomes, static (o, x) => Assert.True(!o.IsSuccess || o.Value == x));

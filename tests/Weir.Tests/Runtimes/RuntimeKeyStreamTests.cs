@@ -22,7 +22,7 @@ public class RuntimeKeyStreamTests
         {
             int[] running = new int[keys];
             List<int>[] started = [.. RuntimeRun.Count(keys).Select(static _ => new List<int>())];
-            IAsyncEnumerable<(int Index, ItemOutcome<int> Outcome)> stream = runtime.ProcessManyStreamAsync(
+            IAsyncEnumerable<(int Index, ItemOutcome<int, int> Outcome)> stream = runtime.ProcessManyStreamAsync(
                 RuntimeRun.Count(count).PartitionBy(x => x % keys),
                 async (x, _) =>
                 {
@@ -44,7 +44,7 @@ public class RuntimeKeyStreamTests
             for (int run = 0; run < 2; run++)
             {
                 Array.ForEach(started, static list => list.Clear());
-                List<(int Index, ItemOutcome<int> Outcome)> outcomes = await DrainAsync(stream);
+                List<(int Index, ItemOutcome<int, int> Outcome)> outcomes = await DrainAsync(stream);
                 Assert.All(outcomes, static o => Assert.Equal(o.Index * 2, o.Outcome.Value));
                 IEnumerable<int> indices = outcomes.Select(static o => o.Index);
                 Assert.Equal(RuntimeRun.Count(count), ordered ? indices : indices.Order());
@@ -63,7 +63,7 @@ public class RuntimeKeyStreamTests
         using RuntimeGate hot = new();
         int cold = 0;
         TaskCompletionSource othersDone = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        Task<List<(int Index, ItemOutcome<int> Outcome)>> drained = DrainAsync(runtime.ProcessManyStreamAsync(
+        Task<List<(int Index, ItemOutcome<int, int> Outcome)>> drained = DrainAsync(runtime.ProcessManyStreamAsync(
             RuntimeRun.Count(500).PartitionBy(static x => x % 10 != 9 ? -1 : x),
             (x, _) =>
             {
@@ -105,7 +105,7 @@ public class RuntimeKeyStreamTests
     public async Task KeySelector_ConsumerLeavesEarly_EndsEverything(string name)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
-        await foreach ((int _, ItemOutcome<int> _) in runtime.ProcessManyStreamAsync(
+        await foreach ((int _, ItemOutcome<int, int> _) in runtime.ProcessManyStreamAsync(
             RuntimeRun.Count(500).PartitionBy(static x => x % 20),
             static async (x, token) =>
             {
@@ -138,10 +138,10 @@ public class RuntimeKeyStreamTests
                 items.PartitionBy(static x => x), static (x, _) => new ValueTask<int>(x), false, new ProcessManyOptions { MaxPerPartition = 0 }); });
     }
 
-    private static async Task<List<(int Index, ItemOutcome<int> Outcome)>> DrainAsync(IAsyncEnumerable<(int Index, ItemOutcome<int> Outcome)> stream)
+    private static async Task<List<(int Index, ItemOutcome<int, int> Outcome)>> DrainAsync(IAsyncEnumerable<(int Index, ItemOutcome<int, int> Outcome)> stream)
     {
-        List<(int Index, ItemOutcome<int> Outcome)> all = [];
-        await foreach ((int Index, ItemOutcome<int> Outcome) outcome in stream)
+        List<(int Index, ItemOutcome<int, int> Outcome)> all = [];
+        await foreach ((int Index, ItemOutcome<int, int> Outcome) outcome in stream)
         {
             all.Add(outcome);
         }

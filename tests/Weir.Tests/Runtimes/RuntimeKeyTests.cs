@@ -23,7 +23,7 @@ public class RuntimeKeyTests
         {
             int[] running = new int[keys];
             List<int>[] started = [.. RuntimeRun.Count(keys).Select(static _ => new List<int>())];
-            ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(
+            ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(
                 RuntimeRun.Count(2000).PartitionBy(x => x % keys),
                 async (x, _) =>
                 {
@@ -53,7 +53,7 @@ public class RuntimeKeyTests
         using RuntimeGate hot = new();
         int cold = 0;
         TaskCompletionSource othersDone = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        Task<ItemOutcome<int>[]> call = runtime.ProcessManyAsync(
+        Task<ItemOutcome<int, int>[]> call = runtime.ProcessManyAsync(
             RuntimeRun.Count(5000).PartitionBy(static x => x % 10 != 9 ? -1 : x),
             (x, _) =>
             {
@@ -83,7 +83,7 @@ public class RuntimeKeyTests
     public async Task KeySelector_ItemsFail_TheNextOfTheirKeyRuns(string name)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
-        ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(
+        ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(
             RuntimeRun.Count(300).PartitionBy(static x => x % 3),
             static async (x, _) =>
             {
@@ -105,13 +105,13 @@ public class RuntimeKeyTests
         ManualTimeProvider clock = new();
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
         using RuntimeGate stuck = new();
-        Task<ItemOutcome<int>[]> call = Task.Run(() => runtime.ProcessManyAsync(
+        Task<ItemOutcome<int, int>[]> call = Task.Run(() => runtime.ProcessManyAsync(
             RuntimeRun.Count(20).PartitionBy(static _ => "one"),
             (x, _) => x == 4 ? stuck.PassAsync(x) : new ValueTask<int>(x),
             new ProcessManyOptions { PerItemTimeout = TimeSpan.FromSeconds(5) }));
         await stuck.ArrivedAsync(1);
         await clock.PassAsync(TimeSpan.FromSeconds(5), call);
-        ItemOutcome<int>[] outcomes = await call;
+        ItemOutcome<int, int>[] outcomes = await call;
         RuntimeRun.AssertTimedOut(outcomes[4]);
         Assert.Equal(19, outcomes.Count(static o => o.IsSuccess));
         runtime.AssertIdle(19, 1);
@@ -124,11 +124,11 @@ public class RuntimeKeyTests
         ManualTimeProvider clock = new();
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
         using RuntimeGate gate = new();
-        Task<ItemOutcome<int>[]> call = Task.Run(() => runtime.ProcessManyAsync(
+        Task<ItemOutcome<int, int>[]> call = Task.Run(() => runtime.ProcessManyAsync(
             RuntimeRun.Count(50).PartitionBy(static _ => 1), (x, _) => gate.PassAsync(x), new ProcessManyOptions { BatchTimeout = TimeSpan.FromSeconds(5) }));
         await gate.ArrivedAsync(1);
         await clock.PassAsync(TimeSpan.FromSeconds(5), call);
-        ItemOutcome<int>[] outcomes = await call;
+        ItemOutcome<int, int>[] outcomes = await call;
         RuntimeRun.AssertTimedOut(outcomes[0]);
         Assert.All(outcomes[1..], RuntimeRun.AssertNotRun);
         Assert.Equal(1, gate.Arrived);
@@ -141,7 +141,7 @@ public class RuntimeKeyTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         using RuntimeGate gate = new();
         using CancellationTokenSource caller = new();
-        Task<ItemOutcome<int>[]> call = Task.Run(() => runtime.ProcessManyAsync(
+        Task<ItemOutcome<int, int>[]> call = Task.Run(() => runtime.ProcessManyAsync(
             RuntimeRun.Count(50).PartitionBy(static x => x % 2), (x, token) => gate.PassAsync(x, token), null, caller.Token));
         await gate.ArrivedAsync(1);
         await caller.CancelAsync();
@@ -172,7 +172,7 @@ public class RuntimeKeyTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         using RuntimeGate gate = new();
         ConcurrentQueue<int> seen = new();
-        Task<ItemOutcome<int>[]> call = runtime.ProcessManyAsync(
+        Task<ItemOutcome<int, int>[]> call = runtime.ProcessManyAsync(
             RuntimeRun.Count(40).PartitionBy(static _ => 1),
             (x, _) =>
             {

@@ -19,22 +19,22 @@ public class RuntimeListTests
             {
                 var items = (IReadOnlyList<int>)Sequences.Of(type, count);
                 int[] expected = [.. Enumerable.Range(0, count).Select(static x => 2 * x)];
-                ItemOutcome<int>[] plain = await RuntimeRun.Start(form, runtime, items, Selectors.Twice).WithinAsync($"{count} items in {type}");
-                ItemOutcome<int>[] keyed = await KeyedAsync(form, runtime, items).WithinAsync($"{count} items with keys in {type}");
+                ItemOutcome<int, int>[] plain = await RuntimeRun.Start(form, runtime, items, Selectors.Twice).WithinAsync($"{count} items in {type}");
+                ItemOutcome<int, int>[] keyed = await KeyedAsync(form, runtime, items).WithinAsync($"{count} items with keys in {type}");
                 Assert.Equal(expected, plain.Select(static o => o.Value));
                 Assert.Equal(expected, keyed.Select(static o => o.Value));
             }
         }
     }
 
-    private static async Task<ItemOutcome<int>[]> KeyedAsync(RunForm form, IExecutionRuntime runtime, IReadOnlyList<int> items)
+    private static async Task<ItemOutcome<int, int>[]> KeyedAsync(RunForm form, IExecutionRuntime runtime, IReadOnlyList<int> items)
     {
         if (form == RunForm.Array)
         {
             return await runtime.ProcessManyAsync(items.PartitionBy(static x => x % 7), Selectors.Twice);
         }
 
-        List<(int Index, ItemOutcome<int> Outcome)> outcomes = await OperatorRunner.GatherAsync(
+        List<(int Index, ItemOutcome<int, int> Outcome)> outcomes = await OperatorRunner.GatherAsync(
             runtime.ProcessManyStreamAsync(items.PartitionBy(static x => x % 7), Selectors.Twice, form == RunForm.OrderedStream));
         Assert.Equal(Enumerable.Range(0, items.Count),
             form == RunForm.OrderedStream ? outcomes.Select(static o => o.Index) : outcomes.Select(static o => o.Index).Order());

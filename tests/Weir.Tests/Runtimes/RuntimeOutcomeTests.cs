@@ -17,7 +17,7 @@ public class RuntimeOutcomeTests
             int[] array = RuntimeRun.Count(count);
             foreach (IReadOnlyList<int> items in new IReadOnlyList<int>[] { array, array.ToList(), new IndexedItems(count), new ArraySegment<int>(array) })
             {
-                ItemOutcome<int>[] outcomes = await RuntimeRun.AllAsync(form, runtime, items, static (x, _) => new ValueTask<int>(x * 3));
+                ItemOutcome<int, int>[] outcomes = await RuntimeRun.AllAsync(form, runtime, items, static (x, _) => new ValueTask<int>(x * 3));
                 Assert.Equal(array.Select(static x => x * 3), outcomes.Select(static o => o.Value));
             }
         }
@@ -28,7 +28,7 @@ public class RuntimeOutcomeTests
     public async Task ProcessMany_ItemsThatSuspend_GivesOneOutcomePerItem(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
-        ItemOutcome<int>[] outcomes = await RuntimeRun.AllAsync(form, runtime, RuntimeRun.Count(2000), static async (x, _) =>
+        ItemOutcome<int, int>[] outcomes = await RuntimeRun.AllAsync(form, runtime, RuntimeRun.Count(2000), static async (x, _) =>
         {
             if (x % 3 != 0)
             {
@@ -47,7 +47,7 @@ public class RuntimeOutcomeTests
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         Exception[] errors = [.. RuntimeRun.Count(400).Select(static x => new InvalidDataException($"item {x}"))];
-        ItemOutcome<int>[] outcomes = await RuntimeRun.AllAsync(form, runtime, RuntimeRun.Count(400), (x, _) => (x % 5) switch
+        ItemOutcome<int, int>[] outcomes = await RuntimeRun.AllAsync(form, runtime, RuntimeRun.Count(400), (x, _) => (x % 5) switch
         {
             0 => throw errors[x],
             1 => new ValueTask<int>(Task.FromException<int>(errors[x])),
@@ -75,7 +75,7 @@ public class RuntimeOutcomeTests
     public async Task ProcessMany_AllItemsFail_GivesOnlyFailures(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
-        ItemOutcome<int>[] outcomes = await RuntimeRun.AllAsync<int, int>(
+        ItemOutcome<int, int>[] outcomes = await RuntimeRun.AllAsync<int, int>(
             form, runtime, RuntimeRun.Count(300), static (x, _) => throw new InvalidDataException($"item {x}"));
         Assert.All(outcomes, static (o, x) => Assert.Equal($"item {x}", Assert.IsType<InvalidDataException>(o.Error).Message));
         runtime.AssertIdle(0, 300);
@@ -87,7 +87,7 @@ public class RuntimeOutcomeTests
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         OperationCanceledException own = new("own");
-        ItemOutcome<int>[] outcomes = await RuntimeRun.AllAsync(
+        ItemOutcome<int, int>[] outcomes = await RuntimeRun.AllAsync(
             form, runtime, RuntimeRun.Count(20), (x, _) => x == 7 ? throw own : new ValueTask<int>(x));
         Assert.Equal(ItemStatus.Failed, outcomes[7].Status);
         Assert.Same(own, outcomes[7].Error);
@@ -101,7 +101,7 @@ public class RuntimeOutcomeTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         for (int call = 0; call < 50; call++)
         {
-            ItemOutcome<int>[] outcomes = await RuntimeRun.AllAsync(
+            ItemOutcome<int, int>[] outcomes = await RuntimeRun.AllAsync(
                 form, runtime, RuntimeRun.Count(call), (x, _) => new ValueTask<int>(x + (call * 1000)));
             Assert.Equal(Enumerable.Range(call * 1000, call), outcomes.Select(static o => o.Value));
         }
@@ -112,7 +112,7 @@ public class RuntimeOutcomeTests
     public async Task ProcessMany_SeveralCallersAtOnce_GiveEachItsOwn(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
-        Task<ItemOutcome<int>[]>[] calls = [.. RuntimeRun.Count(8).Select(caller => RuntimeRun.Start(
+        Task<ItemOutcome<int, int>[]>[] calls = [.. RuntimeRun.Count(8).Select(caller => RuntimeRun.Start(
             form, runtime, RuntimeRun.Count(500 + caller), async (x, _) =>
             {
                 if (x % 7 == caller % 7)
@@ -122,7 +122,7 @@ public class RuntimeOutcomeTests
 
                 return x + (caller * 1000);
             }))];
-        ItemOutcome<int>[][] all = await Task.WhenAll(calls);
+        ItemOutcome<int, int>[][] all = await Task.WhenAll(calls);
         Assert.All(all, static (outcomes, caller) =>
             Assert.Equal(Enumerable.Range(caller * 1000, 500 + caller), outcomes.Select(static o => o.Value)));
         runtime.AssertIdle(all.Sum(static o => o.Length), 0);
@@ -159,7 +159,7 @@ public class RuntimeOutcomeTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         int limit = RuntimeCases.LimitOf(name);
         using RuntimeGate gate = new();
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count((2 * limit) + 10), (x, _) => gate.PassAsync(x));
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count((2 * limit) + 10), (x, _) => gate.PassAsync(x));
         await gate.ArrivedAsync(limit);
         Assert.Equal(limit, gate.Arrived);
         Assert.Equal(1, runtime.Statistics.ActiveCalls);
@@ -175,7 +175,7 @@ public class RuntimeOutcomeTests
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         AsyncLocal<string> local = new() { Value = "caller" };
-        ItemOutcome<string>[] outcomes = await RuntimeRun.AllAsync(form, runtime, RuntimeRun.Count(50), async (_, _) =>
+        ItemOutcome<int, string>[] outcomes = await RuntimeRun.AllAsync(form, runtime, RuntimeRun.Count(50), async (_, _) =>
         {
             string before = local.Value ?? "none";
             await Task.Yield();
@@ -189,7 +189,7 @@ public class RuntimeOutcomeTests
     public async Task ProcessMany_TaskSourceThatThrowsAtOnCompleted_IsThatItemsFailure(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
-        ItemOutcome<int>[] outcomes = await RuntimeRun.AllAsync(
+        ItemOutcome<int, int>[] outcomes = await RuntimeRun.AllAsync(
             form, runtime, RuntimeRun.Count(30), static (x, _) => x == 11 ? new ValueTask<int>(new BrokenSource(), 0) : new ValueTask<int>(x));
         Assert.Equal("broken", Assert.IsType<NotSupportedException>(outcomes[11].Error).Message);
         Assert.Equal(29, outcomes.Count(static o => o.IsSuccess));
@@ -209,7 +209,7 @@ public class RuntimeOutcomeTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         using RuntimeGate gate = new();
         int left = 1999;
-        ItemOutcome<int>[] outcomes = await RuntimeRun.AllAsync(form, runtime, RuntimeRun.Count(2000), (x, _) =>
+        ItemOutcome<int, int>[] outcomes = await RuntimeRun.AllAsync(form, runtime, RuntimeRun.Count(2000), (x, _) =>
         {
             if (x == 1200)
             {

@@ -54,7 +54,7 @@ public sealed class RuntimePolicyTests : IDisposable
         }
 
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
-        ItemOutcome<int>[] outcomes = await RuntimeRun.Start(
+        ItemOutcome<int, int>[] outcomes = await RuntimeRun.Start(
             form, runtime, RuntimeRun.Count(40), CallAsync, new ProcessManyOptions { Policies = policies }).WithinAsync("the call");
         Assert.All(outcomes, static (o, i) => Assert.Equal((ItemStatus.Succeeded, i % 10 is 7 or 9 ? -i : 2 * i), (o.Status, o.Value)));
         Assert.All(Enumerable.Range(0, 40), i => Assert.Equal(i % 10 == 7 ? 3 : i % 10 is 2 or 4 ? 2 : 1, calls[i]));
@@ -95,7 +95,7 @@ public sealed class RuntimePolicyTests : IDisposable
             }
 
             List<int> values = [];
-            await foreach ((_, ItemOutcome<int> outcome) in runtime.ProcessManyStreamAsync(
+            await foreach ((_, ItemOutcome<int, int> outcome) in runtime.ProcessManyStreamAsync(
                 RuntimeRun.Count(60).PartitionBy(KeyOf), CallAsync, form == RunForm.OrderedStream))
             {
                 values.Add(outcome.Value);
@@ -144,9 +144,9 @@ public sealed class RuntimePolicyTests : IDisposable
         int calls = 0;
         ValueTask<int> Call(int item, CancellationToken token) => new(Interlocked.Increment(ref calls));
 
-        Task<ItemOutcome<int>[]> first = Task.Run(() => runtime.ProcessManyAsync([0, 1], Call));
+        Task<ItemOutcome<int, int>[]> first = Task.Run(() => runtime.ProcessManyAsync([0, 1], Call));
         await first.WithinAsync("the burst");
-        Task<ItemOutcome<int>[]> second = Task.Run(() => runtime.ProcessManyAsync([0], Call));
+        Task<ItemOutcome<int, int>[]> second = Task.Run(() => runtime.ProcessManyAsync([0], Call));
         await Guard.UntilAsync(() => clock.NextDue is not null, "the wait for a token");
         Assert.Equal(2, Volatile.Read(ref calls));
         clock.Advance(TimeSpan.FromSeconds(1));
@@ -170,7 +170,7 @@ public sealed class RuntimePolicyTests : IDisposable
             return 7;
         }
 
-        Task<ItemOutcome<int>[]> again = Task.Run(() => runtime.ProcessManyAsync(
+        Task<ItemOutcome<int, int>[]> again = Task.Run(() => runtime.ProcessManyAsync(
             [0],
             CallAsync,
             new ProcessManyOptions { Policies = Retries with { MaxRetries = 100, IsTransient = null, AttemptTimeout = TimeSpan.FromSeconds(1) } }));
@@ -179,7 +179,7 @@ public sealed class RuntimePolicyTests : IDisposable
         Assert.Equal(7, (await again.WithinAsync("the second attempt"))[0].Value);
 
         calls = 0;
-        Task<ItemOutcome<int>[]> never = Task.Run(() => runtime.ProcessManyAsync(
+        Task<ItemOutcome<int, int>[]> never = Task.Run(() => runtime.ProcessManyAsync(
             [0], CallAsync, new ProcessManyOptions { Policies = Retries with { PerItemTimeout = TimeSpan.FromSeconds(1) } }));
         await Guard.UntilAsync(() => Volatile.Read(ref calls) == 1, "the item");
         await clock.PassAsync(TimeSpan.FromSeconds(1), never);
@@ -204,7 +204,7 @@ public sealed class RuntimePolicyTests : IDisposable
             }
         }
 
-        Task<ItemOutcome<int>[]>[] all = [.. Enumerable.Range(0, 8).Select(call => Task.Run(() => runtime.ProcessManyAsync(
+        Task<ItemOutcome<int, int>[]>[] all = [.. Enumerable.Range(0, 8).Select(call => Task.Run(() => runtime.ProcessManyAsync(
             Enumerable.Range(100 * call, 20).ToArray(), CallAsync, call % 2 == 0 ? null : new ProcessManyOptions { Policies = Retries })))];
         Assert.All(await Task.WhenAll(all).WithinAsync("all calls"), static outcomes => Assert.All(outcomes, static o => Assert.True(o.IsSuccess)));
         Assert.InRange(probe.Most, 1, total);
@@ -215,7 +215,7 @@ public sealed class RuntimePolicyTests : IDisposable
     {
         await using DirectRuntime runtime = new();
         int caller = Environment.CurrentManagedThreadId;
-        Task<ItemOutcome<int>[]> call = runtime.ProcessManyAsync(
+        Task<ItemOutcome<int, int>[]> call = runtime.ProcessManyAsync(
             RuntimeRun.Count(20), static (_, _) => new ValueTask<int>(Environment.CurrentManagedThreadId), new ProcessManyOptions { Policies = Retries });
         Assert.All(await call, o => Assert.Equal(caller, o.Value));
 

@@ -8,7 +8,7 @@ namespace Weir.Tests.Runtimes;
 internal static class RuntimeRun
 {
     /// <summary>Starts the call on a thread of the pool, so that a runtime that works on its caller does not hold up the test.</summary>
-    public static Task<ItemOutcome<TResult>[]> Start<TItem, TResult>(
+    public static Task<ItemOutcome<TItem, TResult>[]> Start<TItem, TResult>(
         RunForm form,
         IExecutionRuntime runtime,
         IReadOnlyList<TItem> items,
@@ -17,7 +17,7 @@ internal static class RuntimeRun
         CancellationToken cancellationToken = default) =>
         Task.Run(() => AllAsync(form, runtime, items, processor, options, cancellationToken), CancellationToken.None);
 
-    public static async Task<ItemOutcome<TResult>[]> AllAsync<TItem, TResult>(
+    public static async Task<ItemOutcome<TItem, TResult>[]> AllAsync<TItem, TResult>(
         RunForm form,
         IExecutionRuntime runtime,
         IReadOnlyList<TItem> items,
@@ -27,16 +27,17 @@ internal static class RuntimeRun
     {
         if (form == RunForm.Array)
         {
-            ItemOutcome<TResult>[] all = await runtime.ProcessManyAsync(items, processor, options, cancellationToken);
+            ItemOutcome<TItem, TResult>[] all = await runtime.ProcessManyAsync(items, processor, options, cancellationToken);
             Assert.Equal(items.Count, all.Length);
+            AssertItems(items, all);
             return all;
         }
 
         bool ordered = form == RunForm.OrderedStream;
-        var outcomes = new ItemOutcome<TResult>?[items.Count];
+        var outcomes = new ItemOutcome<TItem, TResult>?[items.Count];
         int last = -1;
         int count = 0;
-        await foreach ((int index, ItemOutcome<TResult> outcome) in
+        await foreach ((int index, ItemOutcome<TItem, TResult> outcome) in
             runtime.ProcessManyStreamAsync(items, processor, ordered, options, cancellationToken))
         {
             Assert.InRange(index, 0, items.Count - 1);
@@ -48,8 +49,14 @@ internal static class RuntimeRun
         }
 
         Assert.Equal(items.Count, count);
-        return [.. outcomes.Select(static o => o!.Value)];
+        ItemOutcome<TItem, TResult>[] streamed = [.. outcomes.Select(static o => o!.Value)];
+        AssertItems(items, streamed);
+        return streamed;
     }
+
+    /// <summary>Checks that each outcome has its item, however it ended.</summary>
+    public static void AssertItems<TItem, TResult>(IReadOnlyList<TItem> items, ItemOutcome<TItem, TResult>[] outcomes) =>
+        Assert.Equal(items, outcomes.Select(static o => o.Item));
 
     public static int[] Count(int count) => [.. Enumerable.Range(0, count)];
 
@@ -104,20 +111,20 @@ internal static class RuntimeRun
         Assert.Equal(0, statistics.InFlight);
     }
 
-    public static void AssertTimedOut<TResult>(ItemOutcome<TResult> outcome)
+    public static void AssertTimedOut<TItem, TResult>(ItemOutcome<TItem, TResult> outcome)
     {
         Assert.Equal(ItemStatus.TimedOut, outcome.Status);
         Assert.IsAssignableFrom<OperationCanceledException>(outcome.Error);
         Assert.True(outcome.Error!.InnerException is ItemTimeoutException or RunTimeoutException);
     }
 
-    public static void AssertCancelled<TResult>(ItemOutcome<TResult> outcome)
+    public static void AssertCancelled<TItem, TResult>(ItemOutcome<TItem, TResult> outcome)
     {
         Assert.Equal(ItemStatus.Cancelled, outcome.Status);
         Assert.Null(outcome.Error);
     }
 
-    public static void AssertNotRun<TResult>(ItemOutcome<TResult> outcome)
+    public static void AssertNotRun<TItem, TResult>(ItemOutcome<TItem, TResult> outcome)
     {
         Assert.Equal(ItemStatus.NotRun, outcome.Status);
         Assert.Null(outcome.Error);

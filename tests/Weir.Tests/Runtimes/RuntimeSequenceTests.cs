@@ -30,7 +30,7 @@ public class RuntimeSequenceTests
             foreach (bool keyed in new[] { false, true })
             {
                 Array.Clear(calls);
-                ItemOutcome<int>[] outcomes = await AllAsync(form, runtime, Lazy(count), TwiceAsync, keyed).WithinAsync($"{count} items");
+                ItemOutcome<int, int>[] outcomes = await AllAsync(form, runtime, Lazy(count), TwiceAsync, keyed).WithinAsync($"{count} items");
                 Assert.Equal(Enumerable.Range(0, count).Select(static x => x % 7 == 6 ? 0 : 2 * x), outcomes.Select(static o => o.IsSuccess ? o.Value : 0));
                 Assert.All(outcomes, static (o, x) => Assert.Equal(x % 7 == 6 ? ItemStatus.Failed : ItemStatus.Succeeded, o.Status));
                 Assert.All(calls, static made => Assert.Equal(1, made));
@@ -124,7 +124,7 @@ public class RuntimeSequenceTests
             }
         }
 
-        ItemOutcome<int>[] outcomes = await AllAsync(
+        ItemOutcome<int, int>[] outcomes = await AllAsync(
             form,
             runtime,
             Endless(),
@@ -151,8 +151,8 @@ public class RuntimeSequenceTests
     {
         await using DirectRuntime runtime = new();
         int caller = Environment.CurrentManagedThreadId;
-        Task<ItemOutcome<int>[]> call = runtime.ProcessManyAsync(Lazy(20), static (_, _) => new ValueTask<int>(Environment.CurrentManagedThreadId));
-        ItemOutcome<int>[] outcomes = await call;
+        Task<ItemOutcome<int, int>[]> call = runtime.ProcessManyAsync(Lazy(20), static (_, _) => new ValueTask<int>(Environment.CurrentManagedThreadId));
+        ItemOutcome<int, int>[] outcomes = await call;
         Assert.Equal(20, outcomes.Length);
         Assert.All(outcomes, o => Assert.Equal(caller, o.Value));
     }
@@ -165,7 +165,7 @@ public class RuntimeSequenceTests
         }
     }
 
-    private static Task<ItemOutcome<int>[]> AllAsync(
+    private static Task<ItemOutcome<int, int>[]> AllAsync(
         RunForm form,
         IExecutionRuntime runtime,
         IEnumerable<int> items,
@@ -185,9 +185,9 @@ public class RuntimeSequenceTests
                 }
 
                 bool ordered = form == RunForm.OrderedStream;
-                SortedDictionary<int, ItemOutcome<int>> outcomes = [];
+                SortedDictionary<int, ItemOutcome<int, int>> outcomes = [];
                 int last = -1;
-                await foreach ((int index, ItemOutcome<int> outcome) in keyed
+                await foreach ((int index, ItemOutcome<int, int> outcome) in keyed
                     ? runtime.ProcessManyStreamAsync(items.PartitionBy(KeyOf), processor, ordered, options, cancellationToken)
                     : runtime.ProcessManyStreamAsync(items, processor, ordered, options, cancellationToken))
                 {

@@ -31,7 +31,7 @@ public class RuntimeStatisticsTests
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         using RuntimeGate gate = new();
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(20), (x, _) => x switch
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(20), (x, _) => x switch
         {
             3 => throw new InvalidDataException(),
             19 => gate.PassAsync(x),
@@ -56,7 +56,7 @@ public class RuntimeStatisticsTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
         using RuntimeGate stuck = new();
         RuntimeGate[] gates = [.. RuntimeRun.Count(2).Select(static _ => new RuntimeGate())];
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
             RunForm.Array, runtime, RuntimeRun.Count(3), (x, _) => x > 0 ? gates[x - 1].PassAsync(x) : blocks ? new(stuck.Block(x)) : stuck.PassAsync(x),
             new ProcessManyOptions { PerItemTimeout = TimeSpan.FromSeconds(5) });
         await stuck.ArrivedAsync(1);
@@ -83,7 +83,7 @@ public class RuntimeStatisticsTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
         StraySource stray = new(null);
         using RuntimeGate gate = new();
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(3), async (x, _) =>
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(3), async (x, _) =>
         {
             if (x == 0)
             {
@@ -98,7 +98,7 @@ public class RuntimeStatisticsTests
         stray.End();
         Assert.True(await RuntimeRun.UntilAsync(() => stray.Looks == 1));
         gate.Open();
-        ItemOutcome<int>[] outcomes = await call;
+        ItemOutcome<int, int>[] outcomes = await call;
         RuntimeRun.AssertTimedOut(outcomes[0]);
         int succeeded = outcomes.Count(static o => o.IsSuccess);
         runtime.AssertIdle(succeeded, 3 - succeeded);
@@ -130,7 +130,7 @@ public class RuntimeStatisticsTests
                 CancellationToken token = i % 2 == 0 ? cancelled.Token : caller.Token;
                 try
                 {
-                    await foreach ((int _, ItemOutcome<int> _) in runtime.ProcessManyStreamAsync(
+                    await foreach ((int _, ItemOutcome<object, int> _) in runtime.ProcessManyStreamAsync(
                         source, static (_, _) => new ValueTask<int>(1), false, options, token))
                     {
                         if (i % 5 == 0)

@@ -34,12 +34,12 @@ public sealed class RuntimeTotalLimitTests : IDisposable
         {
             if (form == RunForm.Array)
             {
-                ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(Enumerable.Range(0, 21).ToArray(), ProcessAsync);
+                ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(Enumerable.Range(0, 21).ToArray(), ProcessAsync);
                 return [.. outcomes.Where(static o => o.IsSuccess).Select(static o => o.Value)];
             }
 
             List<int> results = [];
-            await foreach ((_, ItemOutcome<int> outcome) in runtime.ProcessManyStreamAsync(
+            await foreach ((_, ItemOutcome<int, int> outcome) in runtime.ProcessManyStreamAsync(
                 Enumerable.Range(0, 21).ToArray(), ProcessAsync, form == RunForm.OrderedStream))
             {
                 if (outcome.IsSuccess)
@@ -62,7 +62,7 @@ public sealed class RuntimeTotalLimitTests : IDisposable
     {
         await using ConcurrentRuntime runtime = new(64, new RuntimeOptions { TotalConcurrency = 64 });
         ConcurrencyProbe probe = new();
-        Task<ItemOutcome<int>[]>[] calls = [.. Enumerable.Range(0, 200).Select(_ => runtime.ProcessManyAsync(
+        Task<ItemOutcome<int, int>[]>[] calls = [.. Enumerable.Range(0, 200).Select(_ => runtime.ProcessManyAsync(
             Enumerable.Range(0, 20).ToArray(),
             async (x, token) =>
             {
@@ -87,7 +87,7 @@ public sealed class RuntimeTotalLimitTests : IDisposable
         SharedConcurrencyLimit shared = new(1);
         Assert.True(shared.TryEnter());
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { SharedConcurrencyLimit = shared });
-        Task<ItemOutcome<int>[]> call = Task.Run(() => runtime.ProcessManyAsync([1, 2, 3], static (x, _) => new ValueTask<int>(x)));
+        Task<ItemOutcome<int, int>[]> call = Task.Run(() => runtime.ProcessManyAsync([1, 2, 3], static (x, _) => new ValueTask<int>(x)));
         Task<List<int>> run = new[] { 4, 5 }.SelectParallelAsync(static (x, _) => new ValueTask<int>(x), new ParallelRunOptions
         {
             SharedConcurrencyLimit = shared,
@@ -108,11 +108,11 @@ public sealed class RuntimeTotalLimitTests : IDisposable
         SharedConcurrencyLimit shared = new(1);
         Assert.True(shared.TryEnter());
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { SharedConcurrencyLimit = shared, TimeProvider = clock });
-        Task<ItemOutcome<int>[]> call = runtime.ProcessManyAsync(
+        Task<ItemOutcome<int, int>[]> call = runtime.ProcessManyAsync(
             [1, 2], static (x, _) => new ValueTask<int>(x), new ProcessManyOptions { BatchTimeout = TimeSpan.FromSeconds(1) });
         await Guard.UntilAsync(() => shared.Waiting > 0, "an item that waits");
         clock.Advance(TimeSpan.FromSeconds(2));
-        ItemOutcome<int>[] outcomes = await call.WithinAsync("a call whose time is up");
+        ItemOutcome<int, int>[] outcomes = await call.WithinAsync("a call whose time is up");
         Assert.All(outcomes, static o => Assert.False(o.IsSuccess));
         await Guard.UntilAsync(() => shared.Waiting == 0, "the queue without the call");
         shared.Leave();
@@ -131,7 +131,7 @@ public sealed class RuntimeTotalLimitTests : IDisposable
     {
         SharedConcurrencyLimit shared = new(1);
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { SharedConcurrencyLimit = shared });
-        ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(
+        ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(
             [0, 1],
             async (x, _) =>
             {
@@ -161,7 +161,7 @@ public sealed class RuntimeTotalLimitTests : IDisposable
         SharedConcurrencyLimit shared = new(1);
         Assert.True(shared.TryEnter());
         IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { SharedConcurrencyLimit = shared, GracePeriod = TimeSpan.Zero });
-        Task<ItemOutcome<int>[]> call = runtime.ProcessManyAsync([1, 2, 3], static (x, _) => new ValueTask<int>(x));
+        Task<ItemOutcome<int, int>[]> call = runtime.ProcessManyAsync([1, 2, 3], static (x, _) => new ValueTask<int>(x));
         await Guard.UntilAsync(() => shared.Waiting > 0, "items that wait");
         await runtime.DisposeAsync().WithinAsync("the end of the runtime");
         Assert.All(await call.WithinAsync(), static o => Assert.False(o.IsSuccess));

@@ -71,7 +71,7 @@ public sealed class RuntimeWorkQueueControlTests
             return item;
         }
 
-        Task<ItemOutcome<int>[]> call = QueueRun.Start(
+        Task<ItemOutcome<int, int>[]> call = QueueRun.Start(
             form, runtime, queue, CallAsync, new ProcessManyOptions { Control = control }, keyed, ending == Ending.Leave ? 5 : int.MaxValue, cancel.Token);
         if (ending == Ending.Dispose)
         {
@@ -87,7 +87,7 @@ public sealed class RuntimeWorkQueueControlTests
         Assert.Equal((0, false), (queue.Running, queue.IsCompleted));
         Assert.True(queue.Count > 0);
         await using IExecutionRuntime other = RuntimeCases.Create(name);
-        ItemOutcome<int>[] rest = await QueueRun.Start(form, other, queue, (item, _) =>
+        ItemOutcome<int, int>[] rest = await QueueRun.Start(form, other, queue, (item, _) =>
         {
             begun.Enqueue(item);
             return new(item);
@@ -108,7 +108,7 @@ public sealed class RuntimeWorkQueueControlTests
             WorkQueue<int> queue = new();
             IDisposable open = queue.KeepOpen();
             int onThePool = 0;
-            Task<ItemOutcome<int>[]> call = QueueRun.Start(
+            Task<ItemOutcome<int, int>[]> call = QueueRun.Start(
                 form,
                 runtime,
                 queue,
@@ -149,7 +149,7 @@ public sealed class RuntimeWorkQueueControlTests
                 queue.Add(0);
                 int called = 0;
                 TimeSpan? limit = ending == Ending.Leave ? TimeSpan.FromSeconds(1) : null;
-                Task<ItemOutcome<int>[]> call = QueueRun.Start(
+                Task<ItemOutcome<int, int>[]> call = QueueRun.Start(
                     form,
                     runtime,
                     queue,
@@ -198,7 +198,7 @@ public sealed class RuntimeWorkQueueControlTests
         IDisposable open = queue.KeepOpen();
         queue.Add(0);
         ConcurrentQueue<int> begun = [];
-        Task<ItemOutcome<int>[]> call = QueueRun.Start(
+        Task<ItemOutcome<int, int>[]> call = QueueRun.Start(
             form,
             runtime,
             queue,
@@ -233,7 +233,7 @@ public sealed class RuntimeWorkQueueControlTests
         using Gate gate = new();
         queue.AddRange([0, 3, 6]);
         ConcurrentQueue<int> begun = [];
-        Task<ItemOutcome<int>[]> call = QueueRun.Start(
+        Task<ItemOutcome<int, int>[]> call = QueueRun.Start(
             RunForm.Array,
             runtime,
             queue,

@@ -39,7 +39,7 @@ public sealed class RuntimeWorkQueueStressTests
                 using CancellationTokenSource cancel = new();
                 int calls = 0;
                 await using IExecutionRuntime runtime = RuntimeCases.Create(name);
-                Task<ItemOutcome<int>[]> call = QueueRun.Start(
+                Task<ItemOutcome<int, int>[]> call = QueueRun.Start(
                     form,
                     runtime,
                     queue,

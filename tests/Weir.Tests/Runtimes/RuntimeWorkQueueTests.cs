@@ -30,7 +30,7 @@ public sealed class RuntimeWorkQueueTests
                 queue.Add(0);
                 ConcurrentQueue<int> begun = [];
                 int expected = children == 0 ? 1 : Nodes;
-                ItemOutcome<int>[] outcomes = await QueueRun.Start(
+                ItemOutcome<int, int>[] outcomes = await QueueRun.Start(
                     form,
                     runtime,
                     queue,
@@ -71,7 +71,7 @@ public sealed class RuntimeWorkQueueTests
         ConcurrentQueue<int> begun = [];
         int limit = RuntimeCases.LimitOf(name);
         int waits = Math.Min(limit, 2);
-        Task<ItemOutcome<int>[]> call = QueueRun.Start(
+        Task<ItemOutcome<int, int>[]> call = QueueRun.Start(
             form,
             runtime,
             queue,
@@ -84,7 +84,7 @@ public sealed class RuntimeWorkQueueTests
             new ProcessManyOptions { BatchTimeout = Limit });
         await Guard.UntilAsync(() => begun.Count >= waits, "the items");
         await time.AdvanceUntilAsync(call, Limit);
-        ItemOutcome<int>[] outcomes = await call.WithinAsync();
+        ItemOutcome<int, int>[] outcomes = await call.WithinAsync();
         Assert.Equal(begun.Count, outcomes.Count(static outcome => outcome.Status == ItemStatus.TimedOut));
         Assert.Equal(outcomes.Length, begun.Count + outcomes.NotRun());
         Assert.Equal((300 - begun.Count, 0, false), (queue.Count, queue.Running, queue.IsCompleted));
@@ -100,7 +100,7 @@ public sealed class RuntimeWorkQueueTests
         WorkQueue<int> queue = new();
         queue.Add(0);
         ConcurrentDictionary<int, int> attempts = [];
-        Task<ItemOutcome<int>[]> call = QueueRun.Start(
+        Task<ItemOutcome<int, int>[]> call = QueueRun.Start(
             RunForm.Array,
             runtime,
             queue,
@@ -121,7 +121,7 @@ public sealed class RuntimeWorkQueueTests
         await Guard.SettleAsync();
         Assert.Equal((0, 1, false, false), (queue.Count, queue.Running, queue.IsCompleted, call.IsCompleted));
         await time.AdvanceUntilAsync(call, 2 * Limit);
-        ItemOutcome<int>[] outcomes = await call.WithinAsync();
+        ItemOutcome<int, int>[] outcomes = await call.WithinAsync();
         Assert.Equal(Enumerable.Range(0, Nodes).Where(static item => item % 5 != 4), outcomes.Values());
         Assert.Equal(Nodes, outcomes.Length);
         queue.AssertEnded();
@@ -135,7 +135,7 @@ public sealed class RuntimeWorkQueueTests
         WorkQueue<int> queue = new();
         queue.AddRange(RuntimeRun.Count(40));
         int called = 0;
-        ItemOutcome<int>[] outcomes = await QueueRun.Start(
+        ItemOutcome<int, int>[] outcomes = await QueueRun.Start(
             form,
             runtime,
             queue,
@@ -158,7 +158,7 @@ public sealed class RuntimeWorkQueueTests
         int inside = 0;
         int most = 0;
         WorkQueue<int>[] queues = [new(), new(), new()];
-        Task<ItemOutcome<int>[]>[] calls =
+        Task<ItemOutcome<int, int>[]>[] calls =
         [
             .. queues.Select(queue =>
             {
@@ -187,7 +187,7 @@ public sealed class RuntimeWorkQueueTests
         using IDisposable open = queue.KeepOpen();
         using Gate gate = new();
         queue.Add(1);
-        Task<ItemOutcome<int>[]> first = QueueRun.Start(RunForm.Array, runtime, queue, async (item, token) =>
+        Task<ItemOutcome<int, int>[]> first = QueueRun.Start(RunForm.Array, runtime, queue, async (item, token) =>
         {
             await gate.WaitAsync(token);
             return item;
@@ -212,7 +212,7 @@ public sealed class RuntimeWorkQueueTests
         await using AutoRuntime runtime = new();
         WorkQueue<int> queue = new();
         queue.Add(0);
-        AutoResult<int> result = await runtime.ProcessManyWithDecisionsAsync(
+        AutoResult<int, int> result = await runtime.ProcessManyWithDecisionsAsync(
             queue.AsEnumerable(),
             async (item, _) =>
             {
@@ -241,7 +241,7 @@ public sealed class RuntimeWorkQueueTests
         WorkQueue<int> queue = new();
         queue.Add(0);
         ConcurrentQueue<int> begun = [];
-        Task<ItemOutcome<int>[]> call = QueueRun.Start(
+        Task<ItemOutcome<int, int>[]> call = QueueRun.Start(
             form,
             runtime,
             queue,
@@ -268,7 +268,7 @@ public sealed class RuntimeWorkQueueTests
         await Guard.UntilAsync(() => begun.Contains(1) && (!othersGoOn || queue is { Count: 0, Running: 1 }), "the item that is stuck");
         Assert.False(call.IsCompleted);
         await time.PassAsync(Limit, call);
-        ItemOutcome<int>[] outcomes = await call.WithinAsync();
+        ItemOutcome<int, int>[] outcomes = await call.WithinAsync();
         begun.AssertOnce(Nodes);
         queue.AssertEnded();
         Assert.Equal(Enumerable.Range(0, Nodes).Where(static item => item != 1), outcomes.Values());

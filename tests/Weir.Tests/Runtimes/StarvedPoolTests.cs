@@ -26,7 +26,7 @@ public sealed class StarvedPoolTests : IDisposable
     public void ItemTimeout_ItemsHoldAllThreadsOfThePool_EndsEachOfThem(string name)
     {
         IExecutionRuntime runtime = Make(name, 4 * StarvedPool.Threads);
-        Task<ItemOutcome<int>[]> run = runtime.ProcessManyAsync(new int[2 * StarvedPool.Threads], Block, new() { PerItemTimeout = Limit });
+        Task<ItemOutcome<int, int>[]> run = runtime.ProcessManyAsync(new int[2 * StarvedPool.Threads], Block, new() { PerItemTimeout = Limit });
 
         Assert.All(StarvedPool.ResultOf(run), static outcome => Assert.Equal(ItemStatus.TimedOut, outcome.Status));
     }
@@ -36,12 +36,12 @@ public sealed class StarvedPoolTests : IDisposable
     public void BatchTimeout_ItemsHoldAllThreadsOfThePool_EndsTheCall(string name)
     {
         IExecutionRuntime runtime = Make(name, 4 * StarvedPool.Threads);
-        ItemOutcome<int>[] outcomes = [];
+        ItemOutcome<int, int>[] outcomes = [];
 
         // On a busy machine the time may be up before a thread has begun an item.
         for (int times = 1; times <= 100 && !outcomes.Any(static outcome => outcome.Status == ItemStatus.TimedOut); times *= 10)
         {
-            Task<ItemOutcome<int>[]> run = runtime.ProcessManyAsync(new int[2 * StarvedPool.Threads], Block, new() { BatchTimeout = Limit * times });
+            Task<ItemOutcome<int, int>[]> run = runtime.ProcessManyAsync(new int[2 * StarvedPool.Threads], Block, new() { BatchTimeout = Limit * times });
             outcomes = StarvedPool.ResultOf(run);
             Assert.All(outcomes, static outcome => Assert.True(outcome.Status is ItemStatus.TimedOut or ItemStatus.NotRun));
         }
@@ -66,7 +66,7 @@ public sealed class StarvedPoolTests : IDisposable
         IExecutionRuntime runtime = Make(name, 4);
         using CancellationTokenSource stop = new();
         _pool.HoldAll();
-        Task<ItemOutcome<int>[]> run = runtime.ProcessManyAsync(new int[4], Block, null, stop.Token);
+        Task<ItemOutcome<int, int>[]> run = runtime.ProcessManyAsync(new int[4], Block, null, stop.Token);
         stop.Cancel();
 
         AggregateException error = Assert.Throws<AggregateException>(() => StarvedPool.ResultOf(run));
@@ -80,7 +80,7 @@ public sealed class StarvedPoolTests : IDisposable
         IExecutionRuntime runtime = Make(name, 4 * StarvedPool.Threads);
         WorkQueue<int> queue = new();
         queue.Add(0);
-        Task<ItemOutcome<int>[]> run = runtime.ProcessManyAsync(
+        Task<ItemOutcome<int, int>[]> run = runtime.ProcessManyAsync(
             queue.AsEnumerable(),
             (item, token) =>
             {
@@ -93,7 +93,7 @@ public sealed class StarvedPoolTests : IDisposable
             },
             new() { PerItemTimeout = Limit });
 
-        ItemOutcome<int>[] outcomes = StarvedPool.ResultOf(run);
+        ItemOutcome<int, int>[] outcomes = StarvedPool.ResultOf(run);
         Assert.All(outcomes, static outcome => Assert.Equal(ItemStatus.TimedOut, outcome.Status));
         Assert.Equal(2 * StarvedPool.Threads, outcomes.Length);
         Assert.Equal((0, 0, true), (queue.Count, queue.Running, queue.IsCompleted));
@@ -105,7 +105,7 @@ public sealed class StarvedPoolTests : IDisposable
         TaskCompletionSource<int> never = new();
         DirectRuntime runtime = new();
         _pool.HoldAll();
-        Task<ItemOutcome<int>[]> run = runtime.ProcessManyAsync(new int[3], (_, _) => new ValueTask<int>(never.Task), new() { PerItemTimeout = Limit });
+        Task<ItemOutcome<int, int>[]> run = runtime.ProcessManyAsync(new int[3], (_, _) => new ValueTask<int>(never.Task), new() { PerItemTimeout = Limit });
 
         Assert.All(StarvedPool.ResultOf(run), static outcome => Assert.Equal(ItemStatus.TimedOut, outcome.Status));
     }
@@ -114,7 +114,7 @@ public sealed class StarvedPoolTests : IDisposable
     public void PerItemTimeout_ItemsHoldAllThreadsOfThePool_EndsEachOfThem()
     {
         ParallelRunOptions options = new() { MaxDegreeOfParallelism = 4 * StarvedPool.Threads, PerItemTimeout = Limit };
-        Task<ItemOutcome<int>[]> run = new int[2 * StarvedPool.Threads].SelectParallelOutcomesAsync(Block, options);
+        Task<ItemOutcome<int, int>[]> run = new int[2 * StarvedPool.Threads].SelectParallelOutcomesAsync(Block, options);
 
         Assert.All(StarvedPool.ResultOf(run), static outcome => Assert.Equal(ItemStatus.TimedOut, outcome.Status));
     }
@@ -174,7 +174,7 @@ public sealed class StarvedPoolTests : IDisposable
         using CountdownEvent begun = new(2);
         TaskCompletionSource<int> never = new();
         ParallelRunOptions options = new() { MaxDegreeOfParallelism = 2, AttemptTimeout = TimeSpan.FromSeconds(1), CircuitBreaker = new() };
-        Task<ItemOutcome<int>[]> run = new int[2].SelectParallelOutcomesAsync(
+        Task<ItemOutcome<int, int>[]> run = new int[2].SelectParallelOutcomesAsync(
             (_, _) =>
             {
                 begun.Signal();
@@ -194,14 +194,14 @@ public sealed class StarvedPoolTests : IDisposable
             () =>
             {
                 ConcurrentRuntime runtime = new(4, new RuntimeOptions { GracePeriod = Limit });
-                Task<ItemOutcome<int>[]> run = runtime.ProcessManyAsync(new int[4], Block);
+                Task<ItemOutcome<int, int>[]> run = runtime.ProcessManyAsync(new int[4], Block);
                 _ = runtime.DisposeAsync().AsTask();
                 return StarvedPool.ResultOf(run);
             },
             NoneBegan);
     }
 
-    private static bool NoneBegan(ItemOutcome<int>[] outcomes)
+    private static bool NoneBegan(ItemOutcome<int, int>[] outcomes)
     {
         // Those that did begin were given up.
         Assert.All(outcomes, static outcome => Assert.False(outcome.IsSuccess));

@@ -89,7 +89,7 @@ public class LateResultTests
         TaskCompletionSource<Resource> call = new();
         TaskCompletionSource begun = new();
         IExecutionRuntime runtime = Tests.Runtimes.RuntimeCases.Create(name, new RuntimeOptions { GracePeriod = TimeSpan.Zero });
-        Task<ItemOutcome<Resource>[]> running = runtime.ProcessManyAsync([1], (_, _) =>
+        Task<ItemOutcome<int, Resource>[]> running = runtime.ProcessManyAsync([1], (_, _) =>
         {
             begun.SetResult();
             return new ValueTask<Resource>(call.Task);
@@ -111,7 +111,7 @@ public class LateResultTests
         await using IExecutionRuntime runtime = Tests.Runtimes.RuntimeCases.Create(isAuto ? "auto 3" : "concurrent 3", clock);
         TaskCompletionSource<Resource> call = new();
         TaskCompletionSource begun = new();
-        Task<ItemOutcome<Resource>[]> running = runtime.ProcessManyAsync(
+        Task<ItemOutcome<int, Resource>[]> running = runtime.ProcessManyAsync(
             [1],
             (_, _) =>
             {
@@ -138,7 +138,7 @@ public class LateResultTests
     public async Task LateResult_WhoseDisposalThrowsOrHangs_HarmsNothing(bool hangs)
     {
         TaskCompletionSource<Resource> call = new();
-        Task<ItemOutcome<Resource>[]> running = await TimeOutAsync(call.Task);
+        Task<ItemOutcome<int, Resource>[]> running = await TimeOutAsync(call.Task);
         Faulty late = new(hangs);
         call.SetResult(late);
         await late.DisposedOnceAsync();
@@ -149,7 +149,7 @@ public class LateResultTests
     public async Task LateResult_IsDisposedOfAwayFromTheThreadThatCompletesTheCall()
     {
         TaskCompletionSource<Resource> call = new();
-        Task<ItemOutcome<Resource>[]> running = await TimeOutAsync(call.Task);
+        Task<ItemOutcome<int, Resource>[]> running = await TimeOutAsync(call.Task);
         ThreadKeeping late = new();
         Thread completes = new(() => call.SetResult(late)) { IsBackground = true };
         completes.Start();
@@ -180,7 +180,7 @@ public class LateResultTests
         ParallelRunOptions options = ofItems
             ? new() { Hooks = new ItemHooks<int> { OnCompleteItemAsync = _ => HookAsync(yields) } }
             : new() { OnCompleteItemAsync = _ => HookAsync(yields) };
-        ItemOutcome<Resource>[] outcomes = await new[] { 0, 1 }.SelectParallelOutcomesAsync(
+        ItemOutcome<int, Resource>[] outcomes = await new[] { 0, 1 }.SelectParallelOutcomesAsync(
             async (x, _) =>
             {
                 if (x == 1)
@@ -216,7 +216,7 @@ public class LateResultTests
         using Gate gate = new();
         TaskCompletionSource<Resource> fallback = new();
         Resource late = new(1);
-        Task<ItemOutcome<Resource>[]> running = runtime.ProcessManyAsync<int, Resource>(
+        Task<ItemOutcome<int, Resource>[]> running = runtime.ProcessManyAsync<int, Resource>(
             [1],
             (_, _) => throw new TestException("as planned"),
             new ProcessManyOptions
@@ -248,7 +248,7 @@ public class LateResultTests
     public async Task Result_WhoseRetryRuleThrows_IsDisposedOfOnce()
     {
         Resource made = new(0);
-        ItemOutcome<Resource>[] outcomes = await new[] { 0 }.SelectParallelOutcomesAsync(
+        ItemOutcome<int, Resource>[] outcomes = await new[] { 0 }.SelectParallelOutcomesAsync(
             (_, _) => new ValueTask<Resource>(made),
             new ParallelRunOptions { MaxRetries = 1, ShouldRetry = RetryRule.Of<Resource>(static _ => throw new TestException("rule")) }).WithinAsync();
         Assert.Equal("rule", outcomes[0].Error?.Message);
@@ -274,11 +274,11 @@ public class LateResultTests
     }
 
     /// <summary>A run whose one item has timed out while its call goes on.</summary>
-    private static async Task<Task<ItemOutcome<TResult>[]>> TimeOutAsync<TResult>(Task<TResult> call)
+    private static async Task<Task<ItemOutcome<int, TResult>[]>> TimeOutAsync<TResult>(Task<TResult> call)
     {
         ManualTimeProvider clock = new();
         TaskCompletionSource begun = new();
-        Task<ItemOutcome<TResult>[]> running = new[] { 0 }.SelectParallelOutcomesAsync(
+        Task<ItemOutcome<int, TResult>[]> running = new[] { 0 }.SelectParallelOutcomesAsync(
             (_, _) =>
             {
                 begun.SetResult();

@@ -98,9 +98,9 @@ internal static class ResultForm
         }
     }
 
-    private static void Add<TResult>(ICollection<TResult> got, IEnumerable<ItemOutcome<TResult>> outcomes)
+    private static void Add<TItem, TResult>(ICollection<TResult> got, IEnumerable<ItemOutcome<TItem, TResult>> outcomes)
     {
-        foreach (ItemOutcome<TResult> outcome in outcomes.Where(static outcome => outcome.IsSuccess))
+        foreach (ItemOutcome<TItem, TResult> outcome in outcomes.Where(static outcome => outcome.IsSuccess))
         {
             got.Add(outcome.Value);
         }
@@ -118,10 +118,10 @@ internal static class ResultForm
         }
     }
 
-    private static async Task ReadAsync<TResult>(
-        IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> stream, ICollection<TResult> got, int leavesAfter)
+    private static async Task ReadAsync<TItem, TResult>(
+        IAsyncEnumerable<(int Index, ItemOutcome<TItem, TResult> Outcome)> stream, ICollection<TResult> got, int leavesAfter)
     {
-        await foreach ((_, ItemOutcome<TResult> outcome) in stream)
+        await foreach ((_, ItemOutcome<TItem, TResult> outcome) in stream)
         {
             Add(got, [outcome]);
             if (--leavesAfter == 0)

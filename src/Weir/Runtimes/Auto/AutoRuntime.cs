@@ -75,7 +75,7 @@ public sealed class AutoRuntime : IExecutionRuntime
     public IReadOnlyList<AutoDecision> LastDecisions => _last?.Decisions ?? [];
 
     /// <inheritdoc/>
-    public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult>(
+    public Task<ItemOutcome<TItem, TResult>[]> ProcessManyAsync<TItem, TResult>(
         IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         ProcessManyOptions? options = null,
@@ -98,7 +98,7 @@ public sealed class AutoRuntime : IExecutionRuntime
     /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of range. Thrown at the call.</exception>
     /// <exception cref="ObjectDisposedException">The runtime has been disposed. Thrown at the call.</exception>
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
-    public Task<AutoResult<TResult>> ProcessManyWithDecisionsAsync<TItem, TResult>(
+    public Task<AutoResult<TItem, TResult>> ProcessManyWithDecisionsAsync<TItem, TResult>(
         IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         ProcessManyOptions? options = null,
@@ -110,7 +110,7 @@ public sealed class AutoRuntime : IExecutionRuntime
     }
 
     /// <inheritdoc/>
-    public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
+    public IAsyncEnumerable<(int Index, ItemOutcome<TItem, TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
         IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         bool orderedOutput = false,
@@ -125,7 +125,7 @@ public sealed class AutoRuntime : IExecutionRuntime
         _team.Dispose();
     }
 
-    private static async Task<AutoResult<TResult>> WithDecisionsAsync<TResult>(Task<ItemOutcome<TResult>[]> outcomes, AutoCall? call) =>
+    private static async Task<AutoResult<TItem, TResult>> WithDecisionsAsync<TItem, TResult>(Task<ItemOutcome<TItem, TResult>[]> outcomes, AutoCall? call) =>
         new(await outcomes.ConfigureAwait(false), call?.Pilot.Decisions ?? []);
 
     private AutoCall MakeCall(string operation, ProcessManyOptions options, Delegate processor, int count)

@@ -46,9 +46,10 @@ public class CovariantSourceTests
         foreach (string kind in Kinds)
         {
             var source = (IReadOnlyList<object>)Of(kind, items);
-            ItemOutcome<string>[] outcomes =
+            ItemOutcome<object, string>[] outcomes =
                 await RuntimeRun.Start(form, runtime, source, static (item, _) => new ValueTask<string>((string)item)).WithinAsync(kind);
             Assert.Equal(items, outcomes.Select(static o => o.Value));
+            Assert.Equal(items, outcomes.Select(static o => (string)o.Item));
         }
     }
 

@@ -201,7 +201,7 @@ public class FailedIndexTests
             static (item, _) => item == 1 ? throw new TestException("1") : default, new() { ErrorMode = ErrorMode.CollectAndContinue }).WithinAsync());
         Assert.Equal(1, Assert.Single(e.Failures).Index);
         Assert.Empty(e.Failures[0].Error.Data);
-        ItemOutcome<int>[] outcomes = await new[] { 0, 1 }.SelectParallelOutcomesAsync(
+        ItemOutcome<int, int>[] outcomes = await new[] { 0, 1 }.SelectParallelOutcomesAsync(
             static (item, _) => item == 1 ? Selectors.ThrowHere(item) : new(item)).WithinAsync();
         Assert.Empty(outcomes[1].Error!.Data);
     }

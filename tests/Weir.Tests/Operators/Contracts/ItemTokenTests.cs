@@ -19,7 +19,7 @@ public class ItemTokenTests
         CancellationToken[] tokens = new CancellationToken[Last + 1];
         int told = 0;
         TaskCompletionSource atLast = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        Task<ItemOutcome<int>[]> running = Run(
+        Task<ItemOutcome<int, int>[]> running = Run(
             kind,
             clock,
             async (item, token) =>
@@ -42,7 +42,7 @@ public class ItemTokenTests
 
         await atLast.Task.WithinAsync();
         await clock.AdvanceUntilAsync(running, Limit);
-        ItemOutcome<int>[] outcomes = await running.WithinAsync();
+        ItemOutcome<int, int>[] outcomes = await running.WithinAsync();
         Assert.False(outcomes[Last].IsSuccess);
         Assert.All(outcomes[..Last], static outcome => Assert.True(outcome.IsSuccess));
         await Guard.UntilAsync(() => tokens[Last].IsCancellationRequested && Volatile.Read(ref told) > 0, "the cancelled token");
@@ -63,7 +63,7 @@ public class ItemTokenTests
         using CancellationTokenSource stop = new();
         CancellationToken[] tokens = new CancellationToken[Last + 1];
         TaskCompletionSource atLast = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        Task<ItemOutcome<int>[]> running = Run(
+        Task<ItemOutcome<int, int>[]> running = Run(
             kind,
             TimeProvider.System,
             async (item, token) =>
@@ -86,7 +86,7 @@ public class ItemTokenTests
         Assert.All(tokens, static token => Assert.True(token.IsCancellationRequested));
     }
 
-    private static Task<ItemOutcome<int>[]> Run(
+    private static Task<ItemOutcome<int, int>[]> Run(
         string kind, TimeProvider time, Func<int, CancellationToken, ValueTask<int>> call, CancellationToken cancellationToken = default)
     {
         int[] items = [.. Enumerable.Range(0, Last + 1)];

@@ -30,7 +30,7 @@ public class OptionsReuseTests
         Assert.Equal(other.ToString(), used.ToString());
     }
 
-    private static Task<ItemOutcome<int>[]> Fails(ParallelRunOptions options) => new[] { 1 }.SelectParallelOutcomesAsync(Failing, options);
+    private static Task<ItemOutcome<int, int>[]> Fails(ParallelRunOptions options) => new[] { 1 }.SelectParallelOutcomesAsync(Failing, options);
 
     private static ValueTask<int> Failing(int item, CancellationToken token) => throw new TestException("item");
 

@@ -145,7 +145,7 @@ public sealed class RunControlLimitTests : IDisposable
     public async Task Item_WhoseTimePassesWhileTheRunIsPaused_TimesOut()
     {
         ManualTimeProvider time = new();
-        Task<ItemOutcome<int>[]> run = TestSource.Of(SourceKind.Array, 3).OutcomesAsync(
+        Task<ItemOutcome<int, int>[]> run = TestSource.Of(SourceKind.Array, 3).OutcomesAsync(
             ThroughADoorAsync,
             new ParallelRunOptions { MaxDegreeOfParallelism = 1, PerItemTimeout = TimeSpan.FromSeconds(1), TimeProvider = time, Control = _control });
         await _probe.InsideAsync(1);
@@ -166,7 +166,7 @@ public sealed class RunControlLimitTests : IDisposable
     {
         ManualTimeProvider time = new();
         int calls = 0;
-        Task<ItemOutcome<int>[]> run = TestSource.Of(SourceKind.Lazy, 3).OutcomesAsync(
+        Task<ItemOutcome<int, int>[]> run = TestSource.Of(SourceKind.Lazy, 3).OutcomesAsync(
             (x, _) => Interlocked.Increment(ref calls) == 1 ? throw new TimeoutException() : new ValueTask<int>(x),
             new ParallelRunOptions
             {
@@ -222,12 +222,12 @@ public sealed class RunControlLimitTests : IDisposable
     [Fact(Timeout = Selectors.Timeout)]
     public async Task Keys_InARunThatIsStopped_LeaveWhatWaitsForItsLane()
     {
-        Task<ItemOutcome<int>[]> run = Enumerable.Range(0, 12).ToArray().PartitionBy(static x => x % 2).SelectParallelOutcomesAsync(
+        Task<ItemOutcome<int, int>[]> run = Enumerable.Range(0, 12).ToArray().PartitionBy(static x => x % 2).SelectParallelOutcomesAsync(
             ThroughADoorAsync, new ParallelRunOptions { MaxDegreeOfParallelism = 8, Control = _control });
         await _probe.InsideAsync(2);
         _control.Stop();
         _doors.Release(20);
-        ItemOutcome<int>[] outcomes = await run.WithinAsync();
+        ItemOutcome<int, int>[] outcomes = await run.WithinAsync();
         Assert.Equal(12, outcomes.Length);
         Assert.Equal([0, 1], outcomes.Where(static o => o.IsSuccess).Select(static o => o.Value));
         Assert.All(outcomes.Skip(2), static o => Assert.Equal(ItemStatus.NotRun, o.Status));

@@ -186,7 +186,7 @@ public sealed class RunControlTests : IDisposable
         RunControl control = new();
         using Gate late = new();
         TestSource source = TestSource.Of(SourceKind.AsyncImmediate, new SourcePlan { WaitsAt = 2, Gate = late, IgnoresToken = true, Count = 9 });
-        Task<ItemOutcome<int>[]> run = source.OutcomesAsync(Selectors.Twice, new ParallelRunOptions { Control = control });
+        Task<ItemOutcome<int, int>[]> run = source.OutcomesAsync(Selectors.Twice, new ParallelRunOptions { Control = control });
         await Guard.UntilAsync(() => source.Record.Reads == 3 && control.Snapshot() is { Begun: 2, InFlight: 0 }, "the step that waits");
         control.Stop();
         await Guard.SettleAsync();

@@ -15,7 +15,7 @@ public class CancelledOutcomesTests
         using CancellationTokenSource caller = new();
         ConcurrencyProbe probe = new();
         ConcurrentDictionary<int, bool> called = [];
-        Task<ItemOutcome<int>[]> running = TestSource.Of(kind, 60).OutcomesAsync(
+        Task<ItemOutcome<int, int>[]> running = TestSource.Of(kind, 60).OutcomesAsync(
             async (item, token) =>
             {
                 called[item] = true;
@@ -34,7 +34,7 @@ public class CancelledOutcomesTests
         await probe.InsideAsync(2);
         await caller.CancelAsync();
 
-        ItemOutcome<int>[] outcomes = await running.WithinAsync();
+        ItemOutcome<int, int>[] outcomes = await running.WithinAsync();
         Assert.Equal(
             [ItemStatus.Succeeded, ItemStatus.Failed, ItemStatus.Succeeded, ItemStatus.Cancelled, ItemStatus.Cancelled],
             outcomes[..5].Select(static o => o.Status));
@@ -53,7 +53,7 @@ public class CancelledOutcomesTests
     public async Task Outcomes_CancelledBeforeTheCall_HaveRunNothing(SourceKind kind)
     {
         int calls = 0;
-        ItemOutcome<int>[] outcomes = await TestSource.Of(kind, 5).OutcomesAsync(
+        ItemOutcome<int, int>[] outcomes = await TestSource.Of(kind, 5).OutcomesAsync(
             (item, _) =>
             {
                 Interlocked.Increment(ref calls);
@@ -75,7 +75,7 @@ public class CancelledOutcomesTests
     {
         using CancellationTokenSource caller = new();
         ManualTimeProvider time = new();
-        Task<ItemOutcome<int>[]> running = new[] { 0, 1 }.SelectParallelOutcomesAsync(
+        Task<ItemOutcome<int, int>[]> running = new[] { 0, 1 }.SelectParallelOutcomesAsync(
             static (x, _) => x == 0 ? new ValueTask<int>(7) : throw new TimeoutException(),
             new ParallelRunOptions { MaxRetries = 3, TimeProvider = time, ReturnOutcomesOnCancellation = true },
             caller.Token);
@@ -90,7 +90,7 @@ public class CancelledOutcomesTests
     {
         using CancellationTokenSource caller = new();
         using Gate inside = new();
-        Task<ItemOutcome<int>[]> running = new[] { 0 }.SelectParallelOutcomesAsync(
+        Task<ItemOutcome<int, int>[]> running = new[] { 0 }.SelectParallelOutcomesAsync(
             async (x, token) =>
             {
                 inside.Open();

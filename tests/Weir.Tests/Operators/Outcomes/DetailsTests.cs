@@ -20,7 +20,7 @@ public class DetailsTests
         foreach (int limit in new[] { 1, 3, 200 })
         {
             int[] calls = new int[100];
-            ItemOutcome<int>[] outcomes = await RunAsync(
+            ItemOutcome<int, int>[] outcomes = await RunAsync(
                 asStream,
                 TestSource.Of(kind, 100),
                 async (item, _) =>
@@ -60,7 +60,7 @@ public class DetailsTests
     {
         ManualTimeProvider clock = new();
         int calls = 0;
-        Task<ItemOutcome<int>[]> running = RunAsync(
+        Task<ItemOutcome<int, int>[]> running = RunAsync(
             asStream,
             TestSource.Of(SourceKind.Array, 1),
             (item, _) => ++calls == 1 ? throw new TimeoutException() : new(item),
@@ -79,7 +79,7 @@ public class DetailsTests
         ManualTimeProvider clock = new();
         using Gate never = new();
         using Gate inside = new();
-        Task<ItemOutcome<int>[]> running = RunAsync(
+        Task<ItemOutcome<int, int>[]> running = RunAsync(
             asStream,
             TestSource.Of(SourceKind.Array, 2),
             async (item, _) =>
@@ -96,7 +96,7 @@ public class DetailsTests
         await inside.WaitAsync();
         await clock.AdvanceUntilAsync(running, Second);
 
-        ItemOutcome<int>[] outcomes = await running.WithinAsync();
+        ItemOutcome<int, int>[] outcomes = await running.WithinAsync();
         Assert.Equal([ItemStatus.Succeeded, ItemStatus.TimedOut], outcomes.Select(static o => o.Status));
         Assert.Equal((1, 1), (outcomes[1].Details!.Index, outcomes[1].Details!.Attempts));
         Assert.InRange(outcomes[1].Details!.Duration, Second, 2 * Second);
@@ -111,7 +111,7 @@ public class DetailsTests
         using Gate gate = new();
         ConcurrencyProbe probe = new();
         int[] calls = new int[50];
-        Task<ItemOutcome<int>[]> running = RunAsync(
+        Task<ItemOutcome<int, int>[]> running = RunAsync(
             asStream,
             TestSource.Of(kind, 50),
             async (item, token) =>
@@ -136,7 +136,7 @@ public class DetailsTests
         await probe.InsideAsync(3);
         gate.Open();
 
-        ItemOutcome<int>[] outcomes = await running.WithinAsync();
+        ItemOutcome<int, int>[] outcomes = await running.WithinAsync();
         Assert.All(outcomes.Index(), o => Assert.Equal((o.Index, calls[o.Index]), ((int)o.Item.Details!.Index, o.Item.Details.Attempts)));
         Assert.All(outcomes.Where(static o => o.Status == ItemStatus.NotRun), static o => Assert.Equal(TimeSpan.Zero, o.Details!.Duration));
         Assert.Equal(4, outcomes.Count(static o => o.Details!.Attempts == 1));
@@ -147,7 +147,7 @@ public class DetailsTests
     {
         using CancellationTokenSource caller = new();
         ManualTimeProvider clock = new();
-        Task<ItemOutcome<int>[]> running = new[] { 0, 1, 2, 3 }.SelectParallelOutcomesAsync(
+        Task<ItemOutcome<int, int>[]> running = new[] { 0, 1, 2, 3 }.SelectParallelOutcomesAsync(
             static (x, _) => x == 0 ? new ValueTask<int>(7) : throw new TimeoutException(),
             new ParallelRunOptions
             {
@@ -161,7 +161,7 @@ public class DetailsTests
         await Guard.UntilAsync(() => clock.NextDue is not null, "the wait for a second attempt");
         await caller.CancelAsync();
 
-        ItemOutcome<int>[] outcomes = await running.WithinAsync();
+        ItemOutcome<int, int>[] outcomes = await running.WithinAsync();
         Assert.Equal([0L, 1, 2, 3], outcomes.Select(static o => o.Details!.Index));
         Assert.All(outcomes, static o => Assert.Equal(o.Status == ItemStatus.NotRun ? 0 : 1, o.Details!.Attempts));
     }
@@ -197,7 +197,7 @@ public class DetailsTests
             options = options with { SharedConcurrencyLimit = places };
         }
 
-        Task<ItemOutcome<int>[]> running = new[] { 0, 1 }.SelectParallelOutcomesAsync(static (x, _) => new ValueTask<int>(x), options, caller.Token);
+        Task<ItemOutcome<int, int>[]> running = new[] { 0, 1 }.SelectParallelOutcomesAsync(static (x, _) => new ValueTask<int>(x), options, caller.Token);
         if (what == "places")
         {
             await Guard.UntilAsync(() => places.Waiting == 2, "the wait for places");
@@ -208,7 +208,7 @@ public class DetailsTests
             await clock.DriveAsync(running, 0.1 * Second);
         }
 
-        ItemOutcome<int>[] outcomes = await running.WithinAsync();
+        ItemOutcome<int, int>[] outcomes = await running.WithinAsync();
         Assert.All(outcomes, o => Assert.Equal(what == "places" ? ItemStatus.NotRun : ItemStatus.TimedOut, o.Status));
         Assert.All(outcomes, static o => Assert.Equal(0, o.Details!.Attempts));
     }
@@ -236,10 +236,10 @@ public class DetailsTests
             IncludeDetails = true,
         };
         Func<int, CancellationToken, ValueTask<int>> selector = static (x, _) => x % 2 == 0 ? throw new TimeoutException() : new(x);
-        ItemOutcome<int>[] outcomes = new ItemOutcome<int>[60];
+        ItemOutcome<int, int>[] outcomes = new ItemOutcome<int, int>[60];
         if (asStream)
         {
-            await foreach ((int index, ItemOutcome<int> outcome) in
+            await foreach ((int index, ItemOutcome<int, int> outcome) in
                 Enumerable.Range(0, 60).PartitionBy(static x => x % 5).SelectParallelOutcomesStreamAsync(selector, options))
             {
                 outcomes[index] = outcome;
@@ -260,15 +260,15 @@ public class DetailsTests
     [Fact(Timeout = Selectors.Timeout)]
     public async Task Details_ThatNobodyAsksFor_AreNullAndCostNoByte()
     {
-        ItemOutcome<int>[] outcomes = await new[] { 1, 2 }.SelectParallelOutcomesAsync(static (x, _) => new ValueTask<int>(x)).WithinAsync();
+        ItemOutcome<int, int>[] outcomes = await new[] { 1, 2 }.SelectParallelOutcomesAsync(static (x, _) => new ValueTask<int>(x)).WithinAsync();
         Assert.All(outcomes, static o => Assert.Null(o.Details));
-        Assert.Null(default(ItemOutcome<int>).Details);
-        Assert.Equal(2 * Unsafe.SizeOf<nint>(), Unsafe.SizeOf<ItemOutcome<int>>());
-        Assert.Equal(3 * Unsafe.SizeOf<nint>(), Unsafe.SizeOf<ItemOutcome<string>>());
+        Assert.Null(default(ItemOutcome<int, int>).Details);
+        Assert.Equal(3 * Unsafe.SizeOf<nint>(), Unsafe.SizeOf<ItemOutcome<int, int>>());
+        Assert.Equal(4 * Unsafe.SizeOf<nint>(), Unsafe.SizeOf<ItemOutcome<string, string>>());
     }
 
     /// <summary>The outcomes in source order.</summary>
-    private static async Task<ItemOutcome<int>[]> RunAsync(
+    private static async Task<ItemOutcome<int, int>[]> RunAsync(
         bool asStream, TestSource source, Func<int, CancellationToken, ValueTask<int>> selector, ParallelRunOptions options) =>
         asStream
             ? [.. (await OperatorRunner.GatherAsync(source.OutcomesStream(selector, options)).WithinAsync())

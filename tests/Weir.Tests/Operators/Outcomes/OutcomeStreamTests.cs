@@ -25,7 +25,7 @@ public class OutcomeStreamTests
         foreach (int limit in new[] { 1, 3, 200 })
         {
             TestSource source = TestSource.Of(kind, 100);
-            List<(int Index, ItemOutcome<int> Outcome)> all = await OperatorRunner.GatherAsync(source.OutcomesStream(
+            List<(int Index, ItemOutcome<int, int> Outcome)> all = await OperatorRunner.GatherAsync(source.OutcomesStream(
                 static (item, _) => (item % 4) switch
                 {
                     0 => Selectors.ThrowHere(item),
@@ -50,7 +50,7 @@ public class OutcomeStreamTests
         ConcurrencyProbe probe = new();
         using Gate gate = new();
         ConcurrentDictionary<int, bool> called = [];
-        Task<List<(int Index, ItemOutcome<int> Outcome)>> running = OperatorRunner.GatherAsync(TestSource.Of(kind, 50).OutcomesStream(
+        Task<List<(int Index, ItemOutcome<int, int> Outcome)>> running = OperatorRunner.GatherAsync(TestSource.Of(kind, 50).OutcomesStream(
             async (item, token) =>
             {
                 called[item] = true;
@@ -77,7 +77,7 @@ public class OutcomeStreamTests
         await probe.InsideAsync(3);
         gate.Open();
 
-        (int Index, ItemOutcome<int> Outcome)[] all = [.. (await running.WithinAsync()).OrderBy(static x => x.Index)];
+        (int Index, ItemOutcome<int, int> Outcome)[] all = [.. (await running.WithinAsync()).OrderBy(static x => x.Index)];
         Assert.Equal(Enumerable.Range(0, all.Length), all.Select(static x => x.Index));
         Assert.All(all, x => Assert.Equal(
             x.Index == 0 ? ItemStatus.Succeeded : x.Index == 1 ? ItemStatus.Failed : called.ContainsKey(x.Index) ? ItemStatus.Cancelled : ItemStatus.NotRun,
@@ -96,7 +96,7 @@ public class OutcomeStreamTests
         bool hasEnd = kind.KnowsCount();
         TestSource source = hasEnd ? TestSource.Of(kind, 10_000) : TestSource.Endless(kind);
         int seen = 0;
-        await foreach ((int _, ItemOutcome<int> outcome) in source.OutcomesStream(
+        await foreach ((int _, ItemOutcome<int, int> outcome) in source.OutcomesStream(
             static (item, _) => item % 2 == 0 ? new(item) : Selectors.ThrowHere(item), new() { MaxDegreeOfParallelism = 2, OrderedOutput = ordered }))
         {
             Assert.True(outcome.Status is ItemStatus.Succeeded or ItemStatus.Failed);
@@ -114,7 +114,7 @@ public class OutcomeStreamTests
     public async Task Stream_CancelledByItsCaller_ThrowsAtTheNextStep(SourceKind kind, bool ordered)
     {
         using CancellationTokenSource caller = new();
-        IAsyncEnumerator<(int, ItemOutcome<int>)> stream = TestSource.Of(kind, 100)
+        IAsyncEnumerator<(int, ItemOutcome<int, int>)> stream = TestSource.Of(kind, 100)
             .OutcomesStream(static (item, _) => new(item), new() { MaxDegreeOfParallelism = 2, OrderedOutput = ordered }, caller.Token).GetAsyncEnumerator();
         await using (stream)
         {
@@ -140,7 +140,7 @@ public class OutcomeStreamTests
     public async Task Stream_WithKeys_KeepsTheOrderOfEachKey()
     {
         List<int>[] perKey = [[], [], []];
-        await foreach ((int index, ItemOutcome<int> outcome) in Enumerable.Range(0, 300).PartitionBy(static x => x % 3).SelectParallelOutcomesStreamAsync(
+        await foreach ((int index, ItemOutcome<int, int> outcome) in Enumerable.Range(0, 300).PartitionBy(static x => x % 3).SelectParallelOutcomesStreamAsync(
             async (x, _) =>
             {
                 await Task.Yield();

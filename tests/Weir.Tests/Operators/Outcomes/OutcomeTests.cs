@@ -14,7 +14,7 @@ public class OutcomeTests
     {
         foreach (ErrorMode mode in Cases.Modes)
         {
-            ItemOutcome<int>[] outcomes = await TestSource.Of(kind, 100).OutcomesAsync(
+            ItemOutcome<int, int>[] outcomes = await TestSource.Of(kind, 100).OutcomesAsync(
                 static (item, _) => (item % 4) switch
                 {
                     0 => Selectors.ThrowHere(item),
@@ -26,7 +26,7 @@ public class OutcomeTests
             Assert.Equal(100, outcomes.Length);
             for (int i = 0; i < 100; i++)
             {
-                ItemOutcome<int> outcome = outcomes[i];
+                ItemOutcome<int, int> outcome = outcomes[i];
                 if (i % 4 > 1)
                 {
                     Assert.Equal((ItemStatus.Succeeded, i * 2), (outcome.Status, outcome.Value));
@@ -50,7 +50,7 @@ public class OutcomeTests
         ConcurrencyProbe probe = new();
         using Gate gate = new();
         ConcurrentDictionary<int, bool> called = [];
-        Task<ItemOutcome<int>[]> running = TestSource.Of(kind, 100).OutcomesAsync(
+        Task<ItemOutcome<int, int>[]> running = TestSource.Of(kind, 100).OutcomesAsync(
             async (item, token) =>
             {
                 called[item] = true;
@@ -76,7 +76,7 @@ public class OutcomeTests
         await probe.EnteredAsync(4);
         await probe.InsideAsync(3);
         gate.Open();
-        ItemOutcome<int>[] outcomes = await running.WithinAsync();
+        ItemOutcome<int, int>[] outcomes = await running.WithinAsync();
         Assert.All(outcomes.Index(), o => Assert.Equal(
             o.Index == 0 ? ItemStatus.Succeeded : o.Index == 1 ? ItemStatus.Failed : called.ContainsKey(o.Index) ? ItemStatus.Cancelled : ItemStatus.NotRun,
             o.Item.Status));
@@ -94,7 +94,7 @@ public class OutcomeTests
         ManualTimeProvider clock = new();
         using Gate gate = new();
         ConcurrencyProbe probe = new();
-        Task<ItemOutcome<int>[]> running = TestSource.Of(kind, 2).OutcomesAsync(
+        Task<ItemOutcome<int, int>[]> running = TestSource.Of(kind, 2).OutcomesAsync(
             async (item, _) =>
             {
                 if (item == 0)
@@ -111,7 +111,7 @@ public class OutcomeTests
             new() { MaxDegreeOfParallelism = 1, PerItemTimeout = TimeSpan.FromSeconds(1), TimeProvider = clock });
         await probe.InsideAsync(1);
         await clock.AdvanceUntilAsync(running, TimeSpan.FromSeconds(1));
-        ItemOutcome<int>[] outcomes = await running.WithinAsync();
+        ItemOutcome<int, int>[] outcomes = await running.WithinAsync();
         Assert.Equal([ItemStatus.Succeeded, ItemStatus.TimedOut], outcomes.Select(static o => o.Status));
         Assert.IsType<ItemTimeoutException>(outcomes[1].Error?.InnerException);
         Assert.Equal(0, clock.LiveTimers);

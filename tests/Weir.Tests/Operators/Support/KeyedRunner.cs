@@ -57,6 +57,6 @@ internal static class KeyedRunner
         return [.. results];
     }
 
-    private static async Task<List<int>> SuccessesAsync(Task<ItemOutcome<int>[]> outcomes) =>
+    private static async Task<List<int>> SuccessesAsync(Task<ItemOutcome<int, int>[]> outcomes) =>
         [.. (await outcomes.ConfigureAwait(false)).Where(static o => o.IsSuccess).Select(static o => o.Value)];
 }

@@ -1,5 +1,6 @@
 using System.Collections.Concurrent;
 using System.Diagnostics;
+using System.Runtime.CompilerServices;
 
 namespace Weir.Tests.Operators.Support;
 
@@ -57,13 +58,38 @@ internal static class OperatorRunner
         ?? source.AsyncSequence?.SelectParallelAsync(selector, options, token)
         ?? source.Channel!.SelectParallelAsync(selector, options, token);
 
-    public static Task<ItemOutcome<int>[]> OutcomesAsync(
-        this TestSource source, Func<int, CancellationToken, ValueTask<int>> selector, ParallelRunOptions? options = null, CancellationToken token = default) =>
+    /// <summary>Gathers the outcomes, and checks that each has its item, however it ended.</summary>
+    public static async Task<ItemOutcome<int, int>[]> OutcomesAsync(
+        this TestSource source, Func<int, CancellationToken, ValueTask<int>> selector, ParallelRunOptions? options = null, CancellationToken token = default)
+    {
+        ItemOutcome<int, int>[] outcomes = await source.StartOutcomesAsync(selector, options, token).ConfigureAwait(false);
+        Assert.Equal(Enumerable.Range(0, outcomes.Length), outcomes.Select(static o => o.Item));
+        return outcomes;
+    }
+
+    private static Task<ItemOutcome<int, int>[]> StartOutcomesAsync(
+        this TestSource source, Func<int, CancellationToken, ValueTask<int>> selector, ParallelRunOptions? options, CancellationToken token) =>
         source.Sequence?.SelectParallelOutcomesAsync(selector, options, token)
         ?? source.AsyncSequence?.SelectParallelOutcomesAsync(selector, options, token)
         ?? source.Channel!.SelectParallelOutcomesAsync(selector, options, token);
 
-    public static IAsyncEnumerable<(int Index, ItemOutcome<int> Outcome)> OutcomesStream(
+    /// <summary>The stream of the outcomes, which checks that each has its item, however it ended.</summary>
+    public static async IAsyncEnumerable<(int Index, ItemOutcome<int, int> Outcome)> OutcomesStream(
+        this TestSource source,
+        Func<int, CancellationToken, ValueTask<int>> selector,
+        ParallelRunOptions? options = null,
+        CancellationToken token = default,
+        [EnumeratorCancellation] CancellationToken enumeration = default)
+    {
+        await foreach ((int index, ItemOutcome<int, int> outcome) in source.OpenOutcomes(selector, options, token)
+            .WithCancellation(enumeration).ConfigureAwait(false))
+        {
+            Assert.Equal(index, outcome.Item);
+            yield return (index, outcome);
+        }
+    }
+
+    private static IAsyncEnumerable<(int Index, ItemOutcome<int, int> Outcome)> OpenOutcomes(
         this TestSource source, Func<int, CancellationToken, ValueTask<int>> selector, ParallelRunOptions? options = null, CancellationToken token = default) =>
         source.Sequence?.SelectParallelOutcomesStreamAsync(selector, options, token)
         ?? source.AsyncSequence?.SelectParallelOutcomesStreamAsync(selector, options, token)
@@ -123,6 +149,6 @@ internal static class OperatorRunner
         async ValueTask Awaited(ValueTask<int> pending) => results.Enqueue(await pending.ConfigureAwait(false));
     }
 
-    private static async Task<List<int>> SuccessesAsync(Task<ItemOutcome<int>[]> outcomes) =>
+    private static async Task<List<int>> SuccessesAsync(Task<ItemOutcome<int, int>[]> outcomes) =>
         [.. (await outcomes.ConfigureAwait(false)).Where(static o => o.IsSuccess).Select(static o => o.Value)];
 }

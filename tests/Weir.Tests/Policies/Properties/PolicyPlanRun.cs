@@ -38,7 +38,7 @@ internal sealed class PolicyPlanRun(PolicyPlan plan) : IDisposable
 
     public List<int> Results { get; private set; } = [];
 
-    public ItemOutcome<int>[]? Outcomes { get; private set; }
+    public ItemOutcome<int, int>[]? Outcomes { get; private set; }
 
     public Exception? Error { get; private set; }
 

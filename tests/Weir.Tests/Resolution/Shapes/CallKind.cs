@@ -18,4 +18,12 @@ internal enum CallKind
     NoTokenValueTaskResult = 5,
 
     Synchronous = 6,
+
+    SynchronousWithToken = 7,
+
+    /// <inheritdoc cref="ValueTaskResult"/>
+    SynchronousResult = 8,
+
+    /// <inheritdoc cref="ValueTaskResult"/>
+    SynchronousResultWithToken = 9,
 }

@@ -15,6 +15,8 @@ internal sealed record CallShape(string Code, CallKind Meant)
 
     private const CallKind S = CallKind.Synchronous;
 
+    private const CallKind ST = CallKind.SynchronousWithToken;
+
     /// <summary>Calls with a result.</summary>
     public static CallShape[] Selectors { get; } =
     [
@@ -45,6 +47,9 @@ internal sealed record CallShape(string Code, CallKind Meant)
         new("x => { lock (array) { return 1; } }", S),
         new("$.SyncOf", S),
         new("delegate { return 1; }", S),
+        new("(x, t) => x!.ToString()", ST),
+        new("(x, t) => { t.ThrowIfCancellationRequested(); return 1; }", ST),
+        new("$.SyncWithToken", ST),
     ];
 
     /// <summary>Calls without a result.</summary>
@@ -87,5 +92,11 @@ internal sealed record CallShape(string Code, CallKind Meant)
         new("x => { lock (array) { } }", S),
         new("$.Void", S),
         new("delegate { }", S),
+        new("(x, t) => { }", ST),
+        new("(x, t) => Console.WriteLine(x)", ST),
+        new("$.VoidWithToken", ST),
+        new("$.SyncOf", CallKind.SynchronousResult),
+        new("$.Set.Add", CallKind.SynchronousResult),
+        new("$.SyncWithToken", CallKind.SynchronousResultWithToken),
     ];
 }

@@ -18,7 +18,7 @@ internal struct OutcomeTally(LoadWork work)
     /// <summary>Adds the outcomes of a batch.</summary>
     /// <param name="outcomes">The outcomes.</param>
     /// <param name="first">The first item.</param>
-    public void Add(ItemOutcome<int>[] outcomes, int first)
+    public void Add(ItemOutcome<int, int>[] outcomes, int first)
     {
         long sum = 0;
         for (int i = 0; i < outcomes.Length; i++)
@@ -38,7 +38,7 @@ internal struct OutcomeTally(LoadWork work)
     }
 
     /// <summary>Adds one outcome.</summary>
-    public void Add(in ItemOutcome<int> outcome, int item)
+    public void Add(in ItemOutcome<int, int> outcome, int item)
     {
         _count++;
         if (outcome.IsSuccess)
@@ -51,7 +51,7 @@ internal struct OutcomeTally(LoadWork work)
         }
     }
 
-    private void AddOther(in ItemOutcome<int> outcome, int item)
+    private void AddOther(in ItemOutcome<int, int> outcome, int item)
     {
         switch (outcome)
         {

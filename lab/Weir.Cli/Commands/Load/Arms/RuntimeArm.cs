@@ -39,7 +39,7 @@ internal sealed class RuntimeArm(IExecutionRuntime runtime, LoadWork work, LoadS
         OutcomeTally tally = new(work);
         for (long first = 0; first < batches.Count; first += batches.BatchSize)
         {
-            ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(batches.From((int)first), work.Processor, _options, cancellationToken);
+            ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(batches.From((int)first), work.Processor, _options, cancellationToken);
             tally.Add(outcomes, (int)first);
             KeepFirst();
         }
@@ -52,7 +52,7 @@ internal sealed class RuntimeArm(IExecutionRuntime runtime, LoadWork work, LoadS
         OutcomeTally tally = new(work);
         for (long first = 0; first < batches.Count; first += batches.BatchSize)
         {
-            await foreach ((int index, ItemOutcome<int> outcome) in runtime.ProcessManyStreamAsync(
+            await foreach ((int index, ItemOutcome<int, int> outcome) in runtime.ProcessManyStreamAsync(
                 batches.From((int)first), work.Processor, orderedOutput: false, _options, cancellationToken))
             {
                 tally.Add(outcome, (int)first + index);

@@ -1,0 +1,87 @@
+using System.Collections.Immutable;
+using Microsoft.CodeAnalysis;
+using Microsoft.CodeAnalysis.CSharp;
+using Microsoft.CodeAnalysis.CSharp.Syntax;
+using Microsoft.CodeAnalysis.Diagnostics;
+using Weir.Analyzers.Calls;
+
+namespace Weir.Analyzers.Rules;
+
+/// <summary>WEIR007: the compiler finds no overload for the call of an item, and says only that it cannot infer types. This says what to write.</summary>
+[DiagnosticAnalyzer(LanguageNames.CSharp)]
+public sealed class UnfitCallAnalyzer : DiagnosticAnalyzer
+{
+    // Compilers of .NET 8 have no name for it.
+    private const LanguageVersion WithPriorities = (LanguageVersion)1300;
+
+    /// <inheritdoc/>
+    public override ImmutableArray<DiagnosticDescriptor> SupportedDiagnostics => ImmutableArray.Create(Descriptors.UnfitCall);
+
+    /// <inheritdoc/>
+    public override void Initialize(AnalysisContext context)
+    {
+        context.ConfigureGeneratedCodeAnalysis(GeneratedCodeAnalysisFlags.None);
+        context.EnableConcurrentExecution();
+        context.RegisterCompilationStartAction(static start =>
+        {
+            if (WeirTypes.Of(start.Compilation) is { } types)
+            {
+                start.RegisterSyntaxNodeAction(node => Analyze(node, types), SyntaxKind.InvocationExpression);
+            }
+        });
+    }
+
+    private static void Analyze(SyntaxNodeAnalysisContext context, WeirTypes types)
+    {
+        var invocation = (InvocationExpressionSyntax)context.Node;
+        if (invocation.Expression is not MemberAccessExpressionSyntax { Name.Identifier.Text: { } name } access
+            || !(name.Contains("Parallel") || name.StartsWith("ProcessMany", StringComparison.Ordinal))
+            || context.SemanticModel.GetSymbolInfo(invocation, context.CancellationToken).Symbol is not null
+            || !MethodsOf(access, context).Any(types.IsRun))
+        {
+            return;
+        }
+
+        bool isOld = ((CSharpParseOptions)invocation.SyntaxTree.Options).LanguageVersion < WithPriorities;
+        foreach (ArgumentSyntax argument in invocation.ArgumentList.Arguments)
+        {
+            if (InsteadOf(argument.Expression, isOld, types, context) is { } instead)
+            {
+                context.ReportDiagnostic(Diagnostic.Create(Descriptors.UnfitCall, argument.Expression.GetLocation(), instead));
+                return;
+            }
+        }
+    }
+
+    private static string? InsteadOf(ExpressionSyntax call, bool isOld, WeirTypes types, SyntaxNodeAnalysisContext context)
+    {
+        int? count = call switch
+        {
+            SimpleLambdaExpressionSyntax => 1,
+            ParenthesizedLambdaExpressionSyntax lambda => lambda.ParameterList.Parameters.Count,
+            _ => null,
+        };
+        string? old = isOld ? "add <LangVersion>13</LangVersion> to the project file" : null;
+        return count is 1 or 2 ? old
+            : count is not null ? "it gets the item, or the item and a token: write 'x => …' or '(x, token) => …'"
+            : MethodsOf(call, context).Select(m => LambdaOf(call, m, types)).FirstOrDefault(static text => text is not null)
+                ?? (MethodsOf(call, context).Any() ? old : null);
+    }
+
+    /// <summary>The lambda for a method that takes more than an item and a token, all of which may be left out.</summary>
+    private static string? LambdaOf(ExpressionSyntax call, IMethodSymbol method, WeirTypes types)
+    {
+        if (method.Parameters.Length == 0 || !method.Parameters.Skip(1).All(p => p.IsOptional || p.IsParams || types.IsToken(p.Type))
+            || !(method.Parameters[0].IsParams || method.Parameters.Skip(1).Any(p => !types.IsToken(p.Type))))
+        {
+            return null;
+        }
+
+        IParameterSymbol? token = method.Parameters.FirstOrDefault(p => types.IsToken(p.Type));
+        return token is null ? $"write 'x => {call}(x)'"
+            : $"write '(x, token) => {call}(x, {(token.Ordinal == 1 ? "" : token.Name + ": ")}token)'";
+    }
+
+    private static IEnumerable<IMethodSymbol> MethodsOf(ExpressionSyntax expression, SyntaxNodeAnalysisContext context) =>
+        context.SemanticModel.GetMemberGroup(expression, context.CancellationToken).OfType<IMethodSymbol>();
+}

@@ -1,0 +1,175 @@
+using Weir.Runtimes;
+using Weir.Tests.Operators.Support;
+using Weir.Tests.Runtimes;
+
+namespace Weir.Tests.Operators.Outcomes;
+
+/// <summary>Does each item of calls without a result get exactly one outcome, with the item?</summary>
+public class ActionOutcomeTests
+{
+    private static readonly TimeSpan Second = TimeSpan.FromSeconds(1);
+
+    public static TheoryData<SourceKind> AnyKind() => [.. Cases.Kinds];
+
+    public static TheoryData<string> AnyRuntime() => RuntimeCases.Every();
+
+    [Theory(Timeout = Selectors.Timeout)]
+    [MemberData(nameof(AnyKind))]
+    public async Task Outcomes_OfMixedItems_SayHowEachEnded(SourceKind kind)
+    {
+        ItemOutcome<int>[] outcomes = await RunAsync(TestSource.Of(kind, 100), Mixed, new() { MaxDegreeOfParallelism = 3, IncludeDetails = true }).WithinAsync();
+        AssertMixed(outcomes);
+        Assert.All(outcomes, static (o, i) => Assert.Equal((i, 1), (o.Details!.Index, o.Details.Attempts)));
+    }
+
+    [Theory(Timeout = Selectors.Timeout)]
+    [MemberData(nameof(AnyKind))]
+    public async Task Outcomes_OfACancelledRun_HaveTheItemsToRunAgain(SourceKind kind)
+    {
+        using CancellationTokenSource caller = new();
+        ConcurrencyProbe probe = new();
+        Task<ItemOutcome<int>[]> running = RunAsync(
+            TestSource.Of(kind, 20),
+            async (item, token) =>
+            {
+                if (item > 0)
+                {
+                    using (probe.Enter())
+                    {
+                        await Task.Delay(Timeout.InfiniteTimeSpan, TimeProvider.System, token);
+                    }
+                }
+            },
+            new() { MaxDegreeOfParallelism = 2, ReturnOutcomesOnCancellation = true },
+            caller.Token);
+        await probe.InsideAsync(2);
+        await caller.CancelAsync();
+        ItemOutcome<int>[] outcomes = await running.WithinAsync();
+        Assert.Equal(
+            [ItemStatus.Succeeded, ItemStatus.Cancelled, ItemStatus.Cancelled], outcomes[..3].Select(static o => o.Status));
+        Assert.All(outcomes[3..], static o => Assert.Equal(ItemStatus.NotRun, o.Status));
+        Assert.Equal(Enumerable.Range(1, outcomes.Length - 1), outcomes.NotSucceeded());
+        Assert.Empty(outcomes.Failed());
+        Assert.Throws<OperationCanceledException>(() => outcomes.ThrowIfFailed());
+        Assert.Equal(kind.KnowsCount(), outcomes.Length == 20);
+    }
+
+    [Theory(Timeout = Selectors.Timeout)]
+    [MemberData(nameof(AnyKind))]
+    public async Task Outcomes_OfAnItemOutOfTime_SayTimedOut(SourceKind kind)
+    {
+        ManualTimeProvider clock = new();
+        ConcurrencyProbe probe = new();
+        Task<ItemOutcome<int>[]> running = RunAsync(
+            TestSource.Of(kind, 2),
+            async (item, token) =>
+            {
+                if (item == 1)
+                {
+                    using (probe.Enter())
+                    {
+                        await Task.Delay(Timeout.InfiniteTimeSpan, TimeProvider.System, token);
+                    }
+                }
+            },
+            new() { MaxDegreeOfParallelism = 1, PerItemTimeout = Second, TimeProvider = clock });
+        await probe.InsideAsync(1);
+        await clock.AdvanceUntilAsync(running, Second);
+        ItemOutcome<int>[] outcomes = await running.WithinAsync();
+        Assert.Equal([ItemStatus.Succeeded, ItemStatus.TimedOut], outcomes.Select(static o => o.Status));
+        Assert.Equal([1], outcomes.Failed());
+        Assert.IsType<ItemTimeoutException>(outcomes[1].Error?.InnerException);
+    }
+
+    [Theory(Timeout = Selectors.Timeout)]
+    [MemberData(nameof(AnyRuntime))]
+    public async Task Runtimes_WithoutAResult_GiveAnOutcomeForEachItem(string name)
+    {
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name);
+        AssertMixed(await runtime.ProcessManyAsync(RuntimeRun.Count(100), Mixed).WithinAsync());
+        AssertMixed(await runtime.ProcessManyAsync(RuntimeRun.Count(100).Where(static x => x >= 0), Mixed).WithinAsync());
+        AssertMixed(await runtime.ProcessManyAsync(RuntimeRun.Count(100).PartitionBy(static x => x % 3), Mixed).WithinAsync());
+        AssertMixed(await runtime.ProcessManyAsync(RuntimeRun.Count(100), MixedNow).WithinAsync());
+        AssertMixed(await runtime.ProcessManyAsync(RuntimeRun.Count(100), static async x => await Mixed(x, default)).WithinAsync());
+        AssertMixed(await runtime.ProcessManyAsync(RuntimeRun.Count(100), static (x, token) => Mixed(x, token).AsTask(), CancellationToken.None).WithinAsync());
+        using CancellationTokenSource caller = new();
+        await caller.CancelAsync();
+        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => runtime.ProcessManyAsync([1], static _ => { }, caller.Token));
+    }
+
+    [Theory(Timeout = Selectors.Timeout)]
+    [MemberData(nameof(AnyRuntime))]
+    public async Task Runtimes_OutOfTime_SayWhatTimedOutAndWhatNeverRan(string name)
+    {
+        ManualTimeProvider clock = new();
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
+        using RuntimeGate gate = new();
+        Task<ItemOutcome<int>[]> call = Task.Run(() => runtime.ProcessManyAsync(
+            new HashSet<int>(RuntimeRun.Count(200)),
+            async (x, token) =>
+            {
+                if (x > 0)
+                {
+                    await gate.PassAsync(x, token);
+                }
+            },
+            new ProcessManyOptions { BatchTimeout = Second }));
+        await gate.ArrivedAsync(1);
+        await clock.PassAsync(Second, call);
+        ItemOutcome<int>[] outcomes = await call.WithinAsync();
+        Assert.Equal(RuntimeRun.Count(200), outcomes.Select(static o => o.Item));
+        Assert.Equal(ItemStatus.Succeeded, outcomes[0].Status);
+        Assert.Contains(outcomes, static o => o.Status == ItemStatus.TimedOut);
+        Assert.Contains(outcomes, static o => o.Status == ItemStatus.NotRun);
+        Assert.Equal(RuntimeRun.Count(200)[1..], outcomes.NotSucceeded());
+    }
+
+    [Fact]
+    public async Task Arguments_ThatAreWrong_AreRefusedByName()
+    {
+        await using DirectRuntime direct = new();
+        ParallelRunOptions withFallback = new() { OnFallback = Fallback.Of<int>(static (_, _) => 1) };
+        ParallelRunOptions withRule = new() { MaxRetries = 1, ShouldRetry = RetryRule.Of<int>(static _ => true) };
+        Assert.Throws<ArgumentNullException>("action", () => { _ = new[] { 1 }.ForEachParallelOutcomesAsync((Action<int>)null!); });
+        Assert.Throws<ArgumentNullException>("action", () => { _ = new[] { 1 }.ForEachParallelOutcomesAsync((Func<int, CancellationToken, ValueTask>)null!); });
+        Assert.Throws<ArgumentNullException>("source", () => { _ = ((int[])null!).ForEachParallelOutcomesAsync(static _ => { }); });
+        Assert.Throws<ArgumentException>("OnFallback", () => { _ = new[] { 1 }.ForEachParallelOutcomesAsync(static _ => { }, withFallback); });
+        Assert.Throws<ArgumentException>("ShouldRetry", () => { _ = new[] { 1 }.ForEachParallelOutcomesAsync(static _ => { }, withRule); });
+        Assert.Throws<ArgumentNullException>("processor", () => { _ = direct.ProcessManyAsync([1], (Action<int>)null!); });
+        Assert.Throws<ArgumentNullException>("processor", () => { _ = direct.ProcessManyAsync([1], (Func<int, CancellationToken, ValueTask>)null!); });
+        Assert.Throws<ArgumentNullException>("runtime", () => { _ = ((IExecutionRuntime)null!).ProcessManyAsync([1], static _ => { }); });
+        Assert.Throws<ArgumentException>("OnFallback", () => { _ = direct.ProcessManyAsync([1], static _ => { }, new() { Policies = withFallback }); });
+        Assert.Throws<ArgumentException>("ShouldRetry", () => { _ = direct.ProcessManyAsync([1], static _ => { }, new() { Policies = withRule }); });
+    }
+
+    private static ValueTask Mixed(int item, CancellationToken token) => (item % 3) switch
+    {
+        0 => throw new TestException($"item {item}"),
+        1 => new ValueTask(Task.Run(static () => { }, token)),
+        _ => default,
+    };
+
+    private static void MixedNow(int item)
+    {
+        if (item % 3 == 0)
+        {
+            throw new TestException($"item {item}");
+        }
+    }
+
+    private static void AssertMixed(ItemOutcome<int>[] outcomes)
+    {
+        Assert.Equal(RuntimeRun.Count(100), outcomes.Select(static o => o.Item));
+        Assert.All(outcomes, static o => Assert.Equal(
+            o.Item % 3 == 0 ? (ItemStatus.Failed, $"item {o.Item}") : (ItemStatus.Succeeded, null), (o.Status, o.Error?.Message)));
+        Assert.Equal(RuntimeRun.Count(100).Where(static x => x % 3 == 0), outcomes.Failed());
+        ItemsFailedException failed = Assert.Throws<ItemsFailedException>(() => outcomes.ThrowIfFailed());
+        Assert.Equal(outcomes.Failed(), failed.Failures.Select(static f => (int)f.Index));
+    }
+
+    private static Task<ItemOutcome<int>[]> RunAsync(
+        TestSource source, Func<int, CancellationToken, ValueTask> action, ParallelRunOptions options, CancellationToken token = default) =>
+        source.Sequence?.ForEachParallelOutcomesAsync(action, options, token)
+        ?? source.AsyncSequence?.ForEachParallelOutcomesAsync(action, options, token)
+        ?? source.Channel!.ForEachParallelOutcomesAsync(action, options, token);
+}
