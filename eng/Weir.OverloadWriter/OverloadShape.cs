@@ -2,7 +2,7 @@ namespace Weir.OverloadWriter;
 
 /// <summary>A shape of the users' calls for which overloads are written beside those of calls that take a token and return a value task.</summary>
 /// <param name="rank">Its place: of the overloads that a call fits, the one of the lowest rank is meant. The written ones have rank 0.</param>
-/// <param name="withResult">Its delegate, for calls with a result: of <c>{0}</c>, the item, and <c>{1}</c>, the result. Null where it is one of the others.</param>
+/// <param name="withResult">Its delegate, for calls with a result: of <c>{0}</c>, the item, and <c>{1}</c>, the result. Null if another shape has it.</param>
 /// <param name="withoutResult">Its delegate, for calls without one.</param>
 /// <param name="isSynchronous">Whether the call is made one that returns a value task, by <c>TaskCalls.Synchronous</c>.</param>
 /// <param name="rung">A parameter at the end that keeps it apart in C# 12, which knows no priorities.</param>

@@ -63,7 +63,8 @@ internal sealed partial class HostRun<T, TResult>
         {
             if (_options.PartitionBy is null)
             {
-                ItemOutcome<(HostCall<T, TResult> Call, int Index), TResult>[] outcomes = await _runtime.ProcessManyAsync(indices, process, _callOptions, _running.Token).ConfigureAwait(false);
+                ItemOutcome<(HostCall<T, TResult> Call, int Index), TResult>[] outcomes =
+                    await _runtime.ProcessManyAsync(indices, process, _callOptions, _running.Token).ConfigureAwait(false);
                 for (int i = 0; i < outcomes.Length; i++)
                 {
                     hasEnded[i] = true;

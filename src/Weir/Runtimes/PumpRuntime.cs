@@ -117,7 +117,8 @@ internal sealed class PumpRuntime(
     }
 
     /// <summary>The end of a call whose outcomes are returned together.</summary>
-    private static OutcomeCompletion<TItem, TResult> CompletionOf<TItem, TResult>(int count, ProcessManyOptions options, ParallelRunOptions? policies, TimeProvider time) =>
+    private static OutcomeCompletion<TItem, TResult> CompletionOf<TItem, TResult>(
+        int count, ProcessManyOptions options, ParallelRunOptions? policies, TimeProvider time) =>
         UnusedOfCall.Outcomes<TItem, TResult>(options, policies, time) is { } unused
             ? new OwningOutcomeCompletion<TItem, TResult>(Math.Max(0, count), false, unused)
             : new OutcomeCompletion<TItem, TResult>(Math.Max(0, count));

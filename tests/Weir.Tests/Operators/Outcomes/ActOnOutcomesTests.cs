@@ -62,7 +62,8 @@ public class ActOnOutcomesTests
     [Fact(Timeout = Selectors.Timeout)]
     public async Task ToString_OfEachStatus_BeginsWithTheItem()
     {
-        ItemOutcome<int, int>[] outcomes = await new[] { 1, 2 }.SelectParallelOutcomesAsync(static x => x == 2 ? throw new TestException("no") : x).WithinAsync();
+        ItemOutcome<int, int>[] outcomes = await new[] { 1, 2 }.SelectParallelOutcomesAsync(
+            static x => x == 2 ? throw new TestException("no") : x).WithinAsync();
         Assert.Equal(["1: Succeeded: 1", "2: Failed: TestException"], outcomes.Select(static o => o.ToString()));
         ItemOutcome<int>[] actions = await new[] { 1, 2 }.ForEachParallelOutcomesAsync(
             static x => x == 2 ? throw new TestException("no") : default(ValueTask)).WithinAsync();

@@ -17,7 +17,8 @@ public class ActionOutcomeTests
     [MemberData(nameof(AnyKind))]
     public async Task Outcomes_OfMixedItems_SayHowEachEnded(SourceKind kind)
     {
-        ItemOutcome<int>[] outcomes = await RunAsync(TestSource.Of(kind, 100), Mixed, new() { MaxDegreeOfParallelism = 3, IncludeDetails = true }).WithinAsync();
+        ItemOutcome<int>[] outcomes = await RunAsync(
+            TestSource.Of(kind, 100), Mixed, new() { MaxDegreeOfParallelism = 3, IncludeDetails = true }).WithinAsync();
         AssertMixed(outcomes);
         Assert.All(outcomes, static (o, i) => Assert.Equal((i, 1), (o.Details!.Index, o.Details.Attempts)));
     }

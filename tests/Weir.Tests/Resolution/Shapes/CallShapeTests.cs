@@ -83,7 +83,8 @@ public class CallShapeTests
         await Task.Yield();
         // C# 12 sees no overloads without a token, and which way a source is to be read that can be read in two was never clear to it.
         bool all = version > LanguageVersion.CSharp12;
-        Written[] calls = [.. AllCalls().Where(c => all || (!c.HasTokenOnly && c.Meant <= CallKind.Task && !c.Code.StartsWith("both.", StringComparison.Ordinal)))];
+        Written[] calls = [.. AllCalls()
+            .Where(c => all || (!c.HasTokenOnly && c.Meant <= CallKind.Task && !c.Code.StartsWith("both.", StringComparison.Ordinal)))];
         (CSharpCompilation compilation, InvocationExpressionSyntax[] written) = Compile(version, calls);
         Assert.Empty(Errors(compilation).Take(20)
             .Select(e => $"{e.GetMessage(CultureInfo.InvariantCulture)} at {e.Location.SourceTree!.GetText().Lines[LineOf(e)]}"));
@@ -210,7 +211,8 @@ public class CallShapeTests
 
             // What has a result is the processor of another method there.
             yield return Of($"runtime.ProcessManyAsync(array, {shape.Code})", "int", shape with { Meant = KindWithResult(shape.Meant) }, null);
-            yield return WithTokenOnly($"runtime.ProcessManyAsync(array, {shape.Code}, token)", "int", shape with { Meant = KindWithResult(shape.Meant) }, null);
+            yield return WithTokenOnly(
+                $"runtime.ProcessManyAsync(array, {shape.Code}, token)", "int", shape with { Meant = KindWithResult(shape.Meant) }, null);
             yield return Of($"array.ForEachBatchParallelAsync(2, {shape.Code})", "IReadOnlyList<int>", shape, "IEnumerable");
             yield return Of(
                 $"later.PartitionBatchesBy(x => x.Count).ForEachBatchParallelAsync(2, {shape.Code})", "IReadOnlyList<int>", shape, "IAsyncEnumerable");
@@ -241,7 +243,8 @@ public class CallShapeTests
     private static Written Of(string code, string item, CallShape shape, string? source) =>
         new(code.Replace("$", $"Of<{item}>", StringComparison.Ordinal), shape.Meant, source);
 
-    private static Written WithTokenOnly(string code, string item, CallShape shape, string? source) => Of(code, item, shape, source) with { HasTokenOnly = true };
+    private static Written WithTokenOnly(string code, string item, CallShape shape, string? source) =>
+        Of(code, item, shape, source) with { HasTokenOnly = true };
 
     private sealed record Written(string Code, CallKind Meant, string? Source, bool HasTokenOnly = false);
 }
