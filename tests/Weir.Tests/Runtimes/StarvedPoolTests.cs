@@ -125,7 +125,7 @@ public sealed class StarvedPoolTests : IDisposable
     public void CallsThatBlock_MoreThanThePoolHasThreads_AreMadeAtOnce(string name)
     {
         using CountdownEvent begun = new(2 * StarvedPool.Threads);
-        Task<ItemOutcome<int>[]> run = Make(name, 2 * StarvedPool.Threads).ProcessManyAsync(new int[4 * StarvedPool.Threads], (item, _) =>
+        Task<ItemOutcome<int, int>[]> run = Make(name, 2 * StarvedPool.Threads).ProcessManyAsync(new int[4 * StarvedPool.Threads], (item, _) =>
         {
             // Each of the first waits for the last of them, so none ends before all have a thread.
             if (!begun.IsSet)
