@@ -1,3 +1,4 @@
+using System.Globalization;
 using RabbitMQ.Client;
 using RabbitMQ.Client.Events;
 using RabbitMQ.Client.Exceptions;
@@ -48,6 +49,7 @@ internal sealed class Broker(Uri uri, string what, Action<ConnectionFactory>? co
     {
         Constants.NotFound when Says(reason, "no queue '") || Says(reason, "no exchange '") =>
             $"An exchange or a queue of {what} is missing: call SetupAsync once, as a user who may declare queues. ({reason.ReplyText})",
+        Constants.NotAllowed when Says(reason, "vhost") && Says(reason, "not found") => $"RabbitMQ refuses the connection for {what}: {reason.ReplyText}",
         Constants.AccessRefused => $"The user of the connection lacks a right that {what} needs: {reason.ReplyText}. docs/rabbitmq.md lists the rights.",
         Constants.PreconditionFailed when Says(reason, "inequivalent arg") =>
             $"RabbitMQ has {what} with other options: {reason.ReplyText}. Use the same options, or another name.",
@@ -98,6 +100,23 @@ internal sealed class Broker(Uri uri, string what, Action<ConnectionFactory>? co
     {
         await connection.CloseAsync(Constants.ReplySuccess, "Done", AnswerLimit, abort: true, CancellationToken.None).ConfigureAwait(false);
         await connection.DisposeAsync().ConfigureAwait(false);
+    }
+
+    /// <summary>The limit for acknowledging a message, if a channel was closed because of it.</summary>
+    public static TimeSpan? ConsumerTimeout(ShutdownEventArgs reason)
+    {
+        if (reason.ReplyCode != Constants.PreconditionFailed || !Says(reason, "delivery acknowledgement") || !Says(reason, "timed out"))
+        {
+            return null;
+        }
+
+        // "... timed out. Timeout value used: 1800000 ms. This timeout value can be configured ..."
+        const string Before = "value used: ";
+        int at = reason.ReplyText.IndexOf(Before, StringComparison.Ordinal);
+        string[] words = at < 0 ? [] : reason.ReplyText[(at + Before.Length)..].Split(' ', 2);
+        return words.Length > 0 && int.TryParse(words[0], NumberStyles.None, CultureInfo.InvariantCulture, out int milliseconds) && milliseconds > 0
+            ? TimeSpan.FromMilliseconds(milliseconds)
+            : TimeSpan.FromMinutes(30);
     }
 
     private TimeoutException NoAnswer(OperationCanceledException e) => new($"RabbitMQ did not answer in time for {what}.", e);

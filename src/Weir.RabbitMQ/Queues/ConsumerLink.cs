@@ -10,6 +10,7 @@ namespace Weir.RabbitMQ;
 internal sealed class ConsumerLink
 {
     private readonly Broker _broker;
+    private readonly TimeProvider _clock;
     private readonly IConnection _connection;
     private readonly IChannel _channel;
     private readonly Channel<Delivery?> _incoming = Channel.CreateUnbounded<Delivery?>(new UnboundedChannelOptions { SingleReader = true });
@@ -24,21 +25,26 @@ internal sealed class ConsumerLink
     private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private int _cancelled;
     private int _isNudged;
+    private long _consumerTimeout;
 
-    private ConsumerLink(Broker broker, IConnection connection, IChannel channel)
+    private ConsumerLink(Broker broker, IConnection connection, IChannel channel, TimeProvider clock)
     {
         _broker = broker;
+        _clock = clock;
         _connection = connection;
         _channel = channel;
     }
 
     public bool IsOpen => !_isClosed;
 
+    /// <summary>The limit of RabbitMQ for acknowledging a message, if that is why it has ended the link; null if it is not, or not known yet.</summary>
+    public TimeSpan? ConsumerTimeout => Volatile.Read(ref _consumerTimeout) is > 0 and long limit ? TimeSpan.FromMilliseconds(limit) : null;
+
     /// <summary>The channel, for tests.</summary>
     internal IChannel Amqp => _channel;
 
     public static async ValueTask<ConsumerLink> OpenAsync(
-        Broker broker, Topology topology, IReadOnlyList<string> queues, int prefetch, CancellationToken cancellationToken)
+        Broker broker, Topology topology, IReadOnlyList<string> queues, RabbitWorkQueueOptions options, CancellationToken cancellationToken)
     {
         IConnection connection = await broker.ConnectAsync("consumer", cancellationToken).ConfigureAwait(false);
         try
@@ -47,9 +53,9 @@ internal sealed class ConsumerLink
             return await broker.GuardAsync(async () =>
             {
                 IChannel channel = await connection.CreateChannelAsync(cancellationToken: cancellationToken).ConfigureAwait(false);
-                var link = new ConsumerLink(broker, connection, channel);
+                var link = new ConsumerLink(broker, connection, channel, options.TimeProvider);
                 channel.ChannelShutdownAsync += link.OnShutdownAsync;
-                int share = Math.Max(1, prefetch / queues.Count);
+                int share = Math.Max(1, options.Prefetch / queues.Count);
 
                 // Holds for each consumer from here on, so at most this many messages are in the memory of this process.
                 await channel.BasicQosAsync(0, (ushort)share, global: false, cancellationToken).ConfigureAwait(false);
@@ -136,7 +142,9 @@ internal sealed class ConsumerLink
         async () => (await _channel.QueueDeclarePassiveAsync(queue, cancellationToken).ConfigureAwait(false)).MessageCount, cancellationToken);
 
     public ValueTask<Delivery?> GetAsync(string queue, CancellationToken cancellationToken) => AskAsync(
-        async () => await _channel.BasicGetAsync(queue, autoAck: false, cancellationToken).ConfigureAwait(false) is { } result ? Delivery.Of(result) : null,
+        async () => await _channel.BasicGetAsync(queue, autoAck: false, cancellationToken).ConfigureAwait(false) is { } result
+            ? Delivery.Of(result, _clock.GetTimestamp())
+            : null,
         cancellationToken);
 
     /// <summary>Gives up a message: RabbitMQ moves it to the dead letters as it is.</summary>
@@ -176,6 +184,11 @@ internal sealed class ConsumerLink
 
     public void Close()
     {
+        if (!_isClosed && _channel.CloseReason is { } reason)
+        {
+            Volatile.Write(ref _consumerTimeout, (long)(Broker.ConsumerTimeout(reason)?.TotalMilliseconds ?? 0));
+        }
+
         _isClosed = true;
         _incoming.Writer.TryComplete();
         _ = _ended.CancelAsync();
@@ -220,7 +233,7 @@ internal sealed class ConsumerLink
     // Only hands the message over, because the connection waits for this.
     private Task OnReceivedAsync(object sender, BasicDeliverEventArgs e)
     {
-        _incoming.Writer.TryWrite(Delivery.Of(e));
+        _incoming.Writer.TryWrite(Delivery.Of(e, _clock.GetTimestamp()));
         return Task.CompletedTask;
     }
 

@@ -1,5 +1,6 @@
 using System.Buffers;
 using System.Globalization;
+using System.Text;
 using RabbitMQ.Client;
 using RabbitMQ.Client.Events;
 
@@ -13,11 +14,15 @@ internal sealed class Delivery
     /// <summary>How often a process died while it ran the message alone, before the message was published again.</summary>
     public const string CrashesHeader = "weir-crashes";
 
+    /// <summary>The name of a copy of a message that is still running.</summary>
+    public const string CopyHeader = "weir-copy";
+
     private byte[]? _buffer;
 
-    private Delivery(ulong tag, bool isRedelivered, IReadOnlyBasicProperties properties, ReadOnlyMemory<byte> body)
+    private Delivery(ulong tag, bool isRedelivered, IReadOnlyBasicProperties properties, ReadOnlyMemory<byte> body, long receivedAt)
     {
         Tag = tag;
+        ReceivedAt = receivedAt;
         MessageId = properties.IsMessageIdPresent() ? properties.MessageId : null;
         Type = properties.IsTypePresent() ? properties.Type : null;
         Headers = properties.Headers;
@@ -30,6 +35,9 @@ internal sealed class Delivery
 
     public ulong Tag { get; }
 
+    /// <summary>The timestamp of the queue's clock.</summary>
+    public long ReceivedAt { get; }
+
     public string? MessageId { get; }
 
     public string? Type { get; }
@@ -39,21 +47,33 @@ internal sealed class Delivery
     public int Length { get; }
 
     /// <summary>How often the queue delivered it before.</summary>
-    public long Deliveries { get; }
+    public long Deliveries { get; private set; }
+
+    /// <summary>The name of this copy; null if the message is none.</summary>
+    public string? Copy =>
+        Headers is not null && Headers.TryGetValue(CopyHeader, out object? value) && value is byte[] name ? Encoding.UTF8.GetString(name) : null;
 
     public int PastCrashes => (int)Math.Clamp(Number(CrashesHeader), 0, int.MaxValue / 2);
 
     public ReadOnlySpan<byte> Body => _buffer.AsSpan(0, Length);
 
-    public static Delivery Of(BasicDeliverEventArgs e) => new(e.DeliveryTag, e.Redelivered, e.BasicProperties, e.Body);
+    public static Delivery Of(BasicDeliverEventArgs e, long receivedAt) => new(e.DeliveryTag, e.Redelivered, e.BasicProperties, e.Body, receivedAt);
 
-    public static Delivery Of(BasicGetResult e) => new(e.DeliveryTag, e.Redelivered, e.BasicProperties, e.Body);
+    public static Delivery Of(BasicGetResult e, long receivedAt) => new(e.DeliveryTag, e.Redelivered, e.BasicProperties, e.Body, receivedAt);
+
+    /// <summary>Counts the last delivery as none.</summary>
+    public void Forgive() => Deliveries--;
 
     /// <summary>The same bytes to publish again.</summary>
     public Outgoing Again(string routingKey, string messageId)
     {
         var message = new Outgoing(routingKey, messageId, Type ?? "", Body.ToArray(), Length, isPooled: false);
         message.Properties.Headers = TraceHeaders();
+        if (Copy is { } copy)
+        {
+            (message.Properties.Headers ??= new Dictionary<string, object?>(StringComparer.Ordinal))[CopyHeader] = copy;
+        }
+
         return message;
     }
 

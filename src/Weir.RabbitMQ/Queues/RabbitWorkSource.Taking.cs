@@ -18,7 +18,8 @@ internal sealed partial class RabbitWorkSource<T>
             link.Drain(_ready);
         }
 
-        if (!_ready.TryPeek(out Delivery? delivery) || delivery.Deliveries > 0 || HasReturnedOrSuspect() || Decode(delivery) is not { Letters: null } decoded)
+        if (!_ready.TryPeek(out Delivery? delivery) || delivery.Deliveries > 0 || delivery.Copy is not null || HasReturnedOrSuspect() || IsStale(delivery)
+            || (!_isKeyed && !HasRoom()) || Decode(delivery) is not { Letters: null } decoded)
         {
             return null;
         }
@@ -33,6 +34,7 @@ internal sealed partial class RabbitWorkSource<T>
         {
             stop.ThrowIfCancellationRequested();
             ConsumerLink link = await LinkAsync(stop).ConfigureAwait(false);
+            ThrowNotice();
             link.Drain(_ready);
             if (TakeReturned() is { } returned)
             {
@@ -45,6 +47,7 @@ internal sealed partial class RabbitWorkSource<T>
                 _hasSuspects |= await link.CountAsync(_queue.Names.Suspects, stop).ConfigureAwait(false) > 0;
             }
 
+            await GiveBackStaleAsync(link, stop).ConfigureAwait(false);
             (bool isIdle, bool hasOpenSuspect) = LookAtOpen();
             if (!hasOpenSuspect || _isKeyed)
             {
@@ -66,7 +69,13 @@ internal sealed partial class RabbitWorkSource<T>
                     continue;
                 }
 
-                if (_ready.TryPeek(out Delivery? delivery))
+                if (_ready.TryPeek(out Delivery? delivery) && await IsHereAsync(link, delivery).ConfigureAwait(false))
+                {
+                    _ready.Dequeue();
+                    continue;
+                }
+
+                if (delivery is not null && (_isKeyed || delivery.Deliveries > 0 || HasRoom()))
                 {
                     _othersFirst = false;
                     if (await TakeAsync(link, delivery).ConfigureAwait(false) is { } batch)
@@ -90,8 +99,14 @@ internal sealed partial class RabbitWorkSource<T>
             return open;
         }
 
+        if (Link() is { } ended)
+        {
+            ended.Drain(_ready);
+            TakeLeave(ended);
+        }
+
         ConsumerLink link = await ConsumerLink.OpenAsync(
-            _queue.Broker, _queue.Topology, _queue.Names.Work, _queue.Options.Prefetch, cancellationToken).ConfigureAwait(false);
+            _queue.Broker, _queue.Topology, _queue.Names.Work, _queue.Options, cancellationToken).ConfigureAwait(false);
         while (_ready.TryDequeue(out Delivery? stale))
         {
             stale.Release();
@@ -141,6 +156,12 @@ internal sealed partial class RabbitWorkSource<T>
     {
         // Continues with what was taken and could not be handed over.
         _suspect ??= await link.GetAsync(_queue.Names.Suspects, stop).ConfigureAwait(false);
+        if (_suspect is not null && await IsHereAsync(link, _suspect).ConfigureAwait(false))
+        {
+            _suspect = null;
+            return null;
+        }
+
         if (_suspect is not { } suspect)
         {
             _hasSuspects = false;
@@ -178,7 +199,15 @@ internal sealed partial class RabbitWorkSource<T>
     private RabbitBatch<T> Deliver(ConsumerLink link, Delivery delivery, IReadOnlyList<WorkItem<T>> items, bool isSuspect, int crashes)
     {
         string position = (++_lastBatch).ToString(CultureInfo.InvariantCulture);
-        var batch = new RabbitBatch<T>(items, position, link, delivery.Tag) { IsSuspect = isSuspect, Crashes = crashes };
+        var batch = new RabbitBatch<T>(items, position)
+        {
+            Link = link,
+            Tag = delivery.Tag,
+            MessageId = delivery.MessageId,
+            ReceivedAt = delivery.ReceivedAt,
+            IsSuspect = isSuspect,
+            Crashes = crashes,
+        };
         delivery.Release();
         lock (_lock)
         {

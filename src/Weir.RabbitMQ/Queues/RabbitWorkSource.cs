@@ -15,6 +15,7 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
     private readonly bool _isKeyed;
     private readonly CancellationTokenSource _stop = new();
     private readonly Lock _lock = new();
+    private readonly DeliveryPace _pace;
     private readonly HashSet<RabbitBatch<T>> _open = [];
 
     // With partitions, a returned batch stays here, because no other consumer could get it while this source exists.
@@ -37,6 +38,8 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
     {
         _queue = queue;
         _isKeyed = queue.Options.Partitions > 0;
+        _limit = queue.Options.ConsumerTimeout;
+        _pace = new DeliveryPace(queue.Options.TimeProvider, queue.Options.Prefetch);
         _asksForSuspects = !_isKeyed;
     }
 
@@ -54,7 +57,7 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
         if (!_isKeyed)
         {
             _timer = _queue.Options.TimeProvider.CreateTimer(
-                static source => Unattended.Run((RabbitWorkSource<T>)source!, static source => source.AskForSuspects()),
+                static source => Unattended.Run((RabbitWorkSource<T>)source!, static source => source.LookAround()),
                 this,
                 SuspectInterval,
                 SuspectInterval);
@@ -65,6 +68,7 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
     {
         cancellationToken.ThrowIfCancellationRequested();
         ObjectDisposedException.ThrowIf(_isDisposed, this);
+        ThrowNotice();
         if (_taking is null && TryTake() is { } ready)
         {
             return ready;
@@ -109,7 +113,7 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
             {
                 foreach (RabbitBatch<T> batch in open)
                 {
-                    if (RemoveOpenNeedsLock(batch))
+                    if (RemoveOpenNeedsLock(batch) && !batch.IsAway)
                     {
                         _returned.Enqueue(batch);
                     }
@@ -120,7 +124,8 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
             return;
         }
 
-        await _queue.Publisher.PublishAsync(open.SelectMany(Again), cancellationToken).ConfigureAwait(false);
+        // What RabbitMQ has taken away because of its limit is there already.
+        await _queue.Publisher.PublishAsync(open.Where(static b => b.Link.IsOpen).SelectMany(Again), cancellationToken).ConfigureAwait(false);
         await AcknowledgeAsync(open).ConfigureAwait(false);
     }
 
@@ -186,7 +191,7 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
         RabbitBatch<T>[] open;
         lock (_lock)
         {
-            open = [.. _open.Where(b => b.Link == link)];
+            open = [.. _open.Where(b => b.Link == link && !b.IsAway)];
         }
 
         List<Outgoing> messages = [.. open.SelectMany(Again)];
@@ -247,6 +252,16 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
                 if (item is RabbitBatch<T> batch && RemoveOpenNeedsLock(batch))
                 {
                     hasSuspect |= batch.IsSuspect;
+                    if (batch.IsAway)
+                    {
+                        continue;
+                    }
+
+                    if (batch.Link.ConsumerTimeout is not null)
+                    {
+                        AddAwayNeedsLock(batch.MessageId, null);
+                    }
+
                     if (!tags.TryGetValue(batch.Link, out List<ulong>? ofLink))
                     {
                         tags.Add(batch.Link, ofLink = new List<ulong>(batches.Count));
@@ -262,7 +277,7 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
             await link.AcknowledgeAsync(ofLink).ConfigureAwait(false);
         }
 
-        if (hasSuspect || _hasSuspects)
+        if (hasSuspect || _hasSuspects || _waitsForRoom)
         {
             Link()?.Nudge();
         }
@@ -281,9 +296,13 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
                     continue;
                 }
 
-                if (batch.Link.IsOpen)
+                if (batch.Link.IsOpen || batch.IsAway)
                 {
                     open.Add(batch);
+                }
+                else
+                {
+                    batch.IsStale = true;
                 }
             }
 
@@ -295,12 +314,22 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
     {
         _open.Add(batch);
         _openSuspects += batch.IsSuspect ? 1 : 0;
+        _pace.Begin(batch.Items.Count);
     }
 
     private bool RemoveOpenNeedsLock(RabbitBatch<T> batch)
     {
         bool isRemoved = _open.Remove(batch);
-        _openSuspects -= isRemoved && batch.IsSuspect ? 1 : 0;
+        if (isRemoved)
+        {
+            _openSuspects -= batch.IsSuspect ? 1 : 0;
+            _pace.End(batch.Items.Count);
+            if (batch.Away is { } name && _away.ContainsKey(name))
+            {
+                _away[name] = null;
+            }
+        }
+
         return isRemoved;
     }
 
@@ -312,9 +341,10 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
         }
     }
 
-    private void AskForSuspects()
+    private void LookAround()
     {
         _asksForSuspects = true;
         Link()?.Nudge();
+        _ = RenewAsync();
     }
 }

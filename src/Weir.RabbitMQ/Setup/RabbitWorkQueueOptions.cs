@@ -32,6 +32,13 @@ public sealed record RabbitWorkQueueOptions
     public int Prefetch { get; init; } = 32;
 
     /// <summary>
+    /// How long RabbitMQ waits for a message to be acknowledged before it closes the channel: <c>consumer_timeout</c> in its <c>rabbitmq.conf</c>. A source
+    /// takes no more than it has acknowledged by half of that, at its pace so far, and publishes again what it cannot acknowledge in time.
+    /// </summary>
+    /// <value>From 1 minute to 365 days. The default is 30 minutes, as that of RabbitMQ.</value>
+    public TimeSpan ConsumerTimeout { get; init; } = TimeSpan.FromMinutes(30);
+
+    /// <summary>
     /// The number of queues among which the items are distributed by their keys. Each has one active consumer at a time, so the items of a key are delivered
     /// in the order in which they were published.
     /// </summary>
@@ -76,6 +83,11 @@ public sealed record RabbitWorkQueueOptions
         OptionRange.Check(MaxItemBytes is >= 1 and <= 64 << 20, MaxItemBytes, nameof(MaxItemBytes), "from 1 to 67,108,864");
         OptionRange.Check(ConfirmWindow is >= 1 and <= 65_535, ConfirmWindow, nameof(ConfirmWindow), "from 1 to 65,535");
         OptionRange.Check(Prefetch is >= 1 and <= 2000, Prefetch, nameof(Prefetch), "from 1 to 2,000");
+        OptionRange.Check(
+            ConsumerTimeout >= TimeSpan.FromMinutes(1) && ConsumerTimeout <= TimeSpan.FromDays(365),
+            ConsumerTimeout,
+            nameof(ConsumerTimeout),
+            "from 1 minute to 365 days");
         OptionRange.Check(Partitions is >= 0 and <= 256, Partitions, nameof(Partitions), "from 0 to 256");
         OptionRange.Check(DeliveryLimit is >= 5 and <= 1000, DeliveryLimit, nameof(DeliveryLimit), "from 5 to 1,000");
         OptionRange.Check(MaxMessages is null or >= 1, MaxMessages, nameof(MaxMessages), "at least 1, or null for no limit");

@@ -75,6 +75,15 @@ public sealed class RabbitServer : IAsyncLifetime
         }
     }
 
+    /// <summary>Runs RabbitMQ's own command. The test is skipped where the broker is not that of eng/services.</summary>
+    public async Task CommandAsync(params string[] arguments)
+    {
+        Assert.SkipWhen(Environment.GetEnvironmentVariable(SharedServers.RabbitVariable) is { Length: > 0 }, "The broker is somebody else's.");
+        Assert.NotNull(Admin);
+        (int code, _, string error) = await ServersScript.RunAsync(null, ["rabbitmqctl", .. arguments]);
+        Assert.True(code == 0, error);
+    }
+
     public static async Task<IConnection> ConnectAsync(Uri uri) =>
         await new ConnectionFactory { Uri = uri, AutomaticRecoveryEnabled = false }.CreateConnectionAsync();
 

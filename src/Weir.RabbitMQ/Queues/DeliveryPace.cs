@@ -1,0 +1,46 @@
+namespace Weir.RabbitMQ;
+
+/// <summary>
+/// Measures how many items are acknowledged in a second, and so says whether one more message would still be acknowledged in time. Guarded by the lock of the
+/// source.
+/// </summary>
+/// <param name="clock">The clock.</param>
+/// <param name="least">How many items may be open in any case. Items that take very long would bring the measured number below the concurrency.</param>
+internal sealed class DeliveryPace(TimeProvider clock, int least)
+{
+    private const int FirstItems = 256;
+    private const double Memory = 0.9;
+    private int _open;
+    private long _since;
+    private double _items;
+    private double _seconds;
+
+    public void Begin(int items)
+    {
+        if (_open == 0)
+        {
+            _since = clock.GetTimestamp();
+        }
+
+        _open += items;
+    }
+
+    public void End(int items)
+    {
+        _open -= items;
+        _items = (_items * Memory) + items;
+        _seconds = (_seconds * Memory) + clock.GetElapsedTime(_since).TotalSeconds;
+        _since = clock.GetTimestamp();
+    }
+
+    /// <summary>Whether the items that are open would be done within a time, at the pace so far. The time since the last one counts too.</summary>
+    public bool HasRoom(TimeSpan time)
+    {
+        if (_open < Math.Max(least, _items > 0 ? 1 : FirstItems))
+        {
+            return true;
+        }
+
+        return _items > 0 && _open * (_seconds + clock.GetElapsedTime(_since).TotalSeconds) < _items * time.TotalSeconds;
+    }
+}

@@ -1,0 +1,202 @@
+using System.Collections.Concurrent;
+using System.Globalization;
+using Weir.RabbitMQ.Tests.Servers;
+using Weir.Runtimes;
+
+namespace Weir.RabbitMQ.Tests.Queues;
+
+/// <summary>Items that take longer than the broker waits. The broker's limit is short for a channel that is opened then, and for no other test.</summary>
+[Collection(nameof(ConsumerTimeoutTests))]
+[CollectionDefinition(nameof(ConsumerTimeoutTests), DisableParallelization = true)]
+public sealed class ConsumerTimeoutTests(RabbitServer server) : QueueTest(server), IAsyncLifetime
+{
+    private const int Usual = 1_800_000;
+
+    private readonly ManualTimeProvider _clock = new();
+    private bool _isShort;
+
+    public ValueTask InitializeAsync() => ValueTask.CompletedTask;
+
+    public async ValueTask DisposeAsync()
+    {
+        if (_isShort)
+        {
+            await SetLimitAsync(Usual);
+        }
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Host_TheBrokerTakesALongItemAwayAgainAndAgain_RunsItOnceAndSaysWhy()
+    {
+        // At a clock that stands still, nothing is given back before.
+        await using RabbitWorkQueue<string> queue = await NewQueueAsync(o => o with { TimeProvider = _clock });
+        await PublishAsync(queue, Values(1));
+        await SetLimitAsync(1000);
+        await using IWorkSource<string> source = await queue.OpenSourceAsync();
+        var end = new Gate();
+        var faults = new ConcurrentQueue<Exception>();
+        int calls = 0;
+        await using var workers = new ConcurrentRuntime(4);
+        using var stop = new CancellationTokenSource();
+        var host = new WorkHost<string>(
+            source,
+            workers,
+            async (_, _) =>
+            {
+                Interlocked.Increment(ref calls);
+                await end.WaitAsync();
+            },
+            new WorkHostOptions<string> { DeadLetters = queue.DeadLetters, Serializer = WorkSerializer.Text, OnFault = faults.Enqueue });
+        Task running = host.RunAsync(stop.Token);
+        await Guard.UntilAsync(() => Volatile.Read(ref calls) == 1, "The item");
+        for (int round = 1; round <= 4; round++)
+        {
+            ConsumerLink link = ((RabbitWorkSource<string>)source).Link()!;
+            while (link.IsOpen)
+            {
+                await TickAsync();
+            }
+
+            await Guard.UntilAsync(() => faults.Count == round && ((RabbitWorkSource<string>)source).AwayCount == 0, "The next delivery");
+        }
+
+        end.Open();
+        await Guard.UntilAsync(() => host.Statistics is { Succeeded: 1, InFlight: 0 }, "The acknowledgement");
+        await stop.CancelAsync();
+        await running.WithinAsync("the host");
+        await source.DisposeAsync();
+        Assert.Equal(1, calls);
+        Assert.Equal((0u, 0u, 0u), (await CountAsync(Name), await CountAsync(queue.Names.Suspects), await CountAsync(queue.Names.Dead)));
+        Assert.All(faults, fault => Assert.StartsWith(
+            $"RabbitMQ took the messages of a source of the queue '{Name}' away, because one was not acknowledged within 00:00:01 (consumer_timeout); "
+            + "no process died and nothing is lost, but items may run twice: publish fewer items in a message (MaxItemsPerMessage), lower Prefetch",
+            Assert.IsType<TimeoutException>(fault).Message,
+            StringComparison.Ordinal));
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Source_TheBrokerTakesMessagesAway_ThoseThatWaitAndThoseThatAreDoneAreNotSuspect()
+    {
+        await using RabbitWorkQueue<string> queue = await NewQueueAsync(static o => o with { MaxItemsPerMessage = 1 });
+        await PublishAsync(queue, Values(4));
+        await SetLimitAsync(1000);
+        await using IWorkSource<string> source = await queue.OpenSourceAsync();
+        await SetLimitAsync(Usual);
+        WorkBatch<string> done = await NextAsync(source);
+        WorkBatch<string> running = await NextAsync(source);
+        ConsumerLink link = ((RabbitWorkSource<string>)source).Link()!;
+        while (link.IsOpen)
+        {
+            await TickAsync();
+        }
+
+        await source.AcknowledgeAsync([done], CancellationToken.None);
+        await Assert.ThrowsAsync<TimeoutException>(() => NextAsync(source));
+        HashSet<string> left = ["0", "2", "3"];
+        while (left.Count > 0)
+        {
+            WorkBatch<string> batch = await NextAsync(source);
+            Assert.Equal((false, 0, true), (batch.IsSuspect, batch.Crashes, left.Remove(batch.Items[0].Value)));
+            await source.AcknowledgeAsync([batch], CancellationToken.None);
+        }
+
+        await Guard.UntilAsync(() => ((RabbitWorkSource<string>)source).AwayCount == 0, "The delivery of what is running");
+        await source.AcknowledgeAsync([running], CancellationToken.None);
+        await source.DisposeAsync();
+        Assert.Equal((0u, 0u), (await CountAsync(Name), await CountAsync(queue.Names.Suspects)));
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Source_ItemsOfSeconds_HoldsNoMoreThanItAcknowledgesInTime()
+    {
+        const int Messages = 48;
+        var message = TimeSpan.FromSeconds(256 * 3.5 / 16);
+        await using RabbitWorkQueue<string> queue = await NewQueueAsync(o => o with { TimeProvider = _clock });
+        await PublishAsync(queue, Values(Messages * 256));
+        await using IWorkSource<string> source = await queue.OpenSourceAsync();
+        Queue<RabbitBatch<string>> open = new();
+        Task<WorkBatch<string>>? reading = null;
+        HashSet<string> done = [];
+        TimeSpan longest = TimeSpan.Zero;
+        int most = 0;
+        while (done.Count < Messages * 256)
+        {
+            // A host at a concurrency of 16, with its default of items in flight.
+            while (open.Sum(static b => b.Items.Count) < 4096)
+            {
+                reading ??= NextAsync(source);
+                await Guard.SettleAsync();
+                if (!reading.IsCompleted && open.Count > 0)
+                {
+                    break;
+                }
+
+                open.Enqueue((RabbitBatch<string>)await reading);
+                reading = null;
+            }
+
+            most = Math.Max(most, open.Count);
+            _clock.Advance(message);
+            RabbitBatch<string> oldest = open.Dequeue();
+            TimeSpan age = _clock.GetElapsedTime(oldest.ReceivedAt);
+            longest = age > longest ? age : longest;
+            done.UnionWith(ValuesOf(oldest));
+            await source.AcknowledgeAsync([oldest], CancellationToken.None);
+        }
+
+        await source.DisposeAsync();
+        Assert.Equal((0u, 0u), (await CountAsync(Name), await CountAsync(queue.Names.Suspects)));
+        Assert.InRange(longest, message, TimeSpan.FromMinutes(27));
+        Assert.InRange(most, 2, 16);
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Source_AMessageRunsForAlmostTheLimit_ACopyIsNoSuspectAndIsNotRunTwiceHere()
+    {
+        await using RabbitWorkQueue<string> queue = await NewQueueAsync(o => o with { TimeProvider = _clock, Prefetch = 1 });
+        await PublishAsync(queue, Values(3));
+        await using IWorkSource<string> source = await queue.OpenSourceAsync();
+        var batch = (RabbitBatch<string>)await NextAsync(source);
+        Task<WorkBatch<string>> next = NextAsync(source);
+        for (int round = 0; round < 3; round++)
+        {
+            ulong tag = batch.Tag;
+            _clock.Advance(TimeSpan.FromMinutes(28));
+            TimeoutException notice = await Assert.ThrowsAsync<TimeoutException>(() => next);
+            Assert.StartsWith(
+                $"A source of the queue '{Name}' gave back 1 messages after 00:27:00, and RabbitMQ waits for 00:30:00 (consumer_timeout)",
+                notice.Message,
+                StringComparison.Ordinal);
+            next = NextAsync(source);
+            await Guard.UntilAsync(() => !batch.IsAway && batch.Tag != tag, "The copy");
+        }
+
+        await source.AcknowledgeAsync([batch], CancellationToken.None);
+        await PublishAsync(queue, [WorkItem.Create("last")]);
+        WorkBatch<string> last = await next;
+        Assert.Equal(["last"], ValuesOf(last));
+
+        // Another process has nothing of what is running: it runs the items, and counts no crash. It gets the copy, because this one is full.
+        await using RabbitWorkQueue<string> other = Queue();
+        await using IWorkSource<string> others = await other.OpenSourceAsync();
+        _clock.Advance(TimeSpan.FromMinutes(28));
+        WorkBatch<string> copy = await NextAsync(others);
+        Assert.Equal(("last", false, 0), (copy.Items[0].Value, copy.IsSuspect, copy.Crashes));
+        await source.AcknowledgeAsync([last], CancellationToken.None);
+        await others.AcknowledgeAsync([copy], CancellationToken.None);
+        await others.DisposeAsync();
+        await source.DisposeAsync();
+        Assert.Equal((0u, 0u), (await CountAsync(Name), await CountAsync(queue.Names.Suspects)));
+    }
+
+    private async Task SetLimitAsync(int milliseconds)
+    {
+        _isShort = milliseconds != Usual;
+        await Server.CommandAsync("eval", string.Create(CultureInfo.InvariantCulture, $"application:set_env(rabbit, consumer_timeout, {milliseconds})."));
+    }
+
+    /// <summary>Lets the channels that consume from the queue look at the time, which they do by themselves once a minute.</summary>
+    private Task TickAsync() => Server.CommandAsync(
+        "eval",
+        $"{{ok, Q}} = rabbit_amqqueue:lookup(rabbit_misc:r(<<\"/\">>, queue, <<\"{Name}\">>)), [element(1, C) ! tick || C <- rabbit_amqqueue:consumers(Q)].");
+}
