@@ -118,6 +118,13 @@ internal static class RunChecks
             warnings.Add(new RunRemark(RunCause.NotSteady, "The rate was not steady when the warm-up ended."));
         }
 
+        if (run.EarlyError is { } early)
+        {
+            warnings.Add(new RunRemark(RunCause.EarlyFailures, Invariant(
+                $"In the warm-up {run.EarlyFailures:N0} operations failed, the first with {early.GetType().Name}: {early.Message}")));
+        }
+
+        warnings.AddRange(RunTrends.Of(run));
         if (!run.IsCleanedUp)
         {
             warnings.Add(new RunRemark(RunCause.NotCleanedUp, Invariant(

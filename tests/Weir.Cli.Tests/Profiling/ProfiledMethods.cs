@@ -1,11 +1,18 @@
 using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
 
 namespace Weir.Cli.Tests.Profiling;
 
 /// <summary>Code that spends its time in one place.</summary>
-public static class ProfiledMethods
+public static partial class ProfiledMethods
 {
     public static int Run() => Hot(7);
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static int SleepInTheSystem() => Sleep(2_000) + Hot(7);
+
+    [LibraryImport("libc", EntryPoint = "usleep")]
+    private static partial int Sleep(uint microseconds);
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static int Hot(int number)

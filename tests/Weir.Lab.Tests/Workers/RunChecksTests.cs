@@ -175,6 +175,52 @@ public class RunChecksTests
 
     private static string Warning(Func<WorkerRound, WorkerRound> change) => Assert.Single(RunChecks.Warnings(Run(change))).Text;
 
+    [Theory]
+    [InlineData(-0.01, "The rate fell by 1.0")]
+    [InlineData(0.01, "The rate rose by 1.0")]
+    [InlineData(0, null)]
+    [InlineData(-0.002, null)]
+    public void RateThatDrifts_IsSaid(double slope, string? said)
+    {
+        Random random = new(3);
+        WorkerRun run = Run() with
+        {
+            Rounds = [.. Enumerable.Range(0, 10).Select(i => Run(r => r with
+            {
+                StartSecond = i * 1.3,
+                Rate = 100 * Math.Exp((slope * i * 1.3) + (0.005 * Noise.Normal(random))),
+            }).Rounds[0])],
+        };
+
+        IEnumerable<string> drifts = RunChecks.Warnings(run).Where(static w => w.Cause == RunCause.Drift).Select(static w => w.Text);
+
+        if (said is null)
+        {
+            Assert.Empty(drifts);
+        }
+        else
+        {
+            Assert.StartsWith(said, Assert.Single(drifts), StringComparison.Ordinal);
+        }
+    }
+
+    [Fact]
+    public void RateWithNoiseOnly_HasHardlyEverADrift()
+    {
+        int said = Enumerable.Range(0, 1_000).Count(seed =>
+        {
+            Random random = new(seed);
+            WorkerRun run = Run() with
+            {
+                Rounds =
+                    [.. Enumerable.Range(0, 10).Select(i => Run(r => r with { StartSecond = i, Rate = 100 * Math.Exp(0.1 * Noise.Normal(random)) }).Rounds[0])],
+            };
+            return RunChecks.Warnings(run).Exists(static w => w.Cause == RunCause.Drift);
+        });
+
+        Assert.InRange(said, 0, 15);
+    }
+
     private static WorkerRun Run(Func<WorkerRound, WorkerRound>? change = null, double? rate = null)
     {
         WorkerRound round = new()
