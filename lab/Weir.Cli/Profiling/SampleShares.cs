@@ -41,8 +41,9 @@ internal sealed class SampleShares(Func<int, int, double?> share)
                 {
                     Add(work, sample.Frames, part);
 
-                    // Compiled code without a processor waits for one, or for the profiler.
-                    Add(waiting, sample.Frames, kind.Key == SampleKind.Managed ? 0 : 1 - part);
+                    // Compiled code without a processor waits for one, or for the profiler, and the loop is no part of the work.
+                    bool waits = kind.Key != SampleKind.Managed && sample.Frames is not (ProfileRecord.LabLoop or ProfileRecord.Operation);
+                    Add(waiting, sample.Frames, waits ? 1 - part : 0);
                 }
             }
         }

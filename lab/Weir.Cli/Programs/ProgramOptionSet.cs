@@ -137,7 +137,11 @@ internal sealed class ProgramOptionSet(RunOptionSet shared, Argument<string[]>? 
     {
         string[] given = parsed.GetRequiredValue(words);
         int after = parsed.Tokens.Reverse().TakeWhile(static t => t.Type != TokenType.DoubleDash).Count();
-        return after == parsed.Tokens.Count ? given
+        string? option = after == parsed.Tokens.Count ? Array.Find(given, static g => g.StartsWith('-')) : null;
+        return option is not null
+            ? throw new BadInputException(
+                $"'{option}' is no option of {parsed.CommandResult.Command.Name}; what belongs to a program goes into its quotes, or after --.")
+            : after == parsed.Tokens.Count ? given
             : after == given.Length ? [string.Join(' ', given.Select(CommandWords.Quoted))]
             : throw new BadInputException($"{words.Name} must be one program after --, or programs in quotes without --; there are both.");
     }

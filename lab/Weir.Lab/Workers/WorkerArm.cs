@@ -1,5 +1,3 @@
-using Weir.Lab.Results;
-
 namespace Weir.Lab.Workers;
 
 /// <summary>The arm of a run of workers: with the canary before each round, and rounds done again where the machine was disturbed.</summary>

@@ -1,6 +1,8 @@
 using System.Collections.Concurrent;
 using System.Runtime.InteropServices;
 
+#pragma warning disable RS0030 // Here the waiting is what is looked for.
+
 namespace Weir.Cli.Tests.Profiling;
 
 /// <summary>Methods that wait for some milliseconds, each for something else. Two workers call each at once.</summary>

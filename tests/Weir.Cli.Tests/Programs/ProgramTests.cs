@@ -205,7 +205,7 @@ public class ProgramTests
 
     [Theory(Timeout = 300_000)]
     [InlineData("time nosuchprogram", "The program 'nosuchprogram' could not be started: No such file or directory.")]
-    [InlineData("time true --workers 3", "Unrecognized command or argument '--workers'. See 'weir time --help'.")]
+    [InlineData("time true --workers 3", "'--workers' is no option of time; what belongs to a program goes into its quotes, or after --.")]
     [InlineData("time true -- true", "COMMAND must be one program after --, or programs in quotes without --; there are both.")]
     [InlineData("run --command true", "'weir run --command' is 'weir time' now.")]
     [InlineData("compare noop noop --warmup 3", "--warmup goes with --command 'PROG ARGS', which says what is measured.")]
@@ -222,10 +222,7 @@ public class ProgramTests
     public async Task Command_BadInput_IsOneClearLine(string arguments, string message)
     {
         LoadResult ran = await new CliUnderTest().RunAsync(
-            [
-                arguments.Split(' ')[0], .. arguments.StartsWith("run", StringComparison.Ordinal) ? Array.Empty<string>() : ["--quiet"],
-                .. arguments.Split(' ')[1..],
-            ]);
+            arguments.Contains(" -- ", StringComparison.Ordinal) ? arguments : arguments + " --quiet");
 
         Assert.Equal((1, $"weir: {message}\n"), (ran.ExitCode, ran.Error));
     }

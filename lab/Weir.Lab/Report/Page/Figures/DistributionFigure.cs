@@ -38,8 +38,8 @@ internal static class DistributionFigure
             "distribution",
             "Distribution of the latencies",
             (corrected ? "Solid: from the time at which an operation should have started. Dashed: from the time at which it did start. " : "")
-                + "The height is the share of the operations that took about that long, relative to the highest, on a logarithmic scale; the mark is the median. "
-                + "The slowest operation in 10,000 is where it ends."
+                + "The height is the share of the operations that took about that long, relative to the highest, on a logarithmic scale; the mark is the "
+                + "median. The slowest operation in 10,000 is where it ends."
                 + (workers.Length > MostPanels ? $" The {MostPanels} most workers are drawn; the table has all." : ""),
             SpectrumFigure.Legend(names, corrected),
             [.. workers.OrderDescending().Take(MostPanels).Order().Select(n => Panel(n, [.. curves.Where(c => c.Arm.Workers == n)], names))],

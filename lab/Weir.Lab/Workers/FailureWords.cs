@@ -1,4 +1,4 @@
-namespace Weir.Lab.Results;
+namespace Weir.Lab.Workers;
 
 /// <summary>Failures by the type of what was thrown, in words.</summary>
 internal static class FailureWords
