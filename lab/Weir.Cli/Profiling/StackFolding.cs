@@ -88,9 +88,8 @@ internal static partial class StackFolding
     private static bool IsOperation(SampledFrame frame) => frame.Module == OwnLibrary
         && frame.Method.StartsWith("Weir.Lab.Workers.", StringComparison.Ordinal) && CallOfOperations().IsMatch(frame.Method);
 
-    // The methods that call them do nothing else: the loop, and the delegate around a method of the user's.
-    private static bool CallsOperations(SampledFrame frame) => frame.Module == OwnProgram || (IsOperation(frame)
-        && (frame.Method.Contains(".Repeat(", StringComparison.Ordinal) || frame.Method.Contains("LoopAsync", StringComparison.Ordinal)));
+    // The methods that call them do hardly anything else: the loops, and the delegate around a method of the user's.
+    private static bool CallsOperations(SampledFrame frame) => frame.Module == OwnProgram || IsOperation(frame);
 
     // It ends the simulated waits of workloads.
     private static bool IsSimulation(SampledFrame frame) => frame.Method.StartsWith("Weir.Lab.Work.WaitThread.EndWaits", StringComparison.Ordinal);

@@ -56,4 +56,7 @@ public enum RunCause
 
     /// <summary>Each operation leaves something reachable behind.</summary>
     Growth,
+
+    /// <summary>Work waited for threads of the pool while processors were idle.</summary>
+    StarvedPool,
 }

@@ -86,7 +86,7 @@ public class ProfileTests
             (result.ExitCode, result.Error));
     }
 
-    // Each is the first in the table but for a nap that others wait for, which is the longest of all.
+    // Each is one of the first two in the table: those that hold what another one waits for sleep as long, and may come before it.
     [Fact(Timeout = 600_000, Explicit = true)]
     public async Task Run_WithProfileOfPlantedWaits_NamesEach()
     {
@@ -94,7 +94,7 @@ public class ProfileTests
         (string Method, string For)[] planted =
         [
             ("Locks", "a lock"), ("LocksAnew", "a lock"), ("TakesTheSemaphore", "a semaphore"), ("Writes", "a reader-writer lock"),
-            ("BlocksOnATask", "a task: blocks its thread"), ("TakesFromAnEmptyCollection", "a blocking collection"), ("WaitsForAnEvent", "an event"),
+            ("BlocksOnATask", "a task: blocks its thread"), ("TakesFromAnEmptyCollection", "a blocking collection"), ("WaitsForAnEvent", "an event or a pulse"),
             ("WaitsForAHandle", "a wait handle"), ("Sleeps", "a sleep"), ("SleepsInTheSystem", "a native call"),
         ];
         LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync(
@@ -106,8 +106,9 @@ public class ProfileTests
         Assert.All(arms.Zip(planted), static pair =>
         {
             IReadOnlyList<WaitPlace> places = WaitPlace.Of(pair.First.Profile!.Waits);
-            WaitPlace[] found = [.. places.Take(2).Where(w => w.Method.EndsWith("PlantedWaits." + pair.Second.Method, StringComparison.Ordinal))];
-            Assert.True(found is [var only] && only.For == pair.Second.For, $"{pair.Second}: {string.Join("; ", places)}");
+            Assert.True(
+                places.Take(2).Any(w => w.For == pair.Second.For && w.Method.EndsWith("PlantedWaits." + pair.Second.Method, StringComparison.Ordinal)),
+                $"{pair.Second}: {string.Join("; ", places)}");
         });
     }
 }

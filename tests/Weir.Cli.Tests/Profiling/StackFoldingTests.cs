@@ -16,7 +16,8 @@ public class StackFoldingTests
     [InlineData(
         "N.C.Run;System.Threading.Monitor.Enter", Thread, Loop, "Mine!N.C.Run()", "System.Private.CoreLib!System.Threading.Monitor.Enter(class System.Object)")]
     [InlineData("Weir.Lab.Workloads.LockWorkload.Add", Thread, Loop, "Weir.Lab!Weir.Lab.Workloads.LockWorkload.Add()")]
-    [InlineData(ProfileRecord.LabLoop, Thread, Loop)]
+    [InlineData("(the operation)", Thread, Loop)]
+    [InlineData(ProfileRecord.LabLoop, Thread, Loop, "Weir.Lab!Weir.Lab.Workers.WorkerSlot.Done(int32,int64,int64)")]
     [InlineData("(the operation)", Thread, Loop, "Weir.Cli!Weir.Cli.Workloads.UserCode.MethodOperations+<>c.<Of>b__1()")]
     [InlineData("(the operation)", Thread, Loop, "Weir.Lab!Weir.Lab.Workers.FuncOperation`1[System.Int32].Repeat(int32,int32&)")]
     [InlineData(ProfileRecord.LabLoop, Thread, Loop, "System.Private.CoreLib!System.Diagnostics.Stopwatch.GetTimestamp()")]

@@ -16,7 +16,7 @@ public class WaitPlaceTests
         "a task: blocks its thread", "System.Runtime.CompilerServices.TaskAwaiter.GetResult;System.Threading.Tasks.Task.InternalWaitCore;" + Event)]
     [InlineData("a semaphore", "System.Threading.SemaphoreSlim.Wait;System.Threading.Monitor.Wait")]
     [InlineData("a sleep", "System.Threading.Thread.Sleep")]
-    [InlineData("an event", Event)]
+    [InlineData("an event or a pulse", Event)]
     [InlineData("a wait handle", "System.Threading.WaitHandle.WaitOneNoCheck")]
     [InlineData("a thread", "System.Threading.Thread.Join")]
     [InlineData("a reader-writer lock", "System.Threading.ReaderWriterLockSlim.TryEnterWriteLock;System.Threading.WaitHandle.WaitOneNoCheck")]

@@ -204,6 +204,24 @@ public class RunChecksTests
         }
     }
 
+    [Theory]
+    [InlineData(500, 4, 0.1, true)]
+    [InlineData(3, 4, 0.1, false)]
+    [InlineData(500, 4, 3.9, false)]
+    public void WorkThatWaitsForThreadsOfThePoolWhileProcessorsAreIdle_IsSaid(long pending, int threads, double cores, bool isSaid)
+    {
+        WorkerRun run = Run(r => r with
+        {
+            Resources = r.Resources with { PoolPending = pending, PoolThreads = threads, CpuUser = TimeSpan.FromSeconds(cores) },
+        });
+
+        string[] said = [.. RunChecks.Warnings(run).Where(static w => w.Cause == RunCause.StarvedPool).Select(static w => w.Text)];
+
+        Assert.Equal(isSaid ? 1 : 0, said.Length);
+        Assert.All(said, static s => Assert.StartsWith(
+            "The pool is starved: up to 500 work items waited for its 4 threads, which used 0.1 of 4 processors.", s, StringComparison.Ordinal));
+    }
+
     [Fact]
     public void RateWithNoiseOnly_HasHardlyEverADrift()
     {
