@@ -12,6 +12,9 @@ internal static class RunTrends
     private const double Level = 0.005;
     private const double LeastChange = 0.05;
 
+    // Of the logarithm of the share of the processors: below, the room is as good as constant.
+    private const double LeastRoomVariance = 4e-4;
+
     // What the figures of the rounds themselves need, and what a runtime keeps here and there.
     private const long KeptAnyway = 1 << 20;
     private const long KeptByRound = 100_000;
@@ -40,26 +43,46 @@ internal static class RunTrends
         }
     }
 
-    // The slope of the logarithm of the rate over time, by least squares, with half its interval.
+    // The slope of the logarithm of the rate over time, by least squares, with half its interval. Where other programs took a changing part of the
+    // processors, it is the slope at equal room, because most of the differences between the rounds are theirs then.
     private static (double Slope, double Half)? Drift(WorkerRun run)
     {
-        (double At, double Rate)[] points =
-        [
-            .. run.Rounds.Where(static r => r is { IsPartial: false, Troubles.Count: 0, Rate: > 0 })
-                .Select(static r => (r.StartSecond + (r.Seconds / 2), Math.Log(r.Rate))),
-        ];
-        if (points.Length < LeastRounds || run.Spec.RatePerSecond is not null)
+        WorkerRound[] rounds = [.. run.Rounds.Where(static r => r is { IsPartial: false, Troubles.Count: 0, Rate: > 0 })];
+        if (rounds.Length < LeastRounds || run.Spec.RatePerSecond is not null)
         {
             return null;
         }
 
-        double at = points.Average(static p => p.At);
-        double rate = points.Average(static p => p.Rate);
-        double squares = points.Sum(p => (p.At - at) * (p.At - at));
-        double slope = points.Sum(p => (p.At - at) * (p.Rate - rate)) / squares;
-        double left = points.Sum(p => Math.Pow(p.Rate - rate - (slope * (p.At - at)), 2));
-        double half = new StudentDistribution(points.Length - 2).Quantile(1 - (Level / 2)) * Math.Sqrt(left / (points.Length - 2) / squares);
-        double change = Math.Abs(slope) * (points[^1].At - points[0].At);
-        return squares > 0 && Math.Abs(slope) > half && change >= LeastChange ? (slope, half) : null;
+        double[] at = Centered(rounds.Select(static r => r.StartSecond + (r.Seconds / 2)));
+        double[] rate = Centered(rounds.Select(static r => Math.Log(r.Rate)));
+        double[] room = Centered(rounds.Select(static r => r.Resources.Room is > 0 and double share ? Math.Log(share) : 0));
+        int freedom = rounds.Length - 2;
+        double change = at[^1] - at[0];
+        if (Dot(room, room) > LeastRoomVariance * rounds.Length)
+        {
+            (at, rate, freedom) = (Without(room, at), Without(room, rate), freedom - 1);
+        }
+
+        double squares = Dot(at, at);
+        double slope = Dot(at, rate) / squares;
+        double[] left = Without(at, rate);
+        double half = new StudentDistribution(freedom).Quantile(1 - (Level / 2)) * Math.Sqrt(Dot(left, left) / freedom / squares);
+        return squares > 0 && Math.Abs(slope) > half && Math.Abs(slope) * change >= LeastChange ? (slope, half) : null;
+    }
+
+    private static double[] Centered(IEnumerable<double> values)
+    {
+        double[] all = [.. values];
+        double mean = all.Average();
+        return [.. all.Select(v => v - mean)];
+    }
+
+    private static double Dot(double[] left, double[] right) => left.Zip(right, static (a, b) => a * b).Sum();
+
+    // What is left of centered values when the part that follows a variable is taken away.
+    private static double[] Without(double[] variable, double[] values)
+    {
+        double factor = Dot(variable, values) / Dot(variable, variable);
+        return [.. values.Zip(variable, (v, x) => v - (factor * x))];
     }
 }

@@ -222,6 +222,36 @@ public class RunChecksTests
             "The pool is starved: up to 500 work items waited for its 4 threads, which used 0.1 of 4 processors.", s, StringComparison.Ordinal));
     }
 
+    // Neighbours take up to two thirds of the processors; the rate follows what they leave.
+    [Theory]
+    [InlineData(-0.01, 1)]
+    [InlineData(0, 0)]
+    public void RateThatDriftsBesideNeighbours_IsSaid(double slope, int said)
+    {
+        Assert.SkipUnless(OperatingSystem.IsLinux(), "Only there is the room known.");
+        Random random = new(3);
+        WorkerRun run = Run() with
+        {
+            Rounds = [.. Enumerable.Range(0, 10).Select(i =>
+            {
+                double room = 0.35 + (0.6 * random.NextDouble());
+                return Run(r => r with
+                {
+                    StartSecond = i * 1.3,
+                    Rate = 100 * room * Math.Exp((slope * i * 1.3) + (0.005 * Noise.Normal(random))),
+                    Resources = r.Resources with
+                    {
+                        Elapsed = TimeSpan.FromSeconds(1),
+                        CpuUser = TimeSpan.FromSeconds(room * (SystemSample.MachineProcessors ?? 1)),
+                        Kernel = r.Resources.Kernel with { Idle = TimeSpan.Zero },
+                    },
+                }).Rounds[0];
+            })],
+        };
+
+        Assert.Equal(said, RunChecks.Warnings(run).Count(static w => w.Cause == RunCause.Drift));
+    }
+
     [Fact]
     public void RateWithNoiseOnly_HasHardlyEverADrift()
     {
