@@ -18,6 +18,7 @@ internal static class CliApp
     {
         // Not a RootCommand: that would be called after the executable's file.
         Command root = new(name, description) { new HelpOption { Action = new ScreenHelp() }, new VersionOption() };
+        root.Options.Add(new Option<bool>(ScreenHelp.WholeHelp) { Recursive = true, Hidden = true, Action = new ScreenHelp(isWhole: true) });
         foreach (Command command in commands)
         {
             root.Subcommands.Add(command);

@@ -19,6 +19,13 @@ internal sealed class TextOption(Option<string?> flag, string? variable)
         },
         variable);
 
+    /// <summary>The same setting, which the first help of a command does not show because it is rarely needed.</summary>
+    public TextOption Rare()
+    {
+        flag.Hidden = true;
+        return this;
+    }
+
     /// <summary>Finds the value. An empty variable counts as unset.</summary>
     /// <returns>The text and where it came from, or <see langword="null"/>.</returns>
     public OptionValue? Find(ParseResult parsed, Func<string, string?> variables)

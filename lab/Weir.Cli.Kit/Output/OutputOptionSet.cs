@@ -9,11 +9,11 @@ namespace Weir.Cli.Kit.Output;
 internal sealed class OutputOptionSet
 {
     /// <summary>The forms of a file.</summary>
-    public static readonly string[] Forms = ["md", "csv", "json", "html", LatencyFiles.Form];
+    public static readonly string[] Forms = ["md", "csv", "json", "html", LatencyFiles.Form, ProfileFiles.Form];
 
     private readonly Option<bool> _json = new("--json") { Description = "Print JSON and nothing else" };
     private readonly TextOption _export =
-        TextOption.Of("--export", null, "FORM,...", "Also write files: md, csv, json, html, hgrm (latencies, one file per arm)");
+        TextOption.Of("--export", null, "FORM,...", "Also write files: md, csv, json, html, hgrm (latencies), speedscope (profiles)");
     private readonly TextOption _out = TextOption.Of("--out", null, "DIR", "The directory for the files. Default: the current directory");
     private readonly Option<bool> _quiet = new("--quiet") { Description = "No progress" };
     private readonly Option<bool> _strict = new("--strict") { Description = "Exit code 4 if the result is inconclusive" };

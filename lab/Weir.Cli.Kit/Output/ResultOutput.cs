@@ -49,6 +49,11 @@ internal static class ResultOutput
             }
         }
 
+        if (settings.Exports.Contains(ProfileFiles.Form) && !ProfileFiles.Of(result, name).Any())
+        {
+            host.Say("no speedscope file was written, because this result has no profile; --profile makes one.");
+        }
+
         if (settings.Exports.Contains(LatencyFiles.Form) && !LatencyFiles.Of(result, name).Any())
         {
             host.Say($"no .{LatencyFiles.Form} file was written, because this result has no latencies.");
@@ -65,7 +70,7 @@ internal static class ResultOutput
         }
 
         CheckCanWrite(Path.Combine(settings.Directory, $".weir-{command}-{Environment.ProcessId}"));
-        foreach (string form in settings.Exports.Where(static f => f != LatencyFiles.Form))
+        foreach (string form in settings.Exports.Where(static f => f is not (LatencyFiles.Form or ProfileFiles.Form)))
         {
             CheckCanWrite(Path.Combine(settings.Directory, $"weir-{command}.{form}"));
         }
@@ -102,6 +107,7 @@ internal static class ResultOutput
         "csv" => [($"{name}.csv", ResultCsv.Write(result))],
         "json" => [($"{name}.json", ResultJson.Write(result) + "\n")],
         LatencyFiles.Form => LatencyFiles.Of(result, name),
+        ProfileFiles.Form => ProfileFiles.Of(result, name),
         _ => [($"{name}.html", HtmlPage.Write([result]))],
     };
 

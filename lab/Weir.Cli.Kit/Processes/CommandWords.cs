@@ -10,6 +10,11 @@ internal static class CommandWords
 {
     private const string OfAShell = "|&;<>()$`*?";
 
+    /// <summary>A word as <see cref="Split"/> reads it back, whatever is in it.</summary>
+    public static string Quoted(string word) => word.Length > 0 && word.All(static c => char.IsLetterOrDigit(c) || "-_./=:,+@%{}".Contains(c))
+        ? word
+        : $"'{word.Replace("'", @"'\''", StringComparison.Ordinal)}'";
+
     /// <summary>Splits a command.</summary>
     /// <param name="command">The command.</param>
     /// <returns>The program, and its arguments.</returns>

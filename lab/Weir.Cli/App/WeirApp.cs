@@ -10,6 +10,7 @@ using Weir.Cli.Commands.New;
 using Weir.Cli.Commands.Report;
 using Weir.Cli.Commands.Run;
 using Weir.Cli.Commands.Scale;
+using Weir.Cli.Commands.Time;
 using Weir.Cli.Kit.App;
 
 namespace Weir.Cli.App;
@@ -41,6 +42,7 @@ internal static class WeirApp
             LoadCommand.Create(host),
             HashCommand.Create(host),
             RunCommand.Create(host),
+            TimeCommand.Create(host),
             ScaleCommand.Create(host),
             CompareCommand.Create(host),
             BaselineCommand.Create(host, RunAsync),
@@ -57,6 +59,8 @@ internal static class WeirApp
     {
         ["work", var verb, ..] when !verb.StartsWith('-') => Moved($"work {verb}", $"weir-work {verb}"),
         ["work", ..] => Moved("work", "weir-work"),
+        ["run", ..] when args.Any(static a => a == "--command" || a.StartsWith("--command=", StringComparison.Ordinal)) =>
+            Moved("run --command", "weir time"),
         ["load", ..] when args.Any(static a => a == "--engine" || a.StartsWith("--engine=", StringComparison.Ordinal)) =>
             Moved("load --engine", "weir-work load --engine"),
         [BenchCommand.Name, ..] when args.Contains("--runtimes") && args.Any(static a => a is "net8.0" or "net9.0") =>

@@ -5,7 +5,7 @@ internal sealed class KeepOption
 {
     private readonly Option<bool> _keep =
         new("--keep") { Description = $"Keep the result by its commit in {HistoryStore.DefaultDirectory}, for 'weir history'" };
-    private readonly TextOption _directory = TextOption.Of("--keep-in", null, "DIR", "The same, in another directory");
+    private readonly TextOption _directory = TextOption.Of("--keep-in", null, "DIR", "The same, in another directory").Rare();
 
     /// <summary>The options.</summary>
     public IReadOnlyList<Option> Options => [_keep, _directory.Flag];

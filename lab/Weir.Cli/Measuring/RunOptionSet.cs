@@ -18,15 +18,18 @@ internal sealed class RunOptionSet
     private readonly TextOption _rate = TextOption.Of(
         "--rate", null, "N/s",
         "Start this many operations per second, whether earlier ones have ended or not; latency is then also measured from the intended start");
-    private readonly TextOption _maxInFlight = TextOption.Of("--max-inflight", null, "N", "With --rate, drop starts while this many operations are in flight");
+    private readonly TextOption _maxInFlight =
+        TextOption.Of("--max-inflight", null, "N", "With --rate, drop starts while this many operations are in flight").Rare();
     private readonly TextOption _minThreads =
-        TextOption.Of("--min-threads", null, "N", "Threads that the pool creates without waiting. Default: its own choice");
+        TextOption.Of("--min-threads", null, "N", "Threads that the pool creates without waiting. Default: its own choice").Rare();
+    private readonly TextOption _maxFailures =
+        TextOption.Of("--max-failures", null, "SHARE", "The share of operations that may fail, such as 1%. Default 0%");
     private readonly TextOption _duration;
     private readonly TextOption _rounds;
     private readonly SubjectOptions _subjects = new();
-    private readonly TextOption _seed = TextOption.Of("--seed", null, "N", "The seed of all random numbers. Default 1");
+    private readonly TextOption _seed = TextOption.Of("--seed", null, "N", "The seed of all random numbers. Default 1").Rare();
     private readonly TextOption _timeout =
-        TextOption.Of("--timeout", null, "TIME", $"Abandon the run if an operation has not ended after this time. Default {DefaultTimeout}");
+        TextOption.Of("--timeout", null, "TIME", $"Abandon the run if an operation has not ended after this time. Default {DefaultTimeout}").Rare();
 
     public RunOptionSet(bool isScale, int rounds, string duration)
     {
@@ -42,8 +45,8 @@ internal sealed class RunOptionSet
     public void AddTo(Command command)
     {
         TextOption[] options = _isScale
-            ? [_workers, _duration, _rounds, _timeout, _minThreads, _seed]
-            : [_workers, _groups, _rate, _maxInFlight, _duration, _rounds, _timeout, _minThreads, _seed];
+            ? [_workers, _duration, _rounds, _timeout, _minThreads, _maxFailures, _seed]
+            : [_workers, _groups, _rate, _maxInFlight, _duration, _rounds, _timeout, _minThreads, _maxFailures, _seed];
         foreach (TextOption option in options)
         {
             command.Add(option.Flag);
@@ -114,6 +117,7 @@ internal sealed class RunOptionSet
             RatePerSecond = rate,
             MaxInFlight = most?.WholeNumber(1, 1_000_000),
             MinThreads = Find(_minThreads)?.WholeNumber(1, short.MaxValue),
+            MostFailures = Find(_maxFailures)?.Share(0, 1) ?? 0,
             Duration = (Find(_duration) ?? new OptionValue("--duration", _defaultDuration)).Time(TimeSpan.FromMilliseconds(10), TimeSpan.FromHours(1), "1s"),
             Rounds = RoundsOf(parsed) ?? _defaultRounds,
             Timeout = TimeoutOf(parsed, DefaultTimeout),

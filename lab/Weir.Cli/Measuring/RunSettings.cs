@@ -27,6 +27,9 @@ internal sealed record RunSettings
 
     public int? MinThreads { get; init; }
 
+    /// <summary>The share of operations that may fail.</summary>
+    public double MostFailures { get; init; }
+
     public required TimeSpan Duration { get; init; }
 
     public required int Rounds { get; init; }
@@ -51,6 +54,7 @@ internal sealed record RunSettings
         RatePerSecond = RatePerSecond,
         MaxInFlight = MaxInFlight,
         MinThreads = MinThreads,
+        MostFailures = MostFailures,
         Seconds = Duration.TotalSeconds,
         Rounds = rounds,
         TimeoutSeconds = Timeout.TotalSeconds,

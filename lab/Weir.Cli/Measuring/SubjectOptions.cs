@@ -8,7 +8,7 @@ internal sealed class SubjectOptions
 {
     private readonly TextOption _grain = TextOption.Of("--grain", null, "TIME", "The amount of work in an operation: cpu 10us, io and delay 1ms");
     private readonly TextOption _collector = TextOption.Of("--gc", null, "MODE",
-        "The garbage collector of the measuring processes: wks (workstation) or svr (server, with a fixed number of heaps). Default: that of the program");
+        "The garbage collector of the measuring processes: wks (workstation) or svr (server, with a fixed number of heaps). Default: the program's").Rare();
     private readonly TextOption _assembly =
         TextOption.Of("--assembly", null, "FILE", "An assembly with your own code; dependencies are loaded from its folder");
     private readonly TextOption _method = TextOption.Of("--method", null, "N.C.M,...",

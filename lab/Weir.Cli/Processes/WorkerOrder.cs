@@ -18,6 +18,9 @@ internal sealed record WorkerOrder
 
     public int? MinThreads { get; init; }
 
+    /// <summary>The share of operations that may fail.</summary>
+    public double MostFailures { get; init; }
+
     public required double Seconds { get; init; }
 
     public required int Rounds { get; init; }
@@ -52,6 +55,7 @@ internal sealed record WorkerOrder
         RatePerSecond = RatePerSecond,
         MaxInFlight = MaxInFlight,
         MinThreads = MinThreads,
+        MostFailures = MostFailures,
         Duration = TimeSpan.FromSeconds(Seconds),
         Rounds = Rounds,
         MostRepeats = MostRepeats,

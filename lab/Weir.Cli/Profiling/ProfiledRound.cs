@@ -17,7 +17,7 @@ internal sealed class ProfiledRound : IDisposable
 
     private readonly string _path = Path.Combine(Path.GetTempPath(), $"weir-{Guid.NewGuid():n}.nettrace");
     private readonly List<Finding> _findings = [];
-    private ((DateTime Begin, DateTime End) Round, double Seconds)? _done;
+    private ((DateTime Begin, DateTime End) Round, double Seconds, ThreadTimes Times)? _done;
 
     /// <summary>Why there is no profile, or the problem with it.</summary>
     public IReadOnlyList<Finding> Findings => _findings;
@@ -39,9 +39,11 @@ internal sealed class ProfiledRound : IDisposable
                 Name = "profile",
             };
             copying.Start();
+            using ThreadTimes times = new();
             DateTime begin = DateTime.UtcNow;
             (double seconds, IReadOnlyList<string> troubles) = await window(Least);
             DateTime end = DateTime.UtcNow;
+            times.Dispose();
             if (stop.IsCancellationRequested)
             {
                 return;
@@ -55,7 +57,7 @@ internal sealed class ProfiledRound : IDisposable
                 return;
             }
 
-            _done = ((begin, end), seconds);
+            _done = ((begin, end), seconds, times);
             _findings.AddRange(troubles.Select(static t => new Finding(FindingLevel.Note, $"In the profiled round: {t}")));
         }
         catch (OperationCanceledException) when (stop.IsCancellationRequested)
@@ -78,10 +80,10 @@ internal sealed class ProfiledRound : IDisposable
 
         try
         {
-            ProfileRecord profile = TraceFile.Read(_path, done.Round, done.Seconds);
+            ProfileRecord profile = TraceFile.Read(_path, done.Round, done.Seconds, done.Times);
             if (profile.Samples == 0)
             {
-                _findings.Add(new Finding(FindingLevel.Note, "The profile has no samples: all threads were waiting each time."));
+                _findings.Add(new Finding(FindingLevel.Note, "The profile has no samples of work: all threads were waiting each time."));
             }
 
             return profile;

@@ -3,7 +3,7 @@ using System.Text.RegularExpressions;
 namespace Weir.Cli.Profiling;
 
 /// <summary>
-/// Reduces a stack of the runtime to the measured code: without waiting threads, and without the lab's frames around each operation.
+/// Reduces a stack of the runtime to the measured code: without threads that are not part of it, and without the lab's frames around each operation.
 /// </summary>
 internal static partial class StackFolding
 {
@@ -13,17 +13,28 @@ internal static partial class StackFolding
     /// <summary>Folds a stack.</summary>
     /// <param name="frames">From the outermost to the innermost.</param>
     /// <param name="isNative">Whether the thread was in code of the system or of a native library, where it may have worked or waited.</param>
-    /// <returns>The frames to show; <see langword="null"/> if the sample does not count.</returns>
-    public static string? Fold(IReadOnlyList<SampledFrame> frames, bool isNative)
+    /// <returns>The frames to show and what the thread did; <see langword="null"/> if the thread is not one of the measured work.</returns>
+    public static FoldedSample? Fold(IReadOnlyList<SampledFrame> frames, bool isNative)
     {
-        if (frames.Count == 0 || frames.Any(static f => IsOfThisProgram(f) || IsEventLoop(f) || IsTracing(f)) || (isNative && Waits(frames[^1])))
+        if (frames.Count == 0 || frames.Any(static f => IsOfThisProgram(f) || IsEventLoop(f) || IsTracing(f) || IsSimulation(f)))
         {
             return null;
         }
 
+        SampleKind kind = KindOf(frames[^1], isNative);
+
         // The frames that the compiler puts between an asynchronous method and its caller carry no information.
         SampledFrame[] told = [.. frames.Where(static f => !f.Method.StartsWith("System.Runtime.CompilerServices.Async", StringComparison.Ordinal))];
-        return Array.Exists(told, IsLab) ? Joined(InTheLab(told)) ?? ProfileRecord.LabLoop : Joined(OnOtherThreads(told));
+        if (!Array.Exists(told, IsLab))
+        {
+            return Joined(OnOtherThreads(told)) is { } other ? new FoldedSample(other, kind) : null;
+        }
+
+        // The threads that watch the round and pace its starts have frames of the lab, and call no operation.
+        return !Array.Exists(told, IsOperation) ? null
+            : Joined(InTheLab(told)) is { } own ? new FoldedSample(own, kind)
+            : kind == SampleKind.Waiting ? null
+            : new FoldedSample(CallsOperations(frames[^1]) ? ProfileRecord.Operation : ProfileRecord.LabLoop, kind);
     }
 
     /// <summary>The name of a method without its parameters. For an asynchronous method, the name in the source, not that of its state machine.</summary>
@@ -73,10 +84,29 @@ internal static partial class StackFolding
     private static bool IsOfTheLoop(SampledFrame frame) =>
         IsThreading(frame) || frame.Method.StartsWith("System.Diagnostics.Stopwatch.", StringComparison.Ordinal);
 
-    private static bool Waits(SampledFrame innermost) => IsThreading(innermost) || SystemCall().IsMatch(innermost.Method);
+    // What calls the operations. Everything measured is called from there, or runs on threads without the lab.
+    private static bool IsOperation(SampledFrame frame) => frame.Module == OwnLibrary
+        && frame.Method.StartsWith("Weir.Lab.Workers.", StringComparison.Ordinal) && CallOfOperations().IsMatch(frame.Method);
+
+    // The methods that call them do hardly anything else: the loops, and the delegate around a method of the user's.
+    private static bool CallsOperations(SampledFrame frame) => frame.Module == OwnProgram || IsOperation(frame);
+
+    // It ends the simulated waits of workloads.
+    private static bool IsSimulation(SampledFrame frame) => frame.Method.StartsWith("Weir.Lab.Work.WaitThread.EndWaits", StringComparison.Ordinal);
+
+    private static SampleKind KindOf(SampledFrame innermost, bool isNative) => (IsThreading(innermost), isNative) switch
+    {
+        (true, true) => SampleKind.Waiting,
+        (true, false) => SampleKind.Spinning,
+        (false, true) => SystemCall().IsMatch(innermost.Method) ? SampleKind.Waiting : SampleKind.Native,
+        _ => SampleKind.Managed,
+    };
 
     [GeneratedRegex(@"^Interop[+./]+(Sys|Kernel32|Winsock|NtDll)\b", RegexOptions.IgnoreCase)]
     private static partial Regex SystemCall();
+
+    [GeneratedRegex(@"^[^(]*Operation")]
+    private static partial Regex CallOfOperations();
 
     [GeneratedRegex(@"^(.*)[+.]<(\w+)>d__\d+(?:\[.*\]|`\d+(?:\[.*\])?)?\.MoveNext$")]
     private static partial Regex StateMachine();

@@ -16,14 +16,15 @@ internal static class TraceFile
     /// <param name="path">The file. Another one is written beside it, and removed again.</param>
     /// <param name="round">When the round began and ended, in UTC; events before and after it belong to the profiler.</param>
     /// <param name="seconds">How long of it was measured.</param>
-    public static ProfileRecord Read(string path, (DateTime Begin, DateTime End) round, double seconds)
+    /// <param name="times">The processor time of the threads.</param>
+    public static ProfileRecord Read(string path, (DateTime Begin, DateTime End) round, double seconds, ThreadTimes times)
     {
         string converted = path + ".etlx";
         try
         {
             TraceLog.CreateFromEventPipeDataFile(path, converted);
             using TraceLog log = new(converted);
-            return Read(log, round, seconds);
+            return Read(log, round, seconds, times);
         }
         finally
         {
@@ -31,9 +32,9 @@ internal static class TraceFile
         }
     }
 
-    private static ProfileRecord Read(TraceLog log, (DateTime Begin, DateTime End) round, double seconds)
+    private static ProfileRecord Read(TraceLog log, (DateTime Begin, DateTime End) round, double seconds, ThreadTimes times)
     {
-        Dictionary<string, int> stacks = [];
+        SampleShares shares = new(times.Share);
         Dictionary<string, (int Ticks, long Bytes)> types = [];
         using TraceLogEventSource source = log.Events.GetSource();
         bool IsWithin(TraceEvent e) => e.TimeStamp.ToUniversalTime() >= round.Begin && e.TimeStamp.ToUniversalTime() <= round.End;
@@ -41,14 +42,14 @@ internal static class TraceFile
         SampleProfilerTraceEventParser samples = new(source);
         samples.ThreadSample += sample =>
         {
-            if (IsWithin(sample) && StackFolding.Fold(Frames(sample.CallStack()), sample.Type == ClrThreadSampleType.External) is { } stack)
+            if (IsWithin(sample) && StackFolding.Fold(Frames(sample.CallStack()), sample.Type == ClrThreadSampleType.External) is { } folded)
             {
-                stacks[stack] = stacks.GetValueOrDefault(stack) + 1;
+                shares.Add(sample.ThreadID, times.IntervalOf(sample.TimeStamp.ToUniversalTime()), folded);
             }
         };
         source.Clr.GCAllocationTick += (GCAllocationTickTraceData tick) =>
         {
-            if (IsWithin(tick) && StackFolding.Fold(Frames(tick.CallStack()), isNative: false) is not (null or ProfileRecord.LabLoop))
+            if (IsWithin(tick) && StackFolding.Fold(Frames(tick.CallStack()), isNative: false) is not (null or { Frames: ProfileRecord.LabLoop }))
             {
                 string type = tick.TypeName is { Length: > 0 } name ? name : "(unknown)";
                 (int ticks, long bytes) = types.GetValueOrDefault(type);
@@ -56,14 +57,12 @@ internal static class TraceFile
             }
         };
         source.Process();
+        (Dictionary<string, double> work, Dictionary<string, double> waiting) = shares.Divide();
         return new ProfileRecord
         {
             Seconds = seconds,
-            Stacks =
-            [
-                .. stacks.Select(static s => new ProfileStack(s.Key, s.Value))
-                    .OrderByDescending(static s => s.Samples).ThenBy(static s => s.Frames, StringComparer.Ordinal).Take(MostStacks),
-            ],
+            Stacks = Most(work),
+            Waits = Most(waiting),
             Allocations =
             [
                 .. types.Select(static t => new ProfileAllocation(t.Key, t.Value.Ticks, t.Value.Bytes))
@@ -71,6 +70,12 @@ internal static class TraceFile
             ],
         };
     }
+
+    private static IReadOnlyList<ProfileStack> Most(Dictionary<string, double> stacks) =>
+    [
+        .. stacks.Select(static s => new ProfileStack(s.Key, (int)Math.Round(s.Value))).Where(static s => s.Samples > 0)
+            .OrderByDescending(static s => s.Samples).ThenBy(static s => s.Frames, StringComparer.Ordinal).Take(MostStacks),
+    ];
 
     private static List<SampledFrame> Frames(TraceCallStack? innermost)
     {

@@ -1,3 +1,4 @@
+using System.CommandLine.Parsing;
 using Weir.Cli.Kit.Processes;
 using Weir.Cli.Measuring;
 using Weir.Cli.Workloads;
@@ -6,7 +7,8 @@ namespace Weir.Cli.Programs;
 
 /// <summary>The options of the measuring of programs.</summary>
 /// <param name="shared">The options of workloads, of which some are for programs too.</param>
-internal sealed class ProgramOptionSet(RunOptionSet shared)
+/// <param name="words">The argument that holds the programs; <see langword="null"/> where the option <c>--command</c> does.</param>
+internal sealed class ProgramOptionSet(RunOptionSet shared, Argument<string[]>? words = null)
 {
     private const string DefaultTimeout = "10min";
     private const int MostPrograms = 64;
@@ -15,18 +17,20 @@ internal sealed class ProgramOptionSet(RunOptionSet shared)
 
     private readonly Option<string[]> _command =
         new("--command") { HelpName = "'PROG ARGS'", Description = "In place of a workload: a program, started once a round; several --command take turns" };
-    private readonly Option<string[]> _name = new("--name") { HelpName = "TEXT", Description = "With --command, a name for reports; as many as commands" };
+    private readonly Option<string[]> _name = new("--name") { HelpName = "TEXT", Description = Text(words, "A name for reports; as many as commands") };
     private readonly Option<string[]> _prepare = new("--prepare")
     {
-        HelpName = "'CMD'", Description = "With --command, run by the shell before each run, without being measured; one for all commands or one for each",
+        HelpName = "'CMD'", Description = Text(words, "Run by the shell before each run, without being measured; one for all or one for each"),
     };
-    private readonly TextOption _warmUps = TextOption.Of("--warmup", null, "N", "With --command, how often each is run before the rounds. Default 1");
+    private readonly TextOption _warmUps = TextOption.Of("--warmup", null, "N", Text(words, "How often each is run before the rounds. Default 1"));
     private readonly Option<string?> _shell = new("--shell") { HelpName = "SHELL", Arity =
-        ArgumentArity.ZeroOrOne, Description = "With --command, run it by a shell (sh when none is named), whose own start is measured and subtracted" };
-    private readonly Option<bool> _ignore = new("--ignore-failure") { Description = "With --command, any exit code is as good as 0" };
-    private readonly Option<bool> _show = new("--show-output") { Description = "With --command, show what it prints, on the error output" };
+        ArgumentArity.ZeroOrOne, Description = Text(words, "Run it by a shell (sh when none is named), whose own start is measured and subtracted") };
+    private readonly Option<bool> _ignore = new("--ignore-failure") { Description = Text(words, "Any exit code is as good as 0") };
+    private readonly Option<bool> _show = new("--show-output") { Description = Text(words, "Show what it prints, on the error output") };
 
-    private Option[] Own => [_command, _name, _prepare, _warmUps.Flag, _shell, _ignore, _show];
+    private string Source => words?.Name ?? _command.Name;
+
+    private Option[] Own => [.. words is null ? [_command] : Array.Empty<Option>(), _name, _prepare, _warmUps.Flag, _shell, _ignore, _show];
 
     public void AddTo(Command command)
     {
@@ -49,14 +53,18 @@ internal sealed class ProgramOptionSet(RunOptionSet shared)
     /// <exception cref="BadInputException">A value cannot be used.</exception>
     public ProgramSettings Read(ParseResult parsed, IEnumerable<Option> others)
     {
-        ThrowIfSet(parsed, [.. Own, .. shared.OfPrograms, .. others]);
+        if (words is null)
+        {
+            ThrowIfSet(parsed, [.. Own, .. shared.OfPrograms, .. others]);
+        }
+
         ParameterSweep sweep = shared.Subjects.Sweep(parsed);
-        string[] commands = parsed.GetValue(_command) ?? [];
+        string[] commands = words is null ? parsed.GetValue(_command) ?? [] : Given(parsed, words);
         string[] names = parsed.GetValue(_name) ?? [];
         if (names.Length > 0 && (names.Length != commands.Length || names.Any(static n => n.Length == 0) || names.Distinct().Count() != names.Length))
         {
             throw new BadInputException(
-                $"--name must be there once for each --command, with different names; there are {names.Length} names and {commands.Length} commands.");
+                $"--name must be there once for each {Source}, with different names; there are {names.Length} names and {commands.Length} commands.");
         }
 
         string[] prepare = parsed.GetValue(_prepare) ?? [];
@@ -79,7 +87,7 @@ internal sealed class ProgramOptionSet(RunOptionSet shared)
         if (programs.Sum(static p => p.Length) > MostPrograms)
         {
             throw new BadInputException(
-                $"--command and --param give {Numbers.Grouped(programs.Sum(static p => p.Length))} programs; {MostPrograms} are measured at most.");
+                $"{Source} and --param give {Numbers.Grouped(programs.Sum(static p => p.Length))} programs; {MostPrograms} are measured at most.");
         }
 
         return new ProgramSettings
@@ -121,7 +129,24 @@ internal sealed class ProgramOptionSet(RunOptionSet shared)
             : throw new OptionValue(_shell.Name, named).Bad("a shell, such as bash");
     }
 
-    private static ProgramSpec Program(string text, string? name, string? prepare, IReadOnlyList<string>? shell,
+    private static string Text(Argument<string[]>? words, string text) =>
+        words is null ? $"With --command, {char.ToLowerInvariant(text[0])}{text[1..]}" : text;
+
+    // What follows two dashes is the words of one program, which the shell has split already.
+    private static string[] Given(ParseResult parsed, Argument<string[]> words)
+    {
+        string[] given = parsed.GetRequiredValue(words);
+        int after = parsed.Tokens.Reverse().TakeWhile(static t => t.Type != TokenType.DoubleDash).Count();
+        string? option = after == parsed.Tokens.Count ? Array.Find(given, static g => g.StartsWith('-')) : null;
+        return option is not null
+            ? throw new BadInputException(
+                $"'{option}' is no option of {parsed.CommandResult.Command.Name}; what belongs to a program goes into its quotes, or after --.")
+            : after == parsed.Tokens.Count ? given
+            : after == given.Length ? [string.Join(' ', given.Select(CommandWords.Quoted))]
+            : throw new BadInputException($"{words.Name} must be one program after --, or programs in quotes without --; there are both.");
+    }
+
+    private ProgramSpec Program(string text, string? name, string? prepare, IReadOnlyList<string>? shell,
         IReadOnlyList<KeyValuePair<string, string>> values, IReadOnlyList<string> varied)
     {
         static string Filled(string form, IEnumerable<KeyValuePair<string, string>> with) =>
@@ -130,7 +155,7 @@ internal sealed class ProgramOptionSet(RunOptionSet shared)
         string filled = Filled(text, values);
         if (filled.Trim().Length == 0)
         {
-            throw new OptionValue("--command", text).Bad("a program and its arguments, such as 'grep -c x file.txt'");
+            throw new OptionValue(Source, text).Bad("a program and its arguments, such as 'grep -c x file.txt'");
         }
 
         Dictionary<string, string> own = new(values.Where(v => varied.Contains(v.Key)));
@@ -140,7 +165,7 @@ internal sealed class ProgramOptionSet(RunOptionSet shared)
             Name = string.Join(
                 ' ', [name ?? Shortened(Filled(text, values.Where(v => !varied.Contains(v.Key)))), .. own.Select(static v => $"{v.Key}={v.Value}")]),
             Text = filled,
-            Words = shell is null ? CommandWords.Split(new OptionValue("--command", filled)) : [.. shell, filled],
+            Words = shell is null ? CommandWords.Split(new OptionValue(Source, filled)) : [.. shell, filled],
             Prepare = prepare is null ? null : Filled(prepare, values),
             Varied = own,
         };

@@ -6,6 +6,7 @@ namespace Weir.Lab.Benchmarks.Engine;
 internal sealed class BenchmarkWindows
 {
     private const string Group = WorkerRunSpec.DefaultGroup;
+    private readonly Operation _operation;
     private readonly Workload _workload;
     private readonly WorkerRunSpec _spec;
     private int _batch = 1;
@@ -13,6 +14,7 @@ internal sealed class BenchmarkWindows
 
     public BenchmarkWindows(Operation operation, int workers, TimeSpan window, long? count)
     {
+        _operation = operation;
         IsAsync = operation.IsAsync;
         Workers = workers;
         Count = count;
@@ -45,7 +47,7 @@ internal sealed class BenchmarkWindows
     public BenchmarkWindow Measured(bool timed, TimeSpan? duration = null) => Window(_workload, timed, duration ?? _spec.Duration, Count);
 
     /// <summary>Bytes that a window itself allocates, whatever is measured in it.</summary>
-    public long OwnBytes() => IdleWindow.Bytes(_spec, IsAsync ? new HashSet<string> { Group } : [], HasCount ? 1 : null, CancellationToken.None);
+    public long OwnBytes() => IdleWindow.Bytes(_spec, IsAsync ? new HashSet<string> { Group } : [], HasCount ? 1 : null, CancellationToken.None, _operation);
 
     /// <summary>From here on all windows are alike.</summary>
     public void Fix() => _isFixed = true;

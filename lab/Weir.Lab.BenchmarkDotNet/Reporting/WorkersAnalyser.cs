@@ -37,7 +37,7 @@ internal sealed class WorkersAnalyser : AnalyserBase
         if (result.Fairness.MinOverMax < Unfair)
         {
             yield return CreateHint(
-                Invariant($"Of {result.Workers} workers the slowest did {result.Fairness.MinOverMax:0.00} of the fastest; the longest wait of one was ")
+                Invariant($"Workers={result.Workers}: the slowest worker did {result.Fairness.MinOverMax:0.00} of the fastest; the longest wait of one was ")
                     + Invariant($"{FigureFormat.Time(result.Fairness.LongestGap.TotalNanoseconds)}."),
                 report);
         }
@@ -62,15 +62,22 @@ internal sealed class WorkersAnalyser : AnalyserBase
             [
                 .. one.Select(static r => new ScalePoint(WorkersParameter.Of(r.BenchmarkCase)!.Value, RatesOf(r))).Where(static p => p.Rates.Count > 0),
             ];
-            if (points.Length >= UslFit.LeastPoints)
+            if (points.Length >= ScalingFit.LeastPoints)
             {
-                yield return CreateHint($"Scaling of {one.Key}: {UslFit.Of(points).Summary}");
+                string once = points.All(static p => p.Rates.Count == 1)
+                    ? " Each has one process; a LaunchCount of 3 or more shows how much processes differ."
+                    : "";
+                yield return CreateHint($"Scaling of {one.Key}: {ScalingFit.Of(points).Summary}{once}");
             }
         }
     }
 
-    private static List<double> RatesOf(BenchmarkReport report) =>
-        [.. report.GetResultRuns().Where(static m => m.Nanoseconds > 0).Select(static m => m.Operations * 1e9 / m.Nanoseconds)];
+    // A rate for each process: the iterations of one resemble each other more than processes do.
+    private static double[] RatesOf(BenchmarkReport report) =>
+    [
+        .. report.GetResultRuns().Where(static m => m.Nanoseconds > 0).GroupBy(static m => m.LaunchIndex)
+            .Select(static g => g.Average(static m => m.Operations * 1e9 / m.Nanoseconds)),
+    ];
 
     private static string SeriesOf(BenchmarkCase benchmark) => string.Join(
         ' ',

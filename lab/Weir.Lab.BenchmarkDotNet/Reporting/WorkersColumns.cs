@@ -37,7 +37,7 @@ internal sealed class WorkersColumns : IColumnProvider
         public string GetValue(Summary summary, BenchmarkCase benchmarkCase) =>
             summary[benchmarkCase]?.Metrics.TryGetValue(metric.Id, out Metric? found) == true
                 ? metric.Format(found.Value)
-                : WorkersParameter.Of(benchmarkCase) is null ? "-" : "NA";
+                : WorkersParameter.Of(benchmarkCase) is null || WorkersDiagnoser.Instance.ResultOf(benchmarkCase) is not null ? "-" : "NA";
 
         public string GetValue(Summary summary, BenchmarkCase benchmarkCase, SummaryStyle style) => GetValue(summary, benchmarkCase);
     }

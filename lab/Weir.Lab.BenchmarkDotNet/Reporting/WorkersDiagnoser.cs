@@ -67,7 +67,7 @@ public sealed class WorkersDiagnoser : IDiagnoser
         }
 
         _results[results.BenchmarkCase] = result;
-        return WorkersMetric.All.Select(metric => new Metric(metric, metric.Value(result)));
+        return WorkersMetric.All.Where(metric => metric.IsOf(result)).Select(metric => new Metric(metric, metric.Value(result)));
     }
 
     /// <inheritdoc/>

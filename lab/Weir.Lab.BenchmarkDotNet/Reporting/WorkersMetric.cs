@@ -1,6 +1,7 @@
 using BenchmarkDotNet.Columns;
 using BenchmarkDotNet.Reports;
 using Weir.Lab.Benchmarks.Results;
+using Weir.Lab.Latency;
 
 namespace Weir.Lab.Benchmarks.Reporting;
 
@@ -27,15 +28,18 @@ internal sealed class WorkersMetric : IMetricDescriptor
     [
         new("Op/s", "Operations per second of all workers together (median of the windows)", "op/s", 0, true, static r => r.OperationsPerSecond,
             FigureFormat.Count),
-        new("P50", "Half of all calls took at most so long", "ns", 1, false, static r => r.Latency.P50, FigureFormat.Time),
-        new("P99", "99 % of all calls took at most so long", "ns", 2, false, static r => r.Latency.P99, FigureFormat.Time),
-        new("P99.9", "99.9 % of all calls took at most so long", "ns", 3, false, static r => r.Latency.P999, FigureFormat.Time),
+        new("P50", "Half of all calls took at most so long", "ns", 1, false, static r => Percentile(r, 50), FigureFormat.Time),
+        new("P99", "99 % of all calls took at most so long", "ns", 2, false, static r => Percentile(r, 99), FigureFormat.Time),
+        new("P99.9", "99.9 % of all calls took at most so long", "ns", 3, false, static r => Percentile(r, 99.9), FigureFormat.Time),
         new("Max", "The longest call", "ns", 4, false, static r => r.Latency.Max, FigureFormat.Time),
         new("Allocated/op", "Bytes that all threads allocated for an operation", "B", 5, false, static r => r.BytesPerOperation, FigureFormat.Bytes),
         new("CPU", "Processor time of the process by the clock: 100 % is one processor", "%", 6, false, static r => r.Cores * 100, FigureFormat.Percent),
         new("Fairness", "Operations of the slowest worker divided by those of the fastest", "", 7, true, static r => r.Fairness.MinOverMax, FigureFormat.Ratio),
         new("In-flight", "How many calls were under way at once, on average", "", 8, true, static r => r.InFlight.Average, FigureFormat.Depth),
     ];
+
+    /// <summary>Whether a result has it: a percentile of fewer calls than lie beyond it is none.</summary>
+    public bool IsOf(WorkersResult result) => !double.IsNaN(Value(result));
 
     /// <inheritdoc/>
     public string Id => "Workers." + DisplayName;
@@ -68,4 +72,7 @@ internal sealed class WorkersMetric : IMetricDescriptor
 
     /// <inheritdoc/>
     public bool GetIsAvailable(Metric metric) => false;
+
+    private static double Percentile(WorkersResult result, double percentile) =>
+        KnownPercentile.Of(result.Latency.Histogram, percentile, clockCost: 0)?.Nanoseconds ?? double.NaN;
 }

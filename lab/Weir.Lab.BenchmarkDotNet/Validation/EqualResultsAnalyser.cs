@@ -1,6 +1,7 @@
 using BenchmarkDotNet.Analysers;
 using BenchmarkDotNet.Reports;
 using BenchmarkDotNet.Running;
+using Weir.Lab.Benchmarks.Expansion;
 using Weir.Lab.Benchmarks.Reporting;
 
 namespace Weir.Lab.Benchmarks.Validation;
@@ -28,7 +29,8 @@ internal sealed class EqualResultsAnalyser : AnalyserBase
                 if (ReturnedBy(benchmark) is string returned && returned != expected)
                 {
                     yield return CreateWarning(
-                        $"{benchmark.Descriptor.WorkloadMethodDisplayInfo} returns {returned}, but the baseline "
+                        (WorkersParameter.Of(benchmark) is { } workers ? FormattableString.Invariant($"Workers={workers}: ") : "")
+                            + $"{benchmark.Descriptor.WorkloadMethodDisplayInfo} returns {returned}, but the baseline "
                             + $"{baseline.Descriptor.WorkloadMethodDisplayInfo} returns {expected}: they may do unequal work.",
                         summary[benchmark]);
                 }

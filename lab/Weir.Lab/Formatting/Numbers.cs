@@ -49,8 +49,18 @@ internal static class Numbers
         return text + unit;
     }
 
-    /// <summary>A rate in words: with five decimals when it is small, shortened when it is large.</summary>
-    public static string Rate(double rate) => rate < 10_000 ? FormattableString.Invariant($"{rate:0.00000}") : Scaled(rate);
+    /// <summary>A rate in words, with about four digits that matter.</summary>
+    public static string Rate(double rate) => rate switch
+    {
+        0 => "0",
+        < 0.001 => rate.ToString("0.000e0", Culture),
+        < 1 => rate.ToString("0.0000", Culture),
+        < 10 => rate.ToString("0.000", Culture),
+        < 100 => rate.ToString("0.00", Culture),
+        < 1_000 => rate.ToString("0.0", Culture),
+        < 10_000 => Grouped(rate),
+        _ => Scaled(rate),
+    };
 
     /// <summary>A length of time given in nanoseconds, with about three digits that matter.</summary>
     public static string Nanoseconds(double nanoseconds) => nanoseconds switch

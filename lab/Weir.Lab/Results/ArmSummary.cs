@@ -36,6 +36,9 @@ public sealed record ArmSummary
     /// <summary>The latencies: from the start of an operation, and with a rate also from the intended start.</summary>
     public IReadOnlyList<LatencyFigures> Latency { get; init; } = [];
 
+    /// <summary>How long the runs took, if the arm is a program.</summary>
+    public RunTimes? Run { get; init; }
+
     /// <summary>The figures of a pass and of an item; <see langword="null"/> for an arm without passes.</summary>
     public PassFigures? Pass { get; init; }
 
@@ -59,6 +62,7 @@ public sealed record ArmSummary
             RateMin = arm.Counted.Min(static r => r.Rate),
             RateMax = arm.Counted.Max(static r => r.Rate),
             Latency = [.. kinds.Select(k => LatencyFigures.Of(arm, k.From, k.Kind, clock)).OfType<LatencyFigures>()],
+            Run = RunTimes.Of(arm),
             Pass = PassFigures.Of(arm, arms),
         };
     }

@@ -1,10 +1,20 @@
 namespace Weir.Lab.Results;
 
-/// <summary>The Universal Scalability Law fitted to the arms of one name.</summary>
+/// <summary>The simplest law of scaling that fits the arms of one name: linear, Amdahl's, or the Universal Scalability Law.</summary>
 public sealed record FitRecord
 {
     /// <summary>The name of the arms.</summary>
     public required string Name { get; init; }
+
+    /// <summary>
+    /// The law: <c>linear</c>, <c>amdahl</c> or <c>usl</c>; <see langword="null"/> if none fits. Each is the next one with a parameter that is zero.
+    /// </summary>
+    public string? Law { get; init; }
+
+    /// <summary>
+    /// The p value of the test for lack of fit, from 0 to 1; <see langword="null"/> if no worker count has two processes, or two rounds in this process.
+    /// </summary>
+    public double? LackOfFit { get; init; }
 
     /// <summary>The rate of one worker.</summary>
     public required Interval Lambda { get; init; }

@@ -8,18 +8,31 @@ public sealed record ProfileRecord
     /// <summary>Stands for what the measuring loop itself does, and for code that was inlined into it.</summary>
     public const string LabLoop = "(the lab's loop)";
 
+    /// <summary>
+    /// Stands for an operation of which nothing is known but that it had just returned: the runtime can take some samples only then. It is shown only if no
+    /// sample has more, otherwise its samples are divided among the others.
+    /// </summary>
+    internal const string Operation = "(the operation)";
+
     /// <summary>How long the round was, in seconds.</summary>
     public required double Seconds { get; init; }
 
-    /// <summary>Stacks with how often each was found, the most frequent first.</summary>
+    /// <summary>Stacks of threads that worked, with how often each was found, the most frequent first.</summary>
     public IReadOnlyList<ProfileStack> Stacks { get; init; } = [];
+
+    /// <summary>Stacks of threads of the work that waited, with how often each was found, the most frequent first.</summary>
+    public IReadOnlyList<ProfileStack> Waits { get; init; } = [];
 
     /// <summary>Types of which objects were allocated, that with the most bytes first.</summary>
     public IReadOnlyList<ProfileAllocation> Allocations { get; init; } = [];
 
-    /// <summary>How many stacks were found in all.</summary>
+    /// <summary>How many samples of work there are.</summary>
     [JsonIgnore]
     public int Samples => Stacks.Sum(static s => s.Samples);
+
+    /// <summary>How many samples of waiting there are.</summary>
+    [JsonIgnore]
+    public int Waiting => Waits.Sum(static s => s.Samples);
 
     /// <summary>The methods, first that in which most samples ended.</summary>
     public IReadOnlyList<ProfileMethod> Methods()

@@ -32,6 +32,9 @@ public sealed record RoundRecord
     /// <summary>Operations that threw or ran out of time.</summary>
     public long Failures { get; init; }
 
+    /// <summary>The failures by the type of what was thrown; <see langword="null"/> where there are none, or they are not told apart.</summary>
+    public IReadOnlyDictionary<string, long>? FailureKinds { get; init; }
+
     /// <summary>Those of the failures that ran out of time; <see langword="null"/> where that is not told apart.</summary>
     public long? TimedOut { get; init; }
 

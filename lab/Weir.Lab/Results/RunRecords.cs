@@ -33,6 +33,13 @@ internal static class RunRecords
     {
         foreach (ArmRecord arm in arms)
         {
+            if (arm.Counted.Sum(static r => r.Failures) is > 0 and long failed && arm.Counted.Any(static r => r.FailureKinds is not null))
+            {
+                yield return new Finding(FindingLevel.Note, FormattableString.Invariant(
+                    $"{arm.Label}: {failed:N0} of {failed + arm.Counted.Sum(static r => r.Operations):N0} operations failed, which is tolerated: ")
+                        + $"{FailureWords.Of(arm.Counted.SelectMany(static r => r.FailureKinds ?? new Dictionary<string, long>()))}.", FindingKind.Rounds);
+            }
+
             RoundRecord[] wrong = [.. arm.Rounds.Where(static r => r.Problem is not null).OrderBy(static r => r.Disturbed)];
             if (wrong.Length == 0)
             {
@@ -59,6 +66,7 @@ internal static class RunRecords
         Seconds = round.Seconds,
         Rate = round.Rate,
         Failures = round.Failures,
+        FailureKinds = round.FailureKinds.Count > 0 ? round.FailureKinds : null,
         OverheadNs = round.Overhead?.Nanoseconds,
         OverheadSubtracted = round.Overhead is { IsSubtracted: true },
         Open = round.InFlight.Average,
@@ -71,7 +79,13 @@ internal static class RunRecords
         LongestGapSeconds = round.Pacing is null && round.Workers.Count > 0 ? round.Workers.Max(static w => w.LongestGap.TotalSeconds) : null,
         CanarySlowness = round.Canary.Slowness,
         CanaryVariation = round.Canary.Variation,
-        Timeline = [.. round.Timeline.Select(static p => new TimelineRecord(p.Second, p.Rate, p.GcPause.TotalMilliseconds, p.PoolThreads))],
+        Timeline =
+        [
+            .. round.Timeline.Select(static p => new TimelineRecord(p.Second, p.Rate, p.GcPause.TotalMilliseconds, p.PoolThreads)
+            {
+                Cores = p.Cores, ResidentBytes = p.ResidentBytes,
+            }),
+        ],
     }.With(round.Resources) with { AllocatedBytes = (long)(round.BytesPerOperation * round.Operations) };
 
     private static bool IsAlone(WorkerRun run) => run.Rounds.Count == 1 && !run.Spec.TakesTurns && run.SharedTroubles.Count > 0 && !run.IsStuck;

@@ -18,13 +18,13 @@ internal static class UslSolver
         One,
     }
 
-    public static UslModel Fit(ReadOnlySpan<double> workers, ReadOnlySpan<double> rates)
+    public static UslModel Fit(ReadOnlySpan<double> workers, ReadOnlySpan<double> rates, ScalingLaw law)
     {
         UslModel best = new(rates[0] / workers[0], 0, 0);
         double least = double.PositiveInfinity;
-        foreach (SigmaBound bound in Enum.GetValues<SigmaBound>())
+        foreach (SigmaBound bound in law == ScalingLaw.Linear ? [SigmaBound.Zero] : Enum.GetValues<SigmaBound>())
         {
-            foreach (bool hasKappa in new[] { true, false })
+            foreach (bool hasKappa in law == ScalingLaw.Universal ? new[] { true, false } : [false])
             {
                 double[][] basis = Basis(workers, bound, hasKappa);
                 if (basis[0].Length > workers.Length || Solve(basis, workers, rates) is not double[] p)

@@ -14,10 +14,12 @@ internal static class IdleWindow
     /// <param name="asyncGroups">The groups whose operations are awaited.</param>
     /// <param name="count">How many operations each worker does, instead of a time.</param>
     /// <param name="cancellationToken">Stops it.</param>
-    public static long Bytes(WorkerRunSpec spec, IReadOnlySet<string> asyncGroups, long? count, CancellationToken cancellationToken)
+    /// <param name="like">The operation whose loop is meant, if there is only one; loops of different results differ in size.</param>
+    public static long Bytes(
+        WorkerRunSpec spec, IReadOnlySet<string> asyncGroups, long? count, CancellationToken cancellationToken, Operation? like = null)
     {
-        Operation onThread = Operation.Of(static () => { });
-        Operation awaited = Operation.OfAsync(static () => default(ValueTask));
+        Operation onThread = like?.Empty() ?? Operation.Of(static () => { });
+        Operation awaited = like?.Empty() ?? Operation.OfAsync(static () => default(ValueTask));
         Workload idle = new("idle", c => asyncGroups.Contains(c.Group) ? awaited : onThread);
         WorkerRunSpec unpaced = spec with { RatePerSecond = null, MaxInFlight = null, MeasuresLatency = false };
         WindowPlan plan = new(0, Length, spec.Groups.ToDictionary(static g => g.Name, static _ => 1))

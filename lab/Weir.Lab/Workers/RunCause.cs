@@ -47,4 +47,16 @@ public enum RunCause
 
     /// <summary>Starts were dropped, because too many operations were under way.</summary>
     Dropped,
+
+    /// <summary>Operations failed in the warm-up.</summary>
+    EarlyFailures,
+
+    /// <summary>The rate fell or rose throughout the run.</summary>
+    Drift,
+
+    /// <summary>Each operation leaves something reachable behind.</summary>
+    Growth,
+
+    /// <summary>Work waited for threads of the pool while processors were idle.</summary>
+    StarvedPool,
 }

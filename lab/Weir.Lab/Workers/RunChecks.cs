@@ -8,6 +8,7 @@ internal static class RunChecks
     private const double LatenessShare = 0.10;
     private const double StealShare = 0.01;
     private const double BusyShare = 0.95;
+    private const double IdleShare = 0.5;
 
     // No generator that sleeps keeps to less than this, and at high rates a tenth of the interval would ask for it.
     private const long LeastLateness = 200_000;
@@ -116,6 +117,22 @@ internal static class RunChecks
         if (!run.WasSteady && !run.IsPartial && !run.IsStuck && !run.Spec.TakesTurns)
         {
             warnings.Add(new RunRemark(RunCause.NotSteady, "The rate was not steady when the warm-up ended."));
+        }
+
+        if (run.EarlyError is { } early)
+        {
+            warnings.Add(new RunRemark(RunCause.EarlyFailures, Invariant(
+                $"In the warm-up {run.EarlyFailures:N0} operations failed, the first with {early.GetType().Name}: {early.Message}")));
+        }
+
+        warnings.AddRange(RunTrends.Of(run));
+        WorkerRound[] starved = [.. run.Rounds.Where(r => r.Resources.PoolPending > r.Resources.PoolThreads && r.Cores < run.Cores * IdleShare)];
+        if (starved.Length > 0 && starved.Length * 2 > run.Rounds.Count)
+        {
+            warnings.Add(new RunRemark(RunCause.StarvedPool, Invariant(
+                $"The pool is starved: up to {starved.Max(static r => r.Resources.PoolPending):N0} work items waited for its ")
+                    + Invariant($"{starved.Max(static r => r.Resources.PoolThreads)} threads, which used {starved.Average(static r => r.Cores):0.0} of ")
+                    + Invariant($"{run.Cores} processors. Operations block threads of the pool, such as by waiting for a task; a profile shows where.")));
         }
 
         if (!run.IsCleanedUp)

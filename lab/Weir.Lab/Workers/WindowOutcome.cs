@@ -67,6 +67,10 @@ internal sealed record WindowOutcome
 
     public long Failures => Slots.Sum(static s => s.Tally.Failures);
 
+    /// <summary>The failures by the type of what was thrown, the most frequent first.</summary>
+    public Dictionary<string, long> FailureKinds() => Slots.SelectMany(static s => s.FailureKinds ?? []).GroupBy(static k => k.Key, static k => k.Value)
+        .OrderByDescending(static g => g.Sum()).ThenBy(static g => g.Key, StringComparer.Ordinal).ToDictionary(static g => g.Key, static g => g.Sum());
+
     public double Rate => Groups().Sum(static g => g.Rate);
 
     public RoundTotals Totals() => new(

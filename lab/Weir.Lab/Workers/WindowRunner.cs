@@ -27,7 +27,7 @@ internal sealed class WindowRunner : IDisposable
     private readonly Action<string>? _waiting;
     private readonly IWorkload _workload;
     private readonly CancellationTokenSource? _patience;
-    private (long Operations, double Second, TimeSpan Pause) _slice;
+    private (long Operations, double Second, TimeSpan Pause, TimeSpan Cpu) _slice;
     private bool _isComplete;
     private bool _isStuck;
 
@@ -217,7 +217,7 @@ internal sealed class WindowRunner : IDisposable
         }
 
         TimeSpan slice = _plan.HasTimeline ? TimeSpan.FromTicks(Math.Max(_plan.Duration.Ticks / Slices, ShortestSlice.Ticks)) : _plan.Duration;
-        (_slice.Operations, _slice.Pause) = (Executed(), before.GcPause);
+        (_slice.Operations, _slice.Pause, _slice.Cpu) = (Executed(), before.GcPause, Environment.CpuUsage.TotalTime);
         for (TimeSpan next = slice; !_cancellation.IsCancellationRequested; next += slice)
         {
             TimeSpan end = next < _plan.Duration ? next : _plan.Duration;
@@ -246,14 +246,17 @@ internal sealed class WindowRunner : IDisposable
         double now = Stopwatch.GetElapsedTime(begin).TotalSeconds;
         long done = Executed();
         TimeSpan paused = GC.GetTotalPauseDuration();
+        TimeSpan used = Environment.CpuUsage.TotalTime;
         _timeline.Add(new TimelinePoint(
             now,
             (done - _slice.Operations) / Math.Max(now - _slice.Second, 1e-9),
             paused - _slice.Pause,
             ThreadPool.ThreadCount,
             ThreadPool.PendingWorkItemCount,
-            _pacer?.InFlight.Depth ?? _state.InFlight.Depth));
-        _slice = (done, now, paused);
+            _pacer?.InFlight.Depth ?? _state.InFlight.Depth,
+            (used - _slice.Cpu) / TimeSpan.FromSeconds(Math.Max(now - _slice.Second, 1e-9)),
+            Environment.WorkingSet));
+        _slice = (done, now, paused, used);
     }
 
     // All that have ended: those that count begin in the window, and of long ones none might end in it.

@@ -15,6 +15,7 @@ internal sealed class WorkerArm(
     private Dictionary<string, int> _batches = spec.Groups.ToDictionary(static g => g.Name, static _ => 1);
     private OverheadMeter? _overhead;
     private long? _idleBytes;
+    private long _heap;
     private int _asked;
 
     /// <summary>The rounds that count.</summary>
@@ -31,6 +32,18 @@ internal sealed class WorkerArm(
 
     public bool WasSteady { get; private set; }
 
+    /// <summary>How many bytes more were reachable after the last round than before the first; 0 where that is not looked at.</summary>
+    public long HeapGrowth { get; private set; }
+
+    /// <summary>How many operations were executed since the first round.</summary>
+    public long Executed { get; private set; }
+
+    /// <summary>How many operations failed before the first round.</summary>
+    public long EarlyFailures { get; private set; }
+
+    /// <summary>The first of these failures.</summary>
+    public Exception? EarlyError { get; private set; }
+
     /// <summary>Whether it was set up, or began to be.</summary>
     public bool HasBegun { get; private set; }
 
@@ -45,6 +58,9 @@ internal sealed class WorkerArm(
     /// <summary>What comes after the last round, given what runs one more window.</summary>
     public Func<ExtraWindow, CancellationToken, Task>? Extra { get; init; }
 
+    // Of runs that take turns the rounds are many and short, and other arms may run in the process.
+    private bool LooksAtHeap => !Spec.TakesTurns && Spec.Whole is null;
+
     private bool WarmsUp => Spec.LongestWarmUp > TimeSpan.Zero;
 
     public override async Task<bool> PrepareAsync(CancellationToken cancellationToken)
@@ -55,6 +71,11 @@ internal sealed class WorkerArm(
         if (WarmsUp || Spec.Whole is null)
         {
             await WarmUpAsync(cancellationToken).ConfigureAwait(false);
+        }
+
+        if (LooksAtHeap)
+        {
+            _heap = ReachableBytes();
         }
 
         Canary = canary();
@@ -84,6 +105,7 @@ internal sealed class WorkerArm(
             return RoundEnd.Over;
         }
 
+        Executed += outcome.Executed;
         WorkerRound result = RoundOf(outcome, round, before);
         if (_overhead is { } overhead && !outcome.IsPartial && !outcome.IsStuck)
         {
@@ -102,10 +124,23 @@ internal sealed class WorkerArm(
         return IsStuck ? RoundEnd.Over : RoundEnd.Next;
     }
 
-    public override Task AfterRoundsAsync(CancellationToken cancellationToken) =>
-        Extra is null || IsStuck || _rounds.Count == 0 || cancellationToken.IsCancellationRequested
-        ? Task.CompletedTask
-        : Extra(least => ExtraWindowAsync(least, cancellationToken), cancellationToken);
+    public override Task AfterRoundsAsync(CancellationToken cancellationToken)
+    {
+        if (LooksAtHeap && !IsStuck && _rounds.Count > 0)
+        {
+            HeapGrowth = ReachableBytes() - _heap;
+        }
+
+        return Extra is null || IsStuck || _rounds.Count == 0 || cancellationToken.IsCancellationRequested
+            ? Task.CompletedTask
+            : Extra(least => ExtraWindowAsync(least, cancellationToken), cancellationToken);
+    }
+
+    private static long ReachableBytes()
+    {
+        Heap.Collect();
+        return GC.GetTotalMemory(forceFullCollection: false);
+    }
 
     private async Task<(double Seconds, IReadOnlyList<string> Troubles)> ExtraWindowAsync(TimeSpan least, CancellationToken cancellationToken)
     {
@@ -188,6 +223,8 @@ internal sealed class WorkerArm(
     {
         WindowOutcome outcome = await MeasureAsync(0, duration, cancellationToken).ConfigureAwait(false);
         WorkerRound round = RoundOf(outcome, outcome.IsStuck ? 1 : 0, reading);
+        EarlyFailures += outcome.Failures;
+        EarlyError ??= outcome.FirstError;
         if (outcome.IsStuck)
         {
             // It would hang in the rounds as well, so this window is its only result.
@@ -208,10 +245,13 @@ internal sealed class WorkerArm(
         LoopOverhead? overhead = round > 0 ? _overhead?.Of(outcome.Rate) : null;
         double RateOf(double rate) => overhead is { IsSubtracted: true } ? overhead.Without(rate) : rate;
         List<string> troubles = [.. outcome.Troubles];
-        if (outcome.Failures > 0)
+        Dictionary<string, long> kinds = outcome.FailureKinds();
+        if (outcome.Failures > Spec.MostFailures * (outcome.Executed + outcome.Failures))
         {
             Exception first = outcome.FirstError!;
-            troubles.Add(FormattableString.Invariant($"{outcome.Failures:N0} operations failed, the first with {first.GetType().Name}: {first.Message}"));
+            string several = kinds.Count > 1 ? $" ({FailureWords.Of(kinds)})" : "";
+            troubles.Add(
+                FormattableString.Invariant($"{outcome.Failures:N0} operations failed{several}, the first with {first.GetType().Name}: {first.Message}"));
         }
 
         // What a stopped round left undone is no fault of the workload.
@@ -229,6 +269,7 @@ internal sealed class WorkerArm(
             Rate = RateOf(outcome.Rate),
             Executed = outcome.Executed,
             Failures = outcome.Failures,
+            FailureKinds = kinds,
             Groups = [.. outcome.Groups().Select(g => g with { Rate = RateOf(g.Rate) })],
             Overhead = overhead,
             Workers = outcome.Workers(),

@@ -28,6 +28,9 @@ internal sealed record WorkerRound
     /// <summary>How many operations failed.</summary>
     public required long Failures { get; init; }
 
+    /// <summary>The failures by the type of what was thrown, the most frequent first.</summary>
+    public IReadOnlyDictionary<string, long> FailureKinds { get; init; } = new Dictionary<string, long>();
+
     /// <summary>The groups.</summary>
     public required IReadOnlyList<GroupResult> Groups { get; init; }
 

@@ -39,6 +39,18 @@ internal sealed record WorkerRun
     /// <summary>Whether the warm-up ended because the rate was steady, not because its time was over.</summary>
     public bool WasSteady { get; init; }
 
+    /// <summary>How many bytes more were reachable after the last round than before the first, each time after a full collection.</summary>
+    public long HeapGrowth { get; init; }
+
+    /// <summary>How many operations were executed between these two moments.</summary>
+    public long ExecutedBetweenHeaps { get; init; }
+
+    /// <summary>How many operations failed in the warm-up.</summary>
+    public long EarlyFailures { get; init; }
+
+    /// <summary>The first of these failures; <see langword="null"/> if there are none.</summary>
+    public Exception? EarlyError { get; init; }
+
     /// <summary>Why the figures are invalid; empty if they are valid.</summary>
     public IReadOnlyList<string> Troubles { get; init; } = [];
 

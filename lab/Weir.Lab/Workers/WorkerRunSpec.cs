@@ -67,6 +67,10 @@ public sealed record WorkerRunSpec
     /// <value>More than zero. The default is 20 seconds.</value>
     public TimeSpan DrainLimit { get; init; } = TimeSpan.FromSeconds(20);
 
+    /// <summary>The share of operations that may fail before a round is invalid.</summary>
+    /// <value>From 0 to 1. The default is 0.</value>
+    public double MostFailures { get; init; }
+
     /// <summary>Whether the latency of operations is measured. Without it the rate of operations below a microsecond is a little better.</summary>
     public bool MeasuresLatency { get; init; } = true;
 
@@ -143,6 +147,11 @@ public sealed record WorkerRunSpec
         ArgumentOutOfRangeException.ThrowIfLessThan(MinThreads ?? 1, 1, nameof(MinThreads));
         ArgumentOutOfRangeException.ThrowIfLessThanOrEqual(Duration, TimeSpan.Zero, nameof(Duration));
         ArgumentOutOfRangeException.ThrowIfLessThan(Rounds, 1, nameof(Rounds));
+        if (!(MostFailures is >= 0 and <= 1))
+        {
+            throw new ArgumentOutOfRangeException(nameof(MostFailures), MostFailures, "The share of operations that may fail is from 0 to 1.");
+        }
+
         ArgumentOutOfRangeException.ThrowIfNegative(MostRepeats, nameof(MostRepeats));
         ArgumentOutOfRangeException.ThrowIfLessThan(LongestWarmUp, TimeSpan.Zero, nameof(LongestWarmUp));
         ArgumentOutOfRangeException.ThrowIfLessThanOrEqual(DrainLimit, TimeSpan.Zero, nameof(DrainLimit));

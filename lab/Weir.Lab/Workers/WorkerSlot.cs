@@ -31,6 +31,9 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
 
     public Exception? FirstError { get; private set; }
 
+    /// <summary>How many operations failed, by the type of what they threw; <see langword="null"/> if none did.</summary>
+    public Dictionary<string, long>? FailureKinds { get; private set; }
+
     /// <summary>Whether it did all whole operations that it was to do.</summary>
     public bool IsComplete { get; private set; }
 
@@ -42,8 +45,12 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
     public long Mark => _tally.Mark;
 
     /// <summary>Whether an asynchronous loop has to give up its thread for a moment.</summary>
-    /// <remarks>One that is alone does so once, before it begins: what its loop needs to suspend is there then.</remarks>
-    public bool MustYield => _isAlone ? !_tally.IsMeasuring : !IsPaced && (window.Phase == WindowPhase.Ramp || _tally.Mark - _tally.Yielded > YieldAfter);
+    /// <remarks>
+    /// In whole operations each does so once, before it begins: what its loop needs to suspend is there then. With few operations it would count for much.
+    /// </remarks>
+    public bool MustYield => whole is not null
+        ? !_tally.IsMeasuring
+        : !IsPaced && (window.Phase == WindowPhase.Ramp || _tally.Mark - _tally.Yielded > YieldAfter);
 
     public void HasYielded() => _tally.Yielded = _tally.Mark = window.Now();
 
@@ -166,6 +173,8 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
         }
 
         FirstError ??= error;
+        FailureKinds ??= [];
+        FailureKinds[error.GetType().Name] = FailureKinds.GetValueOrDefault(error.GetType().Name) + 1;
         _tally.Failures++;
         if (window.FailsFast)
         {

@@ -11,7 +11,7 @@ namespace Weir.Cli.Tests.App;
 public sealed class ProgramsTests
 {
     [Theory(Timeout = 60_000)]
-    [InlineData("", "load hash run scale compare baseline history bench report new doctor")]
+    [InlineData("", "load hash run time scale compare baseline history bench report new doctor")]
     [InlineData("weir-work ", "setup publish run list find cancel dead cdc load audit")]
     [InlineData("eng/tables ", "ratios warm-up cold-start blocking-table auto-table runtimes-table selfcheck figures")]
     public async Task Help_OfAProgram_IsOneScreenWithALineAVerb(string program, string verbs)
@@ -42,12 +42,32 @@ public sealed class ProgramsTests
     }
 
     [Theory(Timeout = 60_000)]
+    [InlineData("run")]
+    [InlineData("scale")]
+    [InlineData("time")]
+    public async Task Help_OfAVerb_HasAtMostTwentyOptionsFirst(string verb)
+    {
+        static string[] Options(LoadResult result) => [.. result.Out.Split('\n').Where(static l => l.TrimStart().StartsWith('-'))];
+
+        LoadResult first = await new CliUnderTest().RunAsync($"{verb} --help");
+        LoadResult all = await new CliUnderTest().RunAsync($"{verb} --help-all");
+
+        Assert.Equal((0, ""), (all.ExitCode, all.Error));
+        Assert.InRange(Options(first).Length, 5, 20);
+        Assert.Contains($"'weir {verb} --help-all'", first.Out, StringComparison.Ordinal);
+        Assert.DoesNotContain("--keep-in", first.Out, StringComparison.Ordinal);
+        Assert.Contains("--keep-in", all.Out, StringComparison.Ordinal);
+        Assert.True(Options(all).Length > Options(first).Length);
+    }
+
+    [Theory(Timeout = 60_000)]
     [InlineData("work", "weir-work")]
     [InlineData("work dead list --name x", "weir-work dead")]
     [InlineData("cdc --slot s", "weir-work cdc")]
     [InlineData("audit", "weir-work audit")]
     [InlineData("load --count 1 --engine memory", "weir-work load --engine")]
     [InlineData("load --engine=memory", "weir-work load --engine")]
+    [InlineData("run --command ls", "weir time")]
     [InlineData("ratios --filter *", "eng/tables ratios")]
     [InlineData("figures cdc", "eng/tables figures")]
     [InlineData("bench --runtimes net8.0 net9.0", "eng/tables runtimes-table --runtimes")]

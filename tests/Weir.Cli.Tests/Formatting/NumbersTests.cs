@@ -14,6 +14,16 @@ public class NumbersTests
     [InlineData(1234.5, "1,234")]
     public void Short_Value_HasAboutThreeDigits(double value, string text) => Assert.Equal(text, Numbers.Short(value));
 
+    [Theory]
+    [InlineData(0, "0")]
+    [InlineData(0.000123456, "1.235e-4")]
+    [InlineData(0.283444, "0.2834")]
+    [InlineData(22.2, "22.20")]
+    [InlineData(283.44434, "283.4")]
+    [InlineData(1234.56, "1,235")]
+    [InlineData(12345, "12.3 k")]
+    public void Rate_Value_HasAboutFourDigits(double value, string text) => Assert.Equal(text, Numbers.Rate(value));
+
     [Fact]
     public void Scaled_SeveralValues_AreInTheUnitOfTheFirst()
     {

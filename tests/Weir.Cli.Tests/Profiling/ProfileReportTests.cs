@@ -1,8 +1,10 @@
+using System.Text.Json;
 using System.Text.RegularExpressions;
 using Weir.Cli.Tests.Report.Page;
 using Weir.Lab.Report.Page;
 using Weir.Lab.Report.Page.Figures;
 using Weir.Lab.Report.Tables;
+using Weir.Lab.Report.Writing;
 using Weir.Lab.Results;
 
 namespace Weir.Cli.Tests.Profiling;
@@ -73,6 +75,22 @@ public partial class ProfileReportTests
         Assert.Equal(Planted.Stacks, read.Stacks);
         Assert.Equal(Planted.Allocations, read.Allocations);
         Assert.DoesNotContain("\"profile\"", ResultJson.Write(SampleResults.Single()), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Speedscope_OfAProfile_HasFramesStacksAndWeights()
+    {
+        (string file, string text) = Assert.Single(ProfileFiles.Of(Result(), "weir-run"));
+
+        Assert.EndsWith(".speedscope.json", file, StringComparison.Ordinal);
+        using JsonDocument json = JsonDocument.Parse(text);
+        string[] frames =
+            [.. json.RootElement.GetProperty("shared").GetProperty("frames").EnumerateArray().Select(static f => f.GetProperty("name").GetString()!)];
+        JsonElement work = json.RootElement.GetProperty("profiles")[0];
+        Assert.Equal("sampled", work.GetProperty("type").GetString());
+        Assert.Equal(100, work.GetProperty("endValue").GetInt32());
+        Assert.Equal([60, 10, 20, 10], work.GetProperty("weights").EnumerateArray().Select(static w => w.GetInt32()));
+        Assert.Equal(["N.C.Run", "N.C.Hot"], work.GetProperty("samples")[0].EnumerateArray().Select(i => frames[i.GetInt32()]));
     }
 
     internal static ResultFile Result() => SampleResults.Single().With(new Dictionary<int, ProfileRecord> { [0] = Planted });

@@ -1,4 +1,5 @@
 using Weir.Cli.Tests.Support;
+using Weir.Lab.Report.Tables;
 using Weir.Lab.Results;
 
 namespace Weir.Cli.Tests.Profiling;
@@ -18,11 +19,29 @@ public class ProfileTests
         ArmRecord arm = Assert.Single(file.Arms);
         Assert.True(arm.Profile is not null, string.Join('\n', file.Findings) + result.Error);
         Assert.Equal("Weir.Cli.Tests.Profiling.ProfiledMethods.Hot", arm.Profile.Methods().First(static m => m.Name != ProfileRecord.LabLoop).Name);
+        int hot = arm.Profile.Methods().First(static m => m.Name.EndsWith(".Hot", StringComparison.Ordinal)).Inclusive;
+        Assert.True(hot > arm.Profile.Samples * 0.75, $"{hot} of {arm.Profile.Samples}: {string.Join('\n', arm.Profile.Stacks)}");
         Assert.Contains("System.Int64[]", arm.Profile.Allocations.Select(static a => a.Type));
 
         // The profiled round takes a second at least, the others a fiftieth of it.
         Assert.Equal([1, 2], arm.Rounds.Select(static r => r.Order));
         Assert.True(arm.Profile.Seconds >= 1);
+    }
+
+    [Fact(Timeout = 300_000)]
+    public async Task Run_WithProfileOfANativeCallThatSleeps_ShowsItAsWaiting()
+    {
+        Assert.SkipUnless(OperatingSystem.IsLinux(), "Only there is the processor time of threads known.");
+        LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync(
+            $"run --assembly {Own} --method ProfiledMethods.SleepInTheSystem --workers 2 --rounds 1 --duration 20ms --profile --quiet --json");
+
+        ProfileRecord? profile = Assert.Single(ResultJson.Parse(result.Out, "output").Arms).Profile;
+        Assert.NotNull(profile);
+
+        // It sleeps for two milliseconds and more, and computes for some microseconds.
+        int slept = profile.Waits.Where(static w => w.Frames.Contains("Sleep", StringComparison.Ordinal)).Sum(static w => w.Samples);
+        Assert.True(slept > profile.Samples * 3, $"{slept} and {profile.Samples}: {string.Join('\n', profile.Stacks)}");
+        Assert.True(slept > profile.Waiting * 0.9, string.Join('\n', profile.Waits));
     }
 
     [Fact(Timeout = 300_000, Explicit = true)]
@@ -67,12 +86,29 @@ public class ProfileTests
             (result.ExitCode, result.Error));
     }
 
-    [Fact(Timeout = 300_000)]
-    public async Task Run_ProfileOfAProgram_IsOneClearLine()
+    // Each is one of the first two in the table: those that hold what another one waits for sleep as long, and may come before it.
+    [Fact(Timeout = 600_000, Explicit = true)]
+    public async Task Run_WithProfileOfPlantedWaits_NamesEach()
     {
-        LoadResult result = await new CliUnderTest().RunAsync("run --command ls --profile");
+        Assert.SkipUnless(OperatingSystem.IsLinux(), "Only there is the processor time of threads known.");
+        (string Method, string For)[] planted =
+        [
+            ("Locks", "a lock"), ("LocksAnew", "a lock"), ("TakesTheSemaphore", "a semaphore"), ("Writes", "a reader-writer lock"),
+            ("BlocksOnATask", "a task: blocks its thread"), ("TakesFromAnEmptyCollection", "a blocking collection"), ("WaitsForAnEvent", "an event or a pulse"),
+            ("WaitsForAHandle", "a wait handle"), ("Sleeps", "a sleep"), ("SleepsInTheSystem", "a native call"),
+        ];
+        LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync(
+            $"run --assembly {Own} --method {string.Join(',', planted.Select(static p => "PlantedWaits." + p.Method))} --workers 2 --rounds 1 --duration 50ms "
+                + "--profile --quiet --json");
 
-        Assert.Equal(1, result.ExitCode);
-        Assert.StartsWith("weir: --profile cannot be used with --command", result.Error, StringComparison.Ordinal);
+        ArmRecord[] arms = [.. ResultJson.Parse(result.Out, "output").Arms];
+        Assert.Equal(planted.Length, arms.Length);
+        Assert.All(arms.Zip(planted), static pair =>
+        {
+            IReadOnlyList<WaitPlace> places = WaitPlace.Of(pair.First.Profile!.Waits);
+            Assert.True(
+                places.Take(2).Any(w => w.For == pair.Second.For && w.Method.EndsWith("PlantedWaits." + pair.Second.Method, StringComparison.Ordinal)),
+                $"{pair.Second}: {string.Join("; ", places)}");
+        });
     }
 }

@@ -7,7 +7,7 @@ namespace Weir.Cli.Tests.Profiling;
 public class StackFoldingTests
 {
     private const string Thread = "System.Private.CoreLib!System.Threading.Thread.StartCallback()";
-    private const string Loop = "Weir.Lab!Weir.Lab.Workers.WorkerSlot.Run(class Calls)";
+    private const string Loop = "Weir.Lab!Weir.Lab.Workers.SyncOperation.Loop(class Weir.Lab.Workers.WorkerSlot)";
     private const string Dispatch = "System.Private.CoreLib!System.Threading.ThreadPoolWorkQueue.Dispatch()";
 
     [Theory]
@@ -16,7 +16,10 @@ public class StackFoldingTests
     [InlineData(
         "N.C.Run;System.Threading.Monitor.Enter", Thread, Loop, "Mine!N.C.Run()", "System.Private.CoreLib!System.Threading.Monitor.Enter(class System.Object)")]
     [InlineData("Weir.Lab.Workloads.LockWorkload.Add", Thread, Loop, "Weir.Lab!Weir.Lab.Workloads.LockWorkload.Add()")]
-    [InlineData(ProfileRecord.LabLoop, Thread, Loop)]
+    [InlineData("(the operation)", Thread, Loop)]
+    [InlineData(ProfileRecord.LabLoop, Thread, Loop, "Weir.Lab!Weir.Lab.Workers.WorkerSlot.Done(int32,int64,int64)")]
+    [InlineData("(the operation)", Thread, Loop, "Weir.Cli!Weir.Cli.Workloads.UserCode.MethodOperations+<>c.<Of>b__1()")]
+    [InlineData("(the operation)", Thread, Loop, "Weir.Lab!Weir.Lab.Workers.FuncOperation`1[System.Int32].Repeat(int32,int32&)")]
     [InlineData(ProfileRecord.LabLoop, Thread, Loop, "System.Private.CoreLib!System.Diagnostics.Stopwatch.GetTimestamp()")]
     [InlineData("N.C.RunAsync", Dispatch, "Mine!N.C+<RunAsync>d__3.MoveNext()")]
     [InlineData("System.Threading.ThreadPoolWorkQueue.Dispatch", Thread, Dispatch)]
@@ -30,16 +33,32 @@ public class StackFoldingTests
         "System.Private.CoreLib!System.Text.StringBuilder.ToString()")]
     [InlineData(null)]
     public void Fold_AStack_ShowsTheMeasuredCode(string? expected, params string[] frames) =>
-        Assert.Equal(expected, StackFolding.Fold(Of(frames), isNative: false));
+        Assert.Equal(expected, StackFolding.Fold(Of(frames), isNative: false)?.Frames);
 
     [Theory]
-    [InlineData(null, "System.Private.CoreLib!System.Threading.Thread.Sleep(int32)")]
-    [InlineData(null, "System.Private.CoreLib!System.Threading.WaitHandle.WaitOneNoCheck(int32)")]
-    [InlineData(null, "System.Net.Sockets!System.Net.Sockets.SocketAsyncEngine.EventLoop()")]
-    [InlineData(null, "System.Net.Sockets!Interop+Sys.Receive(class Handle)")]
-    [InlineData("N.C.Run;Interop+Crypto.EvpDigestUpdate", "System.Security.Cryptography!Interop+Crypto.EvpDigestUpdate(class Handle)")]
-    public void Fold_InNativeCode_LeavesOutThreadsThatWait(string? expected, string innermost) =>
-        Assert.Equal(expected, StackFolding.Fold(Of([Thread, Loop, "Mine!N.C.Run()", innermost]), isNative: true));
+    [InlineData("Weir.Lab!Weir.Lab.Workers.WindowRunner.Watch(int64)")]
+    [InlineData("Weir.Lab!Weir.Lab.Workers.WindowRunner.Watch(int64)", "System.Private.CoreLib!System.Threading.WaitHandle.WaitOneNoCheck(int32)")]
+    [InlineData("Weir.Lab!Weir.Lab.Workers.WindowRunner.RunThread(class Weir.Lab.Workers.Operation,class Weir.Lab.Workers.WorkerSlot)")]
+    [InlineData("Weir.Lab!Weir.Lab.Workers.Pacer.Emit()", "Weir.Lab!Weir.Lab.Work.PreciseSleep.For(value class System.TimeSpan)")]
+    [InlineData("Weir.Lab!Weir.Lab.Work.WaitThread.EndWaits()")]
+    public void Fold_ThreadsThatControlTheRound_DoNotCount(params string[] frames)
+    {
+        Assert.Null(StackFolding.Fold(Of([Thread, .. frames]), isNative: false));
+        Assert.Null(StackFolding.Fold(Of([Thread, .. frames]), isNative: true));
+    }
+
+    [Theory]
+    [InlineData("N.C.Run;System.Threading.Thread.Sleep", SampleKind.Waiting, "System.Private.CoreLib!System.Threading.Thread.Sleep(int32)")]
+    [InlineData("N.C.Run;Interop+Sys.Receive", SampleKind.Waiting, "System.Net.Sockets!Interop+Sys.Receive(class Handle)")]
+    [InlineData(null, null, "System.Net.Sockets!System.Net.Sockets.SocketAsyncEngine.EventLoop()")]
+    [InlineData(
+        "N.C.Run;Interop+Crypto.EvpDigestUpdate", SampleKind.Native, "System.Security.Cryptography!Interop+Crypto.EvpDigestUpdate(class Handle)")]
+    public void Fold_InNativeCode_TellsWaitingFromWhatMayWork(string? expected, object? kind, string innermost)
+    {
+        FoldedSample? sample = StackFolding.Fold(Of([Thread, Loop, "Mine!N.C.Run()", innermost]), isNative: true);
+
+        Assert.Equal((expected, (SampleKind?)kind), (sample?.Frames, sample?.Kind));
+    }
 
     [Theory]
     [InlineData("N.C.M(int32)", "N.C.M")]

@@ -17,7 +17,7 @@ public class ProgramTests
     [Fact(Timeout = 300_000)]
     public async Task Run_TwoPrograms_TakesTurnsAndComparesThem()
     {
-        LoadResult ran = await RunAsync("run", "--command", "sleep 0.01", "--command", "sleep 0.02", "--rounds", "4", "--json");
+        LoadResult ran = await RunAsync("time", "sleep 0.01", "sleep 0.02", "--rounds", "4", "--json");
 
         Assert.True(ran.ExitCode == 0, ran.Error);
         ResultFile result = ResultJson.Parse(ran.Out, "output");
@@ -39,7 +39,7 @@ public class ProgramTests
     {
         Assert.SkipUnless(OperatingSystem.IsLinux(), "Only there is the peak of a small program found.");
         LoadResult ran = await RunAsync(
-            "run", "--name", "small", "--command", "true", "--name", "large", "--command",
+            "time", "--name", "small", "true", "--name", "large",
             "sh -c 'x=$(head -c 150000000 /dev/zero | tr \"\\0\" a); echo ${#x}'", "--rounds", "2", "--json");
 
         Assert.True(ran.ExitCode == 0, ran.Error);
@@ -66,7 +66,7 @@ public class ProgramTests
         using TemporaryDirectory directory = new();
         string file = directory.File("lines");
 
-        LoadResult ran = await RunAsync("run", "--command", $"grep -q {{word}} {file}", "--prepare", $"echo {{word}} >> {file}", "--param", "word=a,b",
+        LoadResult ran = await RunAsync("time", $"grep -q {{word}} {file}", "--prepare", $"echo {{word}} >> {file}", "--param", "word=a,b",
             "--warmup", "2", "--rounds", "3", "--json");
 
         Assert.True(ran.ExitCode == 0, ran.Error);
@@ -84,7 +84,7 @@ public class ProgramTests
     [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Run_OfAShell_ShowsWhatItsStartTakes()
     {
-        LoadResult ran = await RunAsync("run", "--command", "true | cat", "--shell", "--rounds", "3", "--json");
+        LoadResult ran = await RunAsync("time", "true | cat", "--shell", "--rounds", "3", "--json");
 
         Assert.True(ran.ExitCode == 0, ran.Error);
         ResultFile result = ResultJson.Parse(ran.Out, "output");
@@ -97,9 +97,9 @@ public class ProgramTests
     [Fact(Timeout = 300_000)]
     public async Task Run_AProgramThatFails_IsInvalidUnlessThatIsIgnored()
     {
-        LoadResult failed = await RunAsync("run", "--command", "sh -c 'exit 3'", "--rounds", "2");
-        LoadResult ignored = await RunAsync("run", "--command", "sh -c 'exit 3'", "--rounds", "2", "--ignore-failure");
-        LoadResult killed = await RunAsync("run", "--command", "kill -9 $$", "--shell", "--rounds", "2");
+        LoadResult failed = await RunAsync("time", "sh -c 'exit 3'", "--rounds", "2");
+        LoadResult ignored = await RunAsync("time", "sh -c 'exit 3'", "--rounds", "2", "--ignore-failure");
+        LoadResult killed = await RunAsync("time", "kill -9 $$", "--shell", "--rounds", "2");
 
         Assert.Equal(3, failed.ExitCode);
         Assert.EndsWith("sh -c 'exit 3' ended with exit code 3: --show-output shows its output, and --ignore-failure accepts the exit code.\n", failed.Error,
@@ -115,7 +115,7 @@ public class ProgramTests
         string fifo = Fifo(directory);
         Task<string> started = ReadAsync(fifo);
 
-        LoadResult ran = await RunAsync("run", "--command", $"sh -c 'sleep 3000 & echo $! > {fifo}; wait'", "--timeout", "6s");
+        LoadResult ran = await RunAsync("time", $"sh -c 'sleep 3000 & echo $! > {fifo}; wait'", "--timeout", "6s");
 
         Assert.Equal(3, ran.ExitCode);
         Assert.Contains("runs for more than 5 s; it is abandoned after --timeout (6 s).", ran.Error, StringComparison.Ordinal);
@@ -130,7 +130,7 @@ public class ProgramTests
         string fifo = Fifo(directory);
         using CancellationTokenSource stop = new();
         Task<LoadResult> running =
-            new CliUnderTest { Stop = stop.Token }.RunAsync(["run", "--command", $"sh -c 'setsid sleep 3000 & echo $! > {fifo}; wait'", "--timeout", "60min"]);
+            new CliUnderTest { Stop = stop.Token }.RunAsync(["time", $"sh -c 'setsid sleep 3000 & echo $! > {fifo}; wait'", "--timeout", "60min"]);
         string started = await ReadAsync(fifo);
 
         await stop.CancelAsync();
@@ -143,7 +143,7 @@ public class ProgramTests
     [Fact(Timeout = 300_000)]
     public async Task Run_StoppedAfterARound_ReportsItAsPartial()
     {
-        LoadResult ran = await new CliUnderTest { StopsAt = "[2/5000]" }.RunAsync(["run", "--command", "true", "--rounds", "5000", "--json"]);
+        LoadResult ran = await new CliUnderTest { StopsAt = "[2/5000]" }.RunAsync(["time", "true", "--rounds", "5000", "--json"]);
 
         Assert.Equal(130, ran.ExitCode);
         ResultFile result = ResultJson.Parse(ran.Out, "output");
@@ -173,7 +173,7 @@ public class ProgramTests
     [InlineData("--show-output", true)]
     public async Task Program_Prints_OnlyWhenAskedAndNeverIntoTheResult(string option, bool shows)
     {
-        ProcessStartInfo info = new("dotnet", [typeof(WeirApp).Assembly.Location, "run", "--command", "echo hello", "--rounds", "2", "--json", "--quiet",
+        ProcessStartInfo info = new("dotnet", [typeof(WeirApp).Assembly.Location, "time", "echo hello", "--rounds", "2", "--json", "--quiet",
             .. option.Split(' ', StringSplitOptions.RemoveEmptyEntries)])
         {
             RedirectStandardOutput = true,
@@ -189,28 +189,40 @@ public class ProgramTests
         Assert.Equal(shows, errors.Contains("hello\n", StringComparison.Ordinal));
     }
 
+    [Fact(Timeout = 300_000)]
+    public async Task Time_AProgramAfterDashes_HasItsWordsAsTheyAreAndTheTimesOfItsRuns()
+    {
+        LoadResult ran = await RunAsync("time", "--rounds", "4", "--quiet", "--json", "--", "sh", "-c", "test \"$0\" = \"it's a|b\"; sleep 0.01", "it's a|b");
+
+        Assert.True(ran.ExitCode == 0, ran.Error);
+        using JsonDocument json = JsonDocument.Parse(ran.Out);
+        JsonElement times = json.RootElement.GetProperty("summary")[0].GetProperty("run");
+        Assert.InRange(times.GetProperty("mean_seconds").GetDouble(), 0.01, 60);
+        Assert.InRange(
+            times.GetProperty("median_seconds").GetDouble(), times.GetProperty("min_seconds").GetDouble(), times.GetProperty("max_seconds").GetDouble());
+        Assert.InRange(times.GetProperty("deviation_seconds").GetDouble(), 1e-9, 60);
+    }
+
     [Theory(Timeout = 300_000)]
-    [InlineData("run --command nosuchprogram", "The program 'nosuchprogram' could not be started: No such file or directory.")]
-    [InlineData("run --command true --workers 3", "--workers cannot be used with --command, which starts a program once a round; what belongs to the program "
-        + "goes into the quotes: --command 'PROG ARGS'.")]
-    [InlineData("run noop --command true", "WORKLOAD cannot be used with --command, which starts a program once a round; what belongs to the program goes "
-        + "into the quotes: --command 'PROG ARGS'.")]
-    [InlineData("run noop --warmup 3", "--warmup goes with --command 'PROG ARGS', which says what is measured.")]
-    [InlineData("run --command true --warmup 1001", "--warmup must be a whole number from 0 to 1,000; it is '1001'.")]
-    [InlineData("run --command true --timeout 5", "--timeout must be a time from 100 ms to 3600 s such as 10min; it is '5'.")]
-    [InlineData("run --command true --param x=1", "--param x has no place in a command: write {x} where its value belongs.")]
-    [InlineData(
-        "run --command true --name a --name b", "--name must be there once for each --command, with different names; there are 2 names and 1 commands.")]
-    [InlineData("run --command true --prepare a --prepare b", "--prepare must be there once for all commands, or once for each; there are 2 for 1 commands.")]
-    [InlineData("run --command true --prepare false", "--prepare 'false' ended with exit code 1: the run that it prepares is not measured.")]
-    [InlineData(
-        "run --command true --warmup 0 --ignore-failure --shell false", "The shell 'false' of --shell ended with exit code 1 when it had nothing to do.")]
+    [InlineData("time nosuchprogram", "The program 'nosuchprogram' could not be started: No such file or directory.")]
+    [InlineData("time true --workers 3", "'--workers' is no option of time; what belongs to a program goes into its quotes, or after --.")]
+    [InlineData("time true -- true", "COMMAND must be one program after --, or programs in quotes without --; there are both.")]
+    [InlineData("run --command true", "'weir run --command' is 'weir time' now.")]
+    [InlineData("compare noop noop --warmup 3", "--warmup goes with --command 'PROG ARGS', which says what is measured.")]
+    [InlineData("time true --warmup 1001", "--warmup must be a whole number from 0 to 1,000; it is '1001'.")]
+    [InlineData("time true --timeout 5", "--timeout must be a time from 100 ms to 3600 s such as 10min; it is '5'.")]
+    [InlineData("time true --param x=1", "--param x has no place in a command: write {x} where its value belongs.")]
+    [InlineData("time true --name a --name b", "--name must be there once for each COMMAND, with different names; there are 2 names and 1 commands.")]
+    [InlineData("time true --prepare a --prepare b", "--prepare must be there once for all commands, or once for each; there are 2 for 1 commands.")]
+    [InlineData("time true --prepare false", "--prepare 'false' ended with exit code 1: the run that it prepares is not measured.")]
+    [InlineData("time true --warmup 0 --ignore-failure --shell false", "The shell 'false' of --shell ended with exit code 1 when it had nothing to do.")]
     [InlineData("compare --command true", "compare needs two things: several --command, or several values in --param.")]
     [InlineData("compare --command true --command true --processes 3", "--processes cannot be used with --command, which starts a program once a round; what "
         + "belongs to the program goes into the quotes: --command 'PROG ARGS'.")]
     public async Task Command_BadInput_IsOneClearLine(string arguments, string message)
     {
-        LoadResult ran = await new CliUnderTest().RunAsync(arguments + " --quiet");
+        LoadResult ran = await new CliUnderTest().RunAsync(
+            arguments.Contains(" -- ", StringComparison.Ordinal) ? arguments : arguments + " --quiet");
 
         Assert.Equal((1, $"weir: {message}\n"), (ran.ExitCode, ran.Error));
     }

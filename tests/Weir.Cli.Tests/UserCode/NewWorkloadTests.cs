@@ -1,3 +1,4 @@
+using System.Reflection;
 using System.Xml.Linq;
 using Weir.Cli.Tests.Support;
 using Weir.Lab.Results;
@@ -18,7 +19,9 @@ public class NewWorkloadTests
 
         Assert.Equal(0, made.ExitCode);
         XElement reference = Assert.Single(XDocument.Load(Path.Combine(project, "My.Workloads.csproj")).Descendants("Reference"));
-        Assert.Equal(typeof(IWorkload).Assembly.Location, reference.Attribute("HintPath")!.Value);
+        string hint = reference.Attribute("HintPath")!.Value;
+        Assert.False(Path.IsPathRooted(hint), hint);
+        Assert.Equal(typeof(IWorkload).Assembly.FullName, AssemblyName.GetAssemblyName(Path.Combine(project, hint)).FullName);
         Assert.Contains("weir compare --assembly", made.Out, StringComparison.Ordinal);
         Assert.Equal(
             ["Joining.cs", "Summing.cs"], Directory.EnumerateFiles(project, "*.cs").Select(static f => Path.GetFileName(f)).Order(StringComparer.Ordinal));

@@ -14,6 +14,14 @@ public class PlainBenchmarks
     public byte[] Allocate() => new byte[1_000];
 
     [Benchmark]
+    public async Task<byte[]> KeptAcrossAwait()
+    {
+        byte[] bytes = new byte[1_000];
+        await Task.Yield();
+        return bytes;
+    }
+
+    [Benchmark]
     public long Locked()
     {
         lock (Gate)

@@ -175,6 +175,100 @@ public class RunChecksTests
 
     private static string Warning(Func<WorkerRound, WorkerRound> change) => Assert.Single(RunChecks.Warnings(Run(change))).Text;
 
+    [Theory]
+    [InlineData(-0.01, "The rate fell by 1.0")]
+    [InlineData(0.01, "The rate rose by 1.0")]
+    [InlineData(0, null)]
+    [InlineData(-0.002, null)]
+    public void RateThatDrifts_IsSaid(double slope, string? said)
+    {
+        Random random = new(3);
+        WorkerRun run = Run() with
+        {
+            Rounds = [.. Enumerable.Range(0, 10).Select(i => Run(r => r with
+            {
+                StartSecond = i * 1.3,
+                Rate = 100 * Math.Exp((slope * i * 1.3) + (0.005 * Noise.Normal(random))),
+            }).Rounds[0])],
+        };
+
+        IEnumerable<string> drifts = RunChecks.Warnings(run).Where(static w => w.Cause == RunCause.Drift).Select(static w => w.Text);
+
+        if (said is null)
+        {
+            Assert.Empty(drifts);
+        }
+        else
+        {
+            Assert.StartsWith(said, Assert.Single(drifts), StringComparison.Ordinal);
+        }
+    }
+
+    [Theory]
+    [InlineData(500, 4, 0.1, true)]
+    [InlineData(3, 4, 0.1, false)]
+    [InlineData(500, 4, 3.9, false)]
+    public void WorkThatWaitsForThreadsOfThePoolWhileProcessorsAreIdle_IsSaid(long pending, int threads, double cores, bool isSaid)
+    {
+        WorkerRun run = Run(r => r with
+        {
+            Resources = r.Resources with { PoolPending = pending, PoolThreads = threads, CpuUser = TimeSpan.FromSeconds(cores) },
+        });
+
+        string[] said = [.. RunChecks.Warnings(run).Where(static w => w.Cause == RunCause.StarvedPool).Select(static w => w.Text)];
+
+        Assert.Equal(isSaid ? 1 : 0, said.Length);
+        Assert.All(said, static s => Assert.StartsWith(
+            "The pool is starved: up to 500 work items waited for its 4 threads, which used 0.1 of 4 processors.", s, StringComparison.Ordinal));
+    }
+
+    // Neighbours take up to two thirds of the processors; the rate follows what they leave.
+    [Theory]
+    [InlineData(-0.01, 1)]
+    [InlineData(0, 0)]
+    public void RateThatDriftsBesideNeighbours_IsSaid(double slope, int said)
+    {
+        Assert.SkipUnless(OperatingSystem.IsLinux(), "Only there is the room known.");
+        Random random = new(3);
+        WorkerRun run = Run() with
+        {
+            Rounds = [.. Enumerable.Range(0, 10).Select(i =>
+            {
+                double room = 0.35 + (0.6 * random.NextDouble());
+                return Run(r => r with
+                {
+                    StartSecond = i * 1.3,
+                    Rate = 100 * room * Math.Exp((slope * i * 1.3) + (0.005 * Noise.Normal(random))),
+                    Resources = r.Resources with
+                    {
+                        Elapsed = TimeSpan.FromSeconds(1),
+                        CpuUser = TimeSpan.FromSeconds(room * (SystemSample.MachineProcessors ?? 1)),
+                        Kernel = r.Resources.Kernel with { Idle = TimeSpan.Zero },
+                    },
+                }).Rounds[0];
+            })],
+        };
+
+        Assert.Equal(said, RunChecks.Warnings(run).Count(static w => w.Cause == RunCause.Drift));
+    }
+
+    [Fact]
+    public void RateWithNoiseOnly_HasHardlyEverADrift()
+    {
+        int said = Enumerable.Range(0, 1_000).Count(seed =>
+        {
+            Random random = new(seed);
+            WorkerRun run = Run() with
+            {
+                Rounds =
+                    [.. Enumerable.Range(0, 10).Select(i => Run(r => r with { StartSecond = i, Rate = 100 * Math.Exp(0.1 * Noise.Normal(random)) }).Rounds[0])],
+            };
+            return RunChecks.Warnings(run).Exists(static w => w.Cause == RunCause.Drift);
+        });
+
+        Assert.InRange(said, 0, 15);
+    }
+
     private static WorkerRun Run(Func<WorkerRound, WorkerRound>? change = null, double? rate = null)
     {
         WorkerRound round = new()

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Threading.Channels;
 using Weir.Lab.Workers;
 using Weir.TestKit;
@@ -36,6 +37,77 @@ public class WorkerRunnerTests
             Assert.NotEmpty(round.Timeline);
         });
         Assert.False(run.IsPartial);
+    }
+
+    [Fact(Timeout = 300_000)]
+    public async Task RunAsync_FailuresInTheWarmUpOnly_AreReported()
+    {
+        Workload workload = new("cold", _ => Operation.Of(() =>
+            Interlocked.Increment(ref _counter) > 2 ? 1 : throw new InvalidOperationException("The cache is cold.")));
+
+        WorkerRun run = await RunAsync(Spec(1), workload);
+
+        Assert.All(run.Rounds, static r => Assert.Equal(0, r.Failures));
+        RunRemark remark = Assert.Single(run.Warnings, static w => w.Cause == RunCause.EarlyFailures);
+        Assert.Equal("In the warm-up 2 operations failed, the first with InvalidOperationException: The cache is cold.", remark.Text);
+    }
+
+    [Theory(Timeout = 300_000)]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task RunAsync_CallsThatKeepMemory_AreNamedWithTheirBytes(bool keeps)
+    {
+        // At most 64 MB, however fast the machine is.
+        byte[][] kept = new byte[3_200][];
+        Workload workload = new("keeping", _ => Operation.Of(() =>
+        {
+            byte[] bytes = new byte[20_000];
+            long call = Interlocked.Increment(ref _counter);
+            if (keeps)
+            {
+                kept[call % kept.Length] = bytes;
+            }
+
+            long start = Stopwatch.GetTimestamp();
+            while (Stopwatch.GetElapsedTime(start) < TimeSpan.FromMilliseconds(0.2))
+            {
+            }
+
+            return bytes.Length;
+        }));
+
+        WorkerRun run = await RunAsync(Spec(1), workload);
+
+        RunRemark[] growth = [.. run.Warnings.Where(static w => w.Cause == RunCause.Growth)];
+        Assert.Equal(keeps ? 1 : 0, growth.Length);
+        if (keeps && run.ExecutedBetweenHeaps + 1_000 < kept.Length)
+        {
+            Assert.InRange((double)run.HeapGrowth / run.ExecutedBetweenHeaps, 19_000, 21_500);
+        }
+
+        GC.KeepAlive(kept);
+    }
+
+    [Theory(Timeout = 300_000)]
+    [InlineData(0.5, true)]
+    [InlineData(0.1, false)]
+    public async Task RunAsync_AToleratedShareOfFailures_IsCountedByKind(double most, bool isFine)
+    {
+        Workload workload = new("failing", _ => Operation.Of(() => (Interlocked.Increment(ref _counter) % 8) switch
+        {
+            0 => throw new TimeoutException("late"),
+            1 => throw new InvalidOperationException("bad"),
+            var other => other,
+        }));
+
+        WorkerRun run = await RunAsync(Spec(1) with { MostFailures = most }, workload);
+
+        Assert.All(run.Rounds, round =>
+        {
+            Assert.Equal(isFine, round.Troubles.Count == 0);
+            Assert.Equal(round.Failures, round.FailureKinds.Values.Sum());
+            Assert.Equal(["InvalidOperationException", "TimeoutException"], round.FailureKinds.Keys.Order(StringComparer.Ordinal));
+        });
     }
 
     [Fact(Timeout = 300_000)]

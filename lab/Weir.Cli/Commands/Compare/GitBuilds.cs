@@ -55,8 +55,11 @@ internal sealed partial class GitBuilds : IAsyncDisposable
         GitBuilds builds = new(root);
         try
         {
-            builds.Before = await builds.BuildAsync(ends[0], "before", relative, range, 0, progress, stop);
-            builds.After = await builds.BuildAsync(ends[1], "after", relative, range, 1, progress, stop);
+            // Both before the first build, which takes long.
+            string before = await builds.CommitAsync(ends[0], range, stop);
+            string after = await builds.CommitAsync(ends[1], range, stop);
+            builds.Before = await builds.BuildAsync(ends[0], before, "before", relative, 0, progress, stop);
+            builds.After = await builds.BuildAsync(ends[1], after, "after", relative, 1, progress, stop);
             return builds;
         }
         catch
@@ -86,11 +89,13 @@ internal sealed partial class GitBuilds : IAsyncDisposable
         await RunAsync("git", ["-C", _root, "worktree", "prune"], CancellationToken.None);
     }
 
-    private async Task<(string Name, string Path)> BuildAsync(
-        string revision, string side, string project, OptionValue range, int done, RunProgress progress, CancellationToken stop)
-    {
-        string commit = (await GitAsync(["-C", _root, "rev-parse", "--verify", "--quiet", revision + "^{commit}"],
+    private async Task<string> CommitAsync(string revision, OptionValue range, CancellationToken stop) =>
+        (await GitAsync(["-C", _root, "rev-parse", "--verify", "--quiet", revision + "^{commit}"],
             $"{range.Source} '{range.Text}': there is no commit '{revision}'. ", stop)).Trim();
+
+    private async Task<(string Name, string Path)> BuildAsync(
+        string revision, string commit, string side, string project, int done, RunProgress progress, CancellationToken stop)
+    {
         string name = commit.StartsWith(revision, StringComparison.Ordinal) ? commit[..7] : $"{revision} {commit[..7]}";
         string tree = Path.Combine(_directory, side);
         progress.Begin($"checking out {name}", done, 2);

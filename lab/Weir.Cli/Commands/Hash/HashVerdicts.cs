@@ -62,8 +62,9 @@ internal static class HashVerdicts
             return FormattableString.Invariant($"{used:0.00} of {cores} cores");
         }
 
-        if (arm.Mean(static r => r.MachineIdle) is < NoIdle and { } idle)
+        if (IsBoundByOthers(arm, cores))
         {
+            double idle = arm.Mean(static r => r.MachineIdle)!.Value;
             return FormattableString.Invariant($"{used:0.00} of {cores} cores, and {idle * 100:0} % of the machine idle; others used the rest");
         }
 
@@ -71,6 +72,9 @@ internal static class HashVerdicts
             ? FormattableString.Invariant($"{used:0.00} of {cores} cores, and {waiting:0.0} reads waiting on average")
             : null;
     }
+
+    private static bool IsBoundByOthers(ArmRecord arm, int cores) =>
+        (arm.Mean(static r => r.Cores) ?? 0) < CpuBoundShare * cores && arm.Mean(static r => r.MachineIdle) is < NoIdle;
 
     private static Finding Bound(ResultFile result, ArmRecord[] arms)
     {
@@ -89,6 +93,12 @@ internal static class HashVerdicts
                     + FormattableString.Invariant(
                         $"cores by this process, {bound.Average(static b => b.Arm.Mean(static r => r.MachineIdle) ?? 0) * 100:0} % of the machine idle");
         string arm = bound.Length == arms.Length || bound.Length <= MostNamed ? "" : $" The arms: {string.Join(", ", bound.Select(static b => b.Arm.Label))}.";
+        if (bound.Any(b => IsBoundByOthers(b.Arm, cores)))
+        {
+            return new Finding(FindingLevel.Doubt, $"{which} ({why}). Other programs used the processors, so this is neither an I/O result nor the cost of "
+                + $"hashing. Measure it again on a quiet machine.{arm}", FindingKind.Bound);
+        }
+
         return new Finding(FindingLevel.Doubt,
             $"{which} ({why}). This is not an I/O result: it shows the cost of hashing, not the effect of the device or of the way of waiting.{arm}",
             FindingKind.Bound);

@@ -113,9 +113,20 @@ internal static class HistoryCommand
 
     private static Command List(TextOption directory, WeirHost host)
     {
-        Command command = new("list", "Lists the results.");
+        Option<bool> json = new("--json") { Description = "Print JSON and nothing else" };
+        Command command = new("list", "Lists the results.") { json };
         command.SetAction((parsed, _) =>
         {
+            if (parsed.GetValue(json))
+            {
+                host.Out.WriteLine(JsonSerializer.Serialize(
+                    Store(directory, parsed).Load().Select(static r => new KeptResult(
+                        r.File, r.Result.StartedAt, r.Result.Source!.Commit, r.Result.Source.Clean, r.Result.Machine.Hash, r.Result.Command,
+                        [.. r.Result.Arms.Where(static a => a.IsMeasured).Select(static a => a.Label)])),
+                    ResultJson.Indented));
+                return Task.FromResult(ExitCode.Success);
+            }
+
             Table table = Table.Of(
                 "Results",
                 2,

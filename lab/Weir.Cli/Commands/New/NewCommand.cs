@@ -8,6 +8,8 @@ internal static class NewCommand
     // They are in docs/samples, where you can read and copy them too.
     private const string Samples = "samples/";
 
+    private static readonly string Lab = "lib/" + Path.GetFileName(typeof(IWorkload).Assembly.Location);
+
     public static Command Create(WeirHost host) => new("new", "Writes a project to begin with.") { Workload(host) };
 
     private static Command Workload(WeirHost host)
@@ -29,9 +31,13 @@ internal static class NewCommand
 
             foreach ((string file, string text) in Files(name))
             {
-                Write(Path.Combine(path, file), text);
+                Write(Path.Combine(path, file), p => File.WriteAllText(p, text));
                 host.Error.WriteLine($"wrote {Path.Combine(parsed.GetRequiredValue(directory), file)}");
             }
+
+            // A copy within the project: a path of this machine would mean nothing on another one.
+            Write(Path.Combine(path, Lab), static p => File.Copy(typeof(IWorkload).Assembly.Location, p));
+            host.Error.WriteLine($"wrote {Path.Combine(parsed.GetRequiredValue(directory), Lab)}");
 
             string assembly = Path.Combine(parsed.GetRequiredValue(directory), "bin", "Release", $"net{Environment.Version.Major}.0", name + ".dll");
             host.Out.WriteLine($"""
@@ -58,7 +64,7 @@ internal static class NewCommand
               </PropertyGroup>
               <ItemGroup>
                 <!-- For classes that implement IWorkload. weir brings its own, so it need not lie beside the code. -->
-                <Reference Include="{typeof(IWorkload).Assembly.GetName().Name}" HintPath="{typeof(IWorkload).Assembly.Location}" Private="false" />
+                <Reference Include="{typeof(IWorkload).Assembly.GetName().Name}" HintPath="{Lab}" Private="false" />
               </ItemGroup>
               <!-- The code that you measure:
               <ItemGroup>
@@ -89,12 +95,12 @@ internal static class NewCommand
                 $"DIR must be called with letters, digits, '.', '_' and '-', because the project is called after it; it is '{name}'.");
     }
 
-    private static void Write(string path, string text)
+    private static void Write(string path, Action<string> write)
     {
         try
         {
             Directory.CreateDirectory(Path.GetDirectoryName(path)!);
-            File.WriteAllText(path, text);
+            write(path);
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)
         {

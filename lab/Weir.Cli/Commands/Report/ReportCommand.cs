@@ -14,7 +14,7 @@ internal static class ReportCommand
         TextOption output = TextOption.Of("--out", null, "FILE", $"The page. Default {DefaultFile}");
         output.Flag.Aliases.Add("-o");
         TextOption export =
-            TextOption.Of("--export", null, "FORM,...", "Also write each result beside the page: md, csv, json, html, hgrm (latencies, one file per arm)");
+            TextOption.Of("--export", null, "FORM,...", "Also write each result beside the page: md, csv, json, html, hgrm (latencies), speedscope (profiles)");
         Option<bool> json = new("--json") { Description = "Print the results as a JSON list, and write no page unless --out names one" };
         Option<bool> quiet = new("--quiet") { Description = "Do not print the names of the written files" };
         Command command =

@@ -2,7 +2,6 @@ using Weir.Cli.History;
 using Weir.Cli.Measuring;
 using Weir.Cli.Processes;
 using Weir.Cli.Profiling;
-using Weir.Cli.Programs;
 
 namespace Weir.Cli.Commands.Run;
 
@@ -13,35 +12,31 @@ internal static class RunCommand
     {
         Argument<string?> workload = WorkloadArgument.Create();
         RunOptionSet options = new(isScale: false, rounds: 10, duration: "1.2s");
-        ProgramOptionSet programs = new(options);
         Option<bool> profile = new("--profile")
         {
             Description = "Run one more round under a profiler, which counts in no figure: hot methods, allocations by type, and a flame graph on the page",
         };
+        ThresholdOption thresholds = new();
         OutputOptionSet outputs = new();
         KeepOption keep = new();
         Command command = new(
             "run",
-            "Measures a workload, your code or a program. With N workers: rate, latency percentiles, fairness and cost. With --command any program: its time, "
-                + "processor time and memory.") { workload };
+            "Measures a workload or your code. With N workers: rate, latency percentiles, fairness and cost.") { workload };
         options.AddTo(command);
+        thresholds.AddTo(command);
         command.Add(profile);
-        programs.AddTo(command);
         outputs.AddTo(command);
         keep.AddTo(command);
         command.SetAction(async (parsed, _) =>
         {
             string[] arguments = [.. parsed.Tokens.Select(static t => t.Value)];
-            ProgramSettings? own = programs.AreGiven(parsed) ? programs.Read(parsed, [.. outputs.Options, .. keep.Options]) : null;
-            RunSettings? settings = own is null
-                ? options.Read(parsed, parsed.GetValue(workload)) with { IsProfiled = IsProfiled(parsed.GetValue(profile), host) }
-                : null;
+            RunSettings settings = options.Read(parsed, parsed.GetValue(workload)) with { IsProfiled = IsProfiled(parsed.GetValue(profile), host) };
+            IReadOnlyList<Threshold> limits = thresholds.Read(parsed);
             OutputSettings output = outputs.Read(parsed);
             keep.Read(parsed);
-            ResultFile result = await RunProgress.RunAsync(host, output.Quiet, p => own is not null
-                ? ProgramArms.MeasureAsync(host, "run", arguments, own, new ComparisonOptions(), p)
-                : MeasureAsync(new WorkerArms(host, "run", arguments), settings!, host, p));
-            int code = ResultOutput.Write(result, output, host);
+            ResultFile result = await RunProgress.RunAsync(
+                host, output.Quiet, p => MeasureAsync(new WorkerArms(host, "run", arguments), settings, host, p));
+            int code = ThresholdOption.Write(result, limits, output, host);
             keep.Keep(parsed, result, host);
             return code;
         });

@@ -96,7 +96,7 @@ internal static class HtmlPage
             ResultTables.Modes(result), ResultTables.Fits(result),
             .. ParameterFigure.All(result), ThroughputFigure.Make(result), DepthFigure.Make(result), DistributionFigure.Make(result),
             SpectrumFigure.Make(result), ResultTables.Latency(result), ResultTables.Cost(result),
-            RoundsFigure.Make(result), TimelineFigure.Make(result), WorkersFigure.Make(result),
+            RoundsFigure.Make(result), TimelineFigure.Make(result), ResourcesFigure.Make(result), WorkersFigure.Make(result),
         ]
         : [];
 

@@ -12,7 +12,8 @@ internal static class ProfilePart
     {
         page.Append("<p class=\"quiet\">").Append(HtmlPage.Html(
             "From one more round after the others, which counts in no other figure. Every millisecond, or less often on a busy machine, the stacks of the "
-                + "threads are sampled; waiting threads do not count. An inlined method counts for its caller."))
+                + "threads are sampled. Shares are those of the threads that run the work, while they have a processor; what they wait for has a table of its "
+                + "own. An inlined method counts for its caller."))
             .Append("</p>\n");
         if (profile.Samples > 0)
         {
@@ -22,10 +23,7 @@ internal static class ProfilePart
                     + "called. The whole name and the share appear under the pointer.</p>\n");
         }
 
-        foreach (Table table in new[]
-        {
-            ProfileTables.Methods(arm, profile, LongestName), ProfileTables.Allocations(arm, profile, LongestName),
-        }.OfType<Table>())
+        foreach (Table table in ProfileTables.Of(arm, profile, LongestName))
         {
             HtmlPage.Append(page, table, caption: true);
         }

@@ -9,17 +9,31 @@ internal static class ProfileTables
     private const int NameInText = 43;
 
     /// <summary>All of a result, with names that fit a terminal.</summary>
-    public static IEnumerable<Table> All(ResultFile result) => result.Arms.Where(static a => a.Profile is { Samples: > 0 } or { Allocations.Count: > 0 })
-        .SelectMany(static a => new[] { Methods(a, a.Profile!, NameInText), Allocations(a, a.Profile!, NameInText) }).OfType<Table>();
+    public static IEnumerable<Table> All(ResultFile result) => result.Arms
+        .Where(static a => a.Profile is { Samples: > 0 } or { Waiting: > 0 } or { Allocations.Count: > 0 })
+        .SelectMany(static a => Of(a, a.Profile!, NameInText));
+
+    /// <summary>Those of one arm.</summary>
+    public static IEnumerable<Table> Of(ArmRecord arm, ProfileRecord profile, int longest) =>
+        new[] { Methods(arm, profile, longest), Waits(arm, profile, longest), Allocations(arm, profile, longest) }.OfType<Table>();
 
     /// <summary>The methods in which most samples ended; <see langword="null"/> without samples.</summary>
     public static Table? Methods(ArmRecord arm, ProfileRecord profile, int longest) => profile.Samples == 0 ? null : Table.Of(
-        FormattableString.Invariant($"Hot methods: {arm.Label} ({profile.Samples:#,0} samples in {profile.Seconds:0.0} s)"),
+        FormattableString.Invariant($"Hot methods: {arm.Label} ({profile.Samples:#,0} samples of work in {profile.Seconds:0.0} s)"),
         1,
         [.. profile.Methods().Take(MostRows)],
         ("method", m => Shortened(m.Name, longest)),
         ("exclusive", m => Share(m.Exclusive, profile.Samples)),
         ("inclusive", m => Share(m.Inclusive, profile.Samples)));
+
+    /// <summary>Where threads of the work waited, and for what; <see langword="null"/> if none did.</summary>
+    public static Table? Waits(ArmRecord arm, ProfileRecord profile, int longest) => profile.Waiting == 0 ? null : Table.Of(
+        $"Waiting: {arm.Label} ({Share(profile.Waiting, profile.Waiting + profile.Samples)} of the time of its threads)",
+        1,
+        [.. WaitPlace.Of(profile.Waits).Take(MostRows)],
+        ("method", w => Shortened(w.Method, longest - 16)),
+        ("waits for", static w => w.For),
+        ("share", w => Share(w.Samples, profile.Waiting)));
 
     /// <summary>The types of which most was allocated; <see langword="null"/> when no sample met any.</summary>
     public static Table? Allocations(ArmRecord arm, ProfileRecord profile, int longest) => profile.Allocations.Count == 0 ? null : Table.Of(

@@ -97,6 +97,7 @@ internal static class ResultTables
             ("interval", static a => a.RateInterval() is { Level: > 0 } rate
                 ? FormattableString.Invariant($"{Seconds(1 / rate.High)}..{Seconds(1 / rate.Low)} ({rate.Level * 100:0} %)")
                 : null),
+            ("mean ± deviation", static a => RunTimes.Of(a) is { } times ? $"{Seconds(times.MeanSeconds)} ± {Seconds(times.DeviationSeconds)}" : null),
             ("shortest..longest", static a => $"{Seconds(1 / a.Rate().Max)}..{Seconds(1 / a.Rate().Min)}"),
             ("user", static a => Seconds(Spread.Of(a.Counted.Select(static r => r.CpuUserSeconds)).Median)),
             ("system", static a => Seconds(Spread.Of(a.Counted.Select(static r => r.CpuSystemSeconds)).Median)),
@@ -214,16 +215,18 @@ internal static class ResultTables
 
     /// <summary>The scaling laws.</summary>
     public static Table? Fits(ResultFile result) => result.Fits.Count == 0 ? null : Table.Of(
-        "Universal Scalability Law",
+        "Scaling law",
         1,
         result.Fits,
         ("arm", static f => f.Name),
+        ("law", static f => f.Law),
         ("one worker (lambda)", static f => Estimate(f, f.Lambda)),
         ("contention (sigma)", static f => Estimate(f, f.Sigma)),
         ("coherency (kappa)", static f => Estimate(f, f.Kappa)),
         ("peak at", static f => f.PeakWorkers is { } peak ? Numbers.Short(peak) : null),
         ("peak rate", static f => f.PeakRate is { } rate ? Numbers.Rate(rate) : null),
         ("R2", static f => FormattableString.Invariant($"{f.RSquared:0.000}")),
+        ("lack of fit (p)", static f => f.LackOfFit is { } p ? FormattableString.Invariant($"{p:0.000}") : null),
         ("verdict", static f => f.Refused is null ? "usable" : "refused"));
 
     /// <summary>Every round, in the order in which they were measured.</summary>

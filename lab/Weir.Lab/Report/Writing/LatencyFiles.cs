@@ -28,9 +28,11 @@ internal static class LatencyFiles
         }
     }
 
-    // The names of arms may hold anything, such as the label of a comparison.
+    /// <summary>The name of an arm as a part of a file's: it may hold anything, such as the label of a comparison.</summary>
+    public static string Plain(string name) => string.Concat(name.Select(static c => char.IsAsciiLetterOrDigit(c) ? c : '_'));
+
     private static string NameOf(string name, ArmRecord arm, string from) =>
-        $"{name}-{string.Concat(arm.Name.Select(static c => char.IsAsciiLetterOrDigit(c) ? c : '_'))}-x{arm.Workers}-{from}.{Form}";
+        $"{name}-{Plain(arm.Name)}-x{arm.Workers}-{from}.{Form}";
 
     private static string Text(LatencyHistogram latency)
     {

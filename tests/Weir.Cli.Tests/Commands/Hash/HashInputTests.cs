@@ -19,7 +19,7 @@ public class HashInputTests
     [InlineData("--input D --inflight 0", "--inflight must be a whole number from 1 to 4,096; it is '0'.")]
     [InlineData("--input D --min-threads 0", "--min-threads must be a whole number from 1 to 32,767; it is '0'.")]
     [InlineData("--input D --isolate yes", "--isolate must be auto, process or none; it is 'yes'.")]
-    [InlineData("--input D --export pdf", "--export must be md, csv, json, html and hgrm, separated by commas; it is 'pdf'.")]
+    [InlineData("--input D --export pdf", "--export must be md, csv, json, html, hgrm and speedscope, separated by commas; it is 'pdf'.")]
     public async Task Hash_BadInput_IsOneClearLine(string options, string message)
     {
         LoadResult result = await new CliUnderTest().RunAsync("hash " + options);

@@ -49,6 +49,16 @@ public class HashVerdictsTests
     }
 
     [Fact]
+    public void Judge_NeighboursTookTheProcessors_IsNotTheCostOfHashing()
+    {
+        Finding finding = Assert.Single(HashVerdicts.Evaluate(Result(Arm("sync", 1.2, 0.02, 16)), interleaved: true).Findings,
+            static f => f.Text.StartsWith("CPU-bound", StringComparison.Ordinal));
+
+        Assert.Contains("neither an I/O result nor the cost of hashing", finding.Text, StringComparison.Ordinal);
+        Assert.DoesNotContain("shows the cost of hashing", finding.Text, StringComparison.Ordinal);
+    }
+
+    [Fact]
     public void Judge_DeviceDecides_IsAnIoResult() =>
         Assert.Contains(HashVerdicts.Evaluate(Result(Arm("sync", 0.5, 0.6, 14)), interleaved: true).Findings,
             static f => f is { Level: FindingLevel.Note, Text: "I/O-bound: the device limited the rates." });

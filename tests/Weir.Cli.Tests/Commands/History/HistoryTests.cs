@@ -92,6 +92,22 @@ public class HistoryTests
     }
 
     [Fact(Timeout = 300_000)]
+    public async Task List_AsJson_HasWhatTheTextHas()
+    {
+        using TemporaryDirectory directory = new();
+        Fill(directory, [Result(0, 1000), Result(1, 1000, clean: false)]);
+
+        LoadResult ran = await RunAsync(directory, "list --json");
+
+        using JsonDocument json = JsonDocument.Parse(ran.Out);
+        JsonElement[] results = [.. json.RootElement.EnumerateArray()];
+        Assert.Equal([true, false], results.Select(static r => r.GetProperty("clean").GetBoolean()));
+        Assert.Equal(Result(0, 1000).Source!.Commit, results[0].GetProperty("commit").GetString());
+        Assert.All(results, static r => Assert.True(File.Exists(r.GetProperty("file").GetString())));
+        Assert.NotEmpty(results[0].GetProperty("arms").EnumerateArray());
+    }
+
+    [Fact(Timeout = 300_000)]
     public async Task List_OfAFileWithAnotherName_ShowsIt()
     {
         using TemporaryDirectory directory = new();
@@ -169,9 +185,9 @@ public class HistoryTests
         using TemporaryDirectory directory = new();
 
         LoadResult ran =
-            await new CliUnderTest().RunAsync(["run", "--command", "git --version", "--rounds", "2", "--quiet", "--keep-in", directory.File("history")]);
+            await new CliUnderTest().RunAsync(["time", "git --version", "--rounds", "2", "--quiet", "--keep-in", directory.File("history")]);
         LoadResult failed =
-            await new CliUnderTest().RunAsync(["run", "--command", "git nonsense", "--rounds", "2", "--quiet", "--keep-in", directory.File("history")]);
+            await new CliUnderTest().RunAsync(["time", "git nonsense", "--rounds", "2", "--quiet", "--keep-in", directory.File("history")]);
 
         Assert.True(ran.ExitCode == 0, ran.Error);
         Assert.StartsWith("kept ", ran.Error, StringComparison.Ordinal);

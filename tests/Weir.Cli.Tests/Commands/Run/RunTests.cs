@@ -106,7 +106,8 @@ public class RunTests
         Assert.Equal([1, 2, 3], result.Arms.Select(static a => a.Workers));
         if (result.Fits is [var fit])
         {
-            Assert.Contains("three parameters need at least 6", fit.Refused, StringComparison.Ordinal);
+            // Of a worker count whose only round was left out nothing is known.
+            Assert.True(fit.Refused is "No round counted." || fit.Refused!.Contains("three parameters need at least 6", StringComparison.Ordinal), fit.Refused);
         }
     }
 

@@ -14,7 +14,7 @@ public class ResultTablesTests
 
         Table table = ResultTables.Arms(Result(arm))!;
 
-        Assert.Equal("11.40000", Cell(table, "operations/s"));
+        Assert.Equal("11.40", Cell(table, "operations/s"));
         Assert.Equal("11.30..11.50", Cell(table, "lowest..highest"));
         Assert.Equal(11.4, arm.Rate().Median);
     }

@@ -10,6 +10,9 @@ internal static class DistributionFigure
     private const int MostPanels = 8;
     private const double WideRange = 4;
 
+    // The lowest height that is drawn, relative to the highest. A mode of a few operations in a hundred stands well above it.
+    private const double Floor = 1e-4;
+
     /// <summary>The distribution of some latencies, as far as they are drawn.</summary>
     private sealed record Curve(ArmRecord Arm, bool Dashed, LatencyHistogram Latency);
 
@@ -35,8 +38,8 @@ internal static class DistributionFigure
             "distribution",
             "Distribution of the latencies",
             (corrected ? "Solid: from the time at which an operation should have started. Dashed: from the time at which it did start. " : "")
-                + "The height is the share of the operations that took about that long, relative to the highest; the mark is the median. The "
-                + "slowest operation in 10,000 is where it ends."
+                + "The height is the share of the operations that took about that long, relative to the highest, on a logarithmic scale; the mark is the "
+                + "median. The slowest operation in 10,000 is where it ends."
                 + (workers.Length > MostPanels ? $" The {MostPanels} most workers are drawn; the table has all." : ""),
             SpectrumFigure.Legend(names, corrected),
             [.. workers.OrderDescending().Take(MostPanels).Order().Select(n => Panel(n, [.. curves.Where(c => c.Arm.Workers == n)], names))],
@@ -68,11 +71,13 @@ internal static class DistributionFigure
 
         PlotFrame Draw(int width)
         {
-            PlotFrame plot = new(width, Height, latency, Scale.Numbered(0, 1.05, []), "latency", "share of the operations");
+            PlotFrame plot = new(
+                width, Height, latency, Scale.Logarithmic([Floor, 1], static v => FormattableString.Invariant($"{v * 100:0.##} %")), "latency",
+                "share of the operations, relative to the highest");
             foreach ((Curve curve, (double X, double Y)[] points) in drawn)
             {
                 int series = Array.IndexOf(names, curve.Arm.Name);
-                (double X, double Y)[] relative = [.. points.Select(p => (p.X, p.Y / most))];
+                (double X, double Y)[] relative = [.. points.Select(p => (p.X, Math.Max(p.Y / most, Floor)))];
                 plot.Area(relative, series, curve.Dashed);
                 double median = curve.Latency.ValueAtPercentile(50);
                 plot.Point(median, relative.MinBy(p => Math.Abs(latency.Place(p.X) - latency.Place(median))).Y, series);

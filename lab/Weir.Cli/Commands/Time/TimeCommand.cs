@@ -1,0 +1,45 @@
+using Weir.Cli.History;
+using Weir.Cli.Measuring;
+using Weir.Cli.Programs;
+
+namespace Weir.Cli.Commands.Time;
+
+/// <summary>The <c>time</c> command: measures other people's programs, each run in a process of its own.</summary>
+internal static class TimeCommand
+{
+    public static Command Create(WeirHost host)
+    {
+        Argument<string[]> words = new("COMMAND")
+        {
+            Arity = ArgumentArity.OneOrMore,
+            Description = "After --, a program with its arguments. Otherwise each is one, in quotes, and several take turns: weir time './old -x' './new -x'",
+        };
+        RunOptionSet shared = new(isScale: false, rounds: 10, duration: "1s");
+        ProgramOptionSet programs = new(shared, words);
+        OutputOptionSet outputs = new();
+        KeepOption keep = new();
+        Command command = new(
+            "time", "Measures any program: time, processor, memory. Starts it again and again; several take turns, and are compared.") { words };
+        programs.AddTo(command);
+        foreach (Option option in shared.OfPrograms)
+        {
+            command.Add(option);
+        }
+
+        outputs.AddTo(command);
+        keep.AddTo(command);
+        command.SetAction(async (parsed, _) =>
+        {
+            ProgramSettings settings = programs.Read(parsed, []);
+            OutputSettings output = outputs.Read(parsed);
+            keep.Read(parsed);
+            string[] arguments = [.. parsed.Tokens.Select(static t => t.Value)];
+            ResultFile result = await RunProgress.RunAsync(
+                host, output.Quiet, p => ProgramArms.MeasureAsync(host, "time", arguments, settings, new ComparisonOptions(), p));
+            int code = ResultOutput.Write(result, output, host);
+            keep.Keep(parsed, result, host);
+            return code;
+        });
+        return command;
+    }
+}

@@ -1,0 +1,83 @@
+using Weir.Cli.Measuring;
+using Weir.Cli.Tests.Support;
+using Weir.Lab.Latency;
+using Weir.Lab.Results;
+
+namespace Weir.Cli.Tests.Commands.Run;
+
+/// <summary>Conditions under which a run fails.</summary>
+public class ThresholdTests
+{
+    [Theory]
+    [InlineData("p99>50ms", 50e6)]
+    [InlineData(" P99.9 >= 1s ", 1e9)]
+    [InlineData("rate<1000/s", 1000)]
+    [InlineData("failures>1%", 0.01)]
+    [InlineData("bytes>1KB", 1024)]
+    public void Parse_ACondition_HasItsLimit(string text, double limit) => Assert.Equal(limit, Threshold.Parse(text).Limit, 6);
+
+    [Theory]
+    [InlineData("p95>1ms", "--fail-if must be a metric (p50, p90, p99, p99.9, p99.99, mean, max, rate, failures or bytes), then >, >=, < or <=, then a limit, "
+        + "such as p99>50ms, rate<1000/s, failures>1% or bytes>1KB; it is 'p95>1ms'.")]
+    [InlineData("p99>50", "The limit of --fail-if 'p99>50' must be a time from 100 ns to 3600 s such as 50ms; it is '50'.")]
+    [InlineData("failures>200%", "The limit of --fail-if 'failures>200%' must be a share from 0% to 100% such as 3% or 0.03; it is '200%'.")]
+    public async Task Run_ABadCondition_IsOneClearLineBeforeAnythingIsMeasured(string condition, string message)
+    {
+        LoadResult result = await new CliUnderTest().RunAsync(["run", "noop", "--fail-if", condition]);
+
+        Assert.Equal((1, $"weir: {message}\n"), (result.ExitCode, result.Error));
+    }
+
+    [Theory(Timeout = 300_000)]
+    [InlineData("rate<1000000000000/s", 2)]
+    [InlineData("rate>1000000000000/s", 0)]
+    [InlineData("failures>0%", 0)]
+    public async Task Run_WithACondition_HasItsExitCode(string condition, int code)
+    {
+        LoadResult result = await new CliUnderTest().RunAsync(
+            ["run", "noop", "--workers", "1", "--rounds", "1", "--duration", "20ms", "--quiet", "--fail-if", condition]);
+
+        Assert.True(code == result.ExitCode || result.ExitCode == 3, result.Error);
+        if (result.ExitCode == 2)
+        {
+            Assert.Contains("noop x 1: rate is ", result.Error, StringComparison.Ordinal);
+            Assert.Contains($"which --fail-if '{condition}' does not allow.", result.Out, StringComparison.Ordinal);
+        }
+    }
+
+    [Fact]
+    public void Check_LatenciesFailuresAndBytes_AreLookedAtTogether()
+    {
+        LatencyHistogram latency = new();
+        for (int i = 1; i <= 1000; i++)
+        {
+            latency.Record(i * 1_000_000L);
+        }
+
+        ResultFile result = Report.Page.SampleResults.Single() with
+        {
+            Arms =
+            [
+                new ArmRecord
+                {
+                    Name = "x", Workers = 1, Rounds =
+                    [
+                        new RoundRecord
+                        {
+                            Operations = 990, Failures = 10, Seconds = 1, Rate = 990, AllocatedBytes = 99_000, Service = HistogramCodec.Encode(latency),
+                        },
+                    ],
+                },
+            ],
+        };
+        string[] Broken(string condition) => [.. Threshold.Parse(condition).Check(result).Where(static f => f.IsBroken).Select(static f => f.Finding.Text)];
+
+        Assert.Single(Broken("p99>900ms"));
+        Assert.Empty(Broken("p99>1s"));
+        Assert.Equal(["x x 1: failures is 1 %, which --fail-if 'failures>=1%' does not allow."], Broken("failures>=1%"));
+        Assert.Empty(Broken("failures>1%"));
+        Assert.Single(Broken("bytes>99"));
+        Assert.Empty(Broken("bytes>100"));
+        Assert.Equal(FindingLevel.Invalid, Assert.Single(Threshold.Parse("p99.99>1s").Check(result)).Finding.Level);
+    }
+}

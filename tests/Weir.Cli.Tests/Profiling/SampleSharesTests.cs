@@ -1,0 +1,65 @@
+using Weir.Cli.Profiling;
+using Weir.Lab.Results;
+
+namespace Weir.Cli.Tests.Profiling;
+
+/// <summary>Samples divided into work and waiting.</summary>
+public class SampleSharesTests
+{
+    [Fact]
+    public void Divide_NativeCallThatSleeps_IsWaiting() => Assert.Equal((1, 99), Of("Sleep", 0.01, (SampleKind.Managed, 30), (SampleKind.Native, 70)));
+
+    [Fact]
+    public void Divide_NativeCallThatWorks_IsWork() => Assert.Equal((99, 1), Of("Hash", 0.99, (SampleKind.Managed, 10), (SampleKind.Native, 90)));
+
+    [Fact]
+    public void Divide_WhereTimesAreNotKnown_OnlyWaitingIsLeftOut() =>
+        Assert.Equal((70, 30), Of("Any", null, (SampleKind.Managed, 30), (SampleKind.Native, 40), (SampleKind.Waiting, 30)));
+
+    [Fact]
+    public void Divide_ComputesForHalfAndSleepsForHalf_IsHalf()
+    {
+        SampleShares shares = new(static (_, _) => 0.5);
+        Add(shares, "Compute", SampleKind.Managed, 50);
+        Add(shares, "Sleep", SampleKind.Native, 50);
+
+        (Dictionary<string, double> work, Dictionary<string, double> waiting) = shares.Divide();
+
+        Assert.Equal(("Compute", 50.0), (Assert.Single(work).Key, work["Compute"]));
+        Assert.Equal(("Sleep", 50.0), (Assert.Single(waiting).Key, waiting["Sleep"]));
+    }
+
+    [Fact]
+    public void Divide_SamplesAtTheReturnOfTheOperation_AreTheOperations()
+    {
+        SampleShares shares = new(static (_, _) => 1);
+        Add(shares, "Run;Hot", SampleKind.Managed, 30);
+        Add(shares, "Run", SampleKind.Managed, 10);
+        Add(shares, ProfileRecord.Operation, SampleKind.Managed, 40);
+        Add(shares, ProfileRecord.LabLoop, SampleKind.Managed, 20);
+
+        (Dictionary<string, double> work, _) = shares.Divide();
+
+        Assert.Equal([("Run;Hot", 60.0), ("Run", 20.0), (ProfileRecord.LabLoop, 20.0)], work.Select(static w => (w.Key, w.Value)));
+    }
+
+    // Compiled code that was stopped is neither; here it is counted as waiting, so that the sum is whole.
+    private static (double Work, double Waiting) Of(string name, double? share, params (SampleKind Kind, int Count)[] samples)
+    {
+        SampleShares shares = new((_, _) => share);
+        Array.ForEach(samples, s => Add(shares, name, s.Kind, s.Count));
+        (Dictionary<string, double> work, Dictionary<string, double> waiting) = shares.Divide();
+        double all = samples.Sum(static s => s.Count);
+        double working = work.GetValueOrDefault(name);
+        Assert.InRange(waiting.GetValueOrDefault(name), 0, all - working + 1e-6);
+        return (Math.Round(working), Math.Round(all - working));
+    }
+
+    private static void Add(SampleShares shares, string name, SampleKind kind, int count)
+    {
+        for (int i = 0; i < count; i++)
+        {
+            shares.Add(1, 0, new FoldedSample(name, kind));
+        }
+    }
+}
