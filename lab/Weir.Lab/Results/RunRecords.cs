@@ -71,6 +71,7 @@ internal static class RunRecords
         LongestGapSeconds = round.Pacing is null && round.Workers.Count > 0 ? round.Workers.Max(static w => w.LongestGap.TotalSeconds) : null,
         CanarySlowness = round.Canary.Slowness,
         CanaryVariation = round.Canary.Variation,
+        CanarySpeed = round.Canary.Slowness > 0 ? Canary.StepsPerSecond : null,
         Timeline = [.. round.Timeline.Select(static p => new TimelineRecord(p.Second, p.Rate, p.GcPause.TotalMilliseconds, p.PoolThreads))],
     }.With(round.Resources) with { AllocatedBytes = (long)(round.BytesPerOperation * round.Operations) };
 

@@ -9,9 +9,9 @@ namespace Weir.Cli.Commands.Compare;
 internal static class CompareCommand
 {
     private const int MostRounds = 96;
-    private const int MostProcesses = 8;
-    private const string DefaultWithin = "35s";
-    private static readonly TimeSpan DefaultWithinTime = TimeSpan.FromSeconds(35);
+    private const int MostProcesses = 16;
+    private const string DefaultWithin = "30s";
+    private static readonly TimeSpan DefaultWithinTime = TimeSpan.FromSeconds(30);
 
     public static Command Create(WeirHost host)
     {
@@ -29,13 +29,13 @@ internal static class CompareCommand
         Command command = new(
             "compare",
             "Compares B with A until it is decided. Workloads, methods of your own, two builds of them, programs (--command), or stored results, in turns, in "
-                + "many short rounds (ABBA), until the result is decided. Exit code 2 if B is slower.") { before, after };
+                + "many short rounds (ABBA), until the result is decided. Exit code 2 if B is slower or allocates more.") { before, after };
         TextOption against = TextOption.Of("--against", null, "FILE", "Another build of --assembly to compare with it");
         TextOption git = TextOption.Of("--git", null, "A..B", "Two commits whose builds of --project to compare, such as main..HEAD");
         TextOption project = TextOption.Of("--project", null, "DIR", "With --git, the project with the code");
         TextOption summary = TextOption.Of("--summary", null, "FILE", "Append a short summary in Markdown, for a pull request");
         Option<bool> annotate = new("--annotate") { Description = "Print what is slower as GitHub annotations" };
-        TextOption processes = TextOption.Of("--processes", null, "N", $"How many processes each side has. Default {MostProcesses}");
+        TextOption processes = TextOption.Of("--processes", null, "N", $"The most processes of each side. Default {MostProcesses}");
         TextOption within = TextOption.Of("--within", null, "TIME", $"The most time for a comparison, decided or not. Default {DefaultWithin}");
         options.AddTo(command);
         programs.AddTo(command);
@@ -118,7 +118,7 @@ internal static class CompareCommand
                             ? Sides.Of(parsed, texts, options, against.Find(parsed, static _ => null))
                             : Sides.Of(parsed, options, builds.Before, builds.After);
                         TurnPlan plan = new(
-                            processes.Find(parsed, static _ => null)?.WholeNumber(2, 64) ?? Math.Max(2, 2 * MostProcesses / sides.Groups[0].Count),
+                            processes.Find(parsed, static _ => null)?.WholeNumber(2, 64) ?? MostProcesses,
                             sides.Settings.Rounds,
                             within.Find(parsed, static _ => null)?.Time(TimeSpan.FromSeconds(1), TimeSpan.FromHours(1), DefaultWithin)
                                 ?? DefaultWithinTime * (sides.Groups[0].Count - 1));
@@ -152,7 +152,7 @@ internal static class CompareCommand
                 host.Error.WriteLine(line);
             }
 
-            return code != ExitCode.Success || !result.Comparisons.Any(static c => c.Verdict == Verdict.Slower) ? code : ExitCode.Regression;
+            return code != ExitCode.Success || !result.Comparisons.Any(static c => c.IsWorse) ? code : ExitCode.Regression;
         });
         return command;
     }
