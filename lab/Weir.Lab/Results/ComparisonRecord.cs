@@ -57,6 +57,13 @@ public sealed record ComparisonRecord
     /// <summary>What it comes to.</summary>
     public required Verdict Verdict { get; init; }
 
+    /// <summary>
+    /// The smallest change of a rate or latency that would have been found in 95 % of such comparisons, as a share; <see langword="null"/> without an interval.
+    /// </summary>
+    public double? Detectable => Figure != ComparedFigure.Bytes && HasInterval && Low > 0 && (Pairs ?? Processes) is > 1 and { } units
+        ? Math.Max(Margin, Math.Exp(Math.Log(High / Low) / 2 * (1 + Power.Of(units - 1, Alpha))) - 1)
+        : null;
+
     /// <summary>Whether the arm is the worse one: slower, or with more bytes.</summary>
     [JsonIgnore]
     public bool IsWorse => Verdict is Verdict.Slower or Verdict.More;
@@ -72,6 +79,11 @@ public sealed record ComparisonRecord
         : Pairs is { } pairs ? $"none: too few pairs ({pairs})"
         : Processes is { } processes ? $"none: too few processes ({processes})"
         : "too few rounds";
+
+    /// <summary>The values of both arms, as the beginning of a sentence's end; nothing for rates.</summary>
+    internal string ValuesText => this is not { Value: { } value, AgainstValue: { } against } ? ""
+        : Figure == ComparedFigure.Bytes ? FormattableString.Invariant($"{value:#,0.#} B an operation against {against:#,0.#} ")
+        : $"{Numbers.Nanoseconds(value)} against {Numbers.Nanoseconds(against)}, ";
 
     /// <summary>An explanation of the verdict, if it needs one.</summary>
     public string? Note { get; init; }

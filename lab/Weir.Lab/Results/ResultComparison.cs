@@ -51,7 +51,8 @@ public static class ResultComparison
         List<Finding> findings =
         [
             .. new[] { before, after }.SelectMany(
-                static side => side.Result.Findings.Where(static f => f.Level != FindingLevel.Note), static (side, f) => f with { Text = $"{side.Name}: {f.Text}" }),
+                static side => side.Result.Findings.Where(static f => f.Level != FindingLevel.Note),
+                static (side, f) => f with { Text = $"{side.Name}: {f.Text}" }),
         ];
         if (before.Result.Machine.Hash != after.Result.Machine.Hash)
         {

@@ -80,16 +80,18 @@ internal sealed class StoredComparing((string Name, ResultFile Result) before, (
 
     private string? Obstacle(ArmProcesses x, ArmProcesses y)
     {
-        string? disturbed = x.IsDisturbed ? before.Name : y.IsDisturbed ? after.Name : null;
-        return disturbed is not null ? $"other programs were running when {disturbed} was measured: measure it again on a quiet machine, {InTurns}"
+        (string Name, ResultFile Result)? disturbed = x.IsDisturbed ? before : y.IsDisturbed ? after : null;
+        return disturbed is { Result.Command: BenchmarkDotNetReport.Command } report
+            ? $"{report.Name} does not say what else ran on the machine: only its bytes are compared, {InTurns}"
+            : disturbed is { } side ? $"other programs were running when {side.Name} was measured: measure it again on a quiet machine, {InTurns}"
             : before.Result.Machine.Hash != after.Result.Machine.Hash && !acrossMachines
                 ? "the two are of different machines or environments: --across machine compares them all the same"
             : Math.Min(x.Count, y.Count) < LeastProcesses
-                ? $"{(x.Count < y.Count ? before.Name : after.Name)} has {(Math.Min(x.Count, y.Count) == 1 ? "1 process" : $"{Math.Min(x.Count, y.Count)} processes")} of at least "
-                    + $"{LeastProcesses}: measure it again with --processes 8, {InTurns}"
+                ? $"{(x.Count < y.Count ? before.Name : after.Name)} has only {Math.Min(x.Count, y.Count)} of at least {LeastProcesses} processes that "
+                    + $"count: measure it again with --processes 8, {InTurns}"
             : !acrossMachines && x.Speed is { } was && y.Speed is { } now && Math.Abs(Math.Log(now / was)) > Math.Log(1 + (options.Margin / 2))
-                ? FormattableString.Invariant($"the processor itself was {Math.Abs((now / was) - 1) * 100:0.0} % {(now > was ? "faster" : "slower")} when ")
-                    + $"{after.Name} was measured: measure both again, {InTurns}"
+                ? FormattableString.Invariant($"the processor itself was {Math.Abs((now / was) - 1) * 100:0.0} % ")
+                    + $"{(now > was ? "faster" : "slower")} when {after.Name} was measured: measure both again, {InTurns}"
             : null;
     }
 }

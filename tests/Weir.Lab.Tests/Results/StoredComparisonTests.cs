@@ -68,7 +68,7 @@ public class StoredComparisonTests
         ComparisonRecord compared = Rate(Compare(one, Run(random, 800, 8, 0.01)));
 
         Assert.Equal(Verdict.Inconclusive, compared.Verdict);
-        Assert.StartsWith("a has 1 process of at least 5: measure it again with --processes 8, or measure the two in turns", compared.Note,
+        Assert.StartsWith("a has only 1 of at least 5 processes that count: measure it again with --processes 8, or measure the two in turns", compared.Note,
             StringComparison.Ordinal);
     }
 
@@ -142,7 +142,10 @@ public class StoredComparisonTests
         RoundRecord[] Rounds(double mean) =>
         [
             .. Enumerable.Range(1, 8)
-                .Select(i => new RoundRecord { Order = i, Operations = 1000, Seconds = 1, Rate = 1, AllocatedBytes = (long)(1000 * (mean + (20 * Noise.Normal(random)))) }),
+                .Select(i => new RoundRecord
+                {
+                    Order = i, Operations = 1000, Seconds = 1, Rate = 1, AllocatedBytes = (long)(1000 * (mean + (20 * Noise.Normal(random)))),
+                }),
         ];
         ArmRecord Arm(double mean) => new() { Name = "x", Workers = 1, Rounds = Rounds(mean) };
         Verdict Of(double before, double after) => ArmBytes.Of(Arm(after))!.Against(ArmBytes.Of(Arm(before))!, new ComparisonOptions()).Verdict;

@@ -17,11 +17,11 @@ internal static class PullRequestSummary
         text.Append("### ").Append(Headline(comparisons, result)).Append("\n\n");
         if (comparisons.Length > 0)
         {
-            text.Append("| verdict | what | against | figure | ratio | interval |\n|---|---|---|---|---:|---:|\n");
+            text.Append("| verdict | what | against | figure | ratio | interval | smallest that is found |\n|---|---|---|---|---:|---:|---:|\n");
             foreach (ComparisonRecord c in comparisons)
             {
-                text.Append(FormattableString.Invariant(
-                    $"| {VerdictWords.Of(c.Verdict)} | {Escaped(c.Arm)} | {Escaped(c.Against)} | {FigureWords.Of(c.Figure)} | {c.Ratio:0.000}x | {c.Interval} |\n"));
+                text.Append(FormattableString.Invariant($"| {VerdictWords.Of(c.Verdict)} | {Escaped(c.Arm)} | {Escaped(c.Against)} | "))
+                    .Append(FormattableString.Invariant($"{FigureWords.Of(c.Figure)} | {c.Ratio:0.000}x | {c.Interval} | {Smallest(c)} |\n"));
             }
 
             text.Append('\n');
@@ -34,6 +34,24 @@ internal static class PullRequestSummary
 
         return text.Append(FormattableString.Invariant(
             $"\n<sub>{Escaped(result.Machine.Cpu)}, {result.Machine.Cores} cores, .NET {result.Machine.Dotnet}; a rate above 1x is faster</sub>\n")).ToString();
+    }
+
+    /// <summary>Writes both, as they are asked for.</summary>
+    /// <param name="result">The result.</param>
+    /// <param name="file">The file that the text is appended to; <see langword="null"/> for none.</param>
+    /// <param name="isAnnotated">Whether the annotations are written.</param>
+    /// <param name="errors">Where they go: with --json, the standard output contains only JSON.</param>
+    public static void Append(ResultFile result, string? file, bool isAnnotated, TextWriter errors)
+    {
+        if (file is not null)
+        {
+            File.AppendAllText(file, Markdown(result));
+        }
+
+        foreach (string line in isAnnotated ? Annotations(result) : [])
+        {
+            errors.WriteLine(line);
+        }
     }
 
     /// <summary>One line for each comparison that needs attention, and one for each finding that makes the result invalid.</summary>
@@ -50,6 +68,10 @@ internal static class PullRequestSummary
             yield return $"::error title=The measurement is invalid::{Data(finding.Text)}";
         }
     }
+
+    private static string Smallest(ComparisonRecord c) => c.Figure == ComparedFigure.Bytes ? (c.Interval == "exact" ? "1 B" : "-")
+        : c.Detectable is { } change ? FormattableString.Invariant($"{change * 100:0.#} %")
+        : "-";
 
     private static string Headline(ComparisonRecord[] comparisons, ResultFile result) =>
         result.Has(FindingLevel.Invalid) ? "The measurement is invalid"

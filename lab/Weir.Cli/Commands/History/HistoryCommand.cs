@@ -171,8 +171,8 @@ internal static class HistoryCommand
         int disturbed = series.Where(static s => s.Figure == ComparedFigure.Rate).Sum(static s => s.Points.Count(static p => p.Disturbed));
         if (disturbed > 0)
         {
-            yield return $"{Numbers.Counted(disturbed, "point")} of a machine that was not quiet {(disturbed == 1 ? "is" : "are")} shown, but no change of rates "
-                + "is looked for there; bytes are exact all the same.";
+            yield return $"{Numbers.Counted(disturbed, "point")} of a machine that was not quiet {(disturbed == 1 ? "is" : "are")} shown, "
+                + "but no change of rates is looked for there; bytes are exact all the same.";
         }
 
         int changed = all.Count(static r => !r.Source!.Clean);

@@ -36,7 +36,8 @@ internal static class PageVerdict
         string what = first.HasInterval
             ? FormattableString.Invariant($"{first.Arm} does {first.Low:0.000} to {first.High:0.000} times as much per second as {first.Against} (most likely ")
                 + FormattableString.Invariant($"{first.Ratio:0.000}), which does not decide whether they differ by more than {first.Margin * 100:0.#} %.")
-            : $"{first.Arm} and {first.Against} have too few {(first.Pairs is not null ? "pairs of processes" : first.Processes is not null ? "processes" : "rounds")} for an interval of their ratio.";
+            : $"{first.Arm} and {first.Against} have too few "
+                + $"{(first.Pairs is not null ? "pairs of processes" : first.Processes is not null ? "processes" : "rounds")} for an interval of their ratio.";
         return comparisons.Count == 1 ? what : $"{what} All {comparisons.Count} comparisons are below.";
     }
 
@@ -83,7 +84,13 @@ internal static class PageVerdict
 
         foreach (IGrouping<Verdict, ComparisonRecord> verdict in result.Comparisons.GroupBy(static c => c.Verdict))
         {
-            yield return (verdict.Key switch { Verdict.Faster or Verdict.Less => "good", Verdict.Slower or Verdict.More => "bad", Verdict.Inconclusive => "doubt", _ => "plain" },
+            yield return (verdict.Key switch
+                {
+                    Verdict.Faster or Verdict.Less => "good",
+                    Verdict.Slower or Verdict.More => "bad",
+                    Verdict.Inconclusive => "doubt",
+                    _ => "plain",
+                },
                 verdict.Count() == 1 ? VerdictWords.Of(verdict.Key) : $"{verdict.Count()} x {VerdictWords.Of(verdict.Key)}");
         }
     }

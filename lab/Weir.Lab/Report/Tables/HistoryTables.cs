@@ -29,7 +29,9 @@ internal static class HistoryTables
             ("before", static x => x.Change.Before),
             ("ratio", static x => FormattableString.Invariant($"{x.Change.Ratio:0.000}")),
             ("interval",
-                static x => x.Change.Low == x.Change.High ? "exact" : double.IsFinite(x.Change.High) ? FormattableString.Invariant($"{x.Change.Low:0.000}..{x.Change.High:0.000}") : "too few results"),
+                static x => x.Change.Low == x.Change.High ? "exact"
+                    : double.IsFinite(x.Change.High) ? FormattableString.Invariant($"{x.Change.Low:0.000}..{x.Change.High:0.000}")
+                    : "too few results"),
             ("p", static x => Numbers.Short(x.Change.P)),
             ("verdict", static x => VerdictWords.Of(x.Change.Verdict)));
     }
