@@ -11,7 +11,7 @@ weir() { dotnet "${WEIR:-artifacts/bin/Weir.Cli/release/Weir.Cli.dll}" "$@"; }
 
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
-weir run --assembly "$assembly" --method Prices.Sum --quiet --export json --out "$results" "$@"
+weir run --assembly "$assembly" --method Prices.Sum --processes 5 --quiet --export json --out "$results" "$@"
 
 if weir baseline list --dir "$store" | grep -q '^prices '; then
     weir baseline check prices "$results/weir-run.json" --dir "$store" --max-regression 10% --fail-on slower

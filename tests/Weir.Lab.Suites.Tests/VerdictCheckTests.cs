@@ -21,7 +21,7 @@ public class VerdictCheckTests
                 .Select(i => Of(i < equivalent ? Verdict.Equivalent : i < equivalent + wrong ? Verdict.Faster : Verdict.Inconclusive, 21)),
         ];
         KeptVerdict[] slower = [.. Enumerable.Range(0, 20).Select(i => Of(i < found ? Verdict.Slower : Verdict.Inconclusive, i == 0 ? longest : 21))];
-        Assert.Equal(isMet, VerdictCheck.Section(same, slower).IsMet);
+        Assert.Equal(isMet, VerdictCheck.Section(VerdictGoal.Lab, [(VerdictGoal.Lab.Pairs[0], same, slower)]).IsMet);
     }
 
     private static KeptVerdict Of(Verdict verdict, double seconds) => new(

@@ -2,6 +2,7 @@ using Weir.Cli.Commands.Baseline;
 using Weir.Cli.Commands.Bench;
 using Weir.Cli.Commands.Compare;
 using Weir.Cli.Commands.Doctor;
+using Weir.Cli.Commands.Gate;
 using Weir.Cli.Commands.Hash;
 using Weir.Cli.Commands.History;
 using Weir.Cli.Commands.Load;
@@ -45,6 +46,7 @@ internal static class WeirApp
             TimeCommand.Create(host),
             ScaleCommand.Create(host),
             CompareCommand.Create(host),
+            GateCommand.Create(host),
             BaselineCommand.Create(host, RunAsync),
             HistoryCommand.Create(host),
             BenchCommand.Create(),

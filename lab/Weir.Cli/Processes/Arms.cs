@@ -78,7 +78,7 @@ internal sealed class Arms<TOrder>(
 
                 if (answer.Round is { } round)
                 {
-                    measured[index].Add(round with { Order = ++_order });
+                    measured[index].Add(round with { Order = ++_order, Process = host.Measure.UseProcesses ? turn + 1 : null });
                     string state = round.Partial ? " (stopped)" : round.Problem is { } problem ? $" INVALID: {problem}" : "";
                     if (++ended > told || state.Length > 0)
                     {

@@ -17,6 +17,12 @@ internal sealed class TurnSessions
     private double _variation;
     private int _rounds;
 
+    /// <summary>How many processes each arm had before these.</summary>
+    public int First { get; init; }
+
+    /// <summary>How many rounds were made before these, by all arms.</summary>
+    public int Made { get => _rounds; init => _rounds = value; }
+
     /// <summary>Creates them.</summary>
     /// <param name="host">Whether there are processes, and what stops them.</param>
     /// <param name="orders">The arms.</param>
@@ -118,8 +124,8 @@ internal sealed class TurnSessions
         .. sessions
             .SelectMany((session, process) => session.Answers.Select(static a => a.Round).OfType<RoundRecord>()
                 .Select((round, i) => _places.GetValueOrDefault(session) is { } places && i < places.Count
-                    ? round with { Order = places[i].Order, Turn = places[i].Turn, Process = process + 1 }
-                    : round with { Order = _rounds + 1, Process = process + 1 }))
+                    ? round with { Order = places[i].Order, Turn = places[i].Turn, Process = First + process + 1 }
+                    : round with { Order = _rounds + 1, Process = First + process + 1 }))
             .OrderBy(static r => r.Order),
     ];
 }

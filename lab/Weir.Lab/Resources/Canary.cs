@@ -12,8 +12,8 @@ internal static class Canary
     private const int CalibrationSteps = 200_000;
     private static readonly TimeSpan Hiccup = TimeSpan.FromMilliseconds(1);
 
-    // The number of steps is found once per process, so that all readings are of the same work.
-    private static readonly double StepsPerSecond = Calibrate();
+    /// <summary>Steps per second without disturbance. Found once per process, so that all readings are of the same work.</summary>
+    public static double StepsPerSecond { get; } = Calibrate();
 
     /// <summary>Runs the work a number of times.</summary>
     /// <param name="pieces">How many pieces. At least 2.</param>

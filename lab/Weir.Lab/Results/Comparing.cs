@@ -50,24 +50,117 @@ internal static class Comparing
         return Record(arm, against, compared.Comparison, options) with { Pairs = compared.Pairs, Looks = looks, RoomSlope = compared.Slope };
     }
 
+    /// <summary>Compares two arms whose processes took turns, by each figure that is asked for.</summary>
+    /// <param name="arm">What is compared.</param>
+    /// <param name="against">What it is compared with.</param>
+    /// <param name="options">Margin, level and figures.</param>
+    /// <param name="clock">What a reading of the clock costs, in nanoseconds.</param>
+    /// <param name="looks">How often it was looked whether it is decided.</param>
+    /// <param name="share">The share of alpha that the last look had.</param>
+    public static IReadOnlyList<ComparisonRecord> Figures(
+        ArmRecord arm, ArmRecord against, ComparisonOptions options, double clock, int looks = 1, double share = 1)
+    {
+        ComparisonOptions each = options.OfEach();
+        return
+        [
+            .. options.Figures.Select(figure => figure switch
+            {
+                ComparedFigure.Rate => Turns(arm, against, each, looks, share),
+                ComparedFigure.Bytes => Bytes(arm, against, Record(arm, against, null, each), each),
+                _ => Percentile(arm, against, figure, each, clock, looks, share),
+            }).OfType<ComparisonRecord>(),
+        ];
+    }
+
+    /// <summary>The bytes of an operation of two arms; <see langword="null"/> if one of them was not measured.</summary>
+    /// <param name="arm">What is compared.</param>
+    /// <param name="against">What it is compared with.</param>
+    /// <param name="record">What does not depend on the bytes.</param>
+    /// <param name="options">Margin and level.</param>
+    public static ComparisonRecord? Bytes(ArmRecord arm, ArmRecord against, ComparisonRecord record, ComparisonOptions options)
+    {
+        if (ArmBytes.Of(against) is not { } before || ArmBytes.Of(arm) is not { } after)
+        {
+            return null;
+        }
+
+        (Verdict verdict, double low, double high, double p) = after.Against(before, options);
+        return record with
+        {
+            Figure = ComparedFigure.Bytes,
+            Value = after.Value,
+            AgainstValue = before.Value,
+            Ratio = ArmBytes.RatioOf(after.Value - before.Value, before.Value),
+            Low = low,
+            High = high,
+            P = p,
+            Verdict = verdict,
+        };
+    }
+
+    /// <summary>The verdict of a comparison by its interval and p.</summary>
+    public static Verdict Decide(ComparisonRecord record, ComparisonOptions options)
+    {
+        // Longer is slower.
+        RatioInterval ratio = record.Figure == ComparedFigure.Rate
+            ? new RatioInterval(record.Ratio, record.Low, record.High, options.Level)
+            : new RatioInterval(1 / record.Ratio, 1 / record.High, 1 / record.Low, options.Level);
+        return Comparison.Decide(ratio, record.P, options);
+    }
+
+    // The unit is the pair of processes, whose rounds have enough latencies only together.
+    private static ComparisonRecord? Percentile(
+        ArmRecord arm, ArmRecord against, ComparedFigure figure, ComparisonOptions options, double clock, int looks, double share)
+    {
+        TurnRound[] Of(ArmRecord side, bool isCandidate) =>
+        [
+            .. ArmProcesses.Of(side with { Rounds = [.. side.Rounds.Where(static r => r is { Process: not null, Turn: not null })] })
+                .Select(p => (p.Number, Value: ArmProcesses.ValueOf(side, p.Rounds, figure, clock)))
+                .Where(static p => p.Value > 0)
+                .Select(p => new TurnRound(p.Number, 1, isCandidate, 1 / p.Value!.Value)),
+        ];
+        TurnRound[] before = Of(against, isCandidate: false);
+        TurnRound[] after = Of(arm, isCandidate: true);
+        if (before.Length == 0 || after.Length == 0)
+        {
+            return null;
+        }
+
+        TurnsComparison compared = TurnsComparison.Of([.. before, .. after], options, share);
+        RatioInterval ratio = compared.Comparison.Ratio;
+        return Record(arm, against, compared.Comparison, options) with
+        {
+            Figure = figure,
+            Pairs = compared.Pairs,
+            Looks = looks,
+            Ratio = 1 / ratio.Estimate,
+            Low = 1 / ratio.Upper,
+            High = 1 / ratio.Lower,
+            Value = Spread.Of(after.Select(static r => 1 / r.Rate)).Median,
+            AgainstValue = Spread.Of(before.Select(static r => 1 / r.Rate)).Median,
+            Note = null,
+        };
+    }
+
     private static IEnumerable<TurnRound> RoundsOf(ArmRecord arm, bool isCandidate) => arm.Counted
         .Where(static r => r is { Process: not null, Turn: not null, Rate: > 0 })
         .Select(r => new TurnRound(r.Process!.Value, r.Turn!.Value, isCandidate, r.Rate, r.Room));
 
     private static double[] Rates(ArmRecord arm) => [.. arm.Counted.Select(static r => r.Rate).Where(static r => r > 0)];
 
-    private static ComparisonRecord Record(ArmRecord arm, ArmRecord against, Comparison comparison, ComparisonOptions options) => new()
+    // Without a comparison, nothing is decided.
+    private static ComparisonRecord Record(ArmRecord arm, ArmRecord against, Comparison? comparison, ComparisonOptions options) => new()
     {
         Arm = arm.Label,
         Against = against.Label,
-        Ratio = comparison.Ratio.Estimate,
-        Low = comparison.Ratio.Lower,
-        High = comparison.Ratio.Upper,
-        P = comparison.P,
+        Ratio = comparison?.Ratio.Estimate ?? 1,
+        Low = comparison?.Ratio.Lower ?? 0,
+        High = comparison?.Ratio.Upper ?? double.PositiveInfinity,
+        P = comparison?.P ?? 1,
         Margin = options.Margin,
         Alpha = options.Alpha,
-        Verdict = comparison.Verdict,
-        Note = Note(arm, comparison.Candidate) ?? Note(against, comparison.Baseline),
+        Verdict = comparison?.Verdict ?? Verdict.Inconclusive,
+        Note = comparison is null ? null : Note(arm, comparison.Candidate) ?? Note(against, comparison.Baseline),
     };
 
     private static string? Note(ArmRecord arm, Modality modality) => modality.Modes.Count > 1

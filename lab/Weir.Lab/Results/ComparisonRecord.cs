@@ -2,7 +2,7 @@ using System.Text.Json.Serialization;
 
 namespace Weir.Lab.Results;
 
-/// <summary>Two arms compared, round by round.</summary>
+/// <summary>Two arms compared by one figure.</summary>
 public sealed record ComparisonRecord
 {
     // Beyond it the ends of an interval say nothing about the two arms, only that there are too few values: of two pairs they can be twenty orders of
@@ -15,7 +15,10 @@ public sealed record ComparisonRecord
     /// <summary>The label of the arm to compare with.</summary>
     public required string Against { get; init; }
 
-    /// <summary>The rate of the arm as a multiple of the other's.</summary>
+    /// <summary>What is compared.</summary>
+    public ComparedFigure Figure { get; init; }
+
+    /// <summary>The figure of the arm as a multiple of the other's: rates above 1 are faster, latencies above 1 are slower.</summary>
     public required double Ratio { get; init; }
 
     /// <summary>The lower end of the interval of the ratio.</summary>
@@ -33,7 +36,13 @@ public sealed record ComparisonRecord
     /// <summary>The level of the test; the interval's is 1 - alpha.</summary>
     public required double Alpha { get; init; }
 
-    /// <summary>The number of pairs of processes that took turns; <see langword="null"/> if rounds were compared instead of processes.</summary>
+    /// <summary>The figure of the arm in its unit, for bytes and latencies; <see langword="null"/> for rates.</summary>
+    public double? Value { get; init; }
+
+    /// <summary>The same of what it is compared with.</summary>
+    public double? AgainstValue { get; init; }
+
+    /// <summary>The number of pairs of processes that took turns; <see langword="null"/> if they did not.</summary>
     public int? Pairs { get; init; }
 
     /// <summary>How often the command checked whether the comparison is decided. The interval is wide enough for all checks together.</summary>
@@ -42,8 +51,22 @@ public sealed record ComparisonRecord
     /// <summary>How strongly the rate followed the room that other programs left, if the sides are compared at equal room.</summary>
     public double? RoomSlope { get; init; }
 
+    /// <summary>The number of processes of the side that has fewer, where two stored results were compared.</summary>
+    public int? Processes { get; init; }
+
     /// <summary>What it comes to.</summary>
     public required Verdict Verdict { get; init; }
+
+    /// <summary>
+    /// The smallest change of a rate or latency that would have been found in 95 % of such comparisons, as a share; <see langword="null"/> without an interval.
+    /// </summary>
+    public double? Detectable => Figure != ComparedFigure.Bytes && HasInterval && Low > 0 && (Pairs ?? Processes) is > 1 and { } units
+        ? Math.Max(Margin, Math.Exp(Math.Log(High / Low) / 2 * (1 + Power.Of(units - 1, Alpha))) - 1)
+        : null;
+
+    /// <summary>Whether the arm is the worse one: slower, or with more bytes.</summary>
+    [JsonIgnore]
+    public bool IsWorse => Verdict is Verdict.Slower or Verdict.More;
 
     /// <summary>Whether there is an interval; with too few rounds or pairs of processes, there is none.</summary>
     [JsonIgnore]
@@ -51,9 +74,16 @@ public sealed record ComparisonRecord
 
     /// <summary>The interval in words.</summary>
     [JsonIgnore]
-    public string Interval => HasInterval ? FormattableString.Invariant($"{Low:0.000}..{High:0.000}")
+    public string Interval => Figure == ComparedFigure.Bytes && Low == High ? "exact"
+        : HasInterval ? FormattableString.Invariant($"{Low:0.000}..{High:0.000}")
         : Pairs is { } pairs ? $"none: too few pairs ({pairs})"
+        : Processes is { } processes ? $"none: too few processes ({processes})"
         : "too few rounds";
+
+    /// <summary>The values of both arms, as the beginning of a sentence's end; nothing for rates.</summary>
+    internal string ValuesText => this is not { Value: { } value, AgainstValue: { } against } ? ""
+        : Figure == ComparedFigure.Bytes ? FormattableString.Invariant($"{value:#,0.#} B an operation against {against:#,0.#} ")
+        : $"{Numbers.Nanoseconds(value)} against {Numbers.Nanoseconds(against)}, ";
 
     /// <summary>An explanation of the verdict, if it needs one.</summary>
     public string? Note { get; init; }

@@ -9,6 +9,10 @@ public sealed record Finding(FindingLevel Level, string Text, FindingKind Kind =
     /// <summary>The cause, if any process can find it: such findings of several processes differ only in their figures.</summary>
     public RunCause? Cause { get; init; }
 
+    /// <summary>Whether it says that other programs, or the hypervisor, had a part of the machine.</summary>
+    internal bool IsOfAnUnquietMachine =>
+        Level > FindingLevel.Note && (Kind == FindingKind.Machine || Cause is RunCause.NotQuiet or RunCause.Steal or RunCause.Throttled);
+
     /// <summary>Of findings that several processes made of the same cause, the first.</summary>
     internal static IEnumerable<Finding> EachOnce(IEnumerable<Finding> findings) =>
         findings.DistinctBy(static f => f.Cause is { } cause ? (object)(cause, f.Level) : f);
@@ -24,7 +28,10 @@ public sealed record Finding(FindingLevel Level, string Text, FindingKind Kind =
     /// <summary>The finding if the canary varied more than on a quiet machine.</summary>
     public static IEnumerable<Finding> Noise(double variation) => variation > Canary.QuietVariation
         ? [new Finding(FindingLevel.Doubt,
-            FormattableString.Invariant($"The machine was not quiet: the canary varied by {variation * 100:0.0} % before or after."), FindingKind.Machine)]
+            FormattableString.Invariant($"The machine was not quiet: the canary varied by {variation * 100:0.0} % before or after."), FindingKind.Machine)
+        {
+            Cause = RunCause.NotQuiet,
+        }]
         : [];
 
     /// <summary>The finding if several comparisons share the level.</summary>

@@ -1,15 +1,15 @@
 namespace Weir.Lab.Results;
 
-/// <summary>A commit with which the rate of an arm changed.</summary>
+/// <summary>A commit with which a figure of an arm changed.</summary>
 internal sealed record HistoryChange
 {
-    /// <summary>The first commit that has the new rate.</summary>
+    /// <summary>The first commit that has the new figure.</summary>
     public required string Commit { get; init; }
 
-    /// <summary>The last one that has the old rate. Commits between the two were not measured.</summary>
+    /// <summary>The last one that has the old figure. Commits between the two were not measured.</summary>
     public required string Before { get; init; }
 
-    /// <summary>The rate after it as a multiple of the one before.</summary>
+    /// <summary>The figure after it as a multiple of the one before.</summary>
     public required double Ratio { get; init; }
 
     /// <summary>The lower end of the ratio's interval; 0 with too few results.</summary>

@@ -14,14 +14,17 @@ internal sealed record HistoryPoint
     /// <summary>When it was measured.</summary>
     public required DateTimeOffset MeasuredAt { get; init; }
 
-    /// <summary>The median of the rounds' rates.</summary>
-    public required double Rate { get; init; }
+    /// <summary>The figure: for a rate, the median of the rounds.</summary>
+    public required double Value { get; init; }
 
-    /// <summary>The lower end of the median's interval.</summary>
+    /// <summary>The lower end of the interval of a rate; of other figures the same as the value.</summary>
     public required double Low { get; init; }
 
     /// <summary>The upper end of it.</summary>
     public required double High { get; init; }
+
+    /// <summary>Whether other programs had so much of the machine that the rate or latency is shown, but no change is looked for in it.</summary>
+    public bool Disturbed { get; init; }
 
     /// <summary>How many rounds there are.</summary>
     public required int Rounds { get; init; }
@@ -29,18 +32,25 @@ internal sealed record HistoryPoint
     /// <summary>The commit as people read it, with a sign when something was changed since.</summary>
     public string Name => (Commit.Length > Shown ? Commit[..Shown] : Commit) + (Clean ? "" : "+");
 
-    /// <summary>The point of an arm that was measured.</summary>
-    public static HistoryPoint Of(ResultFile result, ArmRecord arm)
+    /// <summary>The point of an arm that was measured; <see langword="null"/> if it has no such figure.</summary>
+    public static HistoryPoint? Of(ResultFile result, ArmRecord arm, ComparedFigure figure)
     {
         MedianInterval rate = arm.RateInterval();
-        return new HistoryPoint
+        double? value = figure switch
+        {
+            ComparedFigure.Rate => rate.Median,
+            ComparedFigure.Bytes => ArmBytes.Of(arm) is { IsExact: true } bytes ? bytes.Value : null,
+            _ => ArmProcesses.ValueOf(arm, arm.Rounds, figure, result.Machine.ClockNs),
+        };
+        return value is not { } known ? null : new HistoryPoint
         {
             Commit = result.Source!.Commit,
             Clean = result.Source.Clean,
             MeasuredAt = result.StartedAt,
-            Rate = rate.Median,
-            Low = rate.Low,
-            High = rate.High,
+            Value = known,
+            Low = figure == ComparedFigure.Rate ? rate.Low : known,
+            High = figure == ComparedFigure.Rate ? rate.High : known,
+            Disturbed = figure != ComparedFigure.Bytes && new ArmProcesses(result, arm).IsDisturbed,
             Rounds = arm.Counted.Count,
         };
     }

@@ -12,6 +12,9 @@ internal sealed record HistorySeries
     /// <summary>The machine in words.</summary>
     public required string MachineText { get; init; }
 
+    /// <summary>What of the arm it shows.</summary>
+    public ComparedFigure Figure { get; init; }
+
     /// <summary>What a rate counts.</summary>
     public required string Unit { get; init; }
 
@@ -24,39 +27,72 @@ internal sealed record HistorySeries
     /// <summary>Where the rate changed.</summary>
     public IReadOnlyList<HistoryChange> Changes { get; init; } = [];
 
-    /// <summary>Arm and settings in one text.</summary>
-    public string Name => Settings.Length > 0 ? $"{Arm} ({Settings})" : Arm;
+    /// <summary>Figure, arm and settings in one text.</summary>
+    public string Name => (Figure == ComparedFigure.Rate ? "" : $"{FigureWords.Of(Figure)} of ") + (Settings.Length > 0 ? $"{Arm} ({Settings})" : Arm);
+
+    /// <summary>A value in its unit.</summary>
+    public string Text(double value) => Figure switch
+    {
+        ComparedFigure.Rate => Numbers.Rate(value),
+        ComparedFigure.Bytes => FormattableString.Invariant($"{value:#,0.#} B"),
+        _ => Numbers.Nanoseconds(value),
+    };
 
     /// <summary>The same with the changes that it shows.</summary>
     /// <param name="options">Margin and level.</param>
-    public HistorySeries Searched(ComparisonOptions options)
+    public HistorySeries Searched(ComparisonOptions options) => this with { Changes = Figure == ComparedFigure.Bytes ? [.. ExactChanges()] : Found(options) };
+
+    private HistoryChange[] Found(ComparisonOptions options)
     {
-        int[] steps = new int[Points.Count];
+        HistoryPoint[] points = [.. Points.Where(static p => !p.Disturbed)];
+        int[] steps = new int[points.Length];
         for (int i = 1; i < steps.Length; i++)
         {
-            steps[i] = steps[i - 1] + (Points[i].Name == Points[i - 1].Name ? 0 : 1);
+            steps[i] = steps[i - 1] + (points[i].Name == points[i - 1].Name ? 0 : 1);
         }
 
-        IReadOnlyList<ChangePoint> found = ChangePoints.Of([.. Points.Select(static p => Math.Log(p.Rate))], options.Alpha, steps);
-        int[] ends = [0, .. found.Select(static c => c.Index), Points.Count];
-        return this with
-        {
-            Changes = [.. found.Select((c, i) => Change(c, Points.Take(ends[i]..ends[i + 1]), Points.Take(ends[i + 1]..ends[i + 2]), options))],
-        };
+        IReadOnlyList<ChangePoint> found = ChangePoints.Of([.. points.Select(static p => Math.Log(p.Value))], options.Alpha, steps);
+        int[] ends = [0, .. found.Select(static c => c.Index), points.Length];
+        return [.. found.Select((c, i) => Change(points, c, points.Take(ends[i]..ends[i + 1]), points.Take(ends[i + 1]..ends[i + 2]), options))];
     }
 
-    private HistoryChange Change(ChangePoint at, IEnumerable<HistoryPoint> before, IEnumerable<HistoryPoint> after, ComparisonOptions options)
+    // Bytes that are exact change where they change: no test is needed.
+    private IEnumerable<HistoryChange> ExactChanges()
     {
-        RatioInterval ratio = HodgesLehmann.Ratio([.. before.Select(static p => p.Rate)], [.. after.Select(static p => p.Rate)], options.Level);
+        for (int i = 1; i < Points.Count; i++)
+        {
+            (HistoryPoint before, HistoryPoint after) = (Points[i - 1], Points[i]);
+            if (Math.Abs(after.Value - before.Value) > ArmBytes.LeastDifference)
+            {
+                double ratio = ArmBytes.RatioOf(after.Value - before.Value, before.Value);
+                yield return new HistoryChange
+                {
+                    Commit = after.Name,
+                    Before = before.Name,
+                    Ratio = ratio,
+                    Low = ratio,
+                    High = ratio,
+                    P = 0,
+                    Verdict = after.Value > before.Value ? Verdict.More : Verdict.Less,
+                };
+            }
+        }
+    }
+
+    private HistoryChange Change(
+        HistoryPoint[] points, ChangePoint at, IEnumerable<HistoryPoint> before, IEnumerable<HistoryPoint> after, ComparisonOptions options)
+    {
+        RatioInterval ratio = HodgesLehmann.Ratio([.. before.Select(static p => p.Value)], [.. after.Select(static p => p.Value)], options.Level);
+        double faster = Figure == ComparedFigure.Rate ? ratio.Estimate : 1 / ratio.Estimate;
         return new HistoryChange
         {
-            Commit = Points[at.Index].Name,
-            Before = Points[at.Index - 1].Name,
+            Commit = points[at.Index].Name,
+            Before = points[at.Index - 1].Name,
             Ratio = ratio.Estimate,
             Low = ratio.Lower,
             High = ratio.Upper,
             P = at.P,
-            Verdict = ratio.Estimate > 1 + options.Margin ? Verdict.Faster : ratio.Estimate < 1 / (1 + options.Margin) ? Verdict.Slower : Verdict.Equivalent,
+            Verdict = faster > 1 + options.Margin ? Verdict.Faster : faster < 1 / (1 + options.Margin) ? Verdict.Slower : Verdict.Equivalent,
         };
     }
 }

@@ -37,21 +37,23 @@ public sealed record MachineRecord
     /// <summary>A short hash of all of the above but the clock. Figures with different ones do not compare.</summary>
     public required string Hash { get; init; }
 
-    internal static MachineRecord Read()
+    internal static MachineRecord Read() => Hashed(new MachineRecord
     {
-        MachineRecord machine = new()
-        {
-            Cpu = MachineInfo.CpuName(),
-            Cores = Environment.ProcessorCount,
-            Os = RuntimeInformation.OSDescription,
-            Architecture = RuntimeInformation.ProcessArchitecture.ToString().ToLowerInvariant(),
-            MemoryBytes = GC.GetGCMemoryInfo().TotalAvailableMemoryBytes,
-            Dotnet = Environment.Version.ToString(),
-            Gc = MachineInfo.GcMode(),
-            Variables = MachineInfo.Variables(),
-            ClockNs = Clock.MeasureReadCost(),
-            Hash = "",
-        };
+        Cpu = MachineInfo.CpuName(),
+        Cores = Environment.ProcessorCount,
+        Os = RuntimeInformation.OSDescription,
+        Architecture = RuntimeInformation.ProcessArchitecture.ToString().ToLowerInvariant(),
+        MemoryBytes = GC.GetGCMemoryInfo().TotalAvailableMemoryBytes,
+        Dotnet = Environment.Version.ToString(),
+        Gc = MachineInfo.GcMode(),
+        Variables = MachineInfo.Variables(),
+        ClockNs = Clock.MeasureReadCost(),
+        Hash = "",
+    });
+
+    /// <summary>The same machine with its hash.</summary>
+    internal static MachineRecord Hashed(MachineRecord machine)
+    {
         string all = string.Join('\n', [machine.Cpu, $"{machine.Cores}", machine.Os, machine.Architecture, machine.Dotnet, machine.Gc,
             .. machine.Variables.Select(static v => $"{v.Key}={v.Value}")]);
         return machine with { Hash = Convert.ToHexStringLower(SHA256.HashData(Encoding.UTF8.GetBytes(all)).AsSpan(0, 3)) };

@@ -3,14 +3,19 @@ namespace Weir.Lab.Results;
 /// <summary>Compares two results that were measured one after the other: each arm with the arm of the same name and workers. Thread-safe.</summary>
 public static class ResultComparison
 {
+    // What --across calls the machine and its environment.
+    private const string Machine = "machine";
+
     /// <summary>Compares.</summary>
     /// <param name="before">The one that is compared with, and what it is called in the arms of the result.</param>
     /// <param name="after">The one that is compared, and what it is called.</param>
     /// <param name="options">What counts as a difference; <see langword="null"/> for 3 % and a level of 1 %.</param>
-    /// <param name="across">The settings that may differ between the two, by name; <see langword="null"/> for none.</param>
+    /// <param name="across">
+    /// The settings that may differ between the two, by name, and <c>machine</c> for two machines; <see langword="null"/> for none.
+    /// </param>
     /// <returns>
-    /// A result with the arms of both, in pairs, and a comparison for each pair that has two rounds on each side. Its findings say that the two were not
-    /// measured in turns.
+    /// A result with the arms of both, in pairs, and comparisons of each pair. Its findings say that the two were not measured in turns. Rates and latencies
+    /// get a verdict only from at least five processes on each side, on a machine that was quiet and as fast both times; the note says what is missing.
     /// </returns>
     /// <exception cref="ArgumentOutOfRangeException">An option is outside its range.</exception>
     /// <exception cref="IncomparableResultsException">They have nothing in common, or differ in a setting that is not in <paramref name="across"/>.</exception>
@@ -43,7 +48,12 @@ public static class ResultComparison
                 $"'{before.Name}' and '{after.Name}' have no arm in common; the name and the workers of an arm must be the same in both.");
         }
 
-        List<Finding> findings = [.. after.Result.Findings.Where(static f => f.Level != FindingLevel.Note)];
+        List<Finding> findings =
+        [
+            .. new[] { before, after }.SelectMany(
+                static side => side.Result.Findings.Where(static f => f.Level != FindingLevel.Note),
+                static (side, f) => f with { Text = $"{side.Name}: {f.Text}" }),
+        ];
         if (before.Result.Machine.Hash != after.Result.Machine.Hash)
         {
             findings.Add(new Finding(FindingLevel.Doubt, $"The two were measured in different environments ({before.Result.Machine.Hash} and "
@@ -72,7 +82,8 @@ public static class ResultComparison
             Arms = [.. Reordered(labelled)],
             Fits = [],
             Findings = findings,
-            Comparisons = Comparing.All(labelled.Chunk(2).Select(static p => (p[1], p[0])), options, interleaved: false),
+            Comparisons = new StoredComparing(before, after, options, across?.Contains(Machine) == true).All(
+                pairs, p => ($"{before.Name}: {p.Before.Label}", $"{after.Name}: {p.After.Label}")),
         };
     }
 

@@ -51,7 +51,7 @@ public sealed record RoundRecord
     public double? Room { get; init; }
 
     /// <summary>
-    /// Which of the processes that take turns made it, from 1; <see langword="null"/> where each round has a process of its own, or all have one.
+    /// Which of the processes of its arm made it, from 1; <see langword="null"/> where all have one, or each round is a start of a program.
     /// </summary>
     public int? Process { get; init; }
 
@@ -168,6 +168,9 @@ public sealed record RoundRecord
 
     /// <summary>How much the canary's pieces varied, as a share of their mean.</summary>
     public double? CanaryVariation { get; init; }
+
+    /// <summary>Steps of the canary per second on this machine without disturbance: how fast the processor itself was.</summary>
+    public double? CanarySpeed { get; init; }
 
     /// <summary>The round over time.</summary>
     public IReadOnlyList<TimelineRecord> Timeline { get; init; } = [];

@@ -47,7 +47,8 @@ internal static class RunRecords
             }
 
             // Rounds are left out because of their conditions, never because of their rates. If many are left out, the conditions are unsuitable for measuring.
-            bool invalid = !wrong[0].Disturbed || wrong.Length > arm.Rounds.Count * MostLeftOut;
+            // Of rounds in turns there are then fewer pairs, and the interval is as wide as it must be.
+            bool invalid = !wrong[0].Disturbed || (arm.Rounds[0].Turn is null && wrong.Length > arm.Rounds.Count * MostLeftOut);
             yield return new Finding(
                 invalid ? FindingLevel.Invalid : FindingLevel.Doubt,
                 $"{arm.Label}: "
@@ -79,6 +80,7 @@ internal static class RunRecords
         LongestGapSeconds = round.Pacing is null && round.Workers.Count > 0 ? round.Workers.Max(static w => w.LongestGap.TotalSeconds) : null,
         CanarySlowness = round.Canary.Slowness,
         CanaryVariation = round.Canary.Variation,
+        CanarySpeed = round.Canary.Slowness > 0 ? Canary.StepsPerSecond : null,
         Timeline =
         [
             .. round.Timeline.Select(static p => new TimelineRecord(p.Second, p.Rate, p.GcPause.TotalMilliseconds, p.PoolThreads)

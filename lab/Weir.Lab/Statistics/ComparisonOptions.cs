@@ -14,8 +14,15 @@ public sealed record ComparisonOptions
     /// <summary>The level of the interval, which is that of the test: 1 - <see cref="Alpha"/>.</summary>
     public double Level => 1 - Alpha;
 
+    /// <summary>What is compared. The figures other than bytes share <see cref="Alpha"/>.</summary>
+    /// <value>The default is the rate and the bytes.</value>
+    public IReadOnlyList<ComparedFigure> Figures { get; init; } = [ComparedFigure.Rate, ComparedFigure.Bytes];
+
     /// <summary>Whether the rounds were measured in pairs, each of the one next to one of the other.</summary>
     public bool IsPaired { get; init; }
+
+    /// <summary>The same with the share of alpha that each figure has.</summary>
+    internal ComparisonOptions OfEach() => this with { Alpha = Alpha / Math.Max(1, Figures.Count(static f => f != ComparedFigure.Bytes)) };
 
     /// <summary>Throws when a value is outside its range.</summary>
     /// <exception cref="ArgumentOutOfRangeException">A value is outside its range; the message names it and the range.</exception>

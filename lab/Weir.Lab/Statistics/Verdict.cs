@@ -20,4 +20,12 @@ public enum Verdict
     /// <summary>If there is a difference, it is within the margin.</summary>
     [JsonStringEnumMemberName("EQUIVALENT")]
     Equivalent,
+
+    /// <summary>An operation allocates more bytes.</summary>
+    [JsonStringEnumMemberName("MORE")]
+    More,
+
+    /// <summary>An operation allocates fewer bytes.</summary>
+    [JsonStringEnumMemberName("LESS")]
+    Less,
 }

@@ -8,72 +8,70 @@ using static System.FormattableString;
 namespace Weir.Tables.SelfChecks;
 
 /// <summary>
-/// How often the <c>weir compare</c> command reports a difference between identical things, and misses one that is a tenth slower, beside a busy process.
+/// How often the <c>weir compare</c> command reports a difference between identical things, and misses one that is a tenth slower, beside busy neighbours or
+/// alone.
 /// </summary>
 /// <param name="program">The program that answers <c>compare</c>.</param>
-/// <param name="runs">How often each of the two comparisons is made.</param>
+/// <param name="goal">What is compared, and what should come out.</param>
+/// <param name="runs">How often each comparison is made.</param>
 /// <param name="keep">Where the results are stored. Existing results are not measured again, so that the check can be done in parts.</param>
 /// <param name="progress">Where each result is told.</param>
-internal sealed class VerdictCheck(Assembly program, int runs, DirectoryInfo keep, TextWriter progress)
+internal sealed class VerdictCheck(Assembly program, VerdictGoal goal, int runs, DirectoryInfo keep, TextWriter progress)
 {
-    /// <summary>The default number of runs of each of the two comparisons.</summary>
+    /// <summary>The default number of runs of each comparison.</summary>
     public const int UsualRuns = 20;
-
-    private const double LeastFound = 0.95;
-    private const double LeastEquivalent = 0.75;
-    private const double MostSeconds = 40;
-
-    private static readonly (string Name, string[] Arguments) Same = ("same", ["compare", "cpu:grain=10us", "cpu:grain=10us"]);
-    private static readonly (string Name, string[] Arguments) Slower = ("slower", ["compare", "cpu:grain=10us", "cpu:grain=11us"]);
 
     /// <summary>Makes the comparisons in turns.</summary>
     /// <exception cref="InvalidOperationException">The command came to no result.</exception>
     public async Task<CheckSection> RunAsync(CancellationToken cancellationToken)
     {
-        List<KeptVerdict> same = [];
-        List<KeptVerdict> slower = [];
+        (VerdictPair Pair, List<KeptVerdict> Same, List<KeptVerdict> Slower)[] all =
+            [.. goal.Pairs.Select(static p => (p, new List<KeptVerdict>(), new List<KeptVerdict>()))];
         for (int i = 1; i <= runs; i++)
         {
-            same.Add(await CompareAsync(Same, i, cancellationToken));
-            slower.Add(await CompareAsync(Slower, i, cancellationToken));
+            foreach ((VerdictPair pair, List<KeptVerdict> same, List<KeptVerdict> slower) in all)
+            {
+                same.Add(await CompareAsync($"{goal.Name}{pair.Name}same", pair.Same, i, cancellationToken));
+                slower.Add(await CompareAsync($"{goal.Name}{pair.Name}slower", pair.Slower, i, cancellationToken));
+            }
         }
 
-        return Section(same, slower);
+        return Section(goal, [.. all.Select(static a => (a.Pair, (IReadOnlyList<KeptVerdict>)a.Same, (IReadOnlyList<KeptVerdict>)a.Slower))]);
     }
 
-    internal static CheckSection Section(IReadOnlyList<KeptVerdict> same, IReadOnlyList<KeptVerdict> slower)
+    internal static CheckSection Section(
+        VerdictGoal goal, IReadOnlyList<(VerdictPair Pair, IReadOnlyList<KeptVerdict> Same, IReadOnlyList<KeptVerdict> Slower)> all)
     {
-        int found = (int)Math.Ceiling(LeastFound * slower.Count);
-        int equivalent = (int)Math.Ceiling(LeastEquivalent * same.Count);
-        bool isMet = Count(slower, Verdict.Slower) >= found && Count(same, Verdict.Equivalent) >= equivalent
-            && Count(same, Verdict.Faster) + Count(same, Verdict.Slower) + Count(slower, Verdict.Faster) == 0
-            && same.Concat(slower).All(static v => v.Seconds <= MostSeconds);
+        int count = all[0].Same.Count;
+        int found = (int)Math.Ceiling(goal.LeastFound * count);
+        int equivalent = (int)Math.Ceiling(goal.LeastEquivalent * count);
+        bool isMet = all.All(a => Count(a.Slower, Verdict.Slower) >= found && Count(a.Same, Verdict.Equivalent) >= equivalent
+            && Count(a.Same, Verdict.Faster) + Count(a.Same, Verdict.Slower) + Count(a.Slower, Verdict.Faster) == 0
+            && a.Same.Concat(a.Slower).All(v => v.Seconds <= goal.MostSeconds));
+        KeptVerdict[] each = [.. all.SelectMany(static a => a.Same.Concat(a.Slower))];
         string table = "| command | FASTER | SLOWER | EQUIVALENT | INCONCLUSIVE | median ratio | widest interval | looks | seconds: median | most "
             + "|\n|---|---|---|---|---|---|---|---|---|---|\n"
-            + Row(Same.Arguments, same) + Row(Slower.Arguments, slower)
-            + Invariant($"\nSeconds of each: {Times(same)}; {Times(slower)}. Measured from {same.Concat(slower).Min(static v => v.StartedAt):u} to ")
-            + Invariant($"{same.Concat(slower).Max(static v => v.StartedAt):u}.\n\n")
-            + Invariant(
-                $"Each comparison runs the command with its defaults, in separate processes, while another process keeps {Neighbours} of ")
-                    + Invariant(
-                        $"{Environment.ProcessorCount} processors busy. Pairs of processes take turns (ABBA) in rounds of 100 ms and end when the ")
+            + string.Concat(all.Select(static a => Row(a.Pair.Same, a.Same) + Row(a.Pair.Slower, a.Slower)))
+            + Invariant($"\nSeconds of each: {string.Join("; ", all.SelectMany(static a => new[] { Times(a.Same), Times(a.Slower) }))}. Measured from ")
+            + Invariant($"{each.Min(static v => v.StartedAt):u} to {each.Max(static v => v.StartedAt):u}.\n\n")
+            + Invariant($"Each comparison runs the command, in separate processes, beside {goal.Neighbours} busy threads of another process, on ")
+            + Invariant($"{Environment.ProcessorCount} processors. Pairs of processes take turns (ABBA) in rounds of 100 ms and end when the ")
             + "comparison is decided. At most three looks share an alpha of 1 %, so all looks together report a false difference in at most 1 of 100 "
             + "comparisons. Interval and test have this level ([how](../measuring.md#comparing-in-turns)). "
-            + Invariant($"No error in {same.Count} comparisons shows that fewer than {Math.Min(1, 3.0 / same.Count):P0} are wrong (95 %). A thousand ")
-            + Invariant($"simulated comparisons show the 1 of 100 (`TurnsComparisonTests`).\n");
+            + Invariant($"No error in {count * all.Count} comparisons shows that fewer than {Math.Min(1, 3.0 / (count * all.Count)):P0} are wrong (95 %). ")
+            + Invariant($"A thousand simulated comparisons show the 1 of 100 (`TurnsComparisonTests`).\n");
         return new CheckSection(
-            Invariant($"of {slower.Count} comparisons with work that is a tenth longer, at least {found} are SLOWER; of {same.Count} comparisons of the same ")
-                + Invariant($"work, at least {equivalent} are EQUIVALENT and none is FASTER or SLOWER; no comparison takes more than {MostSeconds:0} s."),
+            Invariant($"of {count} comparisons with work that is a tenth longer, at least {found} are SLOWER; of {count} comparisons of the same ")
+                + Invariant($"work, at least {equivalent} are EQUIVALENT and none is FASTER or SLOWER; no comparison takes more than {goal.MostSeconds:0} s."),
             table,
             isMet);
     }
 
-    private static int Neighbours => Math.Max(1, Environment.ProcessorCount / 2);
-
-    private async Task<KeptVerdict> CompareAsync((string Name, string[] Arguments) command, int number, CancellationToken cancellationToken)
+    private async Task<KeptVerdict> CompareAsync(string name, IReadOnlyList<string> things, int number, CancellationToken cancellationToken)
     {
-        DirectoryInfo folder = new(Path.Combine(keep.FullName, Invariant($"{command.Name}-{number:00}")));
-        if (KeptVerdict.Read(folder, command.Arguments) is { } kept)
+        string[] arguments = ["compare", .. things];
+        DirectoryInfo folder = new(Path.Combine(keep.FullName, Invariant($"{name}-{number:00}")));
+        if (KeptVerdict.Read(folder, arguments) is { } kept)
         {
             return kept;
         }
@@ -82,18 +80,18 @@ internal sealed class VerdictCheck(Assembly program, int runs, DirectoryInfo kee
         using CancellationTokenSource over = new();
         try
         {
-            for (int i = 0; i < Neighbours; i++)
+            for (int i = 0; i < goal.Neighbours; i++)
             {
                 new Thread(() => Spin(over.Token)) { IsBackground = true, Name = "neighbour" }.Start();
             }
 
             ChildEnd end =
-                await OwnProgram.Start(program, [.. command.Arguments, "--quiet", "--export", "json", "--out", folder.FullName], cancellationToken)();
-            KeptVerdict verdict = KeptVerdict.Read(folder, command.Arguments)
-                ?? throw new InvalidOperationException($"'weir {string.Join(' ', command.Arguments)}' ended with code {end.Code} and no result.");
+                await OwnProgram.Start(program, [.. arguments, "--quiet", "--export", "json", "--out", folder.FullName], cancellationToken)();
+            KeptVerdict verdict = KeptVerdict.Read(folder, arguments)
+                ?? throw new InvalidOperationException($"'weir {string.Join(' ', arguments)}' ended with code {end.Code} and no result.");
             await progress.WriteLineAsync(
                 Invariant(
-                    $"{command.Name} {number}: ")
+                    $"{name} {number}: ")
                         + Invariant($"{(verdict.Comparison is { } said ? $"{said.Verdict}, {said.Ratio:0.000} [{said.Interval}]" : "nothing compared")}, ")
                         + Invariant($"{verdict.Seconds:0} s"));
             return verdict;
@@ -113,14 +111,14 @@ internal sealed class VerdictCheck(Assembly program, int runs, DirectoryInfo kee
         }
     }
 
-    private static string Row(string[] arguments, IReadOnlyList<KeptVerdict> verdicts)
+    private static string Row(IReadOnlyList<string> arguments, IReadOnlyList<KeptVerdict> verdicts)
     {
         ComparisonRecord[] compared = [.. verdicts.Select(static v => v.Comparison).OfType<ComparisonRecord>()];
         string widest = compared.MaxBy(static c => c.High / c.Low)?.Interval ?? "none";
         string ratio = compared.Length > 0 ? Invariant($"{Lab.Statistics.Spread.Of(compared.Select(static c => c.Ratio)).Median:0.000}") : "none";
         double Median(Func<KeptVerdict, double> figure) => Lab.Statistics.Spread.Of(verdicts.Select(figure)).Median;
         return Invariant(
-            $"| `weir {string.Join(' ', arguments)}` | {Count(verdicts, Verdict.Faster)} | {Count(verdicts, Verdict.Slower)} | ")
+            $"| `{VerdictPair.Text(arguments)}` | {Count(verdicts, Verdict.Faster)} | {Count(verdicts, Verdict.Slower)} | ")
                 + Invariant(
                     $"{Count(verdicts, Verdict.Equivalent)} | {Count(verdicts, Verdict.Inconclusive)} | {ratio} | ")
                         + Invariant($"{widest.Replace("..", " to ", StringComparison.Ordinal)} | {Looks(verdicts)} | {Median(static v => v.Seconds):0.0} | ")

@@ -50,9 +50,9 @@ internal sealed class BrokerFigures : IFigures
                 $"""
                 **Goal:** at least {LeastShare} of RabbitMQ.Client alone.
 
-                From a sink to a `WorkHost` on a `ConcurrentRuntime`, with all default options, but for the items a message. A run lasts from the first publish to
-                the end of the host, which has acknowledged everything by then. RabbitMQ.Client has a prefetch of {BareQueue.Prefetch} and acknowledges
-                {BareQueue.AckEvery} at once; it decodes nothing, retries nothing, and knows no identities or dead letters.
+                From a sink to a `WorkHost` on a `ConcurrentRuntime`, with all default options, but for the items a message. A run lasts from the first
+                publish to the end of the host, which has acknowledged everything by then. RabbitMQ.Client has a prefetch of {BareQueue.Prefetch} and
+                acknowledges {BareQueue.AckEvery} at once; it decodes nothing, retries nothing, and knows no identities or dead letters.
                 """)),
         new(
             "throughput",

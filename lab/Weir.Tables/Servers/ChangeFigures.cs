@@ -41,8 +41,8 @@ internal sealed class ChangeFigures : IFigures
 
             Both read the same log from slots of their own, with all three values of each row decoded (int, text of 20 characters, bigint). The bare loop is
             `LogicalReplicationConnection.StartReplication` (pgoutput, binary), which confirms each transaction. The whole way is a `WorkHost` on a
-            `ConcurrentRuntime` with all default options, whose position is kept in the database (`PostgresCheckpointStore`). The source alone keeps its position in
-            memory.
+            `ConcurrentRuntime` with all default options, whose position is kept in the database (`PostgresCheckpointStore`). The source alone keeps its
+            position in memory.
             """),
         new(
             "chain",

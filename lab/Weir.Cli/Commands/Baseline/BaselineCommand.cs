@@ -79,7 +79,7 @@ internal static class BaselineCommand
         TextOption most = TextOption.Of("--max-regression", null, "SHARE", "How much slower is allowed: 5% or 0.05. Default: the margin");
         OutputOptionSet outputs = new();
         KeepOption keep = new();
-        Command command = new("check", "Compares a result with a baseline. Exit code 2 if it is slower than allowed.") { name, file };
+        Command command = new("check", "Compares a result with a baseline. Exit code 2 if it is slower than allowed, or allocates more.") { name, file };
         compare.AddTo(command);
         command.Add(directory.Flag);
         command.Add(failOn.Flag);
@@ -115,7 +115,7 @@ internal static class BaselineCommand
                 ("@" + baseline, before), ("now", after), options, compare.Across(parsed), [.. parsed.Tokens.Select(static t => t.Value)]);
             int code = ResultOutput.Write(result, output with { Strict = false }, host);
             return code != ExitCode.Success ? code
-                : result.Comparisons.Any(static c => c.Verdict == Verdict.Slower) ? ExitCode.Regression
+                : result.Comparisons.Any(static c => c.IsWorse) ? ExitCode.Regression
                 : strict && result.Comparisons.Any(static c => c.Verdict == Verdict.Inconclusive) ? ExitCode.Inconclusive
                 : ExitCode.Success;
         });

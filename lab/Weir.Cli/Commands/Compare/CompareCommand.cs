@@ -9,18 +9,14 @@ namespace Weir.Cli.Commands.Compare;
 internal static class CompareCommand
 {
     private const int MostRounds = 96;
-    private const int MostProcesses = 8;
-    private const string DefaultWithin = "35s";
-    private static readonly TimeSpan DefaultWithinTime = TimeSpan.FromSeconds(35);
+    private const int MostProcesses = 16;
+    private const string DefaultWithin = "30s";
+    private static readonly TimeSpan DefaultWithinTime = TimeSpan.FromSeconds(30);
 
     public static Command Create(WeirHost host)
     {
-        Argument<string?> before =
-            new("A") { Description = "The side to compare with: a workload as NAME or NAME:grain=TIME,workers=N,gc=wks, a result file, or "
-            + "@BASELINE; absent with --assembly. " + WorkloadArgument.Help, Arity = ArgumentArity.ZeroOrOne };
-        Argument<string?> after =
-            new("B") { Description = "The side to compare; absent if methods, builds or values of a parameter are compared", Arity = ArgumentArity.ZeroOrOne };
-        RunOptionSet options = new(isScale: false, rounds: MostRounds, duration: "100ms");
+        SideOptions sides = new(MostRounds);
+        RunOptionSet options = sides.Runs;
         ProgramOptionSet programs = new(options);
         CompareOptionSet compare = new();
         BaselineOption directory = new();
@@ -29,21 +25,15 @@ internal static class CompareCommand
         Command command = new(
             "compare",
             "Compares B with A until it is decided. Workloads, methods of your own, two builds of them, programs (--command), or stored results, in turns, in "
-                + "many short rounds (ABBA), until the result is decided. Exit code 2 if B is slower.") { before, after };
-        TextOption against = TextOption.Of("--against", null, "FILE", "Another build of --assembly to compare with it");
-        TextOption git = TextOption.Of("--git", null, "A..B", "Two commits whose builds of --project to compare, such as main..HEAD");
-        TextOption project = TextOption.Of("--project", null, "DIR", "With --git, the project with the code");
+                + "many short rounds (ABBA), until the result is decided. Exit code 2 if B is slower or allocates more.");
         TextOption summary = TextOption.Of("--summary", null, "FILE", "Append a short summary in Markdown, for a pull request");
         Option<bool> annotate = new("--annotate") { Description = "Print what is slower as GitHub annotations" };
-        TextOption processes = TextOption.Of("--processes", null, "N", $"How many processes each side has. Default {MostProcesses}");
+        TextOption processes = TextOption.Of("--processes", null, "N", $"The most processes of each side. Default {MostProcesses}");
         TextOption within = TextOption.Of("--within", null, "TIME", $"The most time for a comparison, decided or not. Default {DefaultWithin}");
-        options.AddTo(command);
+        sides.AddTo(command);
         programs.AddTo(command);
-        foreach (Option option in new Option[] { against.Flag, git.Flag, project.Flag, summary.Flag, annotate })
-        {
-            command.Add(option);
-        }
-
+        command.Add(summary.Flag);
+        command.Add(annotate);
         command.Add(processes.Flag);
         command.Add(within.Flag);
         compare.AddTo(command);
@@ -52,7 +42,7 @@ internal static class CompareCommand
         keep.AddTo(command);
         command.SetAction(async (parsed, _) =>
         {
-            string?[] texts = [parsed.GetValue(before), parsed.GetValue(after)];
+            string?[] texts = sides.Texts(parsed);
             ComparisonOptions comparison = compare.Read(parsed);
             OutputSettings output = outputs.Read(parsed);
             string? summaryFile = summary.Find(parsed, static _ => null)?.NotEmpty("a file");
@@ -66,7 +56,7 @@ internal static class CompareCommand
                 ? programs.Read(parsed, [.. outputs.Options, .. keep.Options, .. compare.OfTurns, summary.Flag, annotate])
                 : null;
             ResultFile?[] files = [.. texts.Select(t => t is null ? null : Stored(t, directory.Store(parsed)))];
-            if (keep.Read(parsed) && (files.Any(static f => f is not null) || git.Find(parsed, static _ => null) is not null))
+            if (keep.Read(parsed) && (files.Any(static f => f is not null) || sides.HasCommits(parsed)))
             {
                 throw new BadInputException(
                     "--keep is for what is measured at this commit, not for stored results, which 'weir history add' keeps, nor for the commits of --git.");
@@ -99,39 +89,14 @@ internal static class CompareCommand
                     throw new BadInputException("--across is for two stored results; for workloads measured in turns, the command line says what differs.");
                 }
 
-                OptionValue? range = git.Find(parsed, static _ => null);
-                OptionValue? source = project.Find(parsed, static _ => null);
-                if (range is null != source is null || (range is not null
-                    && (texts[0] is not null || options.Subjects.HasAssembly(parsed) || against.Find(parsed, static _ => null) is not null)))
-                {
-                    throw new BadInputException(
-                        "--git and --project must be used together, and select what is compared: --git main..HEAD --project src/MyLib --method "
-                            + "Namespace.Class.Method.");
-                }
+                TurnPlan PlanOf(Sides found) => new(
+                    processes.Find(parsed, static _ => null)?.WholeNumber(2, 64) ?? MostProcesses,
+                    found.Settings.Rounds,
+                    within.Find(parsed, static _ => null)?.Time(TimeSpan.FromSeconds(1), TimeSpan.FromHours(1), DefaultWithin)
+                        ?? DefaultWithinTime * (found.Groups[0].Count - 1));
 
-                result = await RunProgress.RunAsync(host, output.Quiet, async p =>
-                {
-                    GitBuilds? builds = range is null ? null : await GitBuilds.MakeAsync(range, source!, p, host.Stop);
-                    try
-                    {
-                        Sides sides = builds is null
-                            ? Sides.Of(parsed, texts, options, against.Find(parsed, static _ => null))
-                            : Sides.Of(parsed, options, builds.Before, builds.After);
-                        TurnPlan plan = new(
-                            processes.Find(parsed, static _ => null)?.WholeNumber(2, 64) ?? Math.Max(2, 2 * MostProcesses / sides.Groups[0].Count),
-                            sides.Settings.Rounds,
-                            within.Find(parsed, static _ => null)?.Time(TimeSpan.FromSeconds(1), TimeSpan.FromHours(1), DefaultWithin)
-                                ?? DefaultWithinTime * (sides.Groups[0].Count - 1));
-                        return await new InTurns(sides, plan, comparison, host, p).MeasureAsync(arguments);
-                    }
-                    finally
-                    {
-                        if (builds is not null)
-                        {
-                            await builds.DisposeAsync();
-                        }
-                    }
-                });
+                result = await RunProgress.RunAsync(host, output.Quiet, p => sides.UseAsync(
+                    parsed, p, found => new InTurns(found, PlanOf(found), comparison, host, p).MeasureAsync(arguments), host.Stop));
             }
             else
             {
@@ -141,25 +106,15 @@ internal static class CompareCommand
 
             int code = ResultOutput.Write(result, output, host);
             keep.Keep(parsed, result, host);
-            if (summaryFile is not null)
-            {
-                await File.AppendAllTextAsync(summaryFile, PullRequestSummary.Markdown(result), CancellationToken.None);
-            }
-
-            // On the error output: with --json, the standard output contains only JSON.
-            foreach (string line in parsed.GetValue(annotate) ? PullRequestSummary.Annotations(result) : [])
-            {
-                host.Error.WriteLine(line);
-            }
-
-            return code != ExitCode.Success || !result.Comparisons.Any(static c => c.Verdict == Verdict.Slower) ? code : ExitCode.Regression;
+            PullRequestSummary.Append(result, summaryFile, parsed.GetValue(annotate), host.Error);
+            return code != ExitCode.Success || !result.Comparisons.Any(static c => c.IsWorse) ? code : ExitCode.Regression;
         });
         return command;
     }
 
-    private static string NameOf(string text) => text.StartsWith('@') ? text : Path.GetFileNameWithoutExtension(text);
+    internal static string NameOf(string text) => text.StartsWith('@') ? text : Path.GetFileNameWithoutExtension(text);
 
-    private static ResultFile? Stored(string text, BaselineStore store) =>
+    internal static ResultFile? Stored(string text, BaselineStore store) =>
         text.StartsWith('@') ? store.Load(text[1..])
         : text.EndsWith(".json", StringComparison.OrdinalIgnoreCase) || text.EndsWith(".html", StringComparison.OrdinalIgnoreCase) ? One(text)
         : null;

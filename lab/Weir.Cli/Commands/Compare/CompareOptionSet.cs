@@ -7,16 +7,23 @@ internal sealed class CompareOptionSet
         TextOption.Of("--margin", null, "SHARE", "The difference up to which two things count as equal: 3% or 0.03. Default 3%");
     private readonly TextOption _alpha = TextOption.Of("--alpha", null, "SHARE", "How often a difference may be claimed where there is none. Default 1%");
 
+    private readonly TextOption _figures =
+        TextOption.Of("--figures", null, "NAME,...", "What is compared: rate, bytes, p50, p90, p99. Default rate,bytes");
+
     private readonly TextOption _across =
         TextOption.Of("--across", null, "SETTING,...", "The settings in which two stored results may differ, such as grain; other differences are refused");
 
     /// <summary>The options for everything that is measured in turns.</summary>
     public IReadOnlyList<Option> OfTurns => [_margin.Flag, _alpha.Flag];
 
+    /// <summary>The options for histories.</summary>
+    public IReadOnlyList<Option> OfHistory => [.. OfTurns, _figures.Flag];
+
     public void AddTo(Command command)
     {
         command.Add(_margin.Flag);
         command.Add(_alpha.Flag);
+        command.Add(_figures.Flag);
         command.Add(_across.Flag);
     }
 
@@ -25,7 +32,12 @@ internal sealed class CompareOptionSet
     {
         Margin = _margin.Find(parsed, static _ => null)?.Share(0.0001, 0.9) ?? 0.03,
         Alpha = _alpha.Find(parsed, static _ => null)?.Share(0.0001, 0.49) ?? 0.01,
+        Figures = _figures.Find(parsed, static _ => null) is { } given ? FiguresOf(given) : new ComparisonOptions().Figures,
     };
+
+    private static ComparedFigure[] FiguresOf(OptionValue given) =>
+        [.. given.Text.Split(',').Select(name => Enum.GetValues<ComparedFigure>().Cast<ComparedFigure?>()
+            .FirstOrDefault(f => FigureWords.Of(f!.Value) == name.Trim()) ?? throw given.Bad("one or more of rate, bytes, p50, p90 and p99")).Distinct()];
 
     /// <summary>The settings that may differ.</summary>
     /// <exception cref="BadInputException">There is no name.</exception>

@@ -51,7 +51,8 @@ internal sealed class InTurns(Sides sides, TurnPlan plan, ComparisonOptions comp
             foreach (ArmRecord candidate in result.Arms.Skip(arm).Take(sides.Groups[group].Count - 1))
             {
                 arm++;
-                if (Comparing.Turns(candidate, against, _each, turns[group].Looks, turns[group].Share) is { } compared)
+                foreach (ComparisonRecord compared in Comparing.Figures(
+                    candidate, against, _each, result.Machine.ClockNs, turns[group].Looks, turns[group].Share))
                 {
                     yield return compared;
                 }

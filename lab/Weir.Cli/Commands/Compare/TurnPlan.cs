@@ -1,7 +1,7 @@
 namespace Weir.Cli.Commands.Compare;
 
 /// <summary>How two workloads are measured in turns.</summary>
-/// <param name="Processes">The maximum number of processes of each side. Each takes turns with a process of the other side.</param>
+/// <param name="Processes">The most processes of each side. Each takes turns with a process of the other side.</param>
 /// <param name="Rounds">The maximum number of rounds of each side. An odd number is rounded up.</param>
 /// <param name="Within">The time limit, from the start, whatever the results are.</param>
 internal sealed record TurnPlan(int Processes, int Rounds, TimeSpan Within)

@@ -3,14 +3,21 @@ using Weir.Cli.Processes;
 namespace Weir.Cli.Commands.Compare;
 
 /// <summary>
-/// Measures two or more workloads in many short rounds. The processes stay alive and take turns (A B B A, and in the next pair B A A B; of three A B C C B A)
-/// until every comparison with the first is decided.
+/// Measures two or more workloads in many short rounds, until every comparison with the first is decided. Pairs of processes start one after the other, as many
+/// at a time as the processors can warm up. The processes of a pair take turns (A B B A, and in the next pair B A A B; of three A B C C B A) and end, so that
+/// there are as many pairs as fit in the time.
 /// </summary>
 internal sealed class Turns(WeirHost host, TurnPlan plan, ComparisonOptions options, RunProgress progress)
 {
-    private readonly List<(int Side, TurnRound Round)> _rounds = [];
+    // One pair proves nothing.
+    private const int LeastPairs = 2;
+
+    // The share of the time that a pair may take longer than all before it.
+    private const double Tolerance = 0.1;
+
     private readonly SequentialLooks _looks = new();
-    private int _sides;
+    private readonly List<Finding> _findings = [];
+    private List<RoundRecord>[] _rounds = [];
 
     /// <summary>The number of looks: checks whether the comparison is decided.</summary>
     public int Looks { get; private set; }
@@ -26,82 +33,70 @@ internal sealed class Turns(WeirHost host, TurnPlan plan, ComparisonOptions opti
     public async Task<(IReadOnlyList<IReadOnlyList<RoundRecord>> Rounds, IReadOnlyList<Finding> Findings)> MeasureAsync(
         IReadOnlyList<WorkerOrder> orders, long began)
     {
-        _sides = orders.Count;
-        TurnSessions sessions = new(host, orders, plan.Pairs, plan.AllRounds / 2 * orders.Count, progress);
-        await sessions.WarmUpAsync();
-        await TakeTurnsAsync(sessions, began);
-        return await sessions.EndAsync();
-    }
-
-    // A round is a turn of one pair of processes; each pair has its turn before one has the next.
-    private async Task TakeTurnsAsync(TurnSessions sessions, long began)
-    {
-        TimeSpan limit = plan.Within - Stopwatch.GetElapsedTime(began);
-        long start = Stopwatch.GetTimestamp();
+        _rounds = [.. orders.Select(static _ => new List<RoundRecord>())];
+        int atOnce = Math.Max(1, Environment.ProcessorCount / orders.Count);
         TimeSpan longest = TimeSpan.Zero;
-        long from = start;
+        for (int pair = 0; pair < plan.Pairs && !host.Stop.IsCancellationRequested;)
+        {
+            long start = Stopwatch.GetTimestamp();
+            TimeSpan left = plan.Within - Stopwatch.GetElapsedTime(began, start);
+            if (pair >= LeastPairs && longest > left)
+            {
+                break;
+            }
+
+            int pairs = Math.Min(pair == 0 ? Math.Max(1, Math.Min(atOnce, plan.Pairs / LeastPairs)) : atOnce, plan.Pairs - pair);
+            await MeasureAsync(orders, pair, pairs, pair < LeastPairs ? null : left + (plan.Within * Tolerance));
+            pair += pairs;
+            longest = TimeSpan.FromTicks(Math.Max(longest.Ticks, Stopwatch.GetElapsedTime(start).Ticks));
+            double progressed = Math.Max((double)pair / plan.Pairs, Stopwatch.GetElapsedTime(began) / plan.Within);
+            if (pair >= LeastPairs && pair < plan.Pairs && _looks.IsDue(progressed) && longest < plan.Within - Stopwatch.GetElapsedTime(began)
+                && Decide(orders, isLast: false))
+            {
+                return (_rounds, _findings);
+            }
+        }
+
+        Decide(orders, isLast: true);
+        return (_rounds, _findings);
+    }
+
+    // The pairs of one batch: they warm up together, and each has its turn before one has the next.
+    private async Task MeasureAsync(IReadOnlyList<WorkerOrder> orders, int first, int pairs, TimeSpan? limit)
+    {
+        using CancellationTokenSource stop = CancellationTokenSource.CreateLinkedTokenSource(host.Stop);
+        stop.CancelAfter(limit ?? Timeout.InfiniteTimeSpan);
+        TurnSessions sessions = new(host with { Stop = stop.Token }, orders, pairs, plan.AllRounds / 2 * orders.Count, progress)
+        {
+            First = first, Made = _rounds.Sum(static r => r.Count),
+        };
+        await sessions.WarmUpAsync();
         await RoundRunner.TakeTurnsAsync(
-            _sides, Begins, (side, round) => RoundAsync(sessions, side, round), CancellationToken.None, round => Task.FromResult(!Ends(round)), Order);
-
-        bool Begins(int round)
+            orders.Count, round => round < plan.Turns * pairs, async (side, round) => await sessions.RoundAsync(side, round % pairs, round / pairs) is null
+                ? RoundEnd.Over : RoundEnd.Next, CancellationToken.None, order: Order);
+        (IReadOnlyList<IReadOnlyList<RoundRecord>> rounds, IReadOnlyList<Finding> findings) = await sessions.EndAsync();
+        for (int side = 0; side < _rounds.Length; side++)
         {
-            if (round >= plan.PairTurns)
-            {
-                return false;
-            }
-
-            // At least two pairs: one pair proves nothing.
-            if ((round > 1 || round >= plan.Pairs) && Stopwatch.GetElapsedTime(start) + longest > limit)
-            {
-                Decide(isLast: true);
-                return false;
-            }
-
-            from = Stopwatch.GetTimestamp();
-            return true;
+            _rounds[side].AddRange(rounds[side]);
         }
 
-        bool Ends(int round)
+        _findings.AddRange(findings);
+
+        // There and back, and in every other turn of a pair the other way round.
+        IEnumerable<int> Order(int round)
         {
-            longest = TimeSpan.FromTicks(Math.Max(longest.Ticks, Stopwatch.GetElapsedTime(from).Ticks));
-            int turn = round / plan.Pairs;
-            bool isLast = round == plan.PairTurns - 1;
-            return (isLast || round % plan.Pairs == plan.Pairs - 1)
-                && (isLast || _looks.IsDue(Math.Max((turn + 1.0) / plan.Turns, Stopwatch.GetElapsedTime(start) / limit))) && Decide(isLast);
+            int[] sides = [.. Enumerable.Range(0, orders.Count)];
+            int[] there = ((round / pairs) + first + (round % pairs)) % 2 == 0 ? sides : [.. sides.Reverse()];
+            return there.Concat(there.Reverse());
         }
     }
 
-    // There and back, and in every other turn of a pair the other way round.
-    private IEnumerable<int> Order(int round)
-    {
-        int[] sides = [.. Enumerable.Range(0, _sides)];
-        int[] there = ((round / plan.Pairs) + (round % plan.Pairs)) % 2 == 0 ? sides : [.. sides.Reverse()];
-        return there.Concat(there.Reverse());
-    }
-
-    private async Task<RoundEnd> RoundAsync(TurnSessions sessions, int side, int round)
-    {
-        (int turn, int pair) = Math.DivRem(round, plan.Pairs);
-        if (await sessions.RoundAsync(side, pair, turn) is not { Rate: { } rate } measured)
-        {
-            return RoundEnd.Over;
-        }
-
-        // Rounds that do not count must not decide when to end.
-        if (!measured.IsDisturbed)
-        {
-            _rounds.Add((side, new TurnRound(pair, turn, side > 0, rate, measured.Room)));
-        }
-
-        return RoundEnd.Next;
-    }
-
-    private bool Decide(bool isLast)
+    private bool Decide(IReadOnlyList<WorkerOrder> orders, bool isLast)
     {
         Looks++;
         Share = _looks.Take(isLast);
-        return Enumerable.Range(1, _sides - 1).All(side =>
-            TurnsComparison.Of([.. _rounds.Where(r => r.Side == 0 || r.Side == side).Select(static r => r.Round)], options, Share).Comparison.Verdict
-                != Verdict.Inconclusive);
+        ArmRecord[] arms = [.. orders.Select((o, i) => new ArmRecord { Name = o.Name, Workers = o.Workers, Rounds = _rounds[i] })];
+        return arms.Skip(1).All(arm => Comparing.Figures(arm, arms[0], options, clock: 0, Looks, Share) is { Count: > 0 } compared
+            && compared.All(c => c.Verdict != Verdict.Inconclusive || (c.Figure == ComparedFigure.Bytes && options.Figures.Count > 1)));
     }
 }

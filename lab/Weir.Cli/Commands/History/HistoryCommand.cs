@@ -27,7 +27,7 @@ internal static class HistoryCommand
             Add(directory, host),
             List(directory, host),
         };
-        foreach (Option option in compare.OfTurns)
+        foreach (Option option in compare.OfHistory)
         {
             command.Add(option);
         }
@@ -178,6 +178,13 @@ internal static class HistoryCommand
     {
         yield return FormattableString.Invariant($"If nothing has changed, a change is still claimed in at most {options.Alpha * 100:0.##} % of ")
             + FormattableString.Invariant($"histories{(series.Count > 1 ? $"; {series.Count} series share that" : "")}.");
+
+        int disturbed = series.Where(static s => s.Figure == ComparedFigure.Rate).Sum(static s => s.Points.Count(static p => p.Disturbed));
+        if (disturbed > 0)
+        {
+            yield return $"{Numbers.Counted(disturbed, "point")} of a machine that was not quiet {(disturbed == 1 ? "is" : "are")} shown, "
+                + "but no change of rates is looked for there; bytes are exact all the same.";
+        }
 
         int changed = all.Count(static r => !r.Source!.Clean);
         if (changed > 0)

@@ -2,7 +2,7 @@ using Weir.Lab.Resources;
 
 namespace Weir.Cli.Commands.History;
 
-/// <summary>Sorts the results of a history by commit, and splits them by machine and arm.</summary>
+/// <summary>Sorts the results of a history by commit, and splits them by machine, arm and figure.</summary>
 internal static class ResultSeries
 {
     /// <summary>Splits them.</summary>
@@ -22,10 +22,9 @@ internal static class ResultSeries
             .SelectMany(static r => r.Arms.Where(static a => a.IsMeasured), static (r, a) => (Result: r, Arm: a))
             .GroupBy(static x => (x.Result.Machine.Hash, x.Arm.Label, Settings: SettingDifferences.Text(x.Result, x.Arm), x.Result.Unit))
             .ToArray();
-        ComparisonOptions each = options with { Alpha = options.Alpha / Math.Max(1, groups.Length) };
-        return ([.. groups
-            .Select(g => new HistorySeries
+        HistorySeries[] series = [.. groups.SelectMany(g => options.Figures, (g, figure) => new HistorySeries
             {
+                Figure = figure,
                 Arm = g.Key.Label,
                 Machine = g.Key.Hash,
                 MachineText = $"{g.First().Result.Machine.Cores} cores, {g.First().Result.Machine.Cpu}, .NET {g.First().Result.Machine.Dotnet}",
@@ -33,10 +32,12 @@ internal static class ResultSeries
 
                 // Only if the name would be ambiguous.
                 Settings = groups.Count(o => o.Key.Hash == g.Key.Hash && o.Key.Label == g.Key.Label) > 1 ? g.Key.Settings : "",
-                Points = [.. g.Select(static x => HistoryPoint.Of(x.Result, x.Arm))],
-            }.Searched(each))
-            .GroupBy(static s => s.Machine)
-            .SelectMany(static g => g)], isByCommit);
+                Points = [.. g.Select(x => HistoryPoint.Of(x.Result, x.Arm, figure)).OfType<HistoryPoint>()],
+            }).Where(static s => s.Points.Count > 0)];
+
+        // Exact bytes are never wrong.
+        ComparisonOptions each = options with { Alpha = options.Alpha / Math.Max(1, series.Count(static s => s.Figure != ComparedFigure.Bytes)) };
+        return ([.. series.Select(s => s.Searched(each)).GroupBy(static s => s.Machine).SelectMany(static g => g)], isByCommit);
     }
 
     /// <summary>The commits of this repository up to the given ones, in order; empty if git does not answer.</summary>

@@ -12,6 +12,7 @@ internal static class RunCommand
     {
         Argument<string?> workload = WorkloadArgument.Create();
         RunOptionSet options = new(isScale: false, rounds: 10, duration: "1.2s");
+        TextOption processes = TextOption.Of("--processes", null, "N", "Spread the rounds over this many processes. Default 1");
         Option<bool> profile = new("--profile")
         {
             Description = "Run one more round under a profiler, which counts in no figure: hot methods, allocations by type, and a flame graph on the page",
@@ -24,6 +25,7 @@ internal static class RunCommand
             "Measures a workload or your code. With N workers: rate, latency percentiles, fairness and cost.") { workload };
         options.AddTo(command);
         thresholds.AddTo(command);
+        command.Add(processes.Flag);
         command.Add(profile);
         outputs.AddTo(command);
         keep.AddTo(command);
@@ -31,11 +33,12 @@ internal static class RunCommand
         {
             string[] arguments = [.. parsed.Tokens.Select(static t => t.Value)];
             RunSettings settings = options.Read(parsed, parsed.GetValue(workload)) with { IsProfiled = IsProfiled(parsed.GetValue(profile), host) };
+            int spread = processes.Find(parsed, static _ => null)?.WholeNumber(1, 64) ?? 1;
             IReadOnlyList<Threshold> limits = thresholds.Read(parsed);
             OutputSettings output = outputs.Read(parsed);
             keep.Read(parsed);
             ResultFile result = await RunProgress.RunAsync(
-                host, output.Quiet, p => MeasureAsync(new WorkerArms(host, "run", arguments), settings, host, p));
+                host, output.Quiet, p => MeasureAsync(new WorkerArms(host, "run", arguments), settings, spread, host, p));
             int code = ThresholdOption.Write(result, limits, output, host);
             keep.Keep(parsed, result, host);
             return code;
@@ -48,11 +51,14 @@ internal static class RunCommand
         : isAsked;
 
     // Several things take turns, so that disturbances of the machine affect all equally. Each has its own process, because one may need much memory.
-    private static async Task<ResultFile> MeasureAsync(WorkerArms arms, RunSettings settings, WeirHost host, RunProgress progress)
+    private static async Task<ResultFile> MeasureAsync(WorkerArms arms, RunSettings settings, int processes, WeirHost host, RunProgress progress)
     {
-        if (settings.Workloads is [var only])
+        if (settings.Workloads.Count == 1 || processes > 1)
         {
-            return await arms.MeasureAsync([settings.Order(only, settings.Workers[0], settings.Rounds)], settings, turns: 1, progress);
+            int rounds = (settings.Rounds + processes - 1) / processes;
+            return await arms.MeasureAsync(
+                [.. settings.Workloads.Select(w => settings.Order(w, settings.Workers[0], rounds))], settings with { Rounds = rounds * processes }, processes,
+                progress);
         }
 
         ArmTurns turns = new(host, settings.Rounds, mostProcesses: 1, progress);

@@ -21,7 +21,7 @@ internal static class PageVerdict
 
     private static string? Decided(ResultFile result)
     {
-        ComparisonRecord? first = result.Comparisons.FirstOrDefault(static c => c.Verdict is Verdict.Slower or Verdict.Faster)
+        ComparisonRecord? first = result.Comparisons.FirstOrDefault(static c => c.IsWorse || c.Verdict == Verdict.Faster)
             ?? (result.Comparisons.Count > 0 && result.Comparisons.All(static c => c.Verdict == Verdict.Equivalent) ? result.Comparisons[0] : null);
         return first is null ? null
             : result.Comparisons.Count == 1 ? ResultText.Sentence(first) + "."
@@ -31,11 +31,13 @@ internal static class PageVerdict
     // What is known anyway: how far apart they can be at most.
     private static string Undecided(IReadOnlyList<ComparisonRecord> comparisons)
     {
-        ComparisonRecord first = comparisons.FirstOrDefault(static c => c.Verdict == Verdict.Inconclusive) ?? comparisons[0];
+        ComparisonRecord first =
+            comparisons.FirstOrDefault(static c => c is { Verdict: Verdict.Inconclusive, Figure: ComparedFigure.Rate }) ?? comparisons[0];
         string what = first.HasInterval
             ? FormattableString.Invariant($"{first.Arm} does {first.Low:0.000} to {first.High:0.000} times as much per second as {first.Against} (most likely ")
                 + FormattableString.Invariant($"{first.Ratio:0.000}), which does not decide whether they differ by more than {first.Margin * 100:0.#} %.")
-            : $"{first.Arm} and {first.Against} have too few {(first.Pairs is null ? "rounds" : "pairs of processes")} for an interval of their ratio.";
+            : $"{first.Arm} and {first.Against} have too few "
+                + $"{(first.Pairs is not null ? "pairs of processes" : first.Processes is not null ? "processes" : "rounds")} for an interval of their ratio.";
         return comparisons.Count == 1 ? what : $"{what} All {comparisons.Count} comparisons are below.";
     }
 
@@ -82,7 +84,13 @@ internal static class PageVerdict
 
         foreach (IGrouping<Verdict, ComparisonRecord> verdict in result.Comparisons.GroupBy(static c => c.Verdict))
         {
-            yield return (verdict.Key switch { Verdict.Faster => "good", Verdict.Slower => "bad", Verdict.Inconclusive => "doubt", _ => "plain" },
+            yield return (verdict.Key switch
+                {
+                    Verdict.Faster or Verdict.Less => "good",
+                    Verdict.Slower or Verdict.More => "bad",
+                    Verdict.Inconclusive => "doubt",
+                    _ => "plain",
+                },
                 verdict.Count() == 1 ? VerdictWords.Of(verdict.Key) : $"{verdict.Count()} x {VerdictWords.Of(verdict.Key)}");
         }
     }

@@ -12,8 +12,8 @@ internal static class HistoryTables
         ("results", static s => Numbers.Grouped(s.Points.Count)),
         ("commits", static s => Numbers.Grouped(s.Points.Select(static p => p.Name).Distinct().Count())),
         ("last", static s => s.Points[^1].Name),
-        ("rate/s", static s => Numbers.Rate(s.Points[^1].Rate)),
-        ("since the first", static s => FormattableString.Invariant($"{s.Points[^1].Rate / s.Points[0].Rate:0.000}x")),
+        ("rate/s", static s => s.Text(s.Points[^1].Value)),
+        ("since the first", static s => FormattableString.Invariant($"{ArmBytes.RatioOf(s.Points[^1].Value - s.Points[0].Value, s.Points[0].Value):0.000}x")),
         ("changes", static s => Numbers.Grouped(s.Changes.Count)));
 
     /// <summary>Where arms changed; <see langword="null"/> when none did.</summary>
@@ -29,14 +29,16 @@ internal static class HistoryTables
             ("before", static x => x.Change.Before),
             ("ratio", static x => FormattableString.Invariant($"{x.Change.Ratio:0.000}")),
             ("interval",
-                static x => double.IsFinite(x.Change.High) ? FormattableString.Invariant($"{x.Change.Low:0.000}..{x.Change.High:0.000}") : "too few results"),
+                static x => x.Change.Low == x.Change.High ? "exact"
+                    : double.IsFinite(x.Change.High) ? FormattableString.Invariant($"{x.Change.Low:0.000}..{x.Change.High:0.000}")
+                    : "too few results"),
             ("p", static x => Numbers.Short(x.Change.P)),
             ("verdict", static x => VerdictWords.Of(x.Change.Verdict)));
     }
 
     /// <summary>A change as a sentence.</summary>
     public static string Sentence(HistorySeries series, HistoryChange change) =>
-        $"{series.Name} is {VerdictWords.Of(change.Verdict)}"
+        $"{series.Name} {(series.Figure == ComparedFigure.Bytes ? "are" : "is")} {VerdictWords.Of(change.Verdict)}"
         + (change.Verdict == Statistics.Verdict.Equivalent ? " within the margin, though not the same," : "")
         + FormattableString.Invariant($" from {change.Commit} on: {change.Ratio:0.000}x, p = {Numbers.Short(change.P)}; ")
         + $"measured last before it: {change.Before}.";

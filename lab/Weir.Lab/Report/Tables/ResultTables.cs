@@ -207,6 +207,7 @@ internal static class ResultTables
         result.Comparisons,
         ("arm", static c => c.Arm),
         ("against", static c => c.Against),
+        ("figure", c => result.Comparisons.All(static c => c.Figure == ComparedFigure.Rate) ? null : FigureWords.Of(c.Figure)),
         ("ratio", static c => FormattableString.Invariant($"{c.Ratio:0.000}")),
         ("interval", static c => c.Interval),
         ("p", static c => Numbers.Short(c.P)),

@@ -78,5 +78,6 @@ internal static class TableText
         return isLabel ? shown + spaces : spaces + shown;
     }
 
-    private static int? ColorOf(string text) => VerdictWords.Find(text) switch { Verdict.Slower => 31, Verdict.Faster => 32, _ => null };
+    private static int? ColorOf(string text) =>
+        VerdictWords.Find(text) switch { Verdict.Slower or Verdict.More => 31, Verdict.Faster or Verdict.Less => 32, _ => null };
 }

@@ -33,7 +33,7 @@ internal static class ResultText
     public static IEnumerable<string> Sentences(ResultFile result)
     {
         // Many comparisons are easier to read as a table.
-        if (result.Comparisons.Count <= MostSentences)
+        if (result.Comparisons.Count(static c => c.Figure == ComparedFigure.Rate) <= MostSentences)
         {
             foreach (ComparisonRecord comparison in result.Comparisons)
             {
@@ -56,10 +56,16 @@ internal static class ResultText
     });
 
     /// <summary>A comparison as a sentence.</summary>
-    public static string Sentence(ComparisonRecord c) => FormattableString.Invariant(
-        $"{c.Arm} {Verb(c.Verdict)} {c.Against}: {c.Ratio:0.000}x [{c.Interval}], p = {Numbers.Short(c.P)} ({(1 - c.Alpha) * 100:0.##} % interval, margin ")
-            + FormattableString.Invariant($"{c.Margin * 100:0.#} %, alpha {c.Alpha * 100:0.#} %)")
+    public static string Sentence(ComparisonRecord c) => c.Figure == ComparedFigure.Bytes ? BytesSentence(c) : FormattableString.Invariant(
+        $"{What(c)} {Verb(c.Verdict)} {c.Against}: {c.ValuesText}{c.Ratio:0.000}x [{c.Interval}], p = {Numbers.Short(c.P)} ")
+            + FormattableString.Invariant($"({(1 - c.Alpha) * 100:0.##} % interval, margin {c.Margin * 100:0.#} %, alpha {c.Alpha * 100:0.#} %)")
         + (c.Note is null ? "" : "; " + c.Note);
+
+    private static string What(ComparisonRecord c) => c.Figure == ComparedFigure.Rate ? c.Arm : $"{FigureWords.Of(c.Figure)} of {c.Arm}";
+
+    private static string BytesSentence(ComparisonRecord c) =>
+        $"{c.Arm} {(c.Verdict is Verdict.More or Verdict.Less ? $"allocates {VerdictWords.Of(c.Verdict)} than" : Verb(c.Verdict))} {c.Against}: "
+            + $"{c.ValuesText}[{c.Interval}]{(c.Note is null ? "" : "; " + c.Note)}";
 
     // The lines of each runtime that passes went through. Its name is among the settings if there is only one.
     private static IEnumerable<(string, string)[]> Runtimes(ResultFile result)

@@ -34,6 +34,29 @@ public class HistoryTests
     }
 
     [Fact(Timeout = 300_000)]
+    public async Task History_OfOneMoreObject_NamesItsCommitAtOnce()
+    {
+        using TemporaryDirectory directory = new();
+        Fill(directory, Enumerable.Range(0, 3).Select(static i => WithBytes(Result(i, 1000), i < 2 ? 72 : 96)));
+
+        LoadResult ran = await RunAsync(directory, "");
+
+        Assert.Contains($"CHANGE   bytes of channel x 8 are MORE from {Short(2)} on: 1.333x", ran.Out, StringComparison.Ordinal);
+    }
+
+    [Fact(Timeout = 300_000)]
+    public async Task History_OfABusyMachine_LooksForNoChangeOfRates()
+    {
+        using TemporaryDirectory directory = new();
+        Fill(directory, Enumerable.Range(0, 24).Select(static i => Busy(Result(i, i < 14 ? 100_000 : 88_000))));
+
+        LoadResult ran = await RunAsync(directory, "");
+
+        Assert.Contains("CHANGE   none was found.", ran.Out, StringComparison.Ordinal);
+        Assert.Contains("24 points of a machine that was not quiet are shown, but no change of rates is looked for there", ran.Out, StringComparison.Ordinal);
+    }
+
+    [Fact(Timeout = 300_000)]
     public async Task History_OfTreesWithChanges_LeavesThemOutUnlessAsked()
     {
         using TemporaryDirectory directory = new();
@@ -226,6 +249,14 @@ public class HistoryTests
         }
     }
 
+    private static ResultFile WithBytes(ResultFile result, long bytes) =>
+        Rounds(result, r => r with { Operations = 1_000_000, AllocatedBytes = bytes * 1_000_000 });
+
+    private static ResultFile Busy(ResultFile result) => Rounds(result, static r => r with { CanaryVariation = 0.3 });
+
+    private static ResultFile Rounds(ResultFile result, Func<RoundRecord, RoundRecord> change) =>
+        result with { Arms = [.. result.Arms.Select(a => a with { Rounds = [.. a.Rounds.Select(change)] })] };
+
     private static string Commit(int number) => $"{number:x2}".PadRight(40, 'c');
 
     private static string Short(int number) => Commit(number)[..7];
@@ -242,7 +273,8 @@ public class HistoryTests
             Source = new SourceRecord(Commit(number), clean),
             Machine = result.Machine with { Hash = machine },
             Arms = [.. result.Arms.Select(
-                a => a with { Rounds = [.. a.Rounds.Select(r => r with { Rate = rate * (1 + (0.01 * (random.NextDouble() - 0.5))) })] })],
+                a => a with { Rounds = [.. a.Rounds.Select(
+                    r => r with { Rate = rate * (1 + (0.01 * (random.NextDouble() - 0.5))), AllocatedBytes = null })] })],
         };
     }
 }

@@ -20,9 +20,9 @@ internal static class HistoryFigure
             id,
             title,
             "A point is the median of one result's rounds, the whisker the interval of that median. A vertical line marks the first commit with "
-                + "a new rate. A plus sign marks a tree with changes.",
+                + "a new figure. A plus sign marks a tree with changes.",
             [],
-            [.. series.Select((s, i) => new Panel($"{s.Name}, {s.Unit}/s", width => Draw(s, i, width)))],
+            [.. series.Select((s, i) => new Panel($"{s.Name}{UnitOf(s)}", width => Draw(s, i, width)))],
             Table.Of(
                 title,
                 2,
@@ -30,9 +30,9 @@ internal static class HistoryFigure
                 ("arm", static x => x.Series.Name),
                 ("commit", static x => x.Point.Name),
                 ("measured", static x => FormattableString.Invariant($"{x.Point.MeasuredAt:yyyy-MM-dd HH:mm}")),
-                ("median", static x => Numbers.Rate(x.Point.Rate)),
-                ("lowest of the interval", static x => Numbers.Rate(x.Point.Low)),
-                ("highest", static x => Numbers.Rate(x.Point.High)),
+                ("median", static x => x.Series.Text(x.Point.Value)),
+                ("lowest of the interval", static x => x.Series.Text(x.Point.Low)),
+                ("highest", static x => x.Series.Text(x.Point.High)),
                 ("rounds", static x => Numbers.Grouped(x.Point.Rounds))));
     }
 
@@ -43,20 +43,27 @@ internal static class HistoryFigure
         Scale commits = Scale.Numbered(
             -0.5, points.Count - 0.5, [.. Enumerable.Range(0, points.Count).Where(i => i % every == 0).Select(i => ((double)i, points[i].Name))]);
         Scale rates = Scale.Linear(points.SelectMany(static p => new[] { p.Low, p.High }), Scale.Compact, from: points.Min(static p => p.Low));
-        PlotFrame plot = new(width, Height, commits, rates, "commit", $"{series.Unit}/s");
+        PlotFrame plot = new(width, Height, commits, rates, "commit", series.Name + UnitOf(series));
         foreach (HistoryChange change in series.Changes)
         {
             plot.Vertical(IndexOf(points, change.Commit) - 0.5, FormattableString.Invariant($"{change.Commit}: {change.Ratio:0.00}x"));
         }
 
-        plot.Line(points.Select(static (p, i) => ((double)i, p.Rate)), index);
+        plot.Line(points.Select(static (p, i) => ((double)i, p.Value)), index);
         for (int i = 0; i < points.Count; i++)
         {
-            plot.Point(i, points[i].Rate, index, points[i].Low, points[i].High);
+            plot.Point(i, points[i].Value, index, points[i].Low, points[i].High);
         }
 
         return plot;
     }
+
+    private static string UnitOf(HistorySeries series) => series.Figure switch
+    {
+        ComparedFigure.Rate => $", {series.Unit}/s",
+        ComparedFigure.Bytes => ", B an operation",
+        _ => ", ns",
+    };
 
     private static int IndexOf(IReadOnlyList<HistoryPoint> points, string commit) => Enumerable.Range(0, points.Count).First(i => points[i].Name == commit);
 }

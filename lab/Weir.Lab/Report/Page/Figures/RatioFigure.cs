@@ -10,12 +10,13 @@ internal static class RatioFigure
 
     public static Figure? Make(ResultFile result)
     {
-        if (result.Comparisons.Count == 0)
+        ComparisonRecord[] all = [.. result.Comparisons.Where(static c => c.Figure == ComparedFigure.Rate)];
+        if (all.Length == 0)
         {
             return null;
         }
 
-        ComparisonRecord[] rows = [.. result.Comparisons.Take(MostRows)];
+        ComparisonRecord[] rows = [.. all.Take(MostRows)];
         double margin = rows.Max(static c => c.Margin);
         double[] values = [.. rows.SelectMany(static c => c.HasInterval ? new[] { c.Ratio, c.Low, c.High } : [c.Ratio])
             .Where(static v => double.IsFinite(v) && v > 0), 1 / (1 + margin), 1 + margin];
@@ -46,7 +47,7 @@ internal static class RatioFigure
                 $"The ratio of the rates: the point is the estimate, the line is its {(1 - rows[0].Alpha) * 100:0.#} % interval. Within the shaded ")
                     + FormattableString.Invariant($"zone ({margin * 100:0.#} % either way) two things count as equal; a line that leaves it on both sides of ")
                     + FormattableString.Invariant($"an edge leaves the question open.")
-                + (result.Comparisons.Count > MostRows ? $" The first {MostRows} are drawn; the table has all." : ""),
+                + (all.Length > MostRows ? $" The first {MostRows} are drawn; the table has all." : ""),
             [],
             [new Panel("", Draw)],
             ResultTables.Comparisons(result)!);

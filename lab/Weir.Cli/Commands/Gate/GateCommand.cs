@@ -1,0 +1,68 @@
+using Weir.Cli.Commands.Compare;
+using Weir.Cli.Measuring;
+
+namespace Weir.Cli.Commands.Gate;
+
+/// <summary>The <c>gate</c> command: whether a change may pass. It fails only for what is worse twice.</summary>
+internal static class GateCommand
+{
+    private const int MostRounds = 96;
+    private const int MostProcesses = 16;
+    private const string DefaultWithin = "60s";
+    private static readonly TimeSpan DefaultWithinTime = TimeSpan.FromSeconds(60);
+
+    public static Command Create(WeirHost host)
+    {
+        SideOptions sides = new(MostRounds);
+        CompareOptionSet compare = new();
+        BaselineOption directory = new();
+        OutputOptionSet outputs = new();
+        Command command = new(
+            "gate",
+            "Fails if B is worse than A, and sure of it. Measures both in turns, measures again what is undecided, and fails only for what is worse again in "
+                + "new processes. Also of two reports of BenchmarkDotNet, by their bytes. Exit code 2 if it fails.");
+        TextOption summary = TextOption.Of("--summary", null, "FILE", "Append a short summary in Markdown, for a pull request");
+        Option<bool> annotate = new("--annotate") { Description = "Print what is slower as GitHub annotations" };
+        TextOption within = TextOption.Of("--within", null, "TIME", $"The most time for a comparison, confirmed. Default {DefaultWithin}");
+        sides.AddTo(command);
+        command.Add(summary.Flag);
+        command.Add(annotate);
+        command.Add(within.Flag);
+        compare.AddTo(command);
+        command.Add(directory.Flag);
+        outputs.AddTo(command);
+        command.SetAction(async (parsed, _) =>
+        {
+            string?[] texts = sides.Texts(parsed);
+            ComparisonOptions options = compare.Read(parsed);
+            OutputSettings output = outputs.Read(parsed);
+            string? summaryFile = summary.Find(parsed, static _ => null)?.NotEmpty("a file");
+            TimeSpan time = within.Find(parsed, static _ => null)?.Time(TimeSpan.FromSeconds(3), TimeSpan.FromHours(1), DefaultWithin) ?? DefaultWithinTime;
+            if (summaryFile is not null)
+            {
+                ResultOutput.CheckCanWrite(summaryFile);
+            }
+
+            string[] arguments = [.. parsed.Tokens.Select(static t => t.Value)];
+            ResultFile?[] files = [.. texts.Select(t => t is null ? null : CompareCommand.Stored(t, directory.Store(parsed)))];
+            ResultFile result = files switch
+            {
+                [{ } a, { } b] => ResultComparing.Compare(
+                    (CompareCommand.NameOf(texts[0]!), a), (CompareCommand.NameOf(texts[1]!), b), options, compare.Across(parsed), arguments),
+                [null, null] when compare.Across(parsed).Count == 0 => await RunProgress.RunAsync(host, output.Quiet, p => sides.UseAsync(
+                    parsed, p, found => new GateRun(found, options, time, host, p).MeasureAsync(arguments), host.Stop)),
+                _ => throw new BadInputException("gate needs two things to measure, or two files to compare (only then with --across)."),
+            };
+            result = result with { Command = "gate" };
+            int code = ResultOutput.Write(result, output, host);
+            PullRequestSummary.Append(result, summaryFile, parsed.GetValue(annotate), host.Error);
+            return code != ExitCode.Success || !result.Comparisons.Any(static c => c.IsWorse) ? code : ExitCode.Regression;
+        });
+        return command;
+    }
+
+    /// <summary>How the sides of a pass are measured.</summary>
+    /// <param name="rounds">How many rounds each has at most.</param>
+    /// <param name="within">The time of the pass.</param>
+    public static TurnPlan PlanOf(int rounds, TimeSpan within) => new(MostProcesses, rounds, within);
+}

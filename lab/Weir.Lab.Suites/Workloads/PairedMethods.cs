@@ -1,0 +1,57 @@
+using Weir.Lab.Work;
+
+namespace Weir.Lab.Suites;
+
+/// <summary>
+/// Methods as users have them, each beside one that takes a tenth longer: for the check that <c>weir compare</c> finds the one, and finds nothing where there
+/// is nothing.
+/// </summary>
+public class PairedMethods
+{
+    private const int ShortSteps = 20;
+    private const int WaitMicroseconds = 1100;
+    private const int Bytes = 1000;
+    private readonly int _spins = SpinSpeed.PerMicrosecond;
+
+    /// <summary>Computes for about 20 ns.</summary>
+    /// <returns>What it came to.</returns>
+    public long Hash() => CalibratedSpin.Run(1, ShortSteps);
+
+    /// <summary>The same and a tenth more.</summary>
+    /// <returns>What it came to.</returns>
+    public long HashLonger() => CalibratedSpin.Run(1, ShortSteps + (ShortSteps / 10));
+
+    /// <summary>Computes for 10 us.</summary>
+    /// <returns>What it came to.</returns>
+    public long Compute() => CalibratedSpin.Run(1, 10 * _spins);
+
+    /// <summary>The same and a tenth more.</summary>
+    /// <returns>What it came to.</returns>
+    public long ComputeLonger() => CalibratedSpin.Run(1, 11 * _spins);
+
+    /// <summary>Waits for a millisecond, which takes a tenth more.</summary>
+    public void Wait() => Thread.Sleep(1);
+
+    /// <summary>The same, and computes for a tenth of that.</summary>
+    /// <returns>What it came to.</returns>
+    public long WaitLonger()
+    {
+        Thread.Sleep(1);
+        return CalibratedSpin.Run(1, WaitMicroseconds / 10 * _spins);
+    }
+
+    /// <summary>Allocates an array, and computes for a microsecond.</summary>
+    /// <returns>The array.</returns>
+    public byte[] Allocate() => Filled(10);
+
+    /// <summary>The same and a tenth more; the array is as long.</summary>
+    /// <returns>The array.</returns>
+    public byte[] AllocateLonger() => Filled(11);
+
+    private byte[] Filled(int tenths)
+    {
+        byte[] array = new byte[Bytes];
+        array[0] = (byte)CalibratedSpin.Run(1, tenths * _spins / 10);
+        return array;
+    }
+}
