@@ -16,7 +16,7 @@ internal static partial class StackFolding
     /// <returns>The frames to show and what the thread did; <see langword="null"/> if the thread is not one of the measured work.</returns>
     public static FoldedSample? Fold(IReadOnlyList<SampledFrame> frames, bool isNative)
     {
-        if (frames.Count == 0 || frames.Any(static f => IsOfThisProgram(f) || IsEventLoop(f) || IsTracing(f) || IsSimulation(f)))
+        if (frames.Count == 0 || frames.Any(static f => IsOfThisProgram(f) || IsEventLoop(f) || IsFinalizing(f) || IsTracing(f) || IsSimulation(f)))
         {
             return null;
         }
@@ -72,6 +72,9 @@ internal static partial class StackFolding
 
     // It waits for all sockets of the process, including those of the lab.
     private static bool IsEventLoop(SampledFrame frame) => frame.Method.StartsWith("System.Net.Sockets.SocketAsyncEngine.EventLoop", StringComparison.Ordinal);
+
+    // The runtime's thread for finalizers, which waits for objects.
+    private static bool IsFinalizing(SampledFrame frame) => frame.Method.StartsWith("System.GC.RunFinalizers(", StringComparison.Ordinal);
 
     // The built-in workloads are in the lab's library too.
     private static bool IsLab(SampledFrame frame) => frame.Module == OwnProgram

@@ -51,6 +51,7 @@ public class StackFoldingTests
     [InlineData("N.C.Run;System.Threading.Thread.Sleep", SampleKind.Waiting, "System.Private.CoreLib!System.Threading.Thread.Sleep(int32)")]
     [InlineData("N.C.Run;Interop+Sys.Receive", SampleKind.Waiting, "System.Net.Sockets!Interop+Sys.Receive(class Handle)")]
     [InlineData(null, null, "System.Net.Sockets!System.Net.Sockets.SocketAsyncEngine.EventLoop()")]
+    [InlineData(null, null, "System.Private.CoreLib!System.GC.RunFinalizers()")]
     [InlineData(
         "N.C.Run;Interop+Crypto.EvpDigestUpdate", SampleKind.Native, "System.Security.Cryptography!Interop+Crypto.EvpDigestUpdate(class Handle)")]
     public void Fold_InNativeCode_TellsWaitingFromWhatMayWork(string? expected, object? kind, string innermost)

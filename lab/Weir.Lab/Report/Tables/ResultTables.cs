@@ -274,7 +274,7 @@ internal static class ResultTables
     private static string Range(Spread rate) => Range(rate.Min, rate.Max);
 
     private static string Range(double low, double high) => high < 10_000
-        ? FormattableString.Invariant($"{low:0.00}..{high:0.00}")
+        ? $"{Numbers.Rate(low)}..{Numbers.Rate(high)}"
         : Numbers.Scaled(low, high);
 
     private static string? Depth(double? average, double? max) =>
