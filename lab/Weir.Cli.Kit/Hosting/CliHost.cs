@@ -45,7 +45,9 @@ internal record CliHost
     public static CliHost OfProcess(string name, CancellationToken stop) => new()
     {
         Name = name,
-        Out = Console.Out,
+        Out = Console.IsOutputRedirected && !OperatingSystem.IsWindows()
+            ? TextWriter.Synchronized(new DescriptorWriter(Descriptor.Output, Console.OutputEncoding))
+            : Console.Out,
         Error = Console.Error,
         OutIsTerminal = !Console.IsOutputRedirected,
         Width = Console.IsOutputRedirected ? null : WidthOfTerminal(),
