@@ -252,6 +252,12 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
                 await decoder.ReadAsync(messages.Current, cancellationToken).ConfigureAwait(false);
             }
         }
+        catch (NpgsqlException) when (_builder.HasChanges && !decoder.IsInTransaction)
+        {
+            // What came before the failure is complete. The server may never get further.
+            await SendAsync(_builder.Take(), cancellationToken).ConfigureAwait(false);
+            throw;
+        }
         finally
         {
             // What still reads cannot be disposed.
