@@ -55,7 +55,9 @@ internal static class CliApp
     {
         try
         {
-            return await run();
+            int code = await run();
+            await host.Out.FlushAsync(CancellationToken.None);
+            return code;
         }
         catch (WrongResultException e)
         {

@@ -45,7 +45,7 @@ internal record CliHost
     public static CliHost OfProcess(string name, CancellationToken stop) => new()
     {
         Name = name,
-        Out = Console.Out,
+        Out = OutputOfProcess(),
         Error = Console.Error,
         OutIsTerminal = !Console.IsOutputRedirected,
         Width = Console.IsOutputRedirected ? null : WidthOfTerminal(),
@@ -53,6 +53,17 @@ internal record CliHost
         Variable = Environment.GetEnvironmentVariable,
         Stop = stop,
     };
+
+    // Libraries that print get it as the console.
+    private static TextWriter OutputOfProcess()
+    {
+        if (Console.IsOutputRedirected && !OperatingSystem.IsWindows())
+        {
+            Console.SetOut(new DescriptorWriter(Descriptor.Output, Console.OutputEncoding));
+        }
+
+        return Console.Out;
+    }
 
     // If the terminal does not report its width, the usual width is assumed.
     private static int WidthOfTerminal()

@@ -1,26 +1,16 @@
 using System.Buffers;
-using System.Runtime.InteropServices;
 using System.Text;
 using Microsoft.Win32.SafeHandles;
 
 namespace Weir.Delivery.Cli.Hosting;
 
-/// <summary>
-/// Lines to a descriptor that other programs, and other outputs of this one, may share. They are written where the descriptor stands and move it, as a shell
-/// expects of the programs whose output it puts into one file. A <see cref="FileStream"/> would keep a position of its own and write over what others wrote.
-/// The console's own stream keeps none, but says nothing when nobody reads any more.
-/// </summary>
+/// <summary>Lines to a descriptor that others may share; see <see cref="Descriptor"/>.</summary>
 /// <param name="descriptor">An open descriptor of a Unix.</param>
-internal sealed partial class DescriptorLines(int descriptor) : ILineOutput
+internal sealed class DescriptorLines(int descriptor) : ILineOutput
 {
     // Several lines are one call of the system, and no line is divided between two, so that lines of other writers come between lines.
     private const int Enough = 1 << 16;
     private const byte EndOfLine = (byte)'\n';
-    private const int Interrupted = 4;
-    private const short CanWrite = 4;
-
-    // EAGAIN has another number on macOS.
-    private static readonly int s_tryAgain = OperatingSystem.IsLinux() ? 11 : 35;
 
     private readonly ArrayBufferWriter<byte> _buffer = new(2 * Enough);
     private bool _hasBegun;
@@ -76,45 +66,7 @@ internal sealed partial class DescriptorLines(int descriptor) : ILineOutput
 
     private void Send()
     {
-        ReadOnlySpan<byte> rest = _buffer.WrittenSpan;
-        while (rest.Length > 0)
-        {
-            nint written = Write(descriptor, rest, (nuint)rest.Length);
-            if (written >= 0)
-            {
-                rest = rest[(int)written..];
-                continue;
-            }
-
-            int error = Marshal.GetLastPInvokeError();
-            if (error == s_tryAgain)
-            {
-                // Somebody has made the descriptor one that does not wait.
-                PollDescriptor waits = new() { Descriptor = descriptor, Events = CanWrite };
-                _ = Poll(ref waits, 1, Timeout.Infinite);
-            }
-            else if (error != Interrupted)
-            {
-                throw new IOException(Marshal.GetPInvokeErrorMessage(error), error);
-            }
-        }
-
+        Descriptor.Write(descriptor, _buffer.WrittenSpan);
         _buffer.ResetWrittenCount();
-    }
-
-    [LibraryImport("libc", EntryPoint = "write", SetLastError = true)]
-    [DefaultDllImportSearchPaths(DllImportSearchPath.System32)]
-    private static partial nint Write(int descriptor, ReadOnlySpan<byte> bytes, nuint count);
-
-    [LibraryImport("libc", EntryPoint = "poll", SetLastError = true)]
-    [DefaultDllImportSearchPaths(DllImportSearchPath.System32)]
-    private static partial int Poll(ref PollDescriptor descriptors, nuint count, int milliseconds);
-
-    [StructLayout(LayoutKind.Sequential)]
-    private struct PollDescriptor
-    {
-        public int Descriptor;
-        public short Events;
-        public short Happened;
     }
 }

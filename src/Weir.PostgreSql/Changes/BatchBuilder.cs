@@ -48,14 +48,27 @@ internal sealed class BatchBuilder<T>(PostgresChangeSource source, Func<Postgres
 
     public ChangeBatch<T> Take()
     {
-        var items = new WorkItem<T>[_changes.Count];
-        for (int i = 0; i < items.Length; i++)
+        var items = new List<WorkItem<T>>(_changes.Count);
+        List<DeadLetter> failed = [];
+        foreach ((PostgresChange change, string? key) in _changes)
         {
-            (PostgresChange change, string? key) = _changes[i];
-            items[i] = new WorkItem<T>(change.Id, Map(change), key);
+            if ((change.New?.UnreadableColumn ?? change.Old?.UnreadableColumn) is { } column)
+            {
+                failed.Add(Failed(change, key, $"the server sends no valid UTF-8 for column '{column}'.", null));
+                continue;
+            }
+
+            try
+            {
+                items.Add(new WorkItem<T>(change.Id, map(change), key));
+            }
+            catch (Exception e) when (e is not OutOfMemoryException)
+            {
+                failed.Add(Failed(change, key, $"its mapping failed: {e.Message}", e));
+            }
         }
 
-        var batch = new ChangeBatch<T>(items, Position, _waits);
+        var batch = new ChangeBatch<T>(items, Position, _waits, failed);
         _changes.Clear();
         _bytes = 0;
 
@@ -65,18 +78,26 @@ internal sealed class BatchBuilder<T>(PostgresChangeSource source, Func<Postgres
         return batch;
     }
 
-    private T Map(PostgresChange change)
+    private DeadLetter Failed(PostgresChange change, string? key, string reason, Exception? cause)
     {
-        try
+        string message = $"Change {change.Id} ({change.Kind} of {change.Relation}) cannot be read: {reason}";
+        var letter = new DeadLetter
         {
-            return map(change);
-        }
-        catch (Exception e) when (e is not OutOfMemoryException)
+            Id = change.Id.ToString(),
+            Source = source.Slot,
+            Reason = cause is null ? DeadLetterReason.Undecodable : DeadLetterReason.Rejected,
+            Error = cause is null ? message : $"{message}\n{cause}",
+            Time = source.Options.TimeProvider.GetUtcNow(),
+            Key = key,
+            Payload = ChangeJson.Bytes(change),
+        };
+        if (source.Options.OnError == PostgresChangeErrorMode.Stop)
         {
+            source.Options.Tell(letter);
             throw new WorkSetupException(
-                $"The mapping of change {change.Id} ({change.Kind} of {change.Relation}) failed: {e.Message} Nothing is lost: fix the mapping, or read "
-                + "the changes themselves and map them in the processor, where a failure becomes a dead letter.",
-                e);
+                $"{message} Nothing is lost: mend its cause, or set {nameof(PostgresChangeSourceOptions.OnError)} to go on behind it.", cause!);
         }
+
+        return letter;
     }
 }

@@ -4,13 +4,17 @@ namespace Weir.PostgreSql;
 /// <param name="items">The changes.</param>
 /// <param name="end">Where the stream is when they are done.</param>
 /// <param name="waits">Whether everything before has to be acknowledged first.</param>
-internal sealed class ChangeBatch<T>(IReadOnlyList<WorkItem<T>> items, ChangePosition end, bool waits) : WorkBatch<T>(items, end.ToString())
+/// <param name="failed">Changes that would be among them, and could not be read.</param>
+internal sealed class ChangeBatch<T>(IReadOnlyList<WorkItem<T>> items, ChangePosition end, bool waits, IReadOnlyList<DeadLetter> failed)
+    : WorkBatch<T>(items, end.ToString())
 {
     private volatile bool _isAcknowledged;
 
     public ChangePosition End => end;
 
     public bool Waits => waits;
+
+    public IReadOnlyList<DeadLetter> Failed => failed;
 
     /// <summary>Where the stream was before; known when it is delivered.</summary>
     public ChangePosition Start { get; set; }

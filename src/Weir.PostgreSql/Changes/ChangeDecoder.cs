@@ -1,3 +1,4 @@
+using System.Text;
 using Npgsql.Replication.PgOutput;
 using Npgsql.Replication.PgOutput.Messages;
 
@@ -66,12 +67,21 @@ internal sealed class ChangeDecoder<T>(
         int next = 0;
         await foreach (ReplicationValue value in row.WithCancellation(cancellationToken).ConfigureAwait(false))
         {
-            texts[next++] = value.Kind switch
+            try
             {
-                TupleDataKind.Null => null,
-                TupleDataKind.UnchangedToastedValue => PostgresRow.Unchanged,
-                _ => await value.Get<string>(cancellationToken).ConfigureAwait(false),
-            };
+                texts[next] = value.Kind switch
+                {
+                    TupleDataKind.Null => null,
+                    TupleDataKind.UnchangedToastedValue => PostgresRow.Unchanged,
+                    _ => await value.Get<string>(cancellationToken).ConfigureAwait(false),
+                };
+            }
+            catch (DecoderFallbackException)
+            {
+                texts[next] = PostgresRow.Unreadable;
+            }
+
+            next++;
         }
 
         return new PostgresRow(relation, texts, isKeyOnly);

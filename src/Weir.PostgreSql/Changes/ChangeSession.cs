@@ -50,6 +50,10 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
         settings.ReadBufferSize = Math.Max(settings.ReadBufferSize, 1 << 16);
         settings.Options = $"{settings.Options ?? Environment.GetEnvironmentVariable("PGOPTIONS")} {ValueText.ConnectionOptions}";
         settings.Timezone = "UTC";
+        settings.ClientEncoding ??= server.ClientEncoding;
+
+        // All values are read as texts, and Npgsql cannot give that of some types that it loads, such as arrays of domains.
+        settings["Server Compatibility Mode"] = "NoTypeLoading";
         TimeSpan third = server.SenderTimeout / 3;
         _connection = new LogicalReplicationConnection(settings.ToString())
         {
@@ -180,7 +184,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
         }
         catch (Exception e)
         {
-            _batches.Writer.TryComplete(Explained(e));
+            _batches.Writer.TryComplete(await ExplainedAsync(e).ConfigureAwait(false));
         }
     }
 
@@ -193,7 +197,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
             _source.Slot, slotSnapshotInitMode: LogicalSlotSnapshotInitMode.Export, cancellationToken: cancellationToken).ConfigureAwait(false);
         ulong lsn = (ulong)slot.ConsistentPoint;
         var decoder = new ChangeDecoder<T>(_source, _relations, _builder, SendAsync, _start);
-        SnapshotReader reader = await SnapshotReader.OpenAsync(_source, slot.SnapshotName!, cancellationToken).ConfigureAwait(false);
+        SnapshotReader reader = await SnapshotReader.OpenAsync(_source, _server, slot.SnapshotName!, cancellationToken).ConfigureAwait(false);
         await using (reader.ConfigureAwait(false))
         {
             foreach (SnapshotTable table in await reader.TablesAsync(cancellationToken).ConfigureAwait(false))
@@ -247,6 +251,12 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
             {
                 await decoder.ReadAsync(messages.Current, cancellationToken).ConfigureAwait(false);
             }
+        }
+        catch (NpgsqlException) when (_builder.HasChanges && !decoder.IsInTransaction)
+        {
+            // What came before the failure is complete. The server may never get further.
+            await SendAsync(_builder.Take(), cancellationToken).ConfigureAwait(false);
+            throw;
         }
         finally
         {
@@ -306,10 +316,29 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
         await SendAsync(_heartbeat, cancellationToken).ConfigureAwait(false);
     }
 
-    private ValueTask SendAsync(ChangeBatch<T> batch, CancellationToken cancellationToken)
+    private async ValueTask SendAsync(ChangeBatch<T> batch, CancellationToken cancellationToken)
     {
+        if (batch.Failed.Count > 0)
+        {
+            await KeepAsync(batch.Failed, cancellationToken).ConfigureAwait(false);
+        }
+
         _sent = batch.End;
-        return _batches.Writer.WriteAsync(batch, cancellationToken);
+        await _batches.Writer.WriteAsync(batch, cancellationToken).ConfigureAwait(false);
+    }
+
+    // Before anybody has a position behind them: whoever saves that may save it without an acknowledgement.
+    private async ValueTask KeepAsync(IReadOnlyList<DeadLetter> failed, CancellationToken cancellationToken)
+    {
+        if (_source.Options.DeadLetters is { } letters)
+        {
+            await letters.AddAsync(failed, cancellationToken).ConfigureAwait(false);
+        }
+
+        foreach (DeadLetter letter in failed)
+        {
+            _source.Options.Tell(letter);
+        }
     }
 
     private Task NextHeartbeat(CancellationToken cancellationToken) =>
@@ -318,6 +347,25 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
     // Npgsql puts the name between both kinds of quotes without escaping it.
     private static string Escaped(string name) =>
         name.Replace("\"", "\"\"", StringComparison.Ordinal).Replace("'", "''", StringComparison.Ordinal);
+
+    /// <summary>The server looks for the publication as it was when a change was made.</summary>
+    private async ValueTask<Exception> ExplainedAsync(Exception e)
+    {
+        try
+        {
+            return e is PostgresException { SqlState: PostgresErrorCodes.UndefinedObject }
+                && await _source.HasPublicationAsync(CancellationToken.None).ConfigureAwait(false)
+                ? new WorkSetupException(
+                    $"Publication '{_source.Publication}' was dropped and made again, and the server cannot give the changes in between, which begin after "
+                    + $"{_sent}: remove the stream (DropAsync, or weir-work cdc --drop), and set it up again with a snapshot.",
+                    e)
+                : Explained(e);
+        }
+        catch (Exception other) when (other is NpgsqlException or WorkSetupException)
+        {
+            return Explained(e);
+        }
+    }
 
     private Exception Explained(Exception e) =>
         e is PostgresException postgres && _source.Database.Explanation(postgres) is { } explanation ? new WorkSetupException(explanation, e) : e;

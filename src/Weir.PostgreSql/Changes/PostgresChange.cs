@@ -1,3 +1,4 @@
+using System.Text.Json;
 using NpgsqlTypes;
 
 namespace Weir.PostgreSql;
@@ -58,6 +59,16 @@ public sealed class PostgresChange
     /// it is the same only as long as the snapshot is not taken again.
     /// </summary>
     public WorkId Id => new(_transaction.Origin, Index);
+
+    /// <summary>Writes the change as a JSON object, as a line of <c>weir-work cdc</c>: docs/cdc.md describes its members.</summary>
+    /// <param name="writer">Where to. It must be where a value can stand.</param>
+    /// <exception cref="ArgumentNullException"><paramref name="writer"/> is <see langword="null"/>.</exception>
+    /// <exception cref="ArgumentException">A value is longer than a <c>Utf8JsonWriter</c> takes: some 160 million characters.</exception>
+    public void WriteJson(Utf8JsonWriter writer)
+    {
+        ArgumentNullException.ThrowIfNull(writer);
+        ChangeJson.Write(writer, this, withRows: true);
+    }
 
     internal ulong CommitLsnValue => _transaction.CommitLsn;
 

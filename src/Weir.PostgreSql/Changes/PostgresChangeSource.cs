@@ -185,6 +185,8 @@ public sealed class PostgresChangeSource : IAsyncDisposable
     internal ValueTask<SlotState?> FindSlotAsync(ServerState server, CancellationToken cancellationToken) =>
         _preflight.FindSlotAsync(server, cancellationToken);
 
+    internal ValueTask<bool> HasPublicationAsync(CancellationToken cancellationToken) => _preflight.HasPublicationAsync(cancellationToken);
+
     internal async Task DropSlotAsync(CancellationToken cancellationToken)
     {
         // The server may need a moment to notice that the last reader has left.

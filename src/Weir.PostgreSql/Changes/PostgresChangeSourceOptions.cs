@@ -43,9 +43,36 @@ public sealed record PostgresChangeSourceOptions
     /// <value>From 0 to 1 hour. The default is 10 seconds.</value>
     public TimeSpan SlotWait { get; init; } = TimeSpan.FromSeconds(10);
 
+    /// <summary>What becomes of a change that cannot be read, or whose mapping throws.</summary>
+    /// <value>The default is <see cref="PostgresChangeErrorMode.Stop"/>.</value>
+    public PostgresChangeErrorMode OnError { get; init; }
+
+    /// <summary>Where such changes are stored with <see cref="PostgresChangeErrorMode.DeadLetter"/>, such as <see cref="IWorkQueue{T}.DeadLetters"/>.</summary>
+    /// <value>Required for that, and <see langword="null"/> otherwise.</value>
+    public IDeadLetters? DeadLetters { get; init; }
+
+    /// <summary>
+    /// Called for each such change, after it was stored. The letter has the identity of the change, which is its position, the error, and the change as JSON,
+    /// with the values that could be read. After a connection was lost, a change can come again.
+    /// </summary>
+    /// <value><see langword="null"/>, the default, for none. It must return quickly. Its exceptions are ignored.</value>
+    public Action<DeadLetter>? OnFailedChange { get; init; }
+
     /// <summary>The clock for heartbeats and waits.</summary>
     /// <value>The default is <see cref="TimeProvider.System"/>.</value>
     public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
+
+    internal void Tell(DeadLetter letter)
+    {
+        try
+        {
+            OnFailedChange?.Invoke(letter);
+        }
+        catch (Exception e) when (e is not OutOfMemoryException)
+        {
+            // It is the user's, and changes nothing.
+        }
+    }
 
     internal void Validate()
     {
@@ -59,6 +86,12 @@ public sealed record PostgresChangeSourceOptions
             nameof(HeartbeatInterval),
             "from 10 milliseconds to 1 hour");
         OptionRange.Check(SlotWait >= TimeSpan.Zero && SlotWait <= TimeSpan.FromHours(1), SlotWait, nameof(SlotWait), "from 0 to 1 hour");
+        OptionRange.Check(Enum.IsDefined(OnError), OnError, nameof(OnError), "Stop, Skip or DeadLetter");
+        if (OnError == PostgresChangeErrorMode.DeadLetter != DeadLetters is not null)
+        {
+            throw new ArgumentException($"{nameof(DeadLetters)} must be set if {nameof(OnError)} is DeadLetter, and only then.", nameof(DeadLetters));
+        }
+
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
         if (CheckpointName is { Length: 0 })
         {

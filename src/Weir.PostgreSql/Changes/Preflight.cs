@@ -8,7 +8,8 @@ internal sealed class Preflight(Database database, string slot, string publicati
     private const string ServerQuery = """
         SELECT current_setting('server_version_num')::int, pg_catalog.pg_is_in_recovery(), current_setting('wal_level'),
             CASE WHEN pg_catalog.pg_is_in_recovery() THEN '0/0' ELSE pg_catalog.pg_current_wal_flush_lsn()::text END,
-            (SELECT setting::int FROM pg_catalog.pg_settings WHERE name = 'wal_sender_timeout'), current_database()::text
+            (SELECT setting::int FROM pg_catalog.pg_settings WHERE name = 'wal_sender_timeout'), current_database()::text,
+            current_setting('server_encoding')
         """;
 
     private const string SlotQuery = """
@@ -36,18 +37,15 @@ internal sealed class Preflight(Database database, string slot, string publicati
     /// <summary>Checks the server and the publication.</summary>
     public async ValueTask<ServerState> CheckServerAsync(CancellationToken cancellationToken)
     {
-        (int version, bool isStandby, string level, string end, int timeout, string name) = (await database.QueryAsync(
+        (int version, bool isStandby, string level, string end, int timeout, string name, string encoding) = (await database.QueryAsync(
             ServerQuery,
-            static r => (r.GetInt32(0), r.GetBoolean(1), r.GetString(2), r.GetString(3), r.GetInt32(4), r.GetString(5)),
+            static r => (r.GetInt32(0), r.GetBoolean(1), r.GetString(2), r.GetString(3), r.GetInt32(4), r.GetString(5), r.GetString(6)),
             cancellationToken).ConfigureAwait(false))[0];
         Require(version >= 140_000, "the server is older than PostgreSQL 14: use a newer one.");
         Require(!isStandby, "the server is a standby: connect to the primary.");
         Require(level == "logical", $"wal_level is '{level}': set wal_level = logical in postgresql.conf, and restart the server.");
-        List<bool> found = await database.QueryAsync(
-            "SELECT true FROM pg_catalog.pg_publication WHERE pubname = $1", static r => r.GetBoolean(0), cancellationToken, Parameter.Of(publication))
-            .ConfigureAwait(false);
         Require(
-            found.Count > 0,
+            await HasPublicationAsync(cancellationToken).ConfigureAwait(false),
             $"database '{name}' has no publication '{publication}': CREATE PUBLICATION {SqlName.Quote(publication)} FOR TABLE ..., "
             + "before the slot is created.");
         List<string> without = await database.QueryAsync(IdentityQuery, static r => r.GetString(0), cancellationToken, Parameter.Of(publication))
@@ -56,8 +54,12 @@ internal sealed class Preflight(Database database, string slot, string publicati
             without.Count == 0,
             $"updates and deletes of {string.Join(", ", without)} are published, and fail, because there is no replica identity: add a primary key, or "
             + $"ALTER TABLE ... REPLICA IDENTITY FULL, or ALTER PUBLICATION {SqlName.Quote(publication)} SET (publish = 'insert, truncate').");
-        return new ServerState(name, (ulong)NpgsqlLogSequenceNumber.Parse(end), TimeSpan.FromMilliseconds(timeout));
+        return new ServerState(name, (ulong)NpgsqlLogSequenceNumber.Parse(end), TimeSpan.FromMilliseconds(timeout), encoding);
     }
+
+    public async ValueTask<bool> HasPublicationAsync(CancellationToken cancellationToken) => (await database.QueryAsync(
+        "SELECT true FROM pg_catalog.pg_publication WHERE pubname = $1", static r => r.GetBoolean(0), cancellationToken, Parameter.Of(publication))
+        .ConfigureAwait(false)).Count > 0;
 
     /// <summary>Looks for the slot.</summary>
     /// <returns>The slot; null if there is none.</returns>

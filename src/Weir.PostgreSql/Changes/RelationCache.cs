@@ -8,18 +8,6 @@ namespace Weir.PostgreSql;
 /// </summary>
 internal sealed class RelationCache(Database database)
 {
-    private const string TypesQuery = """
-        WITH RECURSIVE t AS (
-            SELECT oid AS asked, oid, typtype, typbasetype, typelem, typcategory FROM pg_catalog.pg_type WHERE oid = ANY($1::bigint[]::oid[])
-            UNION ALL
-            SELECT t.asked, b.oid, b.typtype, b.typbasetype, b.typelem, b.typcategory
-            FROM t JOIN pg_catalog.pg_type b ON b.oid = t.typbasetype WHERE t.typtype = 'd')
-        SELECT t.asked::bigint, CASE
-            WHEN t.typcategory = 'A' AND (SELECT e.typtype FROM pg_catalog.pg_type e WHERE e.oid = t.typelem) = 'e' THEN 1009
-            WHEN t.oid < 16384 THEN t.oid::bigint ELSE 0 END
-        FROM t WHERE t.typtype <> 'd'
-        """;
-
     private const string PrimaryKeyQuery = """
         SELECT a.attname FROM pg_catalog.pg_index i
         JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey)
@@ -27,7 +15,7 @@ internal sealed class RelationCache(Database database)
         """;
 
     private readonly Dictionary<uint, PostgresRelation> _relations = [];
-    private readonly Dictionary<uint, uint> _types = [];
+    private readonly TypeShapes _types = new(database);
     private readonly HashSet<uint> _changed = [];
 
     public PostgresRelation this[uint oid] => _relations.TryGetValue(oid, out PostgresRelation? relation)
@@ -74,14 +62,14 @@ internal sealed class RelationCache(Database database)
         HashSet<string> keys = hasKey
             ? [.. columns.Where(static c => c.IsKey).Select(static c => c.Name)]
             : [.. await database.QueryAsync(PrimaryKeyQuery, static r => r.GetString(0), cancellationToken, Parameter.Of((long)oid)).ConfigureAwait(false)];
-        await FindTypesAsync(columns.Select(static c => c.Type), cancellationToken).ConfigureAwait(false);
+        await _types.LoadAsync(columns.Select(static c => c.Type), cancellationToken).ConfigureAwait(false);
         PostgresRelation? before = _relations.GetValueOrDefault(oid);
         var relation = new PostgresRelation(
             oid,
             schema,
             name,
             (before?.Version ?? 0) + 1,
-            [.. columns.Select(c => new PostgresColumn(c.Name, c.Type, c.Modifier, keys.Contains(c.Name), BaseOf(c.Type)))]);
+            [.. columns.Select(c => new PostgresColumn(c.Name, c.Type, c.Modifier, keys.Contains(c.Name), _types[c.Type]))]);
         if (before is not null && relation.IsSameAs(before))
         {
             return;
@@ -91,23 +79,6 @@ internal sealed class RelationCache(Database database)
         if (before is not null)
         {
             _changed.Add(oid);
-        }
-    }
-
-    private uint BaseOf(uint type) => type < TypeOid.FirstOfDatabase ? type : _types.GetValueOrDefault(type);
-
-    private async ValueTask FindTypesAsync(IEnumerable<uint> types, CancellationToken cancellationToken)
-    {
-        long[] unknown = [.. types.Where(t => t >= TypeOid.FirstOfDatabase && !_types.ContainsKey(t)).Distinct().Select(static t => (long)t)];
-        if (unknown.Length == 0)
-        {
-            return;
-        }
-
-        foreach ((long type, long like) in await database.QueryAsync(
-            TypesQuery, static r => (r.GetInt64(0), r.GetInt64(1)), cancellationToken, Parameter.Of(unknown)).ConfigureAwait(false))
-        {
-            _types[(uint)type] = (uint)like;
         }
     }
 }

@@ -1,5 +1,6 @@
 using System.Data;
 using System.Runtime.CompilerServices;
+using System.Text;
 using Npgsql;
 
 namespace Weir.PostgreSql;
@@ -18,13 +19,19 @@ internal sealed class SnapshotReader : IAsyncDisposable
     }
 
     /// <summary>Opens a transaction that sees what the slot has exported, for as long as the connection that created the slot does nothing else.</summary>
-    public static async Task<SnapshotReader> OpenAsync(PostgresChangeSource source, string snapshot, CancellationToken cancellationToken)
+    public static async Task<SnapshotReader> OpenAsync(
+        PostgresChangeSource source, ServerState server, string snapshot, CancellationToken cancellationToken)
     {
         var reader = new SnapshotReader(source, await source.DataSource.OpenConnectionAsync(cancellationToken).ConfigureAwait(false));
         try
         {
             reader._transaction = await reader._connection.BeginTransactionAsync(IsolationLevel.RepeatableRead, cancellationToken).ConfigureAwait(false);
             string settings = $"SET TRANSACTION SNAPSHOT {SqlName.Literal(snapshot)}; {ValueText.TransactionSettings}";
+            if (server.ClientEncoding is { } encoding)
+            {
+                settings += $"; SET LOCAL client_encoding = {encoding}";
+            }
+
             await source.Database.ExecuteOnAsync(reader._connection, settings, cancellationToken).ConfigureAwait(false);
             return reader;
         }
@@ -106,7 +113,14 @@ internal sealed class SnapshotReader : IAsyncDisposable
         string?[] texts = new string?[row.FieldCount];
         for (int i = 0; i < texts.Length; i++)
         {
-            texts[i] = row.IsDBNull(i) ? null : row.GetString(i);
+            try
+            {
+                texts[i] = row.IsDBNull(i) ? null : row.GetString(i);
+            }
+            catch (DecoderFallbackException)
+            {
+                texts[i] = PostgresRow.Unreadable;
+            }
         }
 
         return texts;

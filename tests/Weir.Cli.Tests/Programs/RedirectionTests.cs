@@ -38,6 +38,35 @@ public sealed class RedirectionTests
         Assert.All(parts, static result => Assert.Equal(JsonValueKind.Object, JsonDocument.Parse(result).RootElement.ValueKind));
     }
 
+    // What measures takes seconds; what only reads files needs one to read.
+    public static TheoryData<string, string> Verbs =>
+    [
+        ("weir", "--help"),
+        ("weir", "bench --list flat"),
+        ("weir-work", "--version"),
+        ("weir-work", "load --items-per-message 16 --count 100 --trials 1 --quiet"),
+        Long("weir", "load --count 100 --trials 1 --runtime direct --quiet"),
+        Long("weir", "run noop --workers 1 --rounds 2 --duration 20ms --quiet"),
+        Long("weir", "scale noop --workers 1,2 --rounds 1 --duration 50ms --quiet"),
+        Long("weir", "hash --input files --files 2 --size 64KiB --cache warm --workers 1 --arms sync --rounds 1 --quiet"),
+        Long("weir", "doctor --quiet"),
+        Long("weir", "history"),
+        Long("weir", "new workload made"),
+    ];
+
+    [Theory(Timeout = 600_000)]
+    [MemberData(nameof(Verbs))]
+    public async Task Output_ThatTakesNoMore_IsSaidAndNoSuccess(string program, string arguments)
+    {
+        Assert.SkipWhen(OperatingSystem.IsWindows(), "The shell is one of Unix.");
+        using TemporaryDirectory folder = new();
+        await using Shell shell = new(folder.Path);
+        (_, string error) = await shell.RunAsync(Shell.WithoutOutput($"{Shell.Program(program == "weir" ? typeof(WeirApp) : typeof(WorkApp))} {arguments}"));
+        Assert.Contains($"{program}: The output takes no more: No space left on device.", error, StringComparison.Ordinal);
+        Assert.Contains($"{program}: The output takes no more: Broken pipe.", error, StringComparison.Ordinal);
+        Assert.Equal(2, error.Split("exit code 1").Length - 1);
+    }
+
     private static TheoryDataRow<string, string> Long(string program, string arguments) => new(program, arguments) { Explicit = true };
 
     // What a line of the shell left in the file "all", in parts. The line has the command at {0}.

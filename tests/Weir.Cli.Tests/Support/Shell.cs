@@ -26,6 +26,13 @@ internal sealed class Shell : IAsyncDisposable
     /// <param name="type">A type of the program.</param>
     public static string Program(Type type) => $"dotnet '{type.Assembly.Location}'";
 
+    /// <summary>A command, run with an output on a full disk, and with one whose reader has gone. It says its exit codes.</summary>
+    public static string WithoutOutput(string command) =>
+        $$"""
+        { {{command}}; echo exit code $? >&2; } > /dev/full; rm -f gone
+        { while [ ! -e gone ]; do sleep 0.02; done; {{command}}; echo exit code $? >&2; } | { exec <&-; : > gone; }
+        """;
+
     /// <summary>Runs a command.</summary>
     /// <returns>Its exit code and its error output, if that is not redirected.</returns>
     public async Task<(int ExitCode, string Error)> RunAsync(string command)

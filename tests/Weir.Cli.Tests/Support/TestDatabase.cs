@@ -23,10 +23,12 @@ public sealed class TestDatabase : IAsyncDisposable
     public string Address { get; }
 
     /// <summary>Creates one.</summary>
-    public static async Task<TestDatabase> CreateAsync(string server)
+    /// <param name="server">How to connect to the server.</param>
+    /// <param name="options">Options of CREATE DATABASE.</param>
+    public static async Task<TestDatabase> CreateAsync(string server, string options)
     {
         TestDatabase database = new(server, $"weir_cli_{Guid.NewGuid():N}");
-        await ExecuteAsync(database._server, $"CREATE DATABASE {database.Name} TEMPLATE template0");
+        await ExecuteAsync(database._server, $"CREATE DATABASE {database.Name} TEMPLATE template0 {options}");
         return database;
     }
 

@@ -23,7 +23,7 @@ public sealed class TestPostgres(SharedServers servers) : IAsyncLifetime
     }
 
     /// <summary>Creates a database that no other test has.</summary>
-    public Task<TestDatabase> CreateDatabaseAsync() => TestDatabase.CreateAsync(Address);
+    public Task<TestDatabase> CreateDatabaseAsync(string options = "") => TestDatabase.CreateAsync(Address, options);
 
     public async ValueTask InitializeAsync() => (Found, _reason) = await servers.AddressAsync(SharedServers.Postgres);
 

@@ -17,6 +17,30 @@ public sealed class PreflightTests(PostgresServer server) : ChangeTest(server)
     }
 
     [Fact(Timeout = Limit)]
+    public async Task Read_PublicationWasMadeAgain_GoesOnUnlessThereAreChangesInBetween()
+    {
+        await using PostgresChangeSource stream = await NewStreamAsync();
+        await ExecuteAsync($"INSERT INTO {Table} VALUES (1)");
+        await ExecuteAsync($"DROP PUBLICATION {Publication}; CREATE PUBLICATION {Publication} FOR TABLE {Table}");
+        await ExecuteAsync($"INSERT INTO {Table} VALUES (2)");
+        await using (IWorkSource<string> source = await stream.OpenSourceAsync(Text))
+        {
+            Assert.Equal(["+1=", "+2="], await TakeAsync(source, 2));
+        }
+
+        await ExecuteAsync($"INSERT INTO {Table} VALUES (3)");
+        await ExecuteAsync($"DROP PUBLICATION {Publication}");
+        await ExecuteAsync($"INSERT INTO {Table} VALUES (4)");
+        await ExecuteAsync($"CREATE PUBLICATION {Publication} FOR TABLE {Table}");
+        await ExecuteAsync($"INSERT INTO {Table} VALUES (5)");
+        await using IWorkSource<string> stuck = await stream.OpenSourceAsync(Text);
+        Assert.Equal(["+3="], await TakeAsync(stuck, 1));
+        WorkSetupException wrong = await Assert.ThrowsAsync<WorkSetupException>(() => NextAsync(stuck));
+        Assert.Contains("was dropped and made again", wrong.Message, StringComparison.Ordinal);
+        Assert.Contains("--drop", wrong.Message, StringComparison.Ordinal);
+    }
+
+    [Fact(Timeout = Limit)]
     public async Task Open_NothingIsSetUp_SaysSo() => await SaysAsync("SetupAsync", OpenAsync);
 
     [Fact(Timeout = Limit)]

@@ -24,7 +24,9 @@ internal static class CdcCommand
             CdcSettings settings = options.Read(parsed, host);
             await using NpgsqlDataSource database = NpgsqlDataSource.Create(settings.Source);
             PostgresCheckpointStore checkpoints = new(database, settings.Schema);
-            await using PostgresChangeSource changes = Changes(settings, checkpoints);
+            await using CdcTarget target = options.Target(parsed, host, database);
+            FailedChanges failed = new(settings.OnError, options.CommandBehind(parsed, target), host);
+            await using PostgresChangeSource changes = Changes(settings, checkpoints, target, failed);
             if (settings.IsDrop)
             {
                 await checkpoints.SetupAsync(token);
@@ -33,7 +35,6 @@ internal static class CdcCommand
                 return ExitCode.Success;
             }
 
-            await using CdcTarget target = options.Target(parsed, host);
             if (settings.IsSetup)
             {
                 await CdcSetup.CreatePublicationAsync(database, settings.Publication, settings.Tables, token);
@@ -42,16 +43,18 @@ internal static class CdcCommand
                 await changes.SetupAsync(token);
             }
 
-            return await RunAsync(settings, changes, checkpoints, target, database, host, token);
+            return await failed.ExplainAsync(() => RunAsync(settings, changes, checkpoints, target, database, host, token));
         });
         return command;
     }
 
-    private static PostgresChangeSource Changes(CdcSettings settings, PostgresCheckpointStore checkpoints)
+    private static PostgresChangeSource Changes(
+        CdcSettings settings, PostgresCheckpointStore checkpoints, CdcTarget target, FailedChanges failed)
     {
         PostgresChangeSourceOptions options = new()
         {
-            Order = settings.Order, InitialSnapshot = settings.HasSnapshot, MaxChangesPerBatch = settings.Batch,
+            Order = settings.Order, InitialSnapshot = settings.HasSnapshot, MaxChangesPerBatch = settings.Batch, OnError = settings.OnError,
+            DeadLetters = settings.OnError == PostgresChangeErrorMode.DeadLetter ? target.DeadLetters : null, OnFailedChange = failed.Add,
         };
 
         // The end is where the position has passed all of the log, which it does at a heartbeat if the last of the log is not of our tables.

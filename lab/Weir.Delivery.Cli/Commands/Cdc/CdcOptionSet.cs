@@ -1,3 +1,4 @@
+using Weir.Cli.Kit.App;
 using Weir.Delivery.Cli.Commands.Cdc.Targets;
 using Weir.Delivery.Cli.Commands.Work.Execution;
 using Weir.Delivery.Cli.Engines;
@@ -23,6 +24,13 @@ internal sealed class CdcOptionSet
         ["none"] = PostgresChangeOrder.None,
     };
 
+    private static readonly Dictionary<string, PostgresChangeErrorMode> ErrorModes = new(StringComparer.OrdinalIgnoreCase)
+    {
+        ["stop"] = PostgresChangeErrorMode.Stop,
+        ["skip"] = PostgresChangeErrorMode.Skip,
+        ["dead"] = PostgresChangeErrorMode.DeadLetter,
+    };
+
     private readonly TextOption _source = TextOption.Of("--source", "WEIR_SOURCE", "ADDRESS",
         "The database: a connection string of Npgsql or postgres://USER@HOST/DATABASE. Use the variable for an address with a password");
     private readonly TextOption _publication = TextOption.Of("--publication", null, "NAME", "The publication, which names the tables");
@@ -37,7 +45,9 @@ internal sealed class CdcOptionSet
     private readonly TextOption _delay = TextOption.Of("--delay", null, "TIME,TIME,...", "How long each next attempt waits. Default 1s,10s,60s");
     private readonly TextOption _order = TextOption.Of("--order", null, "SCOPE",
         "Which changes have the same key in a queue: key (of the row), relation, transaction, global or none. Default key");
-    private readonly TextOption _name = TextOption.Of("--name", null, "NAME", "The name of the queue. Default work");
+    private readonly TextOption _onError = TextOption.Of("--on-error", null, "ACTION",
+        "What becomes of a change that cannot be read: stop, skip, or dead (a dead letter of the queue). Default stop");
+    private readonly TextOption _name = TextOption.Of("--name", null, "NAME", "The queue, and that of dead letters. Default work");
     private readonly Option<bool> _ordered = new("--ordered") { Description = "The queue keeps the order of keys. Say it in each command over the queue" };
     private readonly TextOption _schema = TextOption.Of("--schema", null, "NAME",
         "The schema of the table of positions, and of a queue in PostgreSQL. Default weir");
@@ -55,8 +65,8 @@ internal sealed class CdcOptionSet
     {
         Option[] all =
         [
-            _source.Flag, _publication.Flag, _slot.Flag, _to.Flag, _exec.Flag, _shell, _batch.Flag, _attempts.Flag, _delay.Flag, _order.Flag, _name.Flag,
-            _ordered, _schema.Flag, _setup, _tables.Flag, _snapshot, _drop, _grace.Flag, _idle.Flag, _quiet,
+            _source.Flag, _publication.Flag, _slot.Flag, _to.Flag, _exec.Flag, _shell, _batch.Flag, _attempts.Flag, _delay.Flag, _order.Flag,
+            _onError.Flag, _name.Flag, _ordered, _schema.Flag, _setup, _tables.Flag, _snapshot, _drop, _grace.Flag, _idle.Flag, _quiet,
         ];
         foreach (Option option in all)
         {
@@ -85,6 +95,7 @@ internal sealed class CdcOptionSet
                 "--slot must name the replication slot of the stream; with --setup it is created."),
             Schema = Schema(parsed) ?? "weir",
             Order = Find(parsed, _order)?.OneOf(Orders) ?? PostgresChangeOrder.Key,
+            OnError = OnError(parsed),
             IsSetup = isSetup,
             Tables = Find(parsed, _tables)?.NotEmpty("names of tables between commas").Split(',', StringSplitOptions.TrimEntries) ?? [],
             HasSnapshot = parsed.GetValue(_snapshot),
@@ -97,8 +108,11 @@ internal sealed class CdcOptionSet
     }
 
     /// <summary>Makes the target. It asks nothing of a server.</summary>
+    /// <param name="parsed">The options.</param>
+    /// <param name="host">The host of the command.</param>
+    /// <param name="source">The database of the changes, which has the dead letters if the target is no queue.</param>
     /// <exception cref="BadInputException">It cannot be used.</exception>
-    public CdcTarget Target(ParseResult parsed, WorkCliHost host)
+    public CdcTarget Target(ParseResult parsed, WorkCliHost host, NpgsqlDataSource source)
     {
         OptionValue? to = _to.Find(parsed, host.Variable);
         OptionValue? exec = Find(parsed, _exec);
@@ -118,32 +132,70 @@ internal sealed class CdcOptionSet
                     ? [.. delays.Text.Split(',').Select(text => new OptionValue(delays.Source, text.Trim()).Time(TimeSpan.Zero, Longest, "1s,10s"))]
                     : [TimeSpan.FromSeconds(1), TimeSpan.FromSeconds(10), TimeSpan.FromSeconds(60)],
                 host.Clock,
-                failure => Report(host, failure)), takesBatches: true);
+                failure => Report(host, failure)), Letters(parsed, source), takesBatches: true);
         }
 
-        return to is null || to.Text == ToOutput ? new CdcTarget(ToOutput, new OutputLines(host.Lines ?? new TextLines(host.Out))) : Queue(to, parsed);
+        return to is null || to.Text == ToOutput
+            ? new CdcTarget(ToOutput, new OutputLines(host.Lines ?? new TextLines(host.Out)), Letters(parsed, source))
+            : Queue(to, parsed);
     }
 
     /// <summary>Says what failed and is tried again.</summary>
     public static void Report(WorkCliHost host, Exception failure) =>
         host.Say($"{Credentials.LineOf(failure)} (trying again)");
 
+    /// <summary>The command that goes on behind a change that cannot be read.</summary>
+    public string CommandBehind(ParseResult parsed, CdcTarget target)
+    {
+        List<string> words = [.. parsed.Tokens.Skip(1).Select(static t => Word(Credentials.Hide(t.Value)))];
+        int given = words.IndexOf(_onError.Flag.Name);
+        if (given >= 0)
+        {
+            words.RemoveRange(given, 2);
+        }
+
+        // The queue of the dead letters may not be there yet.
+        string setup = target.IsQueue || parsed.GetValue(_setup) ? "" : $" {_setup.Name}";
+        return $"{CliApp.PathOf(parsed)} {string.Join(' ', words)} {_onError.Flag.Name} dead{setup}";
+    }
+
+    private static string Word(string text) =>
+        text.All(static c => char.IsAsciiLetterOrDigit(c) || "-_./:,@=*".Contains(c, StringComparison.Ordinal)) && text.Length > 0
+            ? text
+            : $"'{text.Replace("'", "'\\''", StringComparison.Ordinal)}'";
+
+    // None are kept where a change that cannot be read ends the stream, or is left out.
+    private IWorkQueue<string> Letters(ParseResult parsed, NpgsqlDataSource source) => OnError(parsed) == PostgresChangeErrorMode.DeadLetter
+        ? Checked(() => new PostgresWorkQueue<string>(
+            source,
+            Name(parsed),
+            WorkSerializer.Text,
+            new PostgresWorkQueueOptions { KeepKeyOrder = parsed.GetValue(_ordered), Schema = Schema(parsed) ?? "weir" }))
+        : new MemoryWorkQueue<string>("cdc", WorkSerializer.Text);
+
     private CdcTarget Queue(OptionValue to, ParseResult parsed)
     {
-        WorkEngines.OpenedQueue queue;
+        WorkEngines.OpenedQueue queue = Checked(
+            () => WorkEngines.Open(to, new WorkEngines.EngineOrder(Name(parsed), parsed.GetValue(_ordered), Schema(parsed))));
+        return queue.IsDurable ? new CdcTarget(queue) : throw new BadInputException(
+            $"{to.Source} memory: would lose the changes with this process: use stdout, exec, or another engine.");
+    }
+
+    private static T Checked<T>(Func<T> create)
+    {
         try
         {
-            queue = WorkEngines.Open(to, new WorkEngines.EngineOrder(
-                Find(parsed, _name)?.NotEmpty("the name of a queue") ?? "work", parsed.GetValue(_ordered), Schema(parsed)));
+            return create();
         }
         catch (ArgumentException e)
         {
             throw new BadInputException($"--name or --schema cannot be used: {e.Message}");
         }
-
-        return queue.IsDurable ? new CdcTarget(queue) : throw new BadInputException(
-            $"{to.Source} memory: would lose the changes with this process: use stdout, exec, or another engine.");
     }
+
+    private PostgresChangeErrorMode OnError(ParseResult parsed) => Find(parsed, _onError)?.OneOf(ErrorModes) ?? PostgresChangeErrorMode.Stop;
+
+    private string Name(ParseResult parsed) => Find(parsed, _name)?.NotEmpty("the name of a queue") ?? "work";
 
     private int Batch(ParseResult parsed) => Find(parsed, _batch)?.WholeNumber(1, 10_000) ?? 500;
 

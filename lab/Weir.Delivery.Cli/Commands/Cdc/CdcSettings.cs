@@ -15,6 +15,9 @@ internal sealed record CdcSettings
 
     public required PostgresChangeOrder Order { get; init; }
 
+    /// <summary>What becomes of a change that cannot be read.</summary>
+    public required PostgresChangeErrorMode OnError { get; init; }
+
     /// <summary>Whether slot, checkpoint and target are created where they are missing.</summary>
     public required bool IsSetup { get; init; }
 

@@ -46,6 +46,7 @@ internal static class RunCommands
     {
         TimeProvider clock = host.Clock;
         using CancellationTokenSource stop = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
+        OutputException? output = null;
         IWorkSource<string> opened = await queue.OpenSourceAsync(cancellationToken);
         await using IWorkSource<string> source = settings.Idle is { } idle ? new IdleSource<string>(opened, idle, clock) : opened;
         CommandBatches? batches = settings is { Command: { } command, Batch: > 1 }
@@ -57,7 +58,18 @@ internal static class RunCommands
             source,
             runtime,
             batches is not null ? batches.ProcessAsync : (item, token) => ProcessAsync(settings.Command, item, isJson, host, token),
-            Options(queue, settings, isOrdered, most, host));
+            Options(queue, settings, isOrdered, most, host) with
+            {
+                OnFailedAttempt = attempt =>
+                {
+                    // Nothing else will go there, and what it has not taken has not been processed.
+                    if (attempt.Error is OutputException e)
+                    {
+                        output = e;
+                        stop.Cancel();
+                    }
+                },
+            });
         long started = clock.GetTimestamp();
         try
         {
@@ -69,6 +81,11 @@ internal static class RunCommands
             {
                 await batches.DisposeAsync();
             }
+        }
+
+        if (output is not null)
+        {
+            throw new OutputException(output.Reason);
         }
 
         WriteEnd(workers.Statistics, queue.Name, clock.GetElapsedTime(started), isJson, host);

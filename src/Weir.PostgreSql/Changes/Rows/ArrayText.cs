@@ -34,11 +34,10 @@ internal static class ArrayText
             : texts.ConvertAll(Value).ToArray();
     }
 
-    /// <summary>The texts of the elements.</summary>
+    /// <summary>The texts of the elements; null if there is more than one dimension.</summary>
     private static List<string?>? Split(string text)
     {
         List<string?> elements = [];
-        char[] unquoted = new char[text.Length];
 
         // The first and last index stand in front if the first is not 1.
         int at = text.IndexOf('{') + 1;
@@ -49,17 +48,7 @@ internal static class ArrayText
                 return null;
             }
 
-            bool isQuoted = text[at] == '"';
-            int length = 0;
-            for (at += isQuoted ? 1 : 0; isQuoted ? text[at] != '"' : text[at] is not (',' or '}'); at++)
-            {
-                at += text[at] == '\\' ? 1 : 0;
-                unquoted[length++] = text[at];
-            }
-
-            at += isQuoted ? 1 : 0;
-            string element = new(unquoted, 0, length);
-            elements.Add(!isQuoted && element == "NULL" ? null : element);
+            elements.Add(QuotedText.Read(text, ref at, ',', '}', "NULL"));
             at += text[at] == ',' ? 1 : 0;
         }
 

@@ -3,13 +3,13 @@ namespace Weir.PostgreSql;
 /// <summary>A column of a table whose changes are read. Immutable.</summary>
 public sealed class PostgresColumn
 {
-    internal PostgresColumn(string name, uint typeOid, int typeModifier, bool isKey, uint baseOid)
+    internal PostgresColumn(string name, uint typeOid, int typeModifier, bool isKey, TypeShape shape)
     {
         Name = name;
         TypeOid = typeOid;
         TypeModifier = typeModifier;
         IsKey = isKey;
-        BaseOid = baseOid;
+        Shape = shape;
     }
 
     /// <summary>The name.</summary>
@@ -24,6 +24,6 @@ public sealed class PostgresColumn
     /// <summary>Whether the column is part of the table's key: of its replica identity, or of its primary key if the replica identity is all columns.</summary>
     public bool IsKey { get; }
 
-    /// <summary>The built-in type whose format the values have: for a domain, its base type. 0 if there is none.</summary>
-    internal uint BaseOid { get; }
+    /// <summary>What the text of the values is made of.</summary>
+    internal TypeShape Shape { get; }
 }

@@ -69,5 +69,5 @@ public sealed class PostgresRelation
     internal bool IsSameAs(PostgresRelation other) =>
         Schema == other.Schema && Name == other.Name && Columns.Count == other.Columns.Count
         && Columns.Zip(other.Columns).All(static c => c.First.Name == c.Second.Name && c.First.TypeOid == c.Second.TypeOid
-            && c.First.TypeModifier == c.Second.TypeModifier && c.First.IsKey == c.Second.IsKey && c.First.BaseOid == c.Second.BaseOid);
+            && c.First.TypeModifier == c.Second.TypeModifier && c.First.IsKey == c.Second.IsKey && c.First.Shape == c.Second.Shape);
 }

@@ -1,3 +1,5 @@
+using System.Text.Json;
+
 namespace Weir.PostgreSql;
 
 /// <summary>A row as the server has sent it. A value is decoded when it is read, each time. Immutable and thread-safe.</summary>
@@ -15,6 +17,9 @@ public sealed class PostgresRow
     /// <summary>In place of a value that the server has not sent because it is large and unchanged. Compared by reference: no value is this object.</summary>
     internal static readonly string Unchanged = new("unchanged".AsSpan());
 
+    /// <summary>In place of a value that is no valid UTF-8, as a database without an encoding may have it. No user gets such a row.</summary>
+    internal static readonly string Unreadable = new("unreadable".AsSpan());
+
     private readonly string?[] _texts;
     private readonly bool _isKeyOnly;
 
@@ -28,6 +33,10 @@ public sealed class PostgresRow
     /// <summary>The table, with the columns of this row.</summary>
     public PostgresRelation Relation { get; }
 
+    /// <summary>The name of a column whose value could not be read; null for none.</summary>
+    internal string? UnreadableColumn =>
+        Array.FindIndex(_texts, static t => ReferenceEquals(t, Unreadable)) is >= 0 and int place ? Relation.Columns[place].Name : null;
+
     /// <summary>How many bytes the values take.</summary>
     internal long Size => _texts.Sum(static t => sizeof(char) * (long)(t?.Length ?? 0));
 
@@ -37,7 +46,7 @@ public sealed class PostgresRow
     /// <exception cref="ArgumentOutOfRangeException">There is no such column.</exception>
     /// <exception cref="InvalidOperationException">The value was not sent: see <see cref="GetState(int)"/>.</exception>
     /// <exception cref="OverflowException">The value does not fit into its type, as a long numeric may not: <c>Get&lt;string&gt;</c> reads it.</exception>
-    public object? this[int ordinal] => TextOf(ordinal) is { } text ? ValueText.Read(Relation.Columns[ordinal].BaseOid, text, false) : null;
+    public object? this[int ordinal] => TextOf(ordinal) is { } text ? ValueText.Read(Relation.Columns[ordinal].Shape.BaseOid, text, false) : null;
 
     /// <summary>Reads a value.</summary>
     /// <param name="name">The name of the column.</param>
@@ -65,7 +74,7 @@ public sealed class PostgresRow
         }
 
         bool asNullable = typeof(T).IsArray && Nullable.GetUnderlyingType(typeof(T).GetElementType()!) is not null;
-        object found = typeof(T) == typeof(string) ? text : ValueText.Read(Relation.Columns[ordinal].BaseOid, text, asNullable);
+        object found = typeof(T) == typeof(string) ? text : ValueText.Read(Relation.Columns[ordinal].Shape.BaseOid, text, asNullable);
         return found is T value
             ? value
             : throw new InvalidCastException(
@@ -82,6 +91,19 @@ public sealed class PostgresRow
     /// <exception cref="OverflowException">The value does not fit into its type.</exception>
     public T? Get<T>(string name) => Get<T>(Relation.OrdinalOf(name));
 
+    /// <summary>Writes the values that were sent as a JSON object, whose members have the names of the columns.</summary>
+    /// <param name="writer">Where to. It must be where a value can stand.</param>
+    /// <remarks>
+    /// Each value is what the server's <c>to_jsonb</c> makes of it, with times in UTC; docs/cdc.md has the few exceptions.
+    /// </remarks>
+    /// <exception cref="ArgumentNullException"><paramref name="writer"/> is <see langword="null"/>.</exception>
+    /// <exception cref="ArgumentException">A value is longer than a <c>Utf8JsonWriter</c> takes: some 160 million characters.</exception>
+    public void WriteJson(Utf8JsonWriter writer)
+    {
+        ArgumentNullException.ThrowIfNull(writer);
+        WriteJson(writer, Enumerable.Range(0, _texts.Length));
+    }
+
     /// <summary>Returns whether a value is there, null, or was not sent.</summary>
     /// <param name="ordinal">The place of the column, from 0.</param>
     /// <returns>Which of them.</returns>
@@ -91,7 +113,8 @@ public sealed class PostgresRow
         ArgumentOutOfRangeException.ThrowIfNegative(ordinal);
         ArgumentOutOfRangeException.ThrowIfGreaterThanOrEqual(ordinal, _texts.Length);
         return _texts[ordinal] is { } text
-            ? ReferenceEquals(text, Unchanged) ? PostgresValueState.Unchanged : PostgresValueState.Present
+            ? ReferenceEquals(text, Unchanged) ? PostgresValueState.Unchanged
+            : ReferenceEquals(text, Unreadable) ? PostgresValueState.NotSent : PostgresValueState.Present
             : _isKeyOnly && !Relation.Columns[ordinal].IsKey ? PostgresValueState.NotSent : PostgresValueState.Null;
     }
 
@@ -103,6 +126,22 @@ public sealed class PostgresRow
 
     /// <summary>The text of a value that was sent, of which equal values have equal ones; null for all others.</summary>
     internal string? SentText(int ordinal) => GetState(ordinal) == PostgresValueState.Present ? _texts[ordinal] : null;
+
+    /// <summary>Writes some values, if they were sent.</summary>
+    internal void WriteJson(Utf8JsonWriter writer, IEnumerable<int> ordinals)
+    {
+        writer.WriteStartObject();
+        foreach (int ordinal in ordinals)
+        {
+            if (GetState(ordinal) is PostgresValueState.Present or PostgresValueState.Null)
+            {
+                writer.WritePropertyName(Relation.Columns[ordinal].Name);
+                JsonText.Write(writer, Relation.Columns[ordinal].Shape, _texts[ordinal]);
+            }
+        }
+
+        writer.WriteEndObject();
+    }
 
     private string? TextOf(int ordinal)
     {

@@ -1,17 +1,23 @@
 namespace Weir.PostgreSql;
 
-/// <summary>The built-in types whose values are decoded to something other than text.</summary>
+/// <summary>The built-in types whose values have a format of their own, or are frequent.</summary>
 internal static class TypeOid
 {
     public const uint Bool = 16;
     public const uint Bytea = 17;
     public const uint Int8 = 20;
     public const uint Int2 = 21;
+    public const uint Int2Vector = 22;
     public const uint Int4 = 23;
     public const uint Text = 25;
     public const uint Oid = 26;
+    public const uint OidVector = 30;
+    public const uint Json = 114;
     public const uint Float4 = 700;
     public const uint Float8 = 701;
+    public const uint TextArray = 1009;
+    public const uint Bpchar = 1042;
+    public const uint Varchar = 1043;
     public const uint Date = 1082;
     public const uint Time = 1083;
     public const uint Timestamp = 1114;
@@ -19,6 +25,7 @@ internal static class TypeOid
     public const uint Interval = 1186;
     public const uint Numeric = 1700;
     public const uint Uuid = 2950;
+    public const uint Jsonb = 3802;
 
     /// <summary>Types from this OID on were created in the database.</summary>
     public const uint FirstOfDatabase = 16384;
@@ -43,7 +50,7 @@ internal static class TypeOid
         2951 => Uuid,
 
         // xml, json, name, text, char(n), varchar, jsonb
-        143 or 199 or 1003 or 1009 or 1014 or 1015 or 3807 => Text,
+        143 or 199 or 1003 or TextArray or 1014 or 1015 or 3807 => Text,
         _ => 0,
     };
 }

@@ -1,4 +1,5 @@
 using System.Text.Json;
+using Weir.Cli.Kit.Hosting;
 using Weir.Cli.Tests.Support;
 using Weir.Delivery;
 using Weir.Delivery.Cli.Commands.Cdc.Lines;
@@ -35,7 +36,7 @@ public sealed class CdcTests(TestPostgres postgres) : IClassFixture<TestPostgres
             """
             "kind":"snapshot","schema":"public","table":"items","key":{"id":1},"new":{"id":1,"name":"ä \"b\"","price":1.50,
             """ + """
-            "tags":["x","y"],"made":"2026-01-02T03:04:05Z","raw":"AQI=","ratio":"NaN"},
+            "tags":["x","y"],"made":"2026-01-02T03:04:05+00:00","raw":"\\x0102","ratio":"NaN"},
             """,
             Between(first[0], "\"kind\"", "\"lsn\""));
         await database.ExecuteAsync("INSERT INTO items (id, name) VALUES (2, repeat('x', 10000)); UPDATE items SET price = 2 WHERE id = 2");
@@ -221,6 +222,6 @@ public sealed class CdcTests(TestPostgres postgres) : IClassFixture<TestPostgres
 
     private sealed class ClosedWriter : StringWriter
     {
-        public override void Flush() => throw new IOException("Broken pipe");
+        public override void Flush() => throw new OutputException("Broken pipe");
     }
 }

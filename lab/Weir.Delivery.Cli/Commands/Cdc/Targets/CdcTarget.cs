@@ -6,44 +6,57 @@ namespace Weir.Delivery.Cli.Commands.Cdc.Targets;
 /// <summary>Where lines go.</summary>
 internal sealed class CdcTarget : IAsyncDisposable
 {
-    private readonly WorkEngines.OpenedQueue? _queue;
+    private readonly IWorkQueue<string> _queue;
     private readonly IWorkSink<ChangeLine>? _lines;
-    private readonly MemoryWorkQueue<string> _none = new("cdc", WorkSerializer.Text);
+    private readonly WorkEngines.OpenedQueue? _opened;
 
-    /// <summary>Lines for a program or for the output, which refuses none.</summary>
-    public CdcTarget(string name, IWorkSink<ChangeLine> lines, bool takesBatches = false)
+    /// <summary>Lines for a program or for the output.</summary>
+    /// <param name="name">What it is called in messages.</param>
+    /// <param name="lines">Takes the lines.</param>
+    /// <param name="letters">The queue whose dead letters are of changes that cannot be read.</param>
+    /// <param name="takesBatches">See <see cref="TakesBatches"/>.</param>
+    public CdcTarget(string name, IWorkSink<ChangeLine> lines, IWorkQueue<string> letters, bool takesBatches = false)
     {
         Name = name;
         TakesBatches = takesBatches;
         _lines = lines;
+        _queue = letters;
     }
 
     /// <summary>Lines for a queue.</summary>
-    public CdcTarget(WorkEngines.OpenedQueue queue)
+    public CdcTarget(WorkEngines.OpenedQueue opened)
     {
-        Name = $"the queue {queue.Queue.Name}";
-        _queue = queue;
+        Name = $"the queue {opened.Queue.Name}";
+        _opened = opened;
+        _queue = opened.Queue;
     }
 
     /// <summary>What it is called in messages.</summary>
     public string Name { get; }
 
+    /// <summary>Whether lines go to a queue.</summary>
+    public bool IsQueue => _opened is not null;
+
     /// <summary>Whether each batch is done before the next one is read, so that no more comes again than has to.</summary>
     public bool TakesBatches { get; }
 
-    /// <summary>Where a line goes that it can never take.</summary>
-    public IDeadLetters DeadLetters => _queue?.Queue.DeadLetters ?? _none.DeadLetters;
+    /// <summary>Where a line goes that it can never take, and a change that cannot be read.</summary>
+    public IDeadLetters DeadLetters => _queue.DeadLetters;
 
-    public Task SetupAsync(CancellationToken stop) => _queue is null ? Task.CompletedTask : _queue.Queue.SetupAsync(stop);
+    public Task SetupAsync(CancellationToken stop) => _queue.SetupAsync(stop);
 
-    public async ValueTask<IWorkSink<ChangeLine>> OpenAsync(CancellationToken stop) => _lines ?? new QueueLines(await _queue!.Queue.OpenSinkAsync(stop));
-
-    public async ValueTask DisposeAsync()
+    public async ValueTask<IWorkSink<ChangeLine>> OpenAsync(CancellationToken stop)
     {
-        await _none.DisposeAsync();
-        if (_queue is not null)
+        // Of a queue that takes dead letters alone, too: this is where a missing one is noticed.
+        IWorkSink<string> sink = await _queue.OpenSinkAsync(stop);
+        if (_lines is null)
         {
-            await _queue.DisposeAsync();
+            return new QueueLines(sink);
         }
+
+        await sink.DisposeAsync();
+        return _lines;
     }
+
+    public ValueTask DisposeAsync() => _opened?.DisposeAsync() ?? _queue.DisposeAsync();
 }

@@ -17,9 +17,9 @@ internal sealed class OutputLines(ILineOutput output) : IWorkSink<ChangeLine>
         {
             output.Write(items.Select(static item => item.Value.Json));
         }
-        catch (IOException e)
+        catch (OutputException e)
         {
-            throw new WorkSetupException($"The output takes no more: {e.Message}. What it has not taken comes again.", e);
+            throw new WorkSetupException($"{e.Message} What it has not taken comes again.", e);
         }
     }
 }
