@@ -14,6 +14,8 @@ namespace Weir.PostgreSql;
 public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
 {
     private readonly SetupPart _setup;
+    private readonly QueueNotifier? _notifier;
+    private readonly string _enqueueQuietly;
 
     /// <summary>Creates an object for a queue. It asks nothing of the server.</summary>
     /// <param name="source">Where connections come from. It stays the caller's, and is not disposed.</param>
@@ -33,6 +35,8 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
         DataSource = source;
         Database = new Database(source, $"the queue '{name}'");
         Statements = new QueueStatements(name, Options);
+        _enqueueQuietly = new QueueStatements(name, Options with { UseNotifications = false }).Enqueue;
+        _notifier = Options.UseNotifications ? new QueueNotifier(Database, Statements.Channel) : null;
         _setup = new SetupPart(
             Database, Options.Schema, $"queue {name}", Statements.Settings, Statements.Tables, QueueStatements.Version, Statements.Upgrade);
         DeadLetters = new PostgresDeadLetters(Database, Statements);
@@ -127,6 +131,7 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
                 {
                     int added = await EnqueueOnAsync(connection, items, delay, token).ConfigureAwait(false);
                     await transaction.CommitAsync(token).ConfigureAwait(false);
+                    _ = _notifier?.NotifyAsync();
                     return added;
                 }
             },
@@ -139,6 +144,10 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
     /// <param name="delay">How long they wait at least until somebody gets them, from the beginning of the transaction.</param>
     /// <param name="cancellationToken">Ends the wait. The transaction has failed then.</param>
     /// <returns>How many of them are new and part of the transaction: those that were published before are ignored.</returns>
+    /// <remarks>
+    /// It notifies nobody, because transactions that do commit one at a time in the whole server. Call <see cref="NotifyAsync"/> after the commit, or sources
+    /// that wait find the items after <see cref="PostgresWorkQueueOptions.PollInterval"/> at the latest.
+    /// </remarks>
     /// <exception cref="ArgumentException">
     /// An item cannot be stored. What came before it in the list may be part of the transaction, which has not failed: roll it back.
     /// </exception>
@@ -155,6 +164,7 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
     /// <param name="delay">How long they wait at least until somebody gets them, from the beginning of the transaction.</param>
     /// <param name="cancellationToken">Ends the wait. The transaction has failed then.</param>
     /// <returns>How many of them are new and part of the transaction: those that were published before are ignored.</returns>
+    /// <remarks>It notifies nobody, as the overload with a transaction.</remarks>
     /// <exception cref="ArgumentException">An item cannot be stored, as in the overload with a transaction.</exception>
     /// <exception cref="ArgumentOutOfRangeException"><paramref name="delay"/> is negative.</exception>
     /// <exception cref="WorkSetupException">The queue is not set up.</exception>
@@ -166,6 +176,15 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
         Check(items, delay);
         return EnqueueOnAsync(connection, items, delay, cancellationToken);
     }
+
+    /// <summary>Wakes the sources that wait, after a transaction was committed that enqueued items.</summary>
+    /// <param name="cancellationToken">Ends the wait, not the notification.</param>
+    /// <returns>A task that completes when they are notified. Nobody needs to wait for it: what is missed is found by polling.</returns>
+    /// <remarks>
+    /// Calls that come while a notification is under way share the next one. Does nothing without <see cref="PostgresWorkQueueOptions.UseNotifications"/>.
+    /// </remarks>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
+    public Task NotifyAsync(CancellationToken cancellationToken = default) => (_notifier?.NotifyAsync() ?? Task.CompletedTask).WaitAsync(cancellationToken);
 
     /// <summary>Does nothing: the connections are those of the data source, and each source ends by itself.</summary>
     /// <returns>A completed task.</returns>
@@ -194,7 +213,7 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
         for (int next = 0; next < items.Count;)
         {
             next = rows.Fill(items, next);
-            added += (await Database.QueryOnAsync(connection, Statements.Enqueue, CountIn, token, rows.Parameters(delay)).ConfigureAwait(false))[0];
+            added += (await Database.QueryOnAsync(connection, _enqueueQuietly, CountIn, token, rows.Parameters(delay)).ConfigureAwait(false))[0];
         }
 
         return added;

@@ -8,7 +8,10 @@ namespace Weir.RabbitMQ;
 /// <param name="least">How many items may be open in any case. Items that take very long would bring the measured number below the concurrency.</param>
 internal sealed class DeliveryPace(TimeProvider clock, int least)
 {
-    private const int FirstItems = 256;
+    // Two full messages, so that one slow item does not hold up everything before the first acknowledgement; and one more for each eighth of the time.
+    private const int FirstItems = 512;
+    private const int MoreItems = 256;
+    private const int Steps = 8;
     private const double Memory = 0.9;
     private int _open;
     private long _since;
@@ -36,11 +39,10 @@ internal sealed class DeliveryPace(TimeProvider clock, int least)
     /// <summary>Whether the items that are open would be done within a time, at the pace so far. The time since the last one counts too.</summary>
     public bool HasRoom(TimeSpan time)
     {
-        if (_open < Math.Max(least, _items > 0 ? 1 : FirstItems))
-        {
-            return true;
-        }
-
-        return _items > 0 && _open * (_seconds + clock.GetElapsedTime(_since).TotalSeconds) < _items * time.TotalSeconds;
+        double sinceLast = clock.GetElapsedTime(_since).TotalSeconds;
+        return _open < Math.Max(least, 1)
+            || (_items > 0
+                ? _open * (_seconds + sinceLast) < _items * time.TotalSeconds
+                : _open < FirstItems + (MoreItems * Math.Floor(Steps * sinceLast / time.TotalSeconds)));
     }
 }

@@ -30,7 +30,7 @@ public sealed class EnqueueTests(PostgresServer server) : QueueTest(server)
     }
 
     [Fact(Timeout = Limit)]
-    public async Task Enqueue_InATransaction_WakesAWaitingSourceAtItsCommit()
+    public async Task Enqueue_InATransaction_NotifiesAfterItsCommitOnly()
     {
         await using PostgresWorkQueue<string> queue = await NewQueueAsync(static o => o with { PollInterval = TimeSpan.FromHours(1) });
         await using IWorkSource<string> source = await queue.OpenSourceAsync();
@@ -41,6 +41,11 @@ public sealed class EnqueueTests(PostgresServer server) : QueueTest(server)
         await Guard.SettleAsync();
         Assert.False(next.IsCompleted);
         await transaction.CommitAsync();
+
+        // The server's queue of notifications has nothing of the transaction: one that comes later would be delivered after it.
+        await Guard.SettleAsync();
+        Assert.False(next.IsCompleted);
+        await Task.WhenAll(Enumerable.Range(0, 100).Select(_ => queue.NotifyAsync())).WithinAsync("the notifications");
         Assert.Equal(["0", "1"], ValuesOf(await next));
     }
 
