@@ -30,6 +30,12 @@ public sealed record ExploreOptions
     /// <summary>How long, in real time, a thread may go without coming to a point. More than zero.</summary>
     public TimeSpan Patience { get; init; } = TimeSpan.FromSeconds(20);
 
+    /// <summary>
+    /// Whether time may move to the next timer at any point, as if each thread could be held up for long. Otherwise it moves when nobody can run. An
+    /// assertion about time itself then has to allow for that.
+    /// </summary>
+    public bool TimersFireAnyTime { get; init; }
+
     /// <summary>Whether a schedule fails when a task of an async method or of <c>Task.Run</c> failed and nobody looked at its exception.</summary>
     public bool UnobservedExceptionsFail { get; init; } = true;
 

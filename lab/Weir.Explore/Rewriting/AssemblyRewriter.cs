@@ -46,8 +46,9 @@ internal static class AssemblyRewriter
         Substitute(module);
         AllowAccess(module);
 
-        // Machine code that was compiled ahead is not kept.
+        // Machine code that was compiled ahead, for one kind of machine, is not kept.
         module.Attributes |= ModuleAttributes.ILOnly;
+        module.Architecture = TargetArchitecture.I386;
         module.Write(target, new WriterParameters { WriteSymbols = hasSymbols });
     }
 

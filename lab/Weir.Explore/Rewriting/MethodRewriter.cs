@@ -1,6 +1,7 @@
 using Mono.Cecil;
 using Mono.Cecil.Cil;
 using Mono.Cecil.Rocks;
+using Mono.Collections.Generic;
 
 namespace Weir.Explore.Rewriting;
 
@@ -82,7 +83,7 @@ internal sealed class MethodRewriter(ModuleDefinition module, ReplacementTable t
         {
             // A method of an interface, called on a structure of the platform.
             MethodReference ofStructure = new(called.Name, called.ReturnType, constrained) { HasThis = true };
-            called = table.MethodFor(ofStructure, isNew: false) is null ? called : ofStructure;
+            called = table.MethodFor(ofStructure, isNew: false) is null && AwaitOf(ofStructure) is null ? called : ofStructure;
         }
 
         bool isOfInterface = instruction.Previous is { OpCode.Code: Code.Constrained } && called.DeclaringType.FullName == "System.IDisposable";
@@ -93,22 +94,25 @@ internal sealed class MethodRewriter(ModuleDefinition module, ReplacementTable t
             return null;
         }
 
-        if (table.MethodFor(called, isNew) is { } replacement)
+        if (AwaitOf(called) is { } awaits)
         {
-            MethodReference reference = Close(module.ImportReference(replacement), called);
+            return (il, site) => Replace(il, first, site, awaits);
+        }
+
+        if (Platform.IsAwaiter(type) && called is { Name: "GetResult", DeclaringType: var awaiter })
+        {
             return (il, site) =>
             {
                 Instruction call = Insert(il, first, site, points.Site);
-                while (call.OpCode.OpCodeType == OpCodeType.Prefix)
-                {
-                    Instruction prefix = call;
-                    call = call.Next;
-                    il.Remove(prefix);
-                }
-
-                call.OpCode = OpCodes.Call;
-                call.Operand = reference;
+                il.InsertBefore(call, il.Create(OpCodes.Dup));
+                il.InsertBefore(call, il.Create(OpCodes.Call, Close(points.Wait, [awaiter])));
             };
+        }
+
+        if (table.MethodFor(called, isNew) is { } replacement)
+        {
+            MethodReference reference = Close(module.ImportReference(replacement), [.. Arguments(called.DeclaringType), .. Arguments(called)]);
+            return (il, site) => Replace(il, first, site, reference);
         }
 
         if (Substituted(type) is { } substitute)
@@ -167,26 +171,47 @@ internal sealed class MethodRewriter(ModuleDefinition module, ReplacementTable t
         il.InsertBefore(moved.Previous, il.Create(OpCodes.Ldstr, site));
     }
 
-    /// <summary>The replacement for the type arguments of the call: those of the type first.</summary>
-    private static MethodReference Close(MethodReference method, MethodReference called)
+    private void Replace(ILProcessor il, Instruction first, string site, MethodReference replacement)
     {
+        Instruction call = Insert(il, first, site, points.Site);
+        while (call.OpCode.OpCodeType == OpCodeType.Prefix)
+        {
+            Instruction prefix = call;
+            call = call.Next;
+            il.Remove(prefix);
+        }
+
+        call.OpCode = OpCodes.Call;
+        call.Operand = replacement;
+    }
+
+    /// <summary>What is called in place of a method with which a builder, or code of its own, awaits.</summary>
+    private MethodReference? AwaitOf(MethodReference called)
+    {
+        TypeReference type = called.DeclaringType;
+        return called.Name switch
+        {
+            "AwaitOnCompleted" or "AwaitUnsafeOnCompleted" when Platform.IsBuilder(type.GetElementType()) => Close(points.Await, [type, .. Arguments(called)]),
+            "OnCompleted" or "UnsafeOnCompleted" when Platform.IsAwaiter(type.GetElementType()) => Close(points.OnCompleted, [type]),
+            _ => null,
+        };
+    }
+
+    private static Collection<TypeReference> Arguments(MemberReference member) => member is IGenericInstance instance ? instance.GenericArguments : [];
+
+    private static MethodReference Close(MethodReference method, TypeReference[] arguments)
+    {
+        if (arguments.Length == 0)
+        {
+            return method;
+        }
+
         GenericInstanceMethod closed = new(method);
-        if (called.DeclaringType is GenericInstanceType type)
+        foreach (TypeReference argument in arguments)
         {
-            foreach (TypeReference argument in type.GenericArguments)
-            {
-                closed.GenericArguments.Add(argument);
-            }
+            closed.GenericArguments.Add(argument);
         }
 
-        if (called is GenericInstanceMethod generic)
-        {
-            foreach (TypeReference argument in generic.GenericArguments)
-            {
-                closed.GenericArguments.Add(argument);
-            }
-        }
-
-        return closed.GenericArguments.Count > 0 ? closed : method;
+        return closed;
     }
 }

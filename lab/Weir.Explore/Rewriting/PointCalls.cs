@@ -13,6 +13,12 @@ internal sealed class PointCalls(ModuleDefinition module)
 
     public MethodReference Unknown { get; } = module.ImportReference(typeof(Points).GetMethod(nameof(Points.Unknown)));
 
+    public MethodReference Await { get; } = module.ImportReference(typeof(Builders).GetMethod(nameof(Builders.Await)));
+
+    public MethodReference OnCompleted { get; } = module.ImportReference(typeof(AwaiterCalls).GetMethod(nameof(AwaiterCalls.OnCompleted)));
+
+    public MethodReference Wait { get; } = module.ImportReference(typeof(AwaiterCalls).GetMethod(nameof(AwaiterCalls.Wait)));
+
     public MethodReference Register { get; } = module.ImportReference(typeof(Statics).GetMethod(nameof(Statics.Register)));
 
     public MethodReference RegisterThread { get; } = module.ImportReference(typeof(Statics).GetMethod(nameof(Statics.RegisterThread)));

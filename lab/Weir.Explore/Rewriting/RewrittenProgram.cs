@@ -13,8 +13,11 @@ internal sealed class RewrittenProgram
     private static readonly string[] LeftAlone =
         ["System", "Microsoft", "xunit", "nunit", "Mono", "netstandard", "mscorlib", "WindowsBase", "testhost", "MSTest", "FsCheck", "FSharp", "Weir.Explore"];
 
-    /// <summary>What is rewritten although its name begins like that of one that is not: its async methods await what the test does.</summary>
-    private static readonly string[] Rewritten = ["xunit.assert", "xunit.v3.assert"];
+    /// <summary>
+    /// What is rewritten although its name begins like that of one that is not: its async methods await what the test does, or it is the platform's own code
+    /// for several threads.
+    /// </summary>
+    private static readonly string[] Rewritten = ["xunit.assert", "xunit.v3.assert", "System.Threading.Channels", "System.Threading.Tasks.Dataflow"];
 
     private readonly RewrittenContext _context;
 
@@ -85,8 +88,10 @@ internal sealed class RewrittenProgram
         using ModuleDefinition module = ModuleDefinition.ReadModule(path);
         foreach (AssemblyNameReference reference in module.AssemblyReferences)
         {
+            // Of the platform's assemblies, the one beside the test comes first: it may be of another version.
             string file = Path.Combine(Path.GetDirectoryName(path)!, reference.Name + ".dll");
-            if (File.Exists(file) && !IsLeftAlone(reference.Name))
+            file = File.Exists(file) ? file : Path.Combine(Path.GetDirectoryName(typeof(object).Assembly.Location)!, reference.Name + ".dll");
+            if (!IsLeftAlone(reference.Name) && File.Exists(file))
             {
                 Collect(file, found);
             }

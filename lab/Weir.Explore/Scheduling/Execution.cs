@@ -1,7 +1,7 @@
 namespace Weir.Explore.Scheduling;
 
 /// <summary>One schedule of a program: its threads, of which one runs at a time, its time, and what was chosen.</summary>
-internal sealed class Execution
+internal sealed partial class Execution
 {
     private const long TicksOfYield = TimeSpan.TicksPerMicrosecond;
     private const int StopsOfThread = 200;
@@ -9,6 +9,7 @@ internal sealed class Execution
     private readonly IChooser _chooser;
     private readonly int _maxSteps;
     private readonly bool _checksTasks;
+    private readonly bool _timersFireAnyTime;
     private readonly List<ControlledThread> _threads = [];
     private readonly List<ControlledThread> _runnable = [];
     private readonly Turn _over = new();
@@ -22,11 +23,12 @@ internal sealed class Execution
     private volatile ControlledThread? _running;
     private volatile int _steps;
 
-    public Execution(IChooser chooser, int maxSteps, bool checksTasks)
+    public Execution(IChooser chooser, ExploreOptions options)
     {
         _chooser = chooser;
-        _maxSteps = maxSteps;
-        _checksTasks = checksTasks;
+        _maxSteps = options.MaxSteps;
+        _checksTasks = options.UnobservedExceptionsFail;
+        _timersFireAnyTime = options.TimersFireAnyTime;
     }
 
     /// <summary>The schedule that is running in this process.</summary>
@@ -63,6 +65,11 @@ internal sealed class Execution
     {
         Active = this;
         ControlledThread main = Create("main", () => RunMain(body), null);
+        if (_timersFireAnyTime)
+        {
+            Create("time", MoveTimeAgain, null).IsBackground = true;
+        }
+
         _running = main;
         main.GiveTurn();
         int seen = -1;
@@ -327,24 +334,6 @@ internal sealed class Execution
         {
             _runnable.RemoveAll(t => t.IsYielding && t.YieldsToOneOf(first));
         }
-    }
-
-    private bool MoveTime()
-    {
-        long next = Timers.Next;
-        foreach (ControlledThread thread in _threads)
-        {
-            next = Math.Min(next, thread.WakeAt);
-        }
-
-        if (next == long.MaxValue)
-        {
-            return false;
-        }
-
-        Now = Math.Max(Now, next);
-        Timers.FireDue(Now);
-        return true;
     }
 
     private void NobodyCanRun()

@@ -15,7 +15,7 @@ internal sealed class ScheduleRunner(Func<Task> body, ExploreOptions options)
 
     public Execution Run(IChooser chooser)
     {
-        Execution execution = new(chooser, options.MaxSteps, options.UnobservedExceptionsFail);
+        Execution execution = new(chooser, options);
         execution.Run(body, options.Patience);
         Schedules++;
         Points = Math.Max(Points, execution.Steps);

@@ -10,14 +10,15 @@ internal static class Scenario
 {
     private const int Bounded = 10_000;
 
-    public static void Explored(this ITestOutputHelper output, Func<Task> body)
+    public static void Explored(this ITestOutputHelper output, Func<Task> body, bool timersFireAnyTime = false)
     {
         long schedules = long.Parse(Environment.GetEnvironmentVariable("WEIR_EXPLORE_SCHEDULES") ?? "700", CultureInfo.InvariantCulture);
-        ExploreResult result = Explore.Run(body, new ExploreOptions { MaxSchedules = Math.Min(schedules, Bounded) });
+        ExploreOptions options = new() { MaxSchedules = Math.Min(schedules, Bounded), TimersFireAnyTime = timersFireAnyTime };
+        ExploreResult result = Explore.Run(body, options);
         output.WriteLine($"bounded, {result}");
         if (!result.IsExhausted)
         {
-            output.WriteLine($"PCT, {Explore.Run(body, new ExploreOptions { MaxSchedules = schedules, Strategy = ExploreStrategy.Pct })}");
+            output.WriteLine($"PCT, {Explore.Run(body, options with { MaxSchedules = schedules, Strategy = ExploreStrategy.Pct })}");
         }
     }
 }

@@ -1,0 +1,56 @@
+using Weir.Runtimes;
+
+namespace Weir.Explore.Tests.Scenarios;
+
+/// <summary>Runs whose timers, and the watch over them, may come at any time.</summary>
+public class TimeScenarios(ITestOutputHelper output)
+{
+    private static readonly int[] Two = [1, 2];
+    private static readonly int[] Seven = [1, 2, 3, 4, 5, 6, 7];
+
+    [Fact]
+    public void TimeLimit_ThatRunsOutAtAnyTime_GivesOneOutcome() => output.Explored(
+        static async () =>
+        {
+            int ended = 0;
+            ItemOutcome<int>[] outcomes = await Two.SelectParallelOutcomesAsync(
+                async (item, token) =>
+                {
+                    await Task.Yield();
+                    Interlocked.Increment(ref ended);
+                    return item;
+                },
+                new ParallelRunOptions { MaxDegreeOfParallelism = 1, PerItemTimeout = TimeSpan.FromMilliseconds(10) });
+            Assert.All(outcomes, static o => Assert.True(o.IsSuccess || o.Status == ItemStatus.TimedOut));
+            Assert.InRange(outcomes.Count(static o => o.IsSuccess), 0, ended);
+        },
+        timersFireAnyTime: true);
+
+    [Fact]
+    public void Watch_ThatLooksAtAnyTime_SharesEachItemOnce() => output.Explored(
+        static async () =>
+        {
+            await using ConcurrentRuntime runtime = new(concurrencyPerCall: 2);
+            int calls = 0;
+            ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(
+                Seven, (item, token) => new ValueTask<int>(item + (0 * Interlocked.Increment(ref calls))));
+            Assert.Equal(7, calls);
+            Assert.Equal(Seven, outcomes.Select(static o => o.Value));
+        },
+        timersFireAnyTime: true);
+
+    [Fact]
+    public void BatchTimeout_AtAnyTime_GivesEachItemOneOutcome() => output.Explored(
+        static async () =>
+        {
+            await using ConcurrentRuntime runtime = new(concurrencyPerCall: 1);
+            int calls = 0;
+            ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(
+                Seven,
+                (item, token) => new ValueTask<int>(item + (0 * Interlocked.Increment(ref calls))),
+                new ProcessManyOptions { BatchTimeout = TimeSpan.FromSeconds(1) });
+            Assert.InRange(outcomes.Count(static o => o.IsSuccess), 0, calls);
+            Assert.InRange(calls, 0, outcomes.Count(static o => o.Status != ItemStatus.NotRun));
+        },
+        timersFireAnyTime: true);
+}
