@@ -42,6 +42,13 @@ public sealed record ExploreOptions
     /// <summary>Classes whose plain fields are points too. Fields that are declared <c>volatile</c> always are.</summary>
     public IReadOnlyCollection<Type> PointsAtFieldsOf { get; init; } = [];
 
+    /// <summary>
+    /// Whether what a thread stores with <c>Volatile.Write</c>, in a <c>volatile</c> field or in those of <see cref="PointsAtFieldsOf"/> may be seen later by
+    /// the others, after what the thread does next: up to its next atomic operation, lock or call of the platform, as on processors with store buffers (TSO).
+    /// For protocols that need a fence between a store and a load.
+    /// </summary>
+    public bool StoreBuffers { get; init; }
+
     internal void Check()
     {
         Refuse(MaxPreemptions < 0, nameof(MaxPreemptions), "null or at least 0");

@@ -6,7 +6,8 @@ using Mono.Collections.Generic;
 namespace Weir.Explore.Rewriting;
 
 /// <summary>Puts points into the methods of one module, and replaces calls.</summary>
-internal sealed class MethodRewriter(ModuleDefinition module, ReplacementTable table, PointCalls points, Func<FieldReference, bool> isSharedField)
+internal sealed class MethodRewriter(
+    ModuleDefinition module, ReplacementTable table, PointCalls points, AccessRewriter? accesses, Func<FieldReference, bool> isSharedField)
 {
     public void Rewrite(MethodDefinition method)
     {
@@ -15,7 +16,7 @@ internal sealed class MethodRewriter(ModuleDefinition module, ReplacementTable t
         List<(Instruction Instruction, Action<ILProcessor, string> Change)> changes = [];
         foreach (Instruction instruction in instructions)
         {
-            if (ChangeOf(instruction) is { } change)
+            if (ChangeOf(instruction, method) is { } change)
             {
                 changes.Add((instruction, change));
             }
@@ -55,24 +56,23 @@ internal sealed class MethodRewriter(ModuleDefinition module, ReplacementTable t
         return "";
     }
 
-    private Action<ILProcessor, string>? ChangeOf(Instruction instruction)
+    private Action<ILProcessor, string>? ChangeOf(Instruction instruction, MethodDefinition method)
     {
         Instruction first = First(instruction);
         switch (instruction.Operand)
         {
             case MethodReference called when instruction.OpCode.Code is Code.Call or Code.Callvirt or Code.Newobj:
                 return ChangeOfCall(instruction, first, called);
-            case FieldReference field when instruction.OpCode.Code is Code.Ldfld or Code.Stfld or Code.Ldsfld or Code.Stsfld && isSharedField(field):
-                return (il, site) => Insert(il, first, site, points.Step);
+            case FieldReference field when instruction.OpCode.Code is Code.Ldfld or Code.Stfld or Code.Ldsfld or Code.Stsfld:
+                bool isVolatile = first.OpCode.Code == Code.Volatile;
+                bool isLate = accesses is not null && AccessRewriter.CanBeAddressed(instruction, field, method);
+                return isVolatile || isSharedField(field) ? (il, site) => InsertAccess(il, first, site, isLate)
+                    : isLate && accesses!.IsSeen(instruction, method) ? (il, _) => accesses.Field(il, instruction)
+                    : null;
             default:
-                if (instruction.OpCode.Code == Code.Volatile)
-                {
-                    Instruction access = instruction.Next;
-                    bool isPointAnyway = access.Operand is FieldReference field && isSharedField(field);
-                    return isPointAnyway ? null : (il, site) => Insert(il, instruction, site, points.Step);
-                }
-
-                return null;
+                return instruction.OpCode.Code == Code.Volatile && instruction.Next.Operand is not FieldReference
+                    ? (il, site) => Insert(il, instruction, site, points.Step)
+                    : null;
         }
     }
 
@@ -127,7 +127,29 @@ internal sealed class MethodRewriter(ModuleDefinition module, ReplacementTable t
             return (il, site) => InsertUnknown(il, first, called, site);
         }
 
-        return Platform.IsPoint(called) ? (il, site) => Insert(il, first, site, points.Step) : null;
+        return (accesses is null ? "" : type.FullName) switch
+        {
+            "System.Threading.Volatile" => (il, site) => accesses!.Volatile(Insert(il, first, site, points.Access)),
+            "System.Threading.Interlocked" => (il, site) => accesses!.Atomic(il, Insert(il, first, site, points.Fence)),
+            _ => Platform.IsPoint(called) ? (il, site) => Insert(il, first, site, points.Step) : null,
+        };
+    }
+
+    private void InsertAccess(ILProcessor il, Instruction first, string site, bool isLate)
+    {
+        Instruction access = Insert(il, first, site, isLate ? points.Access : points.Step);
+        if (!isLate)
+        {
+            return;
+        }
+
+        while (access.OpCode.OpCodeType == OpCodeType.Prefix)
+        {
+            access = access.Next;
+            il.Remove(access.Previous);
+        }
+
+        accesses!.Field(il, access);
     }
 
     private static bool IsPlatform(TypeReference type)

@@ -1,6 +1,6 @@
 namespace Weir.Explore.Scheduling;
 
-/// <content>When time moves.</content>
+/// <content>When time moves, and stores become visible.</content>
 internal sealed partial class Execution
 {
     /// <summary>A thread that moves the time whenever it is chosen. The others come first until each has made a step.</summary>
@@ -13,6 +13,19 @@ internal sealed partial class Execution
             me.Block("a timer", () => !_isDraining && NextTime() != long.MaxValue);
             MoveTime();
             me.Yield();
+        }
+    }
+
+    /// <summary>A thread that shows the first of the stores to the others whenever it is chosen.</summary>
+    private void ShowStores()
+    {
+        ControlledThread me = ControlledThread.Current!;
+        while (true)
+        {
+            me.Site = "a store buffer";
+            me.Block("a store", () => !_isDraining && Stores!.Any);
+            Stores!.ShowFirst();
+            Yield(me);
         }
     }
 

@@ -29,6 +29,7 @@ internal sealed partial class Execution
         _maxSteps = options.MaxSteps;
         _checksTasks = options.UnobservedExceptionsFail;
         _timersFireAnyTime = options.TimersFireAnyTime;
+        Stores = options.StoreBuffers ? new StoreBuffers() : null;
     }
 
     /// <summary>The schedule that is running in this process.</summary>
@@ -60,6 +61,9 @@ internal sealed partial class Execution
 
     public TimerList Timers { get; } = new();
 
+    /// <summary>Null if stores are seen at once.</summary>
+    public StoreBuffers? Stores { get; }
+
     /// <summary>Runs the body on controlled threads until nobody can run.</summary>
     public void Run(Func<Task> body, TimeSpan patience)
     {
@@ -68,6 +72,11 @@ internal sealed partial class Execution
         if (_timersFireAnyTime)
         {
             Create("time", MoveTimeAgain, null).IsBackground = true;
+        }
+
+        if (Stores is not null)
+        {
+            Create("store buffer", ShowStores, null).IsBackground = true;
         }
 
         _running = main;
@@ -95,6 +104,7 @@ internal sealed partial class Execution
 
     public ControlledThread Create(string name, Action body, ExecutionContext? context)
     {
+        Stores?.ShowAll();
         ControlledThread thread = new(this, ++_lastId, name, body, context);
         if (!_isStopping)
         {
@@ -160,6 +170,7 @@ internal sealed partial class Execution
 
     public void Blocked(ControlledThread me)
     {
+        Stores?.ShowAll();
         Count(me);
         ControlledThread? next = Pick(me);
         if (next is null)
@@ -185,6 +196,7 @@ internal sealed partial class Execution
         }
 
         _threads.Remove(thread);
+        Stores?.ShowAll();
         Stepped(thread);
         if (error is not null)
         {

@@ -327,37 +327,54 @@ public class RunScenarios(ITestOutputHelper output)
     [Fact]
     public void Circuit_ThatClosesAsItRefuses_LetsTheItemGoOnAtOnce() => output.Explored(static async () =>
     {
-        CircuitBreaker breaker = new();
+        StandingClock clock = new();
+        CircuitBreaker breaker = new(new CircuitBreakerOptions { TimeProvider = clock });
         breaker.Isolate();
         Task closing = Task.Run(breaker.Close);
         int calls = 0;
         await Two.ForEachParallelAsync(
             (item, token) => new ValueTask<int>(Interlocked.Increment(ref calls)),
-            TwoWorkers with { SharedCircuitBreaker = breaker, OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen });
+            TwoWorkers with { SharedCircuitBreaker = breaker, OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen, TimeProvider = clock });
         await closing;
         Assert.Equal(2, calls);
-        AssertNobodyWaitedForATimer();
+    });
+
+    [Fact]
+    public void RateLimit_OfARun_ServesEachItem() => output.Explored(static async () =>
+    {
+        int calls = 0;
+        await Three.ForEachParallelAsync(
+            (item, token) => new ValueTask<int>(Interlocked.Increment(ref calls)),
+            TwoWorkers with { RateLimit = new RateLimitOptions { TokensPerSecond = 1, BurstCapacity = 1 } });
+        Assert.Equal(3, calls);
+        Assert.InRange(Environment.TickCount64, 2_000, 2_100);
     });
 
     [Fact]
     public void Batches_OfARunThatIsPausedAndResumed_HaveEachItemOnce() => output.Explored(static async () =>
     {
         RunControl control = new();
-        Task pausing = Task.Run(() =>
+        TaskCompletionSource paused = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        Task resuming = Task.Run(async () =>
         {
-            control.Pause();
+            await paused.Task;
             control.Resume();
         });
-        List<int> sizes = await Four().BatchParallelAsync(
-            2,
-            static async (batch, token) =>
-            {
-                await Task.Yield();
-                return batch.Sum();
-            },
-            TwoWorkers with { MaxDegreeOfParallelism = 1, Control = control });
-        await pausing;
-        Assert.Equal([3, 7], sizes);
+        List<int> sums = await Items().BatchParallelAsync(
+            2, static (batch, token) => new ValueTask<int>(batch.Sum()), TwoWorkers with { MaxDegreeOfParallelism = 1, Control = control });
+        await resuming;
+        Assert.Equal([3, 7], sums);
+
+        IEnumerable<int> Items()
+        {
+            // The batch has its first item, and is not full.
+            control.Pause();
+            paused.SetResult();
+            yield return 1;
+            yield return 2;
+            yield return 3;
+            yield return 4;
+        }
     });
 
     /// <summary>What a lost wake-up costs, if the watch or a timer of a wait makes up for it. Time moves when nobody can run.</summary>

@@ -10,10 +10,10 @@ internal static class Scenario
 {
     private const int Bounded = 10_000;
 
-    public static void Explored(this ITestOutputHelper output, Func<Task> body, bool timersFireAnyTime = false)
+    public static void Explored(this ITestOutputHelper output, Func<Task> body, ExploreOptions? options = null)
     {
         long schedules = long.Parse(Environment.GetEnvironmentVariable("WEIR_EXPLORE_SCHEDULES") ?? "700", CultureInfo.InvariantCulture);
-        ExploreOptions options = new() { MaxSchedules = Math.Min(schedules, Bounded), TimersFireAnyTime = timersFireAnyTime };
+        options = (options ?? new ExploreOptions()) with { MaxSchedules = Math.Min(schedules, Bounded) };
         ExploreResult result = Explore.Run(body, options);
         output.WriteLine($"bounded, {result}");
         if (!result.IsExhausted)
