@@ -201,4 +201,20 @@ public class BlockScenarios(ITestOutputHelper output)
         await target.Completion;
         Assert.Equal([1, 2], seen);
     });
+
+    [Fact]
+    public void WriteOnce_ReadAsItIsWritten_GivesTheValueOrNothing() => output.Explored(
+        static async () =>
+        {
+            Weir.Dataflow.WriteOnceBlock<string> block = new(null);
+            Task posting = Task.Run(() => block.Post("a"));
+            if (block.TryReceive(null, out string? seen))
+            {
+                Assert.Equal("a", seen);
+            }
+
+            Assert.Equal("a", await block.ReceiveAsync());
+            await posting;
+        },
+        new ExploreOptions { StoreBuffers = true });
 }

@@ -12,11 +12,7 @@ public class StreamScenarios(ITestOutputHelper output)
     {
         int seen = 0;
         await foreach (int item in Three.SelectParallelStreamAsync(
-            static async (item, token) =>
-            {
-                await Task.Yield();
-                return item;
-            },
+            YieldedAsync,
             TwoWorkers))
         {
             seen++;
@@ -31,11 +27,7 @@ public class StreamScenarios(ITestOutputHelper output)
     {
         List<int> seen = [];
         await foreach (int item in ItemsAsync().SelectParallelStreamAsync(
-            static async (item, token) =>
-            {
-                await Task.Yield();
-                return item;
-            },
+            YieldedAsync,
             TwoWorkers))
         {
             seen.Add(item);
@@ -93,6 +85,12 @@ public class StreamScenarios(ITestOutputHelper output)
 
         Assert.Equal(Enumerable.Range(0, Items), seen);
     });
+
+    private static async ValueTask<int> YieldedAsync(int item, CancellationToken token)
+    {
+        await Task.Yield();
+        return item;
+    }
 
     private static async IAsyncEnumerable<int> ItemsAsync()
     {
