@@ -6,7 +6,9 @@ namespace Weir.Explore.Scheduling;
 /// The stores that a thread has made and the others do not see yet, as in the store buffers of a processor: each thread's become visible in their order (TSO).
 /// Memory has the new value, so its own thread sees it. What the others see is kept here.
 /// </summary>
-/// <remarks>Places are known by their address. Nothing is read through it, and after a garbage collection, which may have moved them, all stores are visible.</remarks>
+/// <remarks>
+/// Places are known by their address. Nothing is read through it, and after a garbage collection, which may have moved them, all stores are visible.
+/// </remarks>
 internal sealed class StoreBuffers
 {
     private readonly List<Store> _stores = [];

@@ -29,7 +29,11 @@ public class RunScenarios(ITestOutputHelper output)
     public void Turn_OfASequence_IsTakenByOneWorkerAtATime() => output.Explored(static async () =>
     {
         List<int> results = await ItemsAsync().SelectParallelAsync(
-            YieldedAsync,
+            static async (item, token) =>
+            {
+                await Task.Yield();
+                return item;
+            },
             TwoWorkers);
         Assert.Equal([1, 2, 3], results);
     });
@@ -382,12 +386,6 @@ public class RunScenarios(ITestOutputHelper output)
         {
             yield return i;
         }
-    }
-
-    private static async ValueTask<int> YieldedAsync(int item, CancellationToken token)
-    {
-        await Task.Yield();
-        return item;
     }
 
     private static async IAsyncEnumerable<int> ItemsAsync()
