@@ -14,7 +14,7 @@ public class TimeScenarios(ITestOutputHelper output)
         static async () =>
         {
             int ended = 0;
-            ItemOutcome<int>[] outcomes = await Two.SelectParallelOutcomesAsync(
+            ItemOutcome<int, int>[] outcomes = await Two.SelectParallelOutcomesAsync(
                 async (item, token) =>
                 {
                     await Task.Yield();
@@ -33,7 +33,7 @@ public class TimeScenarios(ITestOutputHelper output)
         {
             await using ConcurrentRuntime runtime = new(concurrencyPerCall: 2);
             int calls = 0;
-            ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(
+            ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(
                 Seven, (item, token) => new ValueTask<int>(item + (0 * Interlocked.Increment(ref calls))));
             Assert.Equal(7, calls);
             Assert.Equal(Seven, outcomes.Select(static o => o.Value));
@@ -46,7 +46,7 @@ public class TimeScenarios(ITestOutputHelper output)
         {
             await using ConcurrentRuntime runtime = new(concurrencyPerCall: 1);
             int calls = 0;
-            ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(
+            ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(
                 Seven,
                 (item, token) => new ValueTask<int>(item + (0 * Interlocked.Increment(ref calls))),
                 new ProcessManyOptions { BatchTimeout = TimeSpan.FromMilliseconds(20) });
