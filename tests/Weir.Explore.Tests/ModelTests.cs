@@ -232,6 +232,20 @@ public class ModelTests
     });
 
     [Fact]
+    public void Timer_AskedFor_FiresAtAnyTime()
+    {
+        static Task Body()
+        {
+            using CancellationTokenSource source = new(TimeSpan.FromHours(1));
+            Assert.False(source.IsCancellationRequested);
+            return Task.CompletedTask;
+        }
+
+        Assert.Null(Explore.Search(Body).Failure);
+        Assert.Equal(1, Explore.Search(Body, new ExploreOptions { TimersFireAnyTime = true }).Failure!.Preemptions);
+    }
+
+    [Fact]
     public void PlainField_AskedFor_IsAPoint()
     {
         static async Task Body()

@@ -1,6 +1,5 @@
 using System.Reflection;
 using System.Runtime.CompilerServices;
-using Weir.Explore.Scheduling;
 
 namespace Weir.Explore.Model;
 
@@ -9,10 +8,16 @@ internal static class Awaiters<TAwaiter>
 {
     public delegate void Registrar(ref TAwaiter awaiter, Action continuation);
 
-    /// <summary>Null for an awaiter that is not the platform's: its own code is rewritten.</summary>
-    public static Registrar? Register { get; } = Find();
+    public delegate Task? Finder(ref TAwaiter awaiter);
 
-    private static Registrar? Find()
+    /// <summary>Null for an awaiter that is not the platform's: its own code is rewritten.</summary>
+    public static Registrar? Register { get; } = Find<Registrar>("");
+
+    /// <summary>The task that is awaited, if it is one. Null for an awaiter that is not the platform's.</summary>
+    public static Finder? Task { get; } = Find<Finder>("Task");
+
+    private static T? Find<T>(string prefix)
+        where T : Delegate
     {
         Type type = typeof(TAwaiter);
         Type definition = type.IsGenericType ? type.GetGenericTypeDefinition() : type;
@@ -30,8 +35,8 @@ internal static class Awaiters<TAwaiter>
             return null;
         }
 
-        MethodInfo method = typeof(Registrars).GetMethod(name)!;
+        MethodInfo method = typeof(Registrars).GetMethod(prefix + name)!;
         method = method.MakeGenericMethod(method.GetGenericArguments().Length == 2 ? [type, type.GetGenericArguments()[0]] : [type]);
-        return method.CreateDelegate<Registrar>();
+        return method.CreateDelegate<T>();
     }
 }

@@ -43,6 +43,7 @@ internal sealed class LockState
 
         if (--_count == 0)
         {
+            me.Execution.Stores?.ShowAll();
             _owner = null;
         }
     }

@@ -12,6 +12,19 @@ internal static class Points
     /// <summary>A point: another thread may go on here. The operation itself is that of the platform, in one piece.</summary>
     public static void Step(string site) => ControlledThread.Current?.Step(site);
 
+    /// <summary>A point before a volatile access, where stores are seen late.</summary>
+    public static void Access(string site) => ControlledThread.Current?.Access(site);
+
+    /// <summary>A point before an atomic operation, where stores are seen late: those of this thread no longer are.</summary>
+    public static void Fence(string site)
+    {
+        if (ControlledThread.Current is { } me)
+        {
+            me.Access(site);
+            me.Execution.Stores?.Show(me);
+        }
+    }
+
     /// <summary>Where the next call of a replaced method is.</summary>
     public static void Site(string site)
     {

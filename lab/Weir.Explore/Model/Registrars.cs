@@ -53,6 +53,17 @@ internal static class Registrars
         }
     }
 
+    public static Task? TaskOfYield<TAwaiter>(ref TAwaiter awaiter) => null;
+
+    public static Task? TaskOfTask<TAwaiter>(ref TAwaiter awaiter) => Unsafe.As<TAwaiter, Task>(ref awaiter);
+
+    public static Task? TaskOfConfiguredTask<TAwaiter>(ref TAwaiter awaiter) => Unsafe.As<TAwaiter, ConfiguredFields>(ref awaiter).Task;
+
+    public static Task? TaskOfValueTask<TAwaiter>(ref TAwaiter awaiter) => Fields.Source(ref Unsafe.As<TAwaiter, ValueTask>(ref awaiter)) as Task;
+
+    public static Task? TaskOfValueTaskWithResult<TAwaiter, TResult>(ref TAwaiter awaiter) =>
+        Fields<TResult>.Source(ref Unsafe.As<TAwaiter, ValueTask<TResult>>(ref awaiter)) as Task;
+
     /// <summary>Goes on when the task has ended: on the thread that ends it, or on one of the pool where the task asks for that.</summary>
     public static void On(Task task, Action continuation, bool capture)
     {

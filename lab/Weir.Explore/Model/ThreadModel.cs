@@ -73,7 +73,7 @@ internal sealed class ThreadModel
 
     public static int GetCurrentProcessorId() => 0;
 
-    public static void MemoryBarrier() => Points.Me.Step();
+    public static void MemoryBarrier() => Points.Fence(Points.Me.Site);
 
     public static void Sleep(int millisecondsTimeout) => Sleep(TimeSpan.FromMilliseconds(millisecondsTimeout));
 

@@ -30,11 +30,24 @@ public sealed record ExploreOptions
     /// <summary>How long, in real time, a thread may go without coming to a point. More than zero.</summary>
     public TimeSpan Patience { get; init; } = TimeSpan.FromSeconds(20);
 
+    /// <summary>
+    /// Whether time may move to the next timer at any point, as if each thread could be held up for long. Otherwise it moves when nobody can run. An
+    /// assertion about time itself then has to allow for that.
+    /// </summary>
+    public bool TimersFireAnyTime { get; init; }
+
     /// <summary>Whether a schedule fails when a task of an async method or of <c>Task.Run</c> failed and nobody looked at its exception.</summary>
     public bool UnobservedExceptionsFail { get; init; } = true;
 
     /// <summary>Classes whose plain fields are points too. Fields that are declared <c>volatile</c> always are.</summary>
     public IReadOnlyCollection<Type> PointsAtFieldsOf { get; init; } = [];
+
+    /// <summary>
+    /// Whether what a thread stores with <c>Volatile.Write</c>, in a <c>volatile</c> field or in those of <see cref="PointsAtFieldsOf"/> may be seen later by
+    /// the others, after what the thread does next: up to its next atomic operation, lock or call of the platform, as on processors with store buffers (TSO).
+    /// For protocols that need a fence between a store and a load.
+    /// </summary>
+    public bool StoreBuffers { get; init; }
 
     internal void Check()
     {

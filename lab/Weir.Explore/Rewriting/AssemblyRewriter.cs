@@ -14,7 +14,7 @@ internal static class AssemblyRewriter
 
     private static readonly Lazy<ReplacementTable> Table = new(static () => new ReplacementTable(Model.Value));
 
-    public static void Rewrite(string path, string target, Func<FieldReference, bool> isSharedField)
+    public static void Rewrite(string path, string target, Func<FieldReference, bool> isSharedField, bool storeBuffers)
     {
         using DefaultAssemblyResolver resolver = new();
         resolver.AddSearchDirectory(Path.GetDirectoryName(path));
@@ -23,7 +23,7 @@ internal static class AssemblyRewriter
         using ModuleDefinition module = ModuleDefinition.ReadModule(
             path, new ReaderParameters { ReadSymbols = hasSymbols, AssemblyResolver = resolver, InMemory = true });
         PointCalls points = new(module);
-        MethodRewriter methods = new(module, Table.Value, points, isSharedField);
+        MethodRewriter methods = new(module, Table.Value, points, storeBuffers ? new AccessRewriter(module, points) : null, isSharedField);
         StaticsRewriter statics = new(module, points);
         foreach (TypeDefinition type in module.GetTypes().ToArray())
         {
@@ -46,8 +46,9 @@ internal static class AssemblyRewriter
         Substitute(module);
         AllowAccess(module);
 
-        // Machine code that was compiled ahead is not kept.
+        // Machine code that was compiled ahead, for one kind of machine, is not kept.
         module.Attributes |= ModuleAttributes.ILOnly;
+        module.Architecture = TargetArchitecture.I386;
         module.Write(target, new WriterParameters { WriteSymbols = hasSymbols });
     }
 

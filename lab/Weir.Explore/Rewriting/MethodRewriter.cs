@@ -1,11 +1,13 @@
 using Mono.Cecil;
 using Mono.Cecil.Cil;
 using Mono.Cecil.Rocks;
+using Mono.Collections.Generic;
 
 namespace Weir.Explore.Rewriting;
 
 /// <summary>Puts points into the methods of one module, and replaces calls.</summary>
-internal sealed class MethodRewriter(ModuleDefinition module, ReplacementTable table, PointCalls points, Func<FieldReference, bool> isSharedField)
+internal sealed class MethodRewriter(
+    ModuleDefinition module, ReplacementTable table, PointCalls points, AccessRewriter? accesses, Func<FieldReference, bool> isSharedField)
 {
     public void Rewrite(MethodDefinition method)
     {
@@ -14,7 +16,7 @@ internal sealed class MethodRewriter(ModuleDefinition module, ReplacementTable t
         List<(Instruction Instruction, Action<ILProcessor, string> Change)> changes = [];
         foreach (Instruction instruction in instructions)
         {
-            if (ChangeOf(instruction) is { } change)
+            if (ChangeOf(instruction, method) is { } change)
             {
                 changes.Add((instruction, change));
             }
@@ -54,24 +56,23 @@ internal sealed class MethodRewriter(ModuleDefinition module, ReplacementTable t
         return "";
     }
 
-    private Action<ILProcessor, string>? ChangeOf(Instruction instruction)
+    private Action<ILProcessor, string>? ChangeOf(Instruction instruction, MethodDefinition method)
     {
         Instruction first = First(instruction);
         switch (instruction.Operand)
         {
             case MethodReference called when instruction.OpCode.Code is Code.Call or Code.Callvirt or Code.Newobj:
                 return ChangeOfCall(instruction, first, called);
-            case FieldReference field when instruction.OpCode.Code is Code.Ldfld or Code.Stfld or Code.Ldsfld or Code.Stsfld && isSharedField(field):
-                return (il, site) => Insert(il, first, site, points.Step);
+            case FieldReference field when instruction.OpCode.Code is Code.Ldfld or Code.Stfld or Code.Ldsfld or Code.Stsfld:
+                bool isVolatile = first.OpCode.Code == Code.Volatile;
+                bool isLate = accesses is not null && AccessRewriter.CanBeAddressed(instruction, field, method);
+                return isVolatile || isSharedField(field) ? (il, site) => InsertAccess(il, first, site, isLate)
+                    : isLate && accesses!.IsSeen(instruction, method) ? (il, _) => accesses.Field(il, instruction)
+                    : null;
             default:
-                if (instruction.OpCode.Code == Code.Volatile)
-                {
-                    Instruction access = instruction.Next;
-                    bool isPointAnyway = access.Operand is FieldReference field && isSharedField(field);
-                    return isPointAnyway ? null : (il, site) => Insert(il, instruction, site, points.Step);
-                }
-
-                return null;
+                return instruction.OpCode.Code == Code.Volatile && instruction.Next.Operand is not FieldReference
+                    ? (il, site) => Insert(il, instruction, site, points.Step)
+                    : null;
         }
     }
 
@@ -82,7 +83,7 @@ internal sealed class MethodRewriter(ModuleDefinition module, ReplacementTable t
         {
             // A method of an interface, called on a structure of the platform.
             MethodReference ofStructure = new(called.Name, called.ReturnType, constrained) { HasThis = true };
-            called = table.MethodFor(ofStructure, isNew: false) is null ? called : ofStructure;
+            called = table.MethodFor(ofStructure, isNew: false) is null && AwaitOf(ofStructure) is null ? called : ofStructure;
         }
 
         bool isOfInterface = instruction.Previous is { OpCode.Code: Code.Constrained } && called.DeclaringType.FullName == "System.IDisposable";
@@ -93,22 +94,25 @@ internal sealed class MethodRewriter(ModuleDefinition module, ReplacementTable t
             return null;
         }
 
-        if (table.MethodFor(called, isNew) is { } replacement)
+        if (AwaitOf(called) is { } awaits)
         {
-            MethodReference reference = Close(module.ImportReference(replacement), called);
+            return (il, site) => Replace(il, first, site, awaits);
+        }
+
+        if (Platform.IsAwaiter(type) && called is { Name: "GetResult", DeclaringType: var awaiter })
+        {
             return (il, site) =>
             {
                 Instruction call = Insert(il, first, site, points.Site);
-                while (call.OpCode.OpCodeType == OpCodeType.Prefix)
-                {
-                    Instruction prefix = call;
-                    call = call.Next;
-                    il.Remove(prefix);
-                }
-
-                call.OpCode = OpCodes.Call;
-                call.Operand = reference;
+                il.InsertBefore(call, il.Create(OpCodes.Dup));
+                il.InsertBefore(call, il.Create(OpCodes.Call, Close(points.Wait, [awaiter])));
             };
+        }
+
+        if (table.MethodFor(called, isNew) is { } replacement)
+        {
+            MethodReference reference = Close(module.ImportReference(replacement), [.. Arguments(called.DeclaringType), .. Arguments(called)]);
+            return (il, site) => Replace(il, first, site, reference);
         }
 
         if (Substituted(type) is { } substitute)
@@ -123,7 +127,29 @@ internal sealed class MethodRewriter(ModuleDefinition module, ReplacementTable t
             return (il, site) => InsertUnknown(il, first, called, site);
         }
 
-        return Platform.IsPoint(called) ? (il, site) => Insert(il, first, site, points.Step) : null;
+        return (accesses is null ? "" : type.FullName) switch
+        {
+            "System.Threading.Volatile" => (il, site) => accesses!.Volatile(Insert(il, first, site, points.Access)),
+            "System.Threading.Interlocked" => (il, site) => accesses!.Atomic(il, Insert(il, first, site, points.Fence)),
+            _ => Platform.IsPoint(called) ? (il, site) => Insert(il, first, site, points.Step) : null,
+        };
+    }
+
+    private void InsertAccess(ILProcessor il, Instruction first, string site, bool isLate)
+    {
+        Instruction access = Insert(il, first, site, isLate ? points.Access : points.Step);
+        if (!isLate)
+        {
+            return;
+        }
+
+        while (access.OpCode.OpCodeType == OpCodeType.Prefix)
+        {
+            access = access.Next;
+            il.Remove(access.Previous);
+        }
+
+        accesses!.Field(il, access);
     }
 
     private static bool IsPlatform(TypeReference type)
@@ -167,26 +193,47 @@ internal sealed class MethodRewriter(ModuleDefinition module, ReplacementTable t
         il.InsertBefore(moved.Previous, il.Create(OpCodes.Ldstr, site));
     }
 
-    /// <summary>The replacement for the type arguments of the call: those of the type first.</summary>
-    private static MethodReference Close(MethodReference method, MethodReference called)
+    private void Replace(ILProcessor il, Instruction first, string site, MethodReference replacement)
     {
+        Instruction call = Insert(il, first, site, points.Site);
+        while (call.OpCode.OpCodeType == OpCodeType.Prefix)
+        {
+            Instruction prefix = call;
+            call = call.Next;
+            il.Remove(prefix);
+        }
+
+        call.OpCode = OpCodes.Call;
+        call.Operand = replacement;
+    }
+
+    /// <summary>What is called in place of a method with which a builder, or code of its own, awaits.</summary>
+    private MethodReference? AwaitOf(MethodReference called)
+    {
+        TypeReference type = called.DeclaringType;
+        return called.Name switch
+        {
+            "AwaitOnCompleted" or "AwaitUnsafeOnCompleted" when Platform.IsBuilder(type.GetElementType()) => Close(points.Await, [type, .. Arguments(called)]),
+            "OnCompleted" or "UnsafeOnCompleted" when Platform.IsAwaiter(type.GetElementType()) => Close(points.OnCompleted, [type]),
+            _ => null,
+        };
+    }
+
+    private static Collection<TypeReference> Arguments(MemberReference member) => member is IGenericInstance instance ? instance.GenericArguments : [];
+
+    private static MethodReference Close(MethodReference method, TypeReference[] arguments)
+    {
+        if (arguments.Length == 0)
+        {
+            return method;
+        }
+
         GenericInstanceMethod closed = new(method);
-        if (called.DeclaringType is GenericInstanceType type)
+        foreach (TypeReference argument in arguments)
         {
-            foreach (TypeReference argument in type.GenericArguments)
-            {
-                closed.GenericArguments.Add(argument);
-            }
+            closed.GenericArguments.Add(argument);
         }
 
-        if (called is GenericInstanceMethod generic)
-        {
-            foreach (TypeReference argument in generic.GenericArguments)
-            {
-                closed.GenericArguments.Add(argument);
-            }
-        }
-
-        return closed.GenericArguments.Count > 0 ? closed : method;
+        return closed;
     }
 }

@@ -12,8 +12,7 @@ internal static class Platform
         "System.Threading.Tasks.TaskCompletionSource`1", "System.Threading.CancellationTokenSource", "System.Threading.CancellationTokenRegistration",
         "System.Collections.Concurrent.ConcurrentQueue`1", "System.Collections.Concurrent.ConcurrentStack`1",
         "System.Collections.Concurrent.ConcurrentBag`1", "System.Collections.Concurrent.ConcurrentDictionary`2",
-        "System.Collections.Immutable.ImmutableInterlocked", "System.Threading.Channels.ChannelReader`1", "System.Threading.Channels.ChannelWriter`1",
-        "System.Threading.Tasks.TaskFactory",
+        "System.Collections.Immutable.ImmutableInterlocked", "System.Threading.Tasks.TaskFactory",
     ];
 
     /// <summary>Single members that are points.</summary>
@@ -50,12 +49,16 @@ internal static class Platform
         "System.Threading.ThreadPool::RegisterWaitForSingleObject", "System.Threading.ThreadPool::UnsafeRegisterWaitForSingleObject",
         "System.Threading.ThreadPool::QueueUserWorkItem", "System.Threading.ThreadPool::UnsafeQueueUserWorkItem",
         "System.Threading.CancellationToken::get_WaitHandle", "System.Threading.Monitor::Enter", "System.Threading.Monitor::Wait",
-        "System.Threading.Tasks.TaskExtensions::Unwrap", "System.Threading.Channels.Channel::CreateUnboundedPrioritized",
-        "System.GC::WaitForPendingFinalizers",
+        "System.Threading.Tasks.TaskExtensions::Unwrap", "System.GC::WaitForPendingFinalizers",
     ];
 
     /// <summary>Members of tasks and their factories that are known with some parameters.</summary>
     private static readonly string[] UnlessGivenWhere = ["ContinueWith", "StartNew", "WaitAsync", "ContinueWhenAll", "ContinueWhenAny"];
+
+    /// <summary>Whether a type is one of the platform's builders of async methods.</summary>
+    public static bool IsBuilder(TypeReference type) => IsCompilers(type) && type.Name.Contains("MethodBuilder", StringComparison.Ordinal);
+
+    public static bool IsAwaiter(TypeReference type) => IsCompilers(type.DeclaringType ?? type) && type.Name.Contains("Awaiter", StringComparison.Ordinal);
 
     public static bool IsPoint(MethodReference called)
     {
@@ -79,6 +82,8 @@ internal static class Platform
         return !isGivenWhere && (UnknownMembers.Contains($"{Base(type)}::{called.Name}") ||
             (type.StartsWith("System.Threading.Tasks.Task", StringComparison.Ordinal) && UnlessGivenWhere.Contains(called.Name)));
     }
+
+    private static bool IsCompilers(TypeReference type) => type.Namespace == "System.Runtime.CompilerServices";
 
     private static string Base(string type) => type == "System.Threading.Tasks.Task`1" ? "System.Threading.Tasks.Task" : type;
 }

@@ -13,21 +13,26 @@ internal sealed class RewrittenProgram
     private static readonly string[] LeftAlone =
         ["System", "Microsoft", "xunit", "nunit", "Mono", "netstandard", "mscorlib", "WindowsBase", "testhost", "MSTest", "FsCheck", "FSharp", "Weir.Explore"];
 
-    /// <summary>What is rewritten although its name begins like that of one that is not: its async methods await what the test does.</summary>
-    private static readonly string[] Rewritten = ["xunit.assert", "xunit.v3.assert"];
+    /// <summary>
+    /// What is rewritten although its name begins like that of one that is not: its async methods await what the test does, or it is the platform's own code
+    /// for several threads.
+    /// </summary>
+    private static readonly string[] Rewritten = ["xunit.assert", "xunit.v3.assert", "System.Threading.Channels", "System.Threading.Tasks.Dataflow"];
 
     private readonly RewrittenContext _context;
 
     private RewrittenProgram(RewrittenContext context) => _context = context;
 
     /// <summary>The program of a test assembly. It is written and loaded once in a process.</summary>
-    public static RewrittenProgram Of(Assembly test, IReadOnlyCollection<Type> sharedFieldsOf)
+    public static RewrittenProgram Of(Assembly test, IReadOnlyCollection<Type> sharedFieldsOf, bool storeBuffers)
     {
         string[] types = [.. sharedFieldsOf.Select(static t => t.FullName!).Order(StringComparer.Ordinal)];
-        string key = $"{test.Location}|{string.Join('|', types)}";
+        string how = $"{storeBuffers}|{string.Join('|', types)}";
+        string key = $"{test.Location}|{how}";
         if (!Loaded.TryGetValue(key, out RewrittenProgram? program))
         {
-            program = Load(test, types);
+            program = Load(test, how, (path, target) => AssemblyRewriter.Rewrite(
+                path, target, f => types.Contains(f.DeclaringType.GetElementType().FullName.Replace('/', '+')), storeBuffers));
             Loaded.Add(key, program);
         }
 
@@ -54,7 +59,7 @@ internal sealed class RewrittenProgram
         return _context.LoadFromAssemblyName(type.Assembly.GetName()).GetType(type.FullName!, throwOnError: true)!;
     }
 
-    private static RewrittenProgram Load(Assembly test, string[] types)
+    private static RewrittenProgram Load(Assembly test, string how, Action<string, string> rewrite)
     {
         Dictionary<string, string> originals = [];
         Collect(test.Location, originals);
@@ -63,10 +68,10 @@ internal sealed class RewrittenProgram
         Dictionary<string, string> copies = [];
         foreach ((string name, string path) in originals)
         {
-            string copy = Path.Combine(folder, Hash(path, rewriter, types), name + ".dll");
+            string copy = Path.Combine(folder, Hash(path, $"{rewriter}|{how}"), name + ".dll");
             if (!File.Exists(copy))
             {
-                Write(path, copy, types);
+                Write(path, copy, rewrite);
             }
 
             copies.Add(name, copy);
@@ -85,8 +90,10 @@ internal sealed class RewrittenProgram
         using ModuleDefinition module = ModuleDefinition.ReadModule(path);
         foreach (AssemblyNameReference reference in module.AssemblyReferences)
         {
+            // Of the platform's assemblies, the one beside the test comes first: it may be of another version.
             string file = Path.Combine(Path.GetDirectoryName(path)!, reference.Name + ".dll");
-            if (File.Exists(file) && !IsLeftAlone(reference.Name))
+            file = File.Exists(file) ? file : Path.Combine(Path.GetDirectoryName(typeof(object).Assembly.Location)!, reference.Name + ".dll");
+            if (!IsLeftAlone(reference.Name) && File.Exists(file))
             {
                 Collect(file, found);
             }
@@ -96,22 +103,21 @@ internal sealed class RewrittenProgram
     private static bool IsLeftAlone(string name) =>
         !Rewritten.Contains(name) && Array.Exists(LeftAlone, p => name == p || name.StartsWith(p + ".", StringComparison.OrdinalIgnoreCase));
 
-    private static string Hash(string path, string rewriter, string[] types)
+    private static string Hash(string path, string how)
     {
         using IncrementalHash hash = IncrementalHash.CreateHash(HashAlgorithmName.SHA256);
         hash.AppendData(File.ReadAllBytes(path));
-        hash.AppendData(Encoding.UTF8.GetBytes($"{rewriter}|{string.Join('|', types)}"));
+        hash.AppendData(Encoding.UTF8.GetBytes(how));
         return Convert.ToHexString(hash.GetHashAndReset())[..24];
     }
 
-    private static void Write(string path, string copy, string[] types)
+    private static void Write(string path, string copy, Action<string, string> rewrite)
     {
         // Into a folder of its own first: several test programs may write the same copy at once.
         string folder = Path.GetDirectoryName(copy)!;
         string mine = folder + "-" + Guid.NewGuid().ToString("N");
         Directory.CreateDirectory(mine);
-        AssemblyRewriter.Rewrite(
-            path, Path.Combine(mine, Path.GetFileName(copy)), f => types.Contains(f.DeclaringType.GetElementType().FullName.Replace('/', '+')));
+        rewrite(path, Path.Combine(mine, Path.GetFileName(copy)));
         try
         {
             Directory.Move(mine, folder);

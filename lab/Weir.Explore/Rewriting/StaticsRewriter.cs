@@ -9,10 +9,13 @@ internal sealed class StaticsRewriter(ModuleDefinition module, PointCalls points
 {
     private const MethodAttributes StaticHelper = MethodAttributes.Private | MethodAttributes.Static | MethodAttributes.HideBySig;
 
+    /// <summary>One of them may be in a process once.</summary>
+    private const string EventSource = "System.Diagnostics.Tracing.EventSource";
+
     public void Rewrite(TypeDefinition type)
     {
         FieldDefinition[] fields = [.. type.Fields.Where(static f => f.IsStatic && !f.IsLiteral && f.RVA == 0)];
-        if (type.Name.StartsWith('<') || type.IsEnum || fields.Length == 0)
+        if (type.Name.StartsWith('<') || type.IsEnum || fields.Length == 0 || type.BaseType?.FullName == EventSource)
         {
             return;
         }

@@ -103,6 +103,17 @@ internal sealed class ControlledThread
         if (AtomicDepth == 0)
         {
             Execution.Step(this);
+            Execution.Stores?.ShowAll();
+        }
+    }
+
+    /// <summary>A point at which stores may stay where others do not see them.</summary>
+    public void Access(string site)
+    {
+        Site = site;
+        if (AtomicDepth == 0)
+        {
+            Execution.Step(this);
         }
     }
 
@@ -110,6 +121,7 @@ internal sealed class ControlledThread
     {
         if (AtomicDepth == 0)
         {
+            Execution.Stores?.Show(this);
             Execution.Yield(this);
         }
     }

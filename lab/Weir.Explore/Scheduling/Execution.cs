@@ -1,7 +1,7 @@
 namespace Weir.Explore.Scheduling;
 
 /// <summary>One schedule of a program: its threads, of which one runs at a time, its time, and what was chosen.</summary>
-internal sealed class Execution
+internal sealed partial class Execution
 {
     private const long TicksOfYield = TimeSpan.TicksPerMicrosecond;
     private const int StopsOfThread = 200;
@@ -9,6 +9,7 @@ internal sealed class Execution
     private readonly IChooser _chooser;
     private readonly int _maxSteps;
     private readonly bool _checksTasks;
+    private readonly bool _timersFireAnyTime;
     private readonly List<ControlledThread> _threads = [];
     private readonly List<ControlledThread> _runnable = [];
     private readonly Turn _over = new();
@@ -22,11 +23,13 @@ internal sealed class Execution
     private volatile ControlledThread? _running;
     private volatile int _steps;
 
-    public Execution(IChooser chooser, int maxSteps, bool checksTasks)
+    public Execution(IChooser chooser, ExploreOptions options)
     {
         _chooser = chooser;
-        _maxSteps = maxSteps;
-        _checksTasks = checksTasks;
+        _maxSteps = options.MaxSteps;
+        _checksTasks = options.UnobservedExceptionsFail;
+        _timersFireAnyTime = options.TimersFireAnyTime;
+        Stores = options.StoreBuffers ? new StoreBuffers() : null;
     }
 
     /// <summary>The schedule that is running in this process.</summary>
@@ -58,11 +61,24 @@ internal sealed class Execution
 
     public TimerList Timers { get; } = new();
 
+    /// <summary>Null if stores are seen at once.</summary>
+    public StoreBuffers? Stores { get; }
+
     /// <summary>Runs the body on controlled threads until nobody can run.</summary>
     public void Run(Func<Task> body, TimeSpan patience)
     {
         Active = this;
         ControlledThread main = Create("main", () => RunMain(body), null);
+        if (_timersFireAnyTime)
+        {
+            Create("time", MoveTimeAgain, null).IsBackground = true;
+        }
+
+        if (Stores is not null)
+        {
+            Create("store buffer", ShowStores, null).IsBackground = true;
+        }
+
         _running = main;
         main.GiveTurn();
         int seen = -1;
@@ -88,6 +104,7 @@ internal sealed class Execution
 
     public ControlledThread Create(string name, Action body, ExecutionContext? context)
     {
+        Stores?.ShowAll();
         ControlledThread thread = new(this, ++_lastId, name, body, context);
         if (!_isStopping)
         {
@@ -153,6 +170,7 @@ internal sealed class Execution
 
     public void Blocked(ControlledThread me)
     {
+        Stores?.ShowAll();
         Count(me);
         ControlledThread? next = Pick(me);
         if (next is null)
@@ -178,6 +196,7 @@ internal sealed class Execution
         }
 
         _threads.Remove(thread);
+        Stores?.ShowAll();
         Stepped(thread);
         if (error is not null)
         {
@@ -327,24 +346,6 @@ internal sealed class Execution
         {
             _runnable.RemoveAll(t => t.IsYielding && t.YieldsToOneOf(first));
         }
-    }
-
-    private bool MoveTime()
-    {
-        long next = Timers.Next;
-        foreach (ControlledThread thread in _threads)
-        {
-            next = Math.Min(next, thread.WakeAt);
-        }
-
-        if (next == long.MaxValue)
-        {
-            return false;
-        }
-
-        Now = Math.Max(Now, next);
-        Timers.FireDue(Now);
-        return true;
     }
 
     private void NobodyCanRun()

@@ -5,6 +5,8 @@ namespace Weir.Explore.Searching;
 /// <summary>Runs a body under one schedule after the other, and counts.</summary>
 internal sealed class ScheduleRunner(Func<Task> body, ExploreOptions options)
 {
+    private const int MostRepeats = 20;
+
     public long Schedules { get; private set; }
 
     /// <summary>The most points of a schedule.</summary>
@@ -15,7 +17,7 @@ internal sealed class ScheduleRunner(Func<Task> body, ExploreOptions options)
 
     public Execution Run(IChooser chooser)
     {
-        Execution execution = new(chooser, options.MaxSteps, options.UnobservedExceptionsFail);
+        Execution execution = new(chooser, options);
         execution.Run(body, options.Patience);
         Schedules++;
         Points = Math.Max(Points, execution.Steps);
@@ -26,8 +28,19 @@ internal sealed class ScheduleRunner(Func<Task> body, ExploreOptions options)
     /// <summary>Runs the given choices. A program that does not come to them again is refused.</summary>
     public Execution Replay(byte[] choices)
     {
-        PrefixChooser chooser = new(choices);
-        Execution execution = Run(chooser);
+        PrefixChooser chooser;
+        Execution execution;
+        int collections;
+        int again = MostRepeats;
+        do
+        {
+            // A garbage collection shows the stores that were in buffers.
+            collections = GC.CollectionCount(0);
+            chooser = new(choices);
+            execution = Run(chooser);
+        }
+        while (options.StoreBuffers && collections != GC.CollectionCount(0) && again-- > 0);
+
         return chooser.HasDiverged || (execution.Failure is null && execution.Decisions.Count < choices.Length) ? throw new DivergedException() : execution;
     }
 

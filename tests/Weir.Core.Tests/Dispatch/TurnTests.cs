@@ -195,39 +195,6 @@ public class TurnTests
         Assert.False(await output.MoveNextAsync());
     }
 
-    [Fact(Timeout = 60_000)]
-    public async Task LimitOfOne_RetriesAndAChannelThatMoves_NeverRunsTwoAtOnce()
-    {
-        for (int round = 0; round < 30; round++)
-        {
-            Channel<int> channel = Channel.CreateUnbounded<int>();
-            ConcurrencyProbe probe = new();
-            OutcomeCompletion<int, int> completion = new(-1);
-            HashSet<int> failed = [];
-            Pump pump = Create(channel.Reader, completion, (x, _) =>
-            {
-                using ConcurrencyProbe.Stay stay = probe.Enter();
-                Thread.SpinWait(200);
-                return x % 3 == 0 && failed.Add(x) ? throw new IOException() : new ValueTask<int>(x);
-            }, new PumpSettings { Limit = 1, ErrorMode = ErrorMode.BestEffort }, TimeSpan.FromMilliseconds(0.05));
-            pump.Start(1, default);
-            for (int i = 0; i < 300; i++)
-            {
-                channel.Writer.TryWrite(i);
-                if (i % 7 == 0)
-                {
-                    await Task.Yield();
-                }
-            }
-
-            channel.Writer.Complete();
-            ItemOutcome<int, int>[] outcomes = await completion.Task.WithinAsync();
-            Assert.Equal(300, outcomes.Length);
-            Assert.All(outcomes, static o => Assert.True(o.IsSuccess));
-            Assert.Equal(1, probe.Most);
-        }
-    }
-
     private static IEnumerable<int> Lazy(int count)
     {
         for (int i = 0; i < count; i++)

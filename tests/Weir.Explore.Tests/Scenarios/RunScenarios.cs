@@ -1,5 +1,6 @@
 using System.Threading.Channels;
 using Weir.Resilience;
+using Weir.Runtimes;
 
 namespace Weir.Explore.Tests.Scenarios;
 
@@ -8,6 +9,7 @@ public class RunScenarios(ITestOutputHelper output)
 {
     private static readonly int[] Two = [1, 2];
     private static readonly int[] Three = [1, 2, 3];
+    private static readonly int[] Seven = [1, 2, 3, 4, 5, 6, 7];
     private static readonly ParallelRunOptions TwoWorkers = new() { MaxDegreeOfParallelism = 2 };
 
     [Fact]
@@ -218,62 +220,6 @@ public class RunScenarios(ITestOutputHelper output)
     });
 
     [Fact]
-    public void Stream_LeftEarly_Ends() => output.Explored(static async () =>
-    {
-        int seen = 0;
-        await foreach (int item in Three.SelectParallelStreamAsync(
-            static async (item, token) =>
-            {
-                await Task.Yield();
-                return item;
-            },
-            TwoWorkers))
-        {
-            seen++;
-            break;
-        }
-
-        Assert.Equal(1, seen);
-    });
-
-    [Fact]
-    public void Stream_OfAll_HasEachItemOnce() => output.Explored(static async () =>
-    {
-        List<int> seen = [];
-        await foreach (int item in ItemsAsync().SelectParallelStreamAsync(
-            static async (item, token) =>
-            {
-                await Task.Yield();
-                return item;
-            },
-            TwoWorkers))
-        {
-            seen.Add(item);
-        }
-
-        Assert.Equal([1, 2, 3], seen.Order());
-    });
-
-    [Fact]
-    public void Stream_AtItsBound_GoesOnWhenItsConsumerDoes() => output.Explored(static async () =>
-    {
-        int seen = 0;
-        await foreach (int item in Three.SelectParallelStreamAsync(
-            static async (item, token) =>
-            {
-                await Task.Yield();
-                return item;
-            },
-            TwoWorkers with { ChannelCapacity = 1 }))
-        {
-            seen++;
-            await Task.Yield();
-        }
-
-        Assert.Equal(3, seen);
-    });
-
-    [Fact]
     public void Lane_OfAKey_RunsOneItemAtATimeInOrder() => output.Explored(static async () =>
     {
         int running = 0;
@@ -306,6 +252,141 @@ public class RunScenarios(ITestOutputHelper output)
         Assert.Equal(2, outcomes.Length);
         Assert.False(outcomes[1].IsSuccess);
     });
+
+    [Fact]
+    public void Turn_GivenUpAsAWorkerLeavesForIt_IsTakenByThatWorker() => output.Explored(static async () =>
+    {
+        // The first two calls wait until both have begun, so there are two workers. The third call blocks its thread until the fourth begins.
+        TaskCompletionSource both = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        using ManualResetEventSlim last = new();
+        int begun = 0;
+        await Four().ForEachParallelAsync(
+            async (item, token) =>
+            {
+                if (item <= 2)
+                {
+                    if (Interlocked.Increment(ref begun) == 2)
+                    {
+                        both.SetResult();
+                    }
+
+                    await both.Task;
+                }
+                else if (item == 3)
+                {
+                    last.Wait(CancellationToken.None);
+                }
+                else
+                {
+                    last.Set();
+                }
+            },
+            TwoWorkers);
+        AssertNobodyWaitedForATimer();
+    });
+
+    [Fact]
+    public void Stop_OfARunWithItemsClaimed_BeginsNoOther() => output.Explored(static async () =>
+    {
+        using CancellationTokenSource source = new();
+        await using ConcurrentRuntime runtime = new(concurrencyPerCall: 1);
+        int begun = 0;
+        int begunAtStop = 0;
+        Task stopping = Task.Run(() =>
+        {
+            source.Cancel();
+            begunAtStop = begun;
+        });
+        try
+        {
+            await runtime.ProcessManyAsync(
+                Seven, (item, token) => new ValueTask<int>(Interlocked.Increment(ref begun)), cancellationToken: source.Token);
+        }
+        catch (OperationCanceledException) when (source.IsCancellationRequested)
+        {
+        }
+
+        await stopping;
+
+        // One may have been about to begin.
+        Assert.InRange(begun, begunAtStop, begunAtStop + 1);
+    });
+
+    [Fact]
+    public void Cancelled_CallsWithATimeLimit_SeeItAtOnce() => output.Explored(static async () =>
+    {
+        using CancellationTokenSource source = new();
+        Task cancelling = Task.Run(source.Cancel);
+        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => Two.ForEachParallelAsync(
+            static (item, token) => new ValueTask(Task.Delay(Timeout.InfiniteTimeSpan, TimeProvider.System, token)),
+            TwoWorkers with { PerItemTimeout = TimeSpan.FromHours(1) }, source.Token));
+        await cancelling;
+        AssertNobodyWaitedForATimer();
+    });
+
+    [Fact]
+    public void Circuit_ThatClosesAsItRefuses_LetsTheItemGoOnAtOnce() => output.Explored(static async () =>
+    {
+        StandingClock clock = new();
+        CircuitBreaker breaker = new(new CircuitBreakerOptions { TimeProvider = clock });
+        breaker.Isolate();
+        Task closing = Task.Run(breaker.Close);
+        int calls = 0;
+        await Two.ForEachParallelAsync(
+            (item, token) => new ValueTask<int>(Interlocked.Increment(ref calls)),
+            TwoWorkers with { SharedCircuitBreaker = breaker, OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen, TimeProvider = clock });
+        await closing;
+        Assert.Equal(2, calls);
+    });
+
+    [Fact]
+    public void RateLimit_OfARun_ServesEachItem() => output.Explored(static async () =>
+    {
+        int calls = 0;
+        await Three.ForEachParallelAsync(
+            (item, token) => new ValueTask<int>(Interlocked.Increment(ref calls)),
+            TwoWorkers with { RateLimit = new RateLimitOptions { TokensPerSecond = 1, BurstCapacity = 1 } });
+        Assert.Equal(3, calls);
+        Assert.InRange(Environment.TickCount64, 2_000, 2_100);
+    });
+
+    [Fact]
+    public void Batches_OfARunThatIsPausedAndResumed_HaveEachItemOnce() => output.Explored(static async () =>
+    {
+        RunControl control = new();
+        TaskCompletionSource paused = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        Task resuming = Task.Run(async () =>
+        {
+            await paused.Task;
+            control.Resume();
+        });
+        List<int> sums = await Items().BatchParallelAsync(
+            2, static (batch, token) => new ValueTask<int>(batch.Sum()), TwoWorkers with { MaxDegreeOfParallelism = 1, Control = control });
+        await resuming;
+        Assert.Equal([3, 7], sums);
+
+        IEnumerable<int> Items()
+        {
+            // The batch has its first item, and is not full.
+            control.Pause();
+            paused.SetResult();
+            yield return 1;
+            yield return 2;
+            yield return 3;
+            yield return 4;
+        }
+    });
+
+    /// <summary>What a lost wake-up costs, if the watch or a timer of a wait makes up for it. Time moves when nobody can run.</summary>
+    private static void AssertNobodyWaitedForATimer() => Assert.InRange(Environment.TickCount64, 0, 5);
+
+    private static IEnumerable<int> Four()
+    {
+        for (int i = 1; i <= 4; i++)
+        {
+            yield return i;
+        }
+    }
 
     private static async IAsyncEnumerable<int> ItemsAsync()
     {

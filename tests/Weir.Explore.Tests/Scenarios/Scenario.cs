@@ -10,14 +10,15 @@ internal static class Scenario
 {
     private const int Bounded = 10_000;
 
-    public static void Explored(this ITestOutputHelper output, Func<Task> body)
+    public static void Explored(this ITestOutputHelper output, Func<Task> body, ExploreOptions? options = null)
     {
         long schedules = long.Parse(Environment.GetEnvironmentVariable("WEIR_EXPLORE_SCHEDULES") ?? "700", CultureInfo.InvariantCulture);
-        ExploreResult result = Explore.Run(body, new ExploreOptions { MaxSchedules = Math.Min(schedules, Bounded) });
+        options = (options ?? new ExploreOptions()) with { MaxSchedules = Math.Min(schedules, Bounded) };
+        ExploreResult result = Explore.Run(body, options);
         output.WriteLine($"bounded, {result}");
         if (!result.IsExhausted)
         {
-            output.WriteLine($"PCT, {Explore.Run(body, new ExploreOptions { MaxSchedules = schedules, Strategy = ExploreStrategy.Pct })}");
+            output.WriteLine($"PCT, {Explore.Run(body, options with { MaxSchedules = schedules, Strategy = ExploreStrategy.Pct })}");
         }
     }
 }

@@ -101,42 +101,4 @@ public class TokenBucketRaceTests
             }
         }
     }
-
-    // The one who is called as the next one, and the one who is cancelled, are the same: the one behind him must be called.
-    [Fact(Timeout = 120_000)]
-    public async Task WaitAsync_CancelledWhenItIsHisTurn_TheNextOneIsServed()
-    {
-        for (int round = 0; round < 300; round++)
-        {
-            var clock = new ManualTimeProvider();
-            var bucket = new TokenBucket(new RateLimitOptions { TokensPerSecond = 1_000, BurstCapacity = 1, TimeProvider = clock });
-            Assert.True(bucket.TryEnter());
-            CancellationTokenSource[] cancels = [.. Enumerable.Range(0, 4).Select(static _ => new CancellationTokenSource())];
-            Task[] waits = [.. cancels.Select(c => bucket.WaitAsync(c.Token).AsTask())];
-            Task last = bucket.WaitAsync().AsTask();
-            using var barrier = new Barrier(2);
-            Task cancelling = Task.Run(() =>
-            {
-                barrier.SignalAndWait();
-                Array.ForEach(cancels, static c => c.Cancel());
-            });
-            await Task.Run(() =>
-            {
-                barrier.SignalAndWait();
-                clock.Advance(Span.Ms(1));
-            });
-            await cancelling;
-            await Task.WhenAll(waits).EndsAsync();
-            while (!last.IsCompleted)
-            {
-                await Until.TrueAsync(() => last.IsCompleted || clock.ArmedTimers > 0);
-                clock.Advance(Span.Ms(1));
-            }
-
-            await last;
-            await Until.TrueAsync(() => clock.ArmedTimers == 0);
-            Assert.Equal(0, bucket.Waiting);
-            Array.ForEach(cancels, static c => c.Dispose());
-        }
-    }
 }

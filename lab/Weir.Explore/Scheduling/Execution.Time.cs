@@ -1,0 +1,55 @@
+namespace Weir.Explore.Scheduling;
+
+/// <content>When time moves, and stores become visible.</content>
+internal sealed partial class Execution
+{
+    /// <summary>A thread that moves the time whenever it is chosen. The others come first until each has made a step.</summary>
+    private void MoveTimeAgain()
+    {
+        ControlledThread me = ControlledThread.Current!;
+        while (true)
+        {
+            me.Site = "the next timer";
+            me.Block("a timer", () => !_isDraining && NextTime() != long.MaxValue);
+            MoveTime();
+            me.Yield();
+        }
+    }
+
+    /// <summary>A thread that shows the first of the stores to the others whenever it is chosen.</summary>
+    private void ShowStores()
+    {
+        ControlledThread me = ControlledThread.Current!;
+        while (true)
+        {
+            me.Site = "a store buffer";
+            me.Block("a store", () => !_isDraining && Stores!.Any);
+            Stores!.ShowFirst();
+            Yield(me);
+        }
+    }
+
+    private long NextTime()
+    {
+        long next = Timers.Next;
+        foreach (ControlledThread thread in _threads)
+        {
+            next = Math.Min(next, thread.WakeAt);
+        }
+
+        return next;
+    }
+
+    private bool MoveTime()
+    {
+        long next = NextTime();
+        if (next == long.MaxValue)
+        {
+            return false;
+        }
+
+        Now = Math.Max(Now, next);
+        Timers.FireDue(Now);
+        return true;
+    }
+}

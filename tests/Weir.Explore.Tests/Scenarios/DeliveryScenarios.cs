@@ -1,0 +1,137 @@
+using Weir.Delivery;
+using Weir.Runtimes;
+
+namespace Weir.Explore.Tests.Scenarios;
+
+/// <summary>Queues in memory, and hosts that work on them.</summary>
+public class DeliveryScenarios(ITestOutputHelper output)
+{
+    [Fact]
+    public void Readers_OfAQueue_GetEachItemOnce() => output.Explored(static async () =>
+    {
+        await using MemoryWorkQueue<string> queue = await QueueAsync([]);
+        List<string> read = [];
+        Task[] reading = [Task.Run(ReadAsync), Task.Run(ReadAsync)];
+        await PublishAsync(queue, ["a", "b"]);
+        queue.Complete();
+        await Task.WhenAll(reading);
+        Assert.Equal(["a", "b"], read.Order());
+        Assert.Equal(0, queue.Count);
+
+        async Task ReadAsync()
+        {
+            await using IWorkSource<string> source = await queue.OpenSourceAsync();
+            while (await source.ReadAsync(default) is { } batch)
+            {
+                lock (read)
+                {
+                    read.AddRange(batch.Items.Select(static i => i.Value));
+                }
+
+                await source.AcknowledgeAsync([batch], default);
+            }
+        }
+    });
+
+    [Fact]
+    public void Reader_Cancelled_LeavesTheItemToTheOther() => output.Explored(static async () =>
+    {
+        await using MemoryWorkQueue<string> queue = await QueueAsync([]);
+        using CancellationTokenSource cancel = new();
+        Task first = Task.Run(() => ReadAsync(cancel.Token));
+        Task second = Task.Run(() => ReadAsync(default));
+        Task cancelling = Task.Run(cancel.Cancel);
+        await PublishAsync(queue, ["a"]);
+        await Task.WhenAny(first, second);
+        await cancelling;
+        queue.Complete();
+        await Task.WhenAll(first, second);
+        Assert.Equal(0, queue.Count);
+
+        async Task ReadAsync(CancellationToken token)
+        {
+            await using IWorkSource<string> source = await queue.OpenSourceAsync();
+            try
+            {
+                while (await source.ReadAsync(token) is { } batch)
+                {
+                    await source.AcknowledgeAsync([batch], default);
+                }
+            }
+            catch (OperationCanceledException) when (token.IsCancellationRequested)
+            {
+            }
+        }
+    });
+
+    [Fact]
+    public void Source_DisposedAsItAcknowledges_GivesBackOnce() => output.Explored(static async () =>
+    {
+        await using MemoryWorkQueue<string> queue = await QueueAsync(["a"]);
+        IWorkSource<string> source = await queue.OpenSourceAsync();
+        WorkBatch<string> batch = (await source.ReadAsync(default))!;
+        Task disposing = Task.Run(() => source.DisposeAsync().AsTask());
+        await source.AcknowledgeAsync([batch], default);
+        await disposing;
+
+        // Acknowledged, or back in the queue for another reader.
+        if (queue.Count == 1)
+        {
+            await using IWorkSource<string> next = await queue.OpenSourceAsync();
+            Assert.Equal("a", Assert.Single((await next.ReadAsync(default))!.Items).Value);
+        }
+    });
+
+    [Fact]
+    public void Host_StoppedAtAnyTime_HasDoneOrReturnedEachItem() => output.Explored(static async () =>
+    {
+        await using MemoryWorkQueue<string> queue = await QueueAsync(["a", "b"]);
+        await using IWorkSource<string> source = await queue.OpenSourceAsync();
+        await using DirectRuntime runtime = new();
+        int calls = 0;
+        WorkHost<string> host = new(
+            source,
+            runtime,
+            (item, token) =>
+            {
+                Interlocked.Increment(ref calls);
+                return default;
+            },
+            new WorkHostOptions<string> { DeadLetters = queue.DeadLetters, Serializer = WorkSerializer.Text });
+        using CancellationTokenSource stop = new();
+        Task stopping = Task.Run(stop.Cancel);
+        await host.RunAsync(stop.Token);
+        await stopping;
+        Assert.Equal(2, calls + queue.Count);
+        Assert.Equal(host.Statistics.Read, calls + host.Statistics.Returned);
+    });
+
+    [Fact]
+    public void Redelivery_AsTheQueueIsCompleted_ComesBack() => output.Explored(static async () =>
+    {
+        await using MemoryWorkQueue<string> queue = await QueueAsync(["a"]);
+        await using IWorkSource<string> source = await queue.OpenSourceAsync();
+        WorkBatch<string> batch = (await source.ReadAsync(default))!;
+        Task completing = Task.Run(queue.Complete);
+        await source.Redelivery!.RedeliverAsync(batch, [batch.Items[0].Again()], TimeSpan.FromSeconds(1), default);
+        await source.AcknowledgeAsync([batch], default);
+        WorkBatch<string> again = (await source.ReadAsync(default))!;
+        Assert.Equal(2, Assert.Single(again.Items).Attempt);
+        await source.AcknowledgeAsync([again], default);
+        await completing;
+        Assert.Null(await source.ReadAsync(default));
+    });
+
+    private static async Task<MemoryWorkQueue<string>> QueueAsync(string[] values)
+    {
+        MemoryWorkQueue<string> queue = new("memory", WorkSerializer.Text, new MemoryWorkQueueOptions { MaxItemsPerBatch = 1 });
+        await PublishAsync(queue, values);
+        return queue;
+    }
+
+    private static async Task PublishAsync(MemoryWorkQueue<string> queue, string[] values)
+    {
+        await using IWorkSink<string> sink = await queue.OpenSinkAsync();
+        await sink.WriteAsync([.. values.Select(static (v, i) => new WorkItem<string>(new WorkId("test", i), v))], null, default);
+    }
+}

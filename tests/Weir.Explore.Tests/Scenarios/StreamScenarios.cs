@@ -1,0 +1,103 @@
+namespace Weir.Explore.Tests.Scenarios;
+
+/// <summary>Streams of results: their bounds, their order, and how they end.</summary>
+public class StreamScenarios(ITestOutputHelper output)
+{
+    private static readonly int[] Three = [1, 2, 3];
+    private static readonly int[] Four = [1, 2, 3, 4];
+    private static readonly ParallelRunOptions TwoWorkers = new() { MaxDegreeOfParallelism = 2 };
+
+    [Fact]
+    public void Stream_LeftEarly_Ends() => output.Explored(static async () =>
+    {
+        int seen = 0;
+        await foreach (int item in Three.SelectParallelStreamAsync(
+            YieldedAsync,
+            TwoWorkers))
+        {
+            seen++;
+            break;
+        }
+
+        Assert.Equal(1, seen);
+    });
+
+    [Fact]
+    public void Stream_OfAll_HasEachItemOnce() => output.Explored(static async () =>
+    {
+        List<int> seen = [];
+        await foreach (int item in ItemsAsync().SelectParallelStreamAsync(
+            YieldedAsync,
+            TwoWorkers))
+        {
+            seen.Add(item);
+        }
+
+        Assert.Equal([1, 2, 3], seen.Order());
+    });
+
+    [Fact]
+    public void Stream_AtItsBound_GoesOnWhenItsConsumerDoes() => output.Explored(static async () =>
+    {
+        // One in flight and one that is ready.
+        const int Window = 2;
+        int seen = 0;
+        int begun = 0;
+        await foreach (int item in Four.SelectParallelStreamAsync(
+            (item, token) => new ValueTask<int>(Interlocked.Increment(ref begun)),
+            TwoWorkers with { MaxDegreeOfParallelism = 1, ChannelCapacity = 1 }))
+        {
+            seen++;
+
+            // Until nobody else can run.
+            await Task.Delay(TimeSpan.FromSeconds(1), TimeProvider.System);
+            Assert.InRange(begun - seen, 0, Window);
+        }
+
+        Assert.Equal(4, seen);
+    });
+
+    [Fact]
+    public void Stream_InOrder_WhoseFirstItemIsTheLastToEnd_IsInOrder() => output.Explored(static async () =>
+    {
+        // So many that the output has to grow while it holds results.
+        const int Items = 18;
+        TaskCompletionSource last = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        List<int> seen = [];
+        await foreach (int item in Enumerable.Range(0, Items).ToArray().SelectParallelStreamAsync(
+            async (item, token) =>
+            {
+                if (item == 0)
+                {
+                    await last.Task;
+                }
+                else if (item == Items - 1)
+                {
+                    last.SetResult();
+                }
+
+                return item;
+            },
+            TwoWorkers with { ChannelCapacity = Items, OrderedOutput = true }))
+        {
+            seen.Add(item);
+        }
+
+        Assert.Equal(Enumerable.Range(0, Items), seen);
+    });
+
+    private static async ValueTask<int> YieldedAsync(int item, CancellationToken token)
+    {
+        await Task.Yield();
+        return item;
+    }
+
+    private static async IAsyncEnumerable<int> ItemsAsync()
+    {
+        foreach (int item in Three)
+        {
+            await Task.Yield();
+            yield return item;
+        }
+    }
+}

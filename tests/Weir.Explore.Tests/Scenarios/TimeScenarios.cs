@@ -1,0 +1,61 @@
+using Weir.Runtimes;
+
+namespace Weir.Explore.Tests.Scenarios;
+
+/// <summary>Runs whose timers, and the watch over them, may come at any time.</summary>
+public class TimeScenarios(ITestOutputHelper output)
+{
+    private static readonly ExploreOptions AnyTime = new() { TimersFireAnyTime = true };
+    private static readonly int[] Two = [1, 2];
+    private static readonly int[] Seven = [1, 2, 3, 4, 5, 6, 7];
+
+    [Fact]
+    public void TimeLimit_ThatRunsOutAtAnyTime_GivesOneOutcome() => output.Explored(
+        static async () =>
+        {
+            int ended = 0;
+            ItemOutcome<int, int>[] outcomes = await Two.SelectParallelOutcomesAsync(
+                async (item, token) =>
+                {
+                    await Task.Yield();
+                    Interlocked.Increment(ref ended);
+                    return item;
+                },
+                new ParallelRunOptions { MaxDegreeOfParallelism = 1, PerItemTimeout = TimeSpan.FromMilliseconds(10) });
+            Assert.All(outcomes, static o => Assert.True(o.IsSuccess || o.Status == ItemStatus.TimedOut));
+            Assert.InRange(outcomes.Count(static o => o.IsSuccess), 0, ended);
+        },
+        AnyTime);
+
+    [Fact]
+    public void Watch_ThatLooksAtAnyTime_SharesEachItemOnce() => output.Explored(
+        static async () =>
+        {
+            await using ConcurrentRuntime runtime = new(concurrencyPerCall: 2);
+            int calls = 0;
+            ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(
+                Seven, (item, token) => new ValueTask<int>(item + (0 * Interlocked.Increment(ref calls))));
+            Assert.Equal(7, calls);
+            Assert.Equal(Seven, outcomes.Select(static o => o.Value));
+        },
+        AnyTime);
+
+    [Fact]
+    public void BatchTimeout_AtAnyTime_GivesEachItemOneOutcome() => output.Explored(
+        static async () =>
+        {
+            await using ConcurrentRuntime runtime = new(concurrencyPerCall: 1);
+            int calls = 0;
+            ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(
+                Seven,
+                (item, token) => new ValueTask<int>(item + (0 * Interlocked.Increment(ref calls))),
+                new ProcessManyOptions { BatchTimeout = TimeSpan.FromMilliseconds(20) });
+            ItemStatus[] told = [.. outcomes.Select(static o => o.Status)];
+
+            // Until nobody else can run: whoever is late changes nothing.
+            await Task.Delay(TimeSpan.FromSeconds(1), TimeProvider.System);
+            Assert.Equal(told, outcomes.Select(static o => o.Status));
+            Assert.InRange(calls, told.Count(static s => s == ItemStatus.Succeeded), told.Count(static s => s != ItemStatus.NotRun));
+        },
+        AnyTime);
+}
