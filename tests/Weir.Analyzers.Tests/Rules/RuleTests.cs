@@ -1,3 +1,4 @@
+using System.Globalization;
 using Microsoft.CodeAnalysis;
 
 namespace Weir.Analyzers.Tests.Rules;
@@ -29,6 +30,19 @@ public class RuleTests
         Snippet snippet = RuleCases.Snippet(rule, code);
         Assert.Empty(snippet.Errors());
         Assert.Empty(await snippet.LookAsync(rule, TestContext.Current.CancellationToken));
+    }
+
+    [Theory(Timeout = 120_000)]
+    [InlineData("int Sum(params int[] all) => all.Sum(); await items.SelectParallelAsync(Sum);", "write 'x => Sum(x)'")]
+    [InlineData("Task<int> Load(int x, CancellationToken token = default, int by = 2) => null!; await items.SelectParallelAsync(Load);",
+        "write '(x, token) => Load(x, token)'")]
+    [InlineData("Task<int> Load(int x, int by = 2, CancellationToken stopping = default) => null!; await items.SelectParallelAsync(Load);",
+        "write '(x, token) => Load(x, stopping: token)'")]
+    [InlineData("await items.SelectParallelAsync((x, i, t) => x);", "write 'x => …' or '(x, token) => …'")]
+    public async Task UnfitCall_Message_IsWhatToWrite(string code, string instead)
+    {
+        Diagnostic found = Assert.Single(await Tests.Snippet.Body(code).LookAsync("WEIR007", TestContext.Current.CancellationToken));
+        Assert.EndsWith(instead, found.GetMessage(CultureInfo.InvariantCulture), StringComparison.Ordinal);
     }
 
     [Fact]

@@ -67,7 +67,7 @@ public class CallShapeTests
     ];
 
     // What is referenced is read once: each compilation begins with this one.
-    private static readonly Lazy<CSharpCompilation> Empty = new(static () =>
+    internal static readonly Lazy<CSharpCompilation> Empty = new(static () =>
     {
         CSharpCompilation empty = CSharpCompilation.Create("Calls", [], References, Library);
         _ = empty.Assembly;
@@ -121,10 +121,10 @@ public class CallShapeTests
             CallShape.Actions.Concat(CallShape.Selectors),
             static s => s.Code.Contains("async", StringComparison.Ordinal) && s.Meant == CallKind.Synchronous);
 
-    private static Diagnostic[] Errors(CSharpCompilation compilation) =>
+    internal static Diagnostic[] Errors(CSharpCompilation compilation) =>
         [.. compilation.GetDiagnostics(TestContext.Current.CancellationToken).Where(static d => d.Severity == DiagnosticSeverity.Error)];
 
-    private static int LineOf(Diagnostic error) => error.Location.GetLineSpan().StartLinePosition.Line;
+    internal static int LineOf(Diagnostic error) => error.Location.GetLineSpan().StartLinePosition.Line;
 
     private static (CSharpCompilation Compilation, InvocationExpressionSyntax[] Calls) Compile(LanguageVersion version, Written[] calls)
     {
