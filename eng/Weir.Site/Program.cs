@@ -1,3 +1,4 @@
+using Weir.Site.Documents;
 using Weir.Site.Figures;
 using Weir.Site.Pages;
 using Weir.Site.Pictures;
@@ -27,6 +28,12 @@ try
         })
         {
             await File.WriteAllTextAsync(Path.Combine(args[0], path), picture);
+            Console.WriteLine($"Wrote {path}.");
+        }
+
+        foreach ((string path, string text) in new DocumentPages(args[0]).Draw().ToArray())
+        {
+            await File.WriteAllTextAsync(Path.Combine(args[0], path), text);
             Console.WriteLine($"Wrote {path}.");
         }
 

@@ -62,6 +62,54 @@ public sealed partial class FigureTests
         Assert.Equal(value, FigureValue.Of(cell, column, parts));
 
     [Theory]
+    [InlineData("17.4 ms", 6_000_000, "345 M/s")]
+    [InlineData("668 ms", 1_000_000, "1.5 M/s")]
+    [InlineData("1.26 s", 50_000, "40 k/s")]
+    [InlineData("235 ms", 251, "1,068/s")]
+    public void Rate_OfATime_IsHowOftenASecond(string cell, int count, string rate) => Assert.Equal(rate, FigureValue.Rate(cell, "time a run", count));
+
+    [Theory]
+    [InlineData("One", "`0123456789`, Some Processor")]
+    [InlineData("Two", "`abcdef0123`, Other Processor, not quiet")]
+    [InlineData("Three", "`fedcba9876`, no processor there")]
+    [InlineData("Four", "no commit there, Third Processor")]
+    public void Origin_OfASection_IsWhatItSaysOrTheHeadOfThePage(string section, string origin)
+    {
+        string root = Directory.CreateTempSubdirectory("weir-figures-").FullName;
+        try
+        {
+            Directory.CreateDirectory(Path.Combine(root, "docs", "results"));
+            File.WriteAllText(
+                Path.Combine(root, "docs", "results", "a.md"),
+                """
+                # A machine of 16 cores, Windows
+
+                ## One
+
+                Measured at commit 0123456789; 2 cores of Some Processor, Debian.
+
+                ## Two
+
+                Measured at commit abcdef012345;
+                4 cores, Other Processor, Debian. **The machine was not quiet: repeat this.**
+
+                ## Three
+
+                Quiet, at commit fedcba9876.
+
+                ## Four
+
+                2 cores, Third Processor, Debian
+                """);
+            Assert.Equal(origin, new FigureReader(root).Origin("a", section));
+        }
+        finally
+        {
+            Directory.Delete(root, recursive: true);
+        }
+    }
+
+    [Theory]
     [InlineData("nothing; A; row; x", "has no such section")]
     [InlineData("nothing; Some; two; x", "has no row of 'two'")]
     [InlineData("nothing; Some; one; y", "has no column 'y'")]

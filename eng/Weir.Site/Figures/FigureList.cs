@@ -1,11 +1,10 @@
-using System.Globalization;
 using Weir.Site.Pages;
 
 namespace Weir.Site.Figures;
 
 /// <summary>
-/// The figures of README and docs that come from the pages of results. Each line of <see cref="Path"/> is <c>name = page; section; row; column</c>, with as
-/// many parts for the row as tell it from others. A time or bytes may be divided: <c>time a run / 1000</c>.
+/// The figures of README and docs that come from the pages of results. Each line of <see cref="Path"/> is a name, <c>=</c> and a reference that
+/// <see cref="FigureReader"/> reads.
 /// </summary>
 public sealed class FigureList
 {
@@ -18,31 +17,16 @@ public sealed class FigureList
     /// <exception cref="SiteException">A line is none, or the results have no such figure.</exception>
     public FigureList(string root)
     {
-        Dictionary<string, string> pages = [];
-        foreach (string line in File.ReadLines(System.IO.Path.Combine(root, Path)))
+        FigureReader reader = new(root);
+        foreach (string line in File.ReadLines(System.IO.Path.Combine(root, Path)).Where(static line => line.Length > 0 && line[0] != '#'))
         {
-            if (line.Length == 0 || line[0] == '#')
-            {
-                continue;
-            }
-
             int end = line.IndexOf('=', StringComparison.Ordinal);
-            string[] parts = end < 0 ? [] : [.. line[(end + 1)..].Split(';').Select(static part => part.Trim())];
-            if (parts.Length < 4)
+            if (end < 0)
             {
                 throw new SiteException($"{Path}: a line must be 'name = page; section; row; column'; it is '{line}'.");
             }
 
-            string[] column = [.. parts[^1].Split(" / ")];
-            ResultCell cell = new(parts[0], parts[1], parts[2..^1], column[0]);
-            if (!pages.TryGetValue(cell.Page, out string? page))
-            {
-                page = File.ReadAllText(System.IO.Path.Combine(root, "docs", "results", cell.Page + ".md")).ReplaceLineEndings("\n");
-                pages.Add(cell.Page, page);
-            }
-
-            decimal divided = column.Length == 1 ? 1 : decimal.Parse(column[1], CultureInfo.InvariantCulture);
-            if (!_values.TryAdd(line[..end].Trim(), FigureValue.Of(cell.Read(page), cell.Column, divided)))
+            if (!_values.TryAdd(line[..end].Trim(), reader.Read(line[(end + 1)..])))
             {
                 throw new SiteException($"{Path}: there are two figures '{line[..end].Trim()}'.");
             }

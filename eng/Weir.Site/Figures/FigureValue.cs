@@ -19,16 +19,35 @@ public static class FigureValue
             return Bytes(decimal.Parse(cell, NumberStyles.Number, CultureInfo.InvariantCulture) / parts);
         }
 
-        string[] words = cell.Split(' ');
-        if (words is not [var number, var unit] || Units.All(u => u.Unit != unit))
+        if (Seconds(cell) is not { } time)
         {
             return parts == 1 ? cell : throw new SiteException($"'{cell}' in the column '{column}' is no time, and cannot be divided by {parts}.");
         }
 
-        decimal seconds = decimal.Parse(number, NumberStyles.Number, CultureInfo.InvariantCulture) * Units.Single(u => u.Unit == unit).Seconds / parts;
+        decimal seconds = time / parts;
         (string name, decimal one) = Units.Last(u => u.Seconds <= seconds || u.Unit == Units[0].Unit);
         return $"{Digits(seconds / one)} {name}";
     }
+
+    /// <summary>How often a second something happens that happens so often in a time.</summary>
+    /// <param name="cell">The time.</param>
+    /// <param name="column">What is above it.</param>
+    /// <param name="count">How often it happens in the time.</param>
+    /// <exception cref="SiteException">The cell is no time.</exception>
+    public static string Rate(string cell, string column, decimal count)
+    {
+        decimal rate = count / (Seconds(cell) ?? throw new SiteException($"'{cell}' in the column '{column}' is no time, so it gives no rate."));
+        return rate switch
+        {
+            >= 1e6m => $"{Digits(rate / 1e6m)} M/s",
+            >= 1e4m => $"{Digits(rate / 1e3m)} k/s",
+            _ => $"{Digits(rate)}/s",
+        };
+    }
+
+    private static decimal? Seconds(string cell) => cell.Split(' ') is [var number, var unit] && Units.FirstOrDefault(u => u.Unit == unit) is { Unit: not null } one
+        ? decimal.Parse(number, NumberStyles.Number, CultureInfo.InvariantCulture) * one.Seconds
+        : null;
 
     private static string Bytes(decimal bytes) => bytes < 1000 ? $"{Digits(bytes)} B" : $"{Digits(bytes / 1000)} KB";
 

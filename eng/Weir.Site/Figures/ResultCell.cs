@@ -17,7 +17,7 @@ public sealed record ResultCell(string Page, string Section, string[] Row, strin
     public string Read(string text)
     {
         string[]? header = null;
-        foreach (string line in Part(text).Split('\n'))
+        foreach (string line in (Part(text, Section) ?? throw Lacks("such section")).Split('\n'))
         {
             string[]? cells = line.StartsWith('|') ? [.. line.Trim().Trim('|').Split('|').Select(static cell => cell.Trim())] : null;
             if (cells is not null && header is not null && Row.SequenceEqual(cells.Take(Row.Length)))
@@ -32,20 +32,16 @@ public sealed record ResultCell(string Page, string Section, string[] Row, strin
         throw Lacks($"row of {string.Join(", ", Row.Select(static cell => $"'{cell}'"))}");
     }
 
-    private string Part(string text)
+    /// <summary>A section of a page; null if it has none of that name.</summary>
+    public static string? Part(string text, string section)
     {
-        if (Section.Length == 0)
+        if (section.Length == 0)
         {
             return text;
         }
 
-        if (ResultPage.Section(text, Section) is { } measured)
-        {
-            return measured;
-        }
-
-        Match part = Headed(Section).Match(text);
-        return part.Success ? part.Groups[1].Value : throw Lacks("such section");
+        Match headed = Headed(section).Match(text);
+        return ResultPage.Section(text, section) ?? (headed.Success ? headed.Groups[1].Value : null);
     }
 
     private SiteException Lacks(string what) => new($"docs/results/{Page}.md, '{Section}', has no {what}.");

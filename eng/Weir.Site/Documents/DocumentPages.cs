@@ -1,0 +1,126 @@
+using System.Globalization;
+using System.Text;
+using System.Text.RegularExpressions;
+using Weir.Site.Figures;
+using Weir.Site.Pages;
+
+namespace Weir.Site.Documents;
+
+/// <summary>Makes the pages of docs/documents from their tables: one for each document, and one that counts them and lists what is not here.</summary>
+/// <param name="root">The folder of the repository.</param>
+public sealed partial class DocumentPages(string root)
+{
+    private const string Folder = "docs/documents";
+    private const string Made = "`eng/pictures` makes this page from";
+
+    private readonly FigureReader _figures = new(root);
+
+    /// <summary>All of them, as they have to be.</summary>
+    /// <exception cref="SiteException">A row refers to a page or a figure that is not there.</exception>
+    public IEnumerable<(string Path, string Text)> Draw()
+    {
+        IReadOnlyList<Document> documents = Document.ReadAll(root);
+        yield return ($"{Folder}/README.md", Index(documents));
+        foreach (Document document in documents)
+        {
+            yield return ($"{Folder}/{document.Name}.md", Page(document));
+        }
+    }
+
+    private static string Index(IReadOnlyList<Document> documents)
+    {
+        StringBuilder page = new("# The five documents, line by line\n\n");
+        page.Append("Five published documents set the goals of Weir. Each line of them stands on a page here, with where it is in this repository, what came out\n");
+        page.Append("there, and what comes out here. Their machines are others, so compare ratios and bytes rather than times.\n\n");
+        page.Append(CultureInfo.InvariantCulture, $"{Made} the files of `{Document.Folder}`; a test tries each command, page, type and figure.\n\n");
+        page.Append("| document | lines | with a figure of the results | shown, without one | of these, with a figure of theirs | not here |\n");
+        page.Append("|---|---:|---:|---:|---:|---:|\n");
+        foreach (Document document in documents)
+        {
+            DocumentRow[] rows = [.. document.Rows];
+            page.Append(CultureInfo.InvariantCulture, $"| [{document.Title}]({document.Name}.md) | {rows.Length} | {rows.Count(static r => r.IsMeasured)} ");
+            page.Append(CultureInfo.InvariantCulture, $"| {rows.Count(static r => !r.IsMeasured && r.IsHere)} ");
+            page.Append(CultureInfo.InvariantCulture, $"| {rows.Count(static r => r.IsHere && r.IsOnlyTheirs)} | {rows.Count(IsAbsent)} |\n");
+        }
+
+        page.Append("\n## What is not here, not measured, or differs\n\n| document | line | why |\n|---|---|---|\n");
+        foreach ((Document document, DocumentRow row) in documents.SelectMany(static d => d.Rows.Where(static r => r.Reason.Length > 0).Select(r => (d, r))))
+        {
+            page.Append(CultureInfo.InvariantCulture, $"| [{document.Title[..3]}]({document.Name}.md) | {row.Feature} | {Why(row)} |\n");
+        }
+
+        return page.ToString();
+    }
+
+    private string Page(Document document)
+    {
+        StringBuilder page = new();
+        page.Append(CultureInfo.InvariantCulture, $"# {document.Title}\n\n{Wrapped(document.Introduction)}\n\n");
+        page.Append(CultureInfo.InvariantCulture, $"{Made} `{Document.Folder}/{document.Name}.json`. After figures of ours stand their commit and processor.\n");
+        foreach (DocumentPart part in document.Parts)
+        {
+            page.Append(CultureInfo.InvariantCulture, $"\n## {part.Title}\n\n| the document's line | where it is here | theirs | ours |\n|---|---|---|---|\n");
+            foreach (DocumentRow row in part.Rows)
+            {
+                string from = row.From.Length > 0 ? row.From : part.From;
+                page.Append(CultureInfo.InvariantCulture, $"| {row.Feature} | {Place(row)} | {Filled(row.Theirs, from)} | {Ours(row, from)} |\n");
+            }
+        }
+
+        return page.ToString();
+    }
+
+    private string Ours(DocumentRow row, string from)
+    {
+        string[] origins = [.. Reference().Matches(row.Ours).Select(m => Full(m, from).Split(';')).Select(p => _figures.Origin(p[0].Trim(), p[1].Trim())).Distinct()];
+        string figures = Filled(row.Ours, from) + (origins.Length > 0 ? $" ({string.Join("; ", origins)})" : "");
+        return row.Reason.Length == 0 ? figures : $"{figures} {Why(row)}".Trim();
+    }
+
+    private static bool IsAbsent(DocumentRow row) => !row.IsMeasured && !row.IsHere;
+
+    private static string Why(DocumentRow row) => $"*{(IsAbsent(row) ? "Not here" : row.IsOnlyTheirs ? "Not measured" : "But")}*: {row.Reason}";
+
+    private string Place(DocumentRow row) => string.Join(
+        "; ",
+        Items(row.Pages).Select(Link)
+            .Concat(Items(row.Types).Select(Type))
+            .Concat(row.Command.Length > 0 ? [$"`{row.Command}`"] : [])
+            .Concat(Items(row.Tests).Select(static test => $"test `{test}`")));
+
+    private string Link(string target)
+    {
+        string path = Path.Combine(root, "docs", target.Split('#')[0]);
+        string? title = File.Exists(path) ? File.ReadLines(path).FirstOrDefault(static line => line.StartsWith("# ", StringComparison.Ordinal)) : null;
+        return title is null ? throw new SiteException($"There is no page docs/{target}.") : $"[{title[2..]}](../{target})";
+    }
+
+    // A public type has a page of its own.
+    private string Type(string name)
+    {
+        string type = name.Split('.')[0];
+        string? page = Directory.EnumerateFiles(Path.Combine(root, "docs", "api"), type + "*.md").Select(static f => Path.GetFileName(f)!)
+            .Order(StringComparer.Ordinal).FirstOrDefault(f => f[type.Length] is '.' or '-');
+        return page is null ? $"`{name}`" : $"[`{name}`](../api/{page})";
+    }
+
+    private string Filled(string text, string from) => Reference().Replace(text, reference => _figures.Read(Full(reference, from)));
+
+    // A reference that begins with a slash is whole.
+    private static string Full(Match reference, string from) => reference.Groups[1].Value switch
+    {
+        ['/', .. string whole] => whole,
+        string rest when from.Length > 0 => $"{from}; {rest}",
+        string rest => rest,
+    };
+
+    private static string[] Items(string list) => list.Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries);
+
+    private static string Wrapped(string text) => Line().Replace(text, "$1\n").TrimEnd();
+
+    [GeneratedRegex(@"\{([^{}]+)\}")]
+    private static partial Regex Reference();
+
+    [GeneratedRegex(@"(.{1,155})(?: |\z)")]
+    private static partial Regex Line();
+}
