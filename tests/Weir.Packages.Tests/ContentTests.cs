@@ -33,6 +33,8 @@ public class ContentTests(Feed feed)
         XElement metadata = XDocument.Parse(Text(archive, package + ".nuspec")).Root!.Elements().Single();
         Assert.Equal(["README.md", "icon.png", "MIT"], new[] { "readme", "icon", "license" }.Select(name => Value(metadata, name)));
         Assert.NotEmpty(Value(metadata, "description"));
+        Assert.StartsWith($"## {Feed.Version}", Value(metadata, "releaseNotes"), StringComparison.Ordinal);
+        Assert.InRange(Value(metadata, "releaseNotes").Length, 1_000, 35_000);
         Assert.Contains(Readme.First, Text(archive, "README.md"), StringComparison.Ordinal);
 
         // The width and height stand in a PNG after its signature and the head of its first chunk.
