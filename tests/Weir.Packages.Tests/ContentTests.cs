@@ -10,13 +10,14 @@ namespace Weir.Packages.Tests;
 /// <summary>What is in the packages.</summary>
 public class ContentTests(Feed feed)
 {
-    private static readonly string[] LabPackages = ["Weir.Cli", "Weir.Delivery.Cli", "Weir.Explore", "Weir.Lab", "Weir.Lab.BenchmarkDotNet"];
+    private static readonly string[] OtherPackages =
+        ["Weir.Cli", "Weir.Delivery.Cli", "Weir.Explore", "Weir.Lab", "Weir.Lab.BenchmarkDotNet", "Weir.Templates"];
 
     private static string[] Libraries =>
         [.. Directory.EnumerateDirectories(Path.Combine(Repository.Root, "src"))
             .Select(static p => Path.GetFileName(p)).Where(static n => n != "Weir.Analyzers")];
 
-    public static TheoryData<string> AllPackages() => [.. Libraries, .. LabPackages];
+    public static TheoryData<string> AllPackages() => [.. Libraries, .. OtherPackages];
 
     public static TheoryData<string> LibraryPackages() => [.. Libraries];
 
