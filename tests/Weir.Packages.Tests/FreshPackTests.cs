@@ -24,7 +24,8 @@ public class FreshPackTests(Feed feed)
         TimeSpan took = Stopwatch.GetElapsedTime(start);
         Assert.Equal(
             ["Weir", "Weir.Core", "Weir.Resilience"],
-            packed.Split('\n').Where(static f => f.EndsWith(".nupkg", StringComparison.Ordinal)).Select(static f => f.Replace($".{Feed.Version}.nupkg", "", StringComparison.Ordinal)));
+            packed.Split('\n').Where(static f => f.EndsWith(".nupkg", StringComparison.Ordinal))
+                .Select(static f => f.Replace($".{Feed.Version}.nupkg", "", StringComparison.Ordinal)));
         Assert.InRange(took, TimeSpan.Zero, Longest);
     }
 }
