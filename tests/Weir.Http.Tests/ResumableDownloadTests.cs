@@ -274,7 +274,7 @@ public sealed partial class ResumableDownloadTests : IDisposable
     [Fact]
     public async Task BadInput_IsOneClearSentence()
     {
-        Assert.Throws<ArgumentNullException>("client", () => new ResumableDownload(null!));
+        Assert.Throws<ArgumentNullException>("client", () => new ResumableDownload((HttpClient)null!));
         ArgumentOutOfRangeException e = Assert.Throws<ArgumentOutOfRangeException>(
             () => new ResumableDownload(_client, new DownloadOptions { ReadTimeout = TimeSpan.Zero }));
         Assert.StartsWith("ReadTimeout must be more than zero and at most 49 days.", e.Message, StringComparison.Ordinal);

@@ -10,13 +10,14 @@ namespace Weir.Packages.Tests;
 /// <summary>What is in the packages.</summary>
 public class ContentTests(Feed feed)
 {
-    private static readonly string[] LabPackages = ["Weir.Cli", "Weir.Delivery.Cli", "Weir.Explore", "Weir.Lab", "Weir.Lab.BenchmarkDotNet"];
+    private static readonly string[] OtherPackages =
+        ["Weir.Cli", "Weir.Delivery.Cli", "Weir.Explore", "Weir.Lab", "Weir.Lab.BenchmarkDotNet", "Weir.Templates"];
 
     private static string[] Libraries =>
         [.. Directory.EnumerateDirectories(Path.Combine(Repository.Root, "src"))
             .Select(static p => Path.GetFileName(p)).Where(static n => n != "Weir.Analyzers")];
 
-    public static TheoryData<string> AllPackages() => [.. Libraries, .. LabPackages];
+    public static TheoryData<string> AllPackages() => [.. Libraries, .. OtherPackages];
 
     public static TheoryData<string> LibraryPackages() => [.. Libraries];
 
@@ -33,6 +34,8 @@ public class ContentTests(Feed feed)
         XElement metadata = XDocument.Parse(Text(archive, package + ".nuspec")).Root!.Elements().Single();
         Assert.Equal(["README.md", "icon.png", "MIT"], new[] { "readme", "icon", "license" }.Select(name => Value(metadata, name)));
         Assert.NotEmpty(Value(metadata, "description"));
+        Assert.StartsWith($"## {Feed.Version}", Value(metadata, "releaseNotes"), StringComparison.Ordinal);
+        Assert.InRange(Value(metadata, "releaseNotes").Length, 1_000, 35_000);
         Assert.Contains(Readme.First, Text(archive, "README.md"), StringComparison.Ordinal);
 
         // The width and height stand in a PNG after its signature and the head of its first chunk.

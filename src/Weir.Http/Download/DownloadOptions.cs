@@ -26,6 +26,13 @@ public sealed record DownloadOptions
     /// </value>
     public TimeSpan? ReadTimeout { get; init; } = TimeSpan.FromSeconds(30);
 
+    /// <summary>Whether a file that has the name of the download is replaced.</summary>
+    /// <value>
+    /// The default is <see langword="true"/>. With <see langword="false"/>, such a file is refused with an <see cref="IOException"/>: before anything is asked
+    /// for, and again when the download is complete, without a moment in which another program could make one. In the second case the part stays.
+    /// </value>
+    public bool Overwrite { get; init; } = true;
+
     /// <summary>The clock for delays and time limits.</summary>
     /// <value>The default is <see cref="TimeProvider.System"/>.</value>
     public TimeProvider TimeProvider { get; init; } = TimeProvider.System;

@@ -82,12 +82,12 @@ internal sealed class PartFile : IDisposable
         }
     }
 
-    /// <summary>Gives the file its own name. What had that name before is replaced.</summary>
-    public void Finish()
+    /// <summary>Gives the file its own name. What had that name before is replaced; or it stays, and the part with it, if it must not be.</summary>
+    public void Finish(bool overwrite)
     {
         _stream.Flush(flushToDisk: true);
         _stream.Dispose();
-        File.Move(DataPath, _path, overwrite: true);
+        File.Move(DataPath, _path, overwrite);
         File.Delete(DescriptionPath);
     }
 

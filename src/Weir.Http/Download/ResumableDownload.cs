@@ -25,7 +25,7 @@ public sealed class ResumableDownload
     private const int BufferSize = 128 * 1024;
     private static readonly TimeSpan ReportEvery = TimeSpan.FromMilliseconds(100);
 
-    private readonly HttpClient _client;
+    private readonly Func<HttpClient> _client;
     private readonly DownloadOptions _options;
     private readonly RetryOptions _retryOptions;
     private readonly RetryPolicy _retry;
@@ -38,9 +38,22 @@ public sealed class ResumableDownload
     /// <exception cref="ArgumentNullException"><paramref name="client"/> or an option is <see langword="null"/>.</exception>
     /// <exception cref="ArgumentOutOfRangeException">An option is out of range. The exception names the property.</exception>
     public ResumableDownload(HttpClient client, DownloadOptions? options = null)
+        : this(Always(client), options)
     {
-        ArgumentNullException.ThrowIfNull(client);
-        _client = client;
+    }
+
+    /// <summary>Creates a download whose attempts have a client each, such as those of an <c>IHttpClientFactory</c>.</summary>
+    /// <param name="createClient">
+    /// Gives the client of an attempt: <c>() => factory.CreateClient("files")</c>. It may be called by several downloads at once. The clients are not disposed
+    /// of, which those of a factory need not be.
+    /// </param>
+    /// <param name="options">How it waits and tries again; <see langword="null"/> for the defaults.</param>
+    /// <exception cref="ArgumentNullException"><paramref name="createClient"/> or an option is <see langword="null"/>.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">An option is out of range. The exception names the property.</exception>
+    public ResumableDownload(Func<HttpClient> createClient, DownloadOptions? options = null)
+    {
+        ArgumentNullException.ThrowIfNull(createClient);
+        _client = createClient;
         _options = options ?? new DownloadOptions();
         _options.Validate();
         _retryOptions = _options.Retry with
@@ -53,7 +66,10 @@ public sealed class ResumableDownload
 
     /// <summary>Downloads a file.</summary>
     /// <param name="address">The address, sent with GET. It may be relative to <see cref="HttpClient.BaseAddress"/>.</param>
-    /// <param name="path">The path of the file. Its folder must exist. A file of that name is replaced when the download is complete, and not before.</param>
+    /// <param name="path">
+    /// The path of the file. Its folder must exist. A file of that name is replaced when the download is complete, and not before; or it is refused, if
+    /// <see cref="DownloadOptions.Overwrite"/> is <see langword="false"/>.
+    /// </param>
     /// <param name="progress">Told at most every 100 ms, and at the end; <see langword="null"/> for none. An exception from it ends the download.</param>
     /// <param name="cancellationToken">Ends the download. The part stays and can be continued.</param>
     /// <returns>The finished file.</returns>
@@ -63,7 +79,9 @@ public sealed class ResumableDownload
     /// <exception cref="HttpRequestException">The last attempt got no response.</exception>
     /// <exception cref="TimeoutException">In the last attempt, the server sent nothing for <see cref="DownloadOptions.ReadTimeout"/>.</exception>
     /// <exception cref="InvalidDataException">The server answered something that was not asked for.</exception>
-    /// <exception cref="IOException">The connection broke off in the last attempt; or the file cannot be written, or another download writes it.</exception>
+    /// <exception cref="IOException">
+    /// The connection broke off in the last attempt; or the file cannot be written, another download writes it, or it is there and may not be overwritten.
+    /// </exception>
     /// <exception cref="UnauthorizedAccessException">The file may not be written.</exception>
     /// <exception cref="OperationCanceledException">The caller cancelled.</exception>
     public async Task<DownloadedFile> ToFileAsync(
@@ -73,6 +91,11 @@ public sealed class ResumableDownload
         ArgumentException.ThrowIfNullOrEmpty(path);
         cancellationToken.ThrowIfCancellationRequested();
         path = Path.GetFullPath(path);
+        if (!_options.Overwrite && File.Exists(path))
+        {
+            throw new IOException($"There is a file '{path}' already, and {nameof(DownloadOptions.Overwrite)} is false.");
+        }
+
         using PartFile part = new(path, address);
         Reporter reporter = new(progress, part, _options.TimeProvider);
         long resumed = part.Length;
@@ -114,9 +137,15 @@ public sealed class ResumableDownload
             retries++;
         }
 
-        part.Finish();
+        part.Finish(_options.Overwrite);
         reporter.ReportNow();
         return new DownloadedFile(path, part.Length, resumed, retries);
+    }
+
+    private static Func<HttpClient> Always(HttpClient client)
+    {
+        ArgumentNullException.ThrowIfNull(client);
+        return () => client;
     }
 
     /// <summary>Transfers what is missing.</summary>
@@ -132,13 +161,14 @@ public sealed class ResumableDownload
         try
         {
             bool isComplete = false;
-            HttpResponseMessage? response = await SendAsync(address, part, watch.Token).ConfigureAwait(false);
+            HttpClient client = _client();
+            HttpResponseMessage? response = await SendAsync(client, address, part, watch.Token).ConfigureAwait(false);
             if (response is null || !IsUsableFor(response, part, out isComplete))
             {
                 response?.Dispose();
                 part.Restart();
                 watch.Restart();
-                response = (await SendAsync(address, part, watch.Token).ConfigureAwait(false))!;
+                response = (await SendAsync(client, address, part, watch.Token).ConfigureAwait(false))!;
             }
 
             using (response)
@@ -172,7 +202,7 @@ public sealed class ResumableDownload
     }
 
     /// <returns>The response; <see langword="null"/> if the server has no such range and a handler of the client made an exception of that.</returns>
-    private async Task<HttpResponseMessage?> SendAsync(Uri address, PartFile part, CancellationToken cancellationToken)
+    private static async Task<HttpResponseMessage?> SendAsync(HttpClient client, Uri address, PartFile part, CancellationToken cancellationToken)
     {
         using HttpRequestMessage request = new(HttpMethod.Get, address);
 
@@ -186,7 +216,7 @@ public sealed class ResumableDownload
 
         try
         {
-            return await _client.SendAsync(request, HttpCompletionOption.ResponseHeadersRead, cancellationToken).ConfigureAwait(false);
+            return await client.SendAsync(request, HttpCompletionOption.ResponseHeadersRead, cancellationToken).ConfigureAwait(false);
         }
         catch (HttpRequestException e) when (e.StatusCode == HttpStatusCode.RequestedRangeNotSatisfiable && part.Length > 0)
         {

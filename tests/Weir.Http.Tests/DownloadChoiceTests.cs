@@ -1,0 +1,85 @@
+using System.Text;
+using Weir.Resilience;
+using static Weir.Http.Tests.LoopbackServer;
+
+namespace Weir.Http.Tests;
+
+/// <summary>What a download may be told: which client each attempt has, and that a file must not be replaced.</summary>
+public sealed class DownloadChoiceTests : IDisposable
+{
+    private const string Tag = "ETag: \"v1\"";
+
+    private static readonly byte[] Content = Encoding.ASCII.GetBytes("the file of the server");
+
+    private readonly string _folder = Directory.CreateTempSubdirectory("weir-http-").FullName;
+    private readonly HttpClient _client = new();
+
+    private string Target => Path.Combine(_folder, "file.bin");
+
+    public void Dispose()
+    {
+        _client.Dispose();
+        Directory.Delete(_folder, recursive: true);
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task ToFile_FactoryOfClients_IsAskedForEachAttempt()
+    {
+        int answers = 0;
+        await using LoopbackServer server = new((_, _) => Interlocked.Increment(ref answers) == 1 ? Answer.Of(503, "") : Answer.Of(200, Tag, Content));
+        int clients = 0;
+        ResumableDownload download = new(
+            () =>
+            {
+                clients++;
+                return _client;
+            },
+            new DownloadOptions { Retry = new RetryOptions { MaxRetries = 1, BaseDelay = TimeSpan.Zero } });
+
+        Assert.Equal(1, (await download.ToFileAsync(server.Address, Target).WithinAsync()).Retries);
+        Assert.Equal(2, clients);
+        Assert.Equal(Content, File.ReadAllBytes(Target));
+        Assert.Throws<ArgumentNullException>("createClient", () => new ResumableDownload((Func<HttpClient>)null!));
+        Assert.Throws<ArgumentNullException>("client", () => new ResumableDownload((HttpClient)null!));
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task ToFile_FileIsThereAndMustStay_IsRefusedBeforeAnyRequest()
+    {
+        await using LoopbackServer server = new((_, _) => Answer.Of(200, Tag, Content));
+        await File.WriteAllTextAsync(Target, "mine", TestContext.Current.CancellationToken);
+
+        IOException error = await Assert.ThrowsAsync<IOException>(() => Careful().ToFileAsync(server.Address, Target).WithinAsync());
+
+        Assert.Equal($"There is a file '{Target}' already, and Overwrite is false.", error.Message);
+        Assert.Empty(server.Requests);
+        Assert.Equal("mine", File.ReadAllText(Target));
+        Assert.Equal([Target], Directory.GetFiles(_folder));
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task ToFile_FileComesMeanwhileAndMustStay_IsKeptAndThePartToo()
+    {
+        await using LoopbackServer server = new((head, _) =>
+        {
+            // Another program is quicker. Later, nothing is left to be sent.
+            if (head.Contains("Range: ", StringComparison.Ordinal))
+            {
+                return Answer.Of(416, $"Content-Range: bytes */{Content.Length}");
+            }
+
+            File.WriteAllText(Target, "mine");
+            return Answer.Of(200, Tag, Content);
+        });
+
+        await Assert.ThrowsAsync<IOException>(() => Careful().ToFileAsync(server.Address, Target).WithinAsync());
+        Assert.Equal("mine", File.ReadAllText(Target));
+
+        File.Delete(Target);
+        Assert.Equal(new DownloadedFile(Target, Content.Length, Content.Length, 0), await Careful().ToFileAsync(server.Address, Target).WithinAsync());
+        Assert.Equal(Content, File.ReadAllBytes(Target));
+        Assert.Equal([Target], Directory.GetFiles(_folder));
+    }
+
+    private ResumableDownload Careful() => new(_client, new DownloadOptions { Overwrite = false });
+}
