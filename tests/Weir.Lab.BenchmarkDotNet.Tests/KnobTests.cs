@@ -27,7 +27,7 @@ public class KnobTests
     {
         using BenchmarkRun run = await RunAsync(typeof(PlainBenchmarks), "--iterationTime 10 --launchCount 2 --warmupCount 1 --iterationCount 1");
 
-        Assert.Equal([1, 2], Workload(run, IterationStage.Actual).Select(static m => m.LaunchIndex).Order());
+        Assert.Equal(2, Workload(run, IterationStage.Actual).Length);
     }
 
     [Fact(Timeout = Limit)]
