@@ -30,8 +30,8 @@ public sealed partial class DocumentPages(string root)
     private static string Index(IReadOnlyList<Document> documents)
     {
         StringBuilder page = new("# The five documents, line by line\n\n");
-        page.Append("Five published documents set the goals of Weir. Each line of them stands on a page here, with where it is in this repository, what came out\n");
-        page.Append("there, and what comes out here. Their machines are others, so compare ratios and bytes rather than times.\n\n");
+        page.Append("Five published documents set the goals of Weir. Each line of them stands on a page here, with where it is in this repository,\n");
+        page.Append("what came out there, and what comes out here. Their machines are others, so compare ratios and bytes rather than times.\n\n");
         page.Append(CultureInfo.InvariantCulture, $"{Made} the files of `{Document.Folder}`; a test tries each command, page, type and figure.\n\n");
         page.Append("| document | lines | with a figure of the results | shown, without one | of these, with a figure of theirs | not here |\n");
         page.Append("|---|---:|---:|---:|---:|---:|\n");
@@ -56,7 +56,8 @@ public sealed partial class DocumentPages(string root)
     {
         StringBuilder page = new();
         page.Append(CultureInfo.InvariantCulture, $"# {document.Title}\n\n{Wrapped(document.Introduction)}\n\n");
-        page.Append(CultureInfo.InvariantCulture, $"{Made} `{Document.Folder}/{document.Name}.json`. After figures of ours stand their commit and processor.\n");
+        page.Append(CultureInfo.InvariantCulture, $"{Made} `{Document.Folder}/{document.Name}.json`. ");
+        page.Append("After figures of ours stand their commit and processor.\n");
         foreach (DocumentPart part in document.Parts)
         {
             page.Append(CultureInfo.InvariantCulture, $"\n## {part.Title}\n\n| the document's line | where it is here | theirs | ours |\n|---|---|---|---|\n");
@@ -72,7 +73,11 @@ public sealed partial class DocumentPages(string root)
 
     private string Ours(DocumentRow row, string from)
     {
-        string[] origins = [.. Reference().Matches(row.Ours).Select(m => Full(m, from).Split(';')).Select(p => _figures.Origin(p[0].Trim(), p[1].Trim())).Distinct()];
+        string[] origins =
+        [
+            .. Reference().Matches(row.Ours).Select(reference => Full(reference, from).Split(';'))
+                .Select(parts => _figures.Origin(parts[0].Trim(), parts[1].Trim())).Distinct(),
+        ];
         string figures = Filled(row.Ours, from) + (origins.Length > 0 ? $" ({string.Join("; ", origins)})" : "");
         return row.Reason.Length == 0 ? figures : $"{figures} {Why(row)}".Trim();
     }

@@ -45,7 +45,8 @@ public static class FigureValue
         };
     }
 
-    private static decimal? Seconds(string cell) => cell.Split(' ') is [var number, var unit] && Units.FirstOrDefault(u => u.Unit == unit) is { Unit: not null } one
+    private static decimal? Seconds(string cell) =>
+        cell.Split(' ') is [var number, var unit] && Units.FirstOrDefault(u => u.Unit == unit) is { Unit: not null } one
         ? decimal.Parse(number, NumberStyles.Number, CultureInfo.InvariantCulture) * one.Seconds
         : null;
 
