@@ -25,7 +25,7 @@ public abstract class RunService<T>(RunHealth health) : BackgroundService
     /// <inheritdoc/>
     public override async Task StopAsync(CancellationToken cancellationToken)
     {
-        using (cancellationToken.UnsafeRegister(static service => ((RunService<T>)service!).Abort(), this))
+        using (cancellationToken.UnsafeRegister(static service => ((RunService<T>)service!).TryAbort(), this))
         {
             await base.StopAsync(cancellationToken).ConfigureAwait(false);
         }
@@ -49,7 +49,7 @@ public abstract class RunService<T>(RunHealth health) : BackgroundService
     protected sealed override async Task ExecuteAsync(CancellationToken stoppingToken)
     {
         ParallelRunOptions options = health.Watch(Options);
-        using (stoppingToken.UnsafeRegister(static control => ((RunControl)control!).Stop(), options.Control))
+        using (stoppingToken.UnsafeRegister(static control => TryAbort((RunControl)control!), options.Control))
         {
             try
             {
@@ -62,16 +62,20 @@ public abstract class RunService<T>(RunHealth health) : BackgroundService
         }
     }
 
-    // The host calls it on a timer: what a user's callback throws must not end the process.
-    private void Abort()
+    // Both are called where nobody would catch what a user's callback throws.
+    private void TryAbort() => Try(_abort.Cancel);
+
+    private static void TryAbort(RunControl control) => Try(control.Stop);
+
+    private static void Try(Action action)
     {
         try
         {
-            _abort.Cancel();
+            action();
         }
-        catch (AggregateException)
+        catch (Exception)
         {
-            // The items' own callbacks; all have been called.
+            // What was to be told has been told.
         }
     }
 }
