@@ -34,8 +34,8 @@ public class PollyCallsBenchmarks : Suite
 
     internal override IEnumerable<Goal> Goals => Policies.SelectMany(static policy => new[]
     {
-        Goal.TimeRatio($"{policy}_Chain", $"{policy}_Polly", 1),
-        Goal.BytesPerItem($"{policy}_Chain", 0.1),
+        Goal.TimeRatio($"{policy}_Weir", $"{policy}_Polly", 1),
+        Goal.BytesPerItem($"{policy}_Weir", 0.1),
     });
 
     [Benchmark(Baseline = true)]
@@ -44,7 +44,7 @@ public class PollyCallsBenchmarks : Suite
 
     [Benchmark]
     [BenchmarkCategory("no policy")]
-    public Task<long[]> Empty_Chain() => ChainAsync(_empty);
+    public Task<long[]> Empty_Weir() => ChainAsync(_empty);
 
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("retries")]
@@ -52,7 +52,7 @@ public class PollyCallsBenchmarks : Suite
 
     [Benchmark]
     [BenchmarkCategory("retries")]
-    public Task<long[]> Retry_Chain() => ChainAsync(_retry);
+    public Task<long[]> Retry_Weir() => ChainAsync(_retry);
 
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("circuit breaker")]
@@ -60,7 +60,7 @@ public class PollyCallsBenchmarks : Suite
 
     [Benchmark]
     [BenchmarkCategory("circuit breaker")]
-    public Task<long[]> CircuitBreaker_Chain() => ChainAsync(_breaker);
+    public Task<long[]> CircuitBreaker_Weir() => ChainAsync(_breaker);
 
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("time limit")]
@@ -68,7 +68,7 @@ public class PollyCallsBenchmarks : Suite
 
     [Benchmark]
     [BenchmarkCategory("time limit")]
-    public Task<long[]> Timeout_Chain() => ChainAsync(_timeout);
+    public Task<long[]> Timeout_Weir() => ChainAsync(_timeout);
 
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("rate limit")]
@@ -76,7 +76,7 @@ public class PollyCallsBenchmarks : Suite
 
     [Benchmark]
     [BenchmarkCategory("rate limit")]
-    public Task<long[]> RateLimit_Chain() => ChainAsync(_rate);
+    public Task<long[]> RateLimit_Weir() => ChainAsync(_rate);
 
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("all, with two time limits")]
@@ -84,7 +84,7 @@ public class PollyCallsBenchmarks : Suite
 
     [Benchmark]
     [BenchmarkCategory("all, with two time limits")]
-    public Task<long[]> All_Chain() => ChainAsync(_all);
+    public Task<long[]> All_Weir() => ChainAsync(_all);
 
     private protected override void Prepare(CallCounter? counter)
     {

@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using System.Threading.Channels;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Diagnostics.HealthChecks;
@@ -109,7 +110,7 @@ public class RunHealthTests
         await Guard.UntilAsync(() => service.Begun == 2, "Two items");
 
         Task stop = host.StopAsync(CancellationToken.None);
-        await Guard.UntilAsync(() => health.Now.IsStopped, "The stop");
+        await Guard.UntilAsync(() => health.Now.IsStopped && service.HasReadAll, "The stop, and the end of the sequence");
         orders.Writer.TryWrite("late");
         Assert.False(stop.IsCompleted);
         gate.Open();
@@ -154,7 +155,24 @@ public class RunHealthTests
 
         protected override ParallelRunOptions Options => base.Options with { MaxDegreeOfParallelism = 2 };
 
-        protected override IAsyncEnumerable<string> GetItems() => orders.ReadAllAsync();
+        public bool HasReadAll { get; private set; }
+
+        protected override IAsyncEnumerable<string> GetItems() => ReadAsync();
+
+        private async IAsyncEnumerable<string> ReadAsync([EnumeratorCancellation] CancellationToken cancellationToken = default)
+        {
+            try
+            {
+                await foreach (string order in orders.ReadAllAsync(cancellationToken))
+                {
+                    yield return order;
+                }
+            }
+            finally
+            {
+                HasReadAll = true;
+            }
+        }
 
         protected override async ValueTask ProcessAsync(string item, CancellationToken cancellationToken)
         {

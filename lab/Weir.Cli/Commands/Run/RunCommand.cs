@@ -12,7 +12,7 @@ internal static class RunCommand
     {
         Argument<string?> workload = WorkloadArgument.Create();
         RunOptionSet options = new(isScale: false, rounds: 10, duration: "1.2s");
-        TextOption processes = TextOption.Of("--processes", null, "N", "Spread the rounds over this many processes. Default 1");
+        TextOption processes = TextOption.Of("--processes", null, "N", "Spread the rounds over this many processes. Default 1").Rare();
         Option<bool> profile = new("--profile")
         {
             Description = "Run one more round under a profiler, which counts in no figure: hot methods, allocations by type, and a flame graph on the page",

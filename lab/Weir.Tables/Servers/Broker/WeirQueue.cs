@@ -59,7 +59,8 @@ internal sealed class WeirQueue(RabbitWorkQueue<byte[]> queue, int itemsPerMessa
             WorkBatch<byte[]> batch = (await source.ReadAsync(CancellationToken.None))!;
             got += batch.Items.Count;
             done.Add(batch);
-            if (done.Count == BareQueue.AckEvery || got >= items)
+            // The first message alone: a source takes few until it knows how fast they are done.
+            if (done.Count == BareQueue.AckEvery || got == batch.Items.Count || got >= items)
             {
                 await source.AcknowledgeAsync(done, CancellationToken.None);
                 done.Clear();
