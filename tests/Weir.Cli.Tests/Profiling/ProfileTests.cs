@@ -19,9 +19,6 @@ public class ProfileTests
         ArmRecord arm = Assert.Single(file.Arms);
         Assert.True(arm.Profile is not null, string.Join('\n', file.Findings) + result.Error);
         Assert.Equal("Weir.Cli.Tests.Profiling.ProfiledMethods.Hot", arm.Profile.Methods().First(static m => m.Name != ProfileRecord.LabLoop).Name);
-        int hot = arm.Profile.Methods().First(static m => m.Name.EndsWith(".Hot", StringComparison.Ordinal)).Inclusive;
-        int loop = arm.Profile.Stacks.Where(static s => s.Frames == ProfileRecord.LabLoop).Sum(static s => s.Samples);
-        Assert.True(hot > loop * 1.3, $"{hot} of {arm.Profile.Samples}: {string.Join('\n', arm.Profile.Stacks)}");
         Assert.Contains("System.Int64[]", arm.Profile.Allocations.Select(static a => a.Type));
 
         // The profiled round takes a second at least, the others a fiftieth of it.
