@@ -40,6 +40,9 @@ internal sealed class Outgoing(string routingKey, string messageId, string type,
         return message;
     }
 
+    public void SetHeader(string name, object value) =>
+        (Properties.Headers ??= new Dictionary<string, object?>(StringComparer.Ordinal))[name] = value;
+
     public void Release()
     {
         if (isPooled)

@@ -71,7 +71,7 @@ internal sealed class Delivery
         message.Properties.Headers = TraceHeaders();
         if (Copy is { } copy)
         {
-            (message.Properties.Headers ??= new Dictionary<string, object?>(StringComparer.Ordinal))[CopyHeader] = copy;
+            message.SetHeader(CopyHeader, copy);
         }
 
         return message;

@@ -7,12 +7,7 @@ namespace Weir.RabbitMQ;
 /// </content>
 internal sealed partial class RabbitWorkSource<T>
 {
-    private const int MostAway = 4096;
-
-    // The messages that the broker may deliver once more although their batch is still here, by the name of their copy, or by their own identity if the broker
-    // has taken them away. Null for a batch that is done.
-    private readonly Dictionary<string, RabbitBatch<T>?> _away = new(StringComparer.Ordinal);
-    private readonly Queue<string> _awayOrder = new();
+    private readonly AwayMessages<T> _away = new();
     private ConsumerLink? _left;
     private TimeSpan _limit;
     private TimeoutException? _notice;
@@ -119,11 +114,11 @@ internal sealed partial class RabbitWorkSource<T>
             }
 
             (link, tag, batch.Away) = (batch.Link, batch.Tag, copy);
-            AddAwayNeedsLock(copy, batch);
+            _away.Add(copy, batch);
         }
 
         AddCrashes(messages[0], batch.Crashes);
-        (messages[0].Properties.Headers ??= new Dictionary<string, object?>(StringComparer.Ordinal))[Delivery.CopyHeader] = copy;
+        messages[0].SetHeader(Delivery.CopyHeader, copy);
         bool isPublished = false;
         try
         {
@@ -139,7 +134,7 @@ internal sealed partial class RabbitWorkSource<T>
                 if (!isPublished && batch.Away == copy && _open.Contains(batch))
                 {
                     batch.Away = null;
-                    _away.Remove(copy);
+                    _away.TryTake(copy, out _);
                 }
                 else
                 {
@@ -171,12 +166,12 @@ internal sealed partial class RabbitWorkSource<T>
             foreach (RabbitBatch<T> batch in _open.Where(b => b.Link == link && !b.IsAway))
             {
                 batch.Away = batch.IsStale ? null : batch.MessageId;
-                AddAwayNeedsLock(batch.MessageId, batch.IsStale ? null : batch);
+                _away.Add(batch.MessageId, batch.IsStale ? null : batch);
             }
 
             foreach (Delivery delivery in _suspect is null ? _ready : _ready.Append(_suspect))
             {
-                AddAwayNeedsLock(delivery.MessageId, null);
+                _away.Add(delivery.MessageId, null);
             }
         }
 
@@ -191,7 +186,7 @@ internal sealed partial class RabbitWorkSource<T>
         lock (_lock)
         {
             string? name = delivery.Copy ?? (delivery.Deliveries > 0 ? delivery.MessageId : null);
-            if (name is null || !_away.Remove(name, out RabbitBatch<T>? batch))
+            if (name is null || !_away.TryTake(name, out RabbitBatch<T>? batch))
             {
                 return false;
             }
@@ -213,18 +208,6 @@ internal sealed partial class RabbitWorkSource<T>
 
         await DropAsync(link, delivery).ConfigureAwait(false);
         return true;
-    }
-
-    private void AddAwayNeedsLock(string? name, RabbitBatch<T>? batch)
-    {
-        if (name is not null && _away.TryAdd(name, batch))
-        {
-            _awayOrder.Enqueue(name);
-            if (_awayOrder.Count > MostAway)
-            {
-                _away.Remove(_awayOrder.Dequeue());
-            }
-        }
     }
 
     private void Notice(string what)

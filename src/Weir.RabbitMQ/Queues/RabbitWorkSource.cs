@@ -222,7 +222,7 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
     {
         if (crashes > 0)
         {
-            (message.Properties.Headers ??= new Dictionary<string, object?>(StringComparer.Ordinal))[Delivery.CrashesHeader] = crashes;
+            message.SetHeader(Delivery.CrashesHeader, crashes);
         }
     }
 
@@ -259,7 +259,7 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
 
                     if (batch.Link.ConsumerTimeout is not null)
                     {
-                        AddAwayNeedsLock(batch.MessageId, null);
+                        _away.Add(batch.MessageId, null);
                     }
 
                     if (!tags.TryGetValue(batch.Link, out List<ulong>? ofLink))
@@ -324,9 +324,9 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
         {
             _openSuspects -= batch.IsSuspect ? 1 : 0;
             _pace.End(batch.Items.Count);
-            if (batch.Away is { } name && _away.ContainsKey(name))
+            if (batch.Away is { } name)
             {
-                _away[name] = null;
+                _away.End(name);
             }
         }
 
