@@ -26,14 +26,12 @@ internal static class CompareCommand
             "compare",
             "Compares B with A until it is decided. Workloads, methods of your own, two builds of them, programs (--command), or stored results, in turns, in "
                 + "many short rounds (ABBA), until the result is decided. Exit code 2 if B is slower or allocates more.");
-        TextOption summary = TextOption.Of("--summary", null, "FILE", "Append a short summary in Markdown, for a pull request");
-        Option<bool> annotate = new("--annotate") { Description = "Print what is slower as GitHub annotations" };
+        PullRequestOptionSet reviews = new();
         TextOption processes = TextOption.Of("--processes", null, "N", $"The most processes of each side. Default {MostProcesses}");
         TextOption within = TextOption.Of("--within", null, "TIME", $"The most time for a comparison, decided or not. Default {DefaultWithin}");
         sides.AddTo(command);
         programs.AddTo(command);
-        command.Add(summary.Flag);
-        command.Add(annotate);
+        reviews.AddTo(command);
         command.Add(processes.Flag);
         command.Add(within.Flag);
         compare.AddTo(command);
@@ -45,15 +43,10 @@ internal static class CompareCommand
             string?[] texts = sides.Texts(parsed);
             ComparisonOptions comparison = compare.Read(parsed);
             OutputSettings output = outputs.Read(parsed);
-            string? summaryFile = summary.Find(parsed, static _ => null)?.NotEmpty("a file");
-            if (summaryFile is not null)
-            {
-                ResultOutput.CheckCanWrite(summaryFile);
-            }
-
+            string? summary = reviews.File(parsed);
             string[] arguments = [.. parsed.Tokens.Select(static t => t.Value)];
             ProgramSettings? own = programs.AreGiven(parsed)
-                ? programs.Read(parsed, [.. outputs.Options, .. keep.Options, .. compare.OfTurns, summary.Flag, annotate])
+                ? programs.Read(parsed, [.. outputs.Options, .. keep.Options, .. compare.OfTurns, .. reviews.Options])
                 : null;
             ResultFile?[] files = [.. texts.Select(t => t is null ? null : Stored(t, directory.Store(parsed)))];
             if (keep.Read(parsed) && (files.Any(static f => f is not null) || sides.HasCommits(parsed)))
@@ -106,8 +99,7 @@ internal static class CompareCommand
 
             int code = ResultOutput.Write(result, output, host);
             keep.Keep(parsed, result, host);
-            PullRequestSummary.Append(result, summaryFile, parsed.GetValue(annotate), host.Error);
-            return code != ExitCode.Success || !result.Comparisons.Any(static c => c.IsWorse) ? code : ExitCode.Regression;
+            return reviews.Write(parsed, summary, result, code, host);
         });
         return command;
     }

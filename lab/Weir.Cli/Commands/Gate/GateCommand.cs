@@ -21,12 +21,10 @@ internal static class GateCommand
             "gate",
             "Fails if B is worse than A, and sure of it. Measures both in turns, measures again what is undecided, and fails only for what is worse again in "
                 + "new processes. Also of two reports of BenchmarkDotNet, by their bytes. Exit code 2 if it fails.");
-        TextOption summary = TextOption.Of("--summary", null, "FILE", "Append a short summary in Markdown, for a pull request");
-        Option<bool> annotate = new("--annotate") { Description = "Print what is slower as GitHub annotations" };
+        PullRequestOptionSet reviews = new();
         TextOption within = TextOption.Of("--within", null, "TIME", $"The most time for a comparison, confirmed. Default {DefaultWithin}");
         sides.AddTo(command);
-        command.Add(summary.Flag);
-        command.Add(annotate);
+        reviews.AddTo(command);
         command.Add(within.Flag);
         compare.AddTo(command);
         command.Add(directory.Flag);
@@ -36,13 +34,8 @@ internal static class GateCommand
             string?[] texts = sides.Texts(parsed);
             ComparisonOptions options = compare.Read(parsed);
             OutputSettings output = outputs.Read(parsed);
-            string? summaryFile = summary.Find(parsed, static _ => null)?.NotEmpty("a file");
+            string? summary = reviews.File(parsed);
             TimeSpan time = within.Find(parsed, static _ => null)?.Time(TimeSpan.FromSeconds(3), TimeSpan.FromHours(1), DefaultWithin) ?? DefaultWithinTime;
-            if (summaryFile is not null)
-            {
-                ResultOutput.CheckCanWrite(summaryFile);
-            }
-
             string[] arguments = [.. parsed.Tokens.Select(static t => t.Value)];
             ResultFile?[] files = [.. texts.Select(t => t is null ? null : CompareCommand.Stored(t, directory.Store(parsed)))];
             ResultFile result = files switch
@@ -55,8 +48,7 @@ internal static class GateCommand
             };
             result = result with { Command = "gate" };
             int code = ResultOutput.Write(result, output, host);
-            PullRequestSummary.Append(result, summaryFile, parsed.GetValue(annotate), host.Error);
-            return code != ExitCode.Success || !result.Comparisons.Any(static c => c.IsWorse) ? code : ExitCode.Regression;
+            return reviews.Write(parsed, summary, result, code, host);
         });
         return command;
     }

@@ -1,0 +1,43 @@
+namespace Weir.Cli.Commands.Compare;
+
+/// <summary>What a comparison leaves for reviewers of a change, and the exit code that it ends with.</summary>
+internal sealed class PullRequestOptionSet
+{
+    private readonly TextOption _summary = TextOption.Of("--summary", null, "FILE", "Append a short summary in Markdown, for a pull request");
+    private readonly Option<bool> _annotate = new("--annotate") { Description = "Print what is slower as GitHub annotations" };
+
+    public IReadOnlyList<Option> Options => [_summary.Flag, _annotate];
+
+    public void AddTo(Command command)
+    {
+        foreach (Option option in Options)
+        {
+            command.Add(option);
+        }
+    }
+
+    /// <summary>The file of the summary, to which can be written; <see langword="null"/> for none.</summary>
+    public string? File(ParseResult parsed)
+    {
+        string? file = _summary.Find(parsed, static _ => null)?.NotEmpty("a file");
+        if (file is not null)
+        {
+            ResultOutput.CheckCanWrite(file);
+        }
+
+        return file;
+    }
+
+    /// <summary>Writes what is asked for.</summary>
+    /// <param name="parsed">The command line.</param>
+    /// <param name="file">The file of the summary.</param>
+    /// <param name="result">The result.</param>
+    /// <param name="code">The exit code of the result.</param>
+    /// <param name="host">Where annotations go.</param>
+    /// <returns>The exit code of the command, which says whether something is worse.</returns>
+    public int Write(ParseResult parsed, string? file, ResultFile result, int code, WeirHost host)
+    {
+        PullRequestSummary.Append(result, file, parsed.GetValue(_annotate), host.Error);
+        return code != ExitCode.Success || !result.Comparisons.Any(static c => c.IsWorse) ? code : ExitCode.Regression;
+    }
+}
