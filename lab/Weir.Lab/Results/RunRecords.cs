@@ -47,8 +47,9 @@ internal static class RunRecords
             }
 
             // Rounds are left out because of their conditions, never because of their rates. If many are left out, the conditions are unsuitable for measuring.
-            // Of rounds in turns there are then fewer pairs, and the interval is as wide as it must be.
-            bool invalid = !wrong[0].Disturbed || (arm.Rounds[0].Turn is null && wrong.Length > arm.Rounds.Count * MostLeftOut);
+            // Of rounds in turns there are then fewer pairs, and the interval is as wide as it must be, unless there is no pair at all.
+            double most = arm.Rounds[0].Turn is null ? arm.Rounds.Count * MostLeftOut : arm.Rounds.Count - 1;
+            bool invalid = !wrong[0].Disturbed || wrong.Length > most;
             yield return new Finding(
                 invalid ? FindingLevel.Invalid : FindingLevel.Doubt,
                 $"{arm.Label}: "

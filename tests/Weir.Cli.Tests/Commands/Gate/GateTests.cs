@@ -63,7 +63,11 @@ public class GateTests
         ResultFile result = ResultJson.Parse(ran.Out, "output");
         Assert.Equal("gate", result.Command);
         Assert.DoesNotContain(result.Comparisons, static c => c.IsWorse);
-        Assert.Contains(result.Comparisons, static c => c.Figure == ComparedFigure.Rate);
+
+        // On a busy machine all rounds of a side may be left out. Then there is nothing to compare, which is no pass.
+        Assert.True(
+            result.Comparisons.Any(static c => c.Figure == ComparedFigure.Rate) || (result.Has(FindingLevel.Invalid) && ran.ExitCode == 3),
+            $"{ran.ExitCode}: {string.Join('\n', result.Findings)}");
     }
 
     private static string Report(int bytes, double nanoseconds)
