@@ -1,26 +1,29 @@
+using System.Diagnostics;
+
 namespace Weir.TestKit;
 
 /// <summary>How many bytes the current thread allocates.</summary>
 public static class Allocated
 {
-    private const int MostRounds = 20;
+    private const int MostRounds = 1000;
+
+    private static readonly TimeSpan Longest = TimeSpan.FromSeconds(20);
 
     /// <summary>
-    /// Makes a call several times, and returns what the cheapest of them allocated: the first ones may fill pools, and the work of the runtime itself, such
-    /// as that of its compiler, may fall into any. A round in which a collection ran does not count, as long as there are others: what a thread has not
-    /// used of its room counts as allocated then. On a busy machine, with other tests beside, that may be most rounds.
+    /// Makes a call again and again until it allocates no more than it may, and returns what the cheapest call allocated. What allocates each time never gets
+    /// there and ends with the last round. The first rounds may fill pools and run code that is not optimised yet, which boxes; on a busy machine the
+    /// optimised code comes late. A collection counts as allocated what a thread has not used of its room.
     /// </summary>
-    public static long Least(Action call, int rounds = 5)
+    public static long Least(Action call, long atMost = 0)
     {
         ArgumentNullException.ThrowIfNull(call);
         long least = long.MaxValue;
-        for (int round = 0, clean = 0; clean < rounds && round < MostRounds * rounds; round++)
+        long started = Stopwatch.GetTimestamp();
+        for (int round = 0; round < MostRounds && least > atMost && Stopwatch.GetElapsedTime(started) < Longest; round++)
         {
-            int collections = GC.CollectionCount(0);
             long before = GC.GetAllocatedBytesForCurrentThread();
             call();
             least = Math.Min(least, GC.GetAllocatedBytesForCurrentThread() - before);
-            clean += GC.CollectionCount(0) == collections ? 1 : 0;
         }
 
         return least;

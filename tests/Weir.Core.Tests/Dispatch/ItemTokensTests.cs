@@ -91,7 +91,7 @@ public class ItemTokensTests
             {
                 GC.KeepAlive(new ItemTokens().Next());
             }
-        });
+        }, 100 * 160);
         Assert.InRange(least / 100, 1, 160);
     }
 

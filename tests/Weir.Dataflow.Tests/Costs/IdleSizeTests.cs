@@ -66,7 +66,7 @@ public class IdleSizeTests
             {
                 kept[i] = create();
             }
-        }) / Blocks;
+        }, (long)limit * Blocks) / Blocks;
         GC.KeepAlive(kept);
         Assert.InRange(each, 1, limit);
     }

@@ -116,6 +116,9 @@ public class ActionOutcomeTests
             },
             new ProcessManyOptions { BatchTimeout = Second }));
         await gate.ArrivedAsync(1);
+
+        // Another worker may be at the gate before the first item has ended.
+        Assert.True(await RuntimeRun.UntilAsync(() => runtime.Statistics.Succeeded == 1), $"{runtime.Statistics}");
         await clock.PassAsync(Second, call);
         ItemOutcome<int>[] outcomes = await call.WithinAsync();
         Assert.Equal(RuntimeRun.Count(200), outcomes.Select(static o => o.Item));
