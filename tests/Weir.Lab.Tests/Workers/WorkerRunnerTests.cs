@@ -53,42 +53,6 @@ public class WorkerRunnerTests
     }
 
     [Theory(Timeout = 300_000)]
-    [InlineData(true)]
-    [InlineData(false)]
-    public async Task RunAsync_CallsThatKeepMemory_AreNamedWithTheirBytes(bool keeps)
-    {
-        // At most 64 MB, however fast the machine is.
-        byte[][] kept = new byte[3_200][];
-        Workload workload = new("keeping", _ => Operation.Of(() =>
-        {
-            byte[] bytes = new byte[20_000];
-            long call = Interlocked.Increment(ref _counter);
-            if (keeps)
-            {
-                kept[call % kept.Length] = bytes;
-            }
-
-            long start = Stopwatch.GetTimestamp();
-            while (Stopwatch.GetElapsedTime(start) < TimeSpan.FromMilliseconds(0.2))
-            {
-            }
-
-            return bytes.Length;
-        }));
-
-        WorkerRun run = await RunAsync(Spec(1), workload);
-
-        RunRemark[] growth = [.. run.Warnings.Where(static w => w.Cause == RunCause.Growth)];
-        Assert.Equal(keeps ? 1 : 0, growth.Length);
-        if (keeps && run.ExecutedBetweenHeaps + 1_000 < kept.Length)
-        {
-            Assert.InRange((double)run.HeapGrowth / run.ExecutedBetweenHeaps, 19_000, 21_500);
-        }
-
-        GC.KeepAlive(kept);
-    }
-
-    [Theory(Timeout = 300_000)]
     [InlineData(0.5, true)]
     [InlineData(0.1, false)]
     public async Task RunAsync_AToleratedShareOfFailures_IsCountedByKind(double most, bool isFine)
