@@ -52,7 +52,9 @@ public class StoreBufferTests
         static async () =>
         {
             Two two = new();
-            await Task.WhenAll(Task.Run(() => Add(two)), Task.Run(() => Add(two)));
+            Task other = Task.Run(() => Add(two));
+            Add(two);
+            await other;
             Assert.Equal(2, two.Second);
 
             static void Add(Two two)
@@ -68,19 +70,16 @@ public class StoreBufferTests
     {
         Two two = new();
         int seen = 0;
-        await Task.WhenAll(
-            Task.Run(() =>
-            {
-                two.First = 1;
-                Pass(first);
-                Interlocked.Add(ref seen, Volatile.Read(ref two.Second));
-            }),
-            Task.Run(() =>
-            {
-                Volatile.Write(ref two.Second, 1);
-                Pass(second);
-                Interlocked.Add(ref seen, two.First);
-            }));
+        Task other = Task.Run(() =>
+        {
+            two.First = 1;
+            Pass(first);
+            Interlocked.Add(ref seen, Volatile.Read(ref two.Second));
+        });
+        Volatile.Write(ref two.Second, 1);
+        Pass(second);
+        Interlocked.Add(ref seen, two.First);
+        await other;
         Assert.InRange(seen, 1, 2);
     }
 

@@ -35,7 +35,7 @@ public class ConsoleTests(Feed feed)
         }
         """;
 
-    [Fact(Timeout = 900_000)]
+    [Fact(Timeout = 900_000, Explicit = true)]
     public async Task Console_ReadmesFirstExample_BuildsAndPrints_AndIsMeasuredByTheTool()
     {
         string folder = feed.NewFolder("console", alone: true);

@@ -38,7 +38,11 @@ internal sealed class RecordedChannelReader(SourcePlan plan) : ChannelReader<int
         try
         {
             await Task.Yield();
-            cancellationToken.ThrowIfCancellationRequested();
+            if (!plan.IgnoresToken)
+            {
+                cancellationToken.ThrowIfCancellationRequested();
+            }
+
             if (_next == plan.WaitsAt)
             {
                 await plan.Gate!.WaitAsync(plan.IgnoresToken ? CancellationToken.None : cancellationToken);

@@ -26,7 +26,7 @@ public class ProfileTests
         Assert.True(arm.Profile.Seconds >= 1);
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Run_WithProfileOfANativeCallThatSleeps_ShowsItAsWaiting()
     {
         Assert.SkipUnless(OperatingSystem.IsLinux(), "Only there is the processor time of threads known.");

@@ -12,7 +12,7 @@ public sealed class RedirectionTests
     // Those that measure take seconds.
     public static TheoryData<string, string> Results =>
     [
-        ("weir-work", "load --items-per-message 16 --count 100 --trials 1 --quiet --json"),
+        Long("weir-work", "load --items-per-message 16 --count 100 --trials 1 --quiet --json"),
         Long("weir", "load --count 100 --trials 1 --runtime direct --quiet --json"),
         Long("weir", "run noop --workers 1 --rounds 2 --duration 20ms --quiet --json"),
         Long("weir", "doctor --json"),
@@ -20,7 +20,7 @@ public sealed class RedirectionTests
 
     [Theory(Timeout = 300_000)]
     [InlineData("weir", "--help")]
-    [InlineData("weir", "bench --list flat")]
+    [InlineData("weir", "bench --list flat", Explicit = true)]
     [InlineData("weir-work", "run --help")]
     public async Task TwoRuns_ThatPrintTheSame_LeaveItTwice(string program, string arguments)
     {
@@ -42,8 +42,8 @@ public sealed class RedirectionTests
     public static TheoryData<string, string> Verbs =>
     [
         ("weir", "--help"),
-        ("weir", "bench --list flat"),
-        ("weir-work", "--version"),
+        Long("weir", "bench --list flat"),
+        Long("weir-work", "--version"),
         ("weir-work", "load --items-per-message 16 --count 100 --trials 1 --quiet"),
         Long("weir", "load --count 100 --trials 1 --runtime direct --quiet"),
         Long("weir", "run noop --workers 1 --rounds 2 --duration 20ms --quiet"),

@@ -25,10 +25,10 @@ public class UserCodeTests
     }
 
     [Theory(Timeout = 300_000)]
-    [InlineData("Waiting --param time=1ms", "Waiting")]
+    [InlineData("Waiting --param time=1ms", "Waiting", Explicit = true)]
     [InlineData("Waiting --param time=00:00:00.001 --param kind=yield", "Waiting", Explicit = true)]
     [InlineData("Lookups.NewAsync", "NewAsync", Explicit = true)]
-    [InlineData("Weir.Cli.Tests.UserCode.Lookups.Old", "Old")]
+    [InlineData("Weir.Cli.Tests.UserCode.Lookups.Old", "Old", Explicit = true)]
     [InlineData("Allocations.Array --param bytes=32", "Array")]
     public async Task Run_CodeOfAnyShape_IsMeasured(string what, string name)
     {
@@ -209,7 +209,7 @@ public class UserCodeTests
         Assert.Contains("M (after) x 1", result.Error, StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Baseline_OfOwnCode_IsMeasuredAgainAndCompared()
     {
         using TemporaryDirectory directory = new();

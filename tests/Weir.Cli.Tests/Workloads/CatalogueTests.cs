@@ -20,7 +20,7 @@ public sealed class CatalogueTests : IDisposable
     [Theory(Timeout = 300_000)]
     [InlineData("run doubling --workers 2 --rounds 1 --duration 20ms --quiet", "doubling: doubles a number")]
     [InlineData("scale doubling --workers 1,2 --rounds 2 --duration 20ms --fit none --quiet", "doubling: doubles a number", Explicit = true)]
-    [InlineData("compare doubling noop --rounds 2 --duration 10ms --quiet", "doubling: doubles a number")]
+    [InlineData("compare doubling noop --rounds 2 --duration 10ms --quiet", "doubling: doubles a number", Explicit = true)]
     [InlineData("load --workload doubling --count 200 --peers --trials 1 --batch-size 60", "doubles a number")]
     [InlineData("eng/tables auto-table --only doubling --rounds 1", "| doubling | 500,000 |", Explicit = true)]
     public async Task Command_WorkloadOfOneClassAndOneRow_IsMeasured(string arguments, string text)

@@ -30,7 +30,7 @@ public class StoredComparisonTests
     {
         Random random = new(3);
         int wrong = 0;
-        for (int i = 0; i < 1_000; i++)
+        for (int i = 0; i < 500; i++)
         {
             // Processes differ by 1 %, days by 3 %; the canary sees the days, as far as they are the processor's.
             ResultFile Day()
@@ -42,7 +42,7 @@ public class StoredComparisonTests
             wrong += Rate(Compare(Day(), Day())).Verdict is Verdict.Slower or Verdict.Faster ? 1 : 0;
         }
 
-        Assert.InRange(wrong, 0, 10);
+        Assert.InRange(wrong, 0, 5);
     }
 
     [Theory]

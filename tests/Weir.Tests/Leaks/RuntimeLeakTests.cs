@@ -57,6 +57,8 @@ public class RuntimeLeakTests
 
     private static async Task CallAsync(IExecutionRuntime runtime, RunForm form, Held held, string name, ProcessManyOptions options)
     {
+        // At the same time, because most of them only wait for their time.
+        List<Task> runs = [];
         foreach (Ending ending in Enum.GetValues<Ending>())
         {
             ProcessManyOptions used = ending switch
@@ -67,12 +69,14 @@ public class RuntimeLeakTests
             };
             foreach (bool isLazy in (bool[])[false, true])
             {
-                await new TrackedRun(held, name, ending).RunAsync(
+                runs.Add(new TrackedRun(held, name, ending).RunAsync(
                     (source, call, leaves, token) => form == RunForm.Array
                         ? runtime.ProcessManyAsync(source, call, used, token)
                         : RunLeakTests.ReadAsync(runtime.ProcessManyStreamAsync(source, call, false, used, token), leaves),
-                    isLazy);
+                    isLazy));
             }
         }
+
+        await Task.WhenAll(runs);
     }
 }

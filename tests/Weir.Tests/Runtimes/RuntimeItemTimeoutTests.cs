@@ -84,13 +84,15 @@ public class RuntimeItemTimeoutTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
         using RuntimeGate gate = new();
         Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(6), (x, _) => gate.PassAsync(x), Timed);
-        for (int arrived = 0; arrived < 6;)
+        int limit = Math.Min(6, RuntimeCases.LimitOf(name));
+        await gate.ArrivedAsync(limit);
+        for (int arrived = limit; arrived < 6; arrived += limit)
         {
-            arrived = Math.Min(6, arrived + RuntimeCases.LimitOf(name));
-            Task next = arrived < 6 ? gate.ArrivedAsync(arrived + 1) : call;
-            await gate.ArrivedAsync(arrived);
-            await clock.PassAsync(Limit, next);
+            // The clock moves until all of the next ones are there: the place of each is free when the time of its own predecessor is up.
+            await clock.PassAsync(Limit, gate.ArrivedAsync(Math.Min(6, arrived + limit)));
         }
+
+        await clock.PassAsync(Limit, call);
 
         Assert.All(await call, RuntimeRun.AssertTimedOut);
         runtime.AssertIdle(0, 6);

@@ -146,7 +146,7 @@ public sealed class RuntimeTotalLimitTests : IDisposable
 
                 return x;
             },
-            new ProcessManyOptions { PerItemTimeout = TimeSpan.FromSeconds(1) }).WithinAsync("a call with an item that never ends");
+            new ProcessManyOptions { PerItemTimeout = TimeSpan.FromMilliseconds(100) }).WithinAsync("a call with an item that never ends");
         Assert.Equal(ItemStatus.TimedOut, outcomes[0].Status);
         await Guard.UntilAsync(() => shared.InUse == 0 && shared.Waiting == 0, "the place of the item that was given up");
         _gate.Open();

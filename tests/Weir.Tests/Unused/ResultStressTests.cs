@@ -18,7 +18,7 @@ public class ResultStressTests
         TimeSpan length = TimeSpan.FromSeconds(Number("WEIR_STRESS", 0));
         int seed = Number("WEIR_SEED", 4711);
         long start = TimeProvider.System.GetTimestamp();
-        for (int round = 0; round < 12 || TimeProvider.System.GetElapsedTime(start) < length; round++)
+        for (int round = 0; round < 4 || TimeProvider.System.GetElapsedTime(start) < length; round++)
         {
             await RunAsync(form, seed + round);
         }

@@ -15,7 +15,7 @@ public class HashRunTests
     [InlineData("foreach", "")]
     [InlineData("sync", "--buffer 1000", Explicit = true)]
     [InlineData("async", "--buffer 64KiB", Explicit = true)]
-    [InlineData("foreach", "--buffer 8KiB --inflight 1")]
+    [InlineData("foreach", "--buffer 8KiB --inflight 1", Explicit = true)]
     [InlineData("async", "--inflight 1 --min-threads 4", Explicit = true)]
     public async Task Hash_EachArm_HashesEachFileOnceAndAlike(string arm, string options)
     {
@@ -37,7 +37,7 @@ public class HashRunTests
         static long measuredLatencies(RoundRecord round) => Lab.Latency.HistogramCodec.Decode(round.Service!).Count;
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Hash_InFlightLimit_IsKept()
     {
         using TemporaryDirectory directory = new();
@@ -60,7 +60,7 @@ public class HashRunTests
     }
 
     [Theory(Timeout = 300_000)]
-    [InlineData("", true)]
+    [InlineData("", true, Explicit = true)]
     [InlineData("--quiet", false, Explicit = true)]
     public async Task Hash_Progress_SaysWhatComesAndHowLongItTakes(string options, bool isTold)
     {
@@ -119,7 +119,7 @@ public class HashRunTests
         Assert.Empty(result.Error);
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Hash_Exports_AreAllWritten()
     {
         using TemporaryDirectory directory = new();
@@ -140,7 +140,7 @@ public class HashRunTests
     [Theory(Timeout = 300_000)]
     [InlineData("sync", Explicit = true)]
     [InlineData("async", Explicit = true)]
-    [InlineData("foreach")]
+    [InlineData("foreach", Explicit = true)]
     public async Task Hash_LargeFiles_NeedMemoryForTheirReadsOnly(string arm)
     {
         const int workers = 4;
@@ -166,7 +166,7 @@ public class HashRunTests
         Assert.Equal("weir: stopped before anything was measured.\n", result.Error);
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Hash_InProcessesOfItsOwn_GivesTheSame()
     {
         using TemporaryDirectory directory = new();

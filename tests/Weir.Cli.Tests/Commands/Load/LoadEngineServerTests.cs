@@ -17,7 +17,7 @@ public sealed class LoadEngineServerTests(TestPostgres postgres, TestRabbit rabb
 
     [Theory(Timeout = Limit)]
     [InlineData("")]
-    [InlineData("--ordered --rate 2000")]
+    [InlineData("--ordered --rate 2000", Explicit = true)]
     public async Task Postgres_TwoSizes_LosesNothingAndLeavesNothing(string options)
     {
         await using TestDatabase database = await postgres.CreateDatabaseAsync();
@@ -52,7 +52,7 @@ public sealed class LoadEngineServerTests(TestPostgres postgres, TestRabbit rabb
 
     [Theory(Timeout = Limit)]
     [InlineData("")]
-    [InlineData("--ordered")]
+    [InlineData("--ordered", Explicit = true)]
     public async Task Rabbit_TwoSizes_LosesNothingAndLeavesNothing(string options)
     {
         string address = rabbit.Address;

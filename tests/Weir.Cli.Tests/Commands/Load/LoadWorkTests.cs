@@ -15,7 +15,7 @@ public class LoadWorkTests
 {
     [Theory(Timeout = 300_000)]
     [InlineData("cpu --grain 1us", 2000)]
-    [InlineData("io --grain 200us", 20)]
+    [InlineData("io --grain 200us", 20, Explicit = true)]
     [InlineData("mixed --grain 2us", 200, Explicit = true)]
     [InlineData("alloc --grain 100B", 2000, Explicit = true)]
     [InlineData("halves --grain 2us", 100, Explicit = true)]

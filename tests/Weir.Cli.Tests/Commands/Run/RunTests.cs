@@ -20,12 +20,12 @@ public class RunTests
     [InlineData("io --workers 3", Explicit = true)]
     [InlineData("delay --workers 3", Explicit = true)]
     [InlineData("yield --workers 3", Explicit = true)]
-    [InlineData("channel --workers 2")]
+    [InlineData("channel --workers 2", Explicit = true)]
     [InlineData("channel --groups producers:1,consumers:2")]
     [InlineData("lock --workers 2", Explicit = true)]
     [InlineData("hash --workers 2", Explicit = true)]
-    [InlineData("http --workers 2")]
-    [InlineData("dataflow --workers 2")]
+    [InlineData("http --workers 2", Explicit = true)]
+    [InlineData("dataflow --workers 2", Explicit = true)]
     [InlineData("dataflow-inbox --workers 2", Explicit = true)]
     [InlineData("io --workers 4 --rate 200/s --max-inflight 50")]
     public async Task Run_EachWorkload_DoesItsWorkRight(string arguments)
@@ -41,12 +41,12 @@ public class RunTests
     }
 
     [Theory(Timeout = 300_000)]
-    [InlineData("Nothing")]
+    [InlineData("Nothing", Explicit = true)]
     [InlineData("Number", Explicit = true)]
     [InlineData("TaskAsync", Explicit = true)]
     [InlineData("TaskOfAsync")]
     [InlineData("ValueTaskAsync", Explicit = true)]
-    [InlineData("ValueTaskOfAsync")]
+    [InlineData("ValueTaskOfAsync", Explicit = true)]
     [InlineData("Stoppable")]
     public async Task Run_MethodOfAnyShape_IsMeasured(string method)
     {
@@ -58,7 +58,7 @@ public class RunTests
         Assert.True(round.Operations > 0);
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Run_TwoMethodsInGroups_AreBothMeasured()
     {
         string name = "Weir.Cli.Tests.Commands.Run.SampleMethods.";
@@ -79,7 +79,7 @@ public class RunTests
         Assert.Contains("It is broken.", result.Error, StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Run_WithARate_KeepsBothLatencies()
     {
         ResultFile result = await RunAsync($"run io --workers 4 --rate 500/s --rounds 2 --duration 50ms --quiet --json");
@@ -98,7 +98,7 @@ public class RunTests
         Assert.Contains(result.Findings, static f => f.Text.Contains("because its time was up", StringComparison.Ordinal));
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Scale_FewWorkers_RefusesTheLaw()
     {
         ResultFile result = await RunAsync("scale noop --workers 1,2,3 --rounds 1 --duration 20ms --quiet --json");
@@ -111,7 +111,7 @@ public class RunTests
         }
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Scale_InProcessesThatStay_MeasuresEachNumberAsOften()
     {
         LoadResult result =
@@ -160,7 +160,7 @@ public class RunTests
     }
 
     [Theory(Timeout = 300_000)]
-    [InlineData("wks")]
+    [InlineData("wks", Explicit = true)]
     [InlineData("svr")]
     public async Task Run_WithACollector_MeasuresInAProcessThatHasIt(string collector)
     {

