@@ -1,9 +1,6 @@
-using System.CommandLine;
 using System.CommandLine.Help;
 using System.CommandLine.Parsing;
 using System.Runtime.InteropServices;
-using Weir.Cli.Kit.Hosting;
-using Weir.Lab.Trials;
 
 namespace Weir.Cli.Kit.App;
 

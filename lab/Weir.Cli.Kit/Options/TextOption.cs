@@ -1,5 +1,3 @@
-using System.CommandLine;
-
 namespace Weir.Cli.Kit.Options;
 
 /// <summary>A setting that a flag gives, or an environment variable when the flag is absent.</summary>

@@ -1,5 +1,3 @@
-using System.CommandLine;
-using Weir.Cli.Kit.Hosting;
 using Weir.Cli.Kit.Options;
 using Weir.Lab.Report.Writing;
 
@@ -58,7 +56,6 @@ internal sealed class OutputOptionSet
     }
 
     /// <summary>The forms that a value names, each once.</summary>
-    /// <exception cref="BadInputException">It names another.</exception>
     public static string[] FormsOf(OptionValue? export)
     {
         string[] forms = export?.Text.Split(',', StringSplitOptions.TrimEntries).Distinct().ToArray() ?? [];

@@ -19,7 +19,6 @@ internal sealed class KeepOption
     }
 
     /// <summary>Returns whether the result is to be kept. If so, checks before the measurement that it can be.</summary>
-    /// <exception cref="BadInputException">It cannot.</exception>
     public bool Read(ParseResult parsed)
     {
         if (DirectoryOf(parsed) is not { } directory)

@@ -1,6 +1,3 @@
-using Weir.Cli.Workloads;
-using Weir.Lab.Workloads;
-
 namespace Weir.Cli.Measuring;
 
 /// <summary>The options of the commands over workloads: their names, ranges and defaults, and how they go together.</summary>
@@ -62,16 +59,13 @@ internal sealed class RunOptionSet
     public IReadOnlyList<Option> OfPrograms => [_rounds.Flag, _timeout.Flag, _subjects.Param];
 
     /// <summary>The requested number of rounds; <see langword="null"/> if it was not given.</summary>
-    /// <exception cref="BadInputException">The value cannot be used.</exception>
     public int? RoundsOf(ParseResult parsed) => _rounds.Find(parsed, static _ => null)?.WholeNumber(1, 10_000);
 
     /// <summary>How long the end of what is measured is waited for.</summary>
-    /// <exception cref="BadInputException">The value cannot be used.</exception>
     public TimeSpan TimeoutOf(ParseResult parsed, string usual) =>
         (_timeout.Find(parsed, static _ => null) ?? new OptionValue(_timeout.Flag.Name, usual))
             .Time(TimeSpan.FromMilliseconds(100), TimeSpan.FromHours(1), usual);
 
-    /// <exception cref="BadInputException">A value cannot be used.</exception>
     public RunSettings Read(ParseResult parsed, string? workload, string? built = null, string? other = null)
     {
         OptionValue? Find(TextOption option) => option.Find(parsed, static _ => null);

@@ -1,6 +1,3 @@
-using Weir.Cli.Processes;
-using Weir.Cli.Workloads;
-
 namespace Weir.Cli.Measuring;
 
 /// <summary>The checked settings that all commands over workloads share.</summary>
@@ -43,9 +40,6 @@ internal sealed record RunSettings
     public bool IsProfiled { get; init; }
 
     /// <summary>The order for a number of workers.</summary>
-    /// <param name="workload">The workload.</param>
-    /// <param name="workers">The number of workers.</param>
-    /// <param name="rounds">The rounds of one process.</param>
     public WorkerOrder Order(WorkloadSpec workload, int workers, int rounds) => new()
     {
         Workload = workload,

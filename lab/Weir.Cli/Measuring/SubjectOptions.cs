@@ -1,6 +1,3 @@
-using Weir.Cli.Workloads;
-using Weir.Cli.Workloads.UserCode;
-
 namespace Weir.Cli.Measuring;
 
 /// <summary>The options that say what is measured: a built-in workload or a user's code, and the parameters that are set or varied.</summary>
@@ -36,7 +33,6 @@ internal sealed class SubjectOptions
     public Option Param => _param;
 
     /// <summary>The parameters that are set or varied.</summary>
-    /// <exception cref="BadInputException">A value cannot be used.</exception>
     public ParameterSweep Sweep(ParseResult parsed) => new(parsed.GetValue(_param) ?? []);
 
     /// <summary>Whether the code of an assembly is measured.</summary>
@@ -65,7 +61,6 @@ internal sealed class SubjectOptions
     /// <param name="other">Another build of the assembly, in which the methods of <c>--filter</c> must be too; <see langword="null"/> for none.</param>
     /// <param name="inGroups">Whether several methods run side by side in groups of workers, and not one after the other.</param>
     /// <returns>What is measured: of each thing one for every combination of parameters.</returns>
-    /// <exception cref="BadInputException">A value cannot be used.</exception>
     public IReadOnlyList<IReadOnlyList<WorkloadSpec>> Read(ParseResult parsed, string? workload, bool inGroups, string? built = null, string? other = null)
     {
         (WorkloadSpec[] specs, UserAssembly? assembly) =

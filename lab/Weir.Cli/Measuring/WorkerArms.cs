@@ -1,6 +1,3 @@
-using Weir.Cli.Processes;
-using Weir.Cli.Workloads;
-using Weir.Lab.Resources;
 using Weir.Lab.Work;
 
 namespace Weir.Cli.Measuring;
@@ -46,9 +43,6 @@ internal sealed class WorkerArms(WeirHost host, string command, IReadOnlyList<st
     }
 
     /// <summary>Measures in processes that stay and take turns.</summary>
-    /// <param name="orders">The arms.</param>
-    /// <param name="settings">The settings that they share.</param>
-    /// <param name="measure">Measures them.</param>
     /// <exception cref="OperationCanceledException">It was stopped before any round had ended.</exception>
     public Task<ResultFile> MeasureInTurnsAsync(
         IReadOnlyList<WorkerOrder> orders, RunSettings settings,

@@ -1,5 +1,3 @@
-using Weir.Cli.Workloads;
-
 namespace Weir.Cli.Measuring;
 
 /// <summary>The argument that names a workload.</summary>

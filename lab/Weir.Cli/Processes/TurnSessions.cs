@@ -1,5 +1,3 @@
-using Weir.Lab.Resources;
-
 namespace Weir.Cli.Processes;
 
 /// <summary>The processes of several arms, the same number for each. They stay alive and make a round when it is their turn.</summary>

@@ -1,5 +1,3 @@
-using Weir.Cli.Workloads;
-
 namespace Weir.Cli.Processes;
 
 /// <summary>What a measuring process is to do: some rounds of one workload with some workers.</summary>

@@ -1,6 +1,4 @@
-using System.Runtime.CompilerServices;
 using Weir.Cli.Profiling;
-using Weir.Cli.Workloads;
 
 namespace Weir.Cli.Processes;
 

@@ -1,7 +1,5 @@
 using System.CommandLine.Parsing;
 using Weir.Cli.Kit.Processes;
-using Weir.Cli.Measuring;
-using Weir.Cli.Workloads;
 
 namespace Weir.Cli.Programs;
 
@@ -50,7 +48,6 @@ internal sealed class ProgramOptionSet(RunOptionSet shared, Argument<string[]>? 
     /// <summary>Reads them.</summary>
     /// <param name="parsed">The command line.</param>
     /// <param name="others">Options of the command that go with programs as well.</param>
-    /// <exception cref="BadInputException">A value cannot be used.</exception>
     public ProgramSettings Read(ParseResult parsed, IEnumerable<Option> others)
     {
         if (words is null)

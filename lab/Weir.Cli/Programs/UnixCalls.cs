@@ -1,5 +1,3 @@
-using System.Runtime.InteropServices;
-
 namespace Weir.Cli.Programs;
 
 /// <summary>The calls into the C library: the platform's Process class does not provide the resources of a program that has ended.</summary>

@@ -1,5 +1,3 @@
-using Weir.Runtimes;
-
 namespace Weir.Cli.Runtimes;
 
 /// <summary>A runtime that takes part in a run.</summary>

@@ -50,8 +50,6 @@ internal sealed class ParameterSweep
             _ => parameter.Values, (before, value) => (IReadOnlyList<KeyValuePair<string, string>>)[.. before, new(parameter.Name, value)])]);
 
     /// <summary>A workload with every combination.</summary>
-    /// <param name="workload">The workload.</param>
-    /// <exception cref="BadInputException">A value cannot be used.</exception>
     public IReadOnlyList<WorkloadSpec> Of(WorkloadSpec workload) =>
     [
         .. Combinations().Select(

@@ -5,7 +5,6 @@ namespace Weir.Delivery.Cli.Hosting;
 /// <summary>The environment of the commands over queues.</summary>
 internal sealed record WorkCliHost : CliHost
 {
-    /// <param name="shared">What all programs have.</param>
     [SetsRequiredMembers]
     public WorkCliHost(CliHost shared)
         : base(shared)

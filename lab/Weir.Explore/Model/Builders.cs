@@ -1,6 +1,4 @@
 using System.Reflection;
-using System.Runtime.CompilerServices;
-using Weir.Explore.Scheduling;
 
 namespace Weir.Explore.Model;
 

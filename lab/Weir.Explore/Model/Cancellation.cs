@@ -1,6 +1,3 @@
-using System.Runtime.CompilerServices;
-using Weir.Explore.Scheduling;
-
 namespace Weir.Explore.Model;
 
 [Replaces("System.Threading.CancellationTokenSource")]

@@ -1,5 +1,3 @@
-using System.Diagnostics;
-
 namespace Weir.Explore.Model;
 
 #pragma warning disable IDE1006 // The names of the properties' methods.

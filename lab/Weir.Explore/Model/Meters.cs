@@ -1,5 +1,4 @@
 using System.Diagnostics.Metrics;
-using Weir.Explore.Scheduling;
 
 namespace Weir.Explore.Model;
 

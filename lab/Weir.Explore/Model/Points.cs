@@ -1,5 +1,3 @@
-using Weir.Explore.Scheduling;
-
 namespace Weir.Explore.Model;
 
 /// <summary>What rewritten code calls before each operation that other threads can see.</summary>

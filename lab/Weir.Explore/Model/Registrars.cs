@@ -1,6 +1,4 @@
-using System.Runtime.CompilerServices;
 using System.Threading.Tasks.Sources;
-using Weir.Explore.Scheduling;
 
 namespace Weir.Explore.Model;
 

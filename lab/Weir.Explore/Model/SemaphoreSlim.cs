@@ -1,5 +1,3 @@
-using Weir.Explore.Scheduling;
-
 namespace Weir.Explore.Model;
 
 /// <summary>A semaphore of the schedule. Tasks that wait are served in their order, before threads, and threads in any order.</summary>

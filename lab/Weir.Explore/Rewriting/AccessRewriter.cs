@@ -1,6 +1,3 @@
-using Mono.Cecil;
-using Mono.Cecil.Cil;
-
 namespace Weir.Explore.Rewriting;
 
 /// <summary>Where stores are seen late: lets volatile accesses, and plain ones of the same fields, go through the store buffers.</summary>

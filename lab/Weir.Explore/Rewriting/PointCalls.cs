@@ -1,6 +1,4 @@
-using Mono.Cecil;
 using Weir.Explore.Model;
-using Weir.Explore.Scheduling;
 
 namespace Weir.Explore.Rewriting;
 

@@ -1,5 +1,3 @@
-using System.Text;
-using Mono.Cecil;
 using Weir.Explore.Model;
 
 namespace Weir.Explore.Rewriting;

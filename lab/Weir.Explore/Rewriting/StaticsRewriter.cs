@@ -1,7 +1,3 @@
-using Mono.Cecil;
-using Mono.Cecil.Cil;
-using Mono.Cecil.Rocks;
-
 namespace Weir.Explore.Rewriting;
 
 /// <summary>Lets a class with static fields be initialized again before each schedule.</summary>

@@ -1,8 +1,5 @@
 using System.Linq.Expressions;
-using System.Reflection;
 using BenchmarkDotNet.Attributes;
-using BenchmarkDotNet.Engines;
-using Weir.Lab.Workers;
 
 namespace Weir.Lab.Benchmarks.Engine;
 

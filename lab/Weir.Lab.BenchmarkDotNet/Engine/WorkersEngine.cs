@@ -1,13 +1,6 @@
-using BenchmarkDotNet.Characteristics;
-using BenchmarkDotNet.Engines;
-using BenchmarkDotNet.Environments;
 using BenchmarkDotNet.Jobs;
-using BenchmarkDotNet.Reports;
 using Perfolizer.Mathematics.OutlierDetection;
-using Weir.Lab.Benchmarks.Results;
-using Weir.Lab.Latency;
 using Weir.Lab.Resources;
-using Weir.Lab.Workers;
 
 namespace Weir.Lab.Benchmarks.Engine;
 

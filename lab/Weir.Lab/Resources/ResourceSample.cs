@@ -1,5 +1,3 @@
-using System.Runtime;
-
 namespace Weir.Lab.Resources;
 
 /// <summary>The process's counters at one moment. The difference of two is a <see cref="ResourceUse"/>.</summary>
@@ -54,11 +52,9 @@ internal readonly record struct ResourceSample
     public SystemSample Kernel { get; init; }
 
     /// <summary>Reads the counters. It briefly stops all threads to count their allocations exactly, so it belongs outside what is timed.</summary>
-    /// <returns>The counters.</returns>
     public static ResourceSample Take() => Take(precise: true);
 
     /// <summary>Reads the counters without stopping any thread: allocations may lack what each thread has not yet used of its last 8 KB.</summary>
-    /// <returns>The counters.</returns>
     public static ResourceSample TakeRunning() => Take(precise: false);
 
     private static ResourceSample Take(bool precise)

@@ -66,8 +66,6 @@ internal readonly record struct ResourceUse
     public SystemUse Kernel { get; init; }
 
     /// <summary>The use between two samples.</summary>
-    /// <param name="before">The earlier sample.</param>
-    /// <param name="after">The later sample.</param>
     /// <returns>The differences; threads and peak memory as they were at the end.</returns>
     public static ResourceUse Between(in ResourceSample before, in ResourceSample after)
     {
@@ -96,15 +94,9 @@ internal readonly record struct ResourceUse
     }
 
     /// <summary>The sum of two uses; of threads and peak memory, the greater.</summary>
-    /// <param name="left">One use.</param>
-    /// <param name="right">The other use.</param>
-    /// <returns>The sum.</returns>
     public static ResourceUse operator +(ResourceUse left, ResourceUse right) => Add(left, right);
 
     /// <summary>The sum of two uses; of threads and peak memory, the greater.</summary>
-    /// <param name="left">One use.</param>
-    /// <param name="right">The other use.</param>
-    /// <returns>The sum.</returns>
     public static ResourceUse Add(ResourceUse left, ResourceUse right) => new()
     {
         Elapsed = left.Elapsed + right.Elapsed,

@@ -1,5 +1,3 @@
-using System.Runtime.InteropServices;
-
 namespace Weir.Lab.Resources;
 
 /// <summary>Counters of the operating system at one moment. A counter that this system does not have is <see langword="null"/>.</summary>

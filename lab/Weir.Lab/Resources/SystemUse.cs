@@ -37,9 +37,6 @@ internal readonly record struct SystemUse
     public long? ThrottledPeriods { get; init; }
 
     /// <summary>The difference of two samples.</summary>
-    /// <param name="before">The earlier sample.</param>
-    /// <param name="after">The later sample.</param>
-    /// <returns>The differences.</returns>
     public static SystemUse Between(in SystemSample before, in SystemSample after) => new()
     {
         VoluntarySwitches = after.VoluntarySwitches - before.VoluntarySwitches,
@@ -55,15 +52,9 @@ internal readonly record struct SystemUse
     };
 
     /// <summary>The sum of two uses; what only one of them has counts alone.</summary>
-    /// <param name="left">One use.</param>
-    /// <param name="right">The other use.</param>
-    /// <returns>The sum.</returns>
     public static SystemUse operator +(SystemUse left, SystemUse right) => Add(left, right);
 
     /// <summary>The sum of two uses; what only one of them has counts alone.</summary>
-    /// <param name="left">One use.</param>
-    /// <param name="right">The other use.</param>
-    /// <returns>The sum.</returns>
     public static SystemUse Add(SystemUse left, SystemUse right) => new()
     {
         VoluntarySwitches = Sum(left.VoluntarySwitches, right.VoluntarySwitches),

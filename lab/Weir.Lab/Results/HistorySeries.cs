@@ -39,7 +39,6 @@ internal sealed record HistorySeries
     };
 
     /// <summary>The same with the changes that it shows.</summary>
-    /// <param name="options">Margin and level.</param>
     public HistorySeries Searched(ComparisonOptions options) => this with { Changes = Figure == ComparedFigure.Bytes ? [.. ExactChanges()] : Found(options) };
 
     private HistoryChange[] Found(ComparisonOptions options)

@@ -1,6 +1,4 @@
 using System.Text.Encodings.Web;
-using System.Text.Json;
-using System.Text.Json.Serialization;
 using System.Text.Json.Serialization.Metadata;
 
 namespace Weir.Lab.Results;
@@ -37,8 +35,6 @@ internal static class ResultJson
     }
 
     /// <summary>Reads the text of a file.</summary>
-    /// <param name="text">The text.</param>
-    /// <param name="path">Where it comes from, for messages.</param>
     /// <exception cref="ResultFileException">It is not a result file that this program reads.</exception>
     public static ResultFile Parse(string text, string path)
     {

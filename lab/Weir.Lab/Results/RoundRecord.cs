@@ -1,5 +1,3 @@
-using System.Text.Json.Serialization;
-
 namespace Weir.Lab.Results;
 
 /// <summary>One round of one arm. Figures that a command or a system does not have are <see langword="null"/>.</summary>

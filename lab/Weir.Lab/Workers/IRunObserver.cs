@@ -18,8 +18,6 @@ internal interface IRunObserver
     void RoundStarted(int round, int rounds);
 
     /// <summary>A round has ended.</summary>
-    /// <param name="round">The round.</param>
-    /// <param name="rounds">How many there are.</param>
     void RoundEnded(WorkerRound round, int rounds);
 
     /// <summary>Called if something has been waited for unusually long. At <see cref="WorkerRunSpec.DrainLimit"/>, the run is abandoned.</summary>

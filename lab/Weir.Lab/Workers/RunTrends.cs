@@ -1,4 +1,3 @@
-using Perfolizer.Mathematics.Distributions.ContinuousDistributions;
 using static System.FormattableString;
 
 namespace Weir.Lab.Workers;

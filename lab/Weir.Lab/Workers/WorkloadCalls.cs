@@ -33,8 +33,6 @@ internal sealed class WorkloadCalls(string name, TimeSpan limit, Action<string>?
     });
 
     /// <summary>Calls what comes last.</summary>
-    /// <param name="what">What is called.</param>
-    /// <param name="call">Calls it.</param>
     public async Task EndsAsync(string what, Func<ValueTask> call)
     {
         try

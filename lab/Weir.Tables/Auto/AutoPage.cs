@@ -1,6 +1,3 @@
-using System.Text;
-using Weir.Lab.Results;
-using Weir.Runtimes;
 using static System.FormattableString;
 
 namespace Weir.Tables.Auto;

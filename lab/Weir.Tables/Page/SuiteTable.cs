@@ -1,4 +1,3 @@
-using System.Text;
 using static System.FormattableString;
 
 namespace Weir.Tables.Page;

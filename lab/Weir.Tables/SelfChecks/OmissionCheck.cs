@@ -1,6 +1,3 @@
-using Weir.Lab.Latency;
-using Weir.Lab.Work;
-using Weir.Lab.Workers;
 using static System.FormattableString;
 
 namespace Weir.Tables.SelfChecks;

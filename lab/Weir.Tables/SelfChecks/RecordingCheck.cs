@@ -1,5 +1,3 @@
-using Weir.Lab.Latency;
-using Weir.Lab.Suites;
 using static System.FormattableString;
 
 namespace Weir.Tables.SelfChecks;

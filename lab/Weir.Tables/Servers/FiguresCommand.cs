@@ -1,8 +1,5 @@
-using System.CommandLine;
 using System.CommandLine.Help;
-using Weir.Cli.Kit.Options;
 using Weir.Cli.Kit.Output;
-using Weir.Tables.Servers.Turns;
 using static System.FormattableString;
 
 namespace Weir.Tables.Servers;

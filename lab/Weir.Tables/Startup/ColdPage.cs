@@ -1,4 +1,3 @@
-using Weir.Lab.ColdStart;
 using static System.FormattableString;
 
 namespace Weir.Tables.Startup;

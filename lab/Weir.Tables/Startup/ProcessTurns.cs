@@ -1,6 +1,3 @@
-using Weir.Lab.Processes;
-using Weir.Lab.Trials;
-using Weir.Lab.Workers;
 using static System.FormattableString;
 
 namespace Weir.Tables.Startup;

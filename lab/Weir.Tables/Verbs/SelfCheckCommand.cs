@@ -1,8 +1,5 @@
-using System.CommandLine;
-using System.Reflection;
 using Weir.Cli.App;
 using Weir.Lab.Resources;
-using Weir.Lab.Work;
 using Weir.Tables.SelfChecks;
 using static System.FormattableString;
 

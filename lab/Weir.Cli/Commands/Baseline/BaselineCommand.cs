@@ -1,6 +1,3 @@
-using System.Text.Json;
-using Weir.Cli.Commands.Compare;
-using Weir.Cli.History;
 using Weir.Lab.Report.Writing;
 
 namespace Weir.Cli.Commands.Baseline;

@@ -9,7 +9,6 @@ internal sealed class BaselineOption
     public Option<string?> Flag => _directory.Flag;
 
     /// <summary>The store that was asked for.</summary>
-    /// <exception cref="BadInputException">The value is no directory.</exception>
     public BaselineStore Store(ParseResult parsed) =>
         new(_directory.Find(parsed, static _ => null) is { } given ? given.NotEmpty("a directory") : BaselineStore.DefaultDirectory);
 }

@@ -1,7 +1,4 @@
-using Weir.Cli.History;
-using Weir.Cli.Measuring;
 using Weir.Cli.Programs;
-using Weir.Lab.Report;
 
 namespace Weir.Cli.Commands.Compare;
 

@@ -27,7 +27,6 @@ internal sealed class CompareOptionSet
         command.Add(_across.Flag);
     }
 
-    /// <exception cref="BadInputException">A value cannot be used.</exception>
     public ComparisonOptions Read(ParseResult parsed) => new()
     {
         Margin = _margin.Find(parsed, static _ => null)?.Share(0.0001, 0.9) ?? 0.03,
@@ -40,7 +39,6 @@ internal sealed class CompareOptionSet
             .FirstOrDefault(f => FigureWords.Of(f!.Value) == name.Trim()) ?? throw given.Bad("one or more of rate, bytes, p50, p90 and p99")).Distinct()];
 
     /// <summary>The settings that may differ.</summary>
-    /// <exception cref="BadInputException">There is no name.</exception>
     public IReadOnlyList<string> Across(ParseResult parsed) => _across.Find(parsed, static _ => null) is { } given
         ? given.Text.Split(',', StringSplitOptions.TrimEntries) is var names && names.All(static n => n.Length > 0)
             ? names

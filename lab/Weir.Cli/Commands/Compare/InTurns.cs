@@ -1,6 +1,3 @@
-using Weir.Cli.Measuring;
-using Weir.Cli.Processes;
-
 namespace Weir.Cli.Commands.Compare;
 
 /// <summary>Measures and compares, group by group.</summary>
@@ -16,7 +13,6 @@ internal sealed class InTurns(Sides sides, TurnPlan plan, ComparisonOptions comp
     private readonly ComparisonOptions _each = comparison with { Alpha = comparison.Alpha / sides.Comparisons };
 
     /// <summary>Measures and compares.</summary>
-    /// <param name="arguments">The arguments that repeat it.</param>
     public async Task<ResultFile> MeasureAsync(IReadOnlyList<string> arguments)
     {
         long began = Stopwatch.GetTimestamp();

@@ -29,11 +29,6 @@ internal sealed class PullRequestOptionSet
     }
 
     /// <summary>Writes what is asked for.</summary>
-    /// <param name="parsed">The command line.</param>
-    /// <param name="file">The file of the summary.</param>
-    /// <param name="result">The result.</param>
-    /// <param name="code">The exit code of the result.</param>
-    /// <param name="host">Where annotations go.</param>
     /// <returns>The exit code of the command, which says whether something is worse.</returns>
     public int Write(ParseResult parsed, string? file, ResultFile result, int code, WeirHost host)
     {

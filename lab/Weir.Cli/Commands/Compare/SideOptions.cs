@@ -1,5 +1,3 @@
-using Weir.Cli.Measuring;
-
 namespace Weir.Cli.Commands.Compare;
 
 /// <summary>What is measured in turns: two workloads, methods, two builds, or two commits.</summary>
@@ -40,10 +38,6 @@ internal sealed class SideOptions
     public bool HasCommits(ParseResult parsed) => _git.Find(parsed, static _ => null) is not null;
 
     /// <summary>Finds the sides, builds them if they are commits, and uses them.</summary>
-    /// <param name="parsed">The command line.</param>
-    /// <param name="progress">Is told of each step.</param>
-    /// <param name="use">Uses them. Builds are removed afterwards.</param>
-    /// <param name="stop">Ends a build.</param>
     /// <exception cref="BadInputException">There are not two things to compare, or one cannot be used.</exception>
     public async Task<ResultFile> UseAsync(ParseResult parsed, RunProgress progress, Func<Sides, Task<ResultFile>> use, CancellationToken stop)
     {

@@ -1,10 +1,3 @@
-using Weir.Cli.Measuring;
-using Weir.Cli.Processes;
-using Weir.Cli.Storage;
-using Weir.Cli.Workloads;
-using Weir.Lab.Latency;
-using Weir.Lab.Resources;
-
 namespace Weir.Cli.Commands.Doctor;
 
 /// <summary>What <c>doctor</c> looks at.</summary>

@@ -1,6 +1,3 @@
-using Weir.Cli.Commands.Compare;
-using Weir.Cli.Measuring;
-
 namespace Weir.Cli.Commands.Gate;
 
 /// <summary>The <c>gate</c> command: whether a change may pass. It fails only for what is worse twice.</summary>

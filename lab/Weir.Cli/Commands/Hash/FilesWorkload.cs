@@ -1,7 +1,4 @@
 using System.Collections.Concurrent;
-using System.Threading.Channels;
-using Weir.Cli.Storage;
-using Weir.Lab.Latency;
 
 namespace Weir.Cli.Commands.Hash;
 

@@ -1,5 +1,3 @@
-using Weir.Cli.Storage;
-
 namespace Weir.Cli.Commands.Hash;
 
 /// <summary>The options of <c>hash</c>: their names, ranges and defaults, and how they go together.</summary>
@@ -59,7 +57,6 @@ internal sealed class HashOptionSet
         command.Add(_async);
     }
 
-    /// <exception cref="BadInputException">A value cannot be used.</exception>
     public HashSettings Read(ParseResult parsed)
     {
         OptionValue? Find(TextOption option) => option.Find(parsed, static _ => null);

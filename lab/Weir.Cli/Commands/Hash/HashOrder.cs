@@ -1,5 +1,3 @@
-using Weir.Cli.Storage;
-
 namespace Weir.Cli.Commands.Hash;
 
 /// <summary>What a measuring process is to do: some rounds of one arm.</summary>

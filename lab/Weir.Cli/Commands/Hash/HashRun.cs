@@ -1,7 +1,3 @@
-using Weir.Cli.Processes;
-using Weir.Cli.Storage;
-using Weir.Lab.Resources;
-
 namespace Weir.Cli.Commands.Hash;
 
 /// <summary>One run of the command: makes the files, measures the arms in turns, judges the figures, and writes the result.</summary>

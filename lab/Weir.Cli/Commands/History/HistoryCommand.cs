@@ -1,7 +1,3 @@
-using System.Text.Json;
-using Weir.Cli.Commands.Compare;
-using Weir.Cli.History;
-using Weir.Lab.Report;
 using Weir.Lab.Report.Page;
 using Weir.Lab.Report.Tables;
 

@@ -1,4 +1,3 @@
-using Weir.Lab.Report;
 using Weir.Lab.Report.Page;
 
 namespace Weir.Cli.Commands.Report;

@@ -1,6 +1,3 @@
-using Weir.Cli.History;
-using Weir.Cli.Measuring;
-using Weir.Cli.Processes;
 using Weir.Cli.Profiling;
 
 namespace Weir.Cli.Commands.Run;

@@ -1,7 +1,3 @@
-using Weir.Cli.History;
-using Weir.Cli.Measuring;
-using Weir.Cli.Processes;
-
 namespace Weir.Cli.Commands.Scale;
 
 /// <summary>The <c>scale</c> command: measures one workload with several numbers of workers, and fits the scaling law.</summary>

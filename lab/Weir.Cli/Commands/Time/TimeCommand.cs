@@ -1,5 +1,3 @@
-using Weir.Cli.History;
-using Weir.Cli.Measuring;
 using Weir.Cli.Programs;
 
 namespace Weir.Cli.Commands.Time;

@@ -1,5 +1,4 @@
 using Weir.Cli.Kit.Pages;
-using Weir.Delivery.Cli.Commands.Audit.Engines;
 
 namespace Weir.Delivery.Cli.Commands.Audit;
 
@@ -53,7 +52,6 @@ internal sealed class AuditOptionSet
     }
 
     /// <summary>Reads and checks all of them.</summary>
-    /// <exception cref="BadInputException">A value cannot be used.</exception>
     public AuditSettings Read(ParseResult parsed, Func<string, string?> variables)
     {
         OptionValue? Find(TextOption option) => option.Find(parsed, variables);

@@ -1,8 +1,3 @@
-using Weir.Delivery.Cli.Commands.Audit.Checks;
-using Weir.Delivery.Cli.Commands.Audit.Engines;
-using Weir.Delivery.Cli.Commands.Audit.Plan;
-using Weir.Delivery.Cli.Commands.Audit.Servers;
-
 namespace Weir.Delivery.Cli.Commands.Audit;
 
 /// <summary>A round: changes are published, faults happen meanwhile, and when nothing is left to do, what came of it is checked.</summary>

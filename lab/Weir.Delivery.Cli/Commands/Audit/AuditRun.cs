@@ -1,9 +1,4 @@
-using Weir.Cli.Kit.Progress;
-using Weir.Delivery.Cli.Commands.Audit.Checks;
-using Weir.Delivery.Cli.Commands.Audit.Engines;
-using Weir.Delivery.Cli.Commands.Audit.Plan;
 using Weir.Delivery.Cli.Commands.Audit.Report;
-using Weir.Delivery.Cli.Commands.Audit.Servers;
 using static System.FormattableString;
 
 namespace Weir.Delivery.Cli.Commands.Audit;

@@ -1,6 +1,3 @@
-using Weir.Delivery.Cli.Commands.Audit.Parts;
-using Weir.Delivery.Cli.Commands.Audit.Plan;
-using Weir.Delivery.Cli.Commands.Audit.Servers;
 using Weir.Lab.Network;
 using static System.FormattableString;
 

@@ -1,8 +1,4 @@
-using Weir.Cli.Kit.App;
 using Weir.Delivery.Cli.Commands.Cdc.Targets;
-using Weir.Delivery.Cli.Commands.Work.Execution;
-using Weir.Delivery.Cli.Engines;
-using Weir.PostgreSql;
 
 namespace Weir.Delivery.Cli.Commands.Cdc;
 
@@ -75,7 +71,6 @@ internal sealed class CdcOptionSet
     }
 
     /// <summary>Reads and checks all of them but the target.</summary>
-    /// <exception cref="BadInputException">A value cannot be used.</exception>
     public CdcSettings Read(ParseResult parsed, WorkCliHost host)
     {
         bool isSetup = parsed.GetValue(_setup);
@@ -111,7 +106,6 @@ internal sealed class CdcOptionSet
     /// <param name="parsed">The options.</param>
     /// <param name="host">The host of the command.</param>
     /// <param name="source">The database of the changes, which has the dead letters if the target is no queue.</param>
-    /// <exception cref="BadInputException">It cannot be used.</exception>
     public CdcTarget Target(ParseResult parsed, WorkCliHost host, NpgsqlDataSource source)
     {
         OptionValue? to = _to.Find(parsed, host.Variable);

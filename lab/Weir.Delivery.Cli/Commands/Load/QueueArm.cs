@@ -1,7 +1,3 @@
-using Weir.Delivery.Cli.Commands.Load.Options;
-using Weir.Delivery.Cli.Commands.Load.Passes;
-using Weir.Lab.Formatting;
-using Weir.Lab.Trials;
 using static Weir.Delivery.Cli.Engines.WorkEngines;
 
 namespace Weir.Delivery.Cli.Commands.Load;
@@ -51,7 +47,6 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
     public long Unpublished { get; private set; }
 
     /// <summary>The arm of a trial.</summary>
-    /// <param name="open">Opens this queue, and closes others.</param>
     public TrialArm ToTrial(Func<QueueArm, CancellationToken, Task> open)
     {
         int warmup = Math.Min(settings.Warmup ?? Math.Min(WarmupMessages * itemsPerMessage, MostWarmup), Count);
@@ -147,7 +142,6 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
     }
 
     /// <summary>Checks the address. Nothing is asked of the server.</summary>
-    /// <exception cref="BadInputException">It cannot be used.</exception>
     public ValueTask CheckAsync() => Open().DisposeAsync();
 
     private static bool IsFailure(Exception error, CancellationToken stop) =>

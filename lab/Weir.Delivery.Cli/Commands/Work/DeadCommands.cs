@@ -1,9 +1,4 @@
 using System.CommandLine.Help;
-using System.Text;
-using System.Text.Json.Nodes;
-using Weir.Delivery.Cli.Commands.Work.Execution;
-using Weir.Delivery.Cli.Engines;
-using Weir.Lab.Report.Tables;
 
 namespace Weir.Delivery.Cli.Commands.Work;
 

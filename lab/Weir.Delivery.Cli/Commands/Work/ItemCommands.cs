@@ -1,9 +1,3 @@
-using System.Text;
-using System.Text.Json.Nodes;
-using Weir.Delivery.Cli.Commands.Work.Execution;
-using Weir.Delivery.Cli.Engines;
-using Weir.Lab.Report.Tables;
-
 namespace Weir.Delivery.Cli.Commands.Work;
 
 /// <summary>The commands that look at the items in a queue, and cancel some.</summary>

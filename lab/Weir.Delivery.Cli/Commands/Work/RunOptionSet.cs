@@ -1,5 +1,3 @@
-using Weir.Delivery.Cli.Commands.Work.Execution;
-
 namespace Weir.Delivery.Cli.Commands.Work;
 
 /// <summary>The options of <c>work run</c> besides those that all share.</summary>
@@ -35,7 +33,6 @@ internal sealed class RunOptionSet
     }
 
     /// <summary>Reads and checks all of them.</summary>
-    /// <exception cref="BadInputException">A value cannot be used.</exception>
     public RunSettings Read(ParseResult parsed, WorkCliHost host)
     {
         OptionValue? exec = Find(_exec);

@@ -1,7 +1,3 @@
-using Weir.Delivery.Cli.Commands.Work.Execution;
-using Weir.Delivery.Cli.Engines;
-using Weir.Lab.Formatting;
-
 namespace Weir.Delivery.Cli.Commands.Work;
 
 /// <summary>The commands that set up a queue, and publish to it.</summary>

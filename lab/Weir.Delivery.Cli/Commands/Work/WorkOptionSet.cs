@@ -1,6 +1,3 @@
-using Weir.Cli.Kit.App;
-using Weir.Delivery.Cli.Engines;
-
 namespace Weir.Delivery.Cli.Commands.Work;
 
 /// <summary>The options that all commands over a queue share.</summary>

@@ -1,10 +1,3 @@
-using System.Net;
-using System.Text;
-using System.Text.Json;
-using Weir.Lab.Report.Page.Figures;
-using Weir.Lab.Report.Page.Plotting;
-using Weir.Lab.Report.Writing;
-
 namespace Weir.Lab.Report.Page;
 
 /// <summary>Writes results as one page that needs nothing else: no network, no script, no other file.</summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Report.Writing;
-
 namespace Weir.Lab.Report.Page;
 
 /// <summary>The summary of a result, in one line and a few badges.</summary>

@@ -1,7 +1,6 @@
 namespace Weir.Lab.Report.Writing;
 
 /// <summary>The content of a report for people, at a terminal or in a file, before it is written.</summary>
-/// <param name="Title">The first line.</param>
 internal sealed record TextReport(string Title)
 {
     /// <summary>Groups of keys and values: that of the run, and behind it others, such as one for each arm.</summary>

@@ -1,5 +1,3 @@
-using Npgsql;
-
 namespace Weir.Tables.Servers.Turns;
 
 /// <summary>A database that is created for a measurement and dropped afterwards, with its slots.</summary>

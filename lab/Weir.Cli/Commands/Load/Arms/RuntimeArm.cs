@@ -1,8 +1,3 @@
-using Weir.Cli.Commands.Load.Options;
-using Weir.Cli.Commands.Load.Work;
-using Weir.Lab.Trials;
-using Weir.Runtimes;
-
 namespace Weir.Cli.Commands.Load.Arms;
 
 /// <summary>Pushes all batches through a runtime, and adds up its outcomes.</summary>

@@ -1,7 +1,3 @@
-using Weir.Cli.Commands.Load.Work;
-using Weir.Cli.Runtimes;
-using Weir.Lab.Suites.Workloads;
-
 namespace Weir.Cli.Commands.Load.Options;
 
 /// <summary>The options of <c>load</c>: their names, ranges and defaults, and how they go together.</summary>
@@ -71,7 +67,6 @@ internal sealed class LoadOptionSet
     }
 
     /// <summary>Reads and checks all of them.</summary>
-    /// <exception cref="BadInputException">A value cannot be used.</exception>
     public LoadSettings Read(ParseResult parsed, Func<string, string?> variables)
     {
         OptionValue? Find(TextOption option) => option.Find(parsed, variables);

@@ -23,8 +23,6 @@ internal interface IAuditEngine : IAsyncDisposable
     ValueTask<long> CountDeadLettersAsync(CancellationToken cancellationToken);
 
     /// <summary>Lists what stays behind although nobody needs it, such as leases of those who died.</summary>
-    /// <param name="workers">How many workers are there.</param>
-    /// <param name="cancellationToken">Ends the wait.</param>
     ValueTask<IReadOnlyList<string>> FindLeftoversAsync(int workers, CancellationToken cancellationToken);
 
     /// <summary>Removes what does not go with the database.</summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Formatting;
-using Weir.Lab.Report.Tables;
 using Weir.Lab.Report.Writing;
 using static System.FormattableString;
 

@@ -1,5 +1,4 @@
 using System.Security.Cryptography;
-using Weir.Delivery.Cli.Commands.Audit.Engines;
 
 namespace Weir.Delivery.Cli.Commands.Audit.Servers;
 

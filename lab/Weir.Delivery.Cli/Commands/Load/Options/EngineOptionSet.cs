@@ -1,4 +1,3 @@
-using Weir.Delivery.Cli.Engines;
 using static Weir.Delivery.Cli.Engines.WorkEngines;
 
 namespace Weir.Delivery.Cli.Commands.Load.Options;
@@ -60,9 +59,6 @@ internal sealed class EngineOptionSet
     }
 
     /// <summary>Reads and checks all of them.</summary>
-    /// <param name="parsed">The command line.</param>
-    /// <param name="variables">The environment.</param>
-    /// <exception cref="BadInputException">A value cannot be used.</exception>
     public EngineSettings Read(ParseResult parsed, Func<string, string?> variables)
     {
         OptionValue? Find(TextOption option) => option.Find(parsed, variables);

@@ -1,6 +1,3 @@
-using System.Text.Json;
-using System.Text.Json.Nodes;
-
 namespace Weir.Delivery.Cli.Commands.Work.Execution;
 
 /// <summary>Writes results as a sentence, or as one line of JSON.</summary>

@@ -1,6 +1,3 @@
-using System.Net;
-using System.Text;
-
 namespace Weir.Lab.Report.Page.Plotting;
 
 /// <summary>One plot as SVG: axes, grid, and what is drawn between them. Colours come from the page, so that they suit light and dark.</summary>
