@@ -39,7 +39,7 @@ internal static class Builders
     {
         if (exception is not StopException)
         {
-            Failures.NobodyTakes(exception);
+            Points.NobodyTakes(exception);
         }
     }
 
