@@ -18,16 +18,10 @@ internal sealed class SubjectOptions
     public SubjectOptions()
     {
         // A workload class is not a method, so the option has a second name.
-        _method.Flag.Aliases.Add("--class");
+        _method.Aliases.Add("--class");
     }
 
-    public void AddTo(Command command)
-    {
-        foreach (Option option in All)
-        {
-            command.Add(option);
-        }
-    }
+    public void AddTo(Command command) => command.AddAll(All);
 
     /// <summary>The option that sets parameters.</summary>
     public Option Param => _param;
@@ -102,7 +96,7 @@ internal sealed class SubjectOptions
         return subjects;
     }
 
-    private static OptionValue? Find(TextOption setting, ParseResult parsed) => setting.Find(parsed, static _ => null);
+    private static OptionValue? Find(TextOption setting, ParseResult parsed) => setting.Find(parsed);
 
     private (WorkloadSpec[] Specs, UserAssembly? Assembly) Specs(ParseResult parsed, string? workload, bool inGroups, OptionValue? file, string? other)
     {
@@ -146,7 +140,7 @@ internal sealed class SubjectOptions
             : [.. names.Select((n, i) => new WorkloadSpec { Name = titles[i], Assembly = path, Methods = [n] })], assembly);
     }
 
-    private Option[] All => [_grain.Flag, _collector.Flag, _assembly.Flag, _method.Flag, _filter.Flag, _param];
+    private Option[] All => [_grain, _collector, _assembly, _method, _filter, _param];
 
     private static string[] Filtered(UserAssembly assembly, OptionValue filter, OptionValue file, string? other)
     {

@@ -34,7 +34,7 @@ internal sealed class TurnSessions
         _most = most;
         _start = order => new TurnSession(
             host,
-            order with { TakesTurns = true, Rounds = int.MaxValue },
+            order.With(static run => run with { TakesTurns = true, Rounds = int.MaxValue }),
             _printed.Print,
             what => progress.WriteLine($"weir: {NameOf(order)}: waiting for {what}; it is abandoned after --timeout."));
         _orders = orders;

@@ -17,7 +17,8 @@ internal sealed class InTurns(Sides sides, TurnPlan plan, ComparisonOptions comp
     {
         long began = Stopwatch.GetTimestamp();
         WorkerOrder[] orders = [.. sides.Groups.SelectMany(static g => g)
-            .Select(s => sides.Settings.Order(s.Workload, s.Workload.Workers ?? sides.Settings.Workers[0], rounds: 1) with { Name = s.Name })];
+            .Select(s => sides.Settings.Order(s.Workload, s.Workload.Workers ?? sides.Settings.Workers[0], rounds: 1)
+                .With(run => run with { Workload = s.Name }))];
         Turns[] turns = [.. sides.Groups.Select(_ => new Turns(host, plan, _each, progress))];
         ResultFile result = await new WorkerArms(host, "compare", arguments).MeasureInTurnsAsync(
             orders,

@@ -99,11 +99,11 @@ internal static class Checks
     // each.
     private static async Task<ResultFile> SameAsync(WeirHost host, IReadOnlyList<string> arguments)
     {
-        RunSettings settings =
-            new() { Subjects = [[new WorkloadSpec { Name = "cpu" }]], Workers = [1], Duration = SameDuration, Rounds = SameRounds, Seed = 1 };
+        WorkerRunSpec run = new() { Workload = "cpu", Duration = SameDuration, Rounds = SameRounds };
+        RunSettings settings = new() { Subjects = [[new WorkloadSpec { Name = "cpu" }]], Workers = [1], Run = run };
         WorkerOrder order = settings.Order(settings.Workload, 1, rounds: SameRounds / SameProcesses);
         ResultFile result = await RunProgress.RunAsync(host, quiet: true, p => new WorkerArms(host, "doctor", arguments).MeasureAsync(
-            [order with { Name = "A" }, order with { Name = "B" }], settings, SameProcesses, p));
+            [order.With(static r => r with { Workload = "A" }), order.With(static r => r with { Workload = "B" })], settings, SameProcesses, p));
         return result with { Comparisons = Comparing.All([(result.Arms[1], result.Arms[0])], new ComparisonOptions(), interleaved: true) };
     }
 

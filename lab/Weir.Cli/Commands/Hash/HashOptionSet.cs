@@ -46,20 +46,12 @@ internal sealed class HashOptionSet
     private readonly TextOption _isolate = TextOption.Of("--isolate", null, "HOW",
         "process (a new one for each round), none (one for all rounds of an arm), or auto. Default auto: a process per round if there are several arms");
 
-    public void AddTo(Command command)
-    {
-        TextOption[] options = [_input, _files, _size, _rounds, _workers, _arms, _cache, _buffer, _inFlight, _minThreads, _isolate];
-        foreach (TextOption option in options)
-        {
-            command.Add(option.Flag);
-        }
-
-        command.Add(_async);
-    }
+    public void AddTo(Command command) => command.AddAll(
+        _input, _files, _size, _rounds, _workers, _arms, _cache, _buffer, _inFlight, _minThreads, _isolate, _async);
 
     public HashSettings Read(ParseResult parsed)
     {
-        OptionValue? Find(TextOption option) => option.Find(parsed, static _ => null);
+        OptionValue? Find(TextOption option) => option.Find(parsed);
 
         if (Find(_input) is not { Text.Length: > 0 } input)
         {

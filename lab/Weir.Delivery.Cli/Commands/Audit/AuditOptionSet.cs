@@ -39,17 +39,8 @@ internal sealed class AuditOptionSet
     private readonly Option<bool> _quiet = new("--quiet") { Description = "No progress" };
     private readonly Option<FileInfo?> _page = new("--output") { Description = "The page to write, such as docs/results/audit.md" };
 
-    public void AddTo(Command command)
-    {
-        foreach (TextOption option in new[] { _engine, _rounds, _seed, _changes, _workers, _from, _fault, _postgres, _rabbit, _patience })
-        {
-            command.Add(option.Flag);
-        }
-
-        command.Add(_json);
-        command.Add(_quiet);
-        command.Add(_page);
-    }
+    public void AddTo(Command command) => command.AddAll(
+        _engine, _rounds, _seed, _changes, _workers, _from, _fault, _postgres, _rabbit, _patience, _json, _quiet, _page);
 
     /// <summary>Reads and checks all of them.</summary>
     public AuditSettings Read(ParseResult parsed, Func<string, string?> variables)

@@ -57,18 +57,9 @@ internal sealed class CdcOptionSet
         "--idle", null, "TIME", "End when all is done and nothing comes for this time. Default: run until Ctrl-C");
     private readonly Option<bool> _quiet = new("--quiet") { Description = "No progress" };
 
-    public void AddTo(Command command)
-    {
-        Option[] all =
-        [
-            _source.Flag, _publication.Flag, _slot.Flag, _to.Flag, _exec.Flag, _shell, _batch.Flag, _attempts.Flag, _delay.Flag, _order.Flag,
-            _onError.Flag, _name.Flag, _ordered, _schema.Flag, _setup, _tables.Flag, _snapshot, _drop, _grace.Flag, _idle.Flag, _quiet,
-        ];
-        foreach (Option option in all)
-        {
-            command.Add(option);
-        }
-    }
+    public void AddTo(Command command) => command.AddAll(
+        _source, _publication, _slot, _to, _exec, _shell, _batch, _attempts, _delay, _order, _onError, _name, _ordered, _schema, _setup, _tables, _snapshot,
+        _drop, _grace, _idle, _quiet);
 
     /// <summary>Reads and checks all of them but the target.</summary>
     public CdcSettings Read(ParseResult parsed, WorkCliHost host)
@@ -142,7 +133,7 @@ internal sealed class CdcOptionSet
     public string CommandBehind(ParseResult parsed, CdcTarget target)
     {
         List<string> words = [.. parsed.Tokens.Skip(1).Select(static t => Word(Credentials.Hide(t.Value)))];
-        int given = words.IndexOf(_onError.Flag.Name);
+        int given = words.IndexOf(_onError.Name);
         if (given >= 0)
         {
             words.RemoveRange(given, 2);
@@ -150,7 +141,7 @@ internal sealed class CdcOptionSet
 
         // The queue of the dead letters may not be there yet.
         string setup = target.IsQueue || parsed.GetValue(_setup) ? "" : $" {_setup.Name}";
-        return $"{CliApp.PathOf(parsed)} {string.Join(' ', words)} {_onError.Flag.Name} dead{setup}";
+        return $"{CliApp.PathOf(parsed)} {string.Join(' ', words)} {_onError.Name} dead{setup}";
     }
 
     private static string Word(string text) =>
@@ -195,5 +186,5 @@ internal sealed class CdcOptionSet
 
     private string? Schema(ParseResult parsed) => Find(parsed, _schema)?.NotEmpty("the name of a schema");
 
-    private static OptionValue? Find(ParseResult parsed, TextOption option) => option.Find(parsed, static _ => null);
+    private static OptionValue? Find(ParseResult parsed, TextOption option) => option.Find(parsed);
 }

@@ -18,11 +18,11 @@ internal static class DeadCommands
     {
         WorkOptionSet work = new();
         TextOption limit = TextOption.Of("--limit", null, "N", "How many at most. Default 100");
-        Command command = new("list", "Lists the dead letters, the oldest first.") { limit.Flag };
+        Command command = new("list", "Lists the dead letters, the oldest first.") { limit };
         work.AddTo(command);
         command.SetAction(async (parsed, token) =>
         {
-            int most = limit.Find(parsed, static _ => null)?.WholeNumber(1, int.MaxValue) ?? 100;
+            int most = limit.Find(parsed)?.WholeNumber(1, int.MaxValue) ?? 100;
             await using (WorkEngines.OpenedQueue opened = work.Open(parsed, host))
             {
                 List<DeadLetter> letters = [];

@@ -7,11 +7,11 @@ internal static class ItemCommands
     {
         WorkOptionSet work = new();
         TextOption limit = TextOption.Of("--limit", null, "N", "How many at most. Default 100");
-        Command command = new("list", "Lists the items in a queue, the oldest first.") { limit.Flag };
+        Command command = new("list", "Lists the items in a queue, the oldest first.") { limit };
         work.AddTo(command);
         command.SetAction(async (parsed, token) =>
         {
-            int most = limit.Find(parsed, static _ => null)?.WholeNumber(1, int.MaxValue) ?? 100;
+            int most = limit.Find(parsed)?.WholeNumber(1, int.MaxValue) ?? 100;
             await using WorkEngines.OpenedQueue opened = work.Open(parsed, host);
             List<QueuedItem> items = [];
             await foreach (QueuedItem item in Items(opened).ListAsync(most, token))

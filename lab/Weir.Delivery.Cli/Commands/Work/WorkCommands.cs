@@ -27,12 +27,12 @@ internal static class WorkCommands
         LineItems lines = new();
         Argument<string> file = new("FILE") { Description = "A file, each line of which is an item; - for the input", DefaultValueFactory = static _ => "-" };
         TextOption delay = TextOption.Of("--delay", null, "TIME", "How long the items wait at least until they are processed, such as 10s. Default 0s");
-        Command command = new("publish", "Publishes the lines of a file or of the input.") { file, delay.Flag };
+        Command command = new("publish", "Publishes the lines of a file or of the input.") { file, delay };
         work.AddTo(command);
         lines.AddTo(command);
         command.SetAction(async (parsed, token) =>
         {
-            TimeSpan wait = delay.Find(parsed, static _ => null)?.Time(TimeSpan.Zero, TimeSpan.FromDays(30), "10s") ?? TimeSpan.Zero;
+            TimeSpan wait = delay.Find(parsed)?.Time(TimeSpan.Zero, TimeSpan.FromDays(30), "10s") ?? TimeSpan.Zero;
             await using WorkEngines.OpenedQueue opened = work.Open(parsed, host);
             if (wait > TimeSpan.Zero && opened.PublishNew is null)
             {

@@ -13,13 +13,7 @@ internal sealed class WorkOptionSet
     };
     private readonly Option<bool> _json = new("--json") { Description = "Print JSON and nothing else" };
 
-    public void AddTo(Command command)
-    {
-        foreach (Option option in (Option[])[_queue.Flag, _name.Flag, _schema.Flag, _ordered, _json])
-        {
-            command.Add(option);
-        }
-    }
+    public void AddTo(Command command) => command.AddAll(_queue, _name, _schema, _ordered, _json);
 
     public bool IsJson(ParseResult parsed) => parsed.GetValue(_json);
 
@@ -31,8 +25,8 @@ internal sealed class WorkOptionSet
     {
         OptionValue address = _queue.Find(parsed, host.Variable)
             ?? throw new BadInputException($"--queue or WEIR_QUEUE must say where the queue is: {WorkEngines.Forms}.");
-        string name = _name.Find(parsed, static _ => null)?.NotEmpty("the name of a queue") ?? "work";
-        string? schema = _schema.Find(parsed, static _ => null)?.NotEmpty("the name of a schema");
+        string name = _name.Find(parsed)?.NotEmpty("the name of a queue") ?? "work";
+        string? schema = _schema.Find(parsed)?.NotEmpty("the name of a schema");
         WorkEngines.OpenedQueue opened;
         try
         {

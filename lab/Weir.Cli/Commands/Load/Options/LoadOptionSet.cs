@@ -46,25 +46,13 @@ internal sealed class LoadOptionSet
     public LoadOptionSet()
     {
         // As switches, they need no value.
-        _json.Flag.Arity = ArgumentArity.ZeroOrOne;
-        _preserveOrder.Flag.Arity = ArgumentArity.ZeroOrOne;
+        _json.Arity = ArgumentArity.ZeroOrOne;
+        _preserveOrder.Arity = ArgumentArity.ZeroOrOne;
     }
 
-    public void AddTo(Command command)
-    {
-        TextOption[] options =
-        [
-            _count, _batchSize, _runtime, _concurrency, _parallelSize, _timeout, _preserveOrder, _warmup, _json,
-            _trials, _workload, _grain, _failRate, _sweep, _input,
-        ];
-        foreach (TextOption option in options)
-        {
-            command.Add(option.Flag);
-        }
-
-        command.Add(_peers);
-        command.Add(_watch);
-    }
+    public void AddTo(Command command) => command.AddAll(
+        _count, _batchSize, _runtime, _concurrency, _parallelSize, _timeout, _preserveOrder, _warmup, _json, _trials, _workload, _grain, _failRate, _sweep,
+        _input, _peers, _watch);
 
     /// <summary>Reads and checks all of them.</summary>
     public LoadSettings Read(ParseResult parsed, Func<string, string?> variables)
