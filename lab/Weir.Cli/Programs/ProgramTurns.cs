@@ -80,10 +80,10 @@ internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progres
         ProgramSpec program = _programs[index];
         int all = Planned() * _programs.Count;
         progress.Begin(program.Name, _made, all);
-        SystemSample before = default;
+        SystemUse before = default;
         TimeSpan own = default;
-        ProgramEnd? end = await RunAsync(program, () => (before, own) = (SystemSample.Take(), Environment.CpuUsage.TotalTime));
-        SystemUse use = SystemUse.Between(before, SystemSample.Take());
+        ProgramEnd? end = await RunAsync(program, () => (before, own) = (SystemUse.Take(), Environment.CpuUsage.TotalTime));
+        SystemUse use = SystemUse.Take() - before;
         if (end is null)
         {
             return RoundEnd.Over;

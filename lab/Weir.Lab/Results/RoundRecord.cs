@@ -188,7 +188,7 @@ public sealed record RoundRecord
         PoolThreads = use.PoolThreads,
         PoolPending = use.PoolPending,
         LockContentions = use.LockContentions,
-        ContextSwitches = use.Kernel.VoluntarySwitches + use.Kernel.InvoluntarySwitches,
+        ContextSwitches = use.Kernel.ContextSwitches,
         CompiledMethods = use.CompiledMethods,
         CompilationSeconds = use.CompilationTime.TotalSeconds,
         PeakResidentBytes = use.PeakResidentBytes,

@@ -137,13 +137,13 @@ internal static class Checks
             RandomFiles.Ensure(directory, 1, CacheBytes, static _ => { }, CancellationToken.None);
             string path = RandomFiles.PathOf(directory, 0);
             PageCache.Drop(path);
-            long? before = DeviceReads.Take();
+            long? before = SystemUse.DeviceReadBytes();
             using (FileStream stream = File.OpenRead(path))
             {
                 stream.CopyTo(Stream.Null);
             }
 
-            long? read = DeviceReads.Take() - before;
+            long? read = SystemUse.DeviceReadBytes() - before;
             bool direct = CanReadDirect(path);
             return read >= CacheBytes * 0.99
                 ? new Check(name, $"dropped, and proven by {Numbers.Bytes(read.Value)} read from the device; reads past it {(direct ? "work" : "do not work")}",

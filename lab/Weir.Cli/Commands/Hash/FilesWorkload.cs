@@ -71,7 +71,7 @@ internal sealed class FilesWorkload(HashOrder order) : IWorkload
 
     public void WorkersStarting()
     {
-        _deviceBefore = DeviceReads.Take();
+        _deviceBefore = SystemUse.DeviceReadBytes();
         _sampler?.Dispose();
         _sampler = RoundSampler.Start(() => Done);
         long start = Stopwatch.GetTimestamp();
@@ -84,7 +84,7 @@ internal sealed class FilesWorkload(HashOrder order) : IWorkload
     public void WorkersEnded()
     {
         Timeline = _sampler!.Stop();
-        DeviceBytes = DeviceReads.Take() - _deviceBefore;
+        DeviceBytes = SystemUse.DeviceReadBytes() - _deviceBefore;
     }
 
     /// <summary>All latencies.</summary>

@@ -23,27 +23,20 @@ internal static class DeadCommands
         command.SetAction(async (parsed, token) =>
         {
             int most = limit.Find(parsed)?.WholeNumber(1, int.MaxValue) ?? 100;
-            await using (WorkEngines.OpenedQueue opened = work.Open(parsed, host))
-            {
-                List<DeadLetter> letters = [];
-                await foreach (DeadLetter letter in opened.Queue.DeadLetters.ListAsync(most, token))
-                {
-                    if (work.IsJson(parsed))
-                    {
-                        WorkOutput.WriteLine(host, Json(letter));
-                    }
-                    else
-                    {
-                        letters.Add(letter);
-                    }
-                }
-
-                if (!work.IsJson(parsed))
-                {
-                    Write(letters, opened.Queue.Name, host);
-                }
-            }
-
+            await using WorkEngines.OpenedQueue opened = work.Open(parsed, host);
+            await WorkOutput.ListAsync(
+                host,
+                work.IsJson(parsed),
+                opened.Queue.DeadLetters.ListAsync(most, token),
+                Json,
+                $"the queue {opened.Queue.Name} has no dead letters",
+                "Dead letters",
+                ("id", static l => l.Id),
+                ("time", static l => WorkOutput.Time(l.Time)),
+                ("reason", static l => $"{l.Reason}"),
+                ("attempts", static l => l.Attempts.ToString(CultureInfo.InvariantCulture)),
+                ("key", static l => l.Key),
+                ("error", static l => l.Error.Split('\n')[0].TrimEnd('\r')));
             return ExitCode.Success;
         });
         return command;
@@ -66,9 +59,9 @@ internal static class DeadCommands
                     id        {letter.Id}
                     reason    {letter.Reason}
                     attempts  {letter.Attempts.ToString(CultureInfo.InvariantCulture)}
-                    time      {Time(letter)}
+                    time      {WorkOutput.Time(letter.Time)}
                     key       {letter.Key ?? "none"}
-                    headers   {(letter.Headers is { Count: > 0 } headers ? string.Join(", ", headers.Select(static h => $"{h.Key}={h.Value}")) : "none")}
+                    headers   {WorkOutput.Headers(letter.Headers)}
                     value     {Encoding.UTF8.GetString(letter.Payload.Span)}
 
                     {letter.Error}
@@ -129,36 +122,13 @@ internal static class DeadCommands
         return replayed;
     }
 
-    private static void Write(List<DeadLetter> letters, string queue, WorkCliHost host)
-    {
-        if (letters.Count == 0)
-        {
-            host.Out.WriteLine($"the queue {queue} has no dead letters");
-            return;
-        }
-
-        Table table = Table.Of(
-            "Dead letters",
-            1,
-            letters,
-            ("id", static l => l.Id),
-            ("time", Time),
-            ("reason", static l => $"{l.Reason}"),
-            ("attempts", static l => l.Attempts.ToString(CultureInfo.InvariantCulture)),
-            ("key", static l => l.Key),
-            ("error", static l => l.Error.Split('\n')[0].TrimEnd('\r')));
-        TableText.Write(table, host.Out, host.Style);
-    }
-
-    private static string Time(DeadLetter letter) => letter.Time.UtcDateTime.ToString("yyyy-MM-dd HH:mm:ss'Z'", CultureInfo.InvariantCulture);
-
     private static string Json(DeadLetter letter) => WorkOutput.Json(
         ("id", letter.Id),
         ("reason", $"{letter.Reason}"),
         ("attempts", letter.Attempts),
         ("time", letter.Time.UtcDateTime.ToString("O", CultureInfo.InvariantCulture)),
         ("key", letter.Key),
-        ("headers", letter.Headers is { } headers ? new JsonObject(headers.Select(static h => KeyValuePair.Create(h.Key, (JsonNode?)h.Value))) : null),
+        ("headers", WorkOutput.JsonHeaders(letter.Headers)),
         ("value", Encoding.UTF8.GetString(letter.Payload.Span)),
         ("error", letter.Error));
 }

@@ -13,24 +13,19 @@ internal static class ItemCommands
         {
             int most = limit.Find(parsed)?.WholeNumber(1, int.MaxValue) ?? 100;
             await using WorkEngines.OpenedQueue opened = work.Open(parsed, host);
-            List<QueuedItem> items = [];
-            await foreach (QueuedItem item in Items(opened).ListAsync(most, token))
-            {
-                if (work.IsJson(parsed))
-                {
-                    WorkOutput.WriteLine(host, Json(item));
-                }
-                else
-                {
-                    items.Add(item);
-                }
-            }
-
-            if (!work.IsJson(parsed))
-            {
-                Write(items, opened.Queue.Name, host);
-            }
-
+            await WorkOutput.ListAsync(
+                host,
+                work.IsJson(parsed),
+                Items(opened).ListAsync(most, token),
+                Json,
+                $"the queue {opened.Queue.Name} is empty",
+                "Items",
+                ("id", static i => i.Id),
+                ("state", State),
+                ("attempt", static i => i.Attempt.ToString(CultureInfo.InvariantCulture)),
+                ("due", static i => WorkOutput.Time(i.Due)),
+                ("key", static i => i.Key),
+                ("bytes", static i => i.Payload.Length.ToString(CultureInfo.InvariantCulture)));
             return ExitCode.Success;
         });
         return command;
@@ -52,9 +47,9 @@ internal static class ItemCommands
                 id        {item.Id}
                 state     {State(item)}
                 attempt   {item.Attempt.ToString(CultureInfo.InvariantCulture)}
-                due       {Due(item)}
+                due       {WorkOutput.Time(item.Due)}
                 key       {item.Key ?? "none"}
-                headers   {(item.Headers is { Count: > 0 } headers ? string.Join(", ", headers.Select(static h => $"{h.Key}={h.Value}")) : "none")}
+                headers   {WorkOutput.Headers(item.Headers)}
                 value     {Encoding.UTF8.GetString(item.Payload.Span)}
                 """);
             return ExitCode.Success;
@@ -93,30 +88,7 @@ internal static class ItemCommands
         ? parsed
         : throw new BadInputException($"ID must be the identity of an item, such as 0199f3a2/17, and not '{id}': 'weir-work list' shows them.");
 
-    private static void Write(List<QueuedItem> items, string queue, WorkCliHost host)
-    {
-        if (items.Count == 0)
-        {
-            host.Out.WriteLine($"the queue {queue} is empty");
-            return;
-        }
-
-        Table table = Table.Of(
-            "Items",
-            1,
-            items,
-            ("id", static i => i.Id),
-            ("state", State),
-            ("attempt", static i => i.Attempt.ToString(CultureInfo.InvariantCulture)),
-            ("due", Due),
-            ("key", static i => i.Key),
-            ("bytes", static i => i.Payload.Length.ToString(CultureInfo.InvariantCulture)));
-        TableText.Write(table, host.Out, host.Style);
-    }
-
     private static string State(QueuedItem item) => item.IsInFlight ? "in flight" : "queued";
-
-    private static string Due(QueuedItem item) => item.Due.UtcDateTime.ToString("yyyy-MM-dd HH:mm:ss'Z'", CultureInfo.InvariantCulture);
 
     private static string Json(QueuedItem item) => WorkOutput.Json(
         ("id", item.Id),
@@ -124,6 +96,6 @@ internal static class ItemCommands
         ("attempt", item.Attempt),
         ("due", item.Due.UtcDateTime.ToString("O", CultureInfo.InvariantCulture)),
         ("key", item.Key),
-        ("headers", item.Headers is { } headers ? new JsonObject(headers.Select(static h => KeyValuePair.Create(h.Key, (JsonNode?)h.Value))) : null),
+        ("headers", WorkOutput.JsonHeaders(item.Headers)),
         ("value", Encoding.UTF8.GetString(item.Payload.Span)));
 }
