@@ -53,6 +53,10 @@ internal sealed record OptionValue(string Source, string Text)
     public T OneOf<T>(IReadOnlyDictionary<string, T> words) =>
         words.TryGetValue(Text, out T? value) ? value : throw Bad(Choice([.. words.Keys]));
 
+    /// <summary>The values of an enumeration by their names in small letters.</summary>
+    public static IReadOnlyDictionary<string, T> WordsOf<T>()
+        where T : struct, Enum => Enum.GetValues<T>().ToDictionary(static v => v.ToString().ToLowerInvariant(), StringComparer.OrdinalIgnoreCase);
+
     /// <summary>Whole numbers between commas, each once.</summary>
     public IReadOnlyList<int> WholeNumbers(int min, int max)
     {

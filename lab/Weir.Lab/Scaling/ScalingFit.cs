@@ -1,5 +1,3 @@
-using static System.FormattableString;
-
 namespace Weir.Lab.Scaling;
 
 /// <summary>The simplest law of scaling that fits measured rates, or the reasons why there is none.</summary>

@@ -1,5 +1,3 @@
-using static System.FormattableString;
-
 namespace Weir.Lab.Workers;
 
 /// <summary>What changed in the course of a run: then its figures depend on how long it was.</summary>

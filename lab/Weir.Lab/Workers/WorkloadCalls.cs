@@ -1,5 +1,3 @@
-using static System.FormattableString;
-
 namespace Weir.Lab.Workers;
 
 /// <summary>

@@ -1,5 +1,3 @@
-using static System.FormattableString;
-
 namespace Weir.Tables.Auto;
 
 /// <summary>The page of results of the auto runtime. All of it is generated.</summary>

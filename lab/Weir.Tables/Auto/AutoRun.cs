@@ -1,5 +1,3 @@
-using static System.FormattableString;
-
 namespace Weir.Tables.Auto;
 
 /// <summary>What <c>auto</c> does: measure each kind of work on all runtimes, print the page, and write it.</summary>

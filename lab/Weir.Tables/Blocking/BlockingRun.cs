@@ -1,5 +1,3 @@
-using static System.FormattableString;
-
 namespace Weir.Tables.Blocking;
 
 /// <summary>What <c>blocking-table</c> does: each arm in a fresh process, in turns, and the page.</summary>

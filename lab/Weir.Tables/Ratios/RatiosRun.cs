@@ -1,5 +1,4 @@
 using Weir.Lab.Resources;
-using static System.FormattableString;
 
 namespace Weir.Tables.Ratios;
 

@@ -1,5 +1,3 @@
-using static System.FormattableString;
-
 namespace Weir.Tables.SelfChecks;
 
 /// <summary>The cost of recording a latency beyond that of reading the clock.</summary>

@@ -1,6 +1,5 @@
 using Weir.Lab.Benchmarks.Reporting;
 using Weir.Lab.Benchmarks.Results;
-using static System.FormattableString;
 
 namespace Weir.Tables.SelfChecks;
 

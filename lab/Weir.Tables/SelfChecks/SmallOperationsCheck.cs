@@ -1,5 +1,4 @@
 using System.Runtime.CompilerServices;
-using static System.FormattableString;
 
 namespace Weir.Tables.SelfChecks;
 

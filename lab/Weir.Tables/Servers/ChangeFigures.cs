@@ -1,6 +1,5 @@
 using Weir.Lab.Formatting;
 using Weir.Tables.Servers.Changes;
-using static System.FormattableString;
 
 namespace Weir.Tables.Servers;
 

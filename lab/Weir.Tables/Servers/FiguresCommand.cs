@@ -1,6 +1,5 @@
 using System.CommandLine.Help;
 using Weir.Cli.Kit.Output;
-using static System.FormattableString;
 
 namespace Weir.Tables.Servers;
 

@@ -1,5 +1,4 @@
 using Weir.Tables.Servers.Queue;
-using static System.FormattableString;
 
 namespace Weir.Tables.Servers;
 

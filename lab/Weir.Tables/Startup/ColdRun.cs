@@ -1,5 +1,3 @@
-using static System.FormattableString;
-
 namespace Weir.Tables.Startup;
 
 /// <summary>What <c>cold-start</c> does: the first call of a process that has nothing else in it, of each build, in turns; and the page.</summary>

@@ -1,5 +1,3 @@
-using static System.FormattableString;
-
 namespace Weir.Tables.Startup;
 
 /// <summary>Each arm once a round, in a process of its own, in an order that rotates.</summary>

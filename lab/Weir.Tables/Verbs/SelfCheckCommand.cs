@@ -1,7 +1,6 @@
 using Weir.Cli.App;
 using Weir.Lab.Resources;
 using Weir.Tables.SelfChecks;
-using static System.FormattableString;
 
 namespace Weir.Tables.Verbs;
 

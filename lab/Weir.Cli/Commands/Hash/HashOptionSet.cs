@@ -6,20 +6,9 @@ internal sealed class HashOptionSet
     private const long Gibibyte = 1L << 30;
     private const int MostWorkers = 4096;
 
-    private static readonly Dictionary<string, HashArm> ArmWords = new(StringComparer.OrdinalIgnoreCase)
-    {
-        ["sync"] = HashArm.Sync,
-        ["async"] = HashArm.Async,
-        ["direct"] = HashArm.Direct,
-        ["foreach"] = HashArm.ForEach,
-    };
+    private static readonly IReadOnlyDictionary<string, HashArm> ArmWords = OptionValue.WordsOf<HashArm>();
 
-    private static readonly Dictionary<string, CacheMode> CacheWords = new(StringComparer.OrdinalIgnoreCase)
-    {
-        ["drop"] = CacheMode.Drop,
-        ["warm"] = CacheMode.Warm,
-        ["direct"] = CacheMode.Direct,
-    };
+    private static readonly IReadOnlyDictionary<string, CacheMode> CacheWords = OptionValue.WordsOf<CacheMode>();
 
     private static readonly Dictionary<string, bool?> IsolateWords = new(StringComparer.OrdinalIgnoreCase)
     {

@@ -1,4 +1,5 @@
 using Weir.Cli.Kit.Pages;
+using Weir.Delivery.Cli.Commands.Audit.Report;
 
 namespace Weir.Delivery.Cli.Commands.Audit;
 
@@ -58,13 +59,17 @@ internal sealed class AuditOptionSet
         PageFile.Check(page);
         return new AuditSettings
         {
-            Engine = engine,
-            Rounds = Find(_rounds)?.WholeNumber(1, MostRounds) ?? 10,
-            Seed = Find(_seed)?.WholeNumber(0, int.MaxValue) ?? 1,
-            Changes = Find(_changes)?.WholeNumber(1, MostChanges) ?? 400,
-            Workers = Find(_workers)?.WholeNumber(1, MostWorkers) ?? 2,
-            FromTable = Find(_from)?.OneOf(Sources) ?? false,
-            Fault = Find(_fault)?.OneOf(AuditFaults.All) ?? SeededFault.None,
+            Plan = new AuditReport
+            {
+                Engine = engine,
+                RoundsPlanned = Find(_rounds)?.WholeNumber(1, MostRounds) ?? 10,
+                Seed = Find(_seed)?.WholeNumber(0, int.MaxValue) ?? 1,
+                Changes = Find(_changes)?.WholeNumber(1, MostChanges) ?? 400,
+                Workers = Find(_workers)?.WholeNumber(1, MostWorkers) ?? 2,
+                FromTable = Find(_from)?.OneOf(Sources) ?? false,
+                Fault = Find(_fault)?.OneOf(AuditFaults.All) ?? SeededFault.None,
+                OwnServer = Find(_postgres) is null,
+            },
             Postgres = Find(_postgres) is { } postgres ? Checked(postgres) : null,
             Rabbit = broker is null ? null : Address(broker),
             Patience = Find(_patience)?.Time(TimeSpan.FromSeconds(1), TimeSpan.FromHours(1), "2min") ?? TimeSpan.FromMinutes(2),

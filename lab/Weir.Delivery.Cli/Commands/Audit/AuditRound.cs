@@ -18,7 +18,7 @@ internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, ChangeSt
         scene.Publish(goal);
         foreach (PlannedFault fault in plan)
         {
-            long moment = goal - settings.Changes + (settings.Changes * (long)fault.Percent / 100);
+            long moment = goal - settings.Plan.Changes + (settings.Plan.Changes * (long)fault.Percent / 100);
             if (!await UntilAsync(async () => await PublishedAsync(stop) >= moment, stop))
             {
                 return await EndAsync(["the publisher does not publish"], stop);
@@ -56,7 +56,7 @@ internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, ChangeSt
         IReadOnlyList<string> left = [];
         async Task<bool> IsCleanAsync()
         {
-            left = await database.RetryAsync(_ => engine.FindLeftoversAsync(settings.Workers, stop), stop);
+            left = await database.RetryAsync(_ => engine.FindLeftoversAsync(settings.Plan.Workers, stop), stop);
             return left.Count == 0;
         }
 

@@ -1,5 +1,3 @@
-using static System.FormattableString;
-
 namespace Weir.Tables.Servers.Turns;
 
 /// <summary>Arms that take turns: each round has a pass of each, and the first round warms up.</summary>

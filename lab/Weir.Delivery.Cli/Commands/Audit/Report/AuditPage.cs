@@ -1,5 +1,4 @@
 using Weir.Cli.Kit.Pages;
-using static System.FormattableString;
 
 namespace Weir.Delivery.Cli.Commands.Audit.Report;
 

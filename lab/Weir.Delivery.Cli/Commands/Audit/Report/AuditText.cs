@@ -1,5 +1,4 @@
 using Weir.Lab.Report.Writing;
-using static System.FormattableString;
 
 namespace Weir.Delivery.Cli.Commands.Audit.Report;
 
