@@ -30,7 +30,6 @@ internal static class CliApp
         // A name after an at sign is a baseline, not a file of arguments.
         root.Parse(args, new ParserConfiguration { ResponseFileTokenReplacer = null });
 
-    /// <summary>Runs a command.</summary>
     public static Task<int> RunAsync(Command root, IReadOnlyList<string> args, CliHost host) => GuardAsync(host, async () =>
     {
         ParseResult parsed = Parse(root, args);

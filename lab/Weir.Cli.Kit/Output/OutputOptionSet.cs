@@ -6,7 +6,6 @@ namespace Weir.Cli.Kit.Output;
 /// <summary>The options that all measuring commands share.</summary>
 internal sealed class OutputOptionSet
 {
-    /// <summary>The forms of a file.</summary>
     public static readonly string[] Forms = ["md", "csv", "json", "html", LatencyFiles.Form, ProfileFiles.Form];
 
     private readonly Option<bool> _json = new("--json") { Description = "Print JSON and nothing else" };
@@ -16,7 +15,6 @@ internal sealed class OutputOptionSet
     private readonly Option<bool> _quiet = new("--quiet") { Description = "No progress" };
     private readonly Option<bool> _strict = new("--strict") { Description = "Exit code 4 if the result is inconclusive" };
 
-    /// <summary>The options.</summary>
     public IReadOnlyList<Option> Options => [_json, _export, _out, _quiet, _strict];
 
     /// <summary>Adds them to a command.</summary>

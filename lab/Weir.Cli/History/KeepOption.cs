@@ -7,7 +7,6 @@ internal sealed class KeepOption
         new("--keep") { Description = $"Keep the result by its commit in {HistoryStore.DefaultDirectory}, for 'weir history'" };
     private readonly TextOption _directory = TextOption.Of("--keep-in", null, "DIR", "The same, in another directory").Rare();
 
-    /// <summary>The options.</summary>
     public IReadOnlyList<Option> Options => [_keep, _directory];
 
     public void AddTo(Command command) => command.AddAll(Options);

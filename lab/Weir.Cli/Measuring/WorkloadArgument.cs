@@ -7,7 +7,6 @@ internal static class WorkloadArgument
     public static string Help =>
         "Workloads:\n" + string.Join('\n', WorkloadCatalog.Texts.Select(static w => $"  {w.Name,-14} {w.Text}"));
 
-    /// <summary>Creates the argument.</summary>
     public static Argument<string?> Create() => new("WORKLOAD")
     {
         Description = $"A built-in workload; absent with --assembly. {Help}",

@@ -17,7 +17,6 @@ internal static partial class UnixCalls
     /// <summary>Signals that this thread has blocked are not blocked there.</summary>
     public const short NoMask = 0x08;
 
-    /// <summary>Kills.</summary>
     public const int Kill = 9;
 
     private const string Library = "libc";

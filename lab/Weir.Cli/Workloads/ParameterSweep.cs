@@ -37,7 +37,6 @@ internal sealed class ParameterSweep
         }
     }
 
-    /// <summary>The names of the parameters.</summary>
     public IEnumerable<string> Names => _parameters.Select(static p => p.Name);
 
     /// <summary>The names of the parameters that have several values.</summary>

@@ -20,7 +20,6 @@ internal sealed record WorkCliHost : CliHost
     /// <summary>How often progress is shown.</summary>
     public TimeSpan Progress { get; init; } = TimeSpan.FromSeconds(5);
 
-    /// <summary>The clock.</summary>
     public TimeProvider Clock { get; init; } = TimeProvider.System;
 
     /// <summary>What stands between a queue and the consumers that <c>load</c> measures it with. Tests inject faults here.</summary>

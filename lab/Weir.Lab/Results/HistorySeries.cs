@@ -3,7 +3,6 @@ namespace Weir.Lab.Results;
 /// <summary>The results of one arm on one machine, commit by commit.</summary>
 internal sealed record HistorySeries
 {
-    /// <summary>The arm.</summary>
     public required string Arm { get; init; }
 
     /// <summary>The machine, by the hash of its environment.</summary>

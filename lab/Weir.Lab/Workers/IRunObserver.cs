@@ -21,7 +21,6 @@ internal interface IRunObserver
     {
     }
 
-    /// <summary>A round has ended.</summary>
     void RoundEnded(WorkerRound round, int rounds)
     {
     }

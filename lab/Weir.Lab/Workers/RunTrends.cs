@@ -16,7 +16,6 @@ internal static class RunTrends
     private const long KeptAnyway = 1 << 20;
     private const long KeptByRound = 100_000;
 
-    /// <summary>What the run remarks.</summary>
     public static IEnumerable<RunRemark> Of(WorkerRun run)
     {
         if (run.Spec.TakesTurns || run.IsStuck)

@@ -24,6 +24,5 @@ internal interface IFigures
 
     IReadOnlyList<PageSection> Sections { get; }
 
-    /// <summary>Measures a section.</summary>
     Task<string> MeasureAsync(string section, FigureOrder order, CancellationToken stop);
 }

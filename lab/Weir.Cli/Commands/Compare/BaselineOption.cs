@@ -5,7 +5,6 @@ internal sealed class BaselineOption
 {
     private readonly TextOption _directory = TextOption.Of("--dir", null, "DIR", $"The directory of the baselines. Default {BaselineStore.DefaultDirectory}");
 
-    /// <summary>The flag.</summary>
     public Option<string?> Flag => _directory;
 
     /// <summary>The store that was asked for.</summary>

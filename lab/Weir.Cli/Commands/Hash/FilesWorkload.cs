@@ -17,7 +17,6 @@ internal sealed class FilesWorkload(HashOrder order) : IWorkload
     /// <summary>What each worker did. The library's loop has no workers, but the same number of slots.</summary>
     public IReadOnlyList<FileTally> Tallies { get; private set; } = [];
 
-    /// <summary>The files that are done.</summary>
     public long Done => Tallies.Sum(static t => t.Files);
 
     /// <summary>The bytes that came from the device, from start to end; <see langword="null"/> if the system does not count them.</summary>

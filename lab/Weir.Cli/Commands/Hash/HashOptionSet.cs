@@ -73,15 +73,19 @@ internal sealed class HashOptionSet
         return new HashSettings
         {
             Input = input.Text,
-            Files = Find(_files)?.WholeNumber(1, 100_000) ?? 512,
-            FileSize = Find(_size)?.Bytes(1, 64 * Gibibyte) ?? 16L << 20,
+            Order = new HashOrder
+            {
+                Directory = Path.GetFullPath(input.Text),
+                Files = Find(_files)?.WholeNumber(1, 100_000) ?? 512,
+                FileSize = Find(_size)?.Bytes(1, 64 * Gibibyte) ?? 16L << 20,
+                Cache = cache,
+                InFlight = Find(_inFlight)?.WholeNumber(1, MostWorkers),
+                MinThreads = Find(_minThreads)?.WholeNumber(1, short.MaxValue),
+            },
             Workers = workers,
             Arms = chosen,
-            Cache = cache,
             Rounds = Find(_rounds)?.WholeNumber(1, 10_000) ?? 10,
             Buffer = (int?)bytes,
-            InFlight = Find(_inFlight)?.WholeNumber(1, MostWorkers),
-            MinThreads = Find(_minThreads)?.WholeNumber(1, short.MaxValue),
             Isolate = Find(_isolate)?.OneOf(IsolateWords) ?? workers.Count * chosen.Length > 1,
         };
     }

@@ -17,7 +17,6 @@ internal sealed class UserAssembly
     /// <summary>The classes that are workloads, by their full names.</summary>
     public IReadOnlyList<string> Workloads => [.. _types.Where(static t => IsWorkload(t) && IsUsable(t)).Select(UserMember.NameOf)];
 
-    /// <summary>Loads an assembly.</summary>
     public static UserAssembly Load(string path)
     {
         string full = Path.GetFullPath(path);

@@ -46,7 +46,6 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
     /// <summary>How many items were not even published, because nothing was acknowledged any more.</summary>
     public long Unpublished { get; private set; }
 
-    /// <summary>The arm of a trial.</summary>
     public TrialArm ToTrial(Func<QueueArm, CancellationToken, Task> open)
     {
         int warmup = Math.Min(settings.Warmup ?? Math.Min(WarmupMessages * itemsPerMessage, MostWarmup), Count);
@@ -56,19 +55,7 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
             try
             {
                 await open(this, token);
-                return await PassAsync(count, token);
-            }
-            catch (Exception e) when (IsFailure(e, token))
-            {
-                throw Failed(e);
-            }
-        }
-
-        async ValueTask BeginAsync(CancellationToken token)
-        {
-            try
-            {
-                await open(this, token);
+                return count == 0 ? default : await PassAsync(count, token);
             }
             catch (Exception e) when (IsFailure(e, token))
             {
@@ -79,7 +66,7 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
         return new TrialArm(Name, new PassResult(Count, 0), token => RunAsync(Count, token))
         {
             WarmUp = warmup == 0 ? null : async token => await RunAsync(warmup, token),
-            Begin = BeginAsync,
+            Begin = async token => await RunAsync(0, token),
             ItemsDone = () => ItemsDone,
             TakeDelivery = () => Interlocked.Exchange(ref _tally, NewTally(settings)),
         };

@@ -33,7 +33,6 @@ internal static class HtmlPage
         return End(page);
     }
 
-    /// <summary>Begins a page.</summary>
     internal static void Begin(StringBuilder page, string title) =>
         page.Append(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
@@ -44,7 +43,6 @@ internal static class HtmlPage
             .Append("</style>\n</head>\n<body>\n")
             .Append("<a class=\"skip\" href=\"#main\">Skip to the results</a>\n<main id=\"main\">\n");
 
-    /// <summary>Ends a page.</summary>
     internal static string End(StringBuilder page) => page.Append("</main>\n</body>\n</html>\n").ToString();
 
     private static string Prefix(IReadOnlyList<ResultFile> results, int index) => results.Count == 1 ? "" : $"r{index + 1}-";

@@ -57,7 +57,6 @@ internal static class PageVerdict
             : $"{best.Label} did {(arms.Length == 1 ? "" : "the most, ")}{Numbers.Rate(rate.Median)} {result.Unit} per second: {sure}.";
     }
 
-    /// <summary>Kind and text of each badge.</summary>
     public static IEnumerable<(string Kind, string Text)> Badges(ResultFile result)
     {
         if (result.Has(FindingLevel.Invalid))

@@ -14,7 +14,6 @@ internal sealed class FigureDatabase : IAsyncDisposable
         Source = NpgsqlDataSource.Create(Connection);
     }
 
-    /// <summary>Its name.</summary>
     public string Name { get; }
 
     /// <summary>How to connect to it.</summary>

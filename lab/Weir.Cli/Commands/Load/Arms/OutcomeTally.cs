@@ -31,7 +31,6 @@ internal struct OutcomeTally(LoadWork work)
         _count += outcomes.Length;
     }
 
-    /// <summary>Adds one outcome.</summary>
     public void Add(in ItemOutcome<int, int> outcome, int item)
     {
         _count++;

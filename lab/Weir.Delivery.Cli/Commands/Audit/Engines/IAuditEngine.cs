@@ -19,7 +19,6 @@ internal interface IAuditEngine : IAsyncDisposable
     /// <summary>Counts the messages that are not acknowledged. Those that a worker has count at the latest when it has stopped.</summary>
     ValueTask<long> CountWaitingAsync(CancellationToken cancellationToken);
 
-    /// <summary>Counts the dead letters.</summary>
     ValueTask<long> CountDeadLettersAsync(CancellationToken cancellationToken);
 
     /// <summary>Lists what stays behind although nobody needs it, such as leases of those who died.</summary>
