@@ -16,61 +16,42 @@ internal static class DeadCommands
 
     private static Command List(WorkCliHost host)
     {
-        WorkOptionSet work = new();
         TextOption limit = TextOption.Of("--limit", null, "N", "How many at most. Default 100");
-        Command command = new("list", "Lists the dead letters, the oldest first.") { limit };
-        work.AddTo(command);
-        command.SetAction(async (parsed, token) =>
-        {
-            int most = limit.Find(parsed)?.WholeNumber(1, int.MaxValue) ?? 100;
-            await using WorkEngines.OpenedQueue opened = work.Open(parsed, host);
-            await WorkOutput.ListAsync(
-                host,
-                work.IsJson(parsed),
-                opened.Queue.DeadLetters.ListAsync(most, token),
-                Json,
-                $"the queue {opened.Queue.Name} has no dead letters",
-                "Dead letters",
-                ("id", static l => l.Id),
-                ("time", static l => WorkOutput.Time(l.Time)),
-                ("reason", static l => $"{l.Reason}"),
-                ("attempts", static l => l.Attempts.ToString(CultureInfo.InvariantCulture)),
-                ("key", static l => l.Key),
-                ("error", static l => l.Error.Split('\n')[0].TrimEnd('\r')));
-            return ExitCode.Success;
-        });
-        return command;
+        return WorkOptionSet.Over(host, "list", "Lists the dead letters, the oldest first.", [limit], (parsed, opened, isJson, token) => WorkOutput.ListAsync(
+            host,
+            isJson,
+            opened.Queue.DeadLetters.ListAsync(limit.Find(parsed)?.WholeNumber(1, int.MaxValue) ?? 100, token),
+            Json,
+            $"the queue {opened.Queue.Name} has no dead letters",
+            "Dead letters",
+            ("id", static l => l.Id),
+            ("time", static l => WorkOutput.Time(l.Time)),
+            ("reason", static l => $"{l.Reason}"),
+            ("attempts", static l => l.Attempts.ToString(CultureInfo.InvariantCulture)),
+            ("key", static l => l.Key),
+            ("error", static l => l.Error.Split('\n')[0].TrimEnd('\r'))));
     }
 
     private static Command Show(WorkCliHost host)
     {
-        WorkOptionSet work = new();
         Argument<string> id = new("ID") { Description = "The identity of the item" };
-        Command command = new("show", "Shows a dead letter with its error and its value.") { id };
-        work.AddTo(command);
-        command.SetAction(async (parsed, token) =>
+        return WorkOptionSet.Over(host, "show", "Shows a dead letter with its error and its value.", [id], async (parsed, opened, isJson, token) =>
         {
-            await using (WorkEngines.OpenedQueue opened = work.Open(parsed, host))
-            {
-                string wanted = parsed.GetRequiredValue(id);
-                DeadLetter letter = await opened.Queue.DeadLetters.FindAsync(wanted, token)
-                    ?? throw new BadInputException($"There is no dead letter '{wanted}' in the queue {opened.Queue.Name}: 'weir-work dead list' shows them.");
-                WorkOutput.WriteLine(host, work.IsJson(parsed) ? Json(letter) : $"""
-                    id        {letter.Id}
-                    reason    {letter.Reason}
-                    attempts  {letter.Attempts.ToString(CultureInfo.InvariantCulture)}
-                    time      {WorkOutput.Time(letter.Time)}
-                    key       {letter.Key ?? "none"}
-                    headers   {WorkOutput.Headers(letter.Headers)}
-                    value     {Encoding.UTF8.GetString(letter.Payload.Span)}
+            string wanted = parsed.GetRequiredValue(id);
+            DeadLetter letter = await opened.Queue.DeadLetters.FindAsync(wanted, token)
+                ?? throw new BadInputException($"There is no dead letter '{wanted}' in the queue {opened.Queue.Name}: 'weir-work dead list' shows them.");
+            WorkOutput.WriteLine(host, isJson ? Json(letter) : $"""
+                id        {letter.Id}
+                reason    {letter.Reason}
+                attempts  {letter.Attempts.ToString(CultureInfo.InvariantCulture)}
+                time      {WorkOutput.Time(letter.Time)}
+                key       {letter.Key ?? "none"}
+                headers   {WorkOutput.Headers(letter.Headers)}
+                value     {Encoding.UTF8.GetString(letter.Payload.Span)}
 
-                    {letter.Error}
-                    """);
-            }
-
-            return ExitCode.Success;
+                {letter.Error}
+                """);
         });
-        return command;
     }
 
     private static Command Replay(WorkCliHost host)

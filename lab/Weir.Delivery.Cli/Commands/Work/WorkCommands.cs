@@ -3,23 +3,12 @@ namespace Weir.Delivery.Cli.Commands.Work;
 /// <summary>The commands that set up a queue, and publish to it.</summary>
 internal static class WorkCommands
 {
-    public static Command Setup(WorkCliHost host)
-    {
-        WorkOptionSet work = new();
-        Command command = new("setup", "Creates what a queue needs, and checks it. What exists is not changed.");
-        work.AddTo(command);
-        command.SetAction(async (parsed, token) =>
+    public static Command Setup(WorkCliHost host) => WorkOptionSet.Over(
+        host, "setup", "Creates what a queue needs, and checks it. What exists is not changed.", [], async (_, opened, isJson, token) =>
         {
-            await using (WorkEngines.OpenedQueue opened = work.Open(parsed, host))
-            {
-                await opened.Queue.SetupAsync(token);
-                WorkOutput.Write(host, work.IsJson(parsed), $"the queue {opened.Queue.Name} is set up", ("queue", opened.Queue.Name));
-            }
-
-            return ExitCode.Success;
+            await opened.Queue.SetupAsync(token);
+            WorkOutput.Write(host, isJson, $"the queue {opened.Queue.Name} is set up", ("queue", opened.Queue.Name));
         });
-        return command;
-    }
 
     public static Command Publish(WorkCliHost host)
     {

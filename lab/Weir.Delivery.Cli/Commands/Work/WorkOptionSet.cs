@@ -13,6 +13,33 @@ internal sealed class WorkOptionSet
     };
     private readonly Option<bool> _json = new("--json") { Description = "Print JSON and nothing else" };
 
+    /// <summary>A command over a queue, which is open while it runs.</summary>
+    /// <param name="host">The environment.</param>
+    /// <param name="name">The name of the command.</param>
+    /// <param name="description">What it does.</param>
+    /// <param name="own">Its arguments and options besides those that all share.</param>
+    /// <param name="run">Gets the command line, the queue, whether JSON is wanted, and what stops it.</param>
+    public static Command Over(
+        WorkCliHost host, string name, string description, Symbol[] own, Func<ParseResult, WorkEngines.OpenedQueue, bool, CancellationToken, Task> run)
+    {
+        WorkOptionSet work = new();
+        Command command = new(name, description);
+        foreach (Argument argument in own.OfType<Argument>())
+        {
+            command.Add(argument);
+        }
+
+        command.AddAll(own.OfType<Option>());
+        work.AddTo(command);
+        command.SetAction(async (parsed, token) =>
+        {
+            await using WorkEngines.OpenedQueue opened = work.Open(parsed, host);
+            await run(parsed, opened, work.IsJson(parsed), token);
+            return ExitCode.Success;
+        });
+        return command;
+    }
+
     public void AddTo(Command command) => command.AddAll(_queue, _name, _schema, _ordered, _json);
 
     public bool IsJson(ParseResult parsed) => parsed.GetValue(_json);
