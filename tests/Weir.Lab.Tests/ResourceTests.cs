@@ -20,20 +20,6 @@ public class ResourceTests
     }
 
     [Fact]
-    public void Add_TwoUses_SumsAllButThreadsAndPeakMemory()
-    {
-        ResourceUse left = new() { AllocatedBytes = 1, CpuUser = TimeSpan.FromSeconds(1), PoolThreads = 4, PeakResidentBytes = 7 };
-        ResourceUse right = new() { AllocatedBytes = 2, CpuSystem = TimeSpan.FromSeconds(2), PoolThreads = 3, PeakResidentBytes = 9 };
-
-        ResourceUse sum = left + right;
-
-        Assert.Equal(3, sum.AllocatedBytes);
-        Assert.Equal(TimeSpan.FromSeconds(3), sum.Cpu);
-        Assert.Equal(4, sum.PoolThreads);
-        Assert.Equal(9, sum.PeakResidentBytes);
-    }
-
-    [Fact]
     public void Room_IsWhatOthersDidNotTake()
     {
         Assert.SkipUnless(OperatingSystem.IsLinux(), "Only Linux tells what others take.");
@@ -42,7 +28,6 @@ public class ResourceTests
 
         Assert.SkipUnless(SystemUse.MachineProcessors == Environment.ProcessorCount, "The process may not use all processors.");
         Assert.Equal(0.5, use.Room!.Value, 9);
-        Assert.Equal(0.5, (use + use).Room!.Value, 9);
         Assert.Equal(1, (use with { CpuUser = all }).Room);
         Assert.Null((use with { Kernel = default }).Room);
     }

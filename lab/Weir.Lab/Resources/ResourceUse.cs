@@ -92,27 +92,6 @@ internal readonly record struct ResourceUse
         Kernel = after.Kernel - before.Kernel,
     };
 
-    /// <summary>The sum of two uses; of threads, waiting items and peak memory, the greater.</summary>
-    public static ResourceUse operator +(ResourceUse left, ResourceUse right) => new()
-    {
-        Elapsed = left.Elapsed + right.Elapsed,
-        CpuUser = left.CpuUser + right.CpuUser,
-        CpuSystem = left.CpuSystem + right.CpuSystem,
-        Gen0 = left.Gen0 + right.Gen0,
-        Gen1 = left.Gen1 + right.Gen1,
-        Gen2 = left.Gen2 + right.Gen2,
-        GcPause = left.GcPause + right.GcPause,
-        AllocatedBytes = left.AllocatedBytes + right.AllocatedBytes,
-        LockContentions = left.LockContentions + right.LockContentions,
-        CompiledMethods = left.CompiledMethods + right.CompiledMethods,
-        CompilationTime = left.CompilationTime + right.CompilationTime,
-        PoolPending = Math.Max(left.PoolPending, right.PoolPending),
-        PoolCompleted = left.PoolCompleted + right.PoolCompleted,
-        Kernel = left.Kernel + right.Kernel,
-        PoolThreads = Math.Max(left.PoolThreads, right.PoolThreads),
-        PeakResidentBytes = Math.Max(left.PeakResidentBytes, right.PeakResidentBytes),
-    };
-
     private static ResourceUse Take(bool precise)
     {
         using Process process = Process.GetCurrentProcess();

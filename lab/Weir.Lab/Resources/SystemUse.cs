@@ -79,17 +79,6 @@ internal readonly partial record struct SystemUse
         ThrottledPeriods = after.ThrottledPeriods - before.ThrottledPeriods,
     };
 
-    public static SystemUse operator +(SystemUse left, SystemUse right) => new()
-    {
-        ContextSwitches = Sum(left.ContextSwitches, right.ContextSwitches),
-        Steal = Sum(left.Steal, right.Steal),
-        Idle = Sum(left.Idle, right.Idle),
-        Processors = Sum(left.Processors, right.Processors),
-        CpuPressure = Sum(left.CpuPressure, right.CpuPressure),
-        IoPressure = Sum(left.IoPressure, right.IoPressure),
-        ThrottledPeriods = Sum(left.ThrottledPeriods, right.ThrottledPeriods),
-    };
-
     /// <summary>
     /// Of the line <c>cpu user nice system idle iowait irq softirq steal</c>, in hundredths of a second; what follows is counted in user already.
     /// </summary>
@@ -147,8 +136,4 @@ internal readonly partial record struct SystemUse
     [LibraryImport("libc", EntryPoint = "getrusage")]
     [DefaultDllImportSearchPaths(DllImportSearchPath.System32)]
     private static partial int GetResourceUsage(int who, [Out] long[] usage);
-
-    private static long? Sum(long? left, long? right) => left is null ? right : right is null ? left : left + right;
-
-    private static TimeSpan? Sum(TimeSpan? left, TimeSpan? right) => left is null ? right : right is null ? left : left + right;
 }
