@@ -1,4 +1,3 @@
-using Weir.Cli.Kit.App;
 using Weir.Delivery.Cli.App;
 
 return await CliApp.UntilSignalAsync(stop => WorkApp.RunAsync(args, new WorkCliHost(CliHost.OfProcess(WorkApp.Name, stop))

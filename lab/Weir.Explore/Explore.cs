@@ -1,6 +1,4 @@
-using System.Diagnostics;
 using Weir.Explore.Rewriting;
-using Weir.Explore.Scheduling;
 using Weir.Explore.Searching;
 
 namespace Weir.Explore;

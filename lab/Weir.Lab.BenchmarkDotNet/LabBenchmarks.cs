@@ -1,10 +1,4 @@
-using System.Reflection;
-using BenchmarkDotNet.Configs;
-using BenchmarkDotNet.Reports;
-using BenchmarkDotNet.Running;
-using Weir.Lab.Benchmarks.Building;
 using Weir.Lab.Benchmarks.Running;
-using Weir.Lab.Benchmarks.Settings;
 
 namespace Weir.Lab.Benchmarks;
 

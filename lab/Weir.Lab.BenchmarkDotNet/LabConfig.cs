@@ -1,9 +1,5 @@
-using BenchmarkDotNet.Configs;
-using BenchmarkDotNet.Environments;
 using BenchmarkDotNet.Jobs;
-using Weir.Lab.Benchmarks.Building;
 using Weir.Lab.Benchmarks.Engine;
-using Weir.Lab.Benchmarks.Expansion;
 using Weir.Lab.Benchmarks.Reporting;
 using Weir.Lab.Benchmarks.Validation;
 

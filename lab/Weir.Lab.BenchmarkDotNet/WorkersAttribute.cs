@@ -1,6 +1,3 @@
-using BenchmarkDotNet.Configs;
-using Weir.Lab.Benchmarks.Settings;
-
 namespace Weir.Lab.Benchmarks;
 
 /// <summary>

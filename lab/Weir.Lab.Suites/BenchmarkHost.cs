@@ -1,7 +1,6 @@
 using BenchmarkDotNet.Configs;
 using BenchmarkDotNet.Reports;
 using Weir.Lab.Benchmarks;
-using Weir.Lab.Work;
 
 namespace Weir.Lab.Suites;
 

@@ -21,85 +21,65 @@ public class FailureTests
     }
 
     [Fact]
-    public void LostWakeUp_OfMonitors_IsADeadlock()
+    public void LostWakeUp_OfMonitors_IsADeadlock() => Fails(FailureKind.Deadlock, "waits for a pulse of Object", async () =>
     {
-        ExploreFailure failure = Explore.Search(async () =>
+        object gate = new();
+        Task waiting = Task.Run(() =>
         {
-            object gate = new();
-            Task waiting = Task.Run(() =>
-            {
-                lock (gate)
-                {
-                    Monitor.Wait(gate);
-                }
-            });
             lock (gate)
             {
-                Monitor.Pulse(gate);
+                Monitor.Wait(gate);
+            }
+        });
+        lock (gate)
+        {
+            Monitor.Pulse(gate);
+        }
+
+        await waiting;
+    });
+
+    [Fact]
+    public void Await_OfATaskThatNobodyEnds_NamesItsLine() => Fails(
+        FailureKind.Deadlock, "an await has not gone on: FailureTests.cs:", static async () => await new TaskCompletionSource().Task);
+
+    [Fact]
+    public void Loop_ThatSpinsForNobody_IsALivelock() => Fails(
+        FailureKind.Livelock,
+        "MaxSteps",
+        static () =>
+        {
+            SpinWait spin = default;
+            while (Volatile.Read(ref Once[0]) == 0)
+            {
+                spin.SpinOnce();
             }
 
-            await waiting;
-        }).Failure!;
-        Assert.Equal(FailureKind.Deadlock, failure.Kind);
-        Assert.Contains("waits for a pulse of Object", failure.Message, StringComparison.Ordinal);
-    }
-
-    [Fact]
-    public void Await_OfATaskThatNobodyEnds_NamesItsLine()
-    {
-        ExploreFailure failure = Explore.Search(static async () => await new TaskCompletionSource().Task).Failure!;
-        Assert.Equal(FailureKind.Deadlock, failure.Kind);
-        Assert.Contains("an await has not gone on: FailureTests.cs:", failure.Message, StringComparison.Ordinal);
-    }
-
-    [Fact]
-    public void Loop_ThatSpinsForNobody_IsALivelock()
-    {
-        ExploreFailure failure = Explore.Search(
-            static () =>
-            {
-                SpinWait spin = default;
-                while (Volatile.Read(ref Once[0]) == 0)
-                {
-                    spin.SpinOnce();
-                }
-
-                return Task.CompletedTask;
-            },
-            new ExploreOptions { MaxSteps = 500 }).Failure!;
-        Assert.Equal(FailureKind.Livelock, failure.Kind);
-    }
-
-    [Fact]
-    public void Thread_ThatThrows_IsUnhandled()
-    {
-        ExploreFailure failure = Explore.Search(static () =>
-        {
-            Thread thread = new(static () => throw new InvalidOperationException("lost"));
-            thread.Start();
-            thread.Join();
             return Task.CompletedTask;
-        }).Failure!;
-        Assert.Equal(FailureKind.UnhandledException, failure.Kind);
-        Assert.Contains("lost", failure.Message, StringComparison.Ordinal);
-    }
+        },
+        new ExploreOptions { MaxSteps = 500 });
 
     [Fact]
-    public void AsyncVoid_ThatThrows_IsUnhandled()
+    public void Thread_ThatThrows_IsUnhandled() => Fails(FailureKind.UnhandledException, "lost", static () =>
     {
-        ExploreFailure failure = Explore.Search(static async () =>
-        {
-            Throw();
-            await Task.Yield();
+        Thread thread = new(static () => throw new InvalidOperationException("lost"));
+        thread.Start();
+        thread.Join();
+        return Task.CompletedTask;
+    });
 
-            static async void Throw()
-            {
-                await Task.Yield();
-                throw new InvalidOperationException("void");
-            }
-        }).Failure!;
-        Assert.Equal(FailureKind.UnhandledException, failure.Kind);
-    }
+    [Fact]
+    public void AsyncVoid_ThatThrows_IsUnhandled() => Fails(FailureKind.UnhandledException, "void", static async () =>
+    {
+        Throw();
+        await Task.Yield();
+
+        static async void Throw()
+        {
+            await Task.Yield();
+            throw new InvalidOperationException("void");
+        }
+    });
 
     [Fact]
     public void Task_ThatFailsUnseen_IsAFailureUnlessSwitchedOff()
@@ -115,45 +95,39 @@ public class FailureTests
     }
 
     [Fact]
-    public void Thread_ThatIsLeftWaiting_IsAFailure()
+    public void Thread_ThatIsLeftWaiting_IsAFailure() => Fails(FailureKind.LeftRunning, "an event", static () =>
     {
-        ExploreFailure failure = Explore.Search(static () =>
-        {
-            ManualResetEventSlim never = new();
-            new Thread(never.Wait).Start();
-            return Task.CompletedTask;
-        }).Failure!;
-        Assert.Equal(FailureKind.LeftRunning, failure.Kind);
-        Assert.Contains("an event", failure.Message, StringComparison.Ordinal);
-    }
+        ManualResetEventSlim never = new();
+        new Thread(never.Wait).Start();
+        return Task.CompletedTask;
+    });
 
     [Fact]
-    public void Call_ThatCouldWaitAndIsNotKnown_IsNamed()
+    public void Call_ThatCouldWaitAndIsNotKnown_IsNamed() => Fails(FailureKind.Exception, "System.Threading.ManualResetEvent", static () =>
     {
-        ExploreFailure failure = Explore.Search(static () =>
-        {
-            using ManualResetEvent signal = new(false);
-            signal.WaitOne();
-            return Task.CompletedTask;
-        }).Failure!;
-        Assert.Equal(FailureKind.Exception, failure.Kind);
-        Assert.Contains("System.Threading.ManualResetEvent", failure.Message, StringComparison.Ordinal);
-    }
+        using ManualResetEvent signal = new(false);
+        signal.WaitOne();
+        return Task.CompletedTask;
+    });
 
     [Fact]
-    public void Code_ThatNeverComesToAPoint_IsAHangThatNamesItsLastPoint()
+    public void Code_ThatNeverComesToAPoint_IsAHangThatNamesItsLastPoint() => Fails(
+        FailureKind.Hang,
+        "Interlocked.Increment",
+        static () =>
+        {
+            Interlocked.Increment(ref Once[0]);
+            using System.IO.Pipes.AnonymousPipeServerStream pipe = new(System.IO.Pipes.PipeDirection.In);
+            _ = pipe.ReadByte();
+            return Task.CompletedTask;
+        },
+        new ExploreOptions { Patience = TimeSpan.FromSeconds(0.5) });
+
+    private static void Fails(FailureKind kind, string says, Func<Task> body, ExploreOptions? options = null)
     {
-        ExploreFailure failure = Explore.Search(
-            static () =>
-            {
-                Interlocked.Increment(ref Once[0]);
-                using System.IO.Pipes.AnonymousPipeServerStream pipe = new(System.IO.Pipes.PipeDirection.In);
-                _ = pipe.ReadByte();
-                return Task.CompletedTask;
-            },
-            new ExploreOptions { Patience = TimeSpan.FromSeconds(0.5) }).Failure!;
-        Assert.Equal(FailureKind.Hang, failure.Kind);
-        Assert.Contains("Interlocked.Increment", failure.Message, StringComparison.Ordinal);
+        ExploreFailure failure = Explore.Search(body, options).Failure!;
+        Assert.Equal(kind, failure.Kind);
+        Assert.Contains(says, failure.Message, StringComparison.Ordinal);
     }
 
     private static void Both(object first, object second)

@@ -1,9 +1,6 @@
-using System.CommandLine;
 using System.CommandLine.Help;
 using System.CommandLine.Parsing;
 using System.Runtime.InteropServices;
-using Weir.Cli.Kit.Hosting;
-using Weir.Lab.Trials;
 
 namespace Weir.Cli.Kit.App;
 
@@ -33,7 +30,6 @@ internal static class CliApp
         // A name after an at sign is a baseline, not a file of arguments.
         root.Parse(args, new ParserConfiguration { ResponseFileTokenReplacer = null });
 
-    /// <summary>Runs a command.</summary>
     public static Task<int> RunAsync(Command root, IReadOnlyList<string> args, CliHost host) => GuardAsync(host, async () =>
     {
         ParseResult parsed = Parse(root, args);

@@ -40,8 +40,6 @@ internal record CliHost
     public void Say(string line) => Error.WriteLine($"{Name}: {line}");
 
     /// <summary>The environment of this process.</summary>
-    /// <param name="name">The name of the program.</param>
-    /// <param name="stop">Asks the command to stop.</param>
     public static CliHost OfProcess(string name, CancellationToken stop) => new()
     {
         Name = name,

@@ -19,8 +19,6 @@ internal static partial class Descriptor
     private static readonly int s_tryAgain = OperatingSystem.IsLinux() ? 11 : 35;
 
     /// <summary>Writes bytes, in one call of the system unless that takes only a part.</summary>
-    /// <param name="descriptor">An open descriptor of a Unix.</param>
-    /// <param name="bytes">The bytes.</param>
     /// <exception cref="OutputException">It takes no more. Some of the bytes may have been written.</exception>
     public static void Write(int descriptor, ReadOnlySpan<byte> bytes)
     {

@@ -1,5 +1,4 @@
 using System.Buffers;
-using System.Text;
 
 namespace Weir.Cli.Kit.Hosting;
 
@@ -7,8 +6,6 @@ namespace Weir.Cli.Kit.Hosting;
 /// Text to a descriptor. What ends a line is written with all that came before it, in one call of the system, so that lines of other writers come between
 /// lines. The rest is written by <see cref="Flush"/>.
 /// </summary>
-/// <param name="descriptor">An open descriptor of a Unix.</param>
-/// <param name="encoding">The encoding.</param>
 internal sealed class DescriptorWriter(int descriptor, Encoding encoding) : TextWriter
 {
     private readonly Encoder _encoder = encoding.GetEncoder();

@@ -1,5 +1,3 @@
-using Weir.Lab.Trials;
-
 namespace Weir.Cli.Kit.Hosting;
 
 /// <summary>What the commands called <c>load</c> depend on besides their options. Tests use it to shorten runs.</summary>

@@ -1,7 +1,6 @@
 namespace Weir.Cli.Kit.Hosting;
 
 /// <summary>The output of the program takes no more: its reader has closed it, or its disk is full.</summary>
-/// <param name="reason">What the system says.</param>
 internal sealed class OutputException(string reason) : IOException($"The output takes no more: {reason}.")
 {
     /// <summary>What the system says.</summary>

@@ -1,6 +1,4 @@
 using System.Globalization;
-using Weir.Cli.Kit.Hosting;
-using Weir.Lab.Formatting;
 
 namespace Weir.Cli.Kit.Options;
 
@@ -33,9 +31,6 @@ internal sealed record OptionValue(string Source, string Text)
             : throw Bad(FormattableString.Invariant($"a {what} from {min:0.#######} to {max:#,0.#######}"));
 
     /// <summary>A rate: a number, with <c>/s</c> behind it or without.</summary>
-    /// <param name="min">The lowest.</param>
-    /// <param name="max">The highest.</param>
-    /// <param name="what">What is counted, in the plural.</param>
     public double PerSecond(double min, double max, string what)
     {
         string text = Text.EndsWith("/s", StringComparison.OrdinalIgnoreCase) ? Text[..^2] : Text;
@@ -57,6 +52,10 @@ internal sealed record OptionValue(string Source, string Text)
     /// <summary>One of a few words.</summary>
     public T OneOf<T>(IReadOnlyDictionary<string, T> words) =>
         words.TryGetValue(Text, out T? value) ? value : throw Bad(Choice([.. words.Keys]));
+
+    /// <summary>The values of an enumeration by their names in small letters.</summary>
+    public static IReadOnlyDictionary<string, T> WordsOf<T>()
+        where T : struct, Enum => Enum.GetValues<T>().ToDictionary(static v => v.ToString().ToLowerInvariant(), StringComparer.OrdinalIgnoreCase);
 
     /// <summary>Whole numbers between commas, each once.</summary>
     public IReadOnlyList<int> WholeNumbers(int min, int max)

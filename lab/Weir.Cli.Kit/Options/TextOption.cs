@@ -1,40 +1,38 @@
-using System.CommandLine;
-
 namespace Weir.Cli.Kit.Options;
 
 /// <summary>A setting that a flag gives, or an environment variable when the flag is absent.</summary>
-/// <param name="flag">The flag.</param>
-/// <param name="variable">The variable; <see langword="null"/> when only the flag gives it.</param>
-internal sealed class TextOption(Option<string?> flag, string? variable)
+internal sealed class TextOption : Option<string?>
 {
-    /// <summary>The flag.</summary>
-    public Option<string?> Flag => flag;
+    private readonly string? _variable;
+
+    private TextOption(string flag, string? variable)
+        : base(flag) => _variable = variable;
 
     /// <summary>Creates a setting.</summary>
-    public static TextOption Of(string flag, string? variable, string value, string description) => new(
-        new Option<string?>(flag)
-        {
-            HelpName = value,
-            Description = variable is null ? description : $"{description} [{variable}]",
-        },
-        variable);
+    public static TextOption Of(string flag, string? variable, string value, string description) => new(flag, variable)
+    {
+        HelpName = value,
+        Description = variable is null ? description : $"{description} [{variable}]",
+    };
 
     /// <summary>The same setting, which the first help of a command does not show because it is rarely needed.</summary>
     public TextOption Rare()
     {
-        flag.Hidden = true;
+        Hidden = true;
         return this;
     }
 
     /// <summary>Finds the value. An empty variable counts as unset.</summary>
+    /// <param name="parsed">The command line.</param>
+    /// <param name="variables">The environment; without it, only the flag counts.</param>
     /// <returns>The text and where it came from, or <see langword="null"/>.</returns>
-    public OptionValue? Find(ParseResult parsed, Func<string, string?> variables)
+    public OptionValue? Find(ParseResult parsed, Func<string, string?>? variables = null)
     {
-        if (parsed.GetResult(flag) is { Implicit: false })
+        if (parsed.GetResult(this) is { Implicit: false })
         {
-            return new OptionValue(flag.Name, parsed.GetValue(flag) ?? "");
+            return new OptionValue(Name, parsed.GetValue(this) ?? "");
         }
 
-        return variable is not null && variables(variable) is { Length: > 0 } text ? new OptionValue(variable, text) : null;
+        return _variable is not null && variables?.Invoke(_variable) is { Length: > 0 } text ? new OptionValue(_variable, text) : null;
     }
 }

@@ -1,5 +1,3 @@
-using System.CommandLine;
-using Weir.Cli.Kit.Hosting;
 using Weir.Cli.Kit.Options;
 using Weir.Lab.Report.Writing;
 
@@ -8,7 +6,6 @@ namespace Weir.Cli.Kit.Output;
 /// <summary>The options that all measuring commands share.</summary>
 internal sealed class OutputOptionSet
 {
-    /// <summary>The forms of a file.</summary>
     public static readonly string[] Forms = ["md", "csv", "json", "html", LatencyFiles.Form, ProfileFiles.Form];
 
     private readonly Option<bool> _json = new("--json") { Description = "Print JSON and nothing else" };
@@ -18,24 +15,12 @@ internal sealed class OutputOptionSet
     private readonly Option<bool> _quiet = new("--quiet") { Description = "No progress" };
     private readonly Option<bool> _strict = new("--strict") { Description = "Exit code 4 if the result is inconclusive" };
 
-    /// <summary>The options.</summary>
-    public IReadOnlyList<Option> Options => [_json, _export.Flag, _out.Flag, _quiet, _strict];
+    public IReadOnlyList<Option> Options => [_json, _export, _out, _quiet, _strict];
 
     /// <summary>Adds them to a command.</summary>
     /// <param name="command">The command.</param>
     /// <param name="hasOwnJson">Whether the command has an option <c>--json</c> of its own.</param>
-    public void AddTo(Command command, bool hasOwnJson = false)
-    {
-        if (!hasOwnJson)
-        {
-            command.Add(_json);
-        }
-
-        command.Add(_export.Flag);
-        command.Add(_out.Flag);
-        command.Add(_quiet);
-        command.Add(_strict);
-    }
+    public void AddTo(Command command, bool hasOwnJson = false) => command.AddAll(Options.Skip(hasOwnJson ? 1 : 0));
 
     /// <summary>Reads the options, and checks that the files can be written, so that minutes of measuring are not lost because of a directory.</summary>
     /// <param name="parsed">The command line.</param>
@@ -43,10 +28,10 @@ internal sealed class OutputOptionSet
     /// <exception cref="BadInputException">A value cannot be used, or a file cannot be written.</exception>
     public OutputSettings Read(ParseResult parsed, string? command = null)
     {
-        OptionValue? export = _export.Find(parsed, static _ => null);
+        OptionValue? export = _export.Find(parsed);
         string[] forms = FormsOf(export);
 
-        OptionValue? directory = _out.Find(parsed, static _ => null);
+        OptionValue? directory = _out.Find(parsed);
         if (directory is { Text: "" })
         {
             throw directory.Bad("a directory");
@@ -58,7 +43,6 @@ internal sealed class OutputOptionSet
     }
 
     /// <summary>The forms that a value names, each once.</summary>
-    /// <exception cref="BadInputException">It names another.</exception>
     public static string[] FormsOf(OptionValue? export)
     {
         string[] forms = export?.Text.Split(',', StringSplitOptions.TrimEntries).Distinct().ToArray() ?? [];

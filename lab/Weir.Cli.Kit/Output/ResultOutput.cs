@@ -1,8 +1,6 @@
-using Weir.Cli.Kit.Hosting;
 using Weir.Lab;
 using Weir.Lab.Report.Page;
 using Weir.Lab.Report.Writing;
-using Weir.Lab.Results;
 using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Kit.Output;
@@ -32,11 +30,6 @@ internal static class ResultOutput
     }
 
     /// <summary>Writes the requested files.</summary>
-    /// <param name="result">The result.</param>
-    /// <param name="settings">Which files, and where.</param>
-    /// <param name="name">How their names begin.</param>
-    /// <param name="host">Is told of each.</param>
-    /// <exception cref="BadInputException">One cannot be written.</exception>
     public static void Export(ResultFile result, OutputSettings settings, string name, CliHost host)
     {
         foreach ((string file, string text) in settings.Exports.SelectMany(form => Files(result, form, name)))
@@ -61,7 +54,6 @@ internal static class ResultOutput
     }
 
     /// <summary>Makes sure that the files of a command can be written, before it measures for long.</summary>
-    /// <exception cref="BadInputException">One cannot be written.</exception>
     public static void CheckCanExport(OutputSettings settings, string command)
     {
         if (settings.Exports.Count == 0)
@@ -77,11 +69,9 @@ internal static class ResultOutput
     }
 
     /// <summary>Makes sure that a file can be written, and leaves the one that is there as it is.</summary>
-    /// <exception cref="BadInputException">It cannot be written.</exception>
     public static void CheckCanWrite(string path) => Writing(path, WritableFile.Check);
 
     /// <summary>Writes a file, and makes its directory.</summary>
-    /// <exception cref="BadInputException">It cannot be written.</exception>
     public static void WriteFile(string path, string text) => Writing(path, path => File.WriteAllText(path, text));
 
     private static void Writing(string path, Action<string> write)

@@ -1,4 +1,3 @@
-using Weir.Cli.Kit.Hosting;
 using Weir.Cli.Kit.Output;
 
 namespace Weir.Cli.Kit.Pages;
@@ -8,7 +7,6 @@ internal static class PageFile
 {
     /// <summary>Makes sure that the page can be written, before minutes of measuring and not after.</summary>
     /// <param name="page">The page; <see langword="null"/> if none was requested.</param>
-    /// <exception cref="BadInputException">It cannot be written.</exception>
     public static void Check(FileInfo? page)
     {
         if (page is null)

@@ -11,7 +11,6 @@ internal sealed class PageRun(FileInfo? page, TextWriter output)
     public string Existing => PageFile.Read(page);
 
     /// <summary>Where the figures come from. The machine's noise is read for the second time.</summary>
-    /// <param name="extent">How much was measured.</param>
     public string Provenance(string extent) => Surroundings.Provenance(Surroundings.Commit(), "", _noiseBefore, Surroundings.Noise(), extent);
 
     /// <summary>Writes the page.</summary>

@@ -1,5 +1,4 @@
 using Weir.Lab.Resources;
-using Weir.Lab.Results;
 using static System.FormattableString;
 
 namespace Weir.Cli.Kit.Pages;

@@ -1,4 +1,3 @@
-using System.Text;
 using Weir.Cli.Kit.Options;
 
 namespace Weir.Cli.Kit.Processes;
@@ -16,7 +15,6 @@ internal static class CommandWords
         : $"'{word.Replace("'", @"'\''", StringComparison.Ordinal)}'";
 
     /// <summary>Splits a command.</summary>
-    /// <param name="command">The command.</param>
     /// <returns>The program, and its arguments.</returns>
     /// <exception cref="Hosting.BadInputException">The command is empty, has an unmatched quote, or needs a shell.</exception>
     public static IReadOnlyList<string> Split(OptionValue command)

@@ -1,5 +1,3 @@
-using System.Text;
-
 namespace Weir.Cli.Kit.Processes;
 
 /// <summary>Reads the output of a process, so that the process never waits for a reader, and passes it on line by line. Long lines are truncated.</summary>

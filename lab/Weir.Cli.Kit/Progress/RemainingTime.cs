@@ -1,10 +1,6 @@
-using Weir.Lab.Formatting;
-
 namespace Weir.Cli.Kit.Progress;
 
 /// <summary>How much longer a number of steps takes about, if those to come take as long as those so far. It counts from its creation.</summary>
-/// <param name="clock">The clock.</param>
-/// <param name="steps">How many steps there are.</param>
 internal sealed class RemainingTime(TimeProvider clock, int steps)
 {
     private const int FewSeconds = 100;

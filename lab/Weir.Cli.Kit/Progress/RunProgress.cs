@@ -1,6 +1,5 @@
 using Spectre.Console;
 using Weir.Cli.Kit.Formatting;
-using Weir.Cli.Kit.Hosting;
 
 namespace Weir.Cli.Kit.Progress;
 
@@ -51,9 +50,6 @@ internal sealed class RunProgress
     }
 
     /// <summary>A step begins.</summary>
-    /// <param name="what">Which.</param>
-    /// <param name="done">How many are done.</param>
-    /// <param name="of">How many there are.</param>
     public void Begin(string what, int done, int of)
     {
         if (_task is null)

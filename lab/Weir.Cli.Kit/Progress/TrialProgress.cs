@@ -1,8 +1,3 @@
-using Weir.Cli.Kit.Hosting;
-using Weir.Lab.Formatting;
-using Weir.Lab.Results;
-using Weir.Lab.Trials;
-
 namespace Weir.Cli.Kit.Progress;
 
 /// <summary>Reports the progress of trials: a bar on a terminal; elsewhere one line for each round, and one from time to time during a long window.</summary>

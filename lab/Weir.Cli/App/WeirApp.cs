@@ -1,6 +1,5 @@
 using Weir.Cli.Commands.Baseline;
 using Weir.Cli.Commands.Bench;
-using Weir.Cli.Commands.Compare;
 using Weir.Cli.Commands.Doctor;
 using Weir.Cli.Commands.Gate;
 using Weir.Cli.Commands.Hash;

@@ -1,7 +1,6 @@
 namespace Weir.Cli.History;
 
 /// <summary>Results kept by commit: files in a directory.</summary>
-/// <param name="directory">The directory.</param>
 internal sealed class HistoryStore(string directory)
 {
     public const string DefaultDirectory = ".weir/history";
@@ -22,7 +21,6 @@ internal sealed class HistoryStore(string directory)
             + FormattableString.Invariant($"{(result.Source.Clean ? "" : "-changed")}-{result.Machine.Hash}-{result.Command}");
 
     /// <summary>Keeps a result.</summary>
-    /// <returns>Its file.</returns>
     /// <exception cref="BadInputException">It cannot be written, or is there already.</exception>
     public string Add(ResultFile result)
     {
@@ -44,7 +42,6 @@ internal sealed class HistoryStore(string directory)
     }
 
     /// <summary>All results with their files, in the order in which they were measured.</summary>
-    /// <exception cref="BadInputException">There is none.</exception>
     public IReadOnlyList<(string File, ResultFile Result)> Load()
     {
         (string File, ResultFile Result)[] results = Directory.Exists(directory)

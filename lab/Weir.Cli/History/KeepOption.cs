@@ -7,19 +7,11 @@ internal sealed class KeepOption
         new("--keep") { Description = $"Keep the result by its commit in {HistoryStore.DefaultDirectory}, for 'weir history'" };
     private readonly TextOption _directory = TextOption.Of("--keep-in", null, "DIR", "The same, in another directory").Rare();
 
-    /// <summary>The options.</summary>
-    public IReadOnlyList<Option> Options => [_keep, _directory.Flag];
+    public IReadOnlyList<Option> Options => [_keep, _directory];
 
-    public void AddTo(Command command)
-    {
-        foreach (Option option in Options)
-        {
-            command.Add(option);
-        }
-    }
+    public void AddTo(Command command) => command.AddAll(Options);
 
     /// <summary>Returns whether the result is to be kept. If so, checks before the measurement that it can be.</summary>
-    /// <exception cref="BadInputException">It cannot.</exception>
     public bool Read(ParseResult parsed)
     {
         if (DirectoryOf(parsed) is not { } directory)
@@ -49,9 +41,9 @@ internal sealed class KeepOption
     }
 
     /// <summary>The arguments that ask another command for the same.</summary>
-    public IReadOnlyList<string> Arguments(ParseResult parsed) => DirectoryOf(parsed) is { } directory ? [_directory.Flag.Name, directory] : [];
+    public IReadOnlyList<string> Arguments(ParseResult parsed) => DirectoryOf(parsed) is { } directory ? [_directory.Name, directory] : [];
 
-    private string? DirectoryOf(ParseResult parsed) => _directory.Find(parsed, static _ => null) is { } given
+    private string? DirectoryOf(ParseResult parsed) => _directory.Find(parsed) is { } given
         ? given.NotEmpty("a directory")
         : parsed.GetValue(_keep) ? HistoryStore.DefaultDirectory : null;
 }

@@ -1,13 +1,10 @@
 using System.Diagnostics.CodeAnalysis;
-using Weir.Cli.Runtimes;
-using Weir.Runtimes;
 
 namespace Weir.Cli.Hosting;
 
 /// <summary>The environment of the commands that measure.</summary>
 internal sealed record WeirHost : CliHost
 {
-    /// <param name="shared">What all programs have.</param>
     [SetsRequiredMembers]
     public WeirHost(CliHost shared)
         : base(shared)

@@ -1,5 +1,3 @@
-using Weir.Cli.Processes;
-
 namespace Weir.Cli.Measuring;
 
 /// <summary>

@@ -1,5 +1,3 @@
-using Weir.Cli.Processes;
-
 namespace Weir.Cli.Measuring;
 
 /// <summary>Measures arms in turns. Each arm has several processes that stay alive, so that the rounds include the differences between processes.</summary>
@@ -20,7 +18,6 @@ internal sealed class ArmTurns(
     public IReadOnlyDictionary<int, ProfileRecord> Profiles { get; private set; } = new Dictionary<int, ProfileRecord>();
 
     /// <summary>Measures.</summary>
-    /// <param name="orders">The arms.</param>
     /// <returns>The rounds of each, and what has to be known about them.</returns>
     /// <exception cref="InvalidOperationException">A process could not measure.</exception>
     public async Task<(IReadOnlyList<IReadOnlyList<RoundRecord>> Rounds, IReadOnlyList<Finding> Findings)> MeasureAsync(IReadOnlyList<WorkerOrder> orders)

@@ -1,6 +1,3 @@
-using Weir.Cli.Workloads;
-using Weir.Lab.Workloads;
-
 namespace Weir.Cli.Measuring;
 
 /// <summary>The options of the commands over workloads: their names, ranges and defaults, and how they go together.</summary>
@@ -44,14 +41,7 @@ internal sealed class RunOptionSet
 
     public void AddTo(Command command)
     {
-        TextOption[] options = _isScale
-            ? [_workers, _duration, _rounds, _timeout, _minThreads, _maxFailures, _seed]
-            : [_workers, _groups, _rate, _maxInFlight, _duration, _rounds, _timeout, _minThreads, _maxFailures, _seed];
-        foreach (TextOption option in options)
-        {
-            command.Add(option.Flag);
-        }
-
+        command.AddAll([_workers, .. _isScale ? [] : (Option[])[_groups, _rate, _maxInFlight], _duration, _rounds, _timeout, _minThreads, _maxFailures, _seed]);
         _subjects.AddTo(command);
     }
 
@@ -59,22 +49,19 @@ internal sealed class RunOptionSet
     public SubjectOptions Subjects => _subjects;
 
     /// <summary>The options for the number and length of rounds, which apply to everything that is measured.</summary>
-    public IReadOnlyList<Option> OfPrograms => [_rounds.Flag, _timeout.Flag, _subjects.Param];
+    public IReadOnlyList<Option> OfPrograms => [_rounds, _timeout, _subjects.Param];
 
     /// <summary>The requested number of rounds; <see langword="null"/> if it was not given.</summary>
-    /// <exception cref="BadInputException">The value cannot be used.</exception>
-    public int? RoundsOf(ParseResult parsed) => _rounds.Find(parsed, static _ => null)?.WholeNumber(1, 10_000);
+    public int? RoundsOf(ParseResult parsed) => _rounds.Find(parsed)?.WholeNumber(1, 10_000);
 
     /// <summary>How long the end of what is measured is waited for.</summary>
-    /// <exception cref="BadInputException">The value cannot be used.</exception>
     public TimeSpan TimeoutOf(ParseResult parsed, string usual) =>
-        (_timeout.Find(parsed, static _ => null) ?? new OptionValue(_timeout.Flag.Name, usual))
+        (_timeout.Find(parsed) ?? new OptionValue(_timeout.Name, usual))
             .Time(TimeSpan.FromMilliseconds(100), TimeSpan.FromHours(1), usual);
 
-    /// <exception cref="BadInputException">A value cannot be used.</exception>
     public RunSettings Read(ParseResult parsed, string? workload, string? built = null, string? other = null)
     {
-        OptionValue? Find(TextOption option) => option.Find(parsed, static _ => null);
+        OptionValue? Find(TextOption option) => option.Find(parsed);
 
         OptionValue? workers = Find(_workers);
         OptionValue? groups = Find(_groups);
@@ -114,14 +101,19 @@ internal sealed class RunOptionSet
             Subjects = subjects,
             Workers = _isScale ? counts.WholeNumbers(1, WorkloadCatalog.MostWorkers) : [counts.WholeNumber(1, WorkloadCatalog.MostWorkers)],
             Groups = named,
-            RatePerSecond = rate,
-            MaxInFlight = most?.WholeNumber(1, 1_000_000),
-            MinThreads = Find(_minThreads)?.WholeNumber(1, short.MaxValue),
-            MostFailures = Find(_maxFailures)?.Share(0, 1) ?? 0,
-            Duration = (Find(_duration) ?? new OptionValue("--duration", _defaultDuration)).Time(TimeSpan.FromMilliseconds(10), TimeSpan.FromHours(1), "1s"),
-            Rounds = RoundsOf(parsed) ?? _defaultRounds,
-            Timeout = TimeoutOf(parsed, DefaultTimeout),
-            Seed = Find(_seed)?.WholeNumber(0, int.MaxValue) ?? 1,
+            Run = new WorkerRunSpec
+            {
+                Workload = spec.Label,
+                RatePerSecond = rate,
+                MaxInFlight = most?.WholeNumber(1, 1_000_000),
+                MinThreads = Find(_minThreads)?.WholeNumber(1, short.MaxValue),
+                MostFailures = Find(_maxFailures)?.Share(0, 1) ?? 0,
+                Duration = (Find(_duration) ?? new OptionValue("--duration", _defaultDuration))
+                    .Time(TimeSpan.FromMilliseconds(10), TimeSpan.FromHours(1), "1s"),
+                Rounds = RoundsOf(parsed) ?? _defaultRounds,
+                DrainLimit = TimeoutOf(parsed, DefaultTimeout),
+                Seed = Find(_seed)?.WholeNumber(0, int.MaxValue) ?? 1,
+            },
         };
     }
 

@@ -1,6 +1,3 @@
-using Weir.Cli.Processes;
-using Weir.Cli.Workloads;
-
 namespace Weir.Cli.Measuring;
 
 /// <summary>The checked settings that all commands over workloads share.</summary>
@@ -21,44 +18,19 @@ internal sealed record RunSettings
     /// <summary>Named groups in place of a number of workers.</summary>
     public IReadOnlyList<WorkerGroup>? Groups { get; init; }
 
-    public double? RatePerSecond { get; init; }
+    /// <summary>How each arm is run, but for its name and its workers.</summary>
+    public required WorkerRunSpec Run { get; init; }
 
-    public int? MaxInFlight { get; init; }
-
-    public int? MinThreads { get; init; }
-
-    /// <summary>The share of operations that may fail.</summary>
-    public double MostFailures { get; init; }
-
-    public required TimeSpan Duration { get; init; }
-
-    public required int Rounds { get; init; }
-
-    public required int Seed { get; init; }
-
-    /// <summary>How long the end of an operation is waited for.</summary>
-    public TimeSpan Timeout { get; init; } = TimeSpan.FromSeconds(20);
+    public int Rounds => Run.Rounds;
 
     /// <summary>Whether each arm makes one more round, under a profiler.</summary>
     public bool IsProfiled { get; init; }
 
     /// <summary>The order for a number of workers.</summary>
-    /// <param name="workload">The workload.</param>
-    /// <param name="workers">The number of workers.</param>
-    /// <param name="rounds">The rounds of one process.</param>
     public WorkerOrder Order(WorkloadSpec workload, int workers, int rounds) => new()
     {
         Workload = workload,
-        Name = workload.Label,
-        Groups = Groups ?? [new WorkerGroup(WorkerRunSpec.DefaultGroup, workers)],
-        RatePerSecond = RatePerSecond,
-        MaxInFlight = MaxInFlight,
-        MinThreads = MinThreads,
-        MostFailures = MostFailures,
-        Seconds = Duration.TotalSeconds,
-        Rounds = rounds,
-        TimeoutSeconds = Timeout.TotalSeconds,
-        Seed = Seed,
+        Run = Run with { Workload = workload.Label, Groups = Groups ?? [new WorkerGroup(WorkerRunSpec.DefaultGroup, workers)], Rounds = rounds },
         IsProfiled = IsProfiled,
     };
 }

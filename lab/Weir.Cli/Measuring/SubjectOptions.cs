@@ -1,6 +1,3 @@
-using Weir.Cli.Workloads;
-using Weir.Cli.Workloads.UserCode;
-
 namespace Weir.Cli.Measuring;
 
 /// <summary>The options that say what is measured: a built-in workload or a user's code, and the parameters that are set or varied.</summary>
@@ -21,22 +18,15 @@ internal sealed class SubjectOptions
     public SubjectOptions()
     {
         // A workload class is not a method, so the option has a second name.
-        _method.Flag.Aliases.Add("--class");
+        _method.Aliases.Add("--class");
     }
 
-    public void AddTo(Command command)
-    {
-        foreach (Option option in All)
-        {
-            command.Add(option);
-        }
-    }
+    public void AddTo(Command command) => command.AddAll(All);
 
     /// <summary>The option that sets parameters.</summary>
     public Option Param => _param;
 
     /// <summary>The parameters that are set or varied.</summary>
-    /// <exception cref="BadInputException">A value cannot be used.</exception>
     public ParameterSweep Sweep(ParseResult parsed) => new(parsed.GetValue(_param) ?? []);
 
     /// <summary>Whether the code of an assembly is measured.</summary>
@@ -65,7 +55,6 @@ internal sealed class SubjectOptions
     /// <param name="other">Another build of the assembly, in which the methods of <c>--filter</c> must be too; <see langword="null"/> for none.</param>
     /// <param name="inGroups">Whether several methods run side by side in groups of workers, and not one after the other.</param>
     /// <returns>What is measured: of each thing one for every combination of parameters.</returns>
-    /// <exception cref="BadInputException">A value cannot be used.</exception>
     public IReadOnlyList<IReadOnlyList<WorkloadSpec>> Read(ParseResult parsed, string? workload, bool inGroups, string? built = null, string? other = null)
     {
         (WorkloadSpec[] specs, UserAssembly? assembly) =
@@ -107,7 +96,7 @@ internal sealed class SubjectOptions
         return subjects;
     }
 
-    private static OptionValue? Find(TextOption setting, ParseResult parsed) => setting.Find(parsed, static _ => null);
+    private static OptionValue? Find(TextOption setting, ParseResult parsed) => setting.Find(parsed);
 
     private (WorkloadSpec[] Specs, UserAssembly? Assembly) Specs(ParseResult parsed, string? workload, bool inGroups, OptionValue? file, string? other)
     {
@@ -151,7 +140,7 @@ internal sealed class SubjectOptions
             : [.. names.Select((n, i) => new WorkloadSpec { Name = titles[i], Assembly = path, Methods = [n] })], assembly);
     }
 
-    private Option[] All => [_grain.Flag, _collector.Flag, _assembly.Flag, _method.Flag, _filter.Flag, _param];
+    private Option[] All => [_grain, _collector, _assembly, _method, _filter, _param];
 
     private static string[] Filtered(UserAssembly assembly, OptionValue filter, OptionValue file, string? other)
     {

@@ -1,6 +1,3 @@
-using System.Text.RegularExpressions;
-using Weir.Lab.Latency;
-
 namespace Weir.Cli.Measuring;
 
 /// <summary>A condition under which a run fails, such as <c>p99&gt;50ms</c>.</summary>
@@ -14,7 +11,6 @@ internal sealed partial record Threshold(string Text, string Metric, string Comp
     private const string Percentiles = "p50, p90, p99, p99.9, p99.99";
 
     /// <summary>Reads a condition.</summary>
-    /// <exception cref="BadInputException">It is none.</exception>
     public static Threshold Parse(string text)
     {
         OptionValue given = new(Flag, text);

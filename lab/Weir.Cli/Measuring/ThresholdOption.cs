@@ -11,7 +11,6 @@ internal sealed class ThresholdOption
     public void AddTo(Command command) => command.Add(_flag);
 
     /// <summary>Reads them, before anything is measured.</summary>
-    /// <exception cref="BadInputException">One is no condition.</exception>
     public IReadOnlyList<Threshold> Read(ParseResult parsed) => [.. (parsed.GetValue(_flag) ?? []).Select(Threshold.Parse)];
 
     /// <summary>Writes the result with what the conditions say, and returns the exit code.</summary>

@@ -1,6 +1,3 @@
-using Weir.Cli.Processes;
-using Weir.Cli.Workloads;
-using Weir.Lab.Resources;
 using Weir.Lab.Work;
 
 namespace Weir.Cli.Measuring;
@@ -27,33 +24,30 @@ internal sealed class WorkerArms(WeirHost host, string command, IReadOnlyList<st
             Unit, static order => CollectorMode.Variables(order.Workload.Collector));
         ResultFile result = await MeasureAsync(
             [
-                .. orders.Select(o => o with
+                .. orders.Select(o => o.With(run => run with
                 {
-                    WarmUpSeconds =
-                        host.Measure.LongestWarmUp?.TotalSeconds ?? (turns > 1 ? ShortWarmUp : Math.Clamp(o.Rounds * o.Seconds, ShortWarmUp, LongWarmUp)),
+                    LongestWarmUp = host.Measure.LongestWarmUp
+                        ?? TimeSpan.FromSeconds(turns > 1 ? ShortWarmUp : Math.Clamp(run.Rounds * run.Duration.TotalSeconds, ShortWarmUp, LongWarmUp)),
                     MostRepeats = host.Measure.MostRepeats ?? (turns > 1 ? 1 : 3),
-                }),
+                })),
             ],
             SettingTexts.Of(orders[0].Spec(), settings.Rounds, isolated: turns > 1),
-            orders.Sum(o => o.Rounds * turns),
+            orders.Sum(o => o.Run.Rounds * turns),
             async calibrated =>
             {
                 IReadOnlyList<IReadOnlyList<RoundRecord>> rounds = await arms.MeasureAsync(
-                    [.. calibrated.Select(static o => ($"{o.Name} x {o.Workers}", o))], turns, orders[0].Rounds, progress);
+                    [.. calibrated.Select(static o => ($"{o.Name} x {o.Workers}", o))], turns, orders[0].Run.Rounds, progress);
                 return (rounds, arms.Findings);
             });
         return result.With(arms.Profiles);
     }
 
     /// <summary>Measures in processes that stay and take turns.</summary>
-    /// <param name="orders">The arms.</param>
-    /// <param name="settings">The settings that they share.</param>
-    /// <param name="measure">Measures them.</param>
     /// <exception cref="OperationCanceledException">It was stopped before any round had ended.</exception>
     public Task<ResultFile> MeasureInTurnsAsync(
         IReadOnlyList<WorkerOrder> orders, RunSettings settings,
         Func<IReadOnlyList<WorkerOrder>, Task<(IReadOnlyList<IReadOnlyList<RoundRecord>> Rounds, IReadOnlyList<Finding> Findings)>> measure) => MeasureAsync(
-        [.. orders.Select(o => o with { WarmUpSeconds = host.Measure.LongestWarmUp?.TotalSeconds ?? ShortWarmUp, MostRepeats = 0 })],
+        [.. orders.Select(o => o.With(run => run with { LongestWarmUp = host.Measure.LongestWarmUp ?? TimeSpan.FromSeconds(ShortWarmUp), MostRepeats = 0 }))],
         SettingTexts.Of(orders[0].Spec(), settings.Rounds, isolated: true),
         1,
         measure);
@@ -69,7 +63,13 @@ internal sealed class WorkerArms(WeirHost host, string command, IReadOnlyList<st
         using MachineLock? alone = MachineLock.TryTake();
         Lazy<double> steps = new(CalibratedSpin.MeasureStepsPerSecond);
         bool areSingle = orders.All(static o => o.Workers == 1);
-        orders = [.. orders.Select(o => o with { Workload = WorkloadCatalog.Calibrated(o.Workload, steps), SubtractsOverhead = areSingle })];
+        orders =
+        [
+            .. orders.Select(o => o with
+            {
+                Workload = WorkloadCatalog.Calibrated(o.Workload, steps), Run = o.Run with { SubtractsOverhead = areSingle },
+            }),
+        ];
         (IReadOnlyList<IReadOnlyList<RoundRecord>> rounds, IReadOnlyList<Finding> findings) = await measure(orders);
         int done = rounds.Sum(static r => r.Count(static x => !x.Partial));
         if (done == 0 && host.Stop.IsCancellationRequested)

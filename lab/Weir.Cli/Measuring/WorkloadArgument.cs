@@ -1,5 +1,3 @@
-using Weir.Cli.Workloads;
-
 namespace Weir.Cli.Measuring;
 
 /// <summary>The argument that names a workload.</summary>
@@ -9,7 +7,6 @@ internal static class WorkloadArgument
     public static string Help =>
         "Workloads:\n" + string.Join('\n', WorkloadCatalog.Texts.Select(static w => $"  {w.Name,-14} {w.Text}"));
 
-    /// <summary>Creates the argument.</summary>
     public static Argument<string?> Create() => new("WORKLOAD")
     {
         Description = $"A built-in workload; absent with --assembly. {Help}",

@@ -1,6 +1,3 @@
-using System.Text.Json;
-using System.Threading.Channels;
-
 namespace Weir.Cli.Processes;
 
 /// <summary>A child process that measures: how it is started, and the lines that it answers with.</summary>

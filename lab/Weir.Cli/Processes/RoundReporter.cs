@@ -24,10 +24,6 @@ internal sealed class RoundReporter(Action<MeasureAnswer> report, double mostCom
         return turns.WaitAsync(cancellationToken);
     }
 
-    public void RoundStarted(int round, int rounds)
-    {
-    }
-
     public void RoundEnded(WorkerRound round, int rounds) => report(new MeasureAnswer(
         Rate: round.Rate, Room: round.Resources.Room, IsDisturbed: round.IsPartial || round.Troubles.Count > 0 || round.CompilingShare > mostCompiling));
 

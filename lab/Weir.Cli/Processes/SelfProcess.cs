@@ -1,8 +1,3 @@
-using System.IO.Pipes;
-using System.Reflection;
-using System.Security.Cryptography;
-using System.Text;
-using System.Threading.Channels;
 using Weir.Cli.Kit.Processes;
 using Weir.Lab.Processes;
 

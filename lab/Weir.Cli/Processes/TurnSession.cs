@@ -1,6 +1,3 @@
-using System.Threading.Channels;
-using Weir.Cli.Workloads;
-
 namespace Weir.Cli.Processes;
 
 /// <summary>A measuring process that stays alive, and makes a round on request.</summary>

@@ -1,18 +1,16 @@
-using Weir.Lab.Resources;
-
 namespace Weir.Cli.Processes;
 
 /// <summary>The processes of several arms, the same number for each. They stay alive and make a round when it is their turn.</summary>
-internal sealed class TurnSessions
+/// <param name="host">Whether there are processes, and what stops them.</param>
+/// <param name="orders">The arms.</param>
+/// <param name="processes">How many processes each arm has.</param>
+/// <param name="most">How many rounds there are at most, for the progress.</param>
+/// <param name="progress">Is told of each round.</param>
+internal sealed class TurnSessions(WeirHost host, IReadOnlyList<WorkerOrder> orders, int processes, int most, RunProgress progress)
 {
     private const int CanaryPieces = 40;
-    private readonly RunProgress _progress;
-    private readonly PrintedOnce _printed;
-    private readonly int _most;
-    private readonly Func<WorkerOrder, TurnSession> _start;
-    private readonly IReadOnlyList<WorkerOrder> _orders;
-    private readonly int _processes;
-    private readonly List<TurnSession>[] _arms;
+    private readonly PrintedOnce _printed = new(progress);
+    private readonly List<TurnSession>[] _arms = [.. orders.Select(static _ => new List<TurnSession>())];
     private readonly Dictionary<TurnSession, List<(int Order, int Turn)>> _places = [];
     private double _variation;
     private int _rounds;
@@ -23,39 +21,18 @@ internal sealed class TurnSessions
     /// <summary>How many rounds were made before these, by all arms.</summary>
     public int Made { get => _rounds; init => _rounds = value; }
 
-    /// <summary>Creates them.</summary>
-    /// <param name="host">Whether there are processes, and what stops them.</param>
-    /// <param name="orders">The arms.</param>
-    /// <param name="processes">How many processes each arm has.</param>
-    /// <param name="most">How many rounds there are at most, for the progress.</param>
-    /// <param name="progress">Is told of each round.</param>
-    public TurnSessions(WeirHost host, IReadOnlyList<WorkerOrder> orders, int processes, int most, RunProgress progress)
-    {
-        _progress = progress;
-        _printed = new PrintedOnce(progress);
-        _most = most;
-        _start = order => new TurnSession(
-            host,
-            order with { TakesTurns = true, Rounds = int.MaxValue },
-            _printed.Print,
-            what => progress.WriteLine($"weir: {NameOf(order)}: waiting for {what}; it is abandoned after --timeout."));
-        _orders = orders;
-        _processes = processes;
-        _arms = [.. orders.Select(static _ => new List<TurnSession>())];
-    }
-
     /// <summary>Starts all of them at once, because much of a warm-up is waiting for the compiler, and waits until all are warm.</summary>
     public async Task WarmUpAsync()
     {
-        foreach (int arm in Enumerable.Range(0, _processes * _orders.Count).Select(i => i % _orders.Count))
+        foreach (int arm in Enumerable.Range(0, processes * orders.Count).Select(i => i % orders.Count))
         {
-            _arms[arm].Add(_start(_orders[arm]));
+            _arms[arm].Add(Start(orders[arm]));
         }
 
         TurnSession[] all = [.. _arms.SelectMany(static a => a)];
         for (int i = 0; i < all.Length; i++)
         {
-            _progress.Begin($"warming up {all.Length} processes", i, all.Length);
+            progress.Begin($"warming up {all.Length} processes", i, all.Length);
             await all[i].Ready;
         }
 
@@ -75,7 +52,7 @@ internal sealed class TurnSessions
         }
 
         TurnSession session = _arms[arm][process];
-        _progress.Begin(NameOf(session.Order), _rounds, _most);
+        progress.Begin(NameOf(session.Order), _rounds, most);
         if (await session.NextAsync() is not { Rate: { } rate } round)
         {
             return null;
@@ -87,7 +64,7 @@ internal sealed class TurnSessions
         }
 
         places.Add((++_rounds, turn + 1));
-        _progress.End($"{NameOf(session.Order)}: {Numbers.Rate(rate)} operations/s", _rounds, _most);
+        progress.End($"{NameOf(session.Order)}: {Numbers.Rate(rate)} operations/s", _rounds, most);
         return round;
     }
 
@@ -116,6 +93,12 @@ internal sealed class TurnSessions
             (arm, Profile: sessions.SelectMany(static s => s.Answers).Select(static a => a.Profile).FirstOrDefault(static p => p is not null)))
         .Where(static x => x.Profile is not null)
         .ToDictionary(static x => x.arm, static x => x.Profile!);
+
+    private TurnSession Start(WorkerOrder order) => new(
+        host,
+        order.With(static run => run with { TakesTurns = true, Rounds = int.MaxValue }),
+        _printed.Print,
+        what => progress.WriteLine($"weir: {NameOf(order)}: waiting for {what}; it is abandoned after --timeout."));
 
     private static string NameOf(WorkerOrder order) => $"{order.Name} x {order.Workers}";
 

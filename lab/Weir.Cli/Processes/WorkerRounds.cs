@@ -1,6 +1,4 @@
-using System.Runtime.CompilerServices;
 using Weir.Cli.Profiling;
-using Weir.Cli.Workloads;
 
 namespace Weir.Cli.Processes;
 
@@ -22,7 +20,7 @@ internal static class WorkerRounds
         WorkerRun run;
         try
         {
-            WorkerRunner runner = new(spec, report is null ? null : new RoundReporter(report, spec.MostCompiling, order.TakesTurns ? turns : null))
+            WorkerRunner runner = new(spec, report is null ? null : new RoundReporter(report, spec.MostCompiling, spec.TakesTurns ? turns : null))
             {
                 AfterRounds = profiled is null ? null : profiled.RunAsync,
             };

@@ -12,6 +12,5 @@ internal enum SampleKind
     /// <summary>It was about to wait, or looked again and again whether it has to.</summary>
     Spinning,
 
-    /// <summary>It waited.</summary>
     Waiting,
 }

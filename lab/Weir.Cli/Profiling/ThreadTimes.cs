@@ -27,7 +27,6 @@ internal sealed class ThreadTimes : IDisposable
     }
 
     /// <summary>The number of the interval between two readings in which a moment lies; -1 if it lies in none.</summary>
-    /// <param name="at">The moment, in UTC.</param>
     public int IntervalOf(DateTime at)
     {
         int next = _readings.FindIndex(r => r.At > at);

@@ -1,5 +1,3 @@
-using Weir.Lab.Resources;
-
 namespace Weir.Cli.Programs;
 
 /// <summary>Measures programs, and makes a result of their rounds.</summary>
@@ -15,7 +13,6 @@ internal static class ProgramArms
     /// <param name="settings">What is measured, and how.</param>
     /// <param name="options">Margin and level of all comparisons together.</param>
     /// <param name="progress">Is told of each run.</param>
-    /// <exception cref="BadInputException">A program cannot be started.</exception>
     /// <exception cref="OperationCanceledException">It was stopped before any round had ended.</exception>
     public static async Task<ResultFile> MeasureAsync(
         WeirHost host, string command, IReadOnlyList<string> arguments, ProgramSettings settings, ComparisonOptions options, RunProgress progress)

@@ -1,7 +1,5 @@
 using System.CommandLine.Parsing;
 using Weir.Cli.Kit.Processes;
-using Weir.Cli.Measuring;
-using Weir.Cli.Workloads;
 
 namespace Weir.Cli.Programs;
 
@@ -30,15 +28,9 @@ internal sealed class ProgramOptionSet(RunOptionSet shared, Argument<string[]>? 
 
     private string Source => words?.Name ?? _command.Name;
 
-    private Option[] Own => [.. words is null ? [_command] : Array.Empty<Option>(), _name, _prepare, _warmUps.Flag, _shell, _ignore, _show];
+    private Option[] Own => [.. words is null ? [_command] : Array.Empty<Option>(), _name, _prepare, _warmUps, _shell, _ignore, _show];
 
-    public void AddTo(Command command)
-    {
-        foreach (Option option in Own)
-        {
-            command.Add(option);
-        }
-    }
+    public void AddTo(Command command) => command.AddAll(Own);
 
     /// <summary>Whether programs are to be measured.</summary>
     /// <exception cref="BadInputException">There is no command, but an option of one.</exception>
@@ -50,7 +42,6 @@ internal sealed class ProgramOptionSet(RunOptionSet shared, Argument<string[]>? 
     /// <summary>Reads them.</summary>
     /// <param name="parsed">The command line.</param>
     /// <param name="others">Options of the command that go with programs as well.</param>
-    /// <exception cref="BadInputException">A value cannot be used.</exception>
     public ProgramSettings Read(ParseResult parsed, IEnumerable<Option> others)
     {
         if (words is null)
@@ -95,7 +86,7 @@ internal sealed class ProgramOptionSet(RunOptionSet shared, Argument<string[]>? 
             // Several commands are compared at each value of the parameters; of a single one, the values with each other.
             Groups = programs.Length == 1 ? programs : [.. Enumerable.Range(0, programs[0].Length).Select(i => programs.Select(p => p[i]).ToArray())],
             Rounds = shared.RoundsOf(parsed),
-            WarmUps = _warmUps.Find(parsed, static _ => null)?.WholeNumber(0, 1000) ?? 1,
+            WarmUps = _warmUps.Find(parsed)?.WholeNumber(0, 1000) ?? 1,
             Shell = shell,
             IgnoresFailures = parsed.GetValue(_ignore),
             ShowsOutput = parsed.GetValue(_show),

@@ -15,7 +15,6 @@ internal sealed class ProgramRunner(TimeSpan timeout, bool showsOutput, Action<s
     /// <param name="name">What it is called when something is said of it.</param>
     /// <param name="words">The program, and its arguments.</param>
     /// <returns>Its end; <see langword="null"/> if it did not end in time and was killed.</returns>
-    /// <exception cref="BadInputException">There is no such program.</exception>
     /// <exception cref="OperationCanceledException">It was stopped, and killed.</exception>
     public Task<ProgramEnd?> RunAsync(string name, IReadOnlyList<string> words) => RunAsync<ProgramEnd?>(name, words, static p => p.Run());
 

@@ -1,11 +1,6 @@
-using Weir.Lab.Resources;
-
 namespace Weir.Cli.Programs;
 
 /// <summary>Runs programs in turns (A B, B A), so that disturbances of the machine affect all equally.</summary>
-/// <param name="settings">What is measured, and how.</param>
-/// <param name="progress">Is told of each run.</param>
-/// <param name="stop">Ends it.</param>
 internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progress, CancellationToken stop)
 {
     // Below, the system's clock of used processors is too coarse.
@@ -31,7 +26,6 @@ internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progres
     public Finding? Shell { get; private set; }
 
     /// <summary>Runs them.</summary>
-    /// <exception cref="BadInputException">A program cannot be started.</exception>
     /// <exception cref="OperationCanceledException">It was stopped. The rounds until then are there.</exception>
     public async Task MeasureAsync()
     {
@@ -86,10 +80,10 @@ internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progres
         ProgramSpec program = _programs[index];
         int all = Planned() * _programs.Count;
         progress.Begin(program.Name, _made, all);
-        SystemSample before = default;
+        SystemUse before = default;
         TimeSpan own = default;
-        ProgramEnd? end = await RunAsync(program, () => (before, own) = (SystemSample.Take(), Environment.CpuUsage.TotalTime));
-        SystemUse use = SystemUse.Between(before, SystemSample.Take());
+        ProgramEnd? end = await RunAsync(program, () => (before, own) = (SystemUse.Take(), Environment.CpuUsage.TotalTime));
+        SystemUse use = SystemUse.Take() - before;
         if (end is null)
         {
             return RoundEnd.Over;

@@ -11,9 +11,6 @@ internal sealed class ShellStart
     public bool IsKnown => _ends.Count > 0;
 
     /// <summary>Runs the shell once.</summary>
-    /// <param name="runner">Runs it.</param>
-    /// <param name="shell">The shell.</param>
-    /// <exception cref="BadInputException">The shell cannot run an empty command.</exception>
     public async Task RunAsync(ProgramRunner runner, IReadOnlyList<string> shell)
     {
         ProgramEnd? end = await runner.RunAsync(shell[0], [.. shell, ""]);

@@ -1,12 +1,9 @@
 using System.Collections;
 using System.ComponentModel;
-using System.IO.Pipes;
 
 namespace Weir.Cli.Programs;
 
 /// <summary>One run of a program. Its input is empty, and its output is discarded or goes to the error output.</summary>
-/// <param name="words">The program, and its arguments.</param>
-/// <param name="showsOutput">Whether its output is shown.</param>
 internal sealed class StartedProgram(IReadOnlyList<string> words, bool showsOutput)
 {
     private const string Nothing = "/dev/null";
@@ -25,7 +22,6 @@ internal sealed class StartedProgram(IReadOnlyList<string> words, bool showsOutp
     private bool _isKilled;
 
     /// <summary>Runs it to its end on this thread: nothing may happen between its end and the reading of the clock.</summary>
-    /// <exception cref="BadInputException">There is no such program.</exception>
     /// <exception cref="OperationCanceledException">It was killed before it had started.</exception>
     public ProgramEnd Run() => OperatingSystem.IsWindows() ? RunAsProcess() : RunOnUnix(words, isLast: true);
 

@@ -1,4 +1,4 @@
-using System.Runtime.InteropServices;
+[assembly: DefaultDllImportSearchPaths(DllImportSearchPath.System32)]
 
 namespace Weir.Cli.Programs;
 
@@ -17,7 +17,6 @@ internal static partial class UnixCalls
     /// <summary>Signals that this thread has blocked are not blocked there.</summary>
     public const short NoMask = 0x08;
 
-    /// <summary>Kills.</summary>
     public const int Kill = 9;
 
     private const string Library = "libc";
@@ -80,70 +79,53 @@ internal static partial class UnixCalls
     }
 
     [LibraryImport(Library, EntryPoint = "posix_spawnp", StringMarshalling = StringMarshalling.Utf8)]
-    [DefaultDllImportSearchPaths(DllImportSearchPath.System32)]
     public static partial int Spawn(out int program, string file, Span<byte> actions, Span<byte> attributes, string?[] words, string?[] variables);
 
     [LibraryImport(Library, EntryPoint = "posix_spawn_file_actions_init")]
-    [DefaultDllImportSearchPaths(DllImportSearchPath.System32)]
     public static partial int InitActions(Span<byte> actions);
 
     [LibraryImport(Library, EntryPoint = "posix_spawn_file_actions_destroy")]
-    [DefaultDllImportSearchPaths(DllImportSearchPath.System32)]
     public static partial int DestroyActions(Span<byte> actions);
 
     [LibraryImport(Library, EntryPoint = "posix_spawn_file_actions_addopen", StringMarshalling = StringMarshalling.Utf8)]
-    [DefaultDllImportSearchPaths(DllImportSearchPath.System32)]
     public static partial int AddOpen(Span<byte> actions, int descriptor, string file, int flags, uint mode);
 
     [LibraryImport(Library, EntryPoint = "posix_spawn_file_actions_adddup2")]
-    [DefaultDllImportSearchPaths(DllImportSearchPath.System32)]
     public static partial int AddCopy(Span<byte> actions, int descriptor, int copy);
 
     [LibraryImport(Library, EntryPoint = "posix_spawnattr_init")]
-    [DefaultDllImportSearchPaths(DllImportSearchPath.System32)]
     public static partial int InitAttributes(Span<byte> attributes);
 
     [LibraryImport(Library, EntryPoint = "posix_spawnattr_destroy")]
-    [DefaultDllImportSearchPaths(DllImportSearchPath.System32)]
     public static partial int DestroyAttributes(Span<byte> attributes);
 
     [LibraryImport(Library, EntryPoint = "posix_spawnattr_setflags")]
-    [DefaultDllImportSearchPaths(DllImportSearchPath.System32)]
     public static partial int SetFlags(Span<byte> attributes, short flags);
 
     [LibraryImport(Library, EntryPoint = "posix_spawnattr_setpgroup")]
-    [DefaultDllImportSearchPaths(DllImportSearchPath.System32)]
     public static partial int SetGroup(Span<byte> attributes, int group);
 
     [LibraryImport(Library, EntryPoint = "posix_spawnattr_setsigdefault")]
-    [DefaultDllImportSearchPaths(DllImportSearchPath.System32)]
     public static partial int SetUsual(Span<byte> attributes, Span<byte> signals);
 
     [LibraryImport(Library, EntryPoint = "posix_spawnattr_setsigmask")]
-    [DefaultDllImportSearchPaths(DllImportSearchPath.System32)]
     public static partial int SetMask(Span<byte> attributes, Span<byte> signals);
 
     [LibraryImport(Library, EntryPoint = "sigemptyset")]
-    [DefaultDllImportSearchPaths(DllImportSearchPath.System32)]
     public static partial int Empty(Span<byte> signals);
 
     [LibraryImport(Library, EntryPoint = "sigaddset")]
-    [DefaultDllImportSearchPaths(DllImportSearchPath.System32)]
     public static partial int Add(Span<byte> signals, int signal);
 
     [LibraryImport(Library, EntryPoint = "kill")]
-    [DefaultDllImportSearchPaths(DllImportSearchPath.System32)]
     public static partial int Send(int program, int signal);
 
     [LibraryImport(Library, EntryPoint = "waitid", SetLastError = true)]
-    [DefaultDllImportSearchPaths(DllImportSearchPath.System32)]
     private static partial int WaitId(int kind, int program, Span<byte> account, int options);
 
     [LibraryImport(Library, EntryPoint = "wait4", SetLastError = true)]
-    [DefaultDllImportSearchPaths(DllImportSearchPath.System32)]
     private static partial int Wait4(int program, out int status, int options, Span<long> use);
 
     [LibraryImport(Library, EntryPoint = "prctl")]
-    [DefaultDllImportSearchPaths(DllImportSearchPath.System32)]
     private static partial int Control(int what, nint first, nint second, nint third, nint fourth);
 }

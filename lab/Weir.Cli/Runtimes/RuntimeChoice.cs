@@ -1,5 +1,3 @@
-using Weir.Runtimes;
-
 namespace Weir.Cli.Runtimes;
 
 /// <summary>A runtime that takes part in a run.</summary>
@@ -8,7 +6,6 @@ namespace Weir.Cli.Runtimes;
 /// <param name="IsSwept">Whether there are several of the kind, so that the size belongs to the name.</param>
 internal sealed record RuntimeChoice(RuntimeKind Kind, int Size, bool IsSwept)
 {
-    /// <summary>The word for the kind.</summary>
     public string Word => Kind.ToString().ToLowerInvariant();
 
     /// <summary>The name in reports.</summary>

@@ -1,6 +1,4 @@
 using System.ComponentModel;
-using System.Runtime.InteropServices;
-using Microsoft.Win32.SafeHandles;
 
 namespace Weir.Cli.Storage;
 
@@ -54,14 +52,11 @@ internal static partial class PageCache
     }
 
     [LibraryImport("libc", EntryPoint = "posix_fadvise", SetLastError = true)]
-    [DefaultDllImportSearchPaths(DllImportSearchPath.System32)]
     private static partial int Advise(SafeFileHandle handle, long offset, long length, int advice);
 
     [LibraryImport("libc", EntryPoint = "fsync", SetLastError = true)]
-    [DefaultDllImportSearchPaths(DllImportSearchPath.System32)]
     private static partial int Sync(SafeFileHandle handle);
 
     [LibraryImport("libc", EntryPoint = "open", SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
-    [DefaultDllImportSearchPaths(DllImportSearchPath.System32)]
     private static partial int Open(string path, int flags);
 }

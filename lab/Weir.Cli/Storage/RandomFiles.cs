@@ -1,5 +1,3 @@
-using System.Security.Cryptography;
-
 namespace Weir.Cli.Storage;
 
 /// <summary>The files that are hashed. Missing ones are made, of random bytes, so that no device can compress them.</summary>

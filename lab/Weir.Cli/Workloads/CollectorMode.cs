@@ -10,8 +10,6 @@ internal static class CollectorMode
 
     private static readonly Dictionary<string, string> Words = new(StringComparer.OrdinalIgnoreCase) { [Workstation] = Workstation, [Server] = Server };
 
-    /// <summary>Reads one.</summary>
-    /// <exception cref="BadInputException">It is neither.</exception>
     public static string Read(OptionValue given) => given.OneOf(Words);
 
     /// <summary>

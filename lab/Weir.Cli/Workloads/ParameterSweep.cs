@@ -37,7 +37,6 @@ internal sealed class ParameterSweep
         }
     }
 
-    /// <summary>The names of the parameters.</summary>
     public IEnumerable<string> Names => _parameters.Select(static p => p.Name);
 
     /// <summary>The names of the parameters that have several values.</summary>
@@ -50,8 +49,6 @@ internal sealed class ParameterSweep
             _ => parameter.Values, (before, value) => (IReadOnlyList<KeyValuePair<string, string>>)[.. before, new(parameter.Name, value)])]);
 
     /// <summary>A workload with every combination.</summary>
-    /// <param name="workload">The workload.</param>
-    /// <exception cref="BadInputException">A value cannot be used.</exception>
     public IReadOnlyList<WorkloadSpec> Of(WorkloadSpec workload) =>
     [
         .. Combinations().Select(

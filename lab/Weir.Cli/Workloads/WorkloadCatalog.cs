@@ -1,6 +1,3 @@
-using Weir.Cli.Workloads.UserCode;
-using Weir.Lab.Suites.Workloads;
-
 namespace Weir.Cli.Workloads;
 
 /// <summary>The built-in workloads by their names on the command line, and those of users.</summary>
@@ -16,7 +13,6 @@ internal static class WorkloadCatalog
     /// <summary>Name and meaning of each.</summary>
     public static IEnumerable<(string Name, string Text)> Texts => BuiltIns.All.Select(static w => (w.Name, w.Text));
 
-    /// <exception cref="BadInputException">There is no such workload.</exception>
     public static void Check(string name)
     {
         if (BuiltIns.Find(name) is null)
@@ -36,7 +32,6 @@ internal static class WorkloadCatalog
         : given.Time(Grains.Least, Grains.Most, "10us");
 
     /// <summary>Reads a parameter.</summary>
-    /// <exception cref="BadInputException">The value cannot be used.</exception>
     public static int Number(BuiltInParameter parameter, OptionValue given) =>
         parameter.IsBytes ? (int)given.Bytes(parameter.Least, parameter.Most) : given.WholeNumber(parameter.Least, parameter.Most);
 
@@ -73,7 +68,6 @@ internal static class WorkloadCatalog
         : Create(spec, UserAssembly.Load(spec.Assembly));
 
     /// <summary>The same of an assembly that is loaded already.</summary>
-    /// <exception cref="BadInputException">Its code cannot be used.</exception>
     public static IWorkload Create(WorkloadSpec spec, UserAssembly assembly) => UserWorkloads.Create(spec.Name, assembly, spec.Methods, spec.Values);
 
     private static int NumberOf(WorkloadSpec spec) => Of(spec).Parameter is not { } parameter ? 0

@@ -1,5 +1,4 @@
 using System.Text.Json.Serialization;
-using Weir.Lab.Suites.Workloads;
 
 namespace Weir.Cli.Workloads;
 
@@ -55,8 +54,6 @@ internal sealed record WorkloadSpec
     }
 
     /// <summary>The same with a parameter set.</summary>
-    /// <param name="name">The parameter.</param>
-    /// <param name="value">The value, as it was given.</param>
     /// <exception cref="BadInputException">A built-in workload has no such parameter, or the value cannot be used.</exception>
     public WorkloadSpec With(string name, OptionValue value)
     {
@@ -82,7 +79,6 @@ internal sealed record WorkloadSpec
     }
 
     /// <summary>Reads <c>NAME[:key=value,...]</c>.</summary>
-    /// <exception cref="BadInputException">It is no workload.</exception>
     public static WorkloadSpec Parse(string text)
     {
         string[] parts = text.Split(':', 2);

@@ -1,6 +1,4 @@
-using Weir.Cli.Kit.App;
 using Weir.Delivery.Cli.Commands.Audit;
-using Weir.Delivery.Cli.Commands.Audit.Parts;
 using Weir.Delivery.Cli.Commands.Cdc;
 using Weir.Delivery.Cli.Commands.Load;
 using Weir.Delivery.Cli.Commands.Work;

@@ -1,4 +1,3 @@
-using Weir.PostgreSql;
 using static Weir.Delivery.Cli.Engines.WorkEngines;
 
 namespace Weir.Delivery.Cli.Engines;

@@ -1,11 +1,8 @@
-using System.Buffers;
-using System.Text;
 using Microsoft.Win32.SafeHandles;
 
 namespace Weir.Delivery.Cli.Hosting;
 
 /// <summary>Lines to a descriptor that others may share; see <see cref="Descriptor"/>.</summary>
-/// <param name="descriptor">An open descriptor of a Unix.</param>
 internal sealed class DescriptorLines(int descriptor) : ILineOutput
 {
     // Several lines are one call of the system, and no line is divided between two, so that lines of other writers come between lines.

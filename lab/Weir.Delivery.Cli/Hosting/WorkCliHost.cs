@@ -5,7 +5,6 @@ namespace Weir.Delivery.Cli.Hosting;
 /// <summary>The environment of the commands over queues.</summary>
 internal sealed record WorkCliHost : CliHost
 {
-    /// <param name="shared">What all programs have.</param>
     [SetsRequiredMembers]
     public WorkCliHost(CliHost shared)
         : base(shared)
@@ -21,7 +20,6 @@ internal sealed record WorkCliHost : CliHost
     /// <summary>How often progress is shown.</summary>
     public TimeSpan Progress { get; init; } = TimeSpan.FromSeconds(5);
 
-    /// <summary>The clock.</summary>
     public TimeProvider Clock { get; init; } = TimeProvider.System;
 
     /// <summary>What stands between a queue and the consumers that <c>load</c> measures it with. Tests inject faults here.</summary>

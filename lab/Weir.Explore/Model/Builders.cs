@@ -1,6 +1,4 @@
 using System.Reflection;
-using System.Runtime.CompilerServices;
-using Weir.Explore.Scheduling;
 
 namespace Weir.Explore.Model;
 
@@ -41,7 +39,7 @@ internal static class Builders
     {
         if (exception is not StopException)
         {
-            Failures.NobodyTakes(exception);
+            Points.NobodyTakes(exception);
         }
     }
 

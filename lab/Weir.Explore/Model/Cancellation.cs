@@ -1,9 +1,7 @@
-using System.Runtime.CompilerServices;
-using Weir.Explore.Scheduling;
-
 namespace Weir.Explore.Model;
 
 [Replaces("System.Threading.CancellationTokenSource")]
+[Replaces("System.IDisposable")]
 internal static class Cancellation
 {
     private static readonly ConditionalWeakTable<CancellationTokenSource, ITimer> Timers = [];
@@ -78,6 +76,19 @@ internal static class Cancellation
         }
 
         source.Dispose();
+    }
+
+    /// <summary>What is disposed of without its type being known.</summary>
+    public static void Dispose(IDisposable disposable)
+    {
+        if (disposable is CancellationTokenSource source)
+        {
+            Dispose(source);
+        }
+        else
+        {
+            disposable.Dispose();
+        }
     }
 
     private static CancellationTokenSource Linked(CancellationTokenSource source, params ReadOnlySpan<CancellationToken> tokens)

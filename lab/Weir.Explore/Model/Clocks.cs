@@ -1,11 +1,10 @@
-using System.Diagnostics;
-
 namespace Weir.Explore.Model;
 
 #pragma warning disable IDE1006 // The names of the properties' methods.
 [Replaces("System.TimeProvider")]
 [Replaces("System.Threading.Tasks.TaskScheduler")]
 [Replaces("System.Random")]
+[Replaces("System.Environment")]
 internal static class Clocks
 {
     public static TimeProvider get_System() => Time.Provider;
@@ -17,6 +16,14 @@ internal static class Clocks
     public static Random get_Shared() => Points.Me.Execution.Random;
 
     public static Random New() => new(Points.Me.Execution.Random.Next());
+
+    public static long get_TickCount64() => Time.Ticks / TimeSpan.TicksPerMillisecond;
+
+    public static int get_TickCount() => (int)get_TickCount64();
+
+    public static int get_CurrentManagedThreadId() => Points.Me.Id;
+
+    public static int get_ProcessorCount() => 4;
 }
 
 [Replaces("System.Diagnostics.Stopwatch")]
@@ -41,16 +48,4 @@ internal static class DateTimeOffsets
     public static DateTimeOffset get_UtcNow() => Time.Provider.GetUtcNow();
 
     public static DateTimeOffset get_Now() => Time.Provider.GetUtcNow();
-}
-
-[Replaces("System.Environment")]
-internal static class Environments
-{
-    public static long get_TickCount64() => Time.Ticks / TimeSpan.TicksPerMillisecond;
-
-    public static int get_TickCount() => (int)get_TickCount64();
-
-    public static int get_CurrentManagedThreadId() => Points.Me.Id;
-
-    public static int get_ProcessorCount() => 4;
 }

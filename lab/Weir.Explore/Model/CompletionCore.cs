@@ -3,7 +3,7 @@ using System.Threading.Tasks.Sources;
 namespace Weir.Explore.Model;
 
 /// <summary>The completion of a value task's source.</summary>
-[Substitutes("System.Threading.Tasks.Sources.ManualResetValueTaskSourceCore`1")]
+[Replaces("System.Threading.Tasks.Sources.ManualResetValueTaskSourceCore`1")]
 internal struct CompletionCore<TResult>
 {
     private Action<object?>? _continuation;
@@ -39,7 +39,7 @@ internal struct CompletionCore<TResult>
 
     public readonly ValueTaskSourceStatus GetStatus(short token)
     {
-        Check(token);
+        Require(token == Version);
         return !_isCompleted ? ValueTaskSourceStatus.Pending
             : _error is null ? ValueTaskSourceStatus.Succeeded
             : _error is OperationCanceledException ? ValueTaskSourceStatus.Canceled
@@ -48,12 +48,7 @@ internal struct CompletionCore<TResult>
 
     public readonly TResult GetResult(short token)
     {
-        Check(token);
-        if (!_isCompleted)
-        {
-            throw new InvalidOperationException();
-        }
-
+        Require(token == Version && _isCompleted);
         if (_error is not null)
         {
             System.Runtime.ExceptionServices.ExceptionDispatchInfo.Throw(_error);
@@ -64,12 +59,7 @@ internal struct CompletionCore<TResult>
 
     public void OnCompleted(Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags)
     {
-        Check(token);
-        if (_continuation is not null)
-        {
-            throw new InvalidOperationException();
-        }
-
+        Require(token == Version && _continuation is null);
         if (_isCompleted)
         {
             Pool.QueueInside(() => continuation(state));
@@ -82,11 +72,7 @@ internal struct CompletionCore<TResult>
 
     private void Complete()
     {
-        if (_isCompleted)
-        {
-            throw new InvalidOperationException();
-        }
-
+        Require(!_isCompleted);
         _isCompleted = true;
         if (_continuation is not { } continuation)
         {
@@ -105,9 +91,9 @@ internal struct CompletionCore<TResult>
         }
     }
 
-    private readonly void Check(short token)
+    private static void Require(bool holds)
     {
-        if (token != Version)
+        if (!holds)
         {
             throw new InvalidOperationException();
         }

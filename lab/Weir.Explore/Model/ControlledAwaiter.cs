@@ -1,5 +1,3 @@
-using System.Runtime.CompilerServices;
-
 namespace Weir.Explore.Model;
 
 /// <summary>Stands before an awaiter of the platform when an async method awaits it.</summary>

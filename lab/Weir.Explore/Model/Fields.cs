@@ -1,5 +1,3 @@
-using System.Runtime.CompilerServices;
-
 namespace Weir.Explore.Model;
 
 /// <summary>What a value task is of.</summary>

@@ -1,7 +1,7 @@
 namespace Weir.Explore.Model;
 
 /// <summary>A lock of the schedule.</summary>
-[Substitutes("System.Threading.Lock")]
+[Replaces("System.Threading.Lock")]
 internal sealed class Lock
 {
     private const string Name = "a Lock";

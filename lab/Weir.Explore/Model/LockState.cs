@@ -1,5 +1,3 @@
-using Weir.Explore.Scheduling;
-
 namespace Weir.Explore.Model;
 
 /// <summary>A lock that a thread may take several times, with those who wait for a pulse.</summary>

@@ -1,7 +1,7 @@
 namespace Weir.Explore.Model;
 
 /// <summary>An event of the schedule.</summary>
-[Substitutes("System.Threading.ManualResetEventSlim")]
+[Replaces("System.Threading.ManualResetEventSlim")]
 internal sealed class ManualResetEventSlim(bool initialState) : IDisposable
 {
     private bool _isSet = initialState;

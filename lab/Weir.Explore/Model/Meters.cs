@@ -1,10 +1,10 @@
 using System.Diagnostics.Metrics;
-using Weir.Explore.Scheduling;
 
 namespace Weir.Explore.Model;
 
 /// <summary>What is registered in the process goes with its schedule.</summary>
 [Replaces("System.Diagnostics.Metrics.Meter")]
+[Replaces("System.Diagnostics.Metrics.MeterListener")]
 internal static class Meters
 {
     public static Meter New(string name) => Kept(new Meter(name));
@@ -16,9 +16,12 @@ internal static class Meters
     public static Meter New(string name, string? version, IEnumerable<KeyValuePair<string, object?>>? tags, object? scope) =>
         Kept(new Meter(name, version, tags, scope));
 
-    private static Meter Kept(Meter meter)
+    public static MeterListener New() => Kept(new MeterListener());
+
+    private static T Kept<T>(T kept)
+        where T : IDisposable
     {
-        Statics.DisposeLater(meter);
-        return meter;
+        Statics.DisposeLater(kept);
+        return kept;
     }
 }

@@ -1,5 +1,3 @@
-using System.Runtime.CompilerServices;
-
 namespace Weir.Explore.Model;
 
 [Replaces("System.Threading.Monitor")]

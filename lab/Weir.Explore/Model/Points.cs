@@ -1,5 +1,3 @@
-using Weir.Explore.Scheduling;
-
 namespace Weir.Explore.Model;
 
 /// <summary>What rewritten code calls before each operation that other threads can see.</summary>
@@ -41,4 +39,8 @@ internal static class Points
             throw new NotSupportedException($"{call} could wait, and the explorer does not know it. It is called at {site}.");
         }
     }
+
+    /// <summary>Ends the schedule: nobody takes the exception.</summary>
+    public static void NobodyTakes(Exception error) =>
+        Me.Execution.Fail(FailureKind.UnhandledException, $"An exception that nobody takes: {error.GetType().Name}: {error.Message}", error);
 }

@@ -1,5 +1,3 @@
-using Weir.Explore.Scheduling;
-
 namespace Weir.Explore.Model;
 
 /// <summary>Each work item is a thread of the schedule, so that it may begin at any time.</summary>

@@ -1,6 +1,4 @@
-using System.Runtime.CompilerServices;
 using System.Threading.Tasks.Sources;
-using Weir.Explore.Scheduling;
 
 namespace Weir.Explore.Model;
 
@@ -19,38 +17,17 @@ internal static class Registrars
 
     public static void OfValueTask<TAwaiter>(ref TAwaiter awaiter, Action continuation)
     {
-        ref ValueTask task = ref Unsafe.As<TAwaiter, ValueTask>(ref awaiter);
-        bool capture = Fields.Captures(ref task);
-        switch (Fields.Source(ref task))
-        {
-            case Task inner:
-                On(inner, continuation, capture);
-                break;
-            case IValueTaskSource:
-                task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(Noted(continuation, capture));
-                break;
-            default:
-                Pool.QueueInside(Noted(continuation, capture));
-                break;
-        }
+        ValueTask task = Unsafe.As<TAwaiter, ValueTask>(ref awaiter);
+        OnSource(
+            Fields.Source(ref task), continuation, Fields.Captures(ref task), noted => task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(noted));
     }
 
     public static void OfValueTaskWithResult<TAwaiter, TResult>(ref TAwaiter awaiter, Action continuation)
     {
-        ref ValueTask<TResult> task = ref Unsafe.As<TAwaiter, ValueTask<TResult>>(ref awaiter);
-        bool capture = Fields<TResult>.Captures(ref task);
-        switch (Fields<TResult>.Source(ref task))
-        {
-            case Task inner:
-                On(inner, continuation, capture);
-                break;
-            case IValueTaskSource<TResult>:
-                task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(Noted(continuation, capture));
-                break;
-            default:
-                Pool.QueueInside(Noted(continuation, capture));
-                break;
-        }
+        ValueTask<TResult> task = Unsafe.As<TAwaiter, ValueTask<TResult>>(ref awaiter);
+        OnSource(
+            Fields<TResult>.Source(ref task), continuation, Fields<TResult>.Captures(ref task),
+            noted => task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(noted));
     }
 
     public static Task? TaskOfYield<TAwaiter>(ref TAwaiter awaiter) => null;
@@ -79,6 +56,25 @@ internal static class Registrars
             TaskContinuationOptions.ExecuteSynchronously | TaskContinuationOptions.HideScheduler, PoolScheduler.Instance);
     }
 
+    private static void OnSource(object? source, Action continuation, bool capture, Action<Action> ofSource)
+    {
+        if (source is Task inner)
+        {
+            On(inner, continuation, capture);
+            return;
+        }
+
+        Action noted = Noted(continuation, capture);
+        if (source is null)
+        {
+            Pool.QueueInside(noted);
+        }
+        else
+        {
+            ofSource(noted);
+        }
+    }
+
     private static Action Noted(Action continuation, bool capture)
     {
         ControlledThread me = Points.Me;
@@ -86,10 +82,10 @@ internal static class Registrars
         execution.ThrowIfStopping(me);
         SynchronizationContext? context = capture ? SynchronizationContext.Current : null;
         string site = me.Site;
-        int number = execution.Awaits.Add(site);
+        LinkedListNode<string> awaited = execution.Awaits.AddLast(site);
         return () =>
         {
-            execution.Awaits.Remove(number);
+            execution.Awaits.Remove(awaited);
             if (ControlledThread.Current is null)
             {
                 // Of a schedule that is over, or of this one, in a way that is not known.
@@ -110,7 +106,7 @@ internal static class Registrars
             }
             catch (Exception error) when (error is not StopException)
             {
-                Failures.NobodyTakes(error);
+                Points.NobodyTakes(error);
             }
         };
     }

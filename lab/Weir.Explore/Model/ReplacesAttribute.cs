@@ -1,9 +1,10 @@
 namespace Weir.Explore.Model;
 
 /// <summary>
-/// The static methods of the class take the place of the members of <paramref name="type"/> with the same name; <c>New</c> that of its constructors.
+/// The methods of a static class take the place of the members of <paramref name="type"/> with the same name; <c>New</c> that of its constructors. Any other
+/// class takes the place of the type itself.
 /// </summary>
-[AttributeUsage(AttributeTargets.Class, AllowMultiple = true)]
+[AttributeUsage(AttributeTargets.Class | AttributeTargets.Struct, AllowMultiple = true)]
 internal sealed class ReplacesAttribute(string type) : Attribute
 {
     public string Type { get; } = type;

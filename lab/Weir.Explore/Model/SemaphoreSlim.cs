@@ -1,9 +1,7 @@
-using Weir.Explore.Scheduling;
-
 namespace Weir.Explore.Model;
 
 /// <summary>A semaphore of the schedule. Tasks that wait are served in their order, before threads, and threads in any order.</summary>
-[Substitutes("System.Threading.SemaphoreSlim")]
+[Replaces("System.Threading.SemaphoreSlim")]
 internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposable
 {
     private readonly List<TaskCompletionSource<bool>> _waiting = [];

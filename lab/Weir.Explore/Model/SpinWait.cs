@@ -1,7 +1,7 @@
 namespace Weir.Explore.Model;
 
 /// <summary>Each spin lets the others go first.</summary>
-[Substitutes("System.Threading.SpinWait")]
+[Replaces("System.Threading.SpinWait")]
 internal struct SpinWait
 {
     private const int SpinsBeforeYield = 10;

@@ -1,6 +1,3 @@
-using System.Runtime.CompilerServices;
-using Weir.Explore.Scheduling;
-
 namespace Weir.Explore.Model;
 
 /// <summary>What is called for volatile accesses, and before atomic ones, where stores are seen late.</summary>

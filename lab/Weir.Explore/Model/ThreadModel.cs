@@ -1,9 +1,7 @@
-using Weir.Explore.Scheduling;
-
 namespace Weir.Explore.Model;
 
 /// <summary>A thread of the schedule.</summary>
-[Substitutes("System.Threading.Thread")]
+[Replaces("System.Threading.Thread")]
 internal sealed class ThreadModel
 {
     private readonly Action<object?> _body;

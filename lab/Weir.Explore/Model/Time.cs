@@ -1,6 +1,3 @@
-using System.Diagnostics;
-using Weir.Explore.Scheduling;
-
 namespace Weir.Explore.Model;
 
 /// <summary>The time of the schedule, in place of the system's.</summary>

@@ -1,7 +1,7 @@
 namespace Weir.Explore.Model;
 
 /// <summary>A timer of the schedule.</summary>
-[Substitutes("System.Threading.Timer")]
+[Replaces("System.Threading.Timer")]
 internal sealed class TimerModel : ITimer
 {
     private readonly ITimer _timer;

@@ -1,10 +1,13 @@
-using Weir.Explore.Scheduling;
-
 namespace Weir.Explore.Model;
 
-/// <summary>A thread that waits for a task.</summary>
+/// <summary>A thread that waits for a task, and calls of the platform's awaiters outside of async methods.</summary>
 internal static class Waits
 {
+    public static void OnCompleted<TAwaiter>(ref TAwaiter awaiter, Action continuation) => Awaiters<TAwaiter>.Register!(ref awaiter, continuation);
+
+    /// <summary>Before the awaiter's own <c>GetResult</c>.</summary>
+    public static void Wait<TAwaiter>(ref TAwaiter awaiter) => For(Awaiters<TAwaiter>.Task!(ref awaiter));
+
     public static void For(Task? task)
     {
         if (task is { IsCompleted: false })

@@ -1,5 +1,4 @@
-using Mono.Cecil;
-using Mono.Cecil.Cil;
+using Weir.Explore.Model;
 
 namespace Weir.Explore.Rewriting;
 
@@ -23,14 +22,14 @@ internal sealed class AccessRewriter(ModuleDefinition module, PointCalls points)
         {
             VariableDefinition value = Local(il, type);
             (access.OpCode, access.Operand) = (OpCodes.Stloc, value);
-            il.InsertAfter(access, il.Create(OpCodes.Call, Of(points.Write, type)));
+            il.InsertAfter(access, il.Create(OpCodes.Call, Of(points.Of(typeof(Stores), nameof(Stores.Write)), type)));
             il.InsertAfter(access, il.Create(OpCodes.Ldloc, value));
             il.InsertAfter(access, il.Create(address, field));
         }
         else
         {
             access.OpCode = address;
-            il.InsertAfter(access, il.Create(OpCodes.Call, Of(points.Read, type)));
+            il.InsertAfter(access, il.Create(OpCodes.Call, Of(points.Of(typeof(Stores), nameof(Stores.Read)), type)));
         }
     }
 
@@ -41,7 +40,7 @@ internal sealed class AccessRewriter(ModuleDefinition module, PointCalls points)
         if (called.Parameters.Count > 0)
         {
             TypeReference type = Close(((ByReferenceType)called.Parameters[0].ParameterType).ElementType, null, called as GenericInstanceMethod);
-            call.Operand = Of(called.Name == "Read" ? points.Read : points.Write, type);
+            call.Operand = Of(called.Name == "Read" ? points.Of(typeof(Stores), nameof(Stores.Read)) : points.Of(typeof(Stores), nameof(Stores.Write)), type);
         }
     }
 
@@ -51,7 +50,7 @@ internal sealed class AccessRewriter(ModuleDefinition module, PointCalls points)
         var called = (MethodReference)call.Operand;
         if (called.Name == "MemoryBarrierProcessWide")
         {
-            il.InsertBefore(call, il.Create(OpCodes.Call, points.BarrierProcessWide));
+            il.InsertBefore(call, il.Create(OpCodes.Call, points.Of(typeof(Stores), nameof(Stores.BarrierProcessWide))));
         }
 
         if (called.Parameters.Count == 0)
@@ -66,7 +65,7 @@ internal sealed class AccessRewriter(ModuleDefinition module, PointCalls points)
         }
 
         il.InsertBefore(call, il.Create(OpCodes.Dup));
-        il.InsertBefore(call, il.Create(OpCodes.Call, points.Touch));
+        il.InsertBefore(call, il.Create(OpCodes.Call, points.Of(typeof(Stores), nameof(Stores.Touch))));
         foreach (VariableDefinition other in others)
         {
             il.InsertBefore(call, il.Create(OpCodes.Ldloc, other));

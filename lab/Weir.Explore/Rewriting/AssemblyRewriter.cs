@@ -1,7 +1,3 @@
-using Mono.Cecil;
-using Mono.Cecil.Cil;
-using Mono.Cecil.Rocks;
-
 namespace Weir.Explore.Rewriting;
 
 /// <summary>Writes a copy of an assembly in which the explorer has its points.</summary>

@@ -1,6 +1,3 @@
-using Mono.Cecil;
-using Mono.Cecil.Cil;
-
 namespace Weir.Explore.Rewriting;
 
 /// <summary>The file and line of each instruction of a method, as far as its symbols tell them.</summary>

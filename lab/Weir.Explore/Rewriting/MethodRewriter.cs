@@ -1,6 +1,4 @@
-using Mono.Cecil;
-using Mono.Cecil.Cil;
-using Mono.Cecil.Rocks;
+using Weir.Explore.Model;
 using Mono.Collections.Generic;
 
 namespace Weir.Explore.Rewriting;
@@ -71,7 +69,7 @@ internal sealed class MethodRewriter(
                     : null;
             default:
                 return instruction.OpCode.Code == Code.Volatile && instruction.Next.Operand is not FieldReference
-                    ? (il, site) => Insert(il, instruction, site, points.Step)
+                    ? (il, site) => Insert(il, instruction, site, points[nameof(Points.Step)])
                     : null;
         }
     }
@@ -103,9 +101,9 @@ internal sealed class MethodRewriter(
         {
             return (il, site) =>
             {
-                Instruction call = Insert(il, first, site, points.Site);
+                Instruction call = Insert(il, first, site, points[nameof(Points.Site)]);
                 il.InsertBefore(call, il.Create(OpCodes.Dup));
-                il.InsertBefore(call, il.Create(OpCodes.Call, Close(points.Wait, [awaiter])));
+                il.InsertBefore(call, il.Create(OpCodes.Call, Close(points.Of(typeof(Waits), nameof(Waits.Wait)), [awaiter])));
             };
         }
 
@@ -118,7 +116,7 @@ internal sealed class MethodRewriter(
         if (Substituted(type) is { } substitute)
         {
             return table.HasMember(substitute, called)
-                ? (il, site) => Insert(il, first, site, points.Site)
+                ? (il, site) => Insert(il, first, site, points[nameof(Points.Site)])
                 : (il, site) => InsertUnknown(il, first, called, site);
         }
 
@@ -129,15 +127,15 @@ internal sealed class MethodRewriter(
 
         return (accesses is null ? "" : type.FullName) switch
         {
-            "System.Threading.Volatile" => (il, site) => accesses!.Volatile(Insert(il, first, site, points.Access)),
-            "System.Threading.Interlocked" => (il, site) => accesses!.Atomic(il, Insert(il, first, site, points.Fence)),
-            _ => Platform.IsPoint(called) ? (il, site) => Insert(il, first, site, points.Step) : null,
+            "System.Threading.Volatile" => (il, site) => accesses!.Volatile(Insert(il, first, site, points[nameof(Points.Access)])),
+            "System.Threading.Interlocked" => (il, site) => accesses!.Atomic(il, Insert(il, first, site, points[nameof(Points.Fence)])),
+            _ => Platform.IsPoint(called) ? (il, site) => Insert(il, first, site, points[nameof(Points.Step)]) : null,
         };
     }
 
     private void InsertAccess(ILProcessor il, Instruction first, string site, bool isLate)
     {
-        Instruction access = Insert(il, first, site, isLate ? points.Access : points.Step);
+        Instruction access = Insert(il, first, site, isLate ? points[nameof(Points.Access)] : points[nameof(Points.Step)]);
         if (!isLate)
         {
             return;
@@ -189,13 +187,13 @@ internal sealed class MethodRewriter(
     private void InsertUnknown(ILProcessor il, Instruction instruction, MethodReference called, string site)
     {
         string name = $"{called.DeclaringType.GetElementType().FullName}.{called.Name}";
-        Instruction moved = Insert(il, instruction, name, points.Unknown);
+        Instruction moved = Insert(il, instruction, name, points[nameof(Points.Unknown)]);
         il.InsertBefore(moved.Previous, il.Create(OpCodes.Ldstr, site));
     }
 
     private void Replace(ILProcessor il, Instruction first, string site, MethodReference replacement)
     {
-        Instruction call = Insert(il, first, site, points.Site);
+        Instruction call = Insert(il, first, site, points[nameof(Points.Site)]);
         while (call.OpCode.OpCodeType == OpCodeType.Prefix)
         {
             Instruction prefix = call;
@@ -213,8 +211,10 @@ internal sealed class MethodRewriter(
         TypeReference type = called.DeclaringType;
         return called.Name switch
         {
-            "AwaitOnCompleted" or "AwaitUnsafeOnCompleted" when Platform.IsBuilder(type.GetElementType()) => Close(points.Await, [type, .. Arguments(called)]),
-            "OnCompleted" or "UnsafeOnCompleted" when Platform.IsAwaiter(type.GetElementType()) => Close(points.OnCompleted, [type]),
+            "AwaitOnCompleted" or "AwaitUnsafeOnCompleted" when Platform.IsBuilder(type.GetElementType()) =>
+                Close(points.Of(typeof(Builders), nameof(Builders.Await)), [type, .. Arguments(called)]),
+            "OnCompleted" or "UnsafeOnCompleted" when Platform.IsAwaiter(type.GetElementType()) =>
+                Close(points.Of(typeof(Waits), nameof(Waits.OnCompleted)), [type]),
             _ => null,
         };
     }

@@ -1,5 +1,3 @@
-using Mono.Cecil;
-
 namespace Weir.Explore.Rewriting;
 
 /// <summary>Which calls of the platform are points, and which could wait for something that is not controlled.</summary>

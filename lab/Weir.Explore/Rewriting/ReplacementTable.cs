@@ -1,5 +1,3 @@
-using System.Text;
-using Mono.Cecil;
 using Weir.Explore.Model;
 
 namespace Weir.Explore.Rewriting;
@@ -14,19 +12,18 @@ internal sealed class ReplacementTable
     {
         foreach (TypeDefinition type in model.Types)
         {
-            foreach (CustomAttribute attribute in type.CustomAttributes)
+            foreach (CustomAttribute attribute in type.CustomAttributes.Where(static a => a.AttributeType.Name == nameof(ReplacesAttribute)))
             {
-                string name = attribute.HasConstructorArguments ? attribute.ConstructorArguments[0].Value as string ?? "" : "";
-                if (attribute.AttributeType.Name == nameof(ReplacesAttribute))
-                {
-                    foreach (MethodDefinition method in type.Methods.Where(static m => m.IsPublic && m.IsStatic))
-                    {
-                        _methods[Key(name, method.Name, method.GenericParameters.Count, method.Parameters)] = method;
-                    }
-                }
-                else if (attribute.AttributeType.Name == nameof(SubstitutesAttribute))
+                string name = (string)attribute.ConstructorArguments[0].Value;
+                if (!(type.IsAbstract && type.IsSealed))
                 {
                     _types.Add(name, type);
+                    continue;
+                }
+
+                foreach (MethodDefinition method in type.Methods.Where(static m => m.IsPublic && m.IsStatic))
+                {
+                    _methods[Key(name, method.Name, method.GenericParameters.Count, method.Parameters)] = method;
                 }
             }
         }

@@ -1,7 +1,5 @@
 using System.Reflection;
 using System.Security.Cryptography;
-using System.Text;
-using Mono.Cecil;
 
 namespace Weir.Explore.Rewriting;
 

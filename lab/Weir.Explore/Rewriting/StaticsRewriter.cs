@@ -1,7 +1,3 @@
-using Mono.Cecil;
-using Mono.Cecil.Cil;
-using Mono.Cecil.Rocks;
-
 namespace Weir.Explore.Rewriting;
 
 /// <summary>Lets a class with static fields be initialized again before each schedule.</summary>
@@ -33,7 +29,7 @@ internal sealed class StaticsRewriter(ModuleDefinition module, PointCalls points
         ILProcessor il = constructor.Body.GetILProcessor();
         if (ofThreads.Length > 0)
         {
-            Register(il, type, Clear(type, "<Explore>ClearThread", ofThreads, null), points.RegisterThread);
+            Register(il, type, Clear(type, "<Explore>ClearThread", ofThreads, null), points.Of(typeof(Statics), nameof(Statics.RegisterThread)));
         }
 
         if (ofAll.Length > 0 || old is not null)
@@ -44,7 +40,7 @@ internal sealed class StaticsRewriter(ModuleDefinition module, PointCalls points
                 old.Attributes = StaticHelper;
             }
 
-            Register(il, type, Clear(type, "<Explore>Reset", ofAll, old), points.Register);
+            Register(il, type, Clear(type, "<Explore>Reset", ofAll, old), points.Of(typeof(Statics), nameof(Statics.Register)));
         }
 
         il.Emit(OpCodes.Ret);

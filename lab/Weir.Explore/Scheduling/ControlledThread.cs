@@ -1,13 +1,11 @@
 namespace Weir.Explore.Scheduling;
 
 /// <summary>A thread, a work item of the pool or a timer's call of the program under test, which runs only when it has the turn.</summary>
-internal sealed class ControlledThread
+internal sealed class ControlledThread(Execution execution, int id, string name, Action body, ExecutionContext? context)
 {
     [ThreadStatic]
     private static ControlledThread? _current;
 
-    private readonly Action _body;
-    private readonly ExecutionContext? _context;
     private readonly List<ControlledThread> _yieldsTo = [];
     private Worker? _worker;
     private Func<bool>? _condition;
@@ -15,23 +13,14 @@ internal sealed class ControlledThread
     private bool _isInterruptible;
     private bool _isInterrupted;
 
-    public ControlledThread(Execution execution, int id, string name, Action body, ExecutionContext? context)
-    {
-        Execution = execution;
-        Id = id;
-        Name = name;
-        _body = body;
-        _context = context;
-    }
-
     /// <summary>The one that runs on the calling thread; null on a thread that no schedule controls.</summary>
     public static ControlledThread? Current => _current;
 
-    public Execution Execution { get; }
+    public Execution Execution => execution;
 
-    public int Id { get; }
+    public int Id => id;
 
-    public string Name { get; }
+    public string Name => name;
 
     public bool IsBackground { get; set; }
 
@@ -61,33 +50,11 @@ internal sealed class ControlledThread
     public bool CanRun(long now) => _condition is null || now >= _wakeAt || (_isInterrupted && _isInterruptible) || _condition();
 
     /// <summary>Others that can run come before it, until each of them made a step.</summary>
-    public void YieldTo(List<ControlledThread> others)
-    {
-        foreach (ControlledThread other in others)
-        {
-            if (other != this)
-            {
-                _yieldsTo.Add(other);
-            }
-        }
-    }
+    public void YieldTo(List<ControlledThread> others) => _yieldsTo.AddRange(others.Where(o => o != this));
 
     public void Stepped(ControlledThread other) => _yieldsTo.Remove(other);
 
-    public void ForgetYield() => _yieldsTo.Clear();
-
-    public bool YieldsToOneOf(List<ControlledThread> runnable)
-    {
-        foreach (ControlledThread other in _yieldsTo)
-        {
-            if (runnable.Contains(other))
-            {
-                return true;
-            }
-        }
-
-        return false;
-    }
+    public bool YieldsToOneOf(List<ControlledThread> runnable) => _yieldsTo.Exists(runnable.Contains);
 
     public void Interrupt() => _isInterrupted = true;
 
@@ -130,20 +97,11 @@ internal sealed class ControlledThread
     public bool Block(string what, Func<bool> condition, TimeSpan? timeout = null, bool isInterruptible = true)
     {
         Execution.ThrowIfStopping(this);
-        if (isInterruptible && _isInterrupted)
+        TakeInterrupt(isInterruptible);
+        bool isThere = condition();
+        if (isThere || timeout is { Ticks: 0 })
         {
-            _isInterrupted = false;
-            throw new ThreadInterruptedException();
-        }
-
-        if (condition())
-        {
-            return true;
-        }
-
-        if (timeout is { Ticks: 0 })
-        {
-            return false;
+            return isThere;
         }
 
         if (AtomicDepth > 0)
@@ -160,12 +118,7 @@ internal sealed class ControlledThread
         _condition = null;
         WaitsFor = null;
         bool holds = condition();
-        if (!holds && isInterruptible && _isInterrupted)
-        {
-            _isInterrupted = false;
-            throw new ThreadInterruptedException();
-        }
-
+        TakeInterrupt(!holds && isInterruptible);
         return holds;
     }
 
@@ -181,14 +134,7 @@ internal sealed class ControlledThread
         try
         {
             Statics.ClearThread();
-            if (_context is null)
-            {
-                ExecutionContext.Run(Contexts.Default, static body => ((Action)body!)(), _body);
-            }
-            else
-            {
-                ExecutionContext.Run(_context, static body => ((Action)body!)(), _body);
-            }
+            ExecutionContext.Run(context ?? Contexts.Default, static body => ((Action)body!)(), body);
         }
         catch (StopException)
         {
@@ -200,5 +146,14 @@ internal sealed class ControlledThread
 
         _current = null;
         return () => Execution.Ended(this, error);
+    }
+
+    private void TakeInterrupt(bool isWanted)
+    {
+        if (isWanted && _isInterrupted)
+        {
+            _isInterrupted = false;
+            throw new ThreadInterruptedException();
+        }
     }
 }

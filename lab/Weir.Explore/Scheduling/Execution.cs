@@ -1,15 +1,11 @@
 namespace Weir.Explore.Scheduling;
 
 /// <summary>One schedule of a program: its threads, of which one runs at a time, its time, and what was chosen.</summary>
-internal sealed partial class Execution
+internal sealed partial class Execution(IChooser chooser, ExploreOptions options)
 {
     private const long TicksOfYield = TimeSpan.TicksPerMicrosecond;
     private const int StopsOfThread = 200;
 
-    private readonly IChooser _chooser;
-    private readonly int _maxSteps;
-    private readonly bool _checksTasks;
-    private readonly bool _timersFireAnyTime;
     private readonly List<ControlledThread> _threads = [];
     private readonly List<ControlledThread> _runnable = [];
     private readonly Turn _over = new();
@@ -22,15 +18,6 @@ internal sealed partial class Execution
     private volatile string? _elsewhere;
     private volatile ControlledThread? _running;
     private volatile int _steps;
-
-    public Execution(IChooser chooser, ExploreOptions options)
-    {
-        _chooser = chooser;
-        _maxSteps = options.MaxSteps;
-        _checksTasks = options.UnobservedExceptionsFail;
-        _timersFireAnyTime = options.TimersFireAnyTime;
-        Stores = options.StoreBuffers ? new StoreBuffers() : null;
-    }
 
     /// <summary>The schedule that is running in this process.</summary>
     public static Execution? Active { get; private set; }
@@ -46,7 +33,8 @@ internal sealed partial class Execution
 
     public int Steps => _steps;
 
-    public AwaitList Awaits { get; } = new();
+    /// <summary>Where the awaits are that have not gone on, for the message of a deadlock.</summary>
+    public LinkedList<string> Awaits { get; } = new();
 
     public Random Random { get; } = new(1);
 
@@ -62,14 +50,14 @@ internal sealed partial class Execution
     public TimerList Timers { get; } = new();
 
     /// <summary>Null if stores are seen at once.</summary>
-    public StoreBuffers? Stores { get; }
+    public StoreBuffers? Stores { get; } = options.StoreBuffers ? new StoreBuffers() : null;
 
     /// <summary>Runs the body on controlled threads until nobody can run.</summary>
     public void Run(Func<Task> body, TimeSpan patience)
     {
         Active = this;
         ControlledThread main = Create("main", () => RunMain(body), null);
-        if (_timersFireAnyTime)
+        if (options.TimersFireAnyTime)
         {
             Create("time", MoveTimeAgain, null).IsBackground = true;
         }
@@ -164,7 +152,7 @@ internal sealed partial class Execution
 
         FindRunnable(me);
         me.YieldTo(_runnable);
-        _chooser.Yielded(me);
+        chooser.Yielded(me);
         Go(me, Pick(me)!);
     }
 
@@ -256,9 +244,12 @@ internal sealed partial class Execution
 
     private void Count(ControlledThread me)
     {
-        if (++_steps > _maxSteps)
+        if (++_steps > options.MaxSteps)
         {
-            Fail(FailureKind.Livelock, $"The schedule has no end: more than {_maxSteps} steps (MaxSteps). The last thread was {me}, at {me.Site}.", null);
+            Fail(
+                FailureKind.Livelock,
+                $"The schedule has no end: more than {options.MaxSteps} steps (MaxSteps). The last thread was {me}, at {me.Site}.",
+                null);
         }
 
         Stepped(me);
@@ -332,7 +323,7 @@ internal sealed partial class Execution
         }
 
         bool couldContinue = _runnable[0] == me;
-        int chosen = _chooser.Choose(_runnable, couldContinue);
+        int chosen = chooser.Choose(_runnable, couldContinue);
         Decisions.Add(new Decision((byte)chosen, (byte)Math.Min(_runnable.Count, byte.MaxValue), couldContinue));
         return _runnable[chosen];
     }
@@ -356,7 +347,7 @@ internal sealed partial class Execution
             return;
         }
 
-        if (_checksTasks && FailedTasks.Unobserved() is { } unobserved)
+        if (options.UnobservedExceptionsFail && FailedTasks.Unobserved() is { } unobserved)
         {
             Stop(unobserved);
             return;
@@ -367,7 +358,7 @@ internal sealed partial class Execution
     }
 
     private string Waiting(List<ControlledThread> threads) => string.Concat(threads.Select(static t => $"\n  {t} waits for {t.WaitsFor}, at {t.Site}")) +
-        string.Concat(Awaits.Pending().Select(static a => $"\n  {a}"));
+        string.Concat(Awaits.Select(static a => $"\n  an await has not gone on: {a}"));
 
     private void Stop(Failure? failure)
     {

@@ -1,5 +1,3 @@
-using Weir.Explore.Scheduling;
-
 namespace Weir.Explore.Searching;
 
 /// <summary>Chooses what it was given, and after that lets whoever runs go on.</summary>

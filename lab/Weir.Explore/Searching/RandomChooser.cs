@@ -1,5 +1,3 @@
-using Weir.Explore.Scheduling;
-
 namespace Weir.Explore.Searching;
 
 /// <summary>Each thread that can run is as likely as the others.</summary>

@@ -1,5 +1,3 @@
-using Weir.Explore.Scheduling;
-
 namespace Weir.Explore.Searching;
 
 /// <summary>Runs a body under one schedule after the other, and counts.</summary>

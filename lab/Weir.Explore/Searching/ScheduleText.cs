@@ -1,6 +1,4 @@
 using System.Globalization;
-using System.Text;
-using Weir.Explore.Scheduling;
 
 namespace Weir.Explore.Searching;
 

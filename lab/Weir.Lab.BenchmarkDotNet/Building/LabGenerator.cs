@@ -1,8 +1,5 @@
-using System.Reflection;
 using System.Xml.Linq;
 using BenchmarkDotNet.Loggers;
-using BenchmarkDotNet.Running;
-using BenchmarkDotNet.Toolchains;
 using BenchmarkDotNet.Toolchains.CsProj;
 
 namespace Weir.Lab.Benchmarks.Building;

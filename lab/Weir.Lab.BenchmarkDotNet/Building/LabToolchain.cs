@@ -1,4 +1,3 @@
-using BenchmarkDotNet.Toolchains;
 using BenchmarkDotNet.Toolchains.DotNetCli;
 
 namespace Weir.Lab.Benchmarks.Building;

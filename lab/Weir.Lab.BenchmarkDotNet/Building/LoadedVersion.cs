@@ -1,5 +1,3 @@
-using BenchmarkDotNet.Configs;
-
 namespace Weir.Lab.Benchmarks.Building;
 
 /// <summary>Which version of BenchmarkDotNet is loaded. Its engines, which the lab replaces, change with each minor version.</summary>

@@ -1,7 +1,5 @@
-using BenchmarkDotNet.Toolchains;
 using BenchmarkDotNet.Toolchains.Parameters;
 using BenchmarkDotNet.Toolchains.Results;
-using Weir.Lab.Benchmarks.Settings;
 
 namespace Weir.Lab.Benchmarks.Building;
 

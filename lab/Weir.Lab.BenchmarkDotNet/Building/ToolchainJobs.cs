@@ -1,8 +1,5 @@
 using System.Runtime.CompilerServices;
-using BenchmarkDotNet.Characteristics;
-using BenchmarkDotNet.Environments;
 using BenchmarkDotNet.Jobs;
-using BenchmarkDotNet.Running;
 using BenchmarkDotNet.Toolchains.CsProj;
 
 namespace Weir.Lab.Benchmarks.Building;

@@ -1,8 +1,5 @@
 using System.Linq.Expressions;
-using System.Reflection;
 using BenchmarkDotNet.Attributes;
-using BenchmarkDotNet.Engines;
-using Weir.Lab.Workers;
 
 namespace Weir.Lab.Benchmarks.Engine;
 
@@ -30,7 +27,7 @@ internal static class BenchmarkBinder
         }
 
         Type delegateType = method.ReturnType == typeof(void) ? typeof(Action) : typeof(Func<>).MakeGenericType(method.ReturnType);
-        return Wrap(DelegateOf(instance, method, declared, delegateType), method.ReturnType);
+        return DelegateOperations.Of(DelegateOf(instance, method, declared, delegateType));
     }
 
     /// <summary>The instance that the benchmark runs on; it derives from the benchmark class.</summary>
@@ -90,34 +87,4 @@ internal static class BenchmarkBinder
             .Where(static f => f.Name.StartsWith(ArgumentField, StringComparison.Ordinal))
             .OrderBy(static f => int.Parse(f.Name.AsSpan(ArgumentField.Length), System.Globalization.CultureInfo.InvariantCulture)),
     ];
-
-    private static Operation Wrap(Delegate call, Type returned)
-    {
-        if (call is Action action)
-        {
-            return Operation.Of(action);
-        }
-
-        if (call is Func<Task> task && returned == typeof(Task))
-        {
-            return Operation.OfAsync(task);
-        }
-
-        if (call is Func<ValueTask> valueTask)
-        {
-            return Operation.OfAsync(valueTask);
-        }
-
-        Type? definition = returned.IsGenericType ? returned.GetGenericTypeDefinition() : null;
-        string name = definition == typeof(Task<>) ? nameof(OfTask) : definition == typeof(ValueTask<>) ? nameof(OfValueTask) : nameof(OfResult);
-        Type result = name == nameof(OfResult) ? returned : returned.GetGenericArguments()[0];
-        return (Operation)typeof(BenchmarkBinder).GetMethod(name, BindingFlags.Static | BindingFlags.NonPublic)!
-            .MakeGenericMethod(result).Invoke(null, [call])!;
-    }
-
-    private static Operation OfTask<T>(Func<Task<T>> call) => Operation.OfAsync(call);
-
-    private static Operation OfValueTask<T>(Func<ValueTask<T>> call) => Operation.OfAsync(call);
-
-    private static Operation OfResult<T>(Func<T> call) => Operation.Of(call);
 }

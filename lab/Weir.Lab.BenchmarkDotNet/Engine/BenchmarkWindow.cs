@@ -1,5 +1,4 @@
 using System.Runtime.ExceptionServices;
-using Weir.Lab.Workers;
 
 namespace Weir.Lab.Benchmarks.Engine;
 

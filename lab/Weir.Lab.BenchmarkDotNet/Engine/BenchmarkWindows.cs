@@ -1,5 +1,3 @@
-using Weir.Lab.Workers;
-
 namespace Weir.Lab.Benchmarks.Engine;
 
 /// <summary>Makes the windows of a benchmark, and learns from each how many calls go between two looks at the clock.</summary>

@@ -1,7 +1,4 @@
-using BenchmarkDotNet.Characteristics;
-using BenchmarkDotNet.Engines;
 using BenchmarkDotNet.Jobs;
-using BenchmarkDotNet.Reports;
 
 namespace Weir.Lab.Benchmarks.Engine;
 

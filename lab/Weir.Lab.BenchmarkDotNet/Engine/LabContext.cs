@@ -1,5 +1,3 @@
-using Weir.Lab.Workers;
-
 namespace Weir.Lab.Benchmarks;
 
 /// <summary>The lab's interface for a benchmark that runs with workers.</summary>

@@ -1,7 +1,4 @@
 using System.Collections;
-using System.Globalization;
-using System.Reflection;
-using BenchmarkDotNet.Engines;
 
 namespace Weir.Lab.Benchmarks.Engine;
 

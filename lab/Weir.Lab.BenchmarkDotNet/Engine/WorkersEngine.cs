@@ -1,13 +1,6 @@
-using BenchmarkDotNet.Characteristics;
-using BenchmarkDotNet.Engines;
-using BenchmarkDotNet.Environments;
 using BenchmarkDotNet.Jobs;
-using BenchmarkDotNet.Reports;
 using Perfolizer.Mathematics.OutlierDetection;
-using Weir.Lab.Benchmarks.Results;
-using Weir.Lab.Latency;
 using Weir.Lab.Resources;
-using Weir.Lab.Workers;
 
 namespace Weir.Lab.Benchmarks.Engine;
 
@@ -213,17 +206,19 @@ internal sealed class WorkersEngine : IEngine
         }
 
         long executed = Math.Max(1, outcomes.Sum(static o => o.Executed)) * OperationsPerInvoke;
-        ResourceUse use = outcomes.Aggregate(default(ResourceUse), static (sum, o) => sum + o.Whole);
         long bytes = Math.Max(0, outcomes.Sum(static o => o.Bytes) - (own * windows));
         ResultTransport.Send(_parameters.BenchmarkName, ResultOf(outcomes, (double)bytes / executed));
         if (_parameters.MeasureExtraStats)
         {
-            extra.Gc = GcStats.Parse(FormattableString.Invariant($"// GC:  {use.Collections} {use.Gen1 + use.Gen2} {use.Gen2} {bytes} {executed}"));
-            extra.Threading = new ThreadingStats(use.PoolCompleted, use.LockContentions, executed);
+            (long all, long older, long oldest) = (Sum(static u => u.Collections), Sum(static u => u.Gen1 + u.Gen2), Sum(static u => u.Gen2));
+            extra.Gc = GcStats.Parse(FormattableString.Invariant($"// GC:  {all} {older} {oldest} {bytes} {executed}"));
+            extra.Threading = new ThreadingStats(Sum(static u => u.PoolCompleted), Sum(static u => u.LockContentions), executed);
             extra.ExceptionFrequency = (double)thrown / executed;
         }
 
         return extra;
+
+        long Sum(Func<ResourceUse, long> figure) => outcomes.Sum(o => figure(o.Whole));
     }
 
     private WorkersResult ResultOf(List<WindowOutcome> timed, double bytesPerOperation)

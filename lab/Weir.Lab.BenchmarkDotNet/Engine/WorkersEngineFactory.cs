@@ -1,7 +1,4 @@
-using System.Reflection;
 using BenchmarkDotNet.Attributes;
-using BenchmarkDotNet.Engines;
-using Weir.Lab.Benchmarks.Expansion;
 
 namespace Weir.Lab.Benchmarks.Engine;
 

@@ -1,11 +1,5 @@
 using System.Collections.Immutable;
-using System.Reflection;
-using BenchmarkDotNet.Configs;
 using BenchmarkDotNet.Order;
-using BenchmarkDotNet.Reports;
-using BenchmarkDotNet.Running;
-using Weir.Lab.Benchmarks.Building;
-using Weir.Lab.Benchmarks.Settings;
 
 namespace Weir.Lab.Benchmarks.Expansion;
 

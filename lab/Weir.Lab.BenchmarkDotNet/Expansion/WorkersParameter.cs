@@ -1,10 +1,5 @@
-using System.Collections.Concurrent;
-using System.Globalization;
-using BenchmarkDotNet.Environments;
 using BenchmarkDotNet.Jobs;
 using BenchmarkDotNet.Parameters;
-using BenchmarkDotNet.Reports;
-using BenchmarkDotNet.Running;
 
 namespace Weir.Lab.Benchmarks.Expansion;
 

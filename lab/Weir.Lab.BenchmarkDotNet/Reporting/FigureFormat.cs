@@ -1,5 +1,3 @@
-using System.Globalization;
-
 namespace Weir.Lab.Benchmarks.Reporting;
 
 /// <summary>Writes figures so that each has the unit that suits it.</summary>

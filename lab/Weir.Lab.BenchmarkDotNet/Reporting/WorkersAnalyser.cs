@@ -1,8 +1,3 @@
-using BenchmarkDotNet.Analysers;
-using BenchmarkDotNet.Reports;
-using BenchmarkDotNet.Running;
-using Weir.Lab.Benchmarks.Expansion;
-using Weir.Lab.Benchmarks.Results;
 using Weir.Lab.Resources;
 using Weir.Lab.Scaling;
 using static System.FormattableString;

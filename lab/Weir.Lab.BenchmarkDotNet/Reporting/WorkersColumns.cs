@@ -1,7 +1,4 @@
 using BenchmarkDotNet.Columns;
-using BenchmarkDotNet.Reports;
-using BenchmarkDotNet.Running;
-using Weir.Lab.Benchmarks.Expansion;
 
 namespace Weir.Lab.Benchmarks.Reporting;
 

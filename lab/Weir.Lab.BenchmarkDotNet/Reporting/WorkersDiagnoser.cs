@@ -1,14 +1,6 @@
-using System.Collections.Concurrent;
-using BenchmarkDotNet.Analysers;
 using BenchmarkDotNet.Diagnosers;
-using BenchmarkDotNet.Engines;
 using BenchmarkDotNet.Exporters;
 using BenchmarkDotNet.Loggers;
-using BenchmarkDotNet.Reports;
-using BenchmarkDotNet.Running;
-using BenchmarkDotNet.Validators;
-using Weir.Lab.Benchmarks.Expansion;
-using Weir.Lab.Benchmarks.Results;
 
 namespace Weir.Lab.Benchmarks.Reporting;
 

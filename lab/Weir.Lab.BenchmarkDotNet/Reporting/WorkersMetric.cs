@@ -1,7 +1,4 @@
 using BenchmarkDotNet.Columns;
-using BenchmarkDotNet.Reports;
-using Weir.Lab.Benchmarks.Results;
-using Weir.Lab.Latency;
 
 namespace Weir.Lab.Benchmarks.Reporting;
 

@@ -1,5 +1,4 @@
 using System.Text.Json.Serialization;
-using Weir.Lab.Latency;
 
 namespace Weir.Lab.Benchmarks.Results;
 

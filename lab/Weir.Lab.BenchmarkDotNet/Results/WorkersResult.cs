@@ -1,6 +1,4 @@
-using Weir.Lab.Latency;
 using Weir.Lab.Statistics;
-using Weir.Lab.Workers;
 
 namespace Weir.Lab.Benchmarks.Results;
 

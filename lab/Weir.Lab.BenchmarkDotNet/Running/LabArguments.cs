@@ -1,5 +1,3 @@
-using Weir.Lab.Benchmarks.Settings;
-
 namespace Weir.Lab.Benchmarks.Running;
 
 /// <summary>The arguments that BenchmarkDotNet does not know, taken out of those it gets.</summary>

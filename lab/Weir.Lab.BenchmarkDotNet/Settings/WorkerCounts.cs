@@ -1,5 +1,3 @@
-using System.Globalization;
-
 namespace Weir.Lab.Benchmarks.Settings;
 
 /// <summary>Numbers of workers as they are written.</summary>

@@ -1,5 +1,3 @@
-using System.Reflection;
-
 namespace Weir.Lab.Benchmarks.Validation;
 
 /// <summary>A call in the body of a method.</summary>

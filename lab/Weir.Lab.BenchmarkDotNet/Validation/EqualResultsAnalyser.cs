@@ -1,7 +1,3 @@
-using BenchmarkDotNet.Analysers;
-using BenchmarkDotNet.Reports;
-using BenchmarkDotNet.Running;
-using Weir.Lab.Benchmarks.Expansion;
 using Weir.Lab.Benchmarks.Reporting;
 
 namespace Weir.Lab.Benchmarks.Validation;

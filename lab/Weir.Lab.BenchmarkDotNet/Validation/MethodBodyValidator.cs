@@ -1,7 +1,4 @@
-using System.Reflection;
 using System.Runtime.CompilerServices;
-using BenchmarkDotNet.Running;
-using BenchmarkDotNet.Validators;
 
 namespace Weir.Lab.Benchmarks.Validation;
 

@@ -1,5 +1,4 @@
 using System.Buffers.Binary;
-using System.Reflection;
 using System.Reflection.Emit;
 
 namespace Weir.Lab.Benchmarks.Validation;

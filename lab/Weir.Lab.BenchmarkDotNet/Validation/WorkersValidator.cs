@@ -1,7 +1,3 @@
-using BenchmarkDotNet.Running;
-using BenchmarkDotNet.Validators;
-using Weir.Lab.Benchmarks.Expansion;
-
 namespace Weir.Lab.Benchmarks.Validation;
 
 /// <summary>

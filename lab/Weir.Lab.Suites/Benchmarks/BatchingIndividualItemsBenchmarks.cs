@@ -1,5 +1,3 @@
-using Weir.Lab.Suites.Peers;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>The published baseline of the suite Batching: the same items without batches, a delay of 5 ms each.</summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Suites.Peers;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>The published suite ConcurrencyScaling: 1,000 items with a delay of 1 ms each, at each limit.</summary>

@@ -1,6 +1,3 @@
-using Weir.Lab.Suites.Peers;
-using Weir.Lab.Work;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>Items that keep a core busy, on all cores: how well the work is distributed.</summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Suites.Peers;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>The consumer leaves after ten results of an endless source; all that was started has ended when the loop has been left.</summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Suites.Peers;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>A request that calls several services at once: few items, all of which suspend, and a limit above their number.</summary>

@@ -1,4 +1,3 @@
-using Weir.Lab.Suites.Peers;
 using Weir.Runtimes;
 
 namespace Weir.Lab.Suites;

@@ -1,5 +1,3 @@
-using Weir.Lab.Suites.Peers;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>The published suite CoreOperators: its parameters and method names, with one baseline for each kind of work instead of one for all.</summary>

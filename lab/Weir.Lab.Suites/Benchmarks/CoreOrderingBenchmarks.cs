@@ -1,5 +1,3 @@
-using Weir.Lab.Suites.Peers;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>What source order costs a stream. A list of Weir's is always in source order, so it has no cheaper form.</summary>

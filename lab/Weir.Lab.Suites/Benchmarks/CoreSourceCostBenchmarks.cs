@@ -1,5 +1,3 @@
-using Weir.Lab.Work;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>Sources whose every step costs something, with items that keep a core busy: whether reading and work overlap.</summary>

@@ -1,6 +1,3 @@
-using Weir.Lab.Workers;
-using Weir.Lab.Workloads;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>Each workload of the catalogue over a list.</summary>

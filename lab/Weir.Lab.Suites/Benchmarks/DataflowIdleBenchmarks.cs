@@ -1,5 +1,3 @@
-using Weir.Lab.Suites.Peers.Dataflow;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>Blocks: bytes of an idle block.</summary>

@@ -1,6 +1,4 @@
 using Weir.Lab.Suites.Lasting;
-using Weir.Lab.Suites.Peers.Dataflow;
-using Weir.Lab.Work;
 
 namespace Weir.Lab.Suites;
 

@@ -1,6 +1,3 @@
-using System.Threading.Tasks.Dataflow;
-using Weir.Lab.Suites.Peers.Dataflow;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>Blocks: posting.</summary>

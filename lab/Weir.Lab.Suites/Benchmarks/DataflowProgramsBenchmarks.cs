@@ -1,5 +1,3 @@
-using Weir.Lab.Suites.Peers.Dataflow;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>Blocks: small programs as users write them, whose delegates do something.</summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Suites.Peers.Dataflow;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>Blocks: sending to a bounded block, asynchronous actions.</summary>

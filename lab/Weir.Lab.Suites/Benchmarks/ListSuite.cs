@@ -1,5 +1,3 @@
-using Weir.Lab.Suites.Peers;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>A suite whose arms all make the list of all results, in source order, and whose baseline is the plain loop.</summary>

@@ -1,7 +1,3 @@
-using Polly;
-using Weir.Lab.Suites.Peers;
-using Weir.Resilience;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>What policies cost around a single call that succeeds at once: a chain of Weir's, and a pipeline of Polly's.</summary>

@@ -1,6 +1,3 @@
-using Polly;
-using Weir.Lab.Suites.Peers;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>1,000 items with all policies: those of a run, and a pipeline of Polly's around each call of <c>Parallel.ForEachAsync</c>.</summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Suites.Peers;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>A rate that does act: how exact it is on a timer that is coarser than the time between two calls.</summary>

@@ -1,5 +1,3 @@
-using Weir.Resilience;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>A limit that runs share (a bulkhead), with a place for each worker of the run, or for every second one.</summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Work;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>Operations of a nanosecond to a microsecond, on one thread: where what calls them takes a good part of the time.</summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Work;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>Methods of a typical user: with a lock, asynchronous, printing, allocating, throwing and hanging.</summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Workers;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>A typical workload class of a user: with a parameter, set-up and a check of the result; and a benchmark of the same code.</summary>

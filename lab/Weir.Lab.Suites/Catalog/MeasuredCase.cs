@@ -1,9 +1,6 @@
 namespace Weir.Lab.Suites.Catalog;
 
 /// <summary>One case to measure: the arms of one category of a suite whose parameters are set.</summary>
-/// <param name="Suite">The suite.</param>
-/// <param name="Name">The parameters and the category.</param>
-/// <param name="Arms">The arms, the baseline first.</param>
 internal sealed record MeasuredCase(Suite Suite, string Name, IReadOnlyList<Arm> Arms)
 {
     /// <summary>The suite's goals that speak of these arms.</summary>

@@ -1,12 +1,6 @@
 namespace Weir.Lab.Suites.Lasting;
 
 /// <summary>One cell of the grid.</summary>
-/// <param name="Block">The block.</param>
-/// <param name="Kind">How a call lasts.</param>
-/// <param name="Milliseconds">How long.</param>
-/// <param name="Workers">The block's MaxDegreeOfParallelism.</param>
-/// <param name="Share">One call in so many lasts.</param>
-/// <param name="IsRandom">Whether at random, or each so-manieth.</param>
 internal sealed record LastingCell(BlockKind Block, CallKind Kind, double Milliseconds, int Workers, int Share, bool IsRandom)
 {
     /// <summary>About how long a run is to take in box.</summary>

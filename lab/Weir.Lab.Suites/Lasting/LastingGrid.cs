@@ -1,9 +1,6 @@
 using System.Diagnostics;
 using System.Text;
 using Weir.Lab.Resources;
-using Weir.Lab.Suites.Peers.Dataflow;
-using Weir.Lab.Work;
-using Weir.Lab.Workers;
 using static System.FormattableString;
 
 namespace Weir.Lab.Suites.Lasting;

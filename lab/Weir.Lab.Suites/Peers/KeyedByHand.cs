@@ -1,5 +1,3 @@
-using System.Threading.Channels;
-
 namespace Weir.Lab.Suites.Peers;
 
 /// <summary>Items of a key one at a time and in order, with a limit on all items: the two usual hand-written ways.</summary>

@@ -26,6 +26,5 @@ internal sealed record Peer(string Name, Func<int[], int, ItemCall, Cancellation
     ];
 
     /// <summary>How many items are under way at once.</summary>
-    /// <param name="limit">At most so many.</param>
     public int DegreeOf(int limit) => this == Loop ? 1 : limit;
 }

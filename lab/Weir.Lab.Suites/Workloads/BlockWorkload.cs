@@ -1,7 +1,3 @@
-using System.Threading.Tasks.Dataflow;
-using Weir.Lab.Workers;
-using Weir.Lab.Workloads;
-
 namespace Weir.Lab.Suites.Workloads;
 
 /// <summary>One bounded block that all workers send to. The kinds differ only in the library of the block and in how it is called.</summary>

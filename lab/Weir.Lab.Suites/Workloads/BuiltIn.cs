@@ -1,5 +1,3 @@
-using Weir.Lab.Workloads;
-
 namespace Weir.Lab.Suites.Workloads;
 
 /// <summary>A row of the catalogue of workloads.</summary>
@@ -28,7 +26,6 @@ internal sealed record BuiltIn(string Name, string Text, Func<BuiltInValues, Ite
         [.. Grain is null ? Array.Empty<string>() : ["grain"], .. Parameter is null ? Array.Empty<string>() : [Parameter.Name], "gc"];
 
     /// <summary>About how long an operation takes.</summary>
-    /// <param name="grain">Its grain.</param>
     public TimeSpan TimeOf(TimeSpan grain) => Grain is null ? Lasts : grain * Grain.PerOperation;
 
     /// <summary>The workload as it is when nothing is set.</summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Workloads;
-
 namespace Weir.Lab.Suites.Workloads;
 
 /// <summary>The catalogue of workloads. All commands and suites draw from it: a workload is a class, and a row here.</summary>

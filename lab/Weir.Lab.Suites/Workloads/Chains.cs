@@ -1,5 +1,3 @@
-using Weir.Resilience;
-
 namespace Weir.Lab.Suites.Workloads;
 
 /// <summary>Policies around single calls, with values at which none acts; those of the breaker are Polly's defaults.</summary>

@@ -1,6 +1,3 @@
-using System.Threading.Channels;
-using Weir.Lab.Work;
-
 namespace Weir.Lab.Suites.Workloads;
 
 /// <summary>Items from 1 on, each of which takes some work to produce.</summary>

@@ -1,6 +1,3 @@
-using System.Threading.Tasks.Dataflow;
-using Weir.Lab.Workers;
-
 namespace Weir.Lab.Suites.Workloads;
 
 /// <summary>A block of System.Threading.Tasks.Dataflow.</summary>

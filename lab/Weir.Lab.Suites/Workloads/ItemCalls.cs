@@ -1,5 +1,3 @@
-using Weir.Lab.Work;
-
 namespace Weir.Lab.Suites.Workloads;
 
 /// <summary>The calls for an item. All arms of a case get the same one.</summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Work;
-
 namespace Weir.Lab.Suites.Workloads;
 
 /// <summary>Delegates of which some calls last and the others do nothing.</summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Work;
-
 namespace Weir.Lab.Suites;
 
 /// <summary>

@@ -7,14 +7,10 @@ internal static class Clock
     private static readonly bool IsNanoseconds = Stopwatch.Frequency == 1_000_000_000;
 
     /// <summary>Nanoseconds that lie between two timestamps of <see cref="Stopwatch.GetTimestamp"/>.</summary>
-    /// <param name="from">The earlier timestamp.</param>
-    /// <param name="to">The later timestamp.</param>
     /// <returns>The nanoseconds; negative when the order is the other way round.</returns>
     public static long Nanoseconds(long from, long to) => IsNanoseconds ? to - from : (long)((to - from) * PerTick);
 
     /// <summary>A length of time in units of <see cref="Stopwatch.GetTimestamp"/>.</summary>
-    /// <param name="time">The length.</param>
-    /// <returns>Timestamp units.</returns>
     public static long Ticks(TimeSpan time) => (long)(time.TotalSeconds * Stopwatch.Frequency);
 
     /// <summary>Measures what one reading of the clock costs here.</summary>

@@ -37,8 +37,6 @@ internal static class HistogramCodec
     }
 
     /// <summary>Reads a histogram that <see cref="Encode"/> wrote.</summary>
-    /// <param name="text">The text.</param>
-    /// <returns>The histogram.</returns>
     /// <exception cref="FormatException">The text is not a histogram.</exception>
     public static LatencyHistogram Decode(string text)
     {

@@ -1,6 +1,3 @@
-using System.Text.Json;
-using System.Text.Json.Serialization;
-
 namespace Weir.Lab.Latency;
 
 /// <summary>Writes histograms as the text of <see cref="HistogramCodec"/>.</summary>

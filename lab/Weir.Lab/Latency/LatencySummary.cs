@@ -1,5 +1,3 @@
-using System.Text.Json.Serialization;
-
 namespace Weir.Lab.Latency;
 
 /// <summary>The usual figures of a histogram, and the histogram. All times are nanoseconds.</summary>

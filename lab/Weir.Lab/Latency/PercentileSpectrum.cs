@@ -45,8 +45,6 @@ internal static class PercentileSpectrum
     }
 
     /// <summary>Writes the spectrum as a <c>.hgrm</c> file, with values in milliseconds.</summary>
-    /// <param name="histogram">The histogram.</param>
-    /// <param name="writer">Where to.</param>
     public static void Write(LatencyHistogram histogram, TextWriter writer)
     {
         CultureInfo culture = CultureInfo.InvariantCulture;

@@ -173,18 +173,6 @@ public static class Measure
 
     private sealed class WaitingObserver(Action<string>? waiting) : IRunObserver
     {
-        public void WarmingUp()
-        {
-        }
-
-        public void RoundStarted(int round, int rounds)
-        {
-        }
-
-        public void RoundEnded(WorkerRound round, int rounds)
-        {
-        }
-
         public void Waiting(string what) => waiting?.Invoke(what);
     }
 }

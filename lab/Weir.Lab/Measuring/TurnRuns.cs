@@ -24,14 +24,6 @@ internal static class TurnRuns
     {
         public List<int> Order { get; } = [];
 
-        public void WarmingUp()
-        {
-        }
-
-        public void RoundStarted(int round, int rounds)
-        {
-        }
-
         public void RoundEnded(WorkerRound round, int rounds) => Order.Add(next());
 
         public void Waiting(string what) => waiting?.Invoke(what);

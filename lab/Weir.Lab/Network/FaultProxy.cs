@@ -1,4 +1,3 @@
-using System.Net;
 using System.Net.Sockets;
 
 namespace Weir.Lab.Network;
@@ -22,8 +21,6 @@ internal sealed class FaultProxy : IAsyncDisposable
     private int _isDisposed;
 
     /// <summary>Starts a proxy on a free port.</summary>
-    /// <param name="host">The host that it forwards to.</param>
-    /// <param name="port">The port that it forwards to.</param>
     public FaultProxy(string host, int port)
     {
         _host = host;

@@ -9,7 +9,6 @@ internal static class ChildProgram
     /// <param name="info">The program. Which of its outputs are kept is decided here.</param>
     /// <param name="stop">Ends it, with all that it has started.</param>
     /// <param name="keepsErrors">Whether its error output is kept too; otherwise it is that of this process.</param>
-    /// <returns>How it ended.</returns>
     /// <exception cref="InvalidOperationException">There is no such program.</exception>
     /// <exception cref="OperationCanceledException">It was stopped, and has ended.</exception>
     public static async Task<ChildEnd> RunAsync(ProcessStartInfo info, CancellationToken stop, bool keepsErrors = true)

@@ -1,5 +1,4 @@
 using Weir.Lab.Report.Page;
-using Weir.Lab.Report.Writing;
 
 namespace Weir.Lab.Report;
 

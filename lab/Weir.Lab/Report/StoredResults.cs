@@ -14,17 +14,7 @@ public static partial class StoredResults
             return [Report(path) ?? ResultJson.Read(path)];
         }
 
-        string page;
-        try
-        {
-            page = File.ReadAllText(path);
-        }
-        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
-        {
-            throw new ResultFileException($"The page '{path}' cannot be read: {e.Message}", e);
-        }
-
-        ResultFile[] results = [.. Embedded().Matches(page).Select(m => ResultJson.Parse(m.Groups[1].Value, path))];
+        ResultFile[] results = [.. Embedded().Matches(ResultJson.TextOf(path, "page")).Select(m => ResultJson.Parse(m.Groups[1].Value, path))];
         return results.Length > 0 ? results : throw new ResultFileException($"'{path}' is not a page that this program made.");
     }
 

@@ -11,6 +11,5 @@ internal readonly record struct AllocationSample(long All, long Own)
     public static AllocationSample Take() => new(GC.GetTotalAllocatedBytes(precise: true), GC.GetAllocatedBytesForCurrentThread());
 
     /// <summary>Bytes that the other threads have allocated since an earlier sample of the same thread.</summary>
-    /// <param name="before">The earlier sample.</param>
     public long OfOthersSince(in AllocationSample before) => All - before.All - (Own - before.Own);
 }

@@ -1,5 +1,3 @@
-using System.Runtime.CompilerServices;
-
 namespace Weir.Lab.Resources;
 
 /// <summary>Work that always takes the same time on an undisturbed machine. Variations of its time show what else the machine does.</summary>

@@ -1,5 +1,3 @@
-using System.Runtime;
-
 namespace Weir.Lab.Resources;
 
 /// <summary>Waits until the runtime's compiler is idle, and leaves the processors to it.</summary>

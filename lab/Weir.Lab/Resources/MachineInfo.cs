@@ -1,6 +1,4 @@
 using System.Collections;
-using System.Runtime;
-using System.Runtime.InteropServices;
 
 namespace Weir.Lab.Resources;
 

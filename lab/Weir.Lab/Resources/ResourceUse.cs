@@ -1,6 +1,9 @@
 namespace Weir.Lab.Resources;
 
-/// <summary>What the process used between two moments. All threads count, also those that have nothing to do with what is measured.</summary>
+/// <summary>
+/// What the process used since it started, or between two moments: the difference of what was taken at them. All threads count, also those that have
+/// nothing to do with what is measured.
+/// </summary>
 internal readonly record struct ResourceUse
 {
     /// <summary>Processor time in user mode.</summary>
@@ -19,7 +22,7 @@ internal readonly record struct ResourceUse
     /// The share of the machine's processor time that other programs did not take: what the process used and what nobody did, from 0 to 1.
     /// <see langword="null"/> where the system does not tell.
     /// </summary>
-    public double? Room => Kernel.Idle is { } idle && SystemSample.MachineProcessors is { } processors && Elapsed > TimeSpan.Zero
+    public double? Room => Kernel.Idle is { } idle && SystemUse.MachineProcessors is { } processors && Elapsed > TimeSpan.Zero
         ? Math.Min(1, (Cpu + idle) / (processors * Elapsed))
         : null;
 
@@ -65,63 +68,57 @@ internal readonly record struct ResourceUse
     /// <summary>What the operating system counted.</summary>
     public SystemUse Kernel { get; init; }
 
-    /// <summary>The use between two samples.</summary>
-    /// <param name="before">The earlier sample.</param>
-    /// <param name="after">The later sample.</param>
-    /// <returns>The differences; threads and peak memory as they were at the end.</returns>
-    public static ResourceUse Between(in ResourceSample before, in ResourceSample after)
+    /// <summary>Reads the counters. It briefly stops all threads to count their allocations exactly, so it belongs outside what is timed.</summary>
+    public static ResourceUse Take() => Take(precise: true);
+
+    /// <summary>Reads the counters without stopping any thread: allocations may lack what each thread has not yet used of its last 8 KB.</summary>
+    public static ResourceUse TakeRunning() => Take(precise: false);
+
+    /// <summary>The use between two moments; threads, waiting items and peak memory as they were at the end.</summary>
+    public static ResourceUse operator -(ResourceUse after, ResourceUse before) => after with
     {
-        int all = after.Collections0 - before.Collections0;
-        int above0 = after.Collections1 - before.Collections1;
-        int above1 = after.Collections2 - before.Collections2;
+        Elapsed = after.Elapsed - before.Elapsed,
+        CpuUser = after.CpuUser - before.CpuUser,
+        CpuSystem = after.CpuSystem - before.CpuSystem,
+        Gen0 = after.Gen0 - before.Gen0,
+        Gen1 = after.Gen1 - before.Gen1,
+        Gen2 = after.Gen2 - before.Gen2,
+        GcPause = after.GcPause - before.GcPause,
+        AllocatedBytes = after.AllocatedBytes - before.AllocatedBytes,
+        LockContentions = after.LockContentions - before.LockContentions,
+        CompiledMethods = after.CompiledMethods - before.CompiledMethods,
+        CompilationTime = after.CompilationTime - before.CompilationTime,
+        PoolCompleted = after.PoolCompleted - before.PoolCompleted,
+        Kernel = after.Kernel - before.Kernel,
+    };
+
+    private static ResourceUse Take(bool precise)
+    {
+        using Process process = Process.GetCurrentProcess();
+        Environment.ProcessCpuUsage cpu = Environment.CpuUsage;
+        TimeSpan elapsed = Stopwatch.GetElapsedTime(0);
+        SystemUse kernel = SystemUse.Take();
+
+        // The platform counts those of higher generations too.
+        (int all, int above0, int above1) = (GC.CollectionCount(0), GC.CollectionCount(1), GC.CollectionCount(2));
         return new ResourceUse
         {
-            Elapsed = System.Diagnostics.Stopwatch.GetElapsedTime(before.Timestamp, after.Timestamp),
-            CpuUser = after.CpuUser - before.CpuUser,
-            CpuSystem = after.CpuSystem - before.CpuSystem,
+            Elapsed = elapsed,
+            CpuUser = cpu.UserTime,
+            CpuSystem = cpu.PrivilegedTime,
             Gen0 = all - above0,
             Gen1 = above0 - above1,
             Gen2 = above1,
-            GcPause = after.GcPause - before.GcPause,
-            AllocatedBytes = after.AllocatedBytes - before.AllocatedBytes,
-            LockContentions = after.LockContentions - before.LockContentions,
-            CompiledMethods = after.CompiledMethods - before.CompiledMethods,
-            CompilationTime = after.CompilationTime - before.CompilationTime,
-            PoolPending = after.PoolPending,
-            PoolCompleted = after.PoolCompleted - before.PoolCompleted,
-            Kernel = SystemUse.Between(before.Kernel, after.Kernel),
-            PoolThreads = after.PoolThreads,
-            PeakResidentBytes = after.PeakResidentBytes,
+            GcPause = GC.GetTotalPauseDuration(),
+            AllocatedBytes = GC.GetTotalAllocatedBytes(precise),
+            LockContentions = Monitor.LockContentionCount,
+            PoolThreads = ThreadPool.ThreadCount,
+            PeakResidentBytes = process.PeakWorkingSet64,
+            CompiledMethods = JitInfo.GetCompiledMethodCount(),
+            CompilationTime = JitInfo.GetCompilationTime(),
+            PoolPending = ThreadPool.PendingWorkItemCount,
+            PoolCompleted = ThreadPool.CompletedWorkItemCount,
+            Kernel = kernel,
         };
     }
-
-    /// <summary>The sum of two uses; of threads and peak memory, the greater.</summary>
-    /// <param name="left">One use.</param>
-    /// <param name="right">The other use.</param>
-    /// <returns>The sum.</returns>
-    public static ResourceUse operator +(ResourceUse left, ResourceUse right) => Add(left, right);
-
-    /// <summary>The sum of two uses; of threads and peak memory, the greater.</summary>
-    /// <param name="left">One use.</param>
-    /// <param name="right">The other use.</param>
-    /// <returns>The sum.</returns>
-    public static ResourceUse Add(ResourceUse left, ResourceUse right) => new()
-    {
-        Elapsed = left.Elapsed + right.Elapsed,
-        CpuUser = left.CpuUser + right.CpuUser,
-        CpuSystem = left.CpuSystem + right.CpuSystem,
-        Gen0 = left.Gen0 + right.Gen0,
-        Gen1 = left.Gen1 + right.Gen1,
-        Gen2 = left.Gen2 + right.Gen2,
-        GcPause = left.GcPause + right.GcPause,
-        AllocatedBytes = left.AllocatedBytes + right.AllocatedBytes,
-        LockContentions = left.LockContentions + right.LockContentions,
-        CompiledMethods = left.CompiledMethods + right.CompiledMethods,
-        CompilationTime = left.CompilationTime + right.CompilationTime,
-        PoolPending = Math.Max(left.PoolPending, right.PoolPending),
-        PoolCompleted = left.PoolCompleted + right.PoolCompleted,
-        Kernel = left.Kernel + right.Kernel,
-        PoolThreads = Math.Max(left.PoolThreads, right.PoolThreads),
-        PeakResidentBytes = Math.Max(left.PeakResidentBytes, right.PeakResidentBytes),
-    };
 }

@@ -6,7 +6,6 @@ internal static class TimerTick
     /// <summary>Measures what a delay of 1 ms really takes.</summary>
     /// <param name="delays">How many delays, one after the other. At least 1.</param>
     /// <param name="cancellationToken">Cancels the delays.</param>
-    /// <returns>The median.</returns>
     public static async Task<TimeSpan> MeasureAsync(int delays = 15, CancellationToken cancellationToken = default)
     {
         ArgumentOutOfRangeException.ThrowIfLessThan(delays, 1);

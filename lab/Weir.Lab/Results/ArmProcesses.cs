@@ -1,5 +1,3 @@
-using Weir.Lab.Resources;
-
 namespace Weir.Lab.Results;
 
 /// <summary>The processes that measured an arm. They are the units of a comparison: rounds of one process share its code, memory and threads.</summary>

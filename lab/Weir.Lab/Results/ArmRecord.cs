@@ -1,5 +1,3 @@
-using System.Text.Json.Serialization;
-
 namespace Weir.Lab.Results;
 
 /// <summary>One way to do the work, with a number of workers, and its rounds.</summary>

@@ -1,5 +1,3 @@
-using System.Text.Json;
-
 namespace Weir.Lab.Results;
 
 /// <summary>
@@ -12,9 +10,6 @@ internal static class BenchmarkDotNetReport
     public const string Command = "benchmarkdotnet";
 
     /// <summary>The result of a report; <see langword="null"/> if the text is something else.</summary>
-    /// <param name="text">The text of a file.</param>
-    /// <param name="path">The file, for messages.</param>
-    /// <param name="writtenAt">When the file was written.</param>
     /// <exception cref="ResultFileException">It is a report without measurements.</exception>
     public static ResultFile? Find(string text, string path, DateTimeOffset writtenAt)
     {

@@ -3,7 +3,6 @@ namespace Weir.Lab.Results;
 /// <summary>The results of one arm on one machine, commit by commit.</summary>
 internal sealed record HistorySeries
 {
-    /// <summary>The arm.</summary>
     public required string Arm { get; init; }
 
     /// <summary>The machine, by the hash of its environment.</summary>
@@ -39,7 +38,6 @@ internal sealed record HistorySeries
     };
 
     /// <summary>The same with the changes that it shows.</summary>
-    /// <param name="options">Margin and level.</param>
     public HistorySeries Searched(ComparisonOptions options) => this with { Changes = Figure == ComparedFigure.Bytes ? [.. ExactChanges()] : Found(options) };
 
     private HistoryChange[] Found(ComparisonOptions options)

@@ -1,7 +1,3 @@
-using System.Runtime.InteropServices;
-using System.Security.Cryptography;
-using System.Text;
-
 namespace Weir.Lab.Results;
 
 /// <summary>The machine and the settings of .NET that figures belong to.</summary>

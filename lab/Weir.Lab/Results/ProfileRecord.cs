@@ -1,5 +1,3 @@
-using System.Text.Json.Serialization;
-
 namespace Weir.Lab.Results;
 
 /// <summary>Where the time of one more round went, and what it allocated. The round itself is in no other figure.</summary>

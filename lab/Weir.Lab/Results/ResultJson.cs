@@ -1,6 +1,4 @@
 using System.Text.Encodings.Web;
-using System.Text.Json;
-using System.Text.Json.Serialization;
 using System.Text.Json.Serialization.Metadata;
 
 namespace Weir.Lab.Results;
@@ -21,24 +19,23 @@ internal static class ResultJson
 
     /// <summary>Reads a file.</summary>
     /// <exception cref="ResultFileException">It is not a result file that this program reads.</exception>
-    public static ResultFile Read(string path)
+    public static ResultFile Read(string path) => Parse(TextOf(path, "result file"), path);
+
+    /// <summary>The text of a file.</summary>
+    /// <exception cref="ResultFileException">It cannot be read.</exception>
+    public static string TextOf(string path, string what)
     {
-        string text;
         try
         {
-            text = File.ReadAllText(path);
+            return File.ReadAllText(path);
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)
         {
-            throw new ResultFileException($"The result file '{path}' cannot be read: {e.Message}", e);
+            throw new ResultFileException($"The {what} '{path}' cannot be read: {e.Message}", e);
         }
-
-        return Parse(text, path);
     }
 
     /// <summary>Reads the text of a file.</summary>
-    /// <param name="text">The text.</param>
-    /// <param name="path">Where it comes from, for messages.</param>
     /// <exception cref="ResultFileException">It is not a result file that this program reads.</exception>
     public static ResultFile Parse(string text, string path)
     {

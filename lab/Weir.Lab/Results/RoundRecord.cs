@@ -1,5 +1,3 @@
-using System.Text.Json.Serialization;
-
 namespace Weir.Lab.Results;
 
 /// <summary>One round of one arm. Figures that a command or a system does not have are <see langword="null"/>.</summary>
@@ -190,7 +188,7 @@ public sealed record RoundRecord
         PoolThreads = use.PoolThreads,
         PoolPending = use.PoolPending,
         LockContentions = use.LockContentions,
-        ContextSwitches = use.Kernel.VoluntarySwitches + use.Kernel.InvoluntarySwitches,
+        ContextSwitches = use.Kernel.ContextSwitches,
         CompiledMethods = use.CompiledMethods,
         CompilationSeconds = use.CompilationTime.TotalSeconds,
         PeakResidentBytes = use.PeakResidentBytes,

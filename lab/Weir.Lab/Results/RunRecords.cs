@@ -6,7 +6,6 @@ internal static class RunRecords
     // The share of an arm's rounds that may be left out.
     private const double MostLeftOut = 0.34;
 
-    /// <summary>The rounds of a run.</summary>
     public static IReadOnlyList<RoundRecord> Rounds(WorkerRun run)
     {
         // What is wrong with the only round is wrong with the run.
@@ -59,7 +58,6 @@ internal static class RunRecords
         }
     }
 
-    /// <summary>A round.</summary>
     public static RoundRecord Round(WorkerRound round) => new RoundRecord
     {
         Partial = round.IsPartial,

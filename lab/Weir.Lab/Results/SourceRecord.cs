@@ -1,5 +1,3 @@
-using System.Text.Json.Serialization;
-
 namespace Weir.Lab.Results;
 
 /// <summary>The sources that figures belong to: the tree of the directory in which the command ran.</summary>

@@ -1,5 +1,3 @@
-using Perfolizer.Mathematics.Distributions.ContinuousDistributions;
-
 namespace Weir.Lab.Scaling;
 
 /// <summary>The intervals of a law's parameters.</summary>

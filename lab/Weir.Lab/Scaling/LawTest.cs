@@ -1,5 +1,3 @@
-using Perfolizer.Mathematics.Distributions.ContinuousDistributions;
-
 namespace Weir.Lab.Scaling;
 
 /// <summary>A law fitted to all rates, and how far it is from them.</summary>

@@ -8,6 +8,5 @@ namespace Weir.Lab.Scaling;
 /// </param>
 internal sealed record ScalePoint(int Workers, IReadOnlyList<double> Rates)
 {
-    /// <summary>The mean of the rates.</summary>
     public double Mean => Rates.Average();
 }

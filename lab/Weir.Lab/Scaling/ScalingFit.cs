@@ -1,6 +1,3 @@
-using Perfolizer.Mathematics.Distributions.ContinuousDistributions;
-using static System.FormattableString;
-
 namespace Weir.Lab.Scaling;
 
 /// <summary>The simplest law of scaling that fits measured rates, or the reasons why there is none.</summary>
@@ -124,7 +121,6 @@ internal sealed record ScalingFit
 
     /// <summary>What some number of workers would do per second, by the law.</summary>
     /// <param name="workers">The number of workers, from 1 to <see cref="LargestWorkers"/>.</param>
-    /// <returns>The rate.</returns>
     /// <exception cref="InvalidOperationException">The fit must not be used.</exception>
     /// <exception cref="ArgumentOutOfRangeException"><paramref name="workers"/> is beyond what the measured points allow.</exception>
     public double RateAt(double workers)

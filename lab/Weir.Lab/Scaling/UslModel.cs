@@ -13,8 +13,6 @@ internal readonly record struct UslModel(double Lambda, double Sigma, double Kap
     public double PeakWorkers => Kappa > 0 ? Math.Sqrt((1 - Sigma) / Kappa) : double.PositiveInfinity;
 
     /// <summary>What some number of workers does per second.</summary>
-    /// <param name="workers">The number of workers.</param>
-    /// <returns>The rate.</returns>
     public double RateAt(double workers) => Lambda * Share(workers);
 
     internal double Share(double n) => n / (1 + (Sigma * (n - 1)) + (Kappa * n * (n - 1)));

@@ -1,5 +1,3 @@
-using System.Text.Json.Serialization;
-
 namespace Weir.Lab.Statistics;
 
 /// <summary>What two arms are compared by.</summary>

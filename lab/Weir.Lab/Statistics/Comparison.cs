@@ -15,7 +15,6 @@ internal sealed record Comparison(Verdict Verdict, RatioInterval Ratio, double P
     /// <param name="adjust">
     /// Corrects the probability for other comparisons of the same run, as <see cref="Holm"/> does; <see langword="null"/> for none.
     /// </param>
-    /// <returns>The comparison.</returns>
     public static Comparison Of(
         IReadOnlyList<double> baseline, IReadOnlyList<double> candidate, ComparisonOptions? options = null, Func<double, double>? adjust = null)
     {

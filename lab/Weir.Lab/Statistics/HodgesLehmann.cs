@@ -10,7 +10,6 @@ internal static class HodgesLehmann
     /// <param name="baseline">Rates of the baseline. At least one, all more than zero.</param>
     /// <param name="candidate">Rates of what is compared with it. At least one, all more than zero.</param>
     /// <param name="level">The level of the interval, between 0 and 1.</param>
-    /// <returns>The ratio.</returns>
     public static RatioInterval Ratio(IReadOnlyList<double> baseline, IReadOnlyList<double> candidate, double level)
     {
         double[] x = Logs(baseline, nameof(baseline));
@@ -24,7 +23,6 @@ internal static class HodgesLehmann
     /// <param name="baseline">Rates of the baseline. At least one, all more than zero.</param>
     /// <param name="candidate">The rates that were measured next to them, in the same order.</param>
     /// <param name="level">The level of the interval, between 0 and 1.</param>
-    /// <returns>The ratio.</returns>
     public static RatioInterval PairedRatio(IReadOnlyList<double> baseline, IReadOnlyList<double> candidate, double level)
     {
         double[] differences = PairedDifferences(baseline, candidate);

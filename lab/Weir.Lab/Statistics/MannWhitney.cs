@@ -16,7 +16,6 @@ internal sealed record MannWhitney(double U, double P)
     /// <summary>The least probability that the test can give for samples of some size: with three values each, 0.1, whatever the values.</summary>
     /// <param name="x">The size of the first sample. At least 1.</param>
     /// <param name="y">The size of the second sample. At least 1.</param>
-    /// <returns>The probability.</returns>
     public static double LeastP(int x, int y)
     {
         ArgumentOutOfRangeException.ThrowIfLessThan(x, 1);
@@ -27,7 +26,6 @@ internal sealed record MannWhitney(double U, double P)
     /// <summary>Tests two samples.</summary>
     /// <param name="x">The first sample. At least one value.</param>
     /// <param name="y">The second sample. At least one value.</param>
-    /// <returns>The result.</returns>
     public static MannWhitney Test(IReadOnlyList<double> x, IReadOnlyList<double> y)
     {
         ArgumentOutOfRangeException.ThrowIfZero(x.Count, nameof(x));

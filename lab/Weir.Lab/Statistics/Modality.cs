@@ -17,8 +17,6 @@ internal sealed record Modality(double MValue, IReadOnlyList<double> Modes)
     public bool IsMultimodal => MValue > Several;
 
     /// <summary>Looks for the modes of some values.</summary>
-    /// <param name="values">The values. At least one.</param>
-    /// <returns>What was found.</returns>
     public static Modality Of(IReadOnlyList<double> values)
     {
         ArgumentOutOfRangeException.ThrowIfZero(values.Count, nameof(values));

@@ -1,5 +1,3 @@
-using Perfolizer.Mathematics.Distributions.ContinuousDistributions;
-
 namespace Weir.Lab.Statistics;
 
 /// <summary>How much larger than half its interval a difference must be to be found reliably.</summary>

@@ -8,8 +8,5 @@ namespace Weir.Lab.Statistics;
 internal sealed record RatioInterval(double Estimate, double Lower, double Upper, double Level)
 {
     /// <summary>Whether the whole interval lies within some factors.</summary>
-    /// <param name="lower">The lower factor.</param>
-    /// <param name="upper">The upper factor.</param>
-    /// <returns>Whether it does.</returns>
     public bool IsWithin(double lower, double upper) => Lower >= lower && Upper <= upper;
 }

@@ -7,7 +7,6 @@ namespace Weir.Lab.Statistics;
 internal readonly record struct Spread(double Median, double Min, double Max)
 {
     /// <summary>The spread of some values.</summary>
-    /// <param name="values">The values. At least one.</param>
     /// <returns>Median, smallest and largest.</returns>
     /// <exception cref="ArgumentException">There is no value.</exception>
     public static Spread Of(IEnumerable<double> values)
@@ -19,7 +18,6 @@ internal readonly record struct Spread(double Median, double Min, double Max)
     }
 
     /// <summary>The spread of some values, or of none at all.</summary>
-    /// <param name="values">The values.</param>
     /// <returns>Median, smallest and largest; not a number when there is no value.</returns>
     public static Spread OfAny(IEnumerable<double> values)
     {

@@ -1,5 +1,3 @@
-using Perfolizer.Mathematics.Distributions.ContinuousDistributions;
-
 namespace Weir.Lab.Statistics;
 
 /// <summary>

@@ -1,5 +1,3 @@
-using System.Text.Json.Serialization;
-
 namespace Weir.Lab.Statistics;
 
 /// <summary>What a comparison of rates comes to.</summary>

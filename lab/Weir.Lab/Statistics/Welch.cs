@@ -1,5 +1,3 @@
-using Perfolizer.Mathematics.Distributions.ContinuousDistributions;
-
 namespace Weir.Lab.Statistics;
 
 /// <summary>The difference of two means whose values may vary differently: Welch's test (B. L. Welch, Biometrika 34, 1947).</summary>

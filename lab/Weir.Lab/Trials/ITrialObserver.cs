@@ -4,7 +4,6 @@ namespace Weir.Lab.Trials;
 internal interface ITrialObserver
 {
     /// <summary>A step begins.</summary>
-    /// <param name="trialStep">The step.</param>
     void Started(TrialStep trialStep);
 
     /// <summary>A step has ended.</summary>

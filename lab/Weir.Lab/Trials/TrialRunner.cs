@@ -26,7 +26,6 @@ internal sealed class TrialRunner
     /// <summary>Runs all trials.</summary>
     /// <param name="arms">The arms. At least one, with different names.</param>
     /// <param name="cancellationToken">Stops the run. It is not an error: the report has what was done so far, marked as partial.</param>
-    /// <returns>What was measured.</returns>
     /// <exception cref="ArgumentException">There is no arm, or two have the same name.</exception>
     /// <exception cref="WrongResultException">An arm's count or checksum was wrong.</exception>
     public Task<TrialReport> RunAsync(IReadOnlyList<TrialArm> arms, CancellationToken cancellationToken = default)

@@ -6,7 +6,6 @@ internal sealed class WrongResultException : Exception
     internal WrongResultException(string arm, string message)
         : base(message) => ArmName = arm;
 
-    /// <summary>The name of the arm.</summary>
     public string ArmName { get; }
 
     internal static void ThrowIfWrong(TrialArm arm, in PassResult result)

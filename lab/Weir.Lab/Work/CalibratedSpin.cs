@@ -1,5 +1,3 @@
-using System.Runtime.CompilerServices;
-
 namespace Weir.Lab.Work;
 
 /// <summary>
@@ -71,8 +69,6 @@ internal sealed class CalibratedSpin
     public int Run(int seed) => Run(seed, Steps);
 
     /// <summary>The result of <see cref="Run(int)"/>, without the work.</summary>
-    /// <param name="seed">The start.</param>
-    /// <returns>The same number.</returns>
     public int Expect(int seed) => (int)(((((uint)seed) * _factor) + _increment) >> 33);
 
     // Optimized from the first call on: a loop that is replaced while it runs would make the calibration wrong.

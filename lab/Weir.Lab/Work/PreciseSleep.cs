@@ -1,5 +1,3 @@
-using System.Runtime.InteropServices;
-
 namespace Weir.Lab.Work;
 
 /// <summary>Blocks the thread for less than a timer tick. The system's own call is used, because the platform's sleep counts whole milliseconds.</summary>

@@ -1,5 +1,3 @@
-using System.Runtime.CompilerServices;
-
 namespace Weir.Lab.Work;
 
 /// <summary>Consumes unused results, so that the compiler cannot remove the work that produces them.</summary>
@@ -8,7 +6,6 @@ internal static class Sink
 {
     /// <summary>Takes a result.</summary>
     /// <typeparam name="T">The type of the result. Values are not boxed.</typeparam>
-    /// <param name="value">The result.</param>
     [MethodImpl(MethodImplOptions.NoInlining)]
     public static void Consume<T>(T value) => GC.KeepAlive(typeof(T).IsValueType ? null : value);
 }

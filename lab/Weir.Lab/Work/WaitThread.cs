@@ -33,7 +33,6 @@ internal sealed class WaitThread : IDisposable
     public TimeSpan Length { get; }
 
     /// <summary>Waits.</summary>
-    /// <param name="cancellationToken">Ends the wait with an <see cref="OperationCanceledException"/>.</param>
     /// <returns>A task that ends when the time is over.</returns>
     /// <exception cref="ObjectDisposedException">The thread has been stopped.</exception>
     public Task WaitAsync(CancellationToken cancellationToken = default)
@@ -62,7 +61,6 @@ internal sealed class WaitThread : IDisposable
     /// <summary>Measures how long a wait really takes here.</summary>
     /// <param name="waits">How many waits, one after the other. At least 1.</param>
     /// <param name="cancellationToken">Cancels the waits.</param>
-    /// <returns>The median.</returns>
     public async Task<TimeSpan> MeasureAsync(int waits, CancellationToken cancellationToken = default)
     {
         ArgumentOutOfRangeException.ThrowIfLessThan(waits, 1);

@@ -1,5 +1,3 @@
-using Weir.Lab.Work;
-
 namespace Weir.Lab.Workers;
 
 /// <summary>Starts an operation without a result. A struct, so that the loop is compiled for it.</summary>

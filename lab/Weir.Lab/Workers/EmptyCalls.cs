@@ -1,5 +1,3 @@
-using System.Runtime.CompilerServices;
-
 namespace Weir.Lab.Workers;
 
 /// <summary>Static methods that do nothing: a delegate of one is called in another way than that of an instance's method, which a lambda is too.</summary>

@@ -4,7 +4,9 @@ namespace Weir.Lab.Workers;
 internal interface IRunObserver
 {
     /// <summary>The unmeasured warm-up begins.</summary>
-    void WarmingUp();
+    void WarmingUp()
+    {
+    }
 
     /// <summary>Called before each round, after the warm-up. If several things are measured in turns, the run waits here for its turn.</summary>
     /// <param name="round">The number of the round, from 1.</param>
@@ -15,12 +17,13 @@ internal interface IRunObserver
     /// <summary>A round begins.</summary>
     /// <param name="round">Its number, from 1.</param>
     /// <param name="rounds">How many there are.</param>
-    void RoundStarted(int round, int rounds);
+    void RoundStarted(int round, int rounds)
+    {
+    }
 
-    /// <summary>A round has ended.</summary>
-    /// <param name="round">The round.</param>
-    /// <param name="rounds">How many there are.</param>
-    void RoundEnded(WorkerRound round, int rounds);
+    void RoundEnded(WorkerRound round, int rounds)
+    {
+    }
 
     /// <summary>Called if something has been waited for unusually long. At <see cref="WorkerRunSpec.DrainLimit"/>, the run is abandoned.</summary>
     /// <param name="what">What has not happened yet, such as <c>a worker to end its first operation</c> or <c>SetupAsync to end</c>.</param>

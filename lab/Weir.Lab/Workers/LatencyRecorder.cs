@@ -1,5 +1,3 @@
-using System.Runtime.CompilerServices;
-
 namespace Weir.Lab.Workers;
 
 /// <summary>The histograms that a worker records in: its own, or, where there are very many workers, one that it shares with some of them.</summary>

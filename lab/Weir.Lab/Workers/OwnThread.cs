@@ -7,7 +7,6 @@ internal static class OwnThread
     /// <typeparam name="T">The type of the result.</typeparam>
     /// <param name="run">What to run.</param>
     /// <param name="priority">The lab's own threads come before those that they measure; the workload's do not.</param>
-    /// <returns>Its result.</returns>
     public static Task<T> RunAsync<T>(Func<T> run, ThreadPriority priority = ThreadPriority.AboveNormal)
     {
         TaskCompletionSource<T> end = new(TaskCreationOptions.RunContinuationsAsynchronously);

@@ -1,6 +1,4 @@
 using System.Collections.Concurrent;
-using System.Runtime.InteropServices;
-using Weir.Lab.Work;
 
 namespace Weir.Lab.Workers;
 

@@ -29,7 +29,6 @@ internal abstract class RoundArm(WorkerRunSpec spec, IWorkload workload, Workloa
     public abstract Task<RoundEnd> RoundAsync(int round, CancellationToken cancellationToken);
 
     /// <summary>Does what is to be done after the last round, while the workload is still set up. Not when there was nothing to measure.</summary>
-    /// <param name="cancellationToken">Ends it.</param>
     public virtual Task AfterRoundsAsync(CancellationToken cancellationToken) => Task.CompletedTask;
 
     /// <summary>Releases the resources of the workload. A failure here does not lose the measurements.</summary>

@@ -1,5 +1,3 @@
-using System.Text.Json.Serialization;
-
 namespace Weir.Lab.Workers;
 
 /// <summary>What a <see cref="RunRemark"/> is about.</summary>

@@ -1,5 +1,3 @@
-using static System.FormattableString;
-
 namespace Weir.Lab.Workers;
 
 /// <summary>Whether the figures of a run can be relied on.</summary>

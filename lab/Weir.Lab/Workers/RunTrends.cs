@@ -1,6 +1,3 @@
-using Perfolizer.Mathematics.Distributions.ContinuousDistributions;
-using static System.FormattableString;
-
 namespace Weir.Lab.Workers;
 
 /// <summary>What changed in the course of a run: then its figures depend on how long it was.</summary>
@@ -19,7 +16,6 @@ internal static class RunTrends
     private const long KeptAnyway = 1 << 20;
     private const long KeptByRound = 100_000;
 
-    /// <summary>What the run remarks.</summary>
     public static IEnumerable<RunRemark> Of(WorkerRun run)
     {
         if (run.Spec.TakesTurns || run.IsStuck)

@@ -9,7 +9,7 @@ internal sealed record SoloUse(TimeSpan Elapsed, TimeSpan Cpu, ResourceUse Resou
     public static SoloUse Between(WindowState window, in SoloReading before, in SoloReading after) => new(
         window.Between(before.Timestamp, after.Timestamp),
         after.Cpu - before.Cpu,
-        ResourceUse.Between(before.Sample, after.Sample) with
+        (after.Sample - before.Sample) with
         {
             AllocatedBytes = after.Bytes - before.Bytes, CompiledMethods = after.CompiledMethods - before.CompiledMethods,
         });

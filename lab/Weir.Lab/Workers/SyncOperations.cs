@@ -1,6 +1,3 @@
-using System.Runtime.CompilerServices;
-using Weir.Lab.Work;
-
 namespace Weir.Lab.Workers;
 
 /// <summary>The loop of a synchronous worker.</summary>

@@ -88,7 +88,7 @@ internal sealed class WindowRunner : IDisposable
     {
         Start();
         _workload.WorkersStarting();
-        ResourceSample first = ResourceSample.Take();
+        ResourceUse first = ResourceUse.Take();
         AllocationSample allocated = AllocationSample.Take();
         _state.Phase = _plan.Whole is null ? WindowPhase.Ramp : WindowPhase.Measure;
         using CancellationTokenRegistration stop = _plan.Whole is null ? default : StopWithTheRun();
@@ -97,8 +97,8 @@ internal sealed class WindowRunner : IDisposable
         StartLoops();
         long opened = Stopwatch.GetTimestamp();
         long begin;
-        ResourceSample before;
-        ResourceSample after;
+        ResourceUse before;
+        ResourceUse after;
         double seconds;
         if (_plan.Whole is not null)
         {
@@ -107,20 +107,20 @@ internal sealed class WindowRunner : IDisposable
             before = first;
             WaitForWhole();
             seconds = SecondsOfAll();
-            after = ResourceSample.TakeRunning();
+            after = ResourceUse.TakeRunning();
         }
         else if (_pacer is null)
         {
             ExpectAll(_state.WaitUntilAllRun, "end its first operation");
             _state.InFlight.Reset();
-            before = ResourceSample.TakeRunning();
+            before = ResourceUse.TakeRunning();
             _state.BeginMeasuring();
             begin = _state.Begin;
             Watch(begin, before);
             Extend(begin);
             _state.EndMeasuring();
             seconds = Math.Max(1, Clock.Nanoseconds(begin, _state.End)) / 1e9;
-            after = ResourceSample.TakeRunning();
+            after = ResourceUse.TakeRunning();
         }
         else
         {
@@ -130,25 +130,25 @@ internal sealed class WindowRunner : IDisposable
             begin = _pacer.CountsFrom;
             _state.InFlight.Reset();
             _pacer.InFlight.Reset();
-            before = ResourceSample.TakeRunning();
+            before = ResourceUse.TakeRunning();
             Watch(begin, before);
             seconds = Stopwatch.GetElapsedTime(begin).TotalSeconds;
-            after = ResourceSample.TakeRunning();
+            after = ResourceUse.TakeRunning();
         }
 
-        ResourceUse use = ResourceUse.Between(before, after);
+        ResourceUse use = after - before;
         double cores = use.Cpu.TotalSeconds / Stopwatch.GetElapsedTime(_plan.Whole is null ? begin : opened).TotalSeconds;
         InFlightDepth inFlight = Depth();
         Finish();
         _workload.WorkersEnded();
         long bytes = AllocationSample.Take().OfOthersSince(allocated) - (_pacer?.OwnBytes ?? 0) - _slots.Sum(static s => s.Tally.OwnBytes);
-        ResourceSample last = ResourceSample.Take();
+        ResourceUse last = ResourceUse.Take();
         return _slots[0].Solo is { } solo
             ? Outcome(begin, Math.Max(solo.Elapsed.TotalSeconds, 1e-9), inFlight, solo.Resources, solo.Resources) with
             {
                 Solo = solo, Cores = solo.Cpu / solo.Elapsed, Bytes = solo.Resources.AllocatedBytes,
             }
-            : Outcome(begin, seconds, inFlight, use, ResourceUse.Between(first, last)) with { Cores = cores, Bytes = bytes };
+            : Outcome(begin, seconds, inFlight, use, last - first) with { Cores = cores, Bytes = bytes };
     }
 
     private void Start()
@@ -207,7 +207,7 @@ internal sealed class WindowRunner : IDisposable
     }
 
     // Until the time is over; in slices, of which each becomes a point of the timeline.
-    private void Watch(long begin, in ResourceSample before)
+    private void Watch(long begin, in ResourceUse before)
     {
         if (_isStuck)
         {

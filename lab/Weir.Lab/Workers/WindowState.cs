@@ -1,7 +1,7 @@
 namespace Weir.Lab.Workers;
 
 /// <summary>What the workers of a window share.</summary>
-internal sealed class WindowState : IDisposable
+internal sealed class WindowState(int workers, InFlightMeter inFlight, TimeProvider? clock = null) : IDisposable
 {
     private readonly CancellationTokenSource _stopping = new();
     private readonly ManualResetEventSlim _allReady = new();
@@ -10,30 +10,18 @@ internal sealed class WindowState : IDisposable
     private readonly ManualResetEventSlim _allMeasure = new();
     private readonly ManualResetEventSlim _allLeft = new();
     private readonly ManualResetEventSlim _allEnded = new();
-    private readonly TimeProvider _clock;
-    private int _waiting;
-    private int _starting;
-    private int _toMeasure;
-    private int _measuring;
-    private int _living;
+    private readonly TimeProvider _clock = clock ?? TimeProvider.System;
+    private int _waiting = workers;
+    private int _starting = workers;
+    private int _toMeasure = workers;
+    private int _measuring = workers;
+    private int _living = workers;
     private long _left;
 
     // Read by all workers between operations and written three times: all others stay away from its cache line.
     private PaddedPhase _phase;
 
-    public WindowState(int workers, InFlightMeter inFlight, TimeProvider? clock = null)
-    {
-        _clock = clock ?? TimeProvider.System;
-        Workers = workers;
-        InFlight = inFlight;
-        _waiting = workers;
-        _starting = workers;
-        _toMeasure = workers;
-        _measuring = workers;
-        _living = workers;
-    }
-
-    public int Workers { get; }
+    public int Workers { get; } = workers;
 
     /// <summary>How many operations are left that all workers do together.</summary>
     public long Left { init => _left = value; }
@@ -42,7 +30,7 @@ internal sealed class WindowState : IDisposable
     public bool FailsFast { get; init; }
 
     /// <summary>What the workload counts itself.</summary>
-    public InFlightMeter InFlight { get; }
+    public InFlightMeter InFlight => inFlight;
 
     public CancellationToken Stopping => _stopping.Token;
 

@@ -11,7 +11,6 @@ internal static class WindowWork
     /// <param name="batch">How many operations it did between two looks at the clock; they are taken to last equally long.</param>
     /// <param name="begin">When the window began.</param>
     /// <param name="end">When it ended.</param>
-    /// <returns>Operations.</returns>
     public static double Of(in WorkerTally tally, int batch, long begin, long end)
     {
         double first = tally.FirstDone * ShareWithin(tally.FirstStart, tally.Start, begin, end);

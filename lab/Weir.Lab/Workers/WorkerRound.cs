@@ -31,10 +31,8 @@ internal sealed record WorkerRound
     /// <summary>The failures by the type of what was thrown, the most frequent first.</summary>
     public IReadOnlyDictionary<string, long> FailureKinds { get; init; } = new Dictionary<string, long>();
 
-    /// <summary>The groups.</summary>
     public required IReadOnlyList<GroupResult> Groups { get; init; }
 
-    /// <summary>The workers.</summary>
     public required IReadOnlyList<WorkerCount> Workers { get; init; }
 
     /// <summary>How long operations took, from when they began: the service time. <see langword="null"/> when latency was not measured.</summary>

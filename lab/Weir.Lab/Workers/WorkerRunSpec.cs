@@ -1,6 +1,3 @@
-using System.Security.Cryptography;
-using System.Text;
-
 namespace Weir.Lab.Workers;
 
 /// <summary>How a run of workers is done. Immutable.</summary>

@@ -1,5 +1,3 @@
-using System.Runtime.CompilerServices;
-
 namespace Weir.Lab.Workers;
 
 /// <summary>One worker's place in a window: tells it what to do next, and keeps its counts.</summary>
@@ -119,9 +117,6 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
     public void Done(int count) => Done(count, 0, Stopwatch.GetTimestamp());
 
     /// <summary>Operations are done.</summary>
-    /// <param name="count">How many.</param>
-    /// <param name="before">When the last of them began.</param>
-    /// <param name="after">When it ended.</param>
     [MethodImpl(MethodImplOptions.NoInlining)]
     public void Done(int count, long before, long after)
     {

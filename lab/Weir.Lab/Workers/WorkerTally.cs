@@ -1,5 +1,3 @@
-using System.Runtime.InteropServices;
-
 namespace Weir.Lab.Workers;
 
 /// <summary>What a worker writes all the time, 128 bytes away from anything that another writes.</summary>

@@ -1,5 +1,3 @@
-using static System.FormattableString;
-
 namespace Weir.Lab.Workers;
 
 /// <summary>
@@ -33,8 +31,6 @@ internal sealed class WorkloadCalls(string name, TimeSpan limit, Action<string>?
     });
 
     /// <summary>Calls what comes last.</summary>
-    /// <param name="what">What is called.</param>
-    /// <param name="call">Calls it.</param>
     public async Task EndsAsync(string what, Func<ValueTask> call)
     {
         try

@@ -1,5 +1,3 @@
-using Weir.Lab.Work;
-
 namespace Weir.Lab.Workloads;
 
 /// <summary>Computation of a fixed number of steps, whose result is known beforehand.</summary>

@@ -1,5 +1,3 @@
-using System.Security.Cryptography;
-
 namespace Weir.Lab.Workloads;
 
 /// <summary>SHA-256 of a piece of memory, with the result checked.</summary>

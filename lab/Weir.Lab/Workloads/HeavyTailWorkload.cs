@@ -1,5 +1,3 @@
-using Weir.Lab.Work;
-
 namespace Weir.Lab.Workloads;
 
 /// <summary>Computes, and for some items, by chance, a hundred times as long: always the same items.</summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Work;
-
 namespace Weir.Lab.Workloads;
 
 /// <summary>A wait that holds no thread, ended by a timer thread that is finer than the platform's timers.</summary>

@@ -11,8 +11,6 @@ internal static class ItemChecksum
     public static long Part(int result, int item) => unchecked(result * ((2L * item) + 1));
 
     /// <summary>What a pass must come to, found one item after the other without any runtime.</summary>
-    /// <param name="expect">The result of an item.</param>
-    /// <param name="count">How many items there are.</param>
     public static PassResult Expected(Func<int, int> expect, int count)
     {
         long sum = 0;

@@ -1,14 +1,10 @@
 using System.Buffers.Binary;
-using System.Security.Cryptography;
 
 namespace Weir.Lab.Workloads;
 
 /// <summary>
 /// The SHA-256 of a line of a user's file; the result is its first 31 bits. When there are more items than lines, the lines are taken again from the first.
 /// </summary>
-/// <param name="count">How many lines there are.</param>
-/// <param name="bytes">How many bytes the file has.</param>
-/// <param name="line">The bytes of a line.</param>
 internal sealed class LinesWorkload(int count, int bytes, Func<int, ReadOnlyMemory<byte>> line) : ItemWorkload
 {
     private readonly int[] _expected = [.. Enumerable.Range(0, count).Select(i => Hash(line(i).Span))];

@@ -1,9 +1,6 @@
 namespace Weir.Lab.Workloads;
 
 /// <summary>Which items wait, how long, and whether they compute as well.</summary>
-/// <param name="PickedOneIn">One item in so many waits.</param>
-/// <param name="WaitGrains">How many grains it waits.</param>
-/// <param name="PickedCompute">Whether it computes before it does.</param>
 internal sealed record MixedShape(int PickedOneIn, int WaitGrains, bool PickedCompute)
 {
     /// <summary>A little computing for every item, and a wait for some, as work with a cache in front of a distant store has.</summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Work;
-
 namespace Weir.Lab.Workloads;
 
 /// <summary>Computes and waits, by chance: always the same items.</summary>

@@ -1,9 +1,7 @@
-using System.CommandLine;
 using Weir.Cli.Kit.App;
 using Weir.Tables.Auto;
 using Weir.Tables.Blocking;
 using Weir.Tables.Servers;
-using Weir.Tables.Startup;
 using Weir.Tables.Verbs;
 
 namespace Weir.Tables.App;

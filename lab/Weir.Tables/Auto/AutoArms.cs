@@ -1,6 +1,4 @@
-using Weir.Lab.Trials;
 using Weir.Lab.Workloads;
-using Weir.Runtimes;
 
 namespace Weir.Tables.Auto;
 

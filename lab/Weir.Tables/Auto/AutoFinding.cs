@@ -1,7 +1,3 @@
-using Weir.Lab.Results;
-using Weir.Lab.Trials;
-using Weir.Runtimes;
-
 namespace Weir.Tables.Auto;
 
 /// <summary>What was found for one kind of work.</summary>

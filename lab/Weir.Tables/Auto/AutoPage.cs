@@ -1,8 +1,3 @@
-using System.Text;
-using Weir.Lab.Results;
-using Weir.Runtimes;
-using static System.FormattableString;
-
 namespace Weir.Tables.Auto;
 
 /// <summary>The page of results of the auto runtime. All of it is generated.</summary>

@@ -1,13 +1,6 @@
-using Weir.Lab.Suites.Workloads;
-using Weir.Lab.Trials;
-using Weir.Lab.Work;
-using static System.FormattableString;
-
 namespace Weir.Tables.Auto;
 
 /// <summary>What <c>auto</c> does: measure each kind of work on all runtimes, print the page, and write it.</summary>
-/// <param name="output">Where the page goes.</param>
-/// <param name="progress">Where progress goes.</param>
 internal sealed class AutoRun(TextWriter output, TextWriter progress)
 {
     private static readonly TimeSpan Window = TimeSpan.FromMilliseconds(200);

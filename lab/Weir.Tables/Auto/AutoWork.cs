@@ -1,6 +1,3 @@
-using Weir.Lab.Suites.Workloads;
-using Weir.Lab.Trials;
-using Weir.Lab.Workers;
 using Weir.Lab.Workloads;
 
 namespace Weir.Tables.Auto;

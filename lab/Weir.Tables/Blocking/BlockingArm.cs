@@ -1,5 +1,3 @@
-using static System.FormattableString;
-
 namespace Weir.Tables.Blocking;
 
 /// <summary>One way to make calls that block their thread.</summary>

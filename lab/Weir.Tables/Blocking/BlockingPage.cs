@@ -1,5 +1,3 @@
-using static System.FormattableString;
-
 namespace Weir.Tables.Blocking;
 
 /// <summary>The page of results of calls that block their thread.</summary>

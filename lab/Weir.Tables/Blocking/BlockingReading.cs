@@ -1,5 +1,3 @@
-using System.Globalization;
-
 namespace Weir.Tables.Blocking;
 
 /// <summary>What one process has measured.</summary>

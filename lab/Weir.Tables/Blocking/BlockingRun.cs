@@ -1,14 +1,6 @@
-using System.Reflection;
-using Weir.Lab.Processes;
-using Weir.Tables.Startup;
-using static System.FormattableString;
-
 namespace Weir.Tables.Blocking;
 
 /// <summary>What <c>blocking-table</c> does: each arm in a fresh process, in turns, and the page.</summary>
-/// <param name="output">Where the tables go.</param>
-/// <param name="progress">Where progress goes.</param>
-/// <param name="program">The program that answers <see cref="Verb"/>.</param>
 internal sealed class BlockingRun(TextWriter output, TextWriter progress, Assembly program)
 {
     /// <summary>The command's name.</summary>

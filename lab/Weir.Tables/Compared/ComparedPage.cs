@@ -1,5 +1,4 @@
 using Weir.Lab.Runtimes;
-using static System.FormattableString;
 
 namespace Weir.Tables.Compared;
 

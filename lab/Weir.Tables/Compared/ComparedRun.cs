@@ -1,13 +1,8 @@
-using Weir.Lab.Processes;
 using Weir.Lab.Runtimes;
-using Weir.Tables.Startup;
-using static System.FormattableString;
 
 namespace Weir.Tables.Compared;
 
 /// <summary>What <c>runtimes-table</c> does: the work of the published tables on several versions of .NET, in turns; and the page.</summary>
-/// <param name="output">Where the tables go.</param>
-/// <param name="progress">Where progress goes.</param>
 internal sealed class ComparedRun(TextWriter output, TextWriter progress)
 {
     /// <summary>The command's name.</summary>

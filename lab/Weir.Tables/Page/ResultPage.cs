@@ -1,7 +1,3 @@
-using Weir.Lab.Suites;
-using Weir.Lab.Suites.Catalog;
-using Weir.Lab.Suites.Checking;
-
 namespace Weir.Tables.Page;
 
 /// <summary>The page of a set of suites: a section for each.</summary>

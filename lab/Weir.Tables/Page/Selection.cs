@@ -7,7 +7,6 @@ internal static class Selection
     /// <param name="all">All things, in their order.</param>
     /// <param name="only">The names.</param>
     /// <param name="nameOf">The name of a thing. Several may have the same.</param>
-    /// <exception cref="BadInputException">Nothing has one of the names.</exception>
     public static T[] Of<T>(IEnumerable<T> all, IReadOnlyList<string> only, Func<T, string> nameOf)
     {
         string[] names = [.. all.Select(nameOf).Distinct()];

@@ -1,6 +1,3 @@
-using System.Text;
-using static System.FormattableString;
-
 namespace Weir.Tables.Page;
 
 /// <summary>What was measured of one suite, as Markdown: the table, and then each goal with its judgement.</summary>

@@ -1,15 +1,8 @@
 using Weir.Lab.Resources;
-using Weir.Lab.Suites;
-using Weir.Lab.Suites.Catalog;
-using Weir.Lab.Suites.Checking;
-using Weir.Lab.Work;
-using static System.FormattableString;
 
 namespace Weir.Tables.Ratios;
 
 /// <summary>What <c>ratios</c> does: measure the selected cases, print their tables, and write the page.</summary>
-/// <param name="output">Where the tables go.</param>
-/// <param name="progress">Where progress and errors go.</param>
 internal sealed class RatiosRun(TextWriter output, TextWriter progress)
 {
     /// <summary>

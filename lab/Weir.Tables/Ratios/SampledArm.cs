@@ -1,7 +1,3 @@
-using Weir.Lab.Suites;
-using Weir.Lab.Suites.Checking;
-using Weir.Lab.Workers;
-
 namespace Weir.Tables.Ratios;
 
 /// <summary>An arm of a case in a run: one worker whose operation is a run of the arm, in windows of as many runs as take some milliseconds.</summary>

@@ -1,7 +1,3 @@
-using Weir.Lab.Suites.Catalog;
-using Weir.Lab.Suites.Checking;
-using Weir.Lab.Workers;
-
 namespace Weir.Tables.Ratios;
 
 /// <summary>Measures the arms of a case interleaved, round by round, in one process.</summary>

@@ -1,7 +1,6 @@
 using BenchmarkDotNet.Columns;
 using BenchmarkDotNet.Configs;
 using BenchmarkDotNet.Loggers;
-using BenchmarkDotNet.Reports;
 using Weir.Lab.Benchmarks;
 
 namespace Weir.Tables.SelfChecks;

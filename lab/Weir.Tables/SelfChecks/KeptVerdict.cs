@@ -1,5 +1,3 @@
-using Weir.Lab.Results;
-
 namespace Weir.Tables.SelfChecks;
 
 /// <summary>The outcome of one <c>weir compare</c>, from its result file.</summary>

@@ -1,8 +1,3 @@
-using Weir.Lab.Latency;
-using Weir.Lab.Work;
-using Weir.Lab.Workers;
-using static System.FormattableString;
-
 namespace Weir.Tables.SelfChecks;
 
 /// <summary>One stall of half a second, as seen by a worker that waits for it and by users who keep arriving.</summary>

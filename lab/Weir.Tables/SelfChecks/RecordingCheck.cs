@@ -1,7 +1,3 @@
-using Weir.Lab.Latency;
-using Weir.Lab.Suites;
-using static System.FormattableString;
-
 namespace Weir.Tables.SelfChecks;
 
 /// <summary>The cost of recording a latency beyond that of reading the clock.</summary>

@@ -1,8 +1,5 @@
-using BenchmarkDotNet.Reports;
 using Weir.Lab.Benchmarks.Reporting;
 using Weir.Lab.Benchmarks.Results;
-using Weir.Lab.Suites;
-using static System.FormattableString;
 
 namespace Weir.Tables.SelfChecks;
 

@@ -1,8 +1,4 @@
 using System.Runtime.CompilerServices;
-using Weir.Lab.Statistics;
-using Weir.Lab.Suites;
-using Weir.Lab.Workers;
-using static System.FormattableString;
 
 namespace Weir.Tables.SelfChecks;
 

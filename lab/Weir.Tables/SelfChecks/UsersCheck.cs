@@ -1,16 +1,8 @@
-using System.Reflection;
-using BenchmarkDotNet.Reports;
-using Weir.Lab.Processes;
-using Weir.Lab.Results;
-using Weir.Lab.Suites;
-using static System.FormattableString;
-
 namespace Weir.Tables.SelfChecks;
 
 /// <summary>
 /// Code of an assembly, measured by the <c>weir run</c> command, by a hand-written loop with a stopwatch, and by BenchmarkDotNet.
 /// </summary>
-/// <param name="program">The program that answers <c>run</c>.</param>
 internal sealed class UsersCheck(Assembly program)
 {
     private const int InvalidCode = 3;

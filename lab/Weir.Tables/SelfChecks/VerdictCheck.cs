@@ -1,10 +1,3 @@
-using System.Reflection;
-using Weir.Lab.Processes;
-using Weir.Lab.Results;
-using Weir.Lab.Statistics;
-using Weir.Lab.Work;
-using static System.FormattableString;
-
 namespace Weir.Tables.SelfChecks;
 
 /// <summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Suites;
-
 namespace Weir.Tables.SelfChecks;
 
 /// <summary>What a check of verdicts compares, and what should come out.</summary>

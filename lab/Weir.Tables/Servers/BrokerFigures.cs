@@ -1,9 +1,4 @@
-using System.Text;
-using Weir.Cli.Kit.Options;
-using Weir.Delivery.Cli.Engines;
 using Weir.Tables.Servers.Broker;
-using Weir.Tables.Servers.Turns;
-using static System.FormattableString;
 
 namespace Weir.Tables.Servers;
 

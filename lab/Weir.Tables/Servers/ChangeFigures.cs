@@ -1,9 +1,5 @@
-using System.Globalization;
-using Weir.Cli.Kit.Options;
 using Weir.Lab.Formatting;
 using Weir.Tables.Servers.Changes;
-using Weir.Tables.Servers.Turns;
-using static System.FormattableString;
 
 namespace Weir.Tables.Servers;
 

@@ -1,9 +1,5 @@
-using System.CommandLine;
 using System.CommandLine.Help;
-using Weir.Cli.Kit.Options;
 using Weir.Cli.Kit.Output;
-using Weir.Tables.Servers.Turns;
-using static System.FormattableString;
 
 namespace Weir.Tables.Servers;
 
@@ -32,16 +28,12 @@ internal static class FiguresCommand
         TextOption only = TextOption.Of("--only", null, "NAME,...", $"Which sections: {names}. Default all");
         TextOption output = TextOption.Of("--output", null, "FILE", $"The page to write, such as docs/results/{figures.Page}.md. Its notes are kept");
         Command command = new(figures.Name, figures.Description);
-        foreach (TextOption option in (TextOption[])[figures.Server, rounds, .. figures.Options, only, output])
-        {
-            command.Add(option.Flag);
-        }
-
+        command.AddAll([figures.Server, rounds, .. figures.Options, only, output]);
         command.SetAction(async (parsed, token) =>
         {
             OptionValue? Find(TextOption option) => option.Find(parsed, host.Variable);
             OptionValue server = Find(figures.Server) ?? throw new BadInputException(
-                $"{figures.Server.Flag.Name} or its variable must say where a server is: 'eng/services up' starts one.");
+                $"{figures.Server.Name} or its variable must say where a server is: 'eng/services up' starts one.");
             int count = Find(rounds)?.WholeNumber(1, MostRounds) ?? figures.UsualRounds;
             PageSection[] sections = Selection.Of(figures.Sections, Find(only)?.Text.Split(',') ?? [], static s => s.Key);
             FileInfo? page = Find(output) is { } file ? new FileInfo(file.NotEmpty("a file")) : null;

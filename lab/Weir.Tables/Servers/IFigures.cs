@@ -1,6 +1,3 @@
-using Weir.Cli.Kit.Options;
-using Weir.Tables.Servers.Turns;
-
 namespace Weir.Tables.Servers;
 
 /// <summary>What is measured for one page.</summary>
@@ -27,7 +24,5 @@ internal interface IFigures
 
     IReadOnlyList<PageSection> Sections { get; }
 
-    /// <summary>Measures a section.</summary>
-    /// <returns>Its text.</returns>
     Task<string> MeasureAsync(string section, FigureOrder order, CancellationToken stop);
 }

@@ -1,8 +1,4 @@
-using Weir.Cli.Kit.Options;
-using Weir.Lab.Latency;
 using Weir.Tables.Servers.Queue;
-using Weir.Tables.Servers.Turns;
-using static System.FormattableString;
 
 namespace Weir.Tables.Servers;
 

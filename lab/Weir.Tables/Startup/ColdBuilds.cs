@@ -1,6 +1,3 @@
-using Weir.Lab.ColdStart;
-using Weir.Lab.Processes;
-
 namespace Weir.Tables.Startup;
 
 /// <summary>The program of first calls as it lies beside this one, and compiled ahead of time: in whole, and only what would come from packages.</summary>
@@ -26,8 +23,6 @@ internal sealed class ColdBuilds : IDisposable
     }
 
     /// <summary>Compiles the program of first calls ahead of time.</summary>
-    /// <param name="progress">Is told of it.</param>
-    /// <param name="cancellationToken">Stops it.</param>
     /// <exception cref="BadInputException">The current directory is outside of the repository.</exception>
     /// <exception cref="InvalidOperationException">It could not be compiled.</exception>
     public static async Task<ColdBuilds> PublishAsync(TextWriter progress, CancellationToken cancellationToken)
@@ -69,8 +64,6 @@ internal sealed class ColdBuilds : IDisposable
     }
 
     /// <summary>Makes a copy of another program that comes with Weir's assemblies compiled ahead of time, and is otherwise as it is.</summary>
-    /// <param name="program">The other program's assembly.</param>
-    /// <returns>The copy's assembly.</returns>
     public string CopyOf(string program)
     {
         string from = Path.GetDirectoryName(program)!;

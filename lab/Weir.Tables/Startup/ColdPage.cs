@@ -1,6 +1,3 @@
-using Weir.Lab.ColdStart;
-using static System.FormattableString;
-
 namespace Weir.Tables.Startup;
 
 /// <summary>The page of results of first calls.</summary>

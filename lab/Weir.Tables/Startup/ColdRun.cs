@@ -1,11 +1,6 @@
-using Weir.Lab.ColdStart;
-using static System.FormattableString;
-
 namespace Weir.Tables.Startup;
 
 /// <summary>What <c>cold-start</c> does: the first call of a process that has nothing else in it, of each build, in turns; and the page.</summary>
-/// <param name="output">Where the tables go.</param>
-/// <param name="progress">Where progress goes.</param>
 internal sealed class ColdRun(TextWriter output, TextWriter progress)
 {
     /// <summary>The command's name.</summary>

@@ -1,8 +1,3 @@
-using Weir.Lab.Processes;
-using Weir.Lab.Trials;
-using Weir.Lab.Workers;
-using static System.FormattableString;
-
 namespace Weir.Tables.Startup;
 
 /// <summary>Each arm once a round, in a process of its own, in an order that rotates.</summary>

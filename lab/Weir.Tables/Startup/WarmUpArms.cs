@@ -1,5 +1,4 @@
 using Weir.Lab.Suites.Peers;
-using Weir.Lab.Suites.Workloads;
 
 namespace Weir.Tables.Startup;
 

@@ -1,5 +1,3 @@
-using static System.FormattableString;
-
 namespace Weir.Tables.Startup;
 
 /// <summary>The page of results of code that warms up.</summary>

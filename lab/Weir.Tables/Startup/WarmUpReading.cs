@@ -1,5 +1,3 @@
-using System.Globalization;
-
 namespace Weir.Tables.Startup;
 
 /// <summary>What one process has measured: the time of a call in nanoseconds, the mean over the first so many.</summary>
@@ -17,8 +15,6 @@ internal sealed record WarmUpReading(double First, double Ten, double Hundred, d
     public IReadOnlyList<double> Values => [First, Ten, Hundred, Second];
 
     /// <summary>Measures a call in this process, which has not made any yet.</summary>
-    /// <param name="call">Gives the sum of the results.</param>
-    /// <param name="sum">What the sum has to be.</param>
     public static async Task<WarmUpReading> MeasureAsync(Func<Task<long>> call, long sum)
     {
         double[] values = new double[3];

@@ -1,4 +1,3 @@
-using System.CommandLine;
 using Weir.Tables.Compared;
 
 namespace Weir.Tables.Verbs;
@@ -7,8 +6,6 @@ namespace Weir.Tables.Verbs;
 internal static class ComparedCommand
 {
     /// <summary>Makes the command.</summary>
-    /// <param name="output">Where tables and pages go.</param>
-    /// <param name="errors">Where progress and errors go.</param>
     public static Command Create(TextWriter output, TextWriter errors)
     {
         Command command = new(

@@ -1,6 +1,3 @@
-using System.CommandLine;
-using Weir.Lab.Suites;
-using Weir.Lab.Work;
 using Weir.Tables.Ratios;
 
 namespace Weir.Tables.Verbs;

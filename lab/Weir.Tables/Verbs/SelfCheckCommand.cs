@@ -1,10 +1,6 @@
-using System.CommandLine;
-using System.Reflection;
 using Weir.Cli.App;
 using Weir.Lab.Resources;
-using Weir.Lab.Work;
 using Weir.Tables.SelfChecks;
-using static System.FormattableString;
 
 namespace Weir.Tables.Verbs;
 

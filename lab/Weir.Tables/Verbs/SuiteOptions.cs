@@ -1,5 +1,3 @@
-using System.CommandLine;
-
 namespace Weir.Tables.Verbs;
 
 /// <summary>The options that several of the commands have.</summary>

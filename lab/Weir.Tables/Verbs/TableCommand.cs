@@ -1,5 +1,3 @@
-using System.CommandLine;
-
 namespace Weir.Tables.Verbs;
 
 /// <summary>The command line of a command that measures several kinds of work in rounds, and writes a page.</summary>

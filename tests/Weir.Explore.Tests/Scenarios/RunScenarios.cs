@@ -28,12 +28,8 @@ public class RunScenarios(ITestOutputHelper output)
     [Fact]
     public void Turn_OfASequence_IsTakenByOneWorkerAtATime() => output.Explored(static async () =>
     {
-        List<int> results = await ItemsAsync().SelectParallelAsync(
-            static async (item, token) =>
-            {
-                await Task.Yield();
-                return item;
-            },
+        List<int> results = await Calls.ItemsAsync(Three).SelectParallelAsync(
+            Calls.YieldedAsync,
             TwoWorkers);
         Assert.Equal([1, 2, 3], results);
     });
@@ -147,20 +143,16 @@ public class RunScenarios(ITestOutputHelper output)
     public void PauseAndResume_AtAnyTime_LeaveNothingBehind() => output.Explored(static async () =>
     {
         RunControl control = new();
-        int calls = 0;
+        Calls calls = new();
         Task pausing = Task.Run(() =>
         {
             control.Pause();
             control.Resume();
         });
         await Two.ForEachParallelAsync(
-            async (item, token) =>
-            {
-                await Task.Yield();
-                Interlocked.Increment(ref calls);
-            },
+            calls.CountedAsync,
             TwoWorkers with { Control = control });
-        Assert.Equal(2, calls);
+        Assert.Equal(2, calls.Made);
         await pausing;
     });
 
@@ -169,15 +161,11 @@ public class RunScenarios(ITestOutputHelper output)
     {
         RunControl control = new();
         Task stopping = Task.Run(control.Stop);
-        int calls = 0;
+        Calls calls = new();
         await Two.ForEachParallelAsync(
-            async (item, token) =>
-            {
-                await Task.Yield();
-                Interlocked.Increment(ref calls);
-            },
+            calls.CountedAsync,
             TwoWorkers with { Control = control });
-        Assert.InRange(calls, 0, 2);
+        Assert.InRange(calls.Made, 0, 2);
         await stopping;
         RunControlSnapshot snapshot = control.Snapshot();
         Assert.Equal(0, snapshot.InFlight);
@@ -192,15 +180,11 @@ public class RunScenarios(ITestOutputHelper output)
             control.MaxDegreeOfParallelism = 1;
             control.MaxDegreeOfParallelism = 2;
         });
-        int calls = 0;
-        await ItemsAsync().ForEachParallelAsync(
-            async (item, token) =>
-            {
-                await Task.Yield();
-                Interlocked.Increment(ref calls);
-            },
+        Calls calls = new();
+        await Calls.ItemsAsync(Three).ForEachParallelAsync(
+            calls.CountedAsync,
             TwoWorkers with { Control = control });
-        Assert.Equal(3, calls);
+        Assert.Equal(3, calls.Made);
         await moving;
     });
 
@@ -385,15 +369,6 @@ public class RunScenarios(ITestOutputHelper output)
         for (int i = 1; i <= 4; i++)
         {
             yield return i;
-        }
-    }
-
-    private static async IAsyncEnumerable<int> ItemsAsync()
-    {
-        foreach (int item in Three)
-        {
-            await Task.Yield();
-            yield return item;
         }
     }
 }

@@ -11,9 +11,7 @@ public class StreamScenarios(ITestOutputHelper output)
     public void Stream_LeftEarly_Ends() => output.Explored(static async () =>
     {
         int seen = 0;
-        await foreach (int item in Three.SelectParallelStreamAsync(
-            YieldedAsync,
-            TwoWorkers))
+        await foreach (int item in Three.SelectParallelStreamAsync(Calls.YieldedAsync, TwoWorkers))
         {
             seen++;
             break;
@@ -26,9 +24,7 @@ public class StreamScenarios(ITestOutputHelper output)
     public void Stream_OfAll_HasEachItemOnce() => output.Explored(static async () =>
     {
         List<int> seen = [];
-        await foreach (int item in ItemsAsync().SelectParallelStreamAsync(
-            YieldedAsync,
-            TwoWorkers))
+        await foreach (int item in Calls.ItemsAsync(Three).SelectParallelStreamAsync(Calls.YieldedAsync, TwoWorkers))
         {
             seen.Add(item);
         }
@@ -85,19 +81,4 @@ public class StreamScenarios(ITestOutputHelper output)
 
         Assert.Equal(Enumerable.Range(0, Items), seen);
     });
-
-    private static async ValueTask<int> YieldedAsync(int item, CancellationToken token)
-    {
-        await Task.Yield();
-        return item;
-    }
-
-    private static async IAsyncEnumerable<int> ItemsAsync()
-    {
-        foreach (int item in Three)
-        {
-            await Task.Yield();
-            yield return item;
-        }
-    }
 }

@@ -117,14 +117,6 @@ public class HangingWorkloadTests
 
     private sealed class Started(Action ended) : IRunObserver
     {
-        public void WarmingUp()
-        {
-        }
-
-        public void RoundStarted(int round, int rounds)
-        {
-        }
-
         public void RoundEnded(WorkerRound round, int rounds) => ended();
     }
 

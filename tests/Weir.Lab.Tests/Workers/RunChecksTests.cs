@@ -242,7 +242,7 @@ public class RunChecksTests
                     Resources = r.Resources with
                     {
                         Elapsed = TimeSpan.FromSeconds(1),
-                        CpuUser = TimeSpan.FromSeconds(room * (SystemSample.MachineProcessors ?? 1)),
+                        CpuUser = TimeSpan.FromSeconds(room * (SystemUse.MachineProcessors ?? 1)),
                         Kernel = r.Resources.Kernel with { Idle = TimeSpan.Zero },
                     },
                 }).Rounds[0];

@@ -47,17 +47,5 @@ public class TurnTakingTests
             Asked.Add(round);
             return round <= rounds;
         }
-
-        public void WarmingUp()
-        {
-        }
-
-        public void RoundStarted(int round, int rounds)
-        {
-        }
-
-        public void RoundEnded(WorkerRound round, int rounds)
-        {
-        }
     }
 }

@@ -291,10 +291,6 @@ public class WorkerRunnerTests
             return default;
         }
 
-        public void WarmingUp()
-        {
-        }
-
         public void RoundStarted(int round, int rounds) => Volatile.Write(ref _isMeasuring, true);
 
         public void RoundEnded(WorkerRound round, int rounds) => Assert.True(round.IsPartial);

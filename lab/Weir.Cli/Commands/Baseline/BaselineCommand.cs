@@ -1,6 +1,3 @@
-using System.Text.Json;
-using Weir.Cli.Commands.Compare;
-using Weir.Cli.History;
 using Weir.Lab.Report.Writing;
 
 namespace Weir.Cli.Commands.Baseline;
@@ -81,21 +78,19 @@ internal static class BaselineCommand
         KeepOption keep = new();
         Command command = new("check", "Compares a result with a baseline. Exit code 2 if it is slower than allowed, or allocates more.") { name, file };
         compare.AddTo(command);
-        command.Add(directory.Flag);
-        command.Add(failOn.Flag);
-        command.Add(most.Flag);
+        command.AddAll(directory.Flag, failOn, most);
         outputs.AddTo(command);
         keep.AddTo(command);
         command.SetAction(async (parsed, _) =>
         {
             OutputSettings output = outputs.Read(parsed, "compare");
             Lab.Statistics.ComparisonOptions options = compare.Read(parsed);
-            if (most.Find(parsed, static _ => null) is { } allowed)
+            if (most.Find(parsed) is { } allowed)
             {
                 options = options with { Margin = allowed.Share(0.0001, 0.9) };
             }
 
-            bool strict = failOn.Find(parsed, static _ => null)?.OneOf(FailWords) ?? output.Strict;
+            bool strict = failOn.Find(parsed)?.OneOf(FailWords) ?? output.Strict;
             string baseline = parsed.GetRequiredValue(name);
             ResultFile before = directory.Store(parsed).Load(baseline);
             if (parsed.GetValue(file) is not null && keep.Read(parsed))

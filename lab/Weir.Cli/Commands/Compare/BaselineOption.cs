@@ -5,11 +5,9 @@ internal sealed class BaselineOption
 {
     private readonly TextOption _directory = TextOption.Of("--dir", null, "DIR", $"The directory of the baselines. Default {BaselineStore.DefaultDirectory}");
 
-    /// <summary>The flag.</summary>
-    public Option<string?> Flag => _directory.Flag;
+    public Option<string?> Flag => _directory;
 
     /// <summary>The store that was asked for.</summary>
-    /// <exception cref="BadInputException">The value is no directory.</exception>
     public BaselineStore Store(ParseResult parsed) =>
-        new(_directory.Find(parsed, static _ => null) is { } given ? given.NotEmpty("a directory") : BaselineStore.DefaultDirectory);
+        new(_directory.Find(parsed) is { } given ? given.NotEmpty("a directory") : BaselineStore.DefaultDirectory);
 }

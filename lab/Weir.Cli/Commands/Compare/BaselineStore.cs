@@ -1,7 +1,6 @@
 namespace Weir.Cli.Commands.Compare;
 
 /// <summary>Results that are stored under a name, as files in a directory, so that they can be kept with the code.</summary>
-/// <param name="directory">The directory.</param>
 internal sealed class BaselineStore(string directory)
 {
     public const string DefaultDirectory = ".weir-baselines";
@@ -19,7 +18,6 @@ internal sealed class BaselineStore(string directory)
         return path;
     }
 
-    /// <exception cref="BadInputException">There is none of the name.</exception>
     public ResultFile Load(string name)
     {
         string path = PathOf(name);

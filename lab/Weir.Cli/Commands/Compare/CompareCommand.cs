@@ -1,7 +1,4 @@
-using Weir.Cli.History;
-using Weir.Cli.Measuring;
 using Weir.Cli.Programs;
-using Weir.Lab.Report;
 
 namespace Weir.Cli.Commands.Compare;
 
@@ -32,8 +29,7 @@ internal static class CompareCommand
         sides.AddTo(command);
         programs.AddTo(command);
         reviews.AddTo(command);
-        command.Add(processes.Flag);
-        command.Add(within.Flag);
+        command.AddAll(processes, within);
         compare.AddTo(command);
         command.Add(directory.Flag);
         outputs.AddTo(command);
@@ -83,9 +79,9 @@ internal static class CompareCommand
                 }
 
                 TurnPlan PlanOf(Sides found) => new(
-                    processes.Find(parsed, static _ => null)?.WholeNumber(2, 64) ?? MostProcesses,
+                    processes.Find(parsed)?.WholeNumber(2, 64) ?? MostProcesses,
                     found.Settings.Rounds,
-                    within.Find(parsed, static _ => null)?.Time(TimeSpan.FromSeconds(1), TimeSpan.FromHours(1), DefaultWithin)
+                    within.Find(parsed)?.Time(TimeSpan.FromSeconds(1), TimeSpan.FromHours(1), DefaultWithin)
                         ?? DefaultWithinTime * (found.Groups[0].Count - 1));
 
                 result = await RunProgress.RunAsync(host, output.Quiet, p => sides.UseAsync(

@@ -14,25 +14,18 @@ internal sealed class CompareOptionSet
         TextOption.Of("--across", null, "SETTING,...", "The settings in which two stored results may differ, such as grain; other differences are refused");
 
     /// <summary>The options for everything that is measured in turns.</summary>
-    public IReadOnlyList<Option> OfTurns => [_margin.Flag, _alpha.Flag];
+    public IReadOnlyList<Option> OfTurns => [_margin, _alpha];
 
     /// <summary>The options for histories.</summary>
-    public IReadOnlyList<Option> OfHistory => [.. OfTurns, _figures.Flag];
+    public IReadOnlyList<Option> OfHistory => [.. OfTurns, _figures];
 
-    public void AddTo(Command command)
-    {
-        command.Add(_margin.Flag);
-        command.Add(_alpha.Flag);
-        command.Add(_figures.Flag);
-        command.Add(_across.Flag);
-    }
+    public void AddTo(Command command) => command.AddAll(_margin, _alpha, _figures, _across);
 
-    /// <exception cref="BadInputException">A value cannot be used.</exception>
     public ComparisonOptions Read(ParseResult parsed) => new()
     {
-        Margin = _margin.Find(parsed, static _ => null)?.Share(0.0001, 0.9) ?? 0.03,
-        Alpha = _alpha.Find(parsed, static _ => null)?.Share(0.0001, 0.49) ?? 0.01,
-        Figures = _figures.Find(parsed, static _ => null) is { } given ? FiguresOf(given) : new ComparisonOptions().Figures,
+        Margin = _margin.Find(parsed)?.Share(0.0001, 0.9) ?? 0.03,
+        Alpha = _alpha.Find(parsed)?.Share(0.0001, 0.49) ?? 0.01,
+        Figures = _figures.Find(parsed) is { } given ? FiguresOf(given) : new ComparisonOptions().Figures,
     };
 
     private static ComparedFigure[] FiguresOf(OptionValue given) =>
@@ -40,8 +33,7 @@ internal sealed class CompareOptionSet
             .FirstOrDefault(f => FigureWords.Of(f!.Value) == name.Trim()) ?? throw given.Bad("one or more of rate, bytes, p50, p90 and p99")).Distinct()];
 
     /// <summary>The settings that may differ.</summary>
-    /// <exception cref="BadInputException">There is no name.</exception>
-    public IReadOnlyList<string> Across(ParseResult parsed) => _across.Find(parsed, static _ => null) is { } given
+    public IReadOnlyList<string> Across(ParseResult parsed) => _across.Find(parsed) is { } given
         ? given.Text.Split(',', StringSplitOptions.TrimEntries) is var names && names.All(static n => n.Length > 0)
             ? names
             : throw given.Bad("names of settings separated by commas, such as grain,rate")

@@ -1,4 +1,3 @@
-using System.Text.RegularExpressions;
 using Weir.Lab.Processes;
 
 namespace Weir.Cli.Commands.Compare;

@@ -1,6 +1,3 @@
-using Weir.Cli.Measuring;
-using Weir.Cli.Processes;
-
 namespace Weir.Cli.Commands.Compare;
 
 /// <summary>Measures and compares, group by group.</summary>
@@ -16,12 +13,12 @@ internal sealed class InTurns(Sides sides, TurnPlan plan, ComparisonOptions comp
     private readonly ComparisonOptions _each = comparison with { Alpha = comparison.Alpha / sides.Comparisons };
 
     /// <summary>Measures and compares.</summary>
-    /// <param name="arguments">The arguments that repeat it.</param>
     public async Task<ResultFile> MeasureAsync(IReadOnlyList<string> arguments)
     {
         long began = Stopwatch.GetTimestamp();
         WorkerOrder[] orders = [.. sides.Groups.SelectMany(static g => g)
-            .Select(s => sides.Settings.Order(s.Workload, s.Workload.Workers ?? sides.Settings.Workers[0], rounds: 1) with { Name = s.Name })];
+            .Select(s => sides.Settings.Order(s.Workload, s.Workload.Workers ?? sides.Settings.Workers[0], rounds: 1)
+                .With(run => run with { Workload = s.Name }))];
         Turns[] turns = [.. sides.Groups.Select(_ => new Turns(host, plan, _each, progress))];
         ResultFile result = await new WorkerArms(host, "compare", arguments).MeasureInTurnsAsync(
             orders,

@@ -6,20 +6,14 @@ internal sealed class PullRequestOptionSet
     private readonly TextOption _summary = TextOption.Of("--summary", null, "FILE", "Append a short summary in Markdown, for a pull request");
     private readonly Option<bool> _annotate = new("--annotate") { Description = "Print what is slower as GitHub annotations" };
 
-    public IReadOnlyList<Option> Options => [_summary.Flag, _annotate];
+    public IReadOnlyList<Option> Options => [_summary, _annotate];
 
-    public void AddTo(Command command)
-    {
-        foreach (Option option in Options)
-        {
-            command.Add(option);
-        }
-    }
+    public void AddTo(Command command) => command.AddAll(Options);
 
     /// <summary>The file of the summary, to which can be written; <see langword="null"/> for none.</summary>
     public string? File(ParseResult parsed)
     {
-        string? file = _summary.Find(parsed, static _ => null)?.NotEmpty("a file");
+        string? file = _summary.Find(parsed)?.NotEmpty("a file");
         if (file is not null)
         {
             ResultOutput.CheckCanWrite(file);
@@ -29,11 +23,6 @@ internal sealed class PullRequestOptionSet
     }
 
     /// <summary>Writes what is asked for.</summary>
-    /// <param name="parsed">The command line.</param>
-    /// <param name="file">The file of the summary.</param>
-    /// <param name="result">The result.</param>
-    /// <param name="code">The exit code of the result.</param>
-    /// <param name="host">Where annotations go.</param>
     /// <returns>The exit code of the command, which says whether something is worse.</returns>
     public int Write(ParseResult parsed, string? file, ResultFile result, int code, WeirHost host)
     {

@@ -1,5 +1,3 @@
-using System.Text;
-
 namespace Weir.Cli.Commands.Compare;
 
 /// <summary>

@@ -9,7 +9,6 @@ internal static class ResultComparing
     /// <param name="options">Margin and level.</param>
     /// <param name="across">The settings that may differ between the two.</param>
     /// <param name="arguments">The arguments that repeat the comparison.</param>
-    /// <exception cref="BadInputException">They do not compare.</exception>
     public static ResultFile Compare(
         (string Name, ResultFile Result) before, (string Name, ResultFile Result) after, ComparisonOptions options, IReadOnlyList<string> across,
         IReadOnlyList<string> arguments)

@@ -1,5 +1,3 @@
-using Weir.Cli.Measuring;
-
 namespace Weir.Cli.Commands.Compare;
 
 /// <summary>What is measured in turns: two workloads, methods, two builds, or two commits.</summary>
@@ -28,28 +26,22 @@ internal sealed class SideOptions
         command.Add(_before);
         command.Add(_after);
         Runs.AddTo(command);
-        command.Add(_against.Flag);
-        command.Add(_git.Flag);
-        command.Add(_project.Flag);
+        command.AddAll(_against, _git, _project);
     }
 
     /// <summary>A and B; <see langword="null"/> for one that is not given.</summary>
     public string?[] Texts(ParseResult parsed) => [parsed.GetValue(_before), parsed.GetValue(_after)];
 
     /// <summary>Whether two commits are compared.</summary>
-    public bool HasCommits(ParseResult parsed) => _git.Find(parsed, static _ => null) is not null;
+    public bool HasCommits(ParseResult parsed) => _git.Find(parsed) is not null;
 
     /// <summary>Finds the sides, builds them if they are commits, and uses them.</summary>
-    /// <param name="parsed">The command line.</param>
-    /// <param name="progress">Is told of each step.</param>
-    /// <param name="use">Uses them. Builds are removed afterwards.</param>
-    /// <param name="stop">Ends a build.</param>
     /// <exception cref="BadInputException">There are not two things to compare, or one cannot be used.</exception>
     public async Task<ResultFile> UseAsync(ParseResult parsed, RunProgress progress, Func<Sides, Task<ResultFile>> use, CancellationToken stop)
     {
-        OptionValue? range = _git.Find(parsed, static _ => null);
-        OptionValue? source = _project.Find(parsed, static _ => null);
-        OptionValue? other = _against.Find(parsed, static _ => null);
+        OptionValue? range = _git.Find(parsed);
+        OptionValue? source = _project.Find(parsed);
+        OptionValue? other = _against.Find(parsed);
         string?[] texts = Texts(parsed);
         if (range is null != source is null || (range is not null && (texts[0] is not null || Runs.Subjects.HasAssembly(parsed) || other is not null)))
         {

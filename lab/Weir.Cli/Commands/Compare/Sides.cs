@@ -1,7 +1,3 @@
-using Weir.Cli.Measuring;
-using Weir.Cli.Workloads;
-using Weir.Cli.Workloads.UserCode;
-
 namespace Weir.Cli.Commands.Compare;
 
 /// <summary>The sides of the comparisons: in each group, all others are compared with the first.</summary>
@@ -44,10 +40,6 @@ internal sealed record Sides(RunSettings Settings, IReadOnlyList<IReadOnlyList<(
     }
 
     /// <summary>Two builds of one project.</summary>
-    /// <param name="parsed">The command line.</param>
-    /// <param name="options">The options of workloads.</param>
-    /// <param name="before">Name and assembly of one.</param>
-    /// <param name="after">Name and assembly of the other.</param>
     /// <exception cref="BadInputException">The builds do not both contain what is to be measured.</exception>
     public static Sides Of(ParseResult parsed, RunOptionSet options, (string Name, string Path) before, (string Name, string Path) after) =>
         Builds(options.Read(parsed, workload: null, before.Path, after.Path), new OptionValue("--project", after.Path), (before.Name, after.Name)) with

@@ -1,5 +1,3 @@
-using Weir.Cli.Processes;
-
 namespace Weir.Cli.Commands.Compare;
 
 /// <summary>
@@ -26,8 +24,6 @@ internal sealed class Turns(WeirHost host, TurnPlan plan, ComparisonOptions opti
     public double Share { get; private set; } = 1;
 
     /// <summary>Measures.</summary>
-    /// <param name="orders">The baseline and the candidates.</param>
-    /// <param name="began">When the command began.</param>
     /// <returns>The rounds of both in the order in which they were made, and the findings about them.</returns>
     /// <exception cref="InvalidOperationException">A process could not measure.</exception>
     public async Task<(IReadOnlyList<IReadOnlyList<RoundRecord>> Rounds, IReadOnlyList<Finding> Findings)> MeasureAsync(

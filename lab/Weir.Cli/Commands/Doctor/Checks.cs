@@ -1,10 +1,3 @@
-using Weir.Cli.Measuring;
-using Weir.Cli.Processes;
-using Weir.Cli.Storage;
-using Weir.Cli.Workloads;
-using Weir.Lab.Latency;
-using Weir.Lab.Resources;
-
 namespace Weir.Cli.Commands.Doctor;
 
 /// <summary>What <c>doctor</c> looks at.</summary>
@@ -106,11 +99,11 @@ internal static class Checks
     // each.
     private static async Task<ResultFile> SameAsync(WeirHost host, IReadOnlyList<string> arguments)
     {
-        RunSettings settings =
-            new() { Subjects = [[new WorkloadSpec { Name = "cpu" }]], Workers = [1], Duration = SameDuration, Rounds = SameRounds, Seed = 1 };
+        WorkerRunSpec run = new() { Workload = "cpu", Duration = SameDuration, Rounds = SameRounds };
+        RunSettings settings = new() { Subjects = [[new WorkloadSpec { Name = "cpu" }]], Workers = [1], Run = run };
         WorkerOrder order = settings.Order(settings.Workload, 1, rounds: SameRounds / SameProcesses);
         ResultFile result = await RunProgress.RunAsync(host, quiet: true, p => new WorkerArms(host, "doctor", arguments).MeasureAsync(
-            [order with { Name = "A" }, order with { Name = "B" }], settings, SameProcesses, p));
+            [order.With(static r => r with { Workload = "A" }), order.With(static r => r with { Workload = "B" })], settings, SameProcesses, p));
         return result with { Comparisons = Comparing.All([(result.Arms[1], result.Arms[0])], new ComparisonOptions(), interleaved: true) };
     }
 
@@ -144,13 +137,13 @@ internal static class Checks
             RandomFiles.Ensure(directory, 1, CacheBytes, static _ => { }, CancellationToken.None);
             string path = RandomFiles.PathOf(directory, 0);
             PageCache.Drop(path);
-            long? before = DeviceReads.Take();
+            long? before = SystemUse.DeviceReadBytes();
             using (FileStream stream = File.OpenRead(path))
             {
                 stream.CopyTo(Stream.Null);
             }
 
-            long? read = DeviceReads.Take() - before;
+            long? read = SystemUse.DeviceReadBytes() - before;
             bool direct = CanReadDirect(path);
             return read >= CacheBytes * 0.99
                 ? new Check(name, $"dropped, and proven by {Numbers.Bytes(read.Value)} read from the device; reads past it {(direct ? "work" : "do not work")}",

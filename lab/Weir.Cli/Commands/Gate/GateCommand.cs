@@ -1,6 +1,3 @@
-using Weir.Cli.Commands.Compare;
-using Weir.Cli.Measuring;
-
 namespace Weir.Cli.Commands.Gate;
 
 /// <summary>The <c>gate</c> command: whether a change may pass. It fails only for what is worse twice.</summary>
@@ -25,7 +22,7 @@ internal static class GateCommand
         TextOption within = TextOption.Of("--within", null, "TIME", $"The most time for a comparison, confirmed. Default {DefaultWithin}");
         sides.AddTo(command);
         reviews.AddTo(command);
-        command.Add(within.Flag);
+        command.Add(within);
         compare.AddTo(command);
         command.Add(directory.Flag);
         outputs.AddTo(command);
@@ -35,7 +32,7 @@ internal static class GateCommand
             ComparisonOptions options = compare.Read(parsed);
             OutputSettings output = outputs.Read(parsed);
             string? summary = reviews.File(parsed);
-            TimeSpan time = within.Find(parsed, static _ => null)?.Time(TimeSpan.FromSeconds(3), TimeSpan.FromHours(1), DefaultWithin) ?? DefaultWithinTime;
+            TimeSpan time = within.Find(parsed)?.Time(TimeSpan.FromSeconds(3), TimeSpan.FromHours(1), DefaultWithin) ?? DefaultWithinTime;
             string[] arguments = [.. parsed.Tokens.Select(static t => t.Value)];
             ResultFile?[] files = [.. texts.Select(t => t is null ? null : CompareCommand.Stored(t, directory.Store(parsed)))];
             ResultFile result = files switch

@@ -16,8 +16,6 @@ internal sealed class GatePasses(
     private const int Passes = 3;
 
     /// <summary>Runs them.</summary>
-    /// <param name="groups">How many groups there are.</param>
-    /// <param name="stop">Ends it before the next pass.</param>
     /// <returns>The groups in their order, with what they come to. One that is worse was worse twice, in processes of its own.</returns>
     /// <remarks>
     /// The two looks share alpha (Bonferroni), so a group without a difference looks worse in at most a share alpha of gates, and again in at most a share

@@ -1,5 +1,3 @@
-using Weir.Cli.Commands.Compare;
-
 namespace Weir.Cli.Commands.Gate;
 
 /// <summary>A gate over sides that are measured in turns.</summary>
@@ -13,7 +11,6 @@ internal sealed class GateRun(Sides sides, ComparisonOptions options, TimeSpan w
     private readonly List<ResultFile> _passes = [];
 
     /// <summary>Measures and decides.</summary>
-    /// <param name="arguments">The arguments that repeat it.</param>
     public async Task<ResultFile> MeasureAsync(IReadOnlyList<string> arguments)
     {
         GatePasses passes = new(

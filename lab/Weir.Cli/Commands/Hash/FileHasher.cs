@@ -1,7 +1,4 @@
 using System.Diagnostics.CodeAnalysis;
-using System.Security.Cryptography;
-using Microsoft.Win32.SafeHandles;
-using Weir.Cli.Storage;
 
 namespace Weir.Cli.Commands.Hash;
 

@@ -1,5 +1,4 @@
 using System.Buffers.Binary;
-using Weir.Lab.Latency;
 
 namespace Weir.Cli.Commands.Hash;
 

@@ -1,7 +1,4 @@
 using System.Collections.Concurrent;
-using System.Threading.Channels;
-using Weir.Cli.Storage;
-using Weir.Lab.Latency;
 
 namespace Weir.Cli.Commands.Hash;
 
@@ -20,7 +17,6 @@ internal sealed class FilesWorkload(HashOrder order) : IWorkload
     /// <summary>What each worker did. The library's loop has no workers, but the same number of slots.</summary>
     public IReadOnlyList<FileTally> Tallies { get; private set; } = [];
 
-    /// <summary>The files that are done.</summary>
     public long Done => Tallies.Sum(static t => t.Files);
 
     /// <summary>The bytes that came from the device, from start to end; <see langword="null"/> if the system does not count them.</summary>
@@ -74,7 +70,7 @@ internal sealed class FilesWorkload(HashOrder order) : IWorkload
 
     public void WorkersStarting()
     {
-        _deviceBefore = DeviceReads.Take();
+        _deviceBefore = SystemUse.DeviceReadBytes();
         _sampler?.Dispose();
         _sampler = RoundSampler.Start(() => Done);
         long start = Stopwatch.GetTimestamp();
@@ -87,7 +83,7 @@ internal sealed class FilesWorkload(HashOrder order) : IWorkload
     public void WorkersEnded()
     {
         Timeline = _sampler!.Stop();
-        DeviceBytes = DeviceReads.Take() - _deviceBefore;
+        DeviceBytes = SystemUse.DeviceReadBytes() - _deviceBefore;
     }
 
     /// <summary>All latencies.</summary>

@@ -1,5 +1,3 @@
-using Weir.Cli.Storage;
-
 namespace Weir.Cli.Commands.Hash;
 
 /// <summary>The options of <c>hash</c>: their names, ranges and defaults, and how they go together.</summary>
@@ -8,20 +6,9 @@ internal sealed class HashOptionSet
     private const long Gibibyte = 1L << 30;
     private const int MostWorkers = 4096;
 
-    private static readonly Dictionary<string, HashArm> ArmWords = new(StringComparer.OrdinalIgnoreCase)
-    {
-        ["sync"] = HashArm.Sync,
-        ["async"] = HashArm.Async,
-        ["direct"] = HashArm.Direct,
-        ["foreach"] = HashArm.ForEach,
-    };
+    private static readonly IReadOnlyDictionary<string, HashArm> ArmWords = OptionValue.WordsOf<HashArm>();
 
-    private static readonly Dictionary<string, CacheMode> CacheWords = new(StringComparer.OrdinalIgnoreCase)
-    {
-        ["drop"] = CacheMode.Drop,
-        ["warm"] = CacheMode.Warm,
-        ["direct"] = CacheMode.Direct,
-    };
+    private static readonly IReadOnlyDictionary<string, CacheMode> CacheWords = OptionValue.WordsOf<CacheMode>();
 
     private static readonly Dictionary<string, bool?> IsolateWords = new(StringComparer.OrdinalIgnoreCase)
     {
@@ -48,21 +35,12 @@ internal sealed class HashOptionSet
     private readonly TextOption _isolate = TextOption.Of("--isolate", null, "HOW",
         "process (a new one for each round), none (one for all rounds of an arm), or auto. Default auto: a process per round if there are several arms");
 
-    public void AddTo(Command command)
-    {
-        TextOption[] options = [_input, _files, _size, _rounds, _workers, _arms, _cache, _buffer, _inFlight, _minThreads, _isolate];
-        foreach (TextOption option in options)
-        {
-            command.Add(option.Flag);
-        }
+    public void AddTo(Command command) => command.AddAll(
+        _input, _files, _size, _rounds, _workers, _arms, _cache, _buffer, _inFlight, _minThreads, _isolate, _async);
 
-        command.Add(_async);
-    }
-
-    /// <exception cref="BadInputException">A value cannot be used.</exception>
     public HashSettings Read(ParseResult parsed)
     {
-        OptionValue? Find(TextOption option) => option.Find(parsed, static _ => null);
+        OptionValue? Find(TextOption option) => option.Find(parsed);
 
         if (Find(_input) is not { Text.Length: > 0 } input)
         {
@@ -95,15 +73,19 @@ internal sealed class HashOptionSet
         return new HashSettings
         {
             Input = input.Text,
-            Files = Find(_files)?.WholeNumber(1, 100_000) ?? 512,
-            FileSize = Find(_size)?.Bytes(1, 64 * Gibibyte) ?? 16L << 20,
+            Order = new HashOrder
+            {
+                Directory = Path.GetFullPath(input.Text),
+                Files = Find(_files)?.WholeNumber(1, 100_000) ?? 512,
+                FileSize = Find(_size)?.Bytes(1, 64 * Gibibyte) ?? 16L << 20,
+                Cache = cache,
+                InFlight = Find(_inFlight)?.WholeNumber(1, MostWorkers),
+                MinThreads = Find(_minThreads)?.WholeNumber(1, short.MaxValue),
+            },
             Workers = workers,
             Arms = chosen,
-            Cache = cache,
             Rounds = Find(_rounds)?.WholeNumber(1, 10_000) ?? 10,
             Buffer = (int?)bytes,
-            InFlight = Find(_inFlight)?.WholeNumber(1, MostWorkers),
-            MinThreads = Find(_minThreads)?.WholeNumber(1, short.MaxValue),
             Isolate = Find(_isolate)?.OneOf(IsolateWords) ?? workers.Count * chosen.Length > 1,
         };
     }

@@ -1,5 +1,3 @@
-using Weir.Cli.Storage;
-
 namespace Weir.Cli.Commands.Hash;
 
 /// <summary>What a measuring process is to do: some rounds of one arm.</summary>
@@ -14,14 +12,14 @@ internal sealed record HashOrder
 
     public required long FileSize { get; init; }
 
-    public required HashArm Arm { get; init; }
+    public HashArm Arm { get; init; }
 
     public required CacheMode Cache { get; init; }
 
-    public required int Workers { get; init; }
+    public int Workers { get; init; }
 
     /// <summary>Bytes of one read.</summary>
-    public required int Buffer { get; init; }
+    public int Buffer { get; init; }
 
     /// <summary>The most files under way at once; <see langword="null"/> for no limit but the workers.</summary>
     public int? InFlight { get; init; }
@@ -35,6 +33,5 @@ internal sealed record HashOrder
     /// <summary>Whether the reads go past the page cache.</summary>
     public bool IsDirect => Arm == HashArm.Direct || Cache == CacheMode.Direct;
 
-    /// <summary>The path of a file.</summary>
     public string PathOf(int index) => RandomFiles.PathOf(Directory, index);
 }

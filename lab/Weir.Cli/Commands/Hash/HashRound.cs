@@ -1,5 +1,3 @@
-using Weir.Lab.Latency;
-
 namespace Weir.Cli.Commands.Hash;
 
 /// <summary>One round in this process: all files once, with proof of where their bytes came from.</summary>

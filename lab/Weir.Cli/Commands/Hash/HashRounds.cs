@@ -1,7 +1,3 @@
-using System.Runtime.CompilerServices;
-using Weir.Cli.Processes;
-using Weir.Cli.Storage;
-
 namespace Weir.Cli.Commands.Hash;
 
 /// <summary>The rounds of one order, one after the other in this process.</summary>

@@ -1,7 +1,3 @@
-using Weir.Cli.Processes;
-using Weir.Cli.Storage;
-using Weir.Lab.Resources;
-
 namespace Weir.Cli.Commands.Hash;
 
 /// <summary>One run of the command: makes the files, measures the arms in turns, judges the figures, and writes the result.</summary>
@@ -21,17 +17,17 @@ internal sealed class HashRun(HashSettings settings, OutputSettings output, IRea
         {
             int made = RandomFiles.Ensure(
                 settings.Input,
-                settings.Files,
-                settings.FileSize,
-                done => progress.Begin("making files", done, settings.Files),
+                settings.Order.Files,
+                settings.Order.FileSize,
+                done => progress.Begin("making files", done, settings.Order.Files),
                 host.Stop);
             if (made > 0)
             {
-                progress.End($"made {Numbers.Grouped(made)} files of {Numbers.Bytes(settings.FileSize)}", settings.Files, settings.Files);
+                progress.End($"made {Numbers.Grouped(made)} files of {Numbers.Bytes(settings.Order.FileSize)}", settings.Order.Files, settings.Order.Files);
             }
 
             string rounds = Numbers.Counted(_orders.Count * settings.Rounds, "round");
-            string each = Numbers.Bytes(settings.Files * (double)settings.FileSize);
+            string each = Numbers.Bytes(settings.Order.Files * (double)settings.Order.FileSize);
             progress.Say($"{rounds} of {each}{(settings.Isolate ? ", each in a process of its own" : "")}; how long they take is known after the first");
             try
             {
@@ -55,7 +51,11 @@ internal sealed class HashRun(HashSettings settings, OutputSettings output, IRea
         }
 
         ResultFile result = ResultFile.Here(
-            HashCommand.Name, arguments, $"MD5 of {Numbers.Grouped(settings.Files)} files of {Numbers.Bytes(settings.FileSize)}", Unit, startedAt) with
+            HashCommand.Name,
+            arguments,
+            $"MD5 of {Numbers.Grouped(settings.Order.Files)} files of {Numbers.Bytes(settings.Order.FileSize)}",
+            Unit,
+            startedAt) with
         {
             Seconds = Stopwatch.GetElapsedTime(start).TotalSeconds,
             Partial = done < _orders.Count * settings.Rounds,
@@ -85,12 +85,12 @@ internal sealed class HashRun(HashSettings settings, OutputSettings output, IRea
     };
 
     private Dictionary<string, string> Settings() => SettingTexts.Given(
-        ("files", Numbers.Grouped(settings.Files)),
-        ("size", Numbers.Bytes(settings.FileSize)),
-        ("cache", settings.Cache.ToString().ToLowerInvariant()),
+        ("files", Numbers.Grouped(settings.Order.Files)),
+        ("size", Numbers.Bytes(settings.Order.FileSize)),
+        ("cache", settings.Order.Cache.ToString().ToLowerInvariant()),
         ("rounds", $"{settings.Rounds}"),
         ("isolate", settings.Isolate ? "process" : "none"),
         ("buffer", string.Join(", ", _orders.DistinctBy(static o => o.Arm).Select(static o => $"{Text(o.Arm)} {o.Buffer}"))),
-        ("inflight", settings.InFlight is { } limit ? $"{limit}" : null),
-        ("min_threads", settings.MinThreads is { } threads ? $"{threads}" : null));
+        ("inflight", settings.Order.InFlight is { } limit ? $"{limit}" : null),
+        ("min_threads", settings.Order.MinThreads is { } threads ? $"{threads}" : null));
 }

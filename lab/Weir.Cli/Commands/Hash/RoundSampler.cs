@@ -1,6 +1,3 @@
-using Weir.Cli.Storage;
-using Weir.Lab.Latency;
-
 namespace Weir.Cli.Commands.Hash;
 
 /// <summary>Samples a running round on its own thread: how many reads wait in the kernel, and how the round progresses.</summary>

@@ -1,7 +1,3 @@
-using System.Text.Json;
-using Weir.Cli.Commands.Compare;
-using Weir.Cli.History;
-using Weir.Lab.Report;
 using Weir.Lab.Report.Page;
 using Weir.Lab.Report.Tables;
 
@@ -13,33 +9,29 @@ internal static class HistoryCommand
     public static Command Create(WeirHost host)
     {
         TextOption directory = TextOption.Of("--dir", null, "DIR", $"The directory of the history. Default {HistoryStore.DefaultDirectory}");
-        directory.Flag.Recursive = true;
+        directory.Recursive = true;
         TextOption arm = TextOption.Of("--arm", null, "TEXT", "Only arms whose name contains this text");
         TextOption machine = TextOption.Of("--machine", null, "HASH", "Only results of this machine. Default: all, each separately");
         Option<bool> dirty = new("--dirty") { Description = "Also results of trees with uncommitted changes, as separate commits" };
         CompareOptionSet compare = new();
         TextOption page = TextOption.Of("--out", null, "FILE", "Also write a page with a plot of each arm");
-        page.Flag.Aliases.Add("-o");
+        page.Aliases.Add("-o");
         Option<bool> json = new("--json") { Description = "Print JSON and nothing else" };
         Command command = new("history", "Shows at which commits a rate changed. From the results that --keep kept.")
         {
-            directory.Flag, arm.Flag, machine.Flag, dirty, page.Flag, json,
+            directory, arm, machine, dirty, page, json,
             Add(directory, host),
             List(directory, host),
         };
-        foreach (Option option in compare.OfHistory)
-        {
-            command.Add(option);
-        }
-
+        command.AddAll(compare.OfHistory);
         command.SetAction((parsed, _) =>
         {
-            string? file = page.Find(parsed, static _ => null)?.NotEmpty("a file");
+            string? file = page.Find(parsed)?.NotEmpty("a file");
             ComparisonOptions options = compare.Read(parsed);
             IReadOnlyList<ResultFile> all = [.. Store(directory, parsed).Load().Select(static r => r.Result)];
             bool isWithDirty = parsed.GetValue(dirty);
-            string? hash = machine.Find(parsed, static _ => null)?.Text;
-            string? text = arm.Find(parsed, static _ => null)?.Text;
+            string? hash = machine.Find(parsed)?.Text;
+            string? text = arm.Find(parsed)?.Text;
             ResultFile[] results =
             [
                 .. all.Where(r => (isWithDirty || r.Source!.Clean) && (hash is null || r.Machine.Hash == hash))
@@ -83,7 +75,7 @@ internal static class HistoryCommand
     }
 
     private static HistoryStore Store(TextOption directory, ParseResult parsed) =>
-        new(directory.Find(parsed, static _ => null) is { } given ? given.NotEmpty("a directory") : HistoryStore.DefaultDirectory);
+        new(directory.Find(parsed) is { } given ? given.NotEmpty("a directory") : HistoryStore.DefaultDirectory);
 
     private static Command Add(TextOption directory, WeirHost host)
     {

@@ -1,5 +1,3 @@
-using Weir.Lab.Resources;
-
 namespace Weir.Cli.Commands.History;
 
 /// <summary>Sorts the results of a history by commit, and splits them by machine, arm and figure.</summary>

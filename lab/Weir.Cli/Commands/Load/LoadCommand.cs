@@ -1,5 +1,3 @@
-using Weir.Cli.Commands.Load.Options;
-
 namespace Weir.Cli.Commands.Load;
 
 /// <summary>The <c>load</c> command: pushes items through runtimes as fast as they go, and reports.</summary>

@@ -1,7 +1,4 @@
 using Weir.Cli.Commands.Load.Arms;
-using Weir.Cli.Commands.Load.Options;
-using Weir.Lab.Suites.Peers;
-using Weir.Lab.Trials;
 
 namespace Weir.Cli.Commands.Load;
 
@@ -9,12 +6,6 @@ namespace Weir.Cli.Commands.Load;
 internal static class LoadResults
 {
     /// <summary>The result: a round for each window, and each arm compared with the first, which is direct unless it was left out.</summary>
-    /// <param name="settings">The settings of the run.</param>
-    /// <param name="work">What was done for each item.</param>
-    /// <param name="arms">What was measured.</param>
-    /// <param name="trials">The windows of each.</param>
-    /// <param name="startedAt">When the run began.</param>
-    /// <param name="arguments">The arguments that repeat it.</param>
     public static ResultFile Of(
         LoadSettings settings, string work, IReadOnlyList<LoadArm> arms, TrialReport trials, DateTimeOffset startedAt, IReadOnlyList<string> arguments)
     {

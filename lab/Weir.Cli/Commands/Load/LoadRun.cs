@@ -1,9 +1,4 @@
 using Weir.Cli.Commands.Load.Arms;
-using Weir.Cli.Commands.Load.Options;
-using Weir.Cli.Commands.Load.Watch;
-using Weir.Cli.Commands.Load.Work;
-using Weir.Lab.Trials;
-using Weir.Lab.Workloads;
 
 namespace Weir.Cli.Commands.Load;
 

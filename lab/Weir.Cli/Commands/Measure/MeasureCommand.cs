@@ -1,8 +1,4 @@
-using System.IO.Pipes;
-using System.Text;
-using System.Text.Json;
 using Weir.Cli.Commands.Hash;
-using Weir.Cli.Processes;
 
 namespace Weir.Cli.Commands.Measure;
 

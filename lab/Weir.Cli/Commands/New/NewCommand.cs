@@ -52,7 +52,6 @@ internal static class NewCommand
     }
 
     /// <summary>The files of a project.</summary>
-    /// <param name="name">The name of the project.</param>
     internal static IEnumerable<(string File, string Text)> Files(string name) =>
     [
         ($"{name}.csproj", $"""

@@ -1,4 +1,3 @@
-using Weir.Lab.Report;
 using Weir.Lab.Report.Page;
 
 namespace Weir.Cli.Commands.Report;
@@ -12,7 +11,7 @@ internal static class ReportCommand
     {
         Argument<string[]> files = new("FILE") { Description = "Result files (--export json), or pages made from them", Arity = ArgumentArity.OneOrMore };
         TextOption output = TextOption.Of("--out", null, "FILE", $"The page. Default {DefaultFile}");
-        output.Flag.Aliases.Add("-o");
+        output.Aliases.Add("-o");
         TextOption export =
             TextOption.Of("--export", null, "FORM,...", "Also write each result beside the page: md, csv, json, html, hgrm (latencies), speedscope (profiles)");
         Option<bool> json = new("--json") { Description = "Print the results as a JSON list, and write no page unless --out names one" };
@@ -20,13 +19,13 @@ internal static class ReportCommand
         Command command =
             new("report", "Makes one HTML page from result files. Verdict, tables and plots, in a single file that needs no network and no scripts.")
         {
-            files, output.Flag, export.Flag, json, quiet,
+            files, output, export, json, quiet,
         };
         command.SetAction((parsed, _) =>
         {
-            OptionValue? given = output.Find(parsed, static _ => null);
+            OptionValue? given = output.Find(parsed);
             string path = given is null ? DefaultFile : given.NotEmpty("a file");
-            string[] forms = OutputOptionSet.FormsOf(export.Find(parsed, static _ => null));
+            string[] forms = OutputOptionSet.FormsOf(export.Find(parsed));
             (string File, IReadOnlyList<ResultFile> Results)[] read = [.. parsed.GetRequiredValue(files).Select(static f => (f, StoredResults.Read(f)))];
             ResultFile[] results = [.. read.SelectMany(static r => r.Results)];
             bool isData = parsed.GetValue(json);

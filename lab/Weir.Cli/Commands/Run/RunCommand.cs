@@ -1,6 +1,3 @@
-using Weir.Cli.History;
-using Weir.Cli.Measuring;
-using Weir.Cli.Processes;
 using Weir.Cli.Profiling;
 
 namespace Weir.Cli.Commands.Run;
@@ -25,15 +22,14 @@ internal static class RunCommand
             "Measures a workload or your code. With N workers: rate, latency percentiles, fairness and cost.") { workload };
         options.AddTo(command);
         thresholds.AddTo(command);
-        command.Add(processes.Flag);
-        command.Add(profile);
+        command.AddAll(processes, profile);
         outputs.AddTo(command);
         keep.AddTo(command);
         command.SetAction(async (parsed, _) =>
         {
             string[] arguments = [.. parsed.Tokens.Select(static t => t.Value)];
             RunSettings settings = options.Read(parsed, parsed.GetValue(workload)) with { IsProfiled = IsProfiled(parsed.GetValue(profile), host) };
-            int spread = processes.Find(parsed, static _ => null)?.WholeNumber(1, 64) ?? 1;
+            int spread = processes.Find(parsed)?.WholeNumber(1, 64) ?? 1;
             IReadOnlyList<Threshold> limits = thresholds.Read(parsed);
             OutputSettings output = outputs.Read(parsed);
             keep.Read(parsed);
@@ -57,7 +53,9 @@ internal static class RunCommand
         {
             int rounds = (settings.Rounds + processes - 1) / processes;
             return await arms.MeasureAsync(
-                [.. settings.Workloads.Select(w => settings.Order(w, settings.Workers[0], rounds))], settings with { Rounds = rounds * processes }, processes,
+                [.. settings.Workloads.Select(w => settings.Order(w, settings.Workers[0], rounds))],
+                settings with { Run = settings.Run with { Rounds = rounds * processes } },
+                processes,
                 progress);
         }
 

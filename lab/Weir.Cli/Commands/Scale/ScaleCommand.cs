@@ -1,7 +1,3 @@
-using Weir.Cli.History;
-using Weir.Cli.Measuring;
-using Weir.Cli.Processes;
-
 namespace Weir.Cli.Commands.Scale;
 
 /// <summary>The <c>scale</c> command: measures one workload with several numbers of workers, and fits the scaling law.</summary>
@@ -23,15 +19,14 @@ internal static class ScaleCommand
         Command command = new("scale",
             "Measures several worker counts, and fits a law. A workload or your own code, in turns, in long-lived processes.") { workload };
         options.AddTo(command);
-        command.Add(fit.Flag);
-        command.Add(within.Flag);
+        command.AddAll(fit, within);
         outputs.AddTo(command);
         keep.AddTo(command);
         command.SetAction(async (parsed, _) =>
         {
             RunSettings settings = options.Read(parsed, parsed.GetValue(workload));
-            bool fits = fit.Find(parsed, static _ => null)?.OneOf(FitWords) ?? true;
-            OptionValue? end = within.Find(parsed, static _ => null)
+            bool fits = fit.Find(parsed)?.OneOf(FitWords) ?? true;
+            OptionValue? end = within.Find(parsed)
                 ?? (parsed.Tokens.Any(static t => t.Value is "--rounds" or "--duration") ? null : new OptionValue("--within", DefaultWithin));
             TimeSpan? limit = end?.Time(TimeSpan.FromSeconds(1), TimeSpan.FromHours(1), DefaultWithin);
             OutputSettings output = outputs.Read(parsed);

@@ -1,5 +1,3 @@
-using Weir.Cli.Measuring;
-
 namespace Weir.Cli.Commands.Scale;
 
 /// <summary>Decides when measuring more numbers of workers would not help.</summary>

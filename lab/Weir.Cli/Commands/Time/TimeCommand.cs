@@ -1,5 +1,3 @@
-using Weir.Cli.History;
-using Weir.Cli.Measuring;
 using Weir.Cli.Programs;
 
 namespace Weir.Cli.Commands.Time;
@@ -21,11 +19,7 @@ internal static class TimeCommand
         Command command = new(
             "time", "Measures any program: time, processor, memory. Starts it again and again; several take turns, and are compared.") { words };
         programs.AddTo(command);
-        foreach (Option option in shared.OfPrograms)
-        {
-            command.Add(option);
-        }
-
+        command.AddAll(shared.OfPrograms);
         outputs.AddTo(command);
         keep.AddTo(command);
         command.SetAction(async (parsed, _) =>

@@ -8,9 +8,6 @@ internal sealed class ClassWorkload : IWorkload
     private IWorkload? _own;
 
     /// <summary>Creates it. The user's object is made in the set-up.</summary>
-    /// <param name="name">The name in reports.</param>
-    /// <param name="member">The class.</param>
-    /// <param name="parameters">What is set of it.</param>
     /// <exception cref="Hosting.BadInputException">A parameter cannot be set.</exception>
     public ClassWorkload(string name, UserMember member, IReadOnlyDictionary<string, string> parameters)
     {

@@ -8,9 +8,6 @@ internal sealed class MethodWorkload : IWorkload
     private readonly Dictionary<Type, object?> _objects = [];
 
     /// <summary>Creates it.</summary>
-    /// <param name="name">The name in reports.</param>
-    /// <param name="methods">The methods.</param>
-    /// <param name="parameters">What is set of their classes.</param>
     /// <exception cref="BadInputException">There are two of one name, or a parameter cannot be set.</exception>
     public MethodWorkload(string name, IReadOnlyList<UserMember> methods, IReadOnlyDictionary<string, string> parameters)
     {

@@ -1,6 +1,4 @@
 using System.IO.Enumeration;
-using System.Reflection;
-using System.Runtime.CompilerServices;
 
 namespace Weir.Cli.Workloads.UserCode;
 
@@ -19,8 +17,6 @@ internal sealed class UserAssembly
     /// <summary>The classes that are workloads, by their full names.</summary>
     public IReadOnlyList<string> Workloads => [.. _types.Where(static t => IsWorkload(t) && IsUsable(t)).Select(UserMember.NameOf)];
 
-    /// <summary>Loads an assembly.</summary>
-    /// <exception cref="BadInputException">There is none.</exception>
     public static UserAssembly Load(string path)
     {
         string full = Path.GetFullPath(path);
@@ -42,7 +38,6 @@ internal sealed class UserAssembly
     }
 
     /// <summary>Finds a member by its full name, or by a unique end of it.</summary>
-    /// <exception cref="BadInputException">It means nothing that can be measured.</exception>
     public UserMember Find(string name)
     {
         Type[] types = Named(_types, UserMember.NameOf, name);

@@ -21,7 +21,6 @@ internal static class UserFailure
         }
     }
 
-    /// <summary>Disposes an object.</summary>
     public static async ValueTask DisposeAsync(object? used)
     {
         if (used is IAsyncDisposable later)

@@ -1,5 +1,3 @@
-using System.Reflection;
-using System.Runtime.InteropServices;
 using System.Runtime.Loader;
 
 namespace Weir.Cli.Workloads.UserCode;
@@ -7,7 +5,6 @@ namespace Weir.Cli.Workloads.UserCode;
 /// <summary>
 /// Loads a user's assembly. It gets the dependencies beside it, whatever versions this program has, and shares only the lab, whose types it implements.
 /// </summary>
-/// <param name="path">The full path of the assembly.</param>
 internal sealed class UserLoadContext(string path) : AssemblyLoadContext("user code")
 {
     private static readonly string? Shared = typeof(IWorkload).Assembly.GetName().Name;

@@ -1,5 +1,3 @@
-using System.Reflection;
-
 namespace Weir.Cli.Workloads.UserCode;
 
 /// <summary>What is measured of a user's assembly: a method, or a class that is a workload.</summary>

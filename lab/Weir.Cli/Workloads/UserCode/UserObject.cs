@@ -1,5 +1,3 @@
-using System.Reflection;
-
 namespace Weir.Cli.Workloads.UserCode;
 
 /// <summary>

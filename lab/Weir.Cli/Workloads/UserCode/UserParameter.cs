@@ -1,5 +1,3 @@
-using System.Reflection;
-
 namespace Weir.Cli.Workloads.UserCode;
 
 /// <summary>Texts as values of a type.</summary>
@@ -27,7 +25,6 @@ internal static class UserParameter
     }
 
     /// <summary>A text as a value of a type.</summary>
-    /// <exception cref="BadInputException">It is none.</exception>
     public static object Read(Type type, OptionValue given)
     {
         Type own = Nullable.GetUnderlyingType(type) ?? type;

@@ -8,7 +8,6 @@ internal static class UserWorkloads
     /// <param name="assembly">The assembly.</param>
     /// <param name="names">The methods, or the class, by their names.</param>
     /// <param name="values">What is set of it, by name.</param>
-    /// <exception cref="BadInputException">The code cannot be measured.</exception>
     public static IWorkload Create(string name, UserAssembly assembly, IReadOnlyList<string> names, IReadOnlyDictionary<string, string> values)
     {
         UserMember[] members = [.. names.Select(assembly.Find)];
@@ -19,7 +18,6 @@ internal static class UserWorkloads
     }
 
     /// <summary>Short names for several members that differ all the same.</summary>
-    /// <param name="names">The names as they were given.</param>
     public static IReadOnlyList<string> ShortNames(IReadOnlyList<string> names)
     {
         string[][] parts = [.. names.Select(static n => n.Split('.'))];

@@ -1,7 +1,4 @@
-using Weir.Cli.Kit.Output;
-using Weir.Cli.Kit.Progress;
 using Weir.Delivery.Cli.Commands.Audit.Report;
-using Weir.Lab.Results;
 
 namespace Weir.Delivery.Cli.Commands.Audit;
 

@@ -1,5 +1,5 @@
 using Weir.Cli.Kit.Pages;
-using Weir.Delivery.Cli.Commands.Audit.Engines;
+using Weir.Delivery.Cli.Commands.Audit.Report;
 
 namespace Weir.Delivery.Cli.Commands.Audit;
 
@@ -40,20 +40,10 @@ internal sealed class AuditOptionSet
     private readonly Option<bool> _quiet = new("--quiet") { Description = "No progress" };
     private readonly Option<FileInfo?> _page = new("--output") { Description = "The page to write, such as docs/results/audit.md" };
 
-    public void AddTo(Command command)
-    {
-        foreach (TextOption option in new[] { _engine, _rounds, _seed, _changes, _workers, _from, _fault, _postgres, _rabbit, _patience })
-        {
-            command.Add(option.Flag);
-        }
-
-        command.Add(_json);
-        command.Add(_quiet);
-        command.Add(_page);
-    }
+    public void AddTo(Command command) => command.AddAll(
+        _engine, _rounds, _seed, _changes, _workers, _from, _fault, _postgres, _rabbit, _patience, _json, _quiet, _page);
 
     /// <summary>Reads and checks all of them.</summary>
-    /// <exception cref="BadInputException">A value cannot be used.</exception>
     public AuditSettings Read(ParseResult parsed, Func<string, string?> variables)
     {
         OptionValue? Find(TextOption option) => option.Find(parsed, variables);
@@ -69,13 +59,17 @@ internal sealed class AuditOptionSet
         PageFile.Check(page);
         return new AuditSettings
         {
-            Engine = engine,
-            Rounds = Find(_rounds)?.WholeNumber(1, MostRounds) ?? 10,
-            Seed = Find(_seed)?.WholeNumber(0, int.MaxValue) ?? 1,
-            Changes = Find(_changes)?.WholeNumber(1, MostChanges) ?? 400,
-            Workers = Find(_workers)?.WholeNumber(1, MostWorkers) ?? 2,
-            FromTable = Find(_from)?.OneOf(Sources) ?? false,
-            Fault = Find(_fault)?.OneOf(AuditFaults.All) ?? SeededFault.None,
+            Plan = new AuditReport
+            {
+                Engine = engine,
+                RoundsPlanned = Find(_rounds)?.WholeNumber(1, MostRounds) ?? 10,
+                Seed = Find(_seed)?.WholeNumber(0, int.MaxValue) ?? 1,
+                Changes = Find(_changes)?.WholeNumber(1, MostChanges) ?? 400,
+                Workers = Find(_workers)?.WholeNumber(1, MostWorkers) ?? 2,
+                FromTable = Find(_from)?.OneOf(Sources) ?? false,
+                Fault = Find(_fault)?.OneOf(AuditFaults.All) ?? SeededFault.None,
+                OwnServer = Find(_postgres) is null,
+            },
             Postgres = Find(_postgres) is { } postgres ? Checked(postgres) : null,
             Rabbit = broker is null ? null : Address(broker),
             Patience = Find(_patience)?.Time(TimeSpan.FromSeconds(1), TimeSpan.FromHours(1), "2min") ?? TimeSpan.FromMinutes(2),

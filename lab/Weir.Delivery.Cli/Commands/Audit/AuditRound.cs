@@ -1,8 +1,3 @@
-using Weir.Delivery.Cli.Commands.Audit.Checks;
-using Weir.Delivery.Cli.Commands.Audit.Engines;
-using Weir.Delivery.Cli.Commands.Audit.Plan;
-using Weir.Delivery.Cli.Commands.Audit.Servers;
-
 namespace Weir.Delivery.Cli.Commands.Audit;
 
 /// <summary>A round: changes are published, faults happen meanwhile, and when nothing is left to do, what came of it is checked.</summary>
@@ -23,7 +18,7 @@ internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, ChangeSt
         scene.Publish(goal);
         foreach (PlannedFault fault in plan)
         {
-            long moment = goal - settings.Changes + (settings.Changes * (long)fault.Percent / 100);
+            long moment = goal - settings.Plan.Changes + (settings.Plan.Changes * (long)fault.Percent / 100);
             if (!await UntilAsync(async () => await PublishedAsync(stop) >= moment, stop))
             {
                 return await EndAsync(["the publisher does not publish"], stop);
@@ -61,7 +56,7 @@ internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, ChangeSt
         IReadOnlyList<string> left = [];
         async Task<bool> IsCleanAsync()
         {
-            left = await database.RetryAsync(_ => engine.FindLeftoversAsync(settings.Workers, stop), stop);
+            left = await database.RetryAsync(_ => engine.FindLeftoversAsync(settings.Plan.Workers, stop), stop);
             return left.Count == 0;
         }
 

@@ -1,10 +1,4 @@
-using Weir.Cli.Kit.Progress;
-using Weir.Delivery.Cli.Commands.Audit.Checks;
-using Weir.Delivery.Cli.Commands.Audit.Engines;
-using Weir.Delivery.Cli.Commands.Audit.Plan;
 using Weir.Delivery.Cli.Commands.Audit.Report;
-using Weir.Delivery.Cli.Commands.Audit.Servers;
-using static System.FormattableString;
 
 namespace Weir.Delivery.Cli.Commands.Audit;
 
@@ -15,29 +9,18 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
 
     public async Task<AuditReport> RunAsync(CancellationToken stop)
     {
-        AuditReport report = new()
-        {
-            Engine = settings.Engine,
-            Seed = settings.Seed,
-            RoundsPlanned = settings.Rounds,
-            Changes = settings.Changes,
-            Workers = settings.Workers,
-            FromTable = settings.FromTable,
-            OwnServer = settings.Postgres is null,
-            Fault = settings.Fault,
-        };
-        progress.Begin("starting the server", 0, settings.Rounds);
+        progress.Begin("starting the server", 0, settings.Plan.RoundsPlanned);
         await using AuditServer server = settings.Postgres is { } given
             ? AuditServer.Given(given, settings.Rabbit)
-            : await AuditServer.StartAsync(AuditEngines.NeedsBroker(settings.Engine), stop);
+            : await AuditServer.StartAsync(AuditEngines.NeedsBroker(settings.Plan.Engine), stop);
         await using AuditDatabase database = await AuditDatabase.CreateAsync(server, stop);
         (IReadOnlyList<AuditRoundRecord> rounds, AuditCounts total, IReadOnlyList<string> left) = await RunAsync(server, database, stop);
         bool isGone = server.IsOwn && stop.IsCancellationRequested;
-        return report with
+        return settings.Plan with
         {
             Rounds = rounds,
             Total = total,
-            Partial = rounds.Count < settings.Rounds && stop.IsCancellationRequested,
+            Partial = rounds.Count < settings.Plan.RoundsPlanned && stop.IsCancellationRequested,
             LeftBehind = isGone ? [] : [.. left, .. await DropAsync(database)],
         };
     }
@@ -73,8 +56,8 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
         List<AuditRoundRecord> rounds = [];
         IReadOnlyList<string> left = [];
         AuditCounts total = new();
-        IAuditEngine engine = AuditEngines.All[settings.Engine](new EnginePlace(database.Source, database.Name, server.Broker, settings.Fault));
-        ChangeStream? stream = settings.FromTable ? new ChangeStream(database.Source, database.Connection) : null;
+        IAuditEngine engine = AuditEngines.All[settings.Plan.Engine](new EnginePlace(database.Source, database.Name, server.Broker, settings.Plan.Fault));
+        ChangeStream? stream = settings.Plan.FromTable ? new ChangeStream(database.Source, database.Connection) : null;
         await using (engine)
         {
             try
@@ -89,22 +72,22 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
                 await scene.StartAsync(stop);
                 AuditRound runner = new(scene, engine, stream, database, settings);
                 bool isOver = false;
-                for (int round = 1; round <= settings.Rounds && !isOver; round++)
+                for (int round = 1; round <= settings.Plan.RoundsPlanned && !isOver; round++)
                 {
-                    IReadOnlyList<PlannedFault> plan = AuditPlan.Of(settings.Seed, round, scene.Targets);
-                    progress.Begin($"round {round}: {plan[0]}", round - 1, settings.Rounds);
+                    IReadOnlyList<PlannedFault> plan = AuditPlan.Of(settings.Plan.Seed, round, scene.Targets);
+                    progress.Begin($"round {round}: {plan[0]}", round - 1, settings.Plan.RoundsPlanned);
                     long start = Stopwatch.GetTimestamp();
-                    (AuditCounts counts, IReadOnlyList<string> wrong) = await runner.RunAsync(plan, (long)round * settings.Changes, stop);
+                    (AuditCounts counts, IReadOnlyList<string> wrong) = await runner.RunAsync(plan, (long)round * settings.Plan.Changes, stop);
                     AuditCounts added = counts.Since(total);
                     total = counts;
                     string[] broken = [.. added.FindBroken(), .. wrong];
 
                     // A seeded fault may break other promises before the one that it is there for.
-                    isOver = wrong.Count > 0 || (settings.Fault == SeededFault.None ? broken.Length > 0 : total.Shows(settings.Fault));
+                    isOver = wrong.Count > 0 || (settings.Plan.Fault == SeededFault.None ? broken.Length > 0 : total.Shows(settings.Plan.Fault));
                     rounds.Add(new AuditRoundRecord(
                         round, [.. plan.Select(static f => f.ToString())], added, broken, Stopwatch.GetElapsedTime(start).TotalSeconds));
                     string found = broken.Length == 0 ? Invariant($"{added.DeliveredAgain:N0} delivered again") : $"BROKEN: {string.Join(", ", broken)}";
-                    progress.End($"{string.Join("; ", rounds[^1].Faults)}; {found}", round, settings.Rounds);
+                    progress.End($"{string.Join("; ", rounds[^1].Faults)}; {found}", round, settings.Plan.RoundsPlanned);
                 }
 
                 string[] stuck = await scene.StopAsync();

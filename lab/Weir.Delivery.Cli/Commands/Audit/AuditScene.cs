@@ -1,8 +1,4 @@
-using Weir.Delivery.Cli.Commands.Audit.Parts;
-using Weir.Delivery.Cli.Commands.Audit.Plan;
-using Weir.Delivery.Cli.Commands.Audit.Servers;
 using Weir.Lab.Network;
-using static System.FormattableString;
 
 namespace Weir.Delivery.Cli.Commands.Audit;
 
@@ -25,8 +21,8 @@ internal sealed class AuditScene : IAsyncDisposable
         _server = server;
         _database = database;
         _publisher = Create("publisher", PartCommand.Publishes);
-        _workers = [.. Enumerable.Range(1, settings.Workers).Select(i => Create(Invariant($"worker {i}"), PartCommand.Works))];
-        _participants = [_publisher, .. settings.FromTable ? [Create("reader", PartCommand.Reads)] : Array.Empty<Participant>(), .. _workers];
+        _workers = [.. Enumerable.Range(1, settings.Plan.Workers).Select(i => Create(Invariant($"worker {i}"), PartCommand.Works))];
+        _participants = [_publisher, .. settings.Plan.FromTable ? [Create("reader", PartCommand.Reads)] : Array.Empty<Participant>(), .. _workers];
         Targets =
         [
             .. _participants.Select(static p => new AuditTarget(p.Name, OfProcesses)),
@@ -39,12 +35,12 @@ internal sealed class AuditScene : IAsyncDisposable
             FaultProxy proxy = new(server.Admin.Host!, server.Admin.Port);
             FaultProxy? toBroker = server.Broker is { } broker ? new FaultProxy(broker.Host, broker.Port > 0 ? broker.Port : AmqpPort) : null;
             PartOrder order = new(
-                settings.Engine,
+                settings.Plan.Engine,
                 database.With("127.0.0.1", proxy.Port),
                 database.Name,
                 toBroker is null ? null : new UriBuilder(server.Broker!) { Host = "127.0.0.1", Port = toBroker.Port }.Uri,
-                settings.Fault,
-                settings.FromTable);
+                settings.Plan.Fault,
+                settings.Plan.FromTable);
             return new Participant(name, kind, order, toBroker is null ? [proxy] : [proxy, toBroker]);
         }
     }

@@ -1,24 +1,12 @@
-using Weir.Delivery.Cli.Commands.Audit.Engines;
+using Weir.Delivery.Cli.Commands.Audit.Report;
 
 namespace Weir.Delivery.Cli.Commands.Audit;
 
 /// <summary>The checked values of the options.</summary>
 internal sealed record AuditSettings
 {
-    public required string Engine { get; init; }
-
-    public required int Rounds { get; init; }
-
-    public required int Seed { get; init; }
-
-    public required int Changes { get; init; }
-
-    public required int Workers { get; init; }
-
-    public required SeededFault Fault { get; init; }
-
-    /// <summary>Whether a reader moves the changes from the table into the queue, and not the publisher.</summary>
-    public required bool FromTable { get; init; }
+    /// <summary>The report before the first round: what is audited, and how.</summary>
+    public required AuditReport Plan { get; init; }
 
     /// <summary>The server that is given, with its password; <see langword="null"/> for one of its own.</summary>
     public string? Postgres { get; init; }

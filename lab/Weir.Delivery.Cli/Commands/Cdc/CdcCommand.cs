@@ -1,8 +1,4 @@
-using Weir.Delivery.Cli.Commands.Cdc.Lines;
 using Weir.Delivery.Cli.Commands.Cdc.Targets;
-using Weir.Delivery.Cli.Commands.Work.Execution;
-using Weir.PostgreSql;
-using Weir.Runtimes;
 
 namespace Weir.Delivery.Cli.Commands.Cdc;
 

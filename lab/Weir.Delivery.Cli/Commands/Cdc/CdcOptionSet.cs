@@ -1,8 +1,4 @@
-using Weir.Cli.Kit.App;
 using Weir.Delivery.Cli.Commands.Cdc.Targets;
-using Weir.Delivery.Cli.Commands.Work.Execution;
-using Weir.Delivery.Cli.Engines;
-using Weir.PostgreSql;
 
 namespace Weir.Delivery.Cli.Commands.Cdc;
 
@@ -61,21 +57,11 @@ internal sealed class CdcOptionSet
         "--idle", null, "TIME", "End when all is done and nothing comes for this time. Default: run until Ctrl-C");
     private readonly Option<bool> _quiet = new("--quiet") { Description = "No progress" };
 
-    public void AddTo(Command command)
-    {
-        Option[] all =
-        [
-            _source.Flag, _publication.Flag, _slot.Flag, _to.Flag, _exec.Flag, _shell, _batch.Flag, _attempts.Flag, _delay.Flag, _order.Flag,
-            _onError.Flag, _name.Flag, _ordered, _schema.Flag, _setup, _tables.Flag, _snapshot, _drop, _grace.Flag, _idle.Flag, _quiet,
-        ];
-        foreach (Option option in all)
-        {
-            command.Add(option);
-        }
-    }
+    public void AddTo(Command command) => command.AddAll(
+        _source, _publication, _slot, _to, _exec, _shell, _batch, _attempts, _delay, _order, _onError, _name, _ordered, _schema, _setup, _tables, _snapshot,
+        _drop, _grace, _idle, _quiet);
 
     /// <summary>Reads and checks all of them but the target.</summary>
-    /// <exception cref="BadInputException">A value cannot be used.</exception>
     public CdcSettings Read(ParseResult parsed, WorkCliHost host)
     {
         bool isSetup = parsed.GetValue(_setup);
@@ -111,7 +97,6 @@ internal sealed class CdcOptionSet
     /// <param name="parsed">The options.</param>
     /// <param name="host">The host of the command.</param>
     /// <param name="source">The database of the changes, which has the dead letters if the target is no queue.</param>
-    /// <exception cref="BadInputException">It cannot be used.</exception>
     public CdcTarget Target(ParseResult parsed, WorkCliHost host, NpgsqlDataSource source)
     {
         OptionValue? to = _to.Find(parsed, host.Variable);
@@ -148,7 +133,7 @@ internal sealed class CdcOptionSet
     public string CommandBehind(ParseResult parsed, CdcTarget target)
     {
         List<string> words = [.. parsed.Tokens.Skip(1).Select(static t => Word(Credentials.Hide(t.Value)))];
-        int given = words.IndexOf(_onError.Flag.Name);
+        int given = words.IndexOf(_onError.Name);
         if (given >= 0)
         {
             words.RemoveRange(given, 2);
@@ -156,7 +141,7 @@ internal sealed class CdcOptionSet
 
         // The queue of the dead letters may not be there yet.
         string setup = target.IsQueue || parsed.GetValue(_setup) ? "" : $" {_setup.Name}";
-        return $"{CliApp.PathOf(parsed)} {string.Join(' ', words)} {_onError.Flag.Name} dead{setup}";
+        return $"{CliApp.PathOf(parsed)} {string.Join(' ', words)} {_onError.Name} dead{setup}";
     }
 
     private static string Word(string text) =>
@@ -201,5 +186,5 @@ internal sealed class CdcOptionSet
 
     private string? Schema(ParseResult parsed) => Find(parsed, _schema)?.NotEmpty("the name of a schema");
 
-    private static OptionValue? Find(ParseResult parsed, TextOption option) => option.Find(parsed, static _ => null);
+    private static OptionValue? Find(ParseResult parsed, TextOption option) => option.Find(parsed);
 }

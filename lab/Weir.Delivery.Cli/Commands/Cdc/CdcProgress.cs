@@ -1,13 +1,6 @@
-using Weir.Delivery.Cli.Commands.Cdc.Lines;
-using Weir.Lab.Formatting;
-
 namespace Weir.Delivery.Cli.Commands.Cdc;
 
 /// <summary>Counts what the target has taken, and shows it now and then, with how far the slot is behind the server's log.</summary>
-/// <param name="inner">The target.</param>
-/// <param name="database">Connections to the source.</param>
-/// <param name="slot">The slot.</param>
-/// <param name="host">The host of the command.</param>
 internal sealed class CdcProgress(IWorkSink<ChangeLine> inner, NpgsqlDataSource database, string slot, WorkCliHost host) : IWorkSink<ChangeLine>
 {
     private readonly long _started = host.Clock.GetTimestamp();

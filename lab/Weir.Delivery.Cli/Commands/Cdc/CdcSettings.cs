@@ -1,5 +1,3 @@
-using Weir.PostgreSql;
-
 namespace Weir.Delivery.Cli.Commands.Cdc;
 
 /// <summary>The checked options of <c>cdc</c>, but for the target.</summary>

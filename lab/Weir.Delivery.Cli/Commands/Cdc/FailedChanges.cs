@@ -1,11 +1,6 @@
-using Weir.PostgreSql;
-
 namespace Weir.Delivery.Cli.Commands.Cdc;
 
 /// <summary>Says of each change that cannot be read what became of it, and of one that ends the stream which command goes on behind it.</summary>
-/// <param name="mode">What becomes of them.</param>
-/// <param name="behind">The command.</param>
-/// <param name="host">The host of the command.</param>
 internal sealed class FailedChanges(PostgresChangeErrorMode mode, string behind, WorkCliHost host)
 {
     private volatile string? _stoppedBy;

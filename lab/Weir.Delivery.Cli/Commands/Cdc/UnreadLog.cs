@@ -1,5 +1,4 @@
 using NpgsqlTypes;
-using Weir.PostgreSql;
 
 namespace Weir.Delivery.Cli.Commands.Cdc;
 
@@ -7,9 +6,6 @@ namespace Weir.Delivery.Cli.Commands.Cdc;
 /// The part of a server's log that the position has not passed. A server that is busy, that copies a table or reads a long transaction sends nothing for a
 /// while, and is not at its end.
 /// </summary>
-/// <param name="database">Connections to the source.</param>
-/// <param name="checkpoints">Where the position is kept.</param>
-/// <param name="name">The name of the position.</param>
 internal sealed class UnreadLog(NpgsqlDataSource database, PostgresCheckpointStore checkpoints, string name)
 {
     // Of a primary: a stream refuses a standby.

@@ -1,9 +1,4 @@
-using Weir.Delivery.Cli.Commands.Load.Options;
-using Weir.Delivery.Cli.Commands.Load.Passes;
-using Weir.Lab.Formatting;
 using Weir.Lab.Report.Writing;
-using Weir.Lab.Results;
-using Weir.Lab.Trials;
 
 namespace Weir.Delivery.Cli.Commands.Load;
 

@@ -1,9 +1,3 @@
-using Weir.Cli.Kit.Output;
-using Weir.Cli.Kit.Progress;
-using Weir.Delivery.Cli.Commands.Load.Options;
-using Weir.Lab.Results;
-using Weir.Lab.Trials;
-
 namespace Weir.Delivery.Cli.Commands.Load;
 
 /// <summary>A run over queues: a queue of its own for each engine and each number of items in a message, which are dropped at the end.</summary>

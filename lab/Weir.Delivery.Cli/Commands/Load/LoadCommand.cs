@@ -1,6 +1,3 @@
-using Weir.Cli.Kit.Output;
-using Weir.Delivery.Cli.Commands.Load.Options;
-
 namespace Weir.Delivery.Cli.Commands.Load;
 
 /// <summary>The <c>load</c> command: sends items through queues, and reports what became of them.</summary>

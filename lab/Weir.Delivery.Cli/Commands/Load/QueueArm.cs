@@ -1,7 +1,3 @@
-using Weir.Delivery.Cli.Commands.Load.Options;
-using Weir.Delivery.Cli.Commands.Load.Passes;
-using Weir.Lab.Formatting;
-using Weir.Lab.Trials;
 using static Weir.Delivery.Cli.Engines.WorkEngines;
 
 namespace Weir.Delivery.Cli.Commands.Load;
@@ -50,8 +46,6 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
     /// <summary>How many items were not even published, because nothing was acknowledged any more.</summary>
     public long Unpublished { get; private set; }
 
-    /// <summary>The arm of a trial.</summary>
-    /// <param name="open">Opens this queue, and closes others.</param>
     public TrialArm ToTrial(Func<QueueArm, CancellationToken, Task> open)
     {
         int warmup = Math.Min(settings.Warmup ?? Math.Min(WarmupMessages * itemsPerMessage, MostWarmup), Count);
@@ -61,19 +55,7 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
             try
             {
                 await open(this, token);
-                return await PassAsync(count, token);
-            }
-            catch (Exception e) when (IsFailure(e, token))
-            {
-                throw Failed(e);
-            }
-        }
-
-        async ValueTask BeginAsync(CancellationToken token)
-        {
-            try
-            {
-                await open(this, token);
+                return count == 0 ? default : await PassAsync(count, token);
             }
             catch (Exception e) when (IsFailure(e, token))
             {
@@ -84,7 +66,7 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
         return new TrialArm(Name, new PassResult(Count, 0), token => RunAsync(Count, token))
         {
             WarmUp = warmup == 0 ? null : async token => await RunAsync(warmup, token),
-            Begin = BeginAsync,
+            Begin = async token => await RunAsync(0, token),
             ItemsDone = () => ItemsDone,
             TakeDelivery = () => Interlocked.Exchange(ref _tally, NewTally(settings)),
         };
@@ -147,7 +129,6 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
     }
 
     /// <summary>Checks the address. Nothing is asked of the server.</summary>
-    /// <exception cref="BadInputException">It cannot be used.</exception>
     public ValueTask CheckAsync() => Open().DisposeAsync();
 
     private static bool IsFailure(Exception error, CancellationToken stop) =>

@@ -1,6 +1,3 @@
-using Weir.Delivery.Cli.Commands.Load.Options;
-using Weir.Delivery.Cli.Commands.Load.Passes;
-using Weir.Runtimes;
 using static Weir.Delivery.Cli.Engines.WorkEngines;
 
 namespace Weir.Delivery.Cli.Commands.Load;

@@ -1,9 +1,4 @@
 using System.CommandLine.Help;
-using System.Text;
-using System.Text.Json.Nodes;
-using Weir.Delivery.Cli.Commands.Work.Execution;
-using Weir.Delivery.Cli.Engines;
-using Weir.Lab.Report.Tables;
 
 namespace Weir.Delivery.Cli.Commands.Work;
 
@@ -21,68 +16,42 @@ internal static class DeadCommands
 
     private static Command List(WorkCliHost host)
     {
-        WorkOptionSet work = new();
         TextOption limit = TextOption.Of("--limit", null, "N", "How many at most. Default 100");
-        Command command = new("list", "Lists the dead letters, the oldest first.") { limit.Flag };
-        work.AddTo(command);
-        command.SetAction(async (parsed, token) =>
-        {
-            int most = limit.Find(parsed, static _ => null)?.WholeNumber(1, int.MaxValue) ?? 100;
-            await using (WorkEngines.OpenedQueue opened = work.Open(parsed, host))
-            {
-                List<DeadLetter> letters = [];
-                await foreach (DeadLetter letter in opened.Queue.DeadLetters.ListAsync(most, token))
-                {
-                    if (work.IsJson(parsed))
-                    {
-                        WorkOutput.WriteLine(host, Json(letter));
-                    }
-                    else
-                    {
-                        letters.Add(letter);
-                    }
-                }
-
-                if (!work.IsJson(parsed))
-                {
-                    Write(letters, opened.Queue.Name, host);
-                }
-            }
-
-            return ExitCode.Success;
-        });
-        return command;
+        return WorkOptionSet.Over(host, "list", "Lists the dead letters, the oldest first.", [limit], (parsed, opened, isJson, token) => WorkOutput.ListAsync(
+            host,
+            isJson,
+            opened.Queue.DeadLetters.ListAsync(limit.Find(parsed)?.WholeNumber(1, int.MaxValue) ?? 100, token),
+            Json,
+            $"the queue {opened.Queue.Name} has no dead letters",
+            "Dead letters",
+            ("id", static l => l.Id),
+            ("time", static l => WorkOutput.Time(l.Time)),
+            ("reason", static l => $"{l.Reason}"),
+            ("attempts", static l => l.Attempts.ToString(CultureInfo.InvariantCulture)),
+            ("key", static l => l.Key),
+            ("error", static l => l.Error.Split('\n')[0].TrimEnd('\r'))));
     }
 
     private static Command Show(WorkCliHost host)
     {
-        WorkOptionSet work = new();
         Argument<string> id = new("ID") { Description = "The identity of the item" };
-        Command command = new("show", "Shows a dead letter with its error and its value.") { id };
-        work.AddTo(command);
-        command.SetAction(async (parsed, token) =>
+        return WorkOptionSet.Over(host, "show", "Shows a dead letter with its error and its value.", [id], async (parsed, opened, isJson, token) =>
         {
-            await using (WorkEngines.OpenedQueue opened = work.Open(parsed, host))
-            {
-                string wanted = parsed.GetRequiredValue(id);
-                DeadLetter letter = await opened.Queue.DeadLetters.FindAsync(wanted, token)
-                    ?? throw new BadInputException($"There is no dead letter '{wanted}' in the queue {opened.Queue.Name}: 'weir-work dead list' shows them.");
-                WorkOutput.WriteLine(host, work.IsJson(parsed) ? Json(letter) : $"""
-                    id        {letter.Id}
-                    reason    {letter.Reason}
-                    attempts  {letter.Attempts.ToString(CultureInfo.InvariantCulture)}
-                    time      {Time(letter)}
-                    key       {letter.Key ?? "none"}
-                    headers   {(letter.Headers is { Count: > 0 } headers ? string.Join(", ", headers.Select(static h => $"{h.Key}={h.Value}")) : "none")}
-                    value     {Encoding.UTF8.GetString(letter.Payload.Span)}
+            string wanted = parsed.GetRequiredValue(id);
+            DeadLetter letter = await opened.Queue.DeadLetters.FindAsync(wanted, token)
+                ?? throw new BadInputException($"There is no dead letter '{wanted}' in the queue {opened.Queue.Name}: 'weir-work dead list' shows them.");
+            WorkOutput.WriteLine(host, isJson ? Json(letter) : $"""
+                id        {letter.Id}
+                reason    {letter.Reason}
+                attempts  {letter.Attempts.ToString(CultureInfo.InvariantCulture)}
+                time      {WorkOutput.Time(letter.Time)}
+                key       {letter.Key ?? "none"}
+                headers   {WorkOutput.Headers(letter.Headers)}
+                value     {Encoding.UTF8.GetString(letter.Payload.Span)}
 
-                    {letter.Error}
-                    """);
-            }
-
-            return ExitCode.Success;
+                {letter.Error}
+                """);
         });
-        return command;
     }
 
     private static Command Replay(WorkCliHost host)
@@ -134,36 +103,13 @@ internal static class DeadCommands
         return replayed;
     }
 
-    private static void Write(List<DeadLetter> letters, string queue, WorkCliHost host)
-    {
-        if (letters.Count == 0)
-        {
-            host.Out.WriteLine($"the queue {queue} has no dead letters");
-            return;
-        }
-
-        Table table = Table.Of(
-            "Dead letters",
-            1,
-            letters,
-            ("id", static l => l.Id),
-            ("time", Time),
-            ("reason", static l => $"{l.Reason}"),
-            ("attempts", static l => l.Attempts.ToString(CultureInfo.InvariantCulture)),
-            ("key", static l => l.Key),
-            ("error", static l => l.Error.Split('\n')[0].TrimEnd('\r')));
-        TableText.Write(table, host.Out, host.Style);
-    }
-
-    private static string Time(DeadLetter letter) => letter.Time.UtcDateTime.ToString("yyyy-MM-dd HH:mm:ss'Z'", CultureInfo.InvariantCulture);
-
     private static string Json(DeadLetter letter) => WorkOutput.Json(
         ("id", letter.Id),
         ("reason", $"{letter.Reason}"),
         ("attempts", letter.Attempts),
         ("time", letter.Time.UtcDateTime.ToString("O", CultureInfo.InvariantCulture)),
         ("key", letter.Key),
-        ("headers", letter.Headers is { } headers ? new JsonObject(headers.Select(static h => KeyValuePair.Create(h.Key, (JsonNode?)h.Value))) : null),
+        ("headers", WorkOutput.JsonHeaders(letter.Headers)),
         ("value", Encoding.UTF8.GetString(letter.Payload.Span)),
         ("error", letter.Error));
 }

@@ -1,9 +1,3 @@
-using System.Text;
-using System.Text.Json.Nodes;
-using Weir.Delivery.Cli.Commands.Work.Execution;
-using Weir.Delivery.Cli.Engines;
-using Weir.Lab.Report.Tables;
-
 namespace Weir.Delivery.Cli.Commands.Work;
 
 /// <summary>The commands that look at the items in a queue, and cancel some.</summary>
@@ -11,84 +5,61 @@ internal static class ItemCommands
 {
     public static Command List(WorkCliHost host)
     {
-        WorkOptionSet work = new();
         TextOption limit = TextOption.Of("--limit", null, "N", "How many at most. Default 100");
-        Command command = new("list", "Lists the items in a queue, the oldest first.") { limit.Flag };
-        work.AddTo(command);
-        command.SetAction(async (parsed, token) =>
-        {
-            int most = limit.Find(parsed, static _ => null)?.WholeNumber(1, int.MaxValue) ?? 100;
-            await using WorkEngines.OpenedQueue opened = work.Open(parsed, host);
-            List<QueuedItem> items = [];
-            await foreach (QueuedItem item in Items(opened).ListAsync(most, token))
-            {
-                if (work.IsJson(parsed))
-                {
-                    WorkOutput.WriteLine(host, Json(item));
-                }
-                else
-                {
-                    items.Add(item);
-                }
-            }
-
-            if (!work.IsJson(parsed))
-            {
-                Write(items, opened.Queue.Name, host);
-            }
-
-            return ExitCode.Success;
-        });
-        return command;
+        return WorkOptionSet.Over(host, "list", "Lists the items in a queue, the oldest first.", [limit], (parsed, opened, json, token) => WorkOutput.ListAsync(
+            host,
+            json,
+            Items(opened).ListAsync(limit.Find(parsed)?.WholeNumber(1, int.MaxValue) ?? 100, token),
+            Json,
+            $"the queue {opened.Queue.Name} is empty",
+            "Items",
+            ("id", static i => i.Id),
+            ("state", State),
+            ("attempt", static i => i.Attempt.ToString(CultureInfo.InvariantCulture)),
+            ("due", static i => WorkOutput.Time(i.Due)),
+            ("key", static i => i.Key),
+            ("bytes", static i => i.Payload.Length.ToString(CultureInfo.InvariantCulture))));
     }
 
     public static Command Find(WorkCliHost host)
     {
-        WorkOptionSet work = new();
         Argument<string> id = new("ID") { Description = "The identity of the item" };
-        Command command = new("find", "Shows an item in a queue with its value.") { id };
-        work.AddTo(command);
-        command.SetAction(async (parsed, token) =>
+        return WorkOptionSet.Over(host, "find", "Shows an item in a queue with its value.", [id], async (parsed, opened, isJson, token) =>
         {
-            await using WorkEngines.OpenedQueue opened = work.Open(parsed, host);
             string wanted = parsed.GetRequiredValue(id);
             QueuedItem item = await Items(opened).FindAsync(Parse(wanted), token) ?? throw new BadInputException(
                 $"There is no item '{wanted}' in the queue {opened.Queue.Name}: it is done, was never published, or is a dead letter.");
-            WorkOutput.WriteLine(host, work.IsJson(parsed) ? Json(item) : $"""
+            WorkOutput.WriteLine(host, isJson ? Json(item) : $"""
                 id        {item.Id}
                 state     {State(item)}
                 attempt   {item.Attempt.ToString(CultureInfo.InvariantCulture)}
-                due       {Due(item)}
+                due       {WorkOutput.Time(item.Due)}
                 key       {item.Key ?? "none"}
-                headers   {(item.Headers is { Count: > 0 } headers ? string.Join(", ", headers.Select(static h => $"{h.Key}={h.Value}")) : "none")}
+                headers   {WorkOutput.Headers(item.Headers)}
                 value     {Encoding.UTF8.GetString(item.Payload.Span)}
                 """);
-            return ExitCode.Success;
         });
-        return command;
     }
 
     public static Command Cancel(WorkCliHost host)
     {
-        WorkOptionSet work = new();
         Argument<string[]> ids = new("ID") { Description = "The identities of the items", Arity = ArgumentArity.OneOrMore };
-        Command command = new("cancel", "Removes items from a queue that no worker has.") { ids };
-        work.AddTo(command);
-        command.SetAction(async (parsed, token) =>
+        return WorkOptionSet.Over(host, "cancel", "Removes items from a queue that no worker has.", [ids], async (parsed, opened, isJson, token) =>
         {
-            await using WorkEngines.OpenedQueue opened = work.Open(parsed, host);
             WorkId[] wanted = [.. parsed.GetRequiredValue(ids).Distinct().Select(Parse)];
             int cancelled = await Items(opened).CancelAsync(wanted, token);
             WorkOutput.Write(
                 host,
-                work.IsJson(parsed),
+                isJson,
                 $"{cancelled.ToString(CultureInfo.InvariantCulture)} items cancelled",
                 ("queue", opened.Queue.Name),
                 ("cancelled", cancelled));
-            return cancelled >= wanted.Length ? ExitCode.Success : throw new BadInputException(
-                $"Only {cancelled} of {wanted.Length} items were cancelled: the others are not in the queue {opened.Queue.Name}, or a worker has them.");
+            if (cancelled < wanted.Length)
+            {
+                throw new BadInputException(
+                    $"Only {cancelled} of {wanted.Length} items were cancelled: the others are not in the queue {opened.Queue.Name}, or a worker has them.");
+            }
         });
-        return command;
     }
 
     private static IQueuedItems Items(WorkEngines.OpenedQueue opened) => opened.Queue.QueuedItems ?? throw new BadInputException(
@@ -99,30 +70,7 @@ internal static class ItemCommands
         ? parsed
         : throw new BadInputException($"ID must be the identity of an item, such as 0199f3a2/17, and not '{id}': 'weir-work list' shows them.");
 
-    private static void Write(List<QueuedItem> items, string queue, WorkCliHost host)
-    {
-        if (items.Count == 0)
-        {
-            host.Out.WriteLine($"the queue {queue} is empty");
-            return;
-        }
-
-        Table table = Table.Of(
-            "Items",
-            1,
-            items,
-            ("id", static i => i.Id),
-            ("state", State),
-            ("attempt", static i => i.Attempt.ToString(CultureInfo.InvariantCulture)),
-            ("due", Due),
-            ("key", static i => i.Key),
-            ("bytes", static i => i.Payload.Length.ToString(CultureInfo.InvariantCulture)));
-        TableText.Write(table, host.Out, host.Style);
-    }
-
     private static string State(QueuedItem item) => item.IsInFlight ? "in flight" : "queued";
-
-    private static string Due(QueuedItem item) => item.Due.UtcDateTime.ToString("yyyy-MM-dd HH:mm:ss'Z'", CultureInfo.InvariantCulture);
 
     private static string Json(QueuedItem item) => WorkOutput.Json(
         ("id", item.Id),
@@ -130,6 +78,6 @@ internal static class ItemCommands
         ("attempt", item.Attempt),
         ("due", item.Due.UtcDateTime.ToString("O", CultureInfo.InvariantCulture)),
         ("key", item.Key),
-        ("headers", item.Headers is { } headers ? new JsonObject(headers.Select(static h => KeyValuePair.Create(h.Key, (JsonNode?)h.Value))) : null),
+        ("headers", WorkOutput.JsonHeaders(item.Headers)),
         ("value", Encoding.UTF8.GetString(item.Payload.Span)));
 }

@@ -13,11 +13,7 @@ internal sealed class LineItems
     private readonly TextOption _origin = TextOption.Of("--origin", null, "TEXT",
         "The identity of all items together, such as the name of the file: who gets an item twice can tell. Default: a new one");
 
-    public void AddTo(Command command)
-    {
-        command.Add(_separator.Flag);
-        command.Add(_origin.Flag);
-    }
+    public void AddTo(Command command) => command.AddAll(_separator, _origin);
 
     /// <summary>Publishes the lines.</summary>
     /// <param name="parsed">The command line.</param>
@@ -32,8 +28,8 @@ internal sealed class LineItems
         Func<IReadOnlyList<WorkItem<string>>, CancellationToken, ValueTask> write,
         CancellationToken cancellationToken)
     {
-        string? separator = _separator.Find(parsed, static _ => null)?.NotEmpty("a text such as ':'");
-        string origin = _origin.Find(parsed, static _ => null)?.NotEmpty("a text") ?? Guid.CreateVersion7().ToString("N");
+        string? separator = _separator.Find(parsed)?.NotEmpty("a text such as ':'");
+        string origin = _origin.Find(parsed)?.NotEmpty("a text") ?? Guid.CreateVersion7().ToString("N");
         List<WorkItem<string>> items = [];
         int count = 0;
         using TextReader? opened = file.Text == Input ? null : Open(file);

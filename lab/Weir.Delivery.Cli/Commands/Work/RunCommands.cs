@@ -1,8 +1,3 @@
-using Weir.Delivery.Cli.Commands.Work.Execution;
-using Weir.Delivery.Cli.Engines;
-using Weir.Lab.Formatting;
-using Weir.Runtimes;
-
 namespace Weir.Delivery.Cli.Commands.Work;
 
 /// <summary>The <c>run</c> command: processes the items of a queue until Ctrl-C, or until nothing comes any more.</summary>

@@ -1,5 +1,3 @@
-using Weir.Delivery.Cli.Commands.Work.Execution;
-
 namespace Weir.Delivery.Cli.Commands.Work;
 
 /// <summary>The options of <c>work run</c> besides those that all share.</summary>
@@ -22,20 +20,9 @@ internal sealed class RunOptionSet
     private readonly TextOption _input = TextOption.Of("--input", null, "FILE", "First publish the lines of a file; - for the input");
     private readonly Option<bool> _quiet = new("--quiet") { Description = "No progress" };
 
-    public void AddTo(Command command)
-    {
-        Option[] all =
-        [
-            _exec.Flag, _shell, _batch.Flag, _concurrency.Flag, _attempts.Flag, _delay.Flag, _timeout.Flag, _grace.Flag, _idle.Flag, _input.Flag, _quiet,
-        ];
-        foreach (Option option in all)
-        {
-            command.Add(option);
-        }
-    }
+    public void AddTo(Command command) => command.AddAll(_exec, _shell, _batch, _concurrency, _attempts, _delay, _timeout, _grace, _idle, _input, _quiet);
 
     /// <summary>Reads and checks all of them.</summary>
-    /// <exception cref="BadInputException">A value cannot be used.</exception>
     public RunSettings Read(ParseResult parsed, WorkCliHost host)
     {
         OptionValue? exec = Find(_exec);
@@ -61,6 +48,6 @@ internal sealed class RunOptionSet
             IsQuiet = parsed.GetValue(_quiet),
         };
 
-        OptionValue? Find(TextOption option) => option.Find(parsed, static _ => null);
+        OptionValue? Find(TextOption option) => option.Find(parsed);
     }
 }

@@ -1,5 +1,3 @@
-using Weir.Delivery.Cli.Commands.Work.Execution;
-
 namespace Weir.Delivery.Cli.Commands.Work;
 
 /// <summary>The checked options of <c>work run</c>.</summary>

@@ -1,29 +1,14 @@
-using Weir.Delivery.Cli.Commands.Work.Execution;
-using Weir.Delivery.Cli.Engines;
-using Weir.Lab.Formatting;
-
 namespace Weir.Delivery.Cli.Commands.Work;
 
 /// <summary>The commands that set up a queue, and publish to it.</summary>
 internal static class WorkCommands
 {
-    public static Command Setup(WorkCliHost host)
-    {
-        WorkOptionSet work = new();
-        Command command = new("setup", "Creates what a queue needs, and checks it. What exists is not changed.");
-        work.AddTo(command);
-        command.SetAction(async (parsed, token) =>
+    public static Command Setup(WorkCliHost host) => WorkOptionSet.Over(
+        host, "setup", "Creates what a queue needs, and checks it. What exists is not changed.", [], async (_, opened, isJson, token) =>
         {
-            await using (WorkEngines.OpenedQueue opened = work.Open(parsed, host))
-            {
-                await opened.Queue.SetupAsync(token);
-                WorkOutput.Write(host, work.IsJson(parsed), $"the queue {opened.Queue.Name} is set up", ("queue", opened.Queue.Name));
-            }
-
-            return ExitCode.Success;
+            await opened.Queue.SetupAsync(token);
+            WorkOutput.Write(host, isJson, $"the queue {opened.Queue.Name} is set up", ("queue", opened.Queue.Name));
         });
-        return command;
-    }
 
     public static Command Publish(WorkCliHost host)
     {
@@ -31,12 +16,12 @@ internal static class WorkCommands
         LineItems lines = new();
         Argument<string> file = new("FILE") { Description = "A file, each line of which is an item; - for the input", DefaultValueFactory = static _ => "-" };
         TextOption delay = TextOption.Of("--delay", null, "TIME", "How long the items wait at least until they are processed, such as 10s. Default 0s");
-        Command command = new("publish", "Publishes the lines of a file or of the input.") { file, delay.Flag };
+        Command command = new("publish", "Publishes the lines of a file or of the input.") { file, delay };
         work.AddTo(command);
         lines.AddTo(command);
         command.SetAction(async (parsed, token) =>
         {
-            TimeSpan wait = delay.Find(parsed, static _ => null)?.Time(TimeSpan.Zero, TimeSpan.FromDays(30), "10s") ?? TimeSpan.Zero;
+            TimeSpan wait = delay.Find(parsed)?.Time(TimeSpan.Zero, TimeSpan.FromDays(30), "10s") ?? TimeSpan.Zero;
             await using WorkEngines.OpenedQueue opened = work.Open(parsed, host);
             if (wait > TimeSpan.Zero && opened.PublishNew is null)
             {

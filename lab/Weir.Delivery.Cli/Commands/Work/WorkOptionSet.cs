@@ -1,6 +1,3 @@
-using Weir.Cli.Kit.App;
-using Weir.Delivery.Cli.Engines;
-
 namespace Weir.Delivery.Cli.Commands.Work;
 
 /// <summary>The options that all commands over a queue share.</summary>
@@ -16,13 +13,34 @@ internal sealed class WorkOptionSet
     };
     private readonly Option<bool> _json = new("--json") { Description = "Print JSON and nothing else" };
 
-    public void AddTo(Command command)
+    /// <summary>A command over a queue, which is open while it runs.</summary>
+    /// <param name="host">The environment.</param>
+    /// <param name="name">The name of the command.</param>
+    /// <param name="description">What it does.</param>
+    /// <param name="own">Its arguments and options besides those that all share.</param>
+    /// <param name="run">Gets the command line, the queue, whether JSON is wanted, and what stops it.</param>
+    public static Command Over(
+        WorkCliHost host, string name, string description, Symbol[] own, Func<ParseResult, WorkEngines.OpenedQueue, bool, CancellationToken, Task> run)
     {
-        foreach (Option option in (Option[])[_queue.Flag, _name.Flag, _schema.Flag, _ordered, _json])
+        WorkOptionSet work = new();
+        Command command = new(name, description);
+        foreach (Argument argument in own.OfType<Argument>())
         {
-            command.Add(option);
+            command.Add(argument);
         }
+
+        command.AddAll(own.OfType<Option>());
+        work.AddTo(command);
+        command.SetAction(async (parsed, token) =>
+        {
+            await using WorkEngines.OpenedQueue opened = work.Open(parsed, host);
+            await run(parsed, opened, work.IsJson(parsed), token);
+            return ExitCode.Success;
+        });
+        return command;
     }
+
+    public void AddTo(Command command) => command.AddAll(_queue, _name, _schema, _ordered, _json);
 
     public bool IsJson(ParseResult parsed) => parsed.GetValue(_json);
 
@@ -34,8 +52,8 @@ internal sealed class WorkOptionSet
     {
         OptionValue address = _queue.Find(parsed, host.Variable)
             ?? throw new BadInputException($"--queue or WEIR_QUEUE must say where the queue is: {WorkEngines.Forms}.");
-        string name = _name.Find(parsed, static _ => null)?.NotEmpty("the name of a queue") ?? "work";
-        string? schema = _schema.Find(parsed, static _ => null)?.NotEmpty("the name of a schema");
+        string name = _name.Find(parsed)?.NotEmpty("the name of a queue") ?? "work";
+        string? schema = _schema.Find(parsed)?.NotEmpty("the name of a schema");
         WorkEngines.OpenedQueue opened;
         try
         {

@@ -1,5 +1,3 @@
-using System.Threading.Channels;
-
 namespace Weir.Lab.Suites.Peers.Dataflow;
 
 /// <summary>The cases whose job a channel and a reading loop do as well.</summary>

@@ -1,5 +1,3 @@
-using System.Threading.Tasks.Dataflow;
-
 namespace Weir.Lab.Suites.Peers.Dataflow;
 
 /// <summary>A block of the platform's dataflow library. The build writes the same text with Weir's.</summary>

@@ -1,5 +1,3 @@
-using System.Threading.Tasks.Dataflow;
-
 namespace Weir.Lab.Suites.Peers.Dataflow;
 
 /// <summary>

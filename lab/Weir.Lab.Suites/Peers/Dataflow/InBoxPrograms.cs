@@ -1,5 +1,3 @@
-using System.Threading.Tasks.Dataflow;
-
 namespace Weir.Lab.Suites.Peers.Dataflow;
 
 /// <summary>Small programs with the blocks of System.Threading.Tasks.Dataflow. The build writes the same text with Weir's blocks.</summary>

@@ -1,7 +1,3 @@
-using System.Text;
-using System.Text.Json;
-using Weir.Lab.Report.Page.Figures;
-
 namespace Weir.Lab.Report.Page;
 
 /// <summary>Writes a history as one page that needs nothing else.</summary>

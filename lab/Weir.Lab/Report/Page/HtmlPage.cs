@@ -1,10 +1,3 @@
-using System.Net;
-using System.Text;
-using System.Text.Json;
-using Weir.Lab.Report.Page.Figures;
-using Weir.Lab.Report.Page.Plotting;
-using Weir.Lab.Report.Writing;
-
 namespace Weir.Lab.Report.Page;
 
 /// <summary>Writes results as one page that needs nothing else: no network, no script, no other file.</summary>
@@ -40,7 +33,6 @@ internal static class HtmlPage
         return End(page);
     }
 
-    /// <summary>Begins a page.</summary>
     internal static void Begin(StringBuilder page, string title) =>
         page.Append(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
@@ -51,7 +43,6 @@ internal static class HtmlPage
             .Append("</style>\n</head>\n<body>\n")
             .Append("<a class=\"skip\" href=\"#main\">Skip to the results</a>\n<main id=\"main\">\n");
 
-    /// <summary>Ends a page.</summary>
     internal static string End(StringBuilder page) => page.Append("</main>\n</body>\n</html>\n").ToString();
 
     private static string Prefix(IReadOnlyList<ResultFile> results, int index) => results.Count == 1 ? "" : $"r{index + 1}-";

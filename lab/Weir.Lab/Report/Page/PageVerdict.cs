@@ -1,5 +1,3 @@
-using Weir.Lab.Report.Writing;
-
 namespace Weir.Lab.Report.Page;
 
 /// <summary>The summary of a result, in one line and a few badges.</summary>
@@ -59,7 +57,6 @@ internal static class PageVerdict
             : $"{best.Label} did {(arms.Length == 1 ? "" : "the most, ")}{Numbers.Rate(rate.Median)} {result.Unit} per second: {sure}.";
     }
 
-    /// <summary>Kind and text of each badge.</summary>
     public static IEnumerable<(string Kind, string Text)> Badges(ResultFile result)
     {
         if (result.Has(FindingLevel.Invalid))

@@ -1,6 +1,3 @@
-using System.Text;
-using Weir.Lab.Report.Page.Figures;
-
 namespace Weir.Lab.Report.Page;
 
 /// <summary>The part of the page that shows a profile: the flame graph with its table, and what was allocated.</summary>

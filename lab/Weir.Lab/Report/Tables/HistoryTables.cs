@@ -36,7 +36,6 @@ internal static class HistoryTables
             ("verdict", static x => VerdictWords.Of(x.Change.Verdict)));
     }
 
-    /// <summary>A change as a sentence.</summary>
     public static string Sentence(HistorySeries series, HistoryChange change) =>
         $"{series.Name} {(series.Figure == ComparedFigure.Bytes ? "are" : "is")} {VerdictWords.Of(change.Verdict)}"
         + (change.Verdict == Statistics.Verdict.Equivalent ? " within the margin, though not the same," : "")

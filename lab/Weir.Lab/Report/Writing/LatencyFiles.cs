@@ -10,8 +10,6 @@ internal static class LatencyFiles
     public const string Form = "hgrm";
 
     /// <summary>Names and texts of the files; none when nothing has a latency.</summary>
-    /// <param name="result">The result.</param>
-    /// <param name="name">How the names begin.</param>
     public static IEnumerable<(string File, string Text)> Of(ResultFile result, string name)
     {
         foreach (ArmRecord arm in result.Arms)

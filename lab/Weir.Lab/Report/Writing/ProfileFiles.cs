@@ -1,5 +1,3 @@
-using System.Text.Json;
-
 namespace Weir.Lab.Report.Writing;
 
 /// <summary>Writes the profiles of a result for speedscope (https://www.speedscope.app): a file for each arm, with its work and its waiting.</summary>
@@ -9,8 +7,6 @@ internal static class ProfileFiles
     public const string Form = "speedscope";
 
     /// <summary>Names and texts of the files; none if nothing was profiled.</summary>
-    /// <param name="result">The result.</param>
-    /// <param name="name">How the names begin.</param>
     public static IEnumerable<(string File, string Text)> Of(ResultFile result, string name) => result.Arms.Where(static a => a.Profile is not null)
         .Select(a => ($"{name}-{LatencyFiles.Plain(a.Name)}-x{a.Workers}.{Form}.json", Text(a, a.Profile!)));
 

@@ -1,5 +1,3 @@
-using System.Text;
-
 namespace Weir.Lab.Report.Writing;
 
 /// <summary>Writes a result as comma-separated values: one line a round, with every figure, unrounded.</summary>

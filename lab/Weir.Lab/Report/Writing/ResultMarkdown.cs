@@ -1,5 +1,3 @@
-using System.Text;
-
 namespace Weir.Lab.Report.Writing;
 
 /// <summary>Writes a result as Markdown.</summary>

@@ -55,7 +55,6 @@ internal static class ResultText
         _ => $"note     {finding.Text}",
     });
 
-    /// <summary>A comparison as a sentence.</summary>
     public static string Sentence(ComparisonRecord c) => c.Figure == ComparedFigure.Bytes ? BytesSentence(c) : FormattableString.Invariant(
         $"{What(c)} {Verb(c.Verdict)} {c.Against}: {c.ValuesText}{c.Ratio:0.000}x [{c.Interval}], p = {Numbers.Short(c.P)} ")
             + FormattableString.Invariant($"({(1 - c.Alpha) * 100:0.##} % interval, margin {c.Margin * 100:0.#} %, alpha {c.Alpha * 100:0.#} %)")

@@ -1,19 +1,16 @@
 namespace Weir.Lab.Report.Writing;
 
 /// <summary>The content of a report for people, at a terminal or in a file, before it is written.</summary>
-/// <param name="Title">The first line.</param>
 internal sealed record TextReport(string Title)
 {
     /// <summary>Groups of keys and values: that of the run, and behind it others, such as one for each arm.</summary>
     public required IReadOnlyList<IReadOnlyList<(string Key, string Value)>> Groups { get; init; }
 
-    /// <summary>The tables.</summary>
     public required IReadOnlyList<Table> Tables { get; init; }
 
     /// <summary>The remarks at the end, one for each line.</summary>
     public required IReadOnlyList<string> Lines { get; init; }
 
-    /// <summary>Writes it.</summary>
     public void Write(TextWriter output, TextStyle style)
     {
         output.WriteLine(Title);

@@ -1,6 +1,4 @@
 using RabbitMQ.Client;
-using Weir.Delivery;
-using Weir.Delivery.Cli.Engines;
 using Weir.RabbitMQ;
 
 namespace Weir.Tables.Servers.Broker;

@@ -1,6 +1,4 @@
-using Weir.Delivery;
 using Weir.RabbitMQ;
-using Weir.Tables.Servers.Turns;
 
 namespace Weir.Tables.Servers.Broker;
 

@@ -1,10 +1,3 @@
-using System.Globalization;
-using Npgsql;
-using Weir.Delivery;
-using Weir.PostgreSql;
-using Weir.Runtimes;
-using Weir.Tables.Servers.Turns;
-
 namespace Weir.Tables.Servers.Changes;
 
 /// <summary>

@@ -1,6 +1,4 @@
 using Weir.Delivery.Cli.App;
-using Weir.Lab.Processes;
-using Weir.Tables.Servers.Turns;
 
 namespace Weir.Tables.Servers.Changes;
 

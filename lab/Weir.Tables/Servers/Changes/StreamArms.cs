@@ -3,9 +3,6 @@ using System.Buffers.Binary;
 using Npgsql.Replication;
 using Npgsql.Replication.PgOutput;
 using Npgsql.Replication.PgOutput.Messages;
-using Weir.Delivery;
-using Weir.PostgreSql;
-using Weir.Tables.Servers.Turns;
 
 namespace Weir.Tables.Servers.Changes;
 

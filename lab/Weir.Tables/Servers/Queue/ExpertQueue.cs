@@ -1,5 +1,3 @@
-using Npgsql;
-
 namespace Weir.Tables.Servers.Queue;
 
 /// <summary>

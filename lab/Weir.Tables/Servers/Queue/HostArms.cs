@@ -1,8 +1,3 @@
-using System.Globalization;
-using Weir.Delivery;
-using Weir.PostgreSql;
-using Weir.Tables.Servers.Turns;
-
 namespace Weir.Tables.Servers.Queue;
 
 /// <summary>The whole way of items as users meet it: enqueued in batches with the default options, and handled by a host with its default options.</summary>

@@ -1,12 +1,3 @@
-using System.Globalization;
-using System.Text;
-using Npgsql;
-using Weir.Delivery;
-using Weir.Lab.Latency;
-using Weir.PostgreSql;
-using Weir.Runtimes;
-using Weir.Tables.Servers.Turns;
-
 namespace Weir.Tables.Servers.Queue;
 
 /// <summary>The same items through the queue and a bare loop: enqueued singly, in the caller's transaction and in batches, then taken and done.</summary>

@@ -1,5 +1,3 @@
-using Npgsql;
-
 namespace Weir.Tables.Servers.Turns;
 
 /// <summary>A database that is created for a measurement and dropped afterwards, with its slots.</summary>
@@ -16,7 +14,6 @@ internal sealed class FigureDatabase : IAsyncDisposable
         Source = NpgsqlDataSource.Create(Connection);
     }
 
-    /// <summary>Its name.</summary>
     public string Name { get; }
 
     /// <summary>How to connect to it.</summary>

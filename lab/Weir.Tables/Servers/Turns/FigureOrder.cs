@@ -1,6 +1,3 @@
-using Weir.Cli.Kit.Options;
-using Weir.Delivery.Cli.Engines;
-
 namespace Weir.Tables.Servers.Turns;
 
 /// <summary>What a section is measured with.</summary>

@@ -1,14 +1,6 @@
-using System.Text;
-using Weir.Lab.Statistics;
-using Weir.Lab.Suites.Checking;
-using Weir.Lab.Trials;
-using Weir.Lab.Workers;
-using static System.FormattableString;
-
 namespace Weir.Tables.Servers.Turns;
 
 /// <summary>Arms that take turns: each round has a pass of each, and the first round warms up.</summary>
-/// <param name="progress">Where progress goes.</param>
 internal sealed class FigureTurns(TextWriter progress)
 {
     private readonly Dictionary<(string Work, string Arm), List<Pass>> _passes = [];

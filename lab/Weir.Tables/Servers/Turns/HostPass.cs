@@ -1,6 +1,3 @@
-using Weir.Delivery;
-using Weir.Runtimes;
-
 namespace Weir.Tables.Servers.Turns;
 
 /// <summary>Items of a source through a host with its default options, up to its end.</summary>

@@ -1,7 +1,3 @@
-using Weir.Cli.Commands.Load.Watch;
-using Weir.Cli.Runtimes;
-using Weir.Lab.Trials;
-
 namespace Weir.Cli.Commands.Load.Arms;
 
 /// <summary>An arm of a run.</summary>

@@ -1,12 +1,3 @@
-using Weir.Cli.Commands.Load.Options;
-using Weir.Cli.Commands.Load.Watch;
-using Weir.Cli.Commands.Load.Work;
-using Weir.Cli.Runtimes;
-using Weir.Lab.Suites.Peers;
-using Weir.Lab.Trials;
-using Weir.Lab.Workloads;
-using Weir.Runtimes;
-
 namespace Weir.Cli.Commands.Load.Arms;
 
 /// <summary>The arms of a run with their runtimes, and the items that they share.</summary>

@@ -1,7 +1,3 @@
-using Weir.Cli.Commands.Load.Work;
-using Weir.Lab.Trials;
-using Weir.Lab.Workloads;
-
 namespace Weir.Cli.Commands.Load.Arms;
 
 /// <summary>Adds up the outcomes of one pass of a runtime.</summary>
@@ -16,8 +12,6 @@ internal struct OutcomeTally(LoadWork work)
     public readonly PassResult Result => new(_count, _sum) { Failed = _failed, TimedOut = _timedOut, Trouble = _trouble };
 
     /// <summary>Adds the outcomes of a batch.</summary>
-    /// <param name="outcomes">The outcomes.</param>
-    /// <param name="first">The first item.</param>
     public void Add(ItemOutcome<int, int>[] outcomes, int first)
     {
         long sum = 0;
@@ -37,7 +31,6 @@ internal struct OutcomeTally(LoadWork work)
         _count += outcomes.Length;
     }
 
-    /// <summary>Adds one outcome.</summary>
     public void Add(in ItemOutcome<int, int> outcome, int item)
     {
         _count++;

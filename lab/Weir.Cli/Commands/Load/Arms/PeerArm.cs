@@ -1,9 +1,3 @@
-using Weir.Cli.Commands.Load.Options;
-using Weir.Cli.Commands.Load.Work;
-using Weir.Lab.Suites.Peers;
-using Weir.Lab.Trials;
-using Weir.Lab.Workloads;
-
 namespace Weir.Cli.Commands.Load.Arms;
 
 /// <summary>Pushes the same batches through a peer, and adds up the results alike.</summary>

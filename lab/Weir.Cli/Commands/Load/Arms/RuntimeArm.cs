@@ -1,8 +1,3 @@
-using Weir.Cli.Commands.Load.Options;
-using Weir.Cli.Commands.Load.Work;
-using Weir.Lab.Trials;
-using Weir.Runtimes;
-
 namespace Weir.Cli.Commands.Load.Arms;
 
 /// <summary>Pushes all batches through a runtime, and adds up its outcomes.</summary>
@@ -31,34 +26,26 @@ internal sealed class RuntimeArm(IExecutionRuntime runtime, LoadWork work, LoadS
                 .. auto.LastDecisions.Select(static decision => Record("last", decision)),
             ];
 
-    public ValueTask<PassResult> RunAsync(ItemBatches batches, CancellationToken cancellationToken) =>
-        settings.PreserveOrder ? RunArraysAsync(batches, cancellationToken) : RunStreamsAsync(batches, cancellationToken);
-
-    private async ValueTask<PassResult> RunArraysAsync(ItemBatches batches, CancellationToken cancellationToken)
+    public async ValueTask<PassResult> RunAsync(ItemBatches batches, CancellationToken cancellationToken)
     {
         OutcomeTally tally = new(work);
         for (long first = 0; first < batches.Count; first += batches.BatchSize)
         {
-            ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(batches.From((int)first), work.Processor, _options, cancellationToken);
-            tally.Add(outcomes, (int)first);
-            KeepFirst();
-        }
-
-        return tally.Result;
-    }
-
-    private async ValueTask<PassResult> RunStreamsAsync(ItemBatches batches, CancellationToken cancellationToken)
-    {
-        OutcomeTally tally = new(work);
-        for (long first = 0; first < batches.Count; first += batches.BatchSize)
-        {
-            await foreach ((int index, ItemOutcome<int, int> outcome) in runtime.ProcessManyStreamAsync(
-                batches.From((int)first), work.Processor, orderedOutput: false, _options, cancellationToken))
+            int[] items = batches.From((int)first);
+            if (settings.PreserveOrder)
             {
-                tally.Add(outcome, (int)first + index);
+                tally.Add(await runtime.ProcessManyAsync(items, work.Processor, _options, cancellationToken), (int)first);
+            }
+            else
+            {
+                await foreach ((int index, ItemOutcome<int, int> outcome) in runtime.ProcessManyStreamAsync(
+                    items, work.Processor, orderedOutput: false, _options, cancellationToken))
+                {
+                    tally.Add(outcome, (int)first + index);
+                }
             }
 
-            KeepFirst();
+            _firstDecisions ??= (runtime as AutoRuntime)?.LastDecisions;
         }
 
         return tally.Result;
@@ -75,12 +62,4 @@ internal sealed class RuntimeArm(IExecutionRuntime runtime, LoadWork work, LoadS
         InFlight = decision.InFlight,
         Reason = decision.Reason,
     };
-
-    private void KeepFirst()
-    {
-        if (_firstDecisions is null && runtime is AutoRuntime auto)
-        {
-            _firstDecisions = auto.LastDecisions;
-        }
-    }
 }

@@ -1,7 +1,3 @@
-using Weir.Cli.Commands.Load.Work;
-using Weir.Cli.Runtimes;
-using Weir.Lab.Suites.Workloads;
-
 namespace Weir.Cli.Commands.Load.Options;
 
 /// <summary>The options of <c>load</c>: their names, ranges and defaults, and how they go together.</summary>
@@ -50,28 +46,15 @@ internal sealed class LoadOptionSet
     public LoadOptionSet()
     {
         // As switches, they need no value.
-        _json.Flag.Arity = ArgumentArity.ZeroOrOne;
-        _preserveOrder.Flag.Arity = ArgumentArity.ZeroOrOne;
+        _json.Arity = ArgumentArity.ZeroOrOne;
+        _preserveOrder.Arity = ArgumentArity.ZeroOrOne;
     }
 
-    public void AddTo(Command command)
-    {
-        TextOption[] options =
-        [
-            _count, _batchSize, _runtime, _concurrency, _parallelSize, _timeout, _preserveOrder, _warmup, _json,
-            _trials, _workload, _grain, _failRate, _sweep, _input,
-        ];
-        foreach (TextOption option in options)
-        {
-            command.Add(option.Flag);
-        }
-
-        command.Add(_peers);
-        command.Add(_watch);
-    }
+    public void AddTo(Command command) => command.AddAll(
+        _count, _batchSize, _runtime, _concurrency, _parallelSize, _timeout, _preserveOrder, _warmup, _json, _trials, _workload, _grain, _failRate, _sweep,
+        _input, _peers, _watch);
 
     /// <summary>Reads and checks all of them.</summary>
-    /// <exception cref="BadInputException">A value cannot be used.</exception>
     public LoadSettings Read(ParseResult parsed, Func<string, string?> variables)
     {
         OptionValue? Find(TextOption option) => option.Find(parsed, variables);

@@ -1,8 +1,3 @@
-using Weir.Cli.Commands.Load.Work;
-using Weir.Cli.Runtimes;
-using Weir.Lab.Suites.Workloads;
-using Weir.Lab.Workloads;
-
 namespace Weir.Cli.Commands.Load.Options;
 
 /// <summary>All settings of a run, after defaults and environment variables are applied.</summary>

@@ -1,7 +1,6 @@
 using Spectre.Console;
 using Spectre.Console.Rendering;
 using Weir.Cli.Kit.Formatting;
-using Weir.Lab.Trials;
 
 namespace Weir.Cli.Commands.Load.Watch;
 

@@ -1,6 +1,3 @@
-using Weir.Cli.Commands.Load.Work;
-using Weir.Lab.Latency;
-
 namespace Weir.Cli.Commands.Load.Watch;
 
 /// <summary>Counts the items of one arm around the work itself, in the same way for runtimes and peers.</summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Trials;
-
 namespace Weir.Cli.Commands.Load.Watch;
 
 /// <summary>One row of the view: an arm, and what it did since the last reading.</summary>

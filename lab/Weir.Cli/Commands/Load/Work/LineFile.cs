@@ -1,5 +1,3 @@
-using Weir.Lab.Workloads;
-
 namespace Weir.Cli.Commands.Load.Work;
 
 /// <summary>The lines of a file as bytes, without their line ends.</summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Workloads;
-
 namespace Weir.Cli.Commands.Load.Work;
 
 /// <summary>The work that is done for each item, and what its result must be.</summary>

@@ -1,5 +1,3 @@
-using Weir.Delivery.Cli.Commands.Audit.Engines;
-
 namespace Weir.Delivery.Cli.Commands.Audit.Checks;
 
 /// <summary>Compares what was published with what came of it. One statement reads all, so its figures belong to one moment.</summary>

@@ -1,5 +1,3 @@
-using Weir.Delivery.Cli.Commands.Audit.Engines;
-
 namespace Weir.Delivery.Cli.Commands.Audit.Checks;
 
 /// <summary>What the tables say at one moment, or what has changed between two moments.</summary>

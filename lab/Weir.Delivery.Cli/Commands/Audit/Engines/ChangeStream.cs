@@ -1,5 +1,3 @@
-using Weir.PostgreSql;
-
 namespace Weir.Delivery.Cli.Commands.Audit.Engines;
 
 /// <summary>The stream of the table of changes: what a reader moves into the queue.</summary>

@@ -19,12 +19,9 @@ internal interface IAuditEngine : IAsyncDisposable
     /// <summary>Counts the messages that are not acknowledged. Those that a worker has count at the latest when it has stopped.</summary>
     ValueTask<long> CountWaitingAsync(CancellationToken cancellationToken);
 
-    /// <summary>Counts the dead letters.</summary>
     ValueTask<long> CountDeadLettersAsync(CancellationToken cancellationToken);
 
     /// <summary>Lists what stays behind although nobody needs it, such as leases of those who died.</summary>
-    /// <param name="workers">How many workers are there.</param>
-    /// <param name="cancellationToken">Ends the wait.</param>
     ValueTask<IReadOnlyList<string>> FindLeftoversAsync(int workers, CancellationToken cancellationToken);
 
     /// <summary>Removes what does not go with the database.</summary>

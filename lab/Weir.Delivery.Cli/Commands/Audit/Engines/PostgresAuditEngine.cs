@@ -1,5 +1,3 @@
-using Weir.PostgreSql;
-
 namespace Weir.Delivery.Cli.Commands.Audit.Engines;
 
 /// <summary>The queue in PostgreSQL: changes are enqueued in the transaction that records them.</summary>

@@ -1,5 +1,4 @@
 using RabbitMQ.Client;
-using Weir.Delivery.Cli.Engines;
 using Weir.RabbitMQ;
 
 namespace Weir.Delivery.Cli.Commands.Audit.Engines;

@@ -3,7 +3,6 @@ namespace Weir.Delivery.Cli.Commands.Audit.Engines;
 /// <summary>A fault that is put into the workers on purpose, so that the audit can be seen to find it.</summary>
 internal enum SeededFault
 {
-    /// <summary>None.</summary>
     None,
 
     /// <summary>The worker acknowledges what it gets at once: what runs when it dies is lost.</summary>

@@ -1,7 +1,3 @@
-using System.Text.Json;
-using Weir.Delivery.Cli.Commands.Audit.Engines;
-using Weir.Lab.Results;
-
 namespace Weir.Delivery.Cli.Commands.Audit.Parts;
 
 /// <summary>The command of a participant's process. It reads its order from its input, and stops when that ends. Not for users.</summary>

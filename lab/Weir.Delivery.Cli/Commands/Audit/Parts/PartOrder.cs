@@ -1,5 +1,3 @@
-using Weir.Delivery.Cli.Commands.Audit.Engines;
-
 namespace Weir.Delivery.Cli.Commands.Audit.Parts;
 
 /// <summary>What a participant's process is told first. It is not in its arguments, which every user of the machine can read.</summary>

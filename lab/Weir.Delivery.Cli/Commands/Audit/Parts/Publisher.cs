@@ -1,5 +1,3 @@
-using Weir.Delivery.Cli.Commands.Audit.Engines;
-
 namespace Weir.Delivery.Cli.Commands.Audit.Parts;
 
 /// <summary>

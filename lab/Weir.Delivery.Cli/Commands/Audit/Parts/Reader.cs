@@ -1,7 +1,3 @@
-using Weir.Delivery.Cli.Commands.Audit.Engines;
-using Weir.Resilience;
-using Weir.Runtimes;
-
 namespace Weir.Delivery.Cli.Commands.Audit.Parts;
 
 /// <summary>The process that moves changes from the table into the queue.</summary>

@@ -1,7 +1,3 @@
-using Weir.Delivery.Cli.Commands.Audit.Engines;
-using Weir.Resilience;
-using Weir.Runtimes;
-
 namespace Weir.Delivery.Cli.Commands.Audit.Parts;
 
 /// <summary>The process that applies changes: the effect of each, and the identity of its message, in one transaction.</summary>

@@ -1,5 +1,3 @@
-using Weir.Resilience;
-
 namespace Weir.Delivery.Cli.Commands.Audit.Plan;
 
 /// <summary>Which faults happen in a round. The same seed gives the same faults for the same participants, however many rounds there are.</summary>

@@ -1,5 +1,3 @@
-using static System.FormattableString;
-
 namespace Weir.Delivery.Cli.Commands.Audit.Plan;
 
 /// <summary>A fault of a round.</summary>

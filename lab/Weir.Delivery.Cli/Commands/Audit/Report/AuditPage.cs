@@ -1,8 +1,4 @@
-using System.Text;
 using Weir.Cli.Kit.Pages;
-using Weir.Delivery.Cli.Commands.Audit.Engines;
-using Weir.Lab.Report.Tables;
-using static System.FormattableString;
 
 namespace Weir.Delivery.Cli.Commands.Audit.Report;
 

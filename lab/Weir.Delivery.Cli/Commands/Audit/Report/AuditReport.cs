@@ -1,6 +1,3 @@
-using Weir.Delivery.Cli.Commands.Audit.Checks;
-using Weir.Delivery.Cli.Commands.Audit.Engines;
-
 namespace Weir.Delivery.Cli.Commands.Audit.Report;
 
 /// <summary>The result of an audit. It contains no connection string.</summary>

@@ -1,5 +1,3 @@
-using Weir.Delivery.Cli.Commands.Audit.Checks;
-
 namespace Weir.Delivery.Cli.Commands.Audit.Report;
 
 /// <summary>What a round did and what was found after it.</summary>

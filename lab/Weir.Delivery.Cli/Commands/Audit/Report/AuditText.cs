@@ -1,7 +1,4 @@
-using Weir.Lab.Formatting;
-using Weir.Lab.Report.Tables;
 using Weir.Lab.Report.Writing;
-using static System.FormattableString;
 
 namespace Weir.Delivery.Cli.Commands.Audit.Report;
 

@@ -1,5 +1,4 @@
 using System.Security.Cryptography;
-using Weir.Delivery.Cli.Commands.Audit.Engines;
 
 namespace Weir.Delivery.Cli.Commands.Audit.Servers;
 
@@ -20,16 +19,13 @@ internal sealed class AuditDatabase : IAsyncDisposable
         Source = NpgsqlDataSource.Create(Connection);
     }
 
-    /// <summary>Its name.</summary>
     public string Name { get; }
 
-    /// <summary>Its connection string.</summary>
     public string Connection { get; }
 
     /// <summary>Connections of the audit itself, which no fault reaches but the end of the server.</summary>
     public NpgsqlDataSource Source { get; }
 
-    /// <summary>Creates a database.</summary>
     public static async Task<AuditDatabase> CreateAsync(AuditServer server, CancellationToken stop)
     {
         string name = $"weir_audit_{RandomNumberGenerator.GetHexString(12, lowercase: true)}";
@@ -88,7 +84,6 @@ internal sealed class AuditDatabase : IAsyncDisposable
             stop),
         stop);
 
-    /// <summary>Drops it.</summary>
     public async Task DropAsync()
     {
         if (_isDropped)

@@ -40,7 +40,6 @@ internal sealed partial class AuditServer : IAsyncDisposable
     public static AuditServer Given(string connection, Uri? broker) => new(connection, broker, null, null);
 
     /// <summary>Starts a server in a folder of its own.</summary>
-    /// <exception cref="BadInputException">There is none to be started here.</exception>
     public static async Task<AuditServer> StartAsync(bool withBroker, CancellationToken stop)
     {
         string script = FindScript() ?? throw new BadInputException(

@@ -1,10 +1,7 @@
 using System.Reflection;
-using System.Text.Json;
 using Weir.Cli.Kit.Processes;
-using Weir.Delivery.Cli.Commands.Audit.Parts;
 using Weir.Lab.Network;
 using Weir.Lab.Processes;
-using Weir.Lab.Results;
 
 namespace Weir.Delivery.Cli.Commands.Audit.Servers;
 

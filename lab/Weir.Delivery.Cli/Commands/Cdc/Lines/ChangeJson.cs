@@ -1,8 +1,4 @@
-using System.Buffers;
-using System.Text;
 using System.Text.Encodings.Web;
-using System.Text.Json;
-using Weir.PostgreSql;
 
 namespace Weir.Delivery.Cli.Commands.Cdc.Lines;
 

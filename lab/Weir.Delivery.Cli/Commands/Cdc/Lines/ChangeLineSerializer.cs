@@ -1,5 +1,3 @@
-using System.Buffers;
-
 namespace Weir.Delivery.Cli.Commands.Cdc.Lines;
 
 /// <summary>A line as what a queue has of it: its text.</summary>

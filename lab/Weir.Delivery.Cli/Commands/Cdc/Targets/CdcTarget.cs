@@ -1,6 +1,3 @@
-using Weir.Delivery.Cli.Commands.Cdc.Lines;
-using Weir.Delivery.Cli.Engines;
-
 namespace Weir.Delivery.Cli.Commands.Cdc.Targets;
 
 /// <summary>Where lines go.</summary>

@@ -1,7 +1,3 @@
-using Weir.Delivery.Cli.Commands.Cdc.Lines;
-using Weir.Delivery.Cli.Commands.Work.Execution;
-using static System.FormattableString;
-
 namespace Weir.Delivery.Cli.Commands.Cdc.Targets;
 
 /// <summary>

@@ -1,5 +1,3 @@
-using Weir.Delivery.Cli.Commands.Cdc.Lines;
-
 namespace Weir.Delivery.Cli.Commands.Cdc.Targets;
 
 /// <summary>Prints lines. They are done when the output has taken them.</summary>

@@ -1,5 +1,3 @@
-using Weir.Delivery.Cli.Commands.Cdc.Lines;
-
 namespace Weir.Delivery.Cli.Commands.Cdc.Targets;
 
 /// <summary>Publishes lines. Each keeps its identity, so that one which is published again can be told, and the key of its order.</summary>

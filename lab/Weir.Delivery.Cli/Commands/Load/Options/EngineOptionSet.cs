@@ -1,4 +1,3 @@
-using Weir.Delivery.Cli.Engines;
 using static Weir.Delivery.Cli.Engines.WorkEngines;
 
 namespace Weir.Delivery.Cli.Commands.Load.Options;
@@ -45,24 +44,12 @@ internal sealed class EngineOptionSet
     private readonly TextOption _json = TextOption.Of("--json", "JSON", "BOOL", "Print JSON and nothing else");
 
     // As a switch, it needs no value.
-    public EngineOptionSet() => _json.Flag.Arity = ArgumentArity.ZeroOrOne;
+    public EngineOptionSet() => _json.Arity = ArgumentArity.ZeroOrOne;
 
-    public void AddTo(Command command)
-    {
-        foreach (Option option in (Option[])
-            [
-                _engine.Flag, _connection.Flag, _items.Flag, _consumers.Flag, _publishers.Flag, _rate.Flag, _inFlight.Flag, _keys.Flag, _ordered,
-                _patience.Flag, _count.Flag, _concurrency.Flag, _warmup.Flag, _trials.Flag, _json.Flag,
-            ])
-        {
-            command.Add(option);
-        }
-    }
+    public void AddTo(Command command) => command.AddAll(
+        _engine, _connection, _items, _consumers, _publishers, _rate, _inFlight, _keys, _ordered, _patience, _count, _concurrency, _warmup, _trials, _json);
 
     /// <summary>Reads and checks all of them.</summary>
-    /// <param name="parsed">The command line.</param>
-    /// <param name="variables">The environment.</param>
-    /// <exception cref="BadInputException">A value cannot be used.</exception>
     public EngineSettings Read(ParseResult parsed, Func<string, string?> variables)
     {
         OptionValue? Find(TextOption option) => option.Find(parsed, variables);

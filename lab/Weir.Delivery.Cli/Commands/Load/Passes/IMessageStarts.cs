@@ -15,6 +15,5 @@ internal interface IMessageStarts : IDisposable
     /// <summary>Messages have been published.</summary>
     void Published(int messages);
 
-    /// <summary>Items are done.</summary>
     void Done(int items);
 }

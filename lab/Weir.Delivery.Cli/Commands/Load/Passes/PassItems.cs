@@ -27,7 +27,6 @@ internal sealed record PassItems(int Pass, int Count, int PerMessage, int Publis
     /// <summary>The number of the key of an item, from 0.</summary>
     public int KeyOf(int item) => ((item % _keysOfPublisher) * Publishers) + (item / PerMessage % Publishers);
 
-    /// <summary>Adds the items of a message to a list.</summary>
     public void Add(int message, string origin, List<WorkItem<string>> to)
     {
         int first = message * PerMessage;

@@ -1,5 +1,4 @@
 using Weir.Lab.Latency;
-using Weir.Lab.Trials;
 
 namespace Weir.Delivery.Cli.Commands.Load.Passes;
 

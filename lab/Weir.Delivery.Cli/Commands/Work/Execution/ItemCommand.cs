@@ -4,8 +4,6 @@ using Weir.Cli.Kit.Processes;
 namespace Weir.Delivery.Cli.Commands.Work.Execution;
 
 /// <summary>The command that a user gives for items. It gets their values as lines of its input, and its own lines go to the output.</summary>
-/// <param name="words">The program and its arguments.</param>
-/// <param name="host">Where its lines go.</param>
 internal sealed class ItemCommand(IReadOnlyList<string> words, WorkCliHost host)
 {
     private const int ErrorLines = 20;

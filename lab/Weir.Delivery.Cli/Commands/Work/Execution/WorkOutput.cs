@@ -1,6 +1,3 @@
-using System.Text.Json;
-using System.Text.Json.Nodes;
-
 namespace Weir.Delivery.Cli.Commands.Work.Execution;
 
 /// <summary>Writes results as a sentence, or as one line of JSON.</summary>
@@ -22,4 +19,45 @@ internal static class WorkOutput
 
     public static string Json(params (string Name, JsonNode? Value)[] fields) =>
         new JsonObject(fields.Select(static f => KeyValuePair.Create(f.Name, f.Value))).ToJsonString(Plain);
+
+    /// <summary>Writes things as they come, a line of JSON each, or all of them as a table.</summary>
+    public static async Task ListAsync<T>(
+        WorkCliHost host,
+        bool json,
+        IAsyncEnumerable<T> things,
+        Func<T, string> line,
+        string nothing,
+        string title,
+        params (string Head, Func<T, string?> Text)[] columns)
+    {
+        List<T> all = [];
+        await foreach (T thing in things)
+        {
+            if (json)
+            {
+                WriteLine(host, line(thing));
+            }
+            else
+            {
+                all.Add(thing);
+            }
+        }
+
+        if (!json && all.Count == 0)
+        {
+            host.Out.WriteLine(nothing);
+        }
+        else if (!json)
+        {
+            TableText.Write(Table.Of(title, 1, all, columns), host.Out, host.Style);
+        }
+    }
+
+    public static string Time(DateTimeOffset time) => time.UtcDateTime.ToString("yyyy-MM-dd HH:mm:ss'Z'", CultureInfo.InvariantCulture);
+
+    public static string Headers(IReadOnlyDictionary<string, string>? headers) =>
+        headers is { Count: > 0 } ? string.Join(", ", headers.Select(static h => $"{h.Key}={h.Value}")) : "none";
+
+    public static JsonObject? JsonHeaders(IReadOnlyDictionary<string, string>? headers) =>
+        headers is null ? null : new JsonObject(headers.Select(static h => KeyValuePair.Create(h.Key, (JsonNode?)h.Value)));
 }

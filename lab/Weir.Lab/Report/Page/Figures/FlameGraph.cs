@@ -1,6 +1,3 @@
-using System.Net;
-using System.Text;
-
 namespace Weir.Lab.Report.Page.Figures;
 
 /// <summary>Draws a flame graph: a rectangle for each frame, with what it is as a tooltip. It has one width for all screens; a phone scrolls it.</summary>

@@ -4,7 +4,6 @@ namespace Weir.Lab.Report.Page.Figures;
 internal static class FlameLayout
 {
     /// <summary>Lays stacks out.</summary>
-    /// <param name="stacks">The stacks.</param>
     /// <returns>The frames, each after its caller.</returns>
     public static IReadOnlyList<FlameFrame> Of(IReadOnlyList<ProfileStack> stacks)
     {

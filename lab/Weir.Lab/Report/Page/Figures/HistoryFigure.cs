@@ -1,5 +1,3 @@
-using Weir.Lab.Report.Page.Plotting;
-
 namespace Weir.Lab.Report.Page.Figures;
 
 /// <summary>The rates of arms over the commits that they were measured at, each arm with an axis of its own.</summary>
@@ -10,8 +8,6 @@ internal static class HistoryFigure
     private const int RoomOfTheAxis = 80;
 
     /// <summary>The figure of one machine.</summary>
-    /// <param name="id">The name of the section.</param>
-    /// <param name="series">The arms, at least one.</param>
     public static Figure Make(string id, IReadOnlyList<HistorySeries> series)
     {
         (HistorySeries Series, HistoryPoint Point)[] points = [.. series.SelectMany(static s => s.Points, static (s, p) => (s, p))];

@@ -1,5 +1,3 @@
-using Weir.Lab.Report.Page.Plotting;
-
 namespace Weir.Lab.Report.Page.Figures;
 
 /// <summary>How fast each arm was with each value of a parameter that the run varied.</summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Report.Page.Plotting;
-
 namespace Weir.Lab.Report.Page.Figures;
 
 /// <summary>The rates of the rounds of each arm, for results that have no number of workers to draw them over.</summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Report.Page.Plotting;
-
 namespace Weir.Lab.Report.Page.Figures;
 
 /// <summary>Each comparison as a ratio with its interval, beside the zone in which two things count as equal.</summary>

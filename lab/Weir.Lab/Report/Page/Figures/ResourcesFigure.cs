@@ -1,5 +1,3 @@
-using Weir.Lab.Report.Page.Plotting;
-
 namespace Weir.Lab.Report.Page.Figures;
 
 /// <summary>The processors and the memory that the measured processes used, over all rounds of the run.</summary>

@@ -1,5 +1,3 @@
-using Weir.Lab.Report.Page.Plotting;
-
 namespace Weir.Lab.Report.Page.Figures;
 
 /// <summary>Every round in the order of the run, beside what the canary said of the machine just then.</summary>

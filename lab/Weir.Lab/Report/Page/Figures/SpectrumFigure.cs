@@ -1,5 +1,3 @@
-using Weir.Lab.Report.Page.Plotting;
-
 namespace Weir.Lab.Report.Page.Figures;
 
 /// <summary>The latency that a share of all operations does not exceed, stretched towards the slowest.</summary>

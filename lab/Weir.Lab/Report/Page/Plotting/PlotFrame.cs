@@ -1,6 +1,3 @@
-using System.Net;
-using System.Text;
-
 namespace Weir.Lab.Report.Page.Plotting;
 
 /// <summary>One plot as SVG: axes, grid, and what is drawn between them. Colours come from the page, so that they suit light and dark.</summary>
@@ -64,7 +61,6 @@ internal sealed class PlotFrame
         _drawn.Append(
             CultureInfo.InvariantCulture, $"<circle class=\"ring {Series(series)}\" cx=\"{Number(X(value))}\" cy=\"{Number(Middle(row))}\" r=\"4\"/>");
 
-    /// <summary>The value of a row.</summary>
     public void Mark(int row, double value, int series) => _drawn.Append(Marker.Svg(X(value), Middle(row), series));
 
     /// <summary>A part of the axis along the bottom, shaded from top to bottom.</summary>
