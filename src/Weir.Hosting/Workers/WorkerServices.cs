@@ -11,6 +11,11 @@ internal static class WorkerServices
         Find<IWorkQueue<T>>(services, worker) ?? throw Missing<T>(
             worker, "a queue", $"services.AddSingleton<IWorkQueue<{typeof(T).Name}>>(...), with AddKeyedSingleton and \"{worker}\" for a queue of its own");
 
+    public static IWorkStatistics GaugedQueue<T>(IServiceProvider services, string gauges) =>
+        Find<IWorkQueue<T>>(services, gauges) ?? throw new InvalidOperationException(
+            $"The gauges '{gauges}' need a queue of {typeof(T).Name} items: services.AddSingleton<IWorkQueue<{typeof(T).Name}>>(...), with AddKeyedSingleton "
+            + $"and \"{gauges}\" for a queue of its own.");
+
     public static IWorkSerializer<T> Serializer<T>(IServiceProvider services, string worker) =>
         Find<IWorkSerializer<T>>(services, worker) ?? Usual<T>() ?? throw Missing<T>(
             worker, "a serializer", $"services.AddSingleton<IWorkSerializer<{typeof(T).Name}>>(WorkSerializer.Json(...))");

@@ -54,6 +54,10 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
     /// <remarks>Finding and cancelling read the whole table: about a second for some million items.</remarks>
     public IQueuedItems? QueuedItems { get; }
 
+    string IWorkStatistics.MessagingSystem => System;
+
+    internal const string System = "postgresql";
+
     internal PostgresWorkQueueOptions Options { get; }
 
     internal IWorkSerializer<T> Serializer { get; }
@@ -94,6 +98,25 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
             throw;
         }
     }
+
+    /// <summary>Counts what waits, is scheduled or in flight, and the dead letters, and says how long the next item has been due.</summary>
+    /// <param name="cancellationToken">Ends the wait.</param>
+    /// <returns>Counts of one moment. Those without a value, such as messages, are not known of tables.</returns>
+    /// <remarks>One statement, which reads indexes of the items: some tenths of a second for a million of them. It waits for no lock of consumers.</remarks>
+    /// <exception cref="WorkSetupException">The queue is not set up, or the user may not read its tables.</exception>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
+    public async ValueTask<WorkStatistics> GetStatisticsAsync(CancellationToken cancellationToken = default) =>
+        (await Database.QueryAsync(
+            Statements.Count,
+            static row => new WorkStatistics
+            {
+                Waiting = row.GetInt64(0),
+                Scheduled = row.GetInt64(1),
+                InFlight = row.GetInt64(2),
+                OldestAge = TimeSpan.FromSeconds(row.GetDouble(3)),
+                DeadLetters = row.GetInt64(4),
+            },
+            cancellationToken).ConfigureAwait(false))[0];
 
     /// <summary>Enqueues items, all or none of them, but for those whose identity was enqueued before.</summary>
     /// <param name="items">The items, in order.</param>
