@@ -52,7 +52,7 @@ internal sealed partial class QueueStatements
         byte[] hash = SHA256.HashData(Encoding.UTF8.GetBytes($"{options.Schema}\0{name}"));
         Channel = $"weir_{Convert.ToHexStringLower(hash.AsSpan(0, 12))}";
         string notify = options.UseNotifications ? $"SELECT pg_notify('{Channel}', '')" : "SELECT 1";
-        string count = $"SELECT (SELECT count(*) FROM added)::int{(options.UseNotifications ? $", pg_notify('{Channel}', '')" : "")}";
+        const string count = "SELECT (SELECT count(*) FROM added)::int";
         Enqueue = options.DuplicateHistory > TimeSpan.Zero ? EnqueueNew(queue, count) : $"""
             WITH added AS (
                 INSERT INTO {_items} (origin, place, key, attempt, headers, payload, due)
