@@ -5,6 +5,10 @@ namespace Weir.Delivery;
 /// <remarks>Thread-safe. The sources and sinks that it opens are not, and they end when the queue is disposed.</remarks>
 public interface IWorkQueue<T> : IWorkStatistics, IAsyncDisposable
 {
+    /// <summary>What turns the items' values into bytes and back: for those who publish, those who consume, and dead letters alike.</summary>
+    /// <value><see langword="null"/> if the queue does not say. Whoever needs it has to be given one then.</value>
+    IWorkSerializer<T>? Serializer => null;
+
     /// <summary>The items that could not be processed.</summary>
     IDeadLetters DeadLetters { get; }
 

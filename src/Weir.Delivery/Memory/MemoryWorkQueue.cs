@@ -44,6 +44,9 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
     public string Name { get; }
 
     /// <inheritdoc/>
+    public IWorkSerializer<T> Serializer => _serializer;
+
+    /// <inheritdoc/>
     public IDeadLetters DeadLetters => _deadLetters;
 
     /// <summary>The number of items that are not done: waiting, being processed, or waiting for another attempt.</summary>

@@ -13,6 +13,8 @@ internal sealed class MemoryWorkSource<T>(MemoryWorkQueue<T> queue) : IWorkSourc
 
     public string Name => queue.Name;
 
+    public IWorkSerializer<T> Serializer => queue.Serializer;
+
     public AcknowledgementOrder Order => AcknowledgementOrder.Any;
 
     public IRedelivery<T> Redelivery => this;

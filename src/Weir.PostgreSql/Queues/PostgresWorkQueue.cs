@@ -45,6 +45,9 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
     public string Name { get; }
 
     /// <inheritdoc/>
+    public IWorkSerializer<T> Serializer { get; }
+
+    /// <inheritdoc/>
     /// <remarks>In a table, where they stay until somebody removes or replays them: their number has no bound. Replaying is one transaction.</remarks>
     public IDeadLetters DeadLetters { get; }
 
@@ -57,8 +60,6 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
     internal const string System = "postgresql";
 
     internal PostgresWorkQueueOptions Options { get; }
-
-    internal IWorkSerializer<T> Serializer { get; }
 
     internal NpgsqlDataSource DataSource { get; }
 

@@ -60,6 +60,9 @@ public sealed class RabbitWorkQueue<T> : IWorkQueue<T>
     public string Name { get; }
 
     /// <inheritdoc/>
+    public IWorkSerializer<T> Serializer { get; }
+
+    /// <inheritdoc/>
     /// <remarks>
     /// In a queue of their own, where they stay until somebody removes or replays them: their number has no bound. Each call but adding looks through all of
     /// them, and only one such call runs at a time, in all processes.
@@ -69,8 +72,6 @@ public sealed class RabbitWorkQueue<T> : IWorkQueue<T>
     string IWorkStatistics.MessagingSystem => "rabbitmq";
 
     internal RabbitWorkQueueOptions Options { get; }
-
-    internal IWorkSerializer<T> Serializer { get; }
 
     internal QueueNames Names { get; }
 
