@@ -37,14 +37,17 @@ public sealed class CopyTests(PostgresServer server) : ChangeTest(server)
 
             await using IWorkSource<(int? Id, string? Value, int? Former)> source = await stream.OpenSourceAsync(Of);
             await using var one = new DirectRuntime();
-            var sink = new CopySink(this, stream.CheckpointName) { FailuresAfterCommit = 3, MostCommits = start == 0 ? 2 : int.MaxValue };
+            var sink = new CopySink(this, stream.CheckpointName) { MostCommits = start == 0 ? 1 : int.MaxValue };
             using var stop = new CancellationTokenSource();
             WorkHost<(int? Id, string? Value, int? Former)> host = WorkHost.Create(
                 source,
                 one,
                 static (item, _) => new ValueTask<(int? Id, string? Value, int? Former)>(item.Value),
                 sink,
-                new WorkHostOptions<(int? Id, string? Value, int? Former)> { DeadLetters = new MemoryDeadLetters(), Serializer = new NoBytes() });
+                new WorkHostOptions<(int? Id, string? Value, int? Former)>
+                {
+                    DeadLetters = new MemoryDeadLetters(), Serializer = new NoBytes(), MaxItemsInFlight = Rows / 2,
+                });
             Task run = host.RunAsync(stop.Token);
             if (start == 0)
             {
@@ -71,7 +74,7 @@ public sealed class CopyTests(PostgresServer server) : ChangeTest(server)
             await UntilTheSameAsync(run);
             await stop.CancelAsync();
             await run.WithinAsync("the stop");
-            Assert.Equal(0, sink.FailuresAfterCommit);
+            Assert.True(sink.LostAnswers > 0 || start == 1, "No commit was repeated.");
         }
 
         // Each of the last rows was inserted once, however often the calls were repeated.
@@ -97,7 +100,7 @@ public sealed class CopyTests(PostgresServer server) : ChangeTest(server)
 
     private sealed class CopySink(CopyTests test, string checkpoint) : IWorkSink<(int? Id, string? Value, int? Former)>
     {
-        public int FailuresAfterCommit { get; set; }
+        public int LostAnswers { get; private set; }
 
         public int MostCommits { get; init; }
 
@@ -144,9 +147,9 @@ public sealed class CopyTests(PostgresServer server) : ChangeTest(server)
             await test.Store.SaveAsync(transaction, checkpoint, position!, cancellationToken);
             await transaction.CommitAsync(cancellationToken);
             _commits++;
-            if (position != "snapshot" && items.Count > 0 && FailuresAfterCommit > 0)
+            if (position != "snapshot" && items.Count > 0)
             {
-                FailuresAfterCommit--;
+                LostAnswers++;
                 throw new IOException("The answer to the commit is lost.");
             }
         }
