@@ -138,16 +138,16 @@ public sealed record WorkHostOptions<T>
 
     /// <summary>The options with the one serializer that there is.</summary>
     /// <exception cref="ArgumentException">There is none, or there are two.</exception>
-    internal WorkHostOptions<T> For(IWorkSource<T> source) => (source.Serializer, Serializer) switch
+    internal WorkHostOptions<T> For(IWorkSource<T> source)
     {
-        (null, null) => throw new ArgumentException(
-            $"{nameof(Serializer)} must be set: the source '{source.Name}' has none with which dead letters could be written.", nameof(Serializer)),
-        (null, _) => this,
-        ({ } its, { } own) when !ReferenceEquals(its, own) => throw new ArgumentException(
-            $"{nameof(Serializer)} must be left out: the queue '{source.Name}' has a serializer, with which its dead letters are read, and this is another one.",
-            nameof(Serializer)),
-        ({ } its, _) => this with { Serializer = its },
-    };
+        IWorkSerializer<T>? its = source.Serializer;
+        string? problem = its is null && Serializer is null
+            ? $"must be set: the source '{source.Name}' has none with which dead letters could be written."
+            : its is not null && Serializer is not null && !ReferenceEquals(its, Serializer)
+                ? $"must be left out: the queue '{source.Name}' has a serializer, with which its dead letters are read, and this is another one."
+                : null;
+        return problem is null ? this with { Serializer = its ?? Serializer } : throw new ArgumentException($"{nameof(Serializer)} {problem}");
+    }
 
     internal TimeSpan DelayAfter(int attempt) => RedeliveryDelays[Math.Min(attempt, RedeliveryDelays.Count) - 1];
 }

@@ -124,8 +124,8 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
     /// <returns>How many of them are new. They are stored durably.</returns>
     /// <remarks>
     /// A failed call can be repeated with the same items: those that it has stored all the same are ignored, also when they are done by then, for
-    /// <see cref="PostgresWorkQueueOptions.DuplicateHistory"/>. The sources that wait are notified after the commit, and the call does not wait for that; if the
-    /// process dies in between, they find the items after <see cref="PostgresWorkQueueOptions.PollInterval"/> at the latest.
+    /// <see cref="PostgresWorkQueueOptions.DuplicateHistory"/>. The sources that wait are notified after the commit, and the call does not wait for that. If
+    /// the process dies in between, they find the items after <see cref="PostgresWorkQueueOptions.PollInterval"/> at the latest.
     /// </remarks>
     /// <exception cref="ArgumentException">An item cannot be stored: its value is longer than MaxItemBytes, or its key or identity is too long.</exception>
     /// <exception cref="ArgumentOutOfRangeException"><paramref name="delay"/> is negative.</exception>

@@ -38,8 +38,7 @@ public sealed class SerializerTests
         ArgumentException e = Assert.Throws<ArgumentException>(() => new WorkHost<int>(
             source, runtime, static (_, _) => default, new WorkHostOptions<int> { DeadLetters = queue.DeadLetters, Serializer = new Other() }));
         Assert.Equal(
-            "Serializer must be left out: the queue 'mails' has a serializer, with which its dead letters are read, and this is another one. "
-            + "(Parameter 'Serializer')",
+            "Serializer must be left out: the queue 'mails' has a serializer, with which its dead letters are read, and this is another one.",
             e.Message);
     }
 
@@ -50,8 +49,7 @@ public sealed class SerializerTests
         await using var runtime = new DirectRuntime();
         ArgumentException e = Assert.Throws<ArgumentException>(() => new WorkHost<int>(
             source, runtime, static (_, _) => default, new WorkHostOptions<int> { DeadLetters = new MemoryDeadLetters() }));
-        Assert.Equal(
-            "Serializer must be set: the source 'list' has none with which dead letters could be written. (Parameter 'Serializer')", e.Message);
+        Assert.Equal("Serializer must be set: the source 'list' has none with which dead letters could be written.", e.Message);
     }
 
     private sealed class Other : IWorkSerializer<int>

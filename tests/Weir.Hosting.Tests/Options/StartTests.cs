@@ -89,8 +89,8 @@ public class StartTests
         {
             InvalidOperationException error = await Assert.ThrowsAsync<InvalidOperationException>(() => host.StartAsync().WithinAsync());
             Assert.Equal(
-                "The worker 'mails' has two serializers of String items, that of its queue 'mails' and another one in the services: give it to the queue alone, "
-                + "or give the queue the one of the services.",
+                "The worker 'mails' has two serializers of String items, that of its queue 'mails' and another one in the services: give it to the queue "
+                + "alone, or give the queue the one of the services.",
                 error.Message);
         }
 
