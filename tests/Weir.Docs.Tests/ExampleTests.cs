@@ -11,6 +11,8 @@ public class ExampleTests
     {
         ["docs/http.md"] = "needs a network",
         ["docs/changes.md"] = "needs a server",
+        ["docs/queue-gauges.md"] = "needs a server",
+        ["docs/table-to-index.md"] = "needs a server",
         ["docs/postgresql.md"] = "needs a server",
         ["docs/rabbitmq.md"] = "needs a broker",
         ["docs/measuring.md"] = "measures for a quarter of a minute",

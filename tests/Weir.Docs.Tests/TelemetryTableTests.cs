@@ -71,6 +71,7 @@ public sealed partial class TelemetryTableTests : IDisposable
             await DriveRunsAsync();
             await DriveBlocksAsync();
             await DriveHostAsync();
+            await using WorkGauges gauges = await DriveGaugesAsync();
             _meters.RecordObservableInstruments();
             GC.KeepAlive(policies);
         }
@@ -190,6 +191,14 @@ public sealed partial class TelemetryTableTests : IDisposable
             }).RunAsync();
     }
 
+    private static async Task<WorkGauges> DriveGaugesAsync()
+    {
+        TaskCompletionSource read = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        WorkGauges gauges = WorkGauges.Start(new EverythingKnown(), new WorkGaugeOptions { OnReading = _ => read.TrySetResult() });
+        await read.Task;
+        return gauges;
+    }
+
     private static string Joined(IEnumerable<string> attributes) => string.Join(", ", attributes.Distinct().Order(StringComparer.Ordinal));
 
     private string Seen(string instrument) => Joined(_attributes.GetValueOrDefault(instrument, []).Keys);
@@ -210,6 +219,17 @@ public sealed partial class TelemetryTableTests : IDisposable
                 seen[key] = true;
             }
         }
+    }
+
+    private sealed class EverythingKnown : IWorkStatistics
+    {
+        string IWorkStatistics.Name => TelemetryTableTests.Name;
+
+        public ValueTask<WorkStatistics> GetStatisticsAsync(CancellationToken cancellationToken = default) => new(new WorkStatistics
+        {
+            Waiting = 1, Scheduled = 1, InFlight = 1, OldestAge = TimeSpan.Zero, DeadLetters = 1, WaitingMessages = 1, ScheduledMessages = 1,
+            LagBytes = 1, Lag = TimeSpan.Zero, RetainedBytes = 1, RemainingBytes = 1, IsActive = true, LogState = WorkLogState.Reserved,
+        });
     }
 
     private sealed record Row(string Name, string[] Cells, string[] Attributes);

@@ -22,6 +22,7 @@ internal static class WorkApp
             WorkCommands.Setup(host),
             WorkCommands.Publish(host),
             RunCommands.Create(host),
+            StatsCommand.Create(host),
             ItemCommands.List(host),
             ItemCommands.Find(host),
             ItemCommands.Cancel(host),

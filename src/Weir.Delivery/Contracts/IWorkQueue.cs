@@ -3,10 +3,11 @@ namespace Weir.Delivery;
 /// <summary>A work queue: a publishing end, any number of competing consumers, and a store for dead letters.</summary>
 /// <typeparam name="T">The type of the items' values.</typeparam>
 /// <remarks>Thread-safe. The sources and sinks that it opens are not, and they end when the queue is disposed.</remarks>
-public interface IWorkQueue<T> : IAsyncDisposable
+public interface IWorkQueue<T> : IWorkStatistics, IAsyncDisposable
 {
-    /// <summary>The name of the queue.</summary>
-    string Name { get; }
+    /// <summary>What turns the items' values into bytes and back: for those who publish, those who consume, and dead letters alike.</summary>
+    /// <value><see langword="null"/> if the queue does not say. Whoever needs it has to be given one then.</value>
+    IWorkSerializer<T>? Serializer => null;
 
     /// <summary>The items that could not be processed.</summary>
     IDeadLetters DeadLetters { get; }
@@ -35,4 +36,7 @@ public interface IWorkQueue<T> : IAsyncDisposable
     /// <exception cref="WorkSetupException">The queue is not set up.</exception>
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     ValueTask<IWorkSource<T>> OpenSourceAsync(CancellationToken cancellationToken = default);
+
+    // An engine that counts nothing knows nothing.
+    ValueTask<WorkStatistics> IWorkStatistics.GetStatisticsAsync(CancellationToken cancellationToken) => new(new WorkStatistics());
 }

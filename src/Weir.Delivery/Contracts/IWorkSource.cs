@@ -22,6 +22,10 @@ public interface IWorkSource<T> : IAsyncDisposable
     /// <value><c>weir</c>, unless the source says otherwise.</value>
     string MessagingSystem => "weir";
 
+    /// <summary>The serializer of the queue, with which a host writes dead letters.</summary>
+    /// <value><see langword="null"/> if the source does not say, as with change streams.</value>
+    IWorkSerializer<T>? Serializer => null;
+
     /// <summary>The order in which the batches can be acknowledged.</summary>
     AcknowledgementOrder Order { get; }
 

@@ -55,6 +55,14 @@ internal sealed class BatchWindow<T, TResult>(AcknowledgementOrder order)
         }
     }
 
+    /// <summary>Forgets all batches, at the end of the host.</summary>
+    public void Clear()
+    {
+        Items = 0;
+        _batches.Clear();
+        _done.Clear();
+    }
+
     public List<TrackedBatch<T, TResult>> All() => [.. _batches];
 
     /// <summary>Called once when all items of a batch that is here are done.</summary>

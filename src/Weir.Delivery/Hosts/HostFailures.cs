@@ -48,7 +48,7 @@ internal sealed class HostFailures<T, TResult>(IWorkSource<T> source, WorkHostOp
         var payload = new ArrayBufferWriter<byte>();
         try
         {
-            options.Serializer.Write(item.Value, payload);
+            options.Serializer!.Write(item.Value, payload);
         }
         catch (Exception e) when (e is not OutOfMemoryException)
         {

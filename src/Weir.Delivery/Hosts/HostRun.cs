@@ -154,6 +154,8 @@ internal sealed partial class HostRun<T, TResult> : IHostRun, IUnattended
         await GiveBackAsync().ConfigureAwait(false);
         lock (_lock)
         {
+            // What could not be returned is not here any more either: the server gives it to others.
+            _window.Clear();
             _state = _failure is null ? WorkHostState.Stopped : WorkHostState.Failed;
         }
 

@@ -45,7 +45,7 @@ public sealed class WorkHost<T>
         ArgumentNullException.ThrowIfNull(runtime);
         ArgumentNullException.ThrowIfNull(options);
         options.Validate();
-        _run = run(options);
+        _run = run(options.For(source));
     }
 
     /// <summary>Gets a snapshot of what the host has done so far. Thread-safe.</summary>

@@ -10,9 +10,11 @@ public sealed record WorkHostOptions<T>
     /// <value>Required.</value>
     public required IDeadLetters DeadLetters { get; init; }
 
-    /// <summary>Writes an item's value into its dead letter.</summary>
-    /// <value>Required.</value>
-    public required IWorkSerializer<T> Serializer { get; init; }
+    /// <summary>Writes an item's value into its dead letter, if the source is no queue that has a serializer.</summary>
+    /// <value>
+    /// <see langword="null"/>, the default, for that of the queue, which also reads the letter. Required for change streams and for other sources without one.
+    /// </value>
+    public IWorkSerializer<T>? Serializer { get; init; }
 
     /// <summary>
     /// Returns the key of an item. Items with the same key are processed one at a time, in the order of delivery, across all batches; items with other keys can
@@ -107,7 +109,6 @@ public sealed record WorkHostOptions<T>
     internal void Validate()
     {
         ArgumentNullException.ThrowIfNull(DeadLetters, nameof(DeadLetters));
-        ArgumentNullException.ThrowIfNull(Serializer, nameof(Serializer));
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
         ArgumentNullException.ThrowIfNull(RedeliveryDelays, nameof(RedeliveryDelays));
         Require.Timeout(PerItemTimeout, nameof(PerItemTimeout));
@@ -133,6 +134,19 @@ public sealed record WorkHostOptions<T>
         {
             Require.NotNegative(delay, nameof(RedeliveryDelays));
         }
+    }
+
+    /// <summary>The options with the one serializer that there is.</summary>
+    /// <exception cref="ArgumentException">There is none, or there are two.</exception>
+    internal WorkHostOptions<T> For(IWorkSource<T> source)
+    {
+        IWorkSerializer<T>? its = source.Serializer;
+        string? problem = its is null && Serializer is null
+            ? $"must be set: the source '{source.Name}' has none with which dead letters could be written."
+            : its is not null && Serializer is not null && !ReferenceEquals(its, Serializer)
+                ? $"must be left out: the queue '{source.Name}' has a serializer, with which its dead letters are read, and this is another one."
+                : null;
+        return problem is null ? this with { Serializer = its ?? Serializer } : throw new ArgumentException($"{nameof(Serializer)} {problem}");
     }
 
     internal TimeSpan DelayAfter(int attempt) => RedeliveryDelays[Math.Min(attempt, RedeliveryDelays.Count) - 1];

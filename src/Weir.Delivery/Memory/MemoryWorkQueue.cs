@@ -8,7 +8,7 @@ namespace Weir.Delivery;
 public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
 {
     private readonly Lock _lock = new();
-    private readonly LinkedList<WorkItem<T>> _waiting = new();
+    private readonly LinkedList<WaitingItem<T>> _waiting = new();
     private readonly WaitLine _readers;
     private readonly WaitLine _writers;
     private static readonly TimeSpan RetryPause = TimeSpan.FromMilliseconds(10);
@@ -18,6 +18,7 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
     private readonly MemoryDeadLetters _deadLetters;
     private readonly IWorkSerializer<T> _serializer;
     private int _count;
+    private int _scheduled;
     private bool _isCompleted;
     private bool _isDisposed;
 
@@ -43,6 +44,9 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
     public string Name { get; }
 
     /// <inheritdoc/>
+    public IWorkSerializer<T> Serializer => _serializer;
+
+    /// <inheritdoc/>
     public IDeadLetters DeadLetters => _deadLetters;
 
     /// <summary>The number of items that are not done: waiting, being processed, or waiting for another attempt.</summary>
@@ -57,7 +61,29 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
         }
     }
 
+    /// <inheritdoc/>
+    string IWorkStatistics.MessagingSystem => System;
+
+    internal const string System = "weir_memory";
+
     internal MemoryWorkQueueOptions Options => _options;
+
+    /// <inheritdoc/>
+    /// <remarks>Counts of one moment. It never waits.</remarks>
+    public ValueTask<WorkStatistics> GetStatisticsAsync(CancellationToken cancellationToken = default)
+    {
+        lock (_lock)
+        {
+            return new ValueTask<WorkStatistics>(new WorkStatistics
+            {
+                Waiting = _waiting.Count,
+                Scheduled = _scheduled,
+                InFlight = _count - _waiting.Count - _scheduled,
+                OldestAge = _waiting.First is { } first ? _options.TimeProvider.GetElapsedTime(first.Value.Since) : TimeSpan.Zero,
+                DeadLetters = _deadLetters.Count,
+            });
+        }
+    }
 
     /// <inheritdoc/>
     public Task SetupAsync(CancellationToken cancellationToken = default) => Task.CompletedTask;
@@ -102,6 +128,7 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
     internal async ValueTask PublishAsync(IReadOnlyList<WorkItem<T>> items, CancellationToken cancellationToken)
     {
         int published = 0;
+        long now = _options.TimeProvider.GetTimestamp();
         Dictionary<string, string>? trace = TraceContext.Current();
         while (published < items.Count)
         {
@@ -116,7 +143,7 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
 
                 for (; published < items.Count && _count < _options.Capacity; published++, _count++)
                 {
-                    _waiting.AddLast(trace is null ? items[published] : items[published].In(trace));
+                    _waiting.AddLast(new WaitingItem<T>(trace is null ? items[published] : items[published].In(trace), now));
                 }
 
                 _readers.WakeOneNeedsLock();
@@ -133,12 +160,13 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
             if (wait is not null)
             {
                 await _writers.WaitAsync(wait, cancellationToken).ConfigureAwait(false);
+                now = _options.TimeProvider.GetTimestamp();
             }
         }
     }
 
     /// <summary>Takes waiting items; null at the end.</summary>
-    internal async ValueTask<List<WorkItem<T>>?> TakeAsync(CancellationToken cancellationToken)
+    internal async ValueTask<List<WaitingItem<T>>?> TakeAsync(CancellationToken cancellationToken)
     {
         // A reader that is woken takes its items even if it was cancelled meanwhile: no other reader was woken for them.
         cancellationToken.ThrowIfCancellationRequested();
@@ -149,7 +177,7 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
             {
                 if (_waiting.Count > 0)
                 {
-                    List<WorkItem<T>> items = new(Math.Min(_waiting.Count, _options.MaxItemsPerBatch));
+                    List<WaitingItem<T>> items = new(Math.Min(_waiting.Count, _options.MaxItemsPerBatch));
                     while (items.Count < _options.MaxItemsPerBatch && _waiting.First is { } first)
                     {
                         items.Add(first.Value);
@@ -191,7 +219,7 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
     }
 
     /// <summary>Returns items to the front, in order.</summary>
-    internal void PutBack(IReadOnlyList<WorkItem<T>> items)
+    internal void PutBack(IReadOnlyList<WaitingItem<T>> items)
     {
         lock (_lock)
         {
@@ -224,6 +252,7 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
                 Timeout.InfiniteTimeSpan,
                 Timeout.InfiniteTimeSpan);
             _delays.Add(timer);
+            _scheduled += items.Count;
             timer.Change(delay, Timeout.InfiniteTimeSpan);
         }
     }
@@ -238,10 +267,12 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
             }
 
             // What needs memory comes first: if there is none, nothing has changed, and the timer tries again.
-            LinkedListNode<WorkItem<T>>[] nodes = [.. items.Select(static item => new LinkedListNode<WorkItem<T>>(item))];
+            long now = _options.TimeProvider.GetTimestamp();
+            LinkedListNode<WaitingItem<T>>[] nodes = [.. items.Select(item => new LinkedListNode<WaitingItem<T>>(new WaitingItem<T>(item, now)))];
             _delays.Remove(timer);
+            _scheduled -= items.Count;
             timer.Dispose();
-            foreach (LinkedListNode<WorkItem<T>> node in nodes)
+            foreach (LinkedListNode<WaitingItem<T>> node in nodes)
             {
                 _waiting.AddLast(node);
             }
@@ -252,9 +283,10 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
 
     private void AddLastNeedsLock(IReadOnlyList<WorkItem<T>> items)
     {
+        long now = _options.TimeProvider.GetTimestamp();
         foreach (WorkItem<T> item in items)
         {
-            _waiting.AddLast(item);
+            _waiting.AddLast(new WaitingItem<T>(item, now));
         }
 
         _readers.WakeOneNeedsLock();

@@ -6,12 +6,14 @@ namespace Weir.Delivery;
 internal sealed class MemoryWorkSource<T>(MemoryWorkQueue<T> queue) : IWorkSource<T>, IRedelivery<T>
 {
     private readonly Lock _lock = new();
-    private readonly Dictionary<WorkBatch<T>, long> _open = [];
+    private readonly Dictionary<WorkBatch<T>, (long Number, List<WaitingItem<T>> Items)> _open = [];
     private long _lastBatch;
 
-    public string MessagingSystem => "weir_memory";
+    public string MessagingSystem => MemoryWorkQueue<T>.System;
 
     public string Name => queue.Name;
+
+    public IWorkSerializer<T> Serializer => queue.Serializer;
 
     public AcknowledgementOrder Order => AcknowledgementOrder.Any;
 
@@ -26,17 +28,17 @@ internal sealed class MemoryWorkSource<T>(MemoryWorkQueue<T> queue) : IWorkSourc
 
         lock (_lock)
         {
-            var batch = new WorkBatch<T>(items, (++_lastBatch).ToString(CultureInfo.InvariantCulture));
-            _open.Add(batch, _lastBatch);
+            var batch = new WorkBatch<T>([.. items.Select(static i => i.Item)], (++_lastBatch).ToString(CultureInfo.InvariantCulture));
+            _open.Add(batch, (_lastBatch, items));
             return batch;
         }
     }
 
     public ValueTask AcknowledgeAsync(IReadOnlyList<WorkBatch<T>> batches, CancellationToken cancellationToken)
     {
-        foreach (WorkBatch<T> batch in Close(batches))
+        foreach (List<WaitingItem<T>> items in Close(batches))
         {
-            queue.Remove(batch.Items.Count);
+            queue.Remove(items.Count);
         }
 
         return default;
@@ -44,11 +46,11 @@ internal sealed class MemoryWorkSource<T>(MemoryWorkQueue<T> queue) : IWorkSourc
 
     public ValueTask ReturnAsync(IReadOnlyList<WorkBatch<T>> batches, CancellationToken cancellationToken)
     {
-        List<WorkBatch<T>> closed = Close(batches);
+        List<List<WaitingItem<T>>> closed = Close(batches);
         for (int i = closed.Count - 1; i >= 0; i--)
         {
             // In reverse, so that the first batch ends up in front.
-            queue.PutBack(closed[i].Items);
+            queue.PutBack(closed[i]);
         }
 
         return default;
@@ -66,19 +68,28 @@ internal sealed class MemoryWorkSource<T>(MemoryWorkQueue<T> queue) : IWorkSourc
         WorkBatch<T>[] open;
         lock (_lock)
         {
-            open = [.. _open.OrderBy(static o => o.Value).Select(static o => o.Key)];
+            open = [.. _open.OrderBy(static o => o.Value.Number).Select(static o => o.Key)];
         }
 
         return ReturnAsync(open, CancellationToken.None);
     }
 
-    private List<WorkBatch<T>> Close(IReadOnlyList<WorkBatch<T>> batches)
+    private List<List<WaitingItem<T>>> Close(IReadOnlyList<WorkBatch<T>> batches)
     {
         ArgumentNullException.ThrowIfNull(batches);
         lock (_lock)
         {
             // A batch that is no longer open was returned or acknowledged before.
-            return [.. batches.Where(_open.Remove)];
+            List<List<WaitingItem<T>>> closed = [];
+            foreach (WorkBatch<T> batch in batches)
+            {
+                if (_open.Remove(batch, out (long Number, List<WaitingItem<T>> Items) open))
+                {
+                    closed.Add(open.Items);
+                }
+            }
+
+            return closed;
         }
     }
 }

@@ -35,6 +35,12 @@ internal static class SettingReaders<TOptions>
             set,
             "a whole number");
 
+    public static Reader LongWhole(Action<TOptions, long> set) =>
+        Read(
+            (string? text, out long value) => long.TryParse(text, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out value),
+            set,
+            "a whole number");
+
     public static Reader Number(Action<TOptions, double> set) =>
         Read(
             (string? text, out double value) => double.TryParse(text, NumberStyles.Float, CultureInfo.InvariantCulture, out value),

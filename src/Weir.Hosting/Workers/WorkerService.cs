@@ -71,7 +71,7 @@ internal sealed class WorkerService<TProcessor, T>(string name, IServiceProvider
         // A wrong registration fails the start, and not the first item.
         _options = services.GetRequiredService<IOptionsMonitor<WeirWorkerOptions>>().Get(name);
         _queue = WorkerServices.Queue<T>(services, name);
-        _serializer = WorkerServices.Serializer<T>(services, name);
+        _serializer = WorkerServices.Serializer(services, name, _queue);
         return StartCheckedAsync(cancellationToken);
     }
 

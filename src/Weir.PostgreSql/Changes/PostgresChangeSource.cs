@@ -13,10 +13,11 @@ namespace Weir.PostgreSql;
 /// </para>
 /// <para>Thread-safe. A slot has one reader at a time, in all processes.</para>
 /// </remarks>
-public sealed class PostgresChangeSource : IAsyncDisposable
+public sealed class PostgresChangeSource : IWorkStatistics, IAsyncDisposable
 {
     private static readonly TimeSpan Poll = TimeSpan.FromMilliseconds(100);
     private readonly Preflight _preflight;
+    private readonly PostgresReplicationSlot _slot;
 
     /// <summary>Creates an object for a stream of changes. It asks nothing of the server.</summary>
     /// <param name="connectionString">
@@ -32,7 +33,7 @@ public sealed class PostgresChangeSource : IAsyncDisposable
         string connectionString, string slot, string publication, ICheckpointStore checkpoints, PostgresChangeSourceOptions? options = null)
     {
         ArgumentException.ThrowIfNullOrEmpty(connectionString);
-        Slot = CheckSlot(slot);
+        Slot = SlotName.Check(slot);
         Publication = SqlName.Check(publication, nameof(publication));
         ArgumentNullException.ThrowIfNull(checkpoints);
         Checkpoints = checkpoints;
@@ -42,6 +43,7 @@ public sealed class PostgresChangeSource : IAsyncDisposable
         DataSource = NpgsqlDataSource.Create(ConnectionString);
         Database = new Database(DataSource, $"the change stream '{slot}'", "docs/changes.md", Explain);
         _preflight = new Preflight(Database, slot, publication);
+        _slot = new PostgresReplicationSlot(DataSource, slot, Options.TimeProvider);
     }
 
     /// <summary>The name of the slot, and of the sources.</summary>
@@ -49,6 +51,10 @@ public sealed class PostgresChangeSource : IAsyncDisposable
 
     /// <summary>The name of the stream's position in the store of checkpoints.</summary>
     public string CheckpointName => Options.CheckpointName ?? Slot;
+
+    string IWorkStatistics.Name => Slot;
+
+    string IWorkStatistics.MessagingSystem => "postgresql";
 
     internal string Publication { get; }
 
@@ -98,6 +104,13 @@ public sealed class PostgresChangeSource : IAsyncDisposable
         ulong start = slot?.Confirmed ?? await CreateSlotAsync(cancellationToken).ConfigureAwait(false);
         await SaveAsync(new ChangePosition(start), cancellationToken).ConfigureAwait(false);
     }
+
+    /// <summary>Asks the server how far behind the slot is, and how much of its log it keeps for it. See <see cref="PostgresReplicationSlot"/>.</summary>
+    /// <param name="cancellationToken">Ends the wait.</param>
+    /// <returns>What is known of a stream.</returns>
+    /// <exception cref="WorkSetupException">There is no slot. With a snapshot, it is created when the first source is opened.</exception>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
+    public ValueTask<WorkStatistics> GetStatisticsAsync(CancellationToken cancellationToken = default) => _slot.GetStatisticsAsync(cancellationToken);
 
     /// <summary>Opens the stream at its position.</summary>
     /// <param name="cancellationToken">Ends the wait.</param>
@@ -215,14 +228,6 @@ public sealed class PostgresChangeSource : IAsyncDisposable
 
     internal ValueTask SaveAsync(ChangePosition position, CancellationToken cancellationToken) =>
         Checkpoints.SaveAsync(CheckpointName, position.ToString(), cancellationToken);
-
-    private static string CheckSlot(string slot)
-    {
-        ArgumentException.ThrowIfNullOrEmpty(slot);
-        return slot.Length <= 63 && slot.All(static c => c is (>= 'a' and <= 'z') or (>= '0' and <= '9') or '_')
-            ? slot
-            : throw new ArgumentException("slot must have from 1 to 63 of the characters a-z, 0-9 and _: it is the name of a replication slot.", nameof(slot));
-    }
 
     private static string Parse(string connectionString)
     {

@@ -15,7 +15,6 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
 {
     private readonly SetupPart _setup;
     private readonly QueueNotifier? _notifier;
-    private readonly string _enqueueQuietly;
 
     /// <summary>Creates an object for a queue. It asks nothing of the server.</summary>
     /// <param name="source">Where connections come from. It stays the caller's, and is not disposed.</param>
@@ -35,7 +34,6 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
         DataSource = source;
         Database = new Database(source, $"the queue '{name}'");
         Statements = new QueueStatements(name, Options);
-        _enqueueQuietly = new QueueStatements(name, Options with { UseNotifications = false }).Enqueue;
         _notifier = Options.UseNotifications ? new QueueNotifier(Database, Statements.Channel) : null;
         _setup = new SetupPart(
             Database, Options.Schema, $"queue {name}", Statements.Settings, Statements.Tables, QueueStatements.Version, Statements.Upgrade);
@@ -47,6 +45,9 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
     public string Name { get; }
 
     /// <inheritdoc/>
+    public IWorkSerializer<T> Serializer { get; }
+
+    /// <inheritdoc/>
     /// <remarks>In a table, where they stay until somebody removes or replays them: their number has no bound. Replaying is one transaction.</remarks>
     public IDeadLetters DeadLetters { get; }
 
@@ -54,9 +55,11 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
     /// <remarks>Finding and cancelling read the whole table: about a second for some million items.</remarks>
     public IQueuedItems? QueuedItems { get; }
 
-    internal PostgresWorkQueueOptions Options { get; }
+    string IWorkStatistics.MessagingSystem => System;
 
-    internal IWorkSerializer<T> Serializer { get; }
+    internal const string System = "postgresql";
+
+    internal PostgresWorkQueueOptions Options { get; }
 
     internal NpgsqlDataSource DataSource { get; }
 
@@ -95,6 +98,25 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
         }
     }
 
+    /// <summary>Counts what waits, is scheduled or in flight, and the dead letters, and says how long the next item has been due.</summary>
+    /// <param name="cancellationToken">Ends the wait.</param>
+    /// <returns>Counts of one moment. Those without a value, such as messages, are not known of tables.</returns>
+    /// <remarks>One statement, which reads indexes of the items: some tenths of a second for a million of them. It waits for no lock of consumers.</remarks>
+    /// <exception cref="WorkSetupException">The queue is not set up, or the user may not read its tables.</exception>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
+    public async ValueTask<WorkStatistics> GetStatisticsAsync(CancellationToken cancellationToken = default) =>
+        (await Database.QueryAsync(
+            Statements.Count,
+            static row => new WorkStatistics
+            {
+                Waiting = row.GetInt64(0),
+                Scheduled = row.GetInt64(1),
+                InFlight = row.GetInt64(2),
+                OldestAge = TimeSpan.FromSeconds(row.GetDouble(3)),
+                DeadLetters = row.GetInt64(4),
+            },
+            cancellationToken).ConfigureAwait(false))[0];
+
     /// <summary>Enqueues items, all or none of them, but for those whose identity was enqueued before.</summary>
     /// <param name="items">The items, in order.</param>
     /// <param name="delay">How long they wait at least until somebody gets them.</param>
@@ -102,7 +124,8 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
     /// <returns>How many of them are new. They are stored durably.</returns>
     /// <remarks>
     /// A failed call can be repeated with the same items: those that it has stored all the same are ignored, also when they are done by then, for
-    /// <see cref="PostgresWorkQueueOptions.DuplicateHistory"/>.
+    /// <see cref="PostgresWorkQueueOptions.DuplicateHistory"/>. The sources that wait are notified after the commit, and the call does not wait for that. If
+    /// the process dies in between, they find the items after <see cref="PostgresWorkQueueOptions.PollInterval"/> at the latest.
     /// </remarks>
     /// <exception cref="ArgumentException">An item cannot be stored: its value is longer than MaxItemBytes, or its key or identity is too long.</exception>
     /// <exception cref="ArgumentOutOfRangeException"><paramref name="delay"/> is negative.</exception>
@@ -117,13 +140,21 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
             return 0;
         }
 
-        if (next == items.Count)
+        // A statement is a transaction.
+        int added = next == items.Count
+            ? (await Database.QueryAsync(Statements.Enqueue, CountIn, cancellationToken, rows.Parameters(delay)).ConfigureAwait(false))[0]
+            : await EnqueueLongAsync(items, delay, cancellationToken).ConfigureAwait(false);
+        if (added > 0)
         {
-            // A statement is a transaction.
-            return (await Database.QueryAsync(Statements.Enqueue, CountIn, cancellationToken, rows.Parameters(delay)).ConfigureAwait(false))[0];
+            // After the commit: transactions with a notification commit one at a time in the whole server.
+            _notifier?.Nudge();
         }
 
-        return await Database.RunAsync(
+        return added;
+    }
+
+    private ValueTask<int> EnqueueLongAsync(IReadOnlyList<WorkItem<T>> items, TimeSpan delay, CancellationToken cancellationToken) =>
+        Database.RunAsync(
             async (connection, token) =>
             {
                 NpgsqlTransaction transaction = await connection.BeginTransactionAsync(token).ConfigureAwait(false);
@@ -131,12 +162,10 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
                 {
                     int added = await EnqueueOnAsync(connection, items, delay, token).ConfigureAwait(false);
                     await transaction.CommitAsync(token).ConfigureAwait(false);
-                    _ = _notifier?.NotifyAsync();
                     return added;
                 }
             },
-            cancellationToken).ConfigureAwait(false);
-    }
+            cancellationToken);
 
     /// <summary>Enqueues items inside the caller's transaction: they are there if and when it commits.</summary>
     /// <param name="transaction">A transaction that is open. It stays the caller's.</param>
@@ -186,9 +215,11 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     public Task NotifyAsync(CancellationToken cancellationToken = default) => (_notifier?.NotifyAsync() ?? Task.CompletedTask).WaitAsync(cancellationToken);
 
-    /// <summary>Does nothing: the connections are those of the data source, and each source ends by itself.</summary>
-    /// <returns>A completed task.</returns>
-    public ValueTask DisposeAsync() => default;
+    /// <summary>
+    /// Waits for a notification that is under way, for up to 2 seconds. The connections are those of the data source, and each source ends by itself.
+    /// </summary>
+    /// <returns>A task that completes when the data source can be disposed without a loss of notifications.</returns>
+    public ValueTask DisposeAsync() => _notifier is null ? default : new ValueTask(_notifier.EndAsync());
 
     /// <summary>Finds the items that cannot be stored.</summary>
     internal List<WorkRefusal> Refusals(IReadOnlyList<WorkItem<T>> items)
@@ -213,7 +244,7 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
         for (int next = 0; next < items.Count;)
         {
             next = rows.Fill(items, next);
-            added += (await Database.QueryOnAsync(connection, _enqueueQuietly, CountIn, token, rows.Parameters(delay)).ConfigureAwait(false))[0];
+            added += (await Database.QueryOnAsync(connection, Statements.Enqueue, CountIn, token, rows.Parameters(delay)).ConfigureAwait(false))[0];
         }
 
         return added;

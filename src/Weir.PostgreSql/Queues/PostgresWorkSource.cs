@@ -49,6 +49,8 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
 
     public string Name => _queue.Name;
 
+    public IWorkSerializer<T> Serializer => _queue.Serializer;
+
     public AcknowledgementOrder Order => AcknowledgementOrder.Any;
 
     public IRedelivery<T> Redelivery => this;

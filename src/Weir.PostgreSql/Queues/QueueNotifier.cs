@@ -6,6 +6,8 @@ namespace Weir.PostgreSql;
 /// </summary>
 internal sealed class QueueNotifier(Database database, string channel)
 {
+    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(2);
+
     private readonly Lock _lock = new();
     private Task _running = Task.CompletedTask;
     private Task? _next;
@@ -18,6 +20,20 @@ internal sealed class QueueNotifier(Database database, string channel)
             return _next ??= RunAsync(_running);
         }
     }
+
+    /// <summary>Notifies without anybody who waits. What fails is found by polling.</summary>
+    public void Nudge() => _ = EndedAsync(NotifyAsync());
+
+    /// <summary>Waits for the last notification, for as long as an answer of a server takes.</summary>
+    public Task EndAsync()
+    {
+        lock (_lock)
+        {
+            return EndedAsync((_next ?? _running).WaitAsync(Patience, TimeProvider.System));
+        }
+    }
+
+    private static async Task EndedAsync(Task notification) => await notification.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
 
     private async Task RunAsync(Task before)
     {

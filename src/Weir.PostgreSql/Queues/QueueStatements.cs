@@ -7,7 +7,7 @@ namespace Weir.PostgreSql;
 /// <summary>
 /// The statements of a queue. A row of its table is an item; its consumer is the lease that it was taken under, and null while nobody has it.
 /// </summary>
-internal sealed class QueueStatements
+internal sealed partial class QueueStatements
 {
     /// <summary>The version of the tables. Programs of the version before can go on with them.</summary>
     public const int Version = 3;
@@ -52,7 +52,7 @@ internal sealed class QueueStatements
         byte[] hash = SHA256.HashData(Encoding.UTF8.GetBytes($"{options.Schema}\0{name}"));
         Channel = $"weir_{Convert.ToHexStringLower(hash.AsSpan(0, 12))}";
         string notify = options.UseNotifications ? $"SELECT pg_notify('{Channel}', '')" : "SELECT 1";
-        string count = $"SELECT (SELECT count(*) FROM added)::int{(options.UseNotifications ? $", pg_notify('{Channel}', '')" : "")}";
+        const string count = "SELECT (SELECT count(*) FROM added)::int";
         Enqueue = options.DuplicateHistory > TimeSpan.Zero ? EnqueueNew(queue, count) : $"""
             WITH added AS (
                 INSERT INTO {_items} (origin, place, key, attempt, headers, payload, due)
@@ -152,6 +152,7 @@ internal sealed class QueueStatements
                 WHERE t.origin = g.origin AND t.place = g.place AND t.consumer IS NULL RETURNING 1) {notify}, (SELECT count(*) FROM gone)
             """;
         string letter = "id, source, reason, error, attempts, time, key, headers, payload, number";
+        Count = CountAll(queue);
         ListLetters = $"SELECT {letter} FROM {_dead} WHERE queue = {queue} AND number > $1 ORDER BY number LIMIT $2";
         FindLetter = $"SELECT {letter} FROM {_dead} WHERE queue = {queue} AND id = $1";
         RemoveLetters = $"DELETE FROM {_dead} WHERE queue = {queue} AND id = ANY ($1)";
@@ -218,6 +219,9 @@ internal sealed class QueueStatements
 
     public string AddLetters { get; }
 
+    /// <summary>Counts what waits, what waits for its time, what consumers have, and the dead letters, and how long the next item has been due.</summary>
+    public string Count { get; }
+
     public string ListItems { get; }
 
     public string FindItem { get; }
@@ -250,64 +254,21 @@ internal sealed class QueueStatements
     private string FirstOf(string columns, string key, string and) =>
         $"SELECT {columns} FROM {_items} e WHERE e.key >= {key} AND e.key <= {key}{and} ORDER BY e.key, e.id LIMIT 1";
 
-    /// <summary>
-    /// The statements that create the tables. Rows live for seconds and the table is often empty, so it is vacuumed by count and not by share.
-    /// </summary>
-    public IEnumerable<string> Tables()
+    // Each count is of a partial index, so that neither values nor rows of others are read. The first by time is looked up, and not searched for.
+    private string CountAll(string queue)
     {
-        yield return $"""
-            CREATE TABLE IF NOT EXISTS {_consumers} (
-                id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, queue text NOT NULL, host text NOT NULL, lease_until timestamptz NOT NULL)
-            WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500)
+        string free = "consumer IS NULL AND expired = 0";
+        string suspect = "consumer IS NULL AND expired > 0";
+        string first = "AND due <= now() ORDER BY due, id LIMIT 1";
+        return $"""
+            SELECT (SELECT count(*) FROM {_items} WHERE {free} AND due <= now()) + (SELECT count(*) FROM {_items} WHERE {suspect} AND due <= now()),
+                (SELECT count(*) FROM {_items} WHERE {free} AND due > now()) + (SELECT count(*) FROM {_items} WHERE {suspect} AND due > now()),
+                (SELECT count(*) FROM {_items} WHERE consumer IS NOT NULL),
+                coalesce(extract(epoch FROM now() - least(
+                    (SELECT due FROM {_items} WHERE {free} {first}), (SELECT due FROM {_items} WHERE {suspect} {first})))::float8, 0),
+                (SELECT count(*) FROM {_dead} WHERE queue = {queue})
             """;
-        yield return $"""
-            CREATE TABLE IF NOT EXISTS {_dead} (
-                number bigint GENERATED ALWAYS AS IDENTITY, queue text NOT NULL, id text NOT NULL, source text NOT NULL, reason text NOT NULL,
-                error text NOT NULL, attempts integer NOT NULL, time timestamptz NOT NULL, key text, headers text, payload bytea NOT NULL,
-                PRIMARY KEY (queue, id), UNIQUE (queue, number))
-            """;
-        yield return $"""
-            CREATE TABLE IF NOT EXISTS {_published} (
-                queue text NOT NULL, origin text NOT NULL, places int8multirange NOT NULL, added int8multirange NOT NULL, time timestamptz NOT NULL,
-                PRIMARY KEY (queue, origin))
-            WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_cost_delay = 0)
-            """;
-        yield return $"CREATE INDEX IF NOT EXISTS published_time ON {_published} (queue, time)";
-        yield return $"""
-            CREATE TABLE {_items} (
-                id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, due timestamptz NOT NULL DEFAULT now(), consumer bigint,
-                delivery integer NOT NULL DEFAULT 0, attempt integer NOT NULL DEFAULT 1, expired integer NOT NULL DEFAULT 0,
-                band bigint, place integer NOT NULL DEFAULT 0, head boolean NOT NULL DEFAULT false, origin text NOT NULL, key text, headers text,
-                payload bytea NOT NULL)
-            WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_insert_scale_factor = 0,
-                autovacuum_vacuum_insert_threshold = 100000, autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 20000,
-                autovacuum_vacuum_cost_delay = 0)
-            """;
-        yield return $"CREATE INDEX ON {_items} (due, id) WHERE consumer IS NULL AND expired = 0";
-        yield return $"CREATE INDEX ON {_items} (due, id) WHERE consumer IS NULL AND expired > 0";
-        yield return $"CREATE INDEX ON {_items} (consumer) WHERE consumer IS NOT NULL";
-        foreach (string statement in Bands())
-        {
-            yield return statement;
-        }
-
-        if (_isKeyed)
-        {
-            yield return $"CREATE INDEX ON {_items} (key, id) WHERE key IS NOT NULL";
-            yield return $"CREATE INDEX ON {_items} (key, id) WHERE key IS NOT NULL AND consumer IS NOT NULL";
-            yield return $"CREATE UNIQUE INDEX ON {_items} (key) WHERE head";
-            yield return $"CREATE INDEX ON {_items} (due, id) WHERE consumer IS NULL AND expired = 0 AND key IS NULL";
-        }
     }
-
-    /// <summary>The statements that make tables of a version into those of the next one.</summary>
-    public IEnumerable<string> Upgrade(int from) => from == 2 ? [$"ALTER TABLE {_items} ADD COLUMN band bigint", .. Bands()] : [];
-
-    private string[] Bands() =>
-    [
-        $"CREATE INDEX ON {_items} (expired, delivery, id) WHERE consumer IS NULL AND expired > 0",
-        $"CREATE INDEX ON {_items} (band, id) WHERE consumer IS NULL AND expired > 0",
-    ];
 
     private string TakeAny(int most, string row) => $"""
         WITH picked AS MATERIALIZED (

@@ -8,7 +8,9 @@ namespace Weir.RabbitMQ;
 /// <param name="least">How many items may be open in any case. Items that take very long would bring the measured number below the concurrency.</param>
 internal sealed class DeliveryPace(TimeProvider clock, int least)
 {
-    // Two full messages, so that one slow item does not hold up everything before the first acknowledgement; and one more for each eighth of the time.
+    // Two full messages, so that one slow item does not hold up everything before the first acknowledgement; and one more for each eighth of the time. More
+    // would save a host that runs more items at once than this the time of one item, once: 4,096 items of 200 ms at once took 480 ms, and 280 with 4,096 here.
+    // But 16 workers would then be late, by half of the broker's 30 minutes, from items of 3.5 s on, and not of 28 s.
     private const int FirstItems = 512;
     private const int MoreItems = 256;
     private const int Steps = 8;

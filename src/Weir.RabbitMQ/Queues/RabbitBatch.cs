@@ -20,6 +20,9 @@ internal sealed class RabbitBatch<T>(IReadOnlyList<WorkItem<T>> items, string po
 
     public bool IsAway => Away is not null;
 
+    /// <summary>Whether its items could not be written for a copy, so that no other copy is tried.</summary>
+    public bool IsUnwritable { get; set; }
+
     /// <summary>Whether a failed item was left to the next delivery, so that this must be a new one.</summary>
     public bool IsStale { get; set; }
 }

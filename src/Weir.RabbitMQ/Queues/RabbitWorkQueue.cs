@@ -6,8 +6,8 @@ namespace Weir.RabbitMQ;
 /// </summary>
 /// <typeparam name="T">The type of the items' values.</typeparam>
 /// <remarks>
-/// Thread-safe. Durable as the broker is: all queues are quorum queues. The object has one connection that publishes, and each source has one that consumes.
-/// Neither messages of exceptions nor names contain credentials.
+/// Thread-safe. Durable as the broker is: all queues are quorum queues. The object has one connection that publishes, and one that counts once
+/// <see cref="GetStatisticsAsync"/> was called; each source has one that consumes. Neither messages of exceptions nor names contain credentials.
 /// </remarks>
 public sealed class RabbitWorkQueue<T> : IWorkQueue<T>
 {
@@ -52,11 +52,15 @@ public sealed class RabbitWorkQueue<T> : IWorkQueue<T>
         Broker = new Broker(broker, $"the queue '{name}'", Options.ConfigureConnection);
         Topology = new Topology(Broker, Names, Options);
         Publisher = new Publisher(Broker, Names.Exchange, Options);
+        Counting = new CountingLink(Broker, Topology);
         DeadLetters = new RabbitDeadLetters(Broker, Publisher, Names, Options);
     }
 
     /// <inheritdoc/>
     public string Name { get; }
+
+    /// <inheritdoc/>
+    public IWorkSerializer<T> Serializer { get; }
 
     /// <inheritdoc/>
     /// <remarks>
@@ -65,9 +69,9 @@ public sealed class RabbitWorkQueue<T> : IWorkQueue<T>
     /// </remarks>
     public IDeadLetters DeadLetters { get; }
 
-    internal RabbitWorkQueueOptions Options { get; }
+    string IWorkStatistics.MessagingSystem => "rabbitmq";
 
-    internal IWorkSerializer<T> Serializer { get; }
+    internal RabbitWorkQueueOptions Options { get; }
 
     internal QueueNames Names { get; }
 
@@ -76,6 +80,8 @@ public sealed class RabbitWorkQueue<T> : IWorkQueue<T>
     internal Topology Topology { get; }
 
     internal Publisher Publisher { get; }
+
+    internal CountingLink Counting { get; }
 
     /// <inheritdoc/>
     /// <remarks>The user has to be allowed to configure, read and write what begins with the name.</remarks>
@@ -115,6 +121,21 @@ public sealed class RabbitWorkQueue<T> : IWorkQueue<T>
         }
     }
 
+    /// <summary>Asks the broker how many messages wait in the queues, on a connection that is kept for it.</summary>
+    /// <param name="cancellationToken">Ends the wait.</param>
+    /// <returns>
+    /// Messages that wait, also for their next attempt, and dead letters. In AMQP, the broker says neither how many items these have, nor how old they are, nor
+    /// how many consumers have and did not acknowledge.
+    /// </returns>
+    /// <remarks>
+    /// The queues are asked one after the other. A message that no worker could read counts as one dead letter. While somebody looks through the dead letters,
+    /// they are fewer, because looking takes them.
+    /// </remarks>
+    /// <exception cref="WorkSetupException">The queue is not set up, or the broker refuses the connection.</exception>
+    /// <exception cref="TimeoutException">The broker does not answer in time.</exception>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
+    public ValueTask<WorkStatistics> GetStatisticsAsync(CancellationToken cancellationToken = default) => Counting.CountAsync(cancellationToken);
+
     /// <summary>Ends all sources, and the connection that publishes. Calls that wait for confirms fail.</summary>
     /// <returns>A task that completes when the connections are closed.</returns>
     public async ValueTask DisposeAsync()
@@ -131,6 +152,7 @@ public sealed class RabbitWorkQueue<T> : IWorkQueue<T>
             await source.DisposeAsync().ConfigureAwait(false);
         }
 
+        await Counting.DisposeAsync().ConfigureAwait(false);
         await Publisher.DisposeAsync().ConfigureAwait(false);
     }
 

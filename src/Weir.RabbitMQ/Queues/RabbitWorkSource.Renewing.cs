@@ -70,7 +70,7 @@ internal sealed partial class RabbitWorkSource<T>
             List<RabbitBatch<T>> late;
             lock (_lock)
             {
-                late = [.. _open.Where(b => !b.IsAway && b.Link.IsOpen && IsOlder(b.ReceivedAt, RenewalLimit))];
+                late = [.. _open.Where(b => b is { IsAway: false, IsUnwritable: false } && b.Link.IsOpen && IsOlder(b.ReceivedAt, RenewalLimit))];
             }
 
             int renewed = 0;
@@ -101,7 +101,24 @@ internal sealed partial class RabbitWorkSource<T>
         // One message, whatever the options say, because a copy stands for the whole batch.
         RabbitWorkQueueOptions whole = _queue.Options with { MaxItemsPerMessage = int.MaxValue, MaxMessageBytes = _queue.Options.LargestMessage };
         string route = batch.IsSuspect ? _queue.Names.Suspects : _queue.Names.Work[0];
-        List<Outgoing> messages = [.. new ItemMessages<T>(_queue.Serializer, whole).Split(batch.Items, _ => route, headers: null, isNew: false)];
+        List<Outgoing> messages;
+        try
+        {
+            messages = [.. new ItemMessages<T>(_queue.Serializer, whole).Split(batch.Items, _ => route, headers: null, isNew: false)];
+        }
+        catch (Exception e) when (e is not OutOfMemoryException)
+        {
+            // The serializer failed. The other messages are not to wait for that one, which RabbitMQ takes away at its limit.
+            lock (_lock)
+            {
+                batch.IsUnwritable = true;
+            }
+
+            Notice($"A message of the queue '{Name}' runs for longer than RabbitMQ waits, and cannot be published again, because the serializer of its items "
+                + $"failed ({e.Message})");
+            return false;
+        }
+
         string copy = Guid.NewGuid().ToString("N");
         ConsumerLink link;
         ulong tag;

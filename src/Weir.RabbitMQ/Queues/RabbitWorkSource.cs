@@ -47,6 +47,8 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
 
     public string Name => _queue.Name;
 
+    public IWorkSerializer<T> Serializer => _queue.Serializer;
+
     public AcknowledgementOrder Order => AcknowledgementOrder.Any;
 
     public IRedelivery<T>? Redelivery => _isKeyed ? null : this;

@@ -48,6 +48,39 @@ internal sealed class Topology(Broker broker, QueueNames names, RabbitWorkQueueO
             return true;
         }, cancellationToken).ConfigureAwait(false);
 
+    /// <summary>Asks for the messages of each queue that nobody has. It needs no rights to declare.</summary>
+    public async ValueTask<WorkStatistics> CountAsync(IConnection connection, CancellationToken cancellationToken) =>
+        await broker.GuardAsync(async () =>
+        {
+            IChannel channel = await connection.CreateChannelAsync(cancellationToken: cancellationToken).ConfigureAwait(false);
+            try
+            {
+                string[] suspects = options.Partitions == 0 ? [names.Suspects] : [];
+                return new WorkStatistics
+                {
+                    WaitingMessages = await CountAsync(channel, [.. names.Work, .. suspects], cancellationToken).ConfigureAwait(false),
+                    ScheduledMessages = await CountAsync(channel, names.Retries.Select(static r => r.Queue), cancellationToken).ConfigureAwait(false),
+                    DeadLetters = await CountAsync(channel, [names.Dead], cancellationToken).ConfigureAwait(false),
+                };
+            }
+            finally
+            {
+                // A channel that RabbitMQ has closed, because a queue is missing, is closed already.
+                await channel.DisposeAsync().ConfigureAwait(false);
+            }
+        }, cancellationToken).ConfigureAwait(false);
+
+    private static async ValueTask<long> CountAsync(IChannel channel, IEnumerable<string> queues, CancellationToken cancellationToken)
+    {
+        long count = 0;
+        foreach (string queue in queues)
+        {
+            count += (await channel.QueueDeclarePassiveAsync(queue, cancellationToken).ConfigureAwait(false)).MessageCount;
+        }
+
+        return count;
+    }
+
     public IEnumerable<string> Queues() =>
         [.. names.Work, .. names.Retries.Select(static r => r.Queue), .. options.Partitions == 0 ? [names.Suspects] : Array.Empty<string>(), names.Dead];
 

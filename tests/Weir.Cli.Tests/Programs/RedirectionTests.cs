@@ -61,7 +61,18 @@ public sealed class RedirectionTests
         Assert.SkipWhen(OperatingSystem.IsWindows(), "The shell is one of Unix.");
         using TemporaryDirectory folder = new();
         await using Shell shell = new(folder.Path);
-        (_, string error) = await shell.RunAsync(Shell.WithoutOutput($"{Shell.Program(program == "weir" ? typeof(WeirApp) : typeof(WorkApp))} {arguments}"));
+        string path = Shell.Program(program == "weir" ? typeof(WeirApp) : typeof(WorkApp));
+        if (arguments == "history")
+        {
+            (int code, string text) = await shell.RunAsync(
+                "git init -q . && git -c user.name=weir -c user.email=weir@localhost commit -q --allow-empty -m first && "
+                + $"{path} run noop --workers 1 --rounds 2 --duration 20ms --quiet --keep > kept");
+            Assert.True(code == 0, text);
+        }
+
+        // A folder that is there is not written over.
+        string before = arguments.StartsWith("new ", StringComparison.Ordinal) ? "rm -rf made; " : "";
+        (_, string error) = await shell.RunAsync(Shell.WithoutOutput($"{before}{path} {arguments}"));
         Assert.Contains($"{program}: The output takes no more: No space left on device.", error, StringComparison.Ordinal);
         Assert.Contains($"{program}: The output takes no more: Broken pipe.", error, StringComparison.Ordinal);
         Assert.Equal(2, error.Split("exit code 1").Length - 1);

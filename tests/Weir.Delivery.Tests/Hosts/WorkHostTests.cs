@@ -126,7 +126,7 @@ public sealed class WorkHostTests
         await run.WithinAsync();
         Assert.Equal(["0"], source.Acknowledged);
         Assert.Equal(["1", "2"], source.Returned);
-        Assert.Equal(2, host.Statistics.Returned);
+        Assert.Equal((2, 0, TimeSpan.Zero), (host.Statistics.Returned, host.Statistics.InFlight, host.Statistics.Lag));
     }
 
     [Theory(Timeout = Limit)]
@@ -165,9 +165,10 @@ public sealed class WorkHostTests
         }
 
         await run.WithinAsync();
+        clock.Advance(TimeSpan.FromMinutes(1));
         Assert.Equal(["0"], source.Returned);
         Assert.Empty(source.Acknowledged);
-        Assert.Equal(WorkHostState.Stopped, host.Statistics.State);
+        Assert.Equal((WorkHostState.Stopped, 0, TimeSpan.Zero), (host.Statistics.State, host.Statistics.InFlight, host.Statistics.Lag));
     }
 
     [Fact(Timeout = Limit)]

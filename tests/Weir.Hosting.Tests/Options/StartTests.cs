@@ -60,6 +60,68 @@ public class StartTests
         await ((IAsyncDisposable)host).DisposeAsync();
     }
 
+    [Theory(Timeout = Limit)]
+    [InlineData(true, false)]
+    [InlineData(false, false)]
+    [InlineData(false, true)]
+    public async Task Start_SerializerOfTheServices_MustBeThatOfTheQueue(bool isTheSame, bool hasKey)
+    {
+        var given = new OwnText();
+        MemoryWorkQueue<string> queue = new("mails", given);
+        HostApplicationBuilder builder = App.Create(queue, static (_, _) => default);
+        IWorkSerializer<string> registered = isTheSame ? given : new OwnText();
+        if (hasKey)
+        {
+            builder.Services.AddKeyedSingleton(App.Worker, registered);
+        }
+        else
+        {
+            builder.Services.AddSingleton(registered);
+        }
+
+        IHost host = builder.Build();
+        if (isTheSame)
+        {
+            await host.StartAsync().WithinAsync();
+            await host.StopAsync().WithinAsync();
+        }
+        else
+        {
+            InvalidOperationException error = await Assert.ThrowsAsync<InvalidOperationException>(() => host.StartAsync().WithinAsync());
+            Assert.Equal(
+                "The worker 'mails' has two serializers of String items, that of its queue 'mails' and another one in the services: give it to the queue "
+                + "alone, or give the queue the one of the services.",
+                error.Message);
+        }
+
+        await ((IAsyncDisposable)host).DisposeAsync();
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task DeadLetter_QueueWithASerializerOfItsOwn_IsWrittenWithIt()
+    {
+        MemoryWorkQueue<string> queue = new("mails", new OwnText());
+        await using (IWorkSink<string> sink = await queue.OpenSinkAsync())
+        {
+            await sink.WriteAsync([new WorkItem<string>(new WorkId("a", 0), "x")], null, CancellationToken.None);
+        }
+
+        queue.Complete();
+        IHost host = App.Create(queue, static (_, _) => throw new TestException("No."), ("MaxAttempts", "1"), ("StopAtEnd", "true")).Build();
+        await host.StartAsync().WithinAsync();
+        await host.WaitForShutdownAsync().WithinAsync("the end");
+        DeadLetter letter = (await queue.DeadLetters.FindAsync("a/0"))!;
+        Assert.Equal("own:x", WorkSerializer.Text.Read(letter.Payload.Span));
+        await ((IAsyncDisposable)host).DisposeAsync();
+    }
+
+    private sealed class OwnText : IWorkSerializer<string>
+    {
+        public void Write(string value, System.Buffers.IBufferWriter<byte> output) => WorkSerializer.Text.Write($"own:{value}", output);
+
+        public string Read(ReadOnlySpan<byte> bytes) => WorkSerializer.Text.Read(bytes)[4..];
+    }
+
     public static TheoryData<string, ParallelRunOptions> PoliciesOfOtherItems() => new()
     {
         { "Hooks", new() { Hooks = new ItemHooks<string>() } },

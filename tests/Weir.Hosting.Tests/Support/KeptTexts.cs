@@ -3,13 +3,13 @@ using Microsoft.Extensions.Logging;
 
 namespace Weir.Hosting.Tests.Support;
 
-/// <summary>Keeps the texts of the workers' log lines.</summary>
-internal sealed class KeptTexts : ILoggerProvider, ILogger
+/// <summary>Keeps the texts of the log lines of a category: of the workers, unless another is named.</summary>
+internal sealed class KeptTexts(string category = "Weir.Worker") : ILoggerProvider, ILogger
 {
     public ConcurrentQueue<string> All { get; } = new();
 
     public ILogger CreateLogger(string categoryName) =>
-        categoryName == "Weir.Worker" ? this : Microsoft.Extensions.Logging.Abstractions.NullLogger.Instance;
+        categoryName == category ? this : Microsoft.Extensions.Logging.Abstractions.NullLogger.Instance;
 
     public IDisposable? BeginScope<TState>(TState state)
         where TState : notnull => null;

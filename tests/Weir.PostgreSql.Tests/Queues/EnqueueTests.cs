@@ -50,6 +50,24 @@ public sealed class EnqueueTests(PostgresServer server) : QueueTest(server)
     }
 
     [Fact(Timeout = Limit)]
+    public async Task Enqueue_Items_NotifiesAfterItsCommitAndDisposingWaitsForIt()
+    {
+        await using PostgresWorkQueue<string> queue = await NewQueueAsync(static o => o with { PollInterval = TimeSpan.FromHours(1) });
+        await using IWorkSource<string> source = await queue.OpenSourceAsync();
+        Task<WorkBatch<string>> next = NextAsync(source);
+
+        // A publisher that ends with its connections at once, as a command does.
+        await using (NpgsqlDataSource own = NpgsqlDataSource.Create(Server.ConnectionString))
+        await using (var publisher = new PostgresWorkQueue<string>(own, "work", WorkSerializer.Text, Options))
+        {
+            Assert.DoesNotContain("pg_notify", publisher.Statements.Enqueue, StringComparison.Ordinal);
+            Assert.Equal(2, await publisher.EnqueueAsync(Values(2)));
+        }
+
+        Assert.Equal(["0", "1"], ValuesOf(await next));
+    }
+
+    [Fact(Timeout = Limit)]
     public async Task Enqueue_WithoutNotifications_IsFoundByPolling()
     {
         await using PostgresWorkQueue<string> queue =

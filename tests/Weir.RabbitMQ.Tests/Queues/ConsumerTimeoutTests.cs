@@ -189,6 +189,76 @@ public sealed class ConsumerTimeoutTests(RabbitServer server) : QueueTest(server
         Assert.Equal((0u, 0u), (await CountAsync(Name), await CountAsync(queue.Names.Suspects)));
     }
 
+    [Fact(Timeout = Limit)]
+    public async Task Source_AMessageCannotBeWrittenAgain_TheOthersAreGivenBackAndOneSentenceSaysSo()
+    {
+        var serializer = new FailingSerializer("1");
+        RabbitWorkQueueOptions options = Options with { TimeProvider = _clock, Prefetch = 3, MaxItemsPerMessage = 1 };
+        await using (RabbitWorkQueue<string> setup = new(Server.Admin, Name, WorkSerializer.Text, options))
+        {
+            await setup.SetupAsync();
+            await PublishAsync(setup, Values(3));
+        }
+
+        await using RabbitWorkQueue<string> queue = new(Server.Worker, Name, serializer, options);
+        await using IWorkSource<string> source = await queue.OpenSourceAsync();
+        RabbitBatch<string>[] batches = new RabbitBatch<string>[3];
+        for (int i = 0; i < 3; i++)
+        {
+            batches[i] = (RabbitBatch<string>)await NextAsync(source);
+        }
+
+        ulong[] tags = [.. batches.Select(static b => b.Tag)];
+        Task<WorkBatch<string>> next = NextAsync(source);
+        _clock.Advance(TimeSpan.FromMinutes(28));
+        List<string> notices = [];
+        while (!notices.Exists(static n => n.Contains("cannot be published again", StringComparison.Ordinal)) || Renewed() < 2)
+        {
+            try
+            {
+                await Task.WhenAny(next, Guard.PauseAsync());
+                if (next.IsCompleted)
+                {
+                    await next;
+                }
+            }
+            catch (TimeoutException e)
+            {
+                notices.Add(e.Message);
+                next = NextAsync(source);
+            }
+        }
+
+        Assert.Equal(1, serializer.Failures);
+        Assert.Equal((tags[1], false), (batches[1].Tag, batches[1].IsAway));
+        await source.AcknowledgeAsync(batches, CancellationToken.None);
+        await source.DisposeAsync();
+        await Assert.ThrowsAnyAsync<Exception>(() => next);
+        Assert.Equal((0u, 0u), (await CountAsync(Name), await CountAsync(queue.Names.Suspects)));
+
+        int Renewed() => new[] { 0, 2 }.Count(i => !batches[i].IsAway && batches[i].Tag != tags[i]);
+    }
+
+    private sealed class FailingSerializer(string unwritable) : IWorkSerializer<string>
+    {
+        private int _failures;
+
+        public int Failures => Volatile.Read(ref _failures);
+
+        public void Write(string value, System.Buffers.IBufferWriter<byte> output)
+        {
+            if (value == unwritable)
+            {
+                Interlocked.Increment(ref _failures);
+                throw new TestException("No.");
+            }
+
+            WorkSerializer.Text.Write(value, output);
+        }
+
+        public string Read(ReadOnlySpan<byte> bytes) => WorkSerializer.Text.Read(bytes);
+    }
+
     private async Task SetLimitAsync(int milliseconds)
     {
         _isShort = milliseconds != Usual;

@@ -37,25 +37,26 @@ internal sealed class CdcOptionSet
         "The command of --to exec: it gets a change a line, and they are done when its exit code is 0");
     private readonly Option<bool> _shell = new("--shell") { Description = "The command is one of the shell" };
     private readonly TextOption _batch = TextOption.Of("--batch", null, "N", "Changes that are read, and given to a command, at once. Default 500");
-    private readonly TextOption _attempts = TextOption.Of("--attempts", null, "N", "Attempts of a command before the stream ends with an error. Default 5");
-    private readonly TextOption _delay = TextOption.Of("--delay", null, "TIME,TIME,...", "How long each next attempt waits. Default 1s,10s,60s");
+    private readonly TextOption _attempts = TextOption.Of("--attempts", null, "N", "Attempts of a command before the stream ends with an error. Default 5")
+        .Rare();
+    private readonly TextOption _delay = TextOption.Of("--delay", null, "TIME,TIME,...", "How long each next attempt waits. Default 1s,10s,60s").Rare();
     private readonly TextOption _order = TextOption.Of("--order", null, "SCOPE",
-        "Which changes have the same key in a queue: key (of the row), relation, transaction, global or none. Default key");
+        "Which changes have the same key in a queue: key (of the row), relation, transaction, global or none. Default key").Rare();
     private readonly TextOption _onError = TextOption.Of("--on-error", null, "ACTION",
         "What becomes of a change that cannot be read: stop, skip, or dead (a dead letter of the queue). Default stop");
     private readonly TextOption _name = TextOption.Of("--name", null, "NAME", "The queue, and that of dead letters. Default work");
     private readonly Option<bool> _ordered = new("--ordered") { Description = "The queue keeps the order of keys. Say it in each command over the queue" };
     private readonly TextOption _schema = TextOption.Of("--schema", null, "NAME",
-        "The schema of the table of positions, and of a queue in PostgreSQL. Default weir");
+        "The schema of the table of positions, and of a queue in PostgreSQL. Default weir").Rare();
     private readonly Option<bool> _setup = new("--setup") { Description = "First create slot, position and queue, where they do not exist yet" };
     private readonly TextOption _tables = TextOption.Of("--tables", null, "NAME,NAME,...",
         "With --setup: create the publication, if it does not exist yet, of these tables");
     private readonly Option<bool> _snapshot = new("--snapshot") { Description = "With --setup: a new stream begins with the rows that are there" };
     private readonly Option<bool> _drop = new("--drop") { Description = "Remove the slot and the position, and do nothing else" };
-    private readonly TextOption _grace = TextOption.Of("--grace", null, "TIME", "Time that what was read has after Ctrl-C. Default 30s");
+    private readonly TextOption _grace = TextOption.Of("--grace", null, "TIME", "Time that what was read has after Ctrl-C. Default 30s").Rare();
     private readonly TextOption _idle = TextOption.Of(
         "--idle", null, "TIME", "End when all is done and nothing comes for this time. Default: run until Ctrl-C");
-    private readonly Option<bool> _quiet = new("--quiet") { Description = "No progress" };
+    private readonly Option<bool> _quiet = new("--quiet") { Description = "No progress", Hidden = true };
 
     public void AddTo(Command command) => command.AddAll(
         _source, _publication, _slot, _to, _exec, _shell, _batch, _attempts, _delay, _order, _onError, _name, _ordered, _schema, _setup, _tables, _snapshot,

@@ -50,8 +50,7 @@ internal sealed class WorkOptionSet
     /// <exception cref="BadInputException">There is no address, or it or a name cannot be used.</exception>
     public WorkEngines.OpenedQueue Open(ParseResult parsed, WorkCliHost host, bool mustBeDurable = true)
     {
-        OptionValue address = _queue.Find(parsed, host.Variable)
-            ?? throw new BadInputException($"--queue or WEIR_QUEUE must say where the queue is: {WorkEngines.Forms}.");
+        OptionValue address = Address(parsed, host);
         string name = _name.Find(parsed)?.NotEmpty("the name of a queue") ?? "work";
         string? schema = _schema.Find(parsed)?.NotEmpty("the name of a schema");
         WorkEngines.OpenedQueue opened;
@@ -68,4 +67,18 @@ internal sealed class WorkOptionSet
             $"{address.Source} memory: holds items only while one command runs, so '{CliApp.PathOf(parsed)}' has nothing to do there: "
             + "use 'weir-work run --queue memory: --input FILE', or another engine.");
     }
+
+    /// <summary>The server of the address, which must be one of PostgreSQL.</summary>
+    /// <exception cref="BadInputException">There is no address, it cannot be read, or it is of another engine.</exception>
+    public NpgsqlDataSource Server(ParseResult parsed, WorkCliHost host)
+    {
+        OptionValue address = Address(parsed, host);
+        return PostgresEngine.Engine.Recognizes(address.Text)
+            ? NpgsqlDataSource.Create(PostgresEngine.Connection(address))
+            : throw new BadInputException($"{address.Source} must be {PostgresEngine.Engine.Form}, or a connection string of Npgsql: only PostgreSQL has "
+                + "replication slots.");
+    }
+
+    private OptionValue Address(ParseResult parsed, WorkCliHost host) => _queue.Find(parsed, host.Variable)
+        ?? throw new BadInputException($"--queue or WEIR_QUEUE must say where the queue is: {WorkEngines.Forms}.");
 }

@@ -7,6 +7,8 @@ internal sealed class LedgerSource(IWorkSource<string> inner, Action<IReadOnlyLi
 
     public string Name => inner.Name;
 
+    public IWorkSerializer<string>? Serializer => inner.Serializer;
+
     public AcknowledgementOrder Order => inner.Order;
 
     public IRedelivery<string>? Redelivery => inner.Redelivery;

@@ -19,6 +19,8 @@ internal sealed class IdleSource<T>(
 
     public string Name => inner.Name;
 
+    public IWorkSerializer<T>? Serializer => inner.Serializer;
+
     public AcknowledgementOrder Order => inner.Order;
 
     public IRedelivery<T>? Redelivery => inner.Redelivery;

@@ -1,0 +1,107 @@
+using Npgsql;
+using NpgsqlTypes;
+
+namespace Weir.PostgreSql;
+
+/// <summary>
+/// A replication slot, looked at from outside: how far behind its reader is, and how much of its log the server keeps for it. It neither reads nor moves the
+/// slot.
+/// </summary>
+/// <remarks>
+/// Thread-safe. Any user who may connect can ask, also on a standby with slots of its own. Keep one object for as long as you watch: what it has seen is what
+/// <see cref="WorkStatistics.Lag"/> is measured by.
+/// </remarks>
+public sealed class PostgresReplicationSlot : IWorkStatistics
+{
+    // A slot that is lost, or was never used, has no position.
+    private const string Query = """
+        SELECT active, wal_status, safe_wal_size, confirmed_flush_lsn::text, restart_lsn::text,
+            CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn() ELSE pg_catalog.pg_current_wal_flush_lsn() END::text
+        FROM pg_catalog.pg_replication_slots WHERE slot_name = $1
+        """;
+
+    private readonly Lock _lock = new();
+    private readonly LogEnds _ends = new();
+    private readonly Database _database;
+    private readonly TimeProvider _clock;
+
+    /// <summary>Creates an object for a slot. It asks nothing of the server.</summary>
+    /// <param name="source">Where connections come from: any database of the server. It stays the caller's, and is not disposed.</param>
+    /// <param name="slot">The name of the slot. From 1 to 63 of the characters a-z, 0-9 and _.</param>
+    /// <param name="timeProvider">The clock for <see cref="WorkStatistics.Lag"/>; <see langword="null"/> for <see cref="TimeProvider.System"/>.</param>
+    /// <exception cref="ArgumentNullException"><paramref name="source"/> or <paramref name="slot"/> is <see langword="null"/>.</exception>
+    /// <exception cref="ArgumentException"><paramref name="slot"/> is no name of a slot.</exception>
+    public PostgresReplicationSlot(NpgsqlDataSource source, string slot, TimeProvider? timeProvider = null)
+    {
+        ArgumentNullException.ThrowIfNull(source);
+        Name = SlotName.Check(slot);
+        _database = new Database(source, $"the replication slot '{slot}'", "docs/queue-gauges.md");
+        _clock = timeProvider ?? TimeProvider.System;
+    }
+
+    /// <inheritdoc/>
+    public string Name { get; }
+
+    string IWorkStatistics.MessagingSystem => "postgresql";
+
+    /// <summary>Asks for the slot's position and for the end of the log.</summary>
+    /// <param name="cancellationToken">Ends the wait.</param>
+    /// <returns>What is known of a stream. A slot that is lost, or is physical, has no lag.</returns>
+    /// <exception cref="WorkSetupException">There is no such slot.</exception>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
+    public async ValueTask<WorkStatistics> GetStatisticsAsync(CancellationToken cancellationToken = default)
+    {
+        long before = _clock.GetTimestamp();
+        List<SlotReading> found = await _database.QueryAsync(
+            Query,
+            static row => new SlotReading(
+                row.GetBoolean(0),
+                row.IsDBNull(1) ? null : row.GetString(1),
+                row.IsDBNull(2) ? null : row.GetInt64(2),
+                Lsn(row, 3),
+                Lsn(row, 4),
+                Lsn(row, 5)),
+            cancellationToken,
+            Parameter.Of(Name)).ConfigureAwait(false);
+        if (found.Count == 0)
+        {
+            throw new WorkSetupException($"The server has no replication slot '{Name}': it was dropped, was never created, or is on another server.");
+        }
+
+        SlotReading slot = found[0];
+        TimeSpan? lag = null;
+        if (slot is { Confirmed: { } confirmed, LogEnd: { } end })
+        {
+            lock (_lock)
+            {
+                // At least: from when the end of the log had been seen to when it was asked for now.
+                lag = _ends.LagAt(confirmed, end, _clock.GetTimestamp()) is { } since ? Later(TimeSpan.Zero, _clock.GetElapsedTime(since, before)) : null;
+            }
+        }
+
+        return new WorkStatistics
+        {
+            LagBytes = Distance(slot.Confirmed, slot.LogEnd),
+            Lag = lag,
+            RetainedBytes = Distance(slot.Restart, slot.LogEnd),
+            RemainingBytes = slot.Remaining,
+            IsActive = slot.IsActive,
+            LogState = slot.Status switch
+            {
+                "reserved" => WorkLogState.Reserved,
+                "extended" => WorkLogState.Extended,
+                "unreserved" => WorkLogState.Unreserved,
+                "lost" => WorkLogState.Lost,
+                _ => null,
+            },
+        };
+    }
+
+    private static TimeSpan Later(TimeSpan a, TimeSpan b) => a > b ? a : b;
+
+    private static ulong? Lsn(NpgsqlDataReader row, int column) => row.IsDBNull(column) ? null : (ulong)NpgsqlLogSequenceNumber.Parse(row.GetString(column));
+
+    private static long? Distance(ulong? from, ulong? to) => from is { } a && to is { } b ? b > a ? (long)(b - a) : 0 : null;
+
+    private sealed record SlotReading(bool IsActive, string? Status, long? Remaining, ulong? Confirmed, ulong? Restart, ulong? LogEnd);
+}
