@@ -4,7 +4,6 @@ namespace Weir.TestKit;
 public static class Guard
 {
     private const int Steps = 16;
-    private const int LooksAtOnce = 32;
 
     private static readonly TimeSpan Limit = TimeSpan.FromSeconds(60);
 
@@ -41,17 +40,6 @@ public static class Guard
     public static async Task UntilAsync(Func<bool> condition, string what)
     {
         ArgumentNullException.ThrowIfNull(condition);
-        // What the pool has to do is mostly done within some turns of it.
-        for (int look = 0; look < LooksAtOnce; look++)
-        {
-            if (condition())
-            {
-                return;
-            }
-
-            await Task.Yield();
-        }
-
         long start = TimeProvider.System.GetTimestamp();
         while (!condition())
         {

@@ -107,7 +107,9 @@ public class RunHealthTests
         await host.StartAsync(TestContext.Current.CancellationToken).WithinAsync();
         orders.Writer.TryWrite("bad");
         orders.Writer.TryWrite("one");
-        await Guard.UntilAsync(() => service.Begun == 2, "Two items");
+
+        // A run that is stopped between two reads begins no other, and ends its sequence with the items.
+        await Guard.UntilAsync(() => service is { Begun: 2, Asked: 3 }, "Two items, and the wait for the third");
 
         Task stop = host.StopAsync(CancellationToken.None);
         await Guard.UntilAsync(() => health.Now.IsStopped && service.HasReadAll, "The stop, and the end of the sequence");
@@ -148,8 +150,12 @@ public class RunHealthTests
     private sealed class Orders(ChannelReader<string> orders, Gate gate, RunHealth health) : RunService<string>(health)
     {
         private int _begun;
+        private int _asked;
 
         public int Begun => Volatile.Read(ref _begun);
+
+        /// <summary>How many items were asked for.</summary>
+        public int Asked => Volatile.Read(ref _asked);
 
         public List<string> Done { get; } = [];
 
@@ -163,9 +169,10 @@ public class RunHealthTests
         {
             try
             {
-                await foreach (string order in orders.ReadAllAsync(cancellationToken))
+                while (true)
                 {
-                    yield return order;
+                    Interlocked.Increment(ref _asked);
+                    yield return await orders.ReadAsync(cancellationToken);
                 }
             }
             finally
