@@ -12,7 +12,7 @@ public sealed class ProgramsTests
 {
     [Theory(Timeout = 60_000)]
     [InlineData("", "load hash run time scale compare gate baseline history bench report new doctor")]
-    [InlineData("weir-work ", "setup publish run list find cancel dead cdc load audit")]
+    [InlineData("weir-work ", "setup publish run stats list find cancel dead cdc load audit")]
     [InlineData("eng/tables ", "ratios warm-up cold-start blocking-table auto-table runtimes-table selfcheck figures")]
     public async Task Help_OfAProgram_IsOneScreenWithALineAVerb(string program, string verbs)
     {
