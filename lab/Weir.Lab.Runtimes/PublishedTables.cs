@@ -24,186 +24,76 @@ internal static class PublishedTables
     /// <summary>All rows, table after table.</summary>
     public static IReadOnlyList<TableRow> All { get; } =
     [
-        new(Features, "No advanced features",
-            Items.SumOf(500), () => FeatureAsync(static o => o), static () => Items.PlatformAsync(500, Waiting, 16))
-        {
-            Published = new("500.2 ms, 285.1 KB", "504.0 ms, 285.1 KB"),
-        },
-        new(Features, "With CircuitBreaker",
-            Items.SumOf(500), () => FeatureAsync(static o => o with { CircuitBreaker = new() { FailureThreshold = 5 } }), null)
-        {
-            Published = new("501.9 ms, 512.5 KB", "504.3 ms, 511.5 KB"),
-        },
-        new(Features, "With RateLimit",
-            Items.SumOf(500), () => FeatureAsync(static o => o with { RateLimit = new() { TokensPerSecond = 1e9, BurstCapacity = 1e9 } }), null)
-        {
-            Published = new("502.3 ms, 316.1 KB", "503.6 ms, 316.9 KB"),
-        },
-        new(Features, "With AdaptiveConcurrency",
-            Items.SumOf(500), () => FeatureAsync(static o => o with { AdaptiveConcurrency = new() { MinConcurrency = 1, MaxConcurrency = 16 } }), null)
-        {
-            Published = new("1775.3 ms, 583.7 KB", "1781.2 ms, 584.3 KB"),
-        },
-        new(Features, "With Progress tracking",
-            Items.SumOf(500), () => FeatureAsync(static o => o with { Progress = new() { OnProgress = static _ => default } }), null)
-        {
-            Published = new("502.2 ms, 288.7 KB", "503.6 ms, 288.8 KB"),
-        },
-        new(Features, "With Metrics tracking",
-            Items.SumOf(500), () => FeatureAsync(static o => o with { Metrics = new() { OnMetricsSample = static _ => default } }), null)
-        {
-            Published = new("503.6 ms, 291.4 KB", "502.0 ms, 288.6 KB"),
-        },
-        new(Features, "With all features combined",
-            Items.SumOf(500), () => FeatureAsync(Everything), null)
-        {
-            Published = new("504.1 ms, 549.7 KB", "498.4 ms, 551.0 KB"),
-        },
-        new(Batches, "BatchParallelAsync, 100 a batch",
-            Items.SumOf(5000), static () => Items.BatchesAsync(5000, 100), static () => Items.PlatformBatchesAsync(5000, 100))
-        {
-            Published = new("31.32 ms, 78.69 KB", "31.18 ms, 78.39 KB"),
-        },
-        new(Batches, "BatchParallelStreamAsync, 100 a batch",
-            Items.SumOf(5000), static () => Items.BatchStreamAsync(5000, 100), null)
-        {
-            Published = new("31.34 ms, 98.45 KB", "31.28 ms, 96.37 KB"),
-        },
-        new(Batches, "Baseline: individual items, 5 ms, at most 32 at once",
-            Items.SumOf(5000), static () => Items.ListAsync(5000, Long, Items.Limit(32)), static () => Items.PlatformAsync(5000, Long, 32))
-        {
-            Published = new("2466.7 ms, 2712.6 KB", "2460.5 ms, 2714.8 KB"),
-        },
-        new(Batches, "BatchParallelAsync, 500 a batch",
-            Items.SumOf(5000), static () => Items.BatchesAsync(5000, 500), static () => Items.PlatformBatchesAsync(5000, 500))
-        {
-            Published = new("15.62 ms, 47.75 KB", "15.61 ms, 47.80 KB"),
-        },
-        new(Batches, "BatchParallelStreamAsync, 500 a batch",
-            Items.SumOf(5000), static () => Items.BatchStreamAsync(5000, 500), null)
-        {
-            Published = new("15.61 ms, 81.30 KB", "15.68 ms, 79.87 KB"),
-        },
-        new(Batches, "BatchParallelAsync, 1,000 a batch",
-            Items.SumOf(5000), static () => Items.BatchesAsync(5000, 1000), static () => Items.PlatformBatchesAsync(5000, 1000))
-        {
-            Published = new("15.63 ms, 44.96 KB", "15.59 ms, 44.86 KB"),
-        },
-        new(Batches, "BatchParallelStreamAsync, 1,000 a batch",
-            Items.SumOf(5000), static () => Items.BatchStreamAsync(5000, 1000), null)
-        {
-            Published = new("15.60 ms, 72.42 KB", "15.59 ms, 69.83 KB"),
-        },
-        new(Limits, "at most 1 at once",
-            Items.SumOf(1000), static () => Items.ListAsync(1000, Short, Items.Limit(1)), static () => Items.PlatformAsync(1000, Short, 1))
-        {
-            Published = new("15,610 ms, 545.12 KB", "15,614 ms, 540.99 KB"),
-        },
-        new(Limits, "at most 2 at once",
-            Items.SumOf(1000), static () => Items.ListAsync(1000, Short, Items.Limit(2)), static () => Items.PlatformAsync(1000, Short, 2))
-        {
-            Published = new("7,805 ms, 545.91 KB", "7,799 ms, 541.79 KB"),
-        },
-        new(Limits, "at most 4 at once",
-            Items.SumOf(1000), static () => Items.ListAsync(1000, Short, Items.Limit(4)), static () => Items.PlatformAsync(1000, Short, 4))
-        {
-            Published = new("3,899 ms, 547.34 KB", "3,901 ms, 547.58 KB"),
-        },
-        new(Limits, "at most 8 at once",
-            Items.SumOf(1000), static () => Items.ListAsync(1000, Short, Items.Limit(8)), static () => Items.PlatformAsync(1000, Short, 8))
-        {
-            Published = new("1,950 ms, 546.80 KB", "1,948 ms, 549.13 KB"),
-        },
-        new(Limits, "at most 16 at once",
-            Items.SumOf(1000), static () => Items.ListAsync(1000, Short, Items.Limit(16)), static () => Items.PlatformAsync(1000, Short, 16))
-        {
-            Published = new("984 ms, 554.55 KB", "983 ms, 555.53 KB"),
-        },
-        new(Limits, "at most 32 at once",
-            Items.SumOf(1000), static () => Items.ListAsync(1000, Short, Items.Limit(32)), static () => Items.PlatformAsync(1000, Short, 32))
-        {
-            Published = new("498 ms, 566.96 KB", "498 ms, 565.39 KB"),
-        },
-        new(Limits, "at most 64 at once",
-            Items.SumOf(1000), static () => Items.ListAsync(1000, Short, Items.Limit(64)), static () => Items.PlatformAsync(1000, Short, 64))
-        {
-            Published = new("249 ms, 586.94 KB", "249 ms, 586.75 KB"),
-        },
-        new(Limits, "at most 128 at once",
-            Items.SumOf(1000), static () => Items.ListAsync(1000, Short, Items.Limit(128)), static () => Items.PlatformAsync(1000, Short, 128))
-        {
-            Published = new("125 ms, 630.17 KB", "125 ms, 630.69 KB"),
-        },
-        new(Operators, "CPU-bound (light), at most 8 at once",
+        new(Features, "No advanced features", new("500.2 ms, 285.1 KB", "504.0 ms, 285.1 KB"),
+            Items.SumOf(500), () => FeatureAsync(static o => o), static () => Items.PlatformAsync(500, Waiting, 16)),
+        new(Features, "With CircuitBreaker", new("501.9 ms, 512.5 KB", "504.3 ms, 511.5 KB"),
+            Items.SumOf(500), () => FeatureAsync(static o => o with { CircuitBreaker = new() { FailureThreshold = 5 } }), null),
+        new(Features, "With RateLimit", new("502.3 ms, 316.1 KB", "503.6 ms, 316.9 KB"),
+            Items.SumOf(500), () => FeatureAsync(static o => o with { RateLimit = new() { TokensPerSecond = 1e9, BurstCapacity = 1e9 } }), null),
+        new(Features, "With AdaptiveConcurrency", new("1775.3 ms, 583.7 KB", "1781.2 ms, 584.3 KB"),
+            Items.SumOf(500), () => FeatureAsync(static o => o with { AdaptiveConcurrency = new() { MinConcurrency = 1, MaxConcurrency = 16 } }), null),
+        new(Features, "With Progress tracking", new("502.2 ms, 288.7 KB", "503.6 ms, 288.8 KB"),
+            Items.SumOf(500), () => FeatureAsync(static o => o with { Progress = new() { OnProgress = static _ => default } }), null),
+        new(Features, "With Metrics tracking", new("503.6 ms, 291.4 KB", "502.0 ms, 288.6 KB"),
+            Items.SumOf(500), () => FeatureAsync(static o => o with { Metrics = new() { OnMetricsSample = static _ => default } }), null),
+        new(Features, "With all features combined", new("504.1 ms, 549.7 KB", "498.4 ms, 551.0 KB"),
+            Items.SumOf(500), () => FeatureAsync(Everything), null),
+        new(Batches, "BatchParallelAsync, 100 a batch", new("31.32 ms, 78.69 KB", "31.18 ms, 78.39 KB"),
+            Items.SumOf(5000), static () => Items.BatchesAsync(5000, 100), static () => Items.PlatformBatchesAsync(5000, 100)),
+        new(Batches, "BatchParallelStreamAsync, 100 a batch", new("31.34 ms, 98.45 KB", "31.28 ms, 96.37 KB"),
+            Items.SumOf(5000), static () => Items.BatchStreamAsync(5000, 100), null),
+        new(Batches, "Baseline: individual items, 5 ms, at most 32 at once", new("2466.7 ms, 2712.6 KB", "2460.5 ms, 2714.8 KB"),
+            Items.SumOf(5000), static () => Items.ListAsync(5000, Long, Items.Limit(32)), static () => Items.PlatformAsync(5000, Long, 32)),
+        new(Batches, "BatchParallelAsync, 500 a batch", new("15.62 ms, 47.75 KB", "15.61 ms, 47.80 KB"),
+            Items.SumOf(5000), static () => Items.BatchesAsync(5000, 500), static () => Items.PlatformBatchesAsync(5000, 500)),
+        new(Batches, "BatchParallelStreamAsync, 500 a batch", new("15.61 ms, 81.30 KB", "15.68 ms, 79.87 KB"),
+            Items.SumOf(5000), static () => Items.BatchStreamAsync(5000, 500), null),
+        new(Batches, "BatchParallelAsync, 1,000 a batch", new("15.63 ms, 44.96 KB", "15.59 ms, 44.86 KB"),
+            Items.SumOf(5000), static () => Items.BatchesAsync(5000, 1000), static () => Items.PlatformBatchesAsync(5000, 1000)),
+        new(Batches, "BatchParallelStreamAsync, 1,000 a batch", new("15.60 ms, 72.42 KB", "15.59 ms, 69.83 KB"),
+            Items.SumOf(5000), static () => Items.BatchStreamAsync(5000, 1000), null),
+        LimitRow(1, new("15,610 ms, 545.12 KB", "15,614 ms, 540.99 KB")),
+        LimitRow(2, new("7,805 ms, 545.91 KB", "7,799 ms, 541.79 KB")),
+        LimitRow(4, new("3,899 ms, 547.34 KB", "3,901 ms, 547.58 KB")),
+        LimitRow(8, new("1,950 ms, 546.80 KB", "1,948 ms, 549.13 KB")),
+        LimitRow(16, new("984 ms, 554.55 KB", "983 ms, 555.53 KB")),
+        LimitRow(32, new("498 ms, 566.96 KB", "498 ms, 565.39 KB")),
+        LimitRow(64, new("249 ms, 586.94 KB", "249 ms, 586.75 KB")),
+        LimitRow(128, new("125 ms, 630.17 KB", "125 ms, 630.69 KB")),
+        new(Operators, "CPU-bound (light), at most 8 at once", new("2.03 ms, 335.33 KB", "1.63 ms, 327.40 KB"),
             Items.SumOf(1000), static () => Items.ListAsync(1000, Items.TwiceAsync, Items.Limit(8)),
-            static () => Items.PlatformAsync(1000, Items.TwiceAsync, 8))
-        {
-            Published = new("2.03 ms, 335.33 KB", "1.63 ms, 327.40 KB"),
-        },
-        new(Operators, "I/O simulation, 1 ms, at most 32 at once",
-            Items.SumOf(1000), static () => Items.ListAsync(1000, Short, Items.Limit(32)), static () => Items.PlatformAsync(1000, Short, 32))
-        {
-            Published = new("499.10 ms, 563.38 KB", "497.71 ms, 565.04 KB"),
-        },
-        new(Operators, "Ordered output, the same",
-            Items.SumOf(1000), static () => Items.ListAsync(1000, Short, Items.Limit(32) with { OrderedOutput = true }), null)
-        {
-            Published = new("498.11 ms, 716.23 KB", "498.05 ms, 716.22 KB"),
-        },
-        new(Operators, "StreamAsync, light, at most 8 at once",
-            Items.SumOf(1000), static () => Items.StreamAsync(1000, Items.Limit(8)), null)
-        {
-            Published = new("1.66 ms, 372.53 KB", "1.40 ms, 263.34 KB"),
-        },
-        new(Operators, "ForEachAsync, light, at most 8 at once",
-            Items.SumOf(1000), static () => Items.ForEachAsync(1000, Items.Limit(8)), static () => Items.PlatformOneByOneAsync(1000))
-        {
-            Published = new("1.71 ms, 368.39 KB", "1.41 ms, 257.72 KB"),
-        },
-        new(Operators, "Baseline: sequential, 1 ms",
-            Items.SumOf(1000), null, static () => Items.SequentialAsync(1000, Short))
-        {
-            Published = new("15,617 ms, 173.22 KB", "15,604 ms, 172.90 KB"),
-        },
-        new(Operators, "Baseline: Task.WhenAll, 1 ms",
-            Items.SumOf(1000), null, static () => Items.WhenAllAsync(1000, Short))
-        {
-            Published = new("15.59 ms, 286.10 KB", "15.60 ms, 286.11 KB"),
-        },
-        new(Failures, "No retries (success)",
+            static () => Items.PlatformAsync(1000, Items.TwiceAsync, 8)),
+        new(Operators, "I/O simulation, 1 ms, at most 32 at once", new("499.10 ms, 563.38 KB", "497.71 ms, 565.04 KB"),
+            Items.SumOf(1000), static () => Items.ListAsync(1000, Short, Items.Limit(32)), static () => Items.PlatformAsync(1000, Short, 32)),
+        new(Operators, "Ordered output, the same", new("498.11 ms, 716.23 KB", "498.05 ms, 716.22 KB"),
+            Items.SumOf(1000), static () => Items.ListAsync(1000, Short, Items.Limit(32) with { OrderedOutput = true }), null),
+        new(Operators, "StreamAsync, light, at most 8 at once", new("1.66 ms, 372.53 KB", "1.40 ms, 263.34 KB"),
+            Items.SumOf(1000), static () => Items.StreamAsync(1000, Items.Limit(8)), null),
+        new(Operators, "ForEachAsync, light, at most 8 at once", new("1.71 ms, 368.39 KB", "1.41 ms, 257.72 KB"),
+            Items.SumOf(1000), static () => Items.ForEachAsync(1000, Items.Limit(8)), static () => Items.PlatformOneByOneAsync(1000)),
+        new(Operators, "Baseline: sequential, 1 ms", new("15,617 ms, 173.22 KB", "15,604 ms, 172.90 KB"),
+            Items.SumOf(1000), null, static () => Items.SequentialAsync(1000, Short)),
+        new(Operators, "Baseline: Task.WhenAll, 1 ms", new("15.59 ms, 286.10 KB", "15.60 ms, 286.11 KB"),
+            Items.SumOf(1000), null, static () => Items.WhenAllAsync(1000, Short)),
+        new(Failures, "No retries (success)", new("714 us, 216.75 KB", "554 us, 181.92 KB"),
             Items.SumOf(500), static () => Items.ListAsync(500, Items.TwiceAsync, Items.Limit(8)),
-            static () => Items.PlatformAsync(500, Items.TwiceAsync, 8))
-        {
-            Published = new("714 us, 216.75 KB", "554 us, 181.92 KB"),
-        },
-        new(Failures, "Retries (10% failures)",
+            static () => Items.PlatformAsync(500, Items.TwiceAsync, 8)),
+        new(Failures, "Retries (10% failures)", new("109.1 ms, 150.18 KB", "109.1 ms, 149.29 KB"),
             Items.SumOf(500), static () => Items.ListAsync(500, Items.Failing(10, 1, 500), Exponential),
-            static () => Items.PlatformRetryingAsync(500, Items.Failing(10, 1, 500)))
-        {
-            Published = new("109.1 ms, 150.18 KB", "109.1 ms, 149.29 KB"),
-        },
-        new(Failures, "ErrorMode.FailFast",
-            Items.SumOf(500), static () => Items.ListAsync(500, Items.TwiceAsync, Items.Limit(8) with { ErrorMode = ErrorMode.FailFast }), null)
-        {
-            Published = new("732 us, 234.77 KB", "555 us, 191.98 KB"),
-        },
-        new(Failures, "ErrorMode.BestEffort",
-            Items.SumOf(500), static () => Items.ListAsync(500, Items.TwiceAsync, Items.Limit(8) with { ErrorMode = ErrorMode.BestEffort }), null)
-        {
-            Published = new("728 us, 228.98 KB", "550 us, 180.66 KB"),
-        },
-        new(Failures, "Backoff.ExponentialJitter",
-            Items.SumOf(500), static () => Items.ListAsync(500, Items.Failing(20, 2, 500), Jitter), null)
-        {
-            Published = new("31.2 ms, 136.31 KB", "30.8 ms, 135.81 KB"),
-        },
-        new(Failures, "Backoff.Exponential",
+            static () => Items.PlatformRetryingAsync(500, Items.Failing(10, 1, 500))),
+        new(Failures, "ErrorMode.FailFast", new("732 us, 234.77 KB", "555 us, 191.98 KB"),
+            Items.SumOf(500), static () => Items.ListAsync(500, Items.TwiceAsync, Items.Limit(8) with { ErrorMode = ErrorMode.FailFast }), null),
+        new(Failures, "ErrorMode.BestEffort", new("728 us, 228.98 KB", "550 us, 180.66 KB"),
+            Items.SumOf(500), static () => Items.ListAsync(500, Items.TwiceAsync, Items.Limit(8) with { ErrorMode = ErrorMode.BestEffort }), null),
+        new(Failures, "Backoff.ExponentialJitter", new("31.2 ms, 136.31 KB", "30.8 ms, 135.81 KB"),
+            Items.SumOf(500), static () => Items.ListAsync(500, Items.Failing(20, 2, 500), Jitter), null),
+        new(Failures, "Backoff.Exponential", new("124.3 ms, 144.98 KB", "124.3 ms, 144.28 KB"),
             Items.SumOf(500), static () => Items.ListAsync(500, Items.Failing(20, 2, 500), Exponential),
-            static () => Items.PlatformRetryingAsync(500, Items.Failing(20, 2, 500)))
-        {
-            Published = new("124.3 ms, 144.98 KB", "124.3 ms, 144.28 KB"),
-        },
+            static () => Items.PlatformRetryingAsync(500, Items.Failing(20, 2, 500))),
     ];
+
+    private static TableRow LimitRow(int limit, PublishedFigures published) => new(Limits, $"at most {limit} at once", published,
+        Items.SumOf(1000), () => Items.ListAsync(1000, Short, Items.Limit(limit)), () => Items.PlatformAsync(1000, Short, limit));
 
     private static Task<long> FeatureAsync(Func<ParallelRunOptions, ParallelRunOptions> with) => Items.ListAsync(500, Waiting, with(Items.Limit(16)));
 
