@@ -29,7 +29,11 @@ internal sealed class WolverinePostgresArm : IQueueArm
             options =>
             {
                 Connect(options);
-                options.ListenToPostgresqlQueue(Queue).UseDurableInbox().PollingInterval(Poll).MaximumMessagesToReceive(100).MaximumParallelMessages(IQueueArm.Consumers);
+                options.ListenToPostgresqlQueue(Queue)
+                    .UseDurableInbox()
+                    .PollingInterval(Poll)
+                    .MaximumMessagesToReceive(100)
+                    .MaximumParallelMessages(IQueueArm.Consumers);
             });
     }
 

@@ -4,8 +4,8 @@ using Wolverine.RabbitMQ;
 namespace Weir.Lab.Queues.Arms;
 
 /// <summary>
-/// Wolverine on RabbitMQ without a database: inline, because its buffered endpoints acknowledge a message before it is handled; quorum queues, and confirms that
-/// a sender waits for.
+/// Wolverine on RabbitMQ without a database: inline, because its buffered endpoints acknowledge a message before it is handled; quorum queues, and confirms
+/// that a sender waits for.
 /// </summary>
 internal sealed class WolverineRabbitArm : IQueueArm
 {

@@ -3,7 +3,7 @@ using System.Text;
 
 namespace Weir.Lab.Queues.Kills;
 
-/// <summary>A file with a line for each item that a worker has handled. Each line is with the system when the call returns, so it survives the worker.</summary>
+/// <summary>A file with a line for each item that a worker has handled. The system has a line when the call returns, so it survives the worker.</summary>
 /// <param name="path">The file, which is new.</param>
 internal sealed class HandledFile(string path) : IDisposable
 {

@@ -1,14 +1,15 @@
 using System.Diagnostics;
+using System.Threading.Channels;
 using Weir.Lab.Latency;
 using Weir.Lab.Queues.Arms;
 
 namespace Weir.Lab.Queues.Measuring;
 
-/// <summary>From the call that publishes an item to the call of its handler, while items come at a fixed rate and a worker waits for them.</summary>
+/// <summary>From the moment at which an item is to be published to its handler, while items come at a fixed rate and a worker waits for them.</summary>
 internal static class Delays
 {
     /// <summary>How many items come in a second.</summary>
-    public const int Rate = 200;
+    public const int Rate = 100;
 
     /// <summary>Measures.</summary>
     /// <param name="name">The arm.</param>
@@ -32,11 +33,19 @@ internal static class Delays
 
             ledger.Handle(item);
         });
-        Task[] calls = new Task[published.Length];
+        // Callers that are all busy make an item late, and its time counts from when it was due.
+        Channel<int> due = Channel.CreateUnbounded<int>();
+        Task[] callers = [.. Enumerable.Range(0, Throughput.Publishers).Select(_ => Task.Run(async () =>
+        {
+            await foreach (int number in due.Reader.ReadAllAsync())
+            {
+                await arm.PublishAsync(QueueItem.Of(number));
+            }
+        }))];
         Thread pace = new(() =>
         {
             long start = Stopwatch.GetTimestamp();
-            for (int i = 0; i < calls.Length; i++)
+            for (int i = 0; i < published.Length; i++)
             {
                 TimeSpan early = TimeSpan.FromSeconds((double)i / Rate) - Stopwatch.GetElapsedTime(start);
                 if (early > TimeSpan.Zero)
@@ -44,15 +53,14 @@ internal static class Delays
                     Thread.Sleep(early);
                 }
 
-                // Calls do not wait for each other: a slow one delays none that come later.
-                int number = i;
-                Volatile.Write(ref published[number], Stopwatch.GetTimestamp());
-                calls[i] = Task.Run(() => arm.PublishAsync(QueueItem.Of(number)));
+                Volatile.Write(ref published[i], Stopwatch.GetTimestamp());
+                due.Writer.TryWrite(i);
             }
+
+            due.Writer.Complete();
         });
         pace.Start();
-        await Task.Run(pace.Join);
-        await Task.WhenAll(calls);
+        await Task.WhenAll(callers);
         await ledger.All;
         return ledger.Reading(QueueReading.Latency) with { P50 = times.ValueAtPercentile(50) / 1e9, P99 = times.ValueAtPercentile(99) / 1e9 };
     }

@@ -1,9 +1,8 @@
-using System.Diagnostics;
 using Weir.Lab.Queues.Arms;
 
 namespace Weir.Lab.Queues.Measuring;
 
-/// <summary>Which items a worker has handled, and when it had handled so many for the first time. All members but the constructor may be called by any thread.</summary>
+/// <summary>Which items a worker has handled, and what that took. Any thread may call it.</summary>
 /// <param name="items">How many items there are.</param>
 /// <param name="warmUp">After how many of them measuring begins.</param>
 /// <param name="time">How long an item takes.</param>
@@ -53,22 +52,4 @@ internal sealed class Ledger(int items, int warmUp, TimeSpan time, Func<Spent> s
 
     /// <summary>What the items after those of the warm-up took.</summary>
     public QueueReading Reading(string work) => End.Since(Begin, work, items - warmUp) with { Doubled = Doubled };
-}
-
-/// <summary>What was spent up to a moment.</summary>
-/// <param name="Clock">The moment.</param>
-/// <param name="Client">Processor seconds of this process.</param>
-/// <param name="Server">Processor seconds of the server.</param>
-internal readonly record struct Spent(long Clock, double Client, double? Server)
-{
-    /// <summary>Reads it.</summary>
-    public static Spent Read(ServerProcess server) => new(Stopwatch.GetTimestamp(), Environment.CpuUsage.TotalTime.TotalSeconds, server.Seconds());
-
-    /// <summary>What was spent since an earlier moment.</summary>
-    public QueueReading Since(Spent earlier, string work, int items) => new(work, items)
-    {
-        Seconds = Stopwatch.GetElapsedTime(earlier.Clock, Clock).TotalSeconds,
-        Client = Client - earlier.Client,
-        Server = Server - earlier.Server,
-    };
 }

@@ -16,7 +16,8 @@ internal static class QueuesCommand
     public static Command Create(CliHost host)
     {
         TextOption postgres = FigureOrder.Postgres();
-        TextOption rabbit = TextOption.Of("--rabbitmq", "WEIR_RABBITMQ", "ADDRESS", "A broker, on which queues are declared and deleted: amqp://USER:PASSWORD@HOST");
+        TextOption rabbit = TextOption.Of(
+            "--rabbitmq", "WEIR_RABBITMQ", "ADDRESS", "A broker, on which queues are declared and deleted: amqp://USER:PASSWORD@HOST");
         TextOption rounds = TextOption.Of("--rounds", null, "N", $"How often each arm is measured; workers are killed in one round. Default {UsualRounds}");
         string names = string.Join(", ", QueuesPage.Sections.Select(static s => s.Key));
         TextOption only = TextOption.Of("--only", null, "NAME,...", $"Which sections: {names}. Default all");

@@ -19,7 +19,7 @@ internal sealed class QueuesRun(NpgsqlConnectionStringBuilder? postgres, Uri? ra
     public const string Verb = "queues-compared";
 
     private const string Program = "Weir.Lab.Queues";
-    private const int Latencies = 1000;
+    private const int Latencies = 500;
 
     private static readonly TimeSpan LongestTurn = TimeSpan.FromMinutes(5);
 
