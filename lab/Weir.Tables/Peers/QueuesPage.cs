@@ -38,9 +38,9 @@ internal static class QueuesPage
     private const string Kills =
         """
         A worker handles items of 1 ms, two at a time, and writes a line for each into a file. Ten times, when it has handled a hundred more, it is killed
-        (SIGKILL), and a new process takes its place. *Doubled* are lines too many, *lost* are items without a line when nothing had come for 75 s, and the last
-        column is the time from the last kill until the last line, with the start of a process and the rest of the items. Hangfire's jobs are slower, so it has
-        fewer of them.
+        (SIGKILL), and a new process takes its place. *Doubled* are lines too many, *missing* are items without a line when nothing had come for 75 s, which are
+        lost or very late, and the last column is the time from the last kill until the last line, with the start of a process and the rest of the items. Jobs
+        of Hangfire take longer, so it has fewer of them. What it misses is still in its tables, as jobs in the state Processing or Enqueued.
         """;
 
     /// <summary>Makes the page.</summary>
@@ -60,7 +60,7 @@ internal static class QueuesPage
             peer => [Milliseconds(readings(peer), static r => r.P50), Milliseconds(readings(peer), static r => r.P99)]),
         _ => Rows(
             ["server", "library"],
-            ["items", "left at the last kill", "lost", "doubled", "s until the rest was handled"],
+            ["items", "left at the last kill", "missing", "doubled", "s until the rest was handled"],
             peers,
             peer =>
             [
