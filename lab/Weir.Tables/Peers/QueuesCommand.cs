@@ -23,10 +23,7 @@ internal static class QueuesCommand
         TextOption only = TextOption.Of("--only", null, "NAME,...", $"Which sections: {names}. Default all");
         TextOption output = TextOption.Of("--output", null, "FILE", "The page to write, such as docs/results/queues-compared.md. Its notes are kept");
         Command command = new(QueuesRun.Verb, "Measures queues beside their peers. On real servers, each turn in a process of its own.");
-        foreach (TextOption option in (TextOption[])[postgres, rabbit, rounds, only, output])
-        {
-            command.Add(option.Flag);
-        }
+        command.AddAll([postgres, rabbit, rounds, only, output]);
 
         command.SetAction(async (parsed, stop) =>
         {
@@ -42,7 +39,7 @@ internal static class QueuesCommand
             if (queues.Peers.Count == 0)
             {
                 throw new BadInputException(
-                    $"{postgres.Flag.Name}, {rabbit.Flag.Name} or their variables must say where a server is: 'eng/services up' starts both.");
+                    $"{postgres.Name}, {rabbit.Name} or their variables must say where a server is: 'eng/services up' starts both.");
             }
 
             await queues.BuildAsync(stop);
