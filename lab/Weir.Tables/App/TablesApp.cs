@@ -1,6 +1,7 @@
 using Weir.Cli.Kit.App;
 using Weir.Tables.Auto;
 using Weir.Tables.Blocking;
+using Weir.Tables.Peers;
 using Weir.Tables.Servers;
 using Weir.Tables.Verbs;
 
@@ -59,5 +60,6 @@ internal static class TablesApp
             ComparedCommand.Create(host.Out, host.Error),
             SelfCheckCommand.Create(host.Out, host.Error),
             FiguresCommand.Create(host),
+            QueuesCommand.Create(host),
         ]);
 }

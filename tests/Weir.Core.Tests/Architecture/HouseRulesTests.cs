@@ -27,6 +27,7 @@ public partial class HouseRulesTests
         ["Weir.Lab"] = [],
         ["Weir.Lab.BenchmarkDotNet"] = ["Weir.Lab"],
         ["Weir.Lab.ColdStart"] = ["Weir", "Weir.Dataflow"],
+        ["Weir.Lab.Queues"] = ["Weir.Lab", "Weir.PostgreSql", "Weir.RabbitMQ"],
         ["Weir.Lab.Runtimes"] = ["Weir"],
         ["Weir.Lab.Suites"] = ["Weir.Lab", "Weir.Lab.BenchmarkDotNet", "Weir", "Weir.Dataflow"],
         ["Weir.Cli.Kit"] = ["Weir.Lab"],
@@ -70,6 +71,7 @@ public partial class HouseRulesTests
             "Report/Tables", "Report/Writing", "Report/Page/Plotting", "Report/Page/Figures", "Report/Page", "Report", "Measuring",
         ],
         ["Weir.Lab.Suites"] = ["Workloads", "Peers", "Checking", "Figures", "Lasting", "Benchmarks", "Catalog", ""],
+        ["Weir.Lab.Queues"] = ["Arms", "Measuring", "Kills", ""],
         ["Weir.Lab.BenchmarkDotNet"] = ["Results", "Settings", "Building", "Expansion", "Engine", "Reporting", "Validation", "Running", ""],
         ["Weir.Cli.Kit"] = ["Formatting", "Hosting", "Options", "Progress", "Processes", "Output", "Pages", "App"],
         ["Weir.Cli"] =
@@ -89,7 +91,7 @@ public partial class HouseRulesTests
         ["Weir.Tables"] =
         [
             "Page", "Ratios", "Auto", "Startup", "Compared", "Blocking", "SelfChecks", "Verbs",
-            "Servers/Turns", "Servers/Changes", "Servers/Queue", "Servers/Broker", "Servers", "App", "",
+            "Servers/Turns", "Servers/Changes", "Servers/Queue", "Servers/Broker", "Servers", "Peers", "App", "",
         ],
     };
 

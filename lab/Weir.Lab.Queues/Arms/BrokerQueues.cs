@@ -1,0 +1,33 @@
+using RabbitMQ.Client;
+
+namespace Weir.Lab.Queues.Arms;
+
+/// <summary>What all arms on RabbitMQ have in common.</summary>
+internal static class BrokerQueues
+{
+    /// <summary>How many messages a worker has that it did not acknowledge.</summary>
+    public const ushort Prefetch = 200;
+
+    /// <summary>Declares a quorum queue with an exchange of its name, as a receive endpoint of MassTransit does when it starts.</summary>
+    public static async Task DeclareAsync(ArmPlace place)
+    {
+        await using IConnection connection = await new ConnectionFactory { Uri = new Uri(place.Server) }.CreateConnectionAsync();
+        await using IChannel channel = await connection.CreateChannelAsync();
+        Dictionary<string, object?> quorum = new() { ["x-queue-type"] = "quorum" };
+        await channel.QueueDeclareAsync(place.Queue, durable: true, exclusive: false, autoDelete: false, quorum);
+        await channel.ExchangeDeclareAsync(place.Queue, ExchangeType.Fanout, durable: true);
+        await channel.QueueBindAsync(place.Queue, place.Queue, routingKey: "");
+    }
+
+    /// <summary>Deletes queues, and the exchanges of the same names. What is not there is no error.</summary>
+    public static async Task DeleteAsync(ArmPlace place, IReadOnlyList<string> names)
+    {
+        await using IConnection connection = await new ConnectionFactory { Uri = new Uri(place.Server) }.CreateConnectionAsync();
+        await using IChannel channel = await connection.CreateChannelAsync();
+        foreach (string name in names)
+        {
+            await channel.QueueDeleteAsync(name, ifUnused: false, ifEmpty: false);
+            await channel.ExchangeDeleteAsync(name);
+        }
+    }
+}

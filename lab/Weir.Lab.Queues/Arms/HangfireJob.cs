@@ -1,0 +1,12 @@
+namespace Weir.Lab.Queues.Arms;
+
+/// <summary>The job that Hangfire calls.</summary>
+public sealed class HangfireJob
+{
+    internal static Action<QueueItem> Handler { get; set; } = static _ => { };
+
+    /// <summary>Handles an item.</summary>
+#pragma warning disable CA1822 // Hangfire makes an instance for each job, as for any job with dependencies.
+    public void Handle(QueueItem item) => Handler(item);
+#pragma warning restore CA1822
+}

@@ -1,0 +1,68 @@
+using MassTransit;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Hosting;
+using Microsoft.Extensions.Logging;
+
+namespace Weir.Lab.Queues.Arms;
+
+/// <summary>MassTransit on RabbitMQ: a receive endpoint on a quorum queue, to whose exchange items are sent. Publisher confirms are on by default.</summary>
+internal sealed class MassTransitArm(ArmPlace place) : IQueueArm
+{
+    private readonly List<IHost> _hosts = [];
+    private ISendEndpoint? _endpoint;
+
+    public async Task OpenAsync()
+    {
+        await BrokerQueues.DeclareAsync(place);
+        IHost host = await StartHostAsync(new ItemWork(static _ => { }), receives: false);
+        _hosts.Add(host);
+        _endpoint = await host.Services.GetRequiredService<IBus>().GetSendEndpoint(new Uri($"exchange:{place.Queue}"));
+    }
+
+    public Task PublishAsync(QueueItem item) => _endpoint!.Send(item);
+
+    public async Task StartAsync(Action<QueueItem> handle) => _hosts.Add(await StartHostAsync(new ItemWork(handle), receives: true));
+
+    public Task DeleteAsync() =>
+        BrokerQueues.DeleteAsync(place, [place.Queue, $"{place.Queue}_error", $"{place.Queue}_skipped"]);
+
+    public async ValueTask DisposeAsync()
+    {
+        foreach (IHost host in _hosts)
+        {
+            await host.StopAsync();
+            host.Dispose();
+        }
+    }
+
+    private async Task<IHost> StartHostAsync(ItemWork work, bool receives)
+    {
+        HostApplicationBuilder builder = Host.CreateEmptyApplicationBuilder(null);
+        builder.Logging.AddConsole(static console => console.LogToStandardErrorThreshold = LogLevel.Trace).SetMinimumLevel(LogLevel.Warning);
+        builder.Services.AddSingleton(work);
+        builder.Services.AddOptions<MassTransitHostOptions>().Configure(static options => options.WaitUntilStarted = true);
+        builder.Services.AddMassTransit(bus =>
+        {
+            bus.DisableUsageTelemetry();
+            bus.AddConsumer<MassTransitConsumer>();
+            bus.UsingRabbitMq((context, rabbit) =>
+            {
+                rabbit.Host(new Uri(place.Server));
+                if (receives)
+                {
+                    rabbit.ReceiveEndpoint(place.Queue, endpoint =>
+                    {
+                        endpoint.SetQuorumQueue();
+                        endpoint.PrefetchCount = BrokerQueues.Prefetch;
+                        endpoint.ConcurrentMessageLimit = IQueueArm.Consumers;
+                        endpoint.ConfigureConsumeTopology = false;
+                        endpoint.ConfigureConsumer<MassTransitConsumer>(context);
+                    });
+                }
+            });
+        });
+        IHost host = builder.Build();
+        await host.StartAsync();
+        return host;
+    }
+}

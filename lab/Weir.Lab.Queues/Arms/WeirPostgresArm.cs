@@ -1,0 +1,38 @@
+using Npgsql;
+using Weir.Delivery;
+using Weir.PostgreSql;
+
+namespace Weir.Lab.Queues.Arms;
+
+/// <summary>Weir on PostgreSQL, with its default options.</summary>
+internal sealed class WeirPostgresArm : IQueueArm
+{
+    private readonly NpgsqlDataSource _database;
+    private readonly PostgresWorkQueue<QueueItem> _queue;
+    private WeirWorker? _worker;
+
+    public WeirPostgresArm(ArmPlace place)
+    {
+        _database = NpgsqlDataSource.Create(place.Server);
+        _queue = new(_database, place.Queue, WeirWorker.Serializer, new PostgresWorkQueueOptions { LeaseDuration = IQueueArm.Lease });
+    }
+
+    public Task OpenAsync() => _queue.SetupAsync();
+
+    public async Task PublishAsync(QueueItem item) => await _queue.EnqueueAsync([WorkItem.Create(item)]);
+
+    public async Task StartAsync(Action<QueueItem> handle) => _worker = await WeirWorker.StartAsync(_queue, handle);
+
+    public Task DeleteAsync() => Task.CompletedTask;
+
+    public async ValueTask DisposeAsync()
+    {
+        if (_worker is not null)
+        {
+            await _worker.DisposeAsync();
+        }
+
+        await _queue.DisposeAsync();
+        await _database.DisposeAsync();
+    }
+}

@@ -1,0 +1,12 @@
+namespace Weir.Lab.Queues.Arms;
+
+/// <summary>The handler that Wolverine finds by its name, and calls by code that it compiles when the worker starts.</summary>
+public static class WolverineItemsHandler
+{
+    /// <summary>Handles an item.</summary>
+    public static void Handle(QueueItem item, ItemWork work)
+    {
+        ArgumentNullException.ThrowIfNull(work);
+        work.Handle(item);
+    }
+}
