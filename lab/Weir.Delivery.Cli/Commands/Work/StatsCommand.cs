@@ -16,7 +16,7 @@ internal static class StatsCommand
         WorkOptionSet work = new();
         TextOption slot = TextOption.Of("--slot", null, "NAME", "A replication slot of that server in PostgreSQL, in place of a queue");
         TextOption every = TextOption.Of("--every", null, "TIME", "Ask again after this time, until Ctrl-C. Default: ask once");
-        Command command = new("stats", "Says how much waits in a queue, or behind a replication slot.") { slot, every };
+        Command command = new("stats", "Says how much waits in a queue or behind a slot.") { slot, every };
         work.AddTo(command);
         command.SetAction(async (parsed, token) =>
         {
