@@ -10,9 +10,11 @@ namespace Weir.PostgreSql;
 /// <param name="isUnique">Whether only the first item of an identity is taken.</param>
 internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemBytes, bool isUnique)
 {
-    // The most that one statement carries. More rows or bytes do not make it faster.
-    private const int MaxRows = 1000;
-    private const int MaxBytes = 1 << 20;
+    /// <summary>The most rows that one statement carries. More rows or bytes do not make it faster.</summary>
+    public const int MaxRows = 1000;
+
+    /// <summary>The most bytes of values that one statement carries, but for the last value.</summary>
+    public const int MaxBytes = 1 << 20;
 
     // A row of an index has to fit into a third of a page, and the identity of a dead letter is in one.
     private const int MaxKeyBytes = 1000;
@@ -31,6 +33,12 @@ internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemByte
     private Dictionary<string, string>? _trace;
     private string? _traceText;
 
+    /// <summary>How many rows are in the columns.</summary>
+    public int Count => _payloads.Count;
+
+    /// <summary>How many bytes the values in the columns have.</summary>
+    public long Bytes { get; private set; }
+
     /// <summary>Takes the next items.</summary>
     /// <returns>How many of the items are in the columns or were before.</returns>
     /// <exception cref="ArgumentException">An item cannot be stored.</exception>
@@ -45,9 +53,9 @@ internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemByte
         _payloads.Clear();
         _trace = TraceContext.Current();
         _traceText = HeaderText.Write(_trace);
-        long bytes = 0;
+        Bytes = 0;
         int next = from;
-        for (; next < items.Count && next - from < MaxRows && bytes < MaxBytes; next++)
+        for (; next < items.Count && next - from < MaxRows && Bytes < MaxBytes; next++)
         {
             WorkItem<T> item = items[next];
             WorkId id = item.Id;
@@ -67,10 +75,34 @@ internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemByte
             _attempts.Add(item.Attempt);
             _headers.Add(item.Headers is null ? _traceText : HeaderText.Write(TraceContext.Merge(item.Headers, _trace)));
             _payloads.Add(_value.WrittenSpan.ToArray());
-            bytes += _value.WrittenCount;
+            Bytes += _value.WrittenCount;
         }
 
         return next;
+    }
+
+    /// <summary>Takes rows of other columns besides those that are here.</summary>
+    /// <returns>How many of them: an identity is taken once.</returns>
+    public int Add(ItemRows<T> others)
+    {
+        int before = Count;
+        for (int i = 0; i < others.Count; i++)
+        {
+            if (isUnique && !_ids.Add(new WorkId(others._origins[i], others._places[i])))
+            {
+                continue;
+            }
+
+            _origins.Add(others._origins[i]);
+            _places.Add(others._places[i]);
+            _keys.Add(others._keys[i]);
+            _attempts.Add(others._attempts[i]);
+            _headers.Add(others._headers[i]);
+            _payloads.Add(others._payloads[i]);
+            Bytes += others._payloads[i].Length;
+        }
+
+        return Count - before;
     }
 
     /// <summary>Writes the value of an item, and finds what keeps it from being stored; null if nothing does.</summary>

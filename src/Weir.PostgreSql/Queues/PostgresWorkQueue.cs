@@ -15,6 +15,7 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
 {
     private readonly SetupPart _setup;
     private readonly QueueNotifier? _notifier;
+    private readonly EnqueueCalls<T> _calls;
 
     /// <summary>Creates an object for a queue. It asks nothing of the server.</summary>
     /// <param name="source">Where connections come from. It stays the caller's, and is not disposed.</param>
@@ -37,6 +38,7 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
         _notifier = Options.UseNotifications ? new QueueNotifier(Database, Statements.Channel) : null;
         _setup = new SetupPart(
             Database, Options.Schema, $"queue {name}", Statements.Settings, Statements.Tables, QueueStatements.Version, Statements.Upgrade);
+        _calls = new EnqueueCalls<T>(NewRows, (rows, token) => StoreAsync(rows, TimeSpan.Zero, token), TimeProvider.System);
         DeadLetters = new PostgresDeadLetters(Database, Statements);
         QueuedItems = new PostgresQueuedItems(Database, Statements);
     }
@@ -141,9 +143,9 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
         }
 
         // A statement is a transaction.
-        int added = next == items.Count
-            ? (await Database.QueryAsync(Statements.Enqueue, CountIn, cancellationToken, rows.Parameters(delay)).ConfigureAwait(false))[0]
-            : await EnqueueLongAsync(items, delay, cancellationToken).ConfigureAwait(false);
+        int added = next < items.Count ? await EnqueueLongAsync(items, delay, cancellationToken).ConfigureAwait(false)
+            : delay > TimeSpan.Zero ? rows.Count - (await StoreAsync(rows, delay, cancellationToken).ConfigureAwait(false)).Count
+            : await _calls.StoreAsync(rows, cancellationToken).ConfigureAwait(false);
         if (added > 0)
         {
             // After the commit: transactions with a notification commit one at a time in the whole server.
@@ -244,13 +246,17 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
         for (int next = 0; next < items.Count;)
         {
             next = rows.Fill(items, next);
-            added += (await Database.QueryOnAsync(connection, Statements.Enqueue, CountIn, token, rows.Parameters(delay)).ConfigureAwait(false))[0];
+            List<int> known = await Database.QueryOnAsync(connection, Statements.Enqueue, PlaceIn, token, rows.Parameters(delay)).ConfigureAwait(false);
+            added += rows.Count - known.Count;
         }
 
         return added;
     }
 
-    private static int CountIn(NpgsqlDataReader row) => row.GetInt32(0);
+    private ValueTask<List<int>> StoreAsync(ItemRows<T> rows, TimeSpan delay, CancellationToken cancellationToken) =>
+        Database.QueryAsync(Statements.Enqueue, PlaceIn, cancellationToken, rows.Parameters(delay));
+
+    private static int PlaceIn(NpgsqlDataReader row) => row.GetInt32(0);
 
     private ItemRows<T> Check(IReadOnlyList<WorkItem<T>> items, TimeSpan delay)
     {

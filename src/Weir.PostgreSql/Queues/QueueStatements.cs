@@ -52,13 +52,10 @@ internal sealed partial class QueueStatements
         byte[] hash = SHA256.HashData(Encoding.UTF8.GetBytes($"{options.Schema}\0{name}"));
         Channel = $"weir_{Convert.ToHexStringLower(hash.AsSpan(0, 12))}";
         string notify = options.UseNotifications ? $"SELECT pg_notify('{Channel}', '')" : "SELECT 1";
-        const string count = "SELECT (SELECT count(*) FROM added)::int";
-        Enqueue = options.DuplicateHistory > TimeSpan.Zero ? EnqueueNew(queue, count) : $"""
-            WITH added AS (
-                INSERT INTO {_items} (origin, place, key, attempt, headers, payload, due)
-                SELECT origin, place, key, attempt, headers, payload, now() + $7
-                FROM unnest($1, $2, $3, $4, $5, $6) AS u(origin, place, key, attempt, headers, payload) RETURNING 1)
-            {count}
+        Enqueue = options.DuplicateHistory > TimeSpan.Zero ? EnqueueNew(queue) : $"""
+            INSERT INTO {_items} (origin, place, key, attempt, headers, payload, due)
+            SELECT origin, place, key, attempt, headers, payload, now() + $7
+            FROM unnest($1, $2, $3, $4, $5, $6) AS u(origin, place, key, attempt, headers, payload)
             """;
         ForgetPublished = $"""
             DELETE FROM {_published} WHERE queue = {queue} AND origin IN (
@@ -174,6 +171,7 @@ internal sealed partial class QueueStatements
 
     public string Channel { get; }
 
+    /// <summary>Stores items, and returns the places, from 0, of those that were enqueued before.</summary>
     public string Enqueue { get; }
 
     /// <summary>Forgets identities that are older than the history, up to <see cref="Forgotten"/> messages at a time.</summary>
@@ -299,7 +297,7 @@ internal sealed partial class QueueStatements
 
     // A row for each origin says which of its items were published before. The transaction that inserts the row first makes others wait until it commits or
     // rolls back. What they find then, and not what they saw before, decides which items are new.
-    private string EnqueueNew(string queue, string count) => $"""
+    private string EnqueueNew(string queue) => $"""
         WITH given AS MATERIALIZED (
             SELECT * FROM unnest($1, $2, $3, $4, $5, $6) WITH ORDINALITY AS u(origin, place, key, attempt, headers, payload, number)),
         known AS (
@@ -308,11 +306,11 @@ internal sealed partial class QueueStatements
             FROM (SELECT origin, range_agg(int8range(place, place, '[]')) AS places FROM given GROUP BY origin ORDER BY origin) g
             ON CONFLICT (queue, origin) DO UPDATE SET added = excluded.places - p.places, places = p.places + excluded.places, time = excluded.time
             RETURNING p.origin, p.added),
+        decided AS MATERIALIZED (SELECT g.*, k.added @> g.place::bigint AS is_new FROM given g JOIN known k ON k.origin = g.origin),
         added AS (
             INSERT INTO {_items} (origin, place, key, attempt, headers, payload, due)
-            SELECT g.origin, g.place, g.key, g.attempt, g.headers, g.payload, now() + $7
-            FROM given g JOIN known k ON k.origin = g.origin WHERE k.added @> g.place::bigint ORDER BY g.number RETURNING 1)
-        {count}
+            SELECT origin, place, key, attempt, headers, payload, now() + $7 FROM decided WHERE is_new ORDER BY number)
+        SELECT (number - 1)::int FROM decided WHERE NOT is_new
         """;
 
     // The first items of their keys among the rows that are due for longest. It looks at a bounded number of rows, however many of a blocked key lie there.
