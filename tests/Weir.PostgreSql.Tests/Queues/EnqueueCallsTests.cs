@@ -1,0 +1,234 @@
+using System.Threading.Channels;
+using Npgsql;
+
+namespace Weir.PostgreSql.Tests.Queues;
+
+/// <summary>Callers who enqueue at once share statements, and each gets the answer to its own call.</summary>
+public class EnqueueCallsTests
+{
+    private const int Limit = 60_000;
+
+    private readonly Channel<Statement> _statements = Channel.CreateUnbounded<Statement>();
+    private readonly ManualTimeProvider _clock = new();
+    private readonly EnqueueCalls<string> _calls;
+
+    public EnqueueCallsTests() => _calls = new(NewRows, StoreAsync, _clock);
+
+    [Fact(Timeout = Limit)]
+    public async Task Store_WhileTwoStatementsRun_SharesTheNext()
+    {
+        Task<int>[] calls = [.. "abcde".Select(name => CallAsync($"{name}"))];
+        Statement first = await NextAsync();
+        Statement second = await NextAsync();
+        Assert.Equal([["a"], ["b"]], [first.Origins, second.Origins]);
+        Assert.False(_statements.Reader.TryPeek(out _));
+
+        second.End();
+        Statement third = await NextAsync();
+        Assert.Equal(["c", "d", "e"], third.Origins);
+        Assert.False(calls[2].IsCompleted);
+        third.End();
+        first.End();
+        await AssertCountsAsync([1, 1, 1, 1, 1], calls);
+        await AssertIdleAsync();
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Store_SomeWereEnqueuedBefore_EachCallCountsItsOwn()
+    {
+        Task<int>[] busy = [CallAsync("x"), CallAsync("y")];
+        Task<int>[] calls = [CallAsync("a", "b"), CallAsync("c"), CallAsync("d", "e", "f"), CallAsync("c", "g")];
+        (await NextAsync()).End(0);
+        (await NextAsync()).End();
+        Statement shared = await NextAsync();
+
+        // What two of them have is there once.
+        Assert.Equal(["a", "b", "c", "d", "e", "f", "g"], shared.Origins);
+        shared.End(1, 3, 5);
+        await AssertCountsAsync([0, 1], busy);
+        await AssertCountsAsync([1, 1, 1, 1], calls);
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Store_ServerRefusesTheRowsOfOneCall_FailsThatOneOnly()
+    {
+        Task<int>[] busy = [CallAsync("x"), CallAsync("y")];
+        Task<int>[] calls = [CallAsync("a"), CallAsync("bad"), CallAsync("c")];
+        (await NextAsync()).End();
+        Statement other = await NextAsync();
+        (await NextAsync()).Fail(Refusal("22021"));
+        for (int i = 0; i < 3; i++)
+        {
+            Statement alone = await NextAsync();
+            if (alone.Origins[0] == "bad")
+            {
+                alone.Fail(Refusal("22021"));
+            }
+            else
+            {
+                alone.End();
+            }
+        }
+
+        Assert.Equal(1, await calls[0].WithinAsync());
+        Assert.Equal("22021", (await Assert.ThrowsAsync<PostgresException>(() => calls[1].WithinAsync())).SqlState);
+        Assert.Equal(1, await calls[2].WithinAsync());
+        other.End();
+        await Task.WhenAll(busy).WithinAsync();
+        await AssertIdleAsync();
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Store_NobodyKnowsWhatIsStored_FailsAllAndGoesOn(bool isShutdown)
+    {
+        Exception error = isShutdown ? Refusal("57P01") : new NpgsqlException("The connection is gone.");
+        Task<int>[] busy = [CallAsync("x"), CallAsync("y")];
+        Task<int>[] calls = [CallAsync("a"), CallAsync("b")];
+        (await NextAsync()).Fail(error);
+        Statement other = await NextAsync();
+        (await NextAsync()).Fail(error);
+        Assert.Same(error, await Assert.ThrowsAnyAsync<NpgsqlException>(() => busy[0].WithinAsync()));
+        foreach (Task<int> call in calls)
+        {
+            Assert.Same(error, await Assert.ThrowsAnyAsync<NpgsqlException>(() => call.WithinAsync()));
+        }
+
+        other.End();
+        await busy[1].WithinAsync();
+        await AssertIdleAsync();
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Store_StoringThrowsAtOnce_IsTheCallersFailure()
+    {
+        EnqueueCalls<string> calls = new(NewRows, static (_, _) => throw new ObjectDisposedException("source"), _clock);
+        await Task.WhenAll(Enumerable.Range(0, 100).Select(i => Task.Run(async () =>
+            await Assert.ThrowsAsync<ObjectDisposedException>(() => calls.StoreAsync(Rows($"{i}"), default).AsTask().WithinAsync()))));
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Store_CancelledWhileItWaits_EndsAtOnceAndIsNotStored()
+    {
+        using CancellationTokenSource caller = new();
+        Task<int>[] busy = [CallAsync("x"), CallAsync("y")];
+        Task<int> cancelled = _calls.StoreAsync(Rows("a"), caller.Token).AsTask();
+        Task<int> after = CallAsync("b");
+        await caller.CancelAsync();
+        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => cancelled.WithinAsync());
+        (await NextAsync()).End();
+        (await NextAsync()).End();
+        Statement shared = await NextAsync();
+        Assert.Equal(["b"], shared.Origins);
+        shared.End();
+        await AssertCountsAsync([1, 1, 1], [.. busy, after]);
+        await AssertIdleAsync();
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Store_MoreThanAStatementCarries_IsSeveral()
+    {
+        Task<int>[] busy = [CallAsync("x"), CallAsync("y")];
+        string[] Many(string name) => [.. Enumerable.Range(0, 600).Select(i => $"{name}{i}")];
+        Task<int>[] calls = [CallAsync(Many("a")), CallAsync(Many("b")), CallAsync("c")];
+        (await NextAsync()).End();
+        Statement other = await NextAsync();
+        Statement shared = await NextAsync();
+        Assert.Equal(600, shared.Origins.Length);
+        shared.End();
+        Statement last = await NextAsync();
+        Assert.Equal(601, last.Origins.Length);
+        last.End();
+        other.End();
+        await AssertCountsAsync([600, 600, 1], calls);
+        await Task.WhenAll(busy).WithinAsync();
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Store_StatementsWaitForATransaction_OthersDoNotWaitForThem()
+    {
+        Task<int>[] stuck = [CallAsync("x"), CallAsync("y")];
+        Statement[] statements = [await NextAsync(), await NextAsync()];
+        for (int round = 0; round < 3; round++)
+        {
+            Task<int>[] calls = [CallAsync($"a{round}"), CallAsync($"b{round}")];
+            _clock.Advance(EnqueueCalls<string>.Patience);
+            Statement shared = await NextAsync();
+            Assert.Equal([$"a{round}", $"b{round}"], shared.Origins);
+            if (round == 1)
+            {
+                // One more that waits.
+                statements = [.. statements, shared];
+                stuck = [.. stuck, .. calls];
+                continue;
+            }
+
+            shared.End();
+            await AssertCountsAsync([1, 1], calls);
+        }
+
+        foreach (Statement statement in statements)
+        {
+            statement.End();
+        }
+
+        await AssertCountsAsync([1, 1, 1, 1], stuck);
+        await AssertIdleAsync();
+    }
+
+    // Two calls run at once again, and a third waits: no statement is counted that has ended.
+    private async Task AssertIdleAsync()
+    {
+        Task<int>[] calls = [CallAsync("p"), CallAsync("q"), CallAsync("r")];
+        Statement[] statements = [await NextAsync(), await NextAsync()];
+        Assert.Equal(["p", "q"], statements.Select(static s => s.Origins[0]).Order());
+        await Guard.SettleAsync();
+        Assert.False(_statements.Reader.TryPeek(out _));
+        statements[0].End();
+        (await NextAsync()).End();
+        statements[1].End();
+        await Task.WhenAll(calls).WithinAsync();
+    }
+
+    private static async Task AssertCountsAsync(int[] expected, Task<int>[] calls)
+    {
+        int[] counts = await Task.WhenAll(calls).WithinAsync();
+        Assert.Equal(expected, counts);
+    }
+
+    private static PostgresException Refusal(string state) => new("refused", "ERROR", "ERROR", state);
+
+    private static ItemRows<string> NewRows() => new(WorkSerializer.Text, 100, isUnique: true);
+
+    private static ItemRows<string> Rows(params string[] origins)
+    {
+        ItemRows<string> rows = NewRows();
+        rows.Fill([.. origins.Select(static o => new WorkItem<string>(new WorkId(o, 0), o))], 0);
+        return rows;
+    }
+
+    private Task<int> CallAsync(params string[] origins) => _calls.StoreAsync(Rows(origins), CancellationToken.None).AsTask();
+
+    private Task<Statement> NextAsync() => _statements.Reader.ReadAsync().AsTask().WithinAsync("the next statement");
+
+    private ValueTask<List<int>> StoreAsync(ItemRows<string> rows, CancellationToken cancellationToken)
+    {
+        Statement statement = new((string[])rows.Parameters(TimeSpan.Zero)[0].Value!);
+        Assert.True(_statements.Writer.TryWrite(statement));
+        return new ValueTask<List<int>>(statement.Known);
+    }
+
+    private sealed class Statement(string[] origins)
+    {
+        private readonly TaskCompletionSource<List<int>> _end = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+        public string[] Origins => origins;
+
+        public Task<List<int>> Known => _end.Task;
+
+        public void End(params int[] known) => _end.SetResult([.. known]);
+
+        public void Fail(Exception error) => _end.SetException(error);
+    }
+}
