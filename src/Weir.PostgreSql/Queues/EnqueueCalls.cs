@@ -24,6 +24,9 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
     private readonly Queue<Call> _waiting = new();
     private int _running;
 
+    /// <summary>How many statements run.</summary>
+    public int Running => Volatile.Read(ref _running);
+
     /// <summary>Stores the rows of a call, alone or together with others.</summary>
     /// <returns>How many of them are new.</returns>
     public ValueTask<int> StoreAsync(ItemRows<T> rows, CancellationToken cancellationToken)
