@@ -120,7 +120,7 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
             }
             catch (Exception e)
             {
-                next.ForEach(call => call.TrySetException(e));
+                next.ForEach(call => call.Fail(e));
             }
         }
     }
@@ -194,7 +194,7 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
             }
             catch (Exception e)
             {
-                call.TrySetException(e);
+                call.Fail(e);
             }
         }
     }
@@ -210,5 +210,12 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
 
         /// <summary>How many of its rows are new, as far as is known.</summary>
         public int Added { get; set; }
+
+        /// <summary>Ends the call with a failure, which counts as seen: its caller may have been cancelled, and does not look any more.</summary>
+        public void Fail(Exception error)
+        {
+            TrySetException(error);
+            _ = Task.Exception;
+        }
     }
 }

@@ -128,6 +128,10 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
     /// A failed call can be repeated with the same items: those that it has stored all the same are ignored, also when they are done by then, for
     /// <see cref="PostgresWorkQueueOptions.DuplicateHistory"/>. The sources that wait are notified after the commit, and the call does not wait for that. If
     /// the process dies in between, they find the items after <see cref="PostgresWorkQueueOptions.PollInterval"/> at the latest.
+    /// <para>
+    /// Callers at the same time share transactions: two run at a time, and the calls without a delay that come meanwhile are stored by the next one, in the
+    /// order in which they came. An item that the server refuses fails its own call only; when a connection is lost, each call of its transaction fails.
+    /// </para>
     /// </remarks>
     /// <exception cref="ArgumentException">An item cannot be stored: its value is longer than MaxItemBytes, or its key or identity is too long.</exception>
     /// <exception cref="ArgumentOutOfRangeException"><paramref name="delay"/> is negative.</exception>
