@@ -1,3 +1,5 @@
+using System.Threading.Tasks.Sources;
+
 namespace Weir.Explore.Tests;
 
 /// <summary>Each kind of failure, and what it says.</summary>
@@ -42,6 +44,32 @@ public class FailureTests
     [Fact]
     public void Await_OfATaskThatNobodyEnds_NamesItsLine() => Fails(
         FailureKind.Deadlock, "an await has not gone on: FailureTests.cs:", static async () => await new TaskCompletionSource().Task);
+
+    [Fact]
+    public void Loop_OfAtomicOperationsAlone_LetsOthersGoFirst() => Assert.True(Explore.Run(static async () =>
+    {
+        int taken = 0;
+        await Task.WhenAll(Task.Run(TakeAndLeave), Task.Run(TakeAndLeave));
+
+        void TakeAndLeave()
+        {
+            while (Interlocked.CompareExchange(ref taken, 1, 0) != 0)
+            {
+            }
+
+            Interlocked.Exchange(ref taken, 0);
+        }
+    }, new ExploreOptions { MaxPreemptions = 1 }).IsExhausted);
+
+    [Fact]
+    public void Schedule_ThatEndsAsAnAwaitIsRegistered_DoesNotEndTheProcess()
+    {
+        for (int i = 0; i < 20; i++)
+        {
+            ExploreFailure failure = Explore.Search(static () => new SpinsWhenAwaited().WaitAsync(), new ExploreOptions { MaxSteps = 50 }).Failure!;
+            Assert.Equal(FailureKind.Livelock, failure.Kind);
+        }
+    }
 
     [Fact]
     public void Loop_ThatSpinsForNobody_IsALivelock() => Fails(
@@ -135,6 +163,26 @@ public class FailureTests
         lock (first)
         {
             lock (second)
+            {
+            }
+        }
+    }
+
+    private sealed class SpinsWhenAwaited : IValueTaskSource
+    {
+        private int _never;
+
+        public async Task WaitAsync() => await new ValueTask(this, 0);
+
+        public void GetResult(short token)
+        {
+        }
+
+        public ValueTaskSourceStatus GetStatus(short token) => ValueTaskSourceStatus.Pending;
+
+        public void OnCompleted(Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags)
+        {
+            while (Interlocked.CompareExchange(ref _never, 0, 1) != 1)
             {
             }
         }

@@ -9,6 +9,9 @@ public class PlatformTests(ITestOutputHelper output)
     /// <summary>The last version that is known to lose an item.</summary>
     private static readonly Version LosesItems = new(10, 0, 12);
 
+    /// <summary>The last version whose block of a single producer is known not to complete.</summary>
+    private static readonly Version NeverCompletes = new(10, 0, 12);
+
     /// <summary>A writer gives its item to a reader that was cancelled as it registered (dotnet/runtime 132094).</summary>
     [Fact]
     public void BoundedChannel_WithACancelledRead_LosesAnItemWhereItIsKnownTo()
@@ -26,6 +29,25 @@ public class PlatformTests(ITestOutputHelper output)
         });
         output.WriteLine(result.ToString());
         Assert.Equal(Environment.Version <= LosesItems ? FailureKind.Exception : null, result.Failure?.Kind);
+    }
+
+    /// <summary>
+    /// The block writes that it declines and then reads whether its worker is active. A worker that stops at that moment does not see the write.
+    /// </summary>
+    [Fact]
+    public void ActionBlock_OfASingleProducer_NeverCompletesWhereItIsKnownTo()
+    {
+        ExploreResult result = Explore.Search(
+            static async () =>
+            {
+                ActionBlock<int> block = new(static _ => { }, new ExecutionDataflowBlockOptions { SingleProducerConstrained = true });
+                block.Post(1);
+                block.Complete();
+                await block.Completion;
+            },
+            new ExploreOptions { StoreBuffers = true });
+        output.WriteLine(result.ToString());
+        Assert.Equal(Environment.Version <= NeverCompletes ? FailureKind.Deadlock : null, result.Failure?.Kind);
     }
 
     /// <summary>A block of the platform whose messages go through its own queue and on to another.</summary>

@@ -5,7 +5,17 @@ internal sealed class ControlledAwaiter<TAwaiter>(TAwaiter awaiter) : ICriticalN
 {
     private TAwaiter _awaiter = awaiter;
 
-    public void OnCompleted(Action continuation) => Awaiters<TAwaiter>.Register!(ref _awaiter, continuation);
+    public void OnCompleted(Action continuation) => UnsafeOnCompleted(continuation);
 
-    public void UnsafeOnCompleted(Action continuation) => Awaiters<TAwaiter>.Register!(ref _awaiter, continuation);
+    public void UnsafeOnCompleted(Action continuation)
+    {
+        try
+        {
+            Awaiters<TAwaiter>.Register!(ref _awaiter, continuation);
+        }
+        catch (StopException)
+        {
+            // The platform's builder would throw it on a thread of the pool, which ends the process. The next point throws it again.
+        }
+    }
 }

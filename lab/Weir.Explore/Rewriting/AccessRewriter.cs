@@ -92,8 +92,20 @@ internal sealed class AccessRewriter(ModuleDefinition module, PointCalls points)
     /// <summary>Whether what the field is read from is an object or an address, and not a structure on the stack.</summary>
     public static bool CanBeAddressed(Instruction access, FieldReference field, MethodDefinition method) =>
         access.OpCode.Code is Code.Stfld or Code.Stsfld or Code.Ldsfld || (access.OpCode.Code == Code.Ldfld && (!field.DeclaringType.IsValueType
-            || (method.HasThis && access.Previous?.OpCode.Code == Code.Ldarg_0)
-            || access.Previous?.OpCode.Code is Code.Ldflda or Code.Ldsflda or Code.Ldloca or Code.Ldloca_S or Code.Ldarga or Code.Ldarga_S));
+            || (method.HasThis && Before(access)?.OpCode.Code == Code.Ldarg_0)
+            || Before(access)?.OpCode.Code is Code.Ldflda or Code.Ldsflda or Code.Ldloca or Code.Ldloca_S or Code.Ldarga or Code.Ldarga_S));
+
+    /// <summary>What is before an access and its prefixes, such as that of a volatile one.</summary>
+    private static Instruction? Before(Instruction access)
+    {
+        Instruction? before = access.Previous;
+        while (before is { OpCode.OpCodeType: OpCodeType.Prefix })
+        {
+            before = before.Previous;
+        }
+
+        return before;
+    }
 
     private static GenericInstanceMethod Of(MethodReference method, TypeReference type) => new(method) { GenericArguments = { type } };
 

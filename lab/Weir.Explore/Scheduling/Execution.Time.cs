@@ -3,6 +3,11 @@ namespace Weir.Explore.Scheduling;
 /// <content>When time moves, and stores become visible.</content>
 internal sealed partial class Execution
 {
+    private const int MostStepsInARow = 1_000;
+
+    private ControlledThread? _lastStepped;
+    private int _stepsInARow;
+
     /// <summary>A thread that moves the time whenever it is chosen. The others come first until each has made a step.</summary>
     private void MoveTimeAgain()
     {
@@ -51,5 +56,13 @@ internal sealed partial class Execution
         Now = Math.Max(Now, next);
         Timers.FireDue(Now);
         return true;
+    }
+
+    /// <summary>Many steps of one thread alone: it may spin with atomic operations for one that cannot go on before it stops.</summary>
+    private bool IsSpinning(ControlledThread me)
+    {
+        _stepsInARow = me == _lastStepped ? _stepsInARow + 1 : 1;
+        _lastStepped = me;
+        return _stepsInARow % MostStepsInARow == 0;
     }
 }

@@ -132,6 +132,12 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
     public void Step(ControlledThread me)
     {
         ThrowIfStopping(me);
+        if (IsSpinning(me))
+        {
+            Yield(me);
+            return;
+        }
+
         Count(me);
         ControlledThread next = Pick(me)!;
         Go(me, next);
