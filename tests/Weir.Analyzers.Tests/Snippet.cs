@@ -89,8 +89,6 @@ internal sealed class Snippet
 
     private static readonly CSharpCompilationOptions Library = new(OutputKind.DynamicallyLinkedLibrary, nullableContextOptions: NullableContextOptions.Enable);
 
-    private static readonly SyntaxTree ShopTree = CSharpSyntaxTree.ParseText(Shop);
-
     // What is referenced is read once: each snippet is added to this one.
     private static readonly CSharpCompilation Empty = ReadReferences();
 
@@ -101,9 +99,12 @@ internal sealed class Snippet
 
     private readonly string _text;
 
-    private Snippet(string text, TextSpan[] marks)
+    private readonly LanguageVersion _version;
+
+    private Snippet(string text, TextSpan[] marks, LanguageVersion version = LanguageVersion.Default)
     {
         _text = text;
+        _version = version;
         Marks = marks;
     }
 
@@ -141,7 +142,10 @@ internal sealed class Snippet
     }
 
     /// <summary>The same with some characters left out, as it is while somebody types.</summary>
-    public Snippet Without(int start, int length) => new(_text.Remove(start, Math.Min(length, _text.Length - start)), []);
+    public Snippet Without(int start, int length) => new(_text.Remove(start, Math.Min(length, _text.Length - start)), [], _version);
+
+    /// <summary>The same code in a project with another version of C#.</summary>
+    public Snippet In(LanguageVersion version) => new(_text, [.. Marks], version);
 
     public int Length => _text.Length;
 
@@ -186,5 +190,10 @@ internal sealed class Snippet
         return empty;
     }
 
-    private CSharpCompilation Compile() => Empty.AddSyntaxTrees(CSharpSyntaxTree.ParseText(_text), ShopTree);
+    private CSharpCompilation Compile()
+    {
+        // The trees of a compilation must agree on the version.
+        CSharpParseOptions options = new(_version);
+        return Empty.AddSyntaxTrees(CSharpSyntaxTree.ParseText(_text, options), CSharpSyntaxTree.ParseText(Shop, options));
+    }
 }

@@ -28,4 +28,38 @@ public class LanguageTests(Feed feed)
         Assert.Equal(isTold, output.Contains("add <LangVersion>13</LangVersion> to the project file", StringComparison.Ordinal));
         Assert.Equal(isTold, output.Contains("WEIR100", StringComparison.Ordinal));
     }
+
+    [Theory(Timeout = 300_000)]
+    [InlineData("12", "", true)]
+    [InlineData("12", "WEIR100", false)]
+    [InlineData("13", "", false)]
+    public async Task Build_OfAProjectWithThePackage_NamesTheLineToAdd(string version, string silenced, bool isTold)
+    {
+        // Whoever refers to the library is told too: the program here has the package through it only.
+        string folder = feed.NewFolder($"language-build-{version}-{silenced}", alone: true);
+        WriteProject("Library", version, silenced, $"""<PackageReference Include="Weir" Version="{Feed.Version}" />""");
+        WriteProject("Program", version, silenced, """<ProjectReference Include="../Library/Library.csproj" />""");
+        string output = await feed.DotNetAsync(Path.Combine(folder, "Program"), "build");
+        string[] projects = ["Library.csproj", "Program.csproj"];
+        Assert.All(projects, project => Assert.Equal(isTold, output.Split('\n').Any(line =>
+            line.Contains(project, StringComparison.Ordinal)
+            && line.Contains("warning WEIR100: ", StringComparison.Ordinal)
+            && line.Contains("add <LangVersion>13</LangVersion> to the project file", StringComparison.Ordinal))));
+
+        void WriteProject(string name, string language, string noWarn, string reference)
+        {
+            string project = Directory.CreateDirectory(Path.Combine(folder, name)).FullName;
+            File.WriteAllText(Path.Combine(project, name + ".csproj"), $"""
+                <Project Sdk="Microsoft.NET.Sdk">
+                  <PropertyGroup>
+                    <TargetFramework>net{Environment.Version.Major}.0</TargetFramework>
+                    <LangVersion>{language}</LangVersion>
+                    <NoWarn>$(NoWarn);{noWarn}</NoWarn>
+                  </PropertyGroup>
+                  <ItemGroup>{reference}</ItemGroup>
+                </Project>
+                """);
+            File.WriteAllText(Path.Combine(project, name + ".cs"), $"public static class Of{name}\n{{\n}}\n");
+        }
+    }
 }
