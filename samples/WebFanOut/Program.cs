@@ -23,7 +23,7 @@ ParallelRunOptions fanOut = new()
     BaseDelay = TimeSpan.FromMilliseconds(20),
     IsTransient = HttpRetry.IsTransient,
     CircuitBreakerByKey = CircuitBreakers.ByKey<string, string>(name => name, new CircuitBreakerOptions { FailureThreshold = 3 }),
-    ConcurrencyLimitByKey = SharedConcurrencyLimit.ByKey<string, string>(name => name, 4),
+    ConcurrencyLimitByKey = ConcurrencyLimits.ByKey<string, string>(name => name, 4),
 };
 using HttpClient client = new(new HttpStatusHandler(new SocketsHttpHandler()));
 

@@ -15,12 +15,7 @@ internal sealed class CircuitBreakersByKey<TItem, TKey> : CircuitBreakers<TKey>,
 
     public override int Count => _table.Count;
 
-    public override CircuitBreaker Get(TKey key)
-    {
-        KeyUse<CircuitBreaker> use = _table.Use(key);
-        use.Release();
-        return use.Policy;
-    }
+    public override CircuitBreaker Get(TKey key) => _table.Get(key);
 
     public override IReadOnlyList<KeyValuePair<TKey, CircuitBreaker>> GetAll() => _table.Entries();
 

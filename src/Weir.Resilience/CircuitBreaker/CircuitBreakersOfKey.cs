@@ -17,7 +17,7 @@ public abstract class CircuitBreakers<TKey> : CircuitBreakers
     /// <returns>
     /// The breaker. Look it up again instead of keeping it: when there are many keys, one that is idle is forgotten. One that is open or isolated is not.
     /// </returns>
-    /// <exception cref="InvalidOperationException"><paramref name="key"/> is <see langword="null"/>.</exception>
+    /// <exception cref="ArgumentNullException"><paramref name="key"/> is <see langword="null"/>.</exception>
     public abstract CircuitBreaker Get(TKey key);
 
     /// <summary>All keys that are known now, with their circuit breakers, in no order.</summary>

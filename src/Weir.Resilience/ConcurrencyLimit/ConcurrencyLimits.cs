@@ -3,8 +3,7 @@ namespace Weir.Resilience;
 /// <summary>A concurrency limit for each key, such as each server that a run calls.</summary>
 /// <remarks>
 /// <para>
-/// Create it with <see cref="SharedConcurrencyLimit.ByKey{TItem, TKey}"/>, and pass the same instance to everything that shares it. All members are
-/// thread-safe.
+/// Create it with <see cref="ByKey{TItem, TKey}"/>, and pass the same instance to everything that shares it. All members are thread-safe.
 /// </para>
 /// <para>
 /// Its memory is bounded: when there are many keys, those that are idle are forgotten, and start anew if they come back. A limit is idle when nobody holds a
@@ -21,10 +20,35 @@ public abstract class ConcurrencyLimits : IMeteredPolicy
     public abstract int Count { get; }
 
     /// <summary>What metrics call all of them together.</summary>
-    public string? Name { get; internal init; }
+    public string? Name { get; private init; }
 
     /// <summary>The type of the items that have the keys, for messages.</summary>
     internal abstract Type ItemType { get; }
+
+    /// <summary>Creates the concurrency limits.</summary>
+    /// <typeparam name="TItem">The type of the items.</typeparam>
+    /// <typeparam name="TKey">The type of the keys.</typeparam>
+    /// <param name="key">
+    /// Returns the key of an item. Called for each attempt, from several threads at once. An exception from it, or from the comparer, is the item's failure.
+    /// </param>
+    /// <param name="limit">How many calls of one key may be in flight at once. At least 1.</param>
+    /// <param name="maxWaiting">How many calls of one key may wait for a place at once. 0 or more; <see langword="null"/> for any number.</param>
+    /// <param name="comparer">Compares keys, from several threads at once; <see langword="null"/> for the default comparer.</param>
+    /// <param name="name">What metrics call all of them together, as <see cref="Name"/>.</param>
+    /// <returns>The instances, made when their keys first occur.</returns>
+    /// <exception cref="ArgumentNullException"><paramref name="key"/> is <see langword="null"/>.</exception>
+    /// <exception cref="ArgumentOutOfRangeException"><paramref name="limit"/> is less than 1, or <paramref name="maxWaiting"/> is negative.</exception>
+    public static ConcurrencyLimits<TKey> ByKey<TItem, TKey>(
+        Func<TItem, TKey> key, int limit, int? maxWaiting = null, IEqualityComparer<TKey>? comparer = null, string? name = null)
+        where TKey : notnull
+    {
+        ArgumentNullException.ThrowIfNull(key);
+        Require.AtLeast(1, limit, nameof(limit));
+        Require.AtLeast(0, maxWaiting ?? 0, nameof(maxWaiting));
+        ConcurrencyLimitsByKey<TItem, TKey> limits = new(key, () => new SharedConcurrencyLimit(limit, maxWaiting, name), comparer) { Name = name };
+        PolicyRegistry.Add(limits);
+        return limits;
+    }
 
     void IMeteredPolicy.AddTo(PolicyCounts counts) => AddTo(counts);
 

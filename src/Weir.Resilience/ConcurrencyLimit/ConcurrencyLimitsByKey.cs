@@ -1,7 +1,7 @@
 namespace Weir.Resilience;
 
 /// <summary>The instances of <see cref="ConcurrencyLimits"/>, with the types of item and key.</summary>
-internal sealed class ConcurrencyLimitsByKey<TItem, TKey> : ConcurrencyLimits, IKeyed<TItem, SharedConcurrencyLimit>
+internal sealed class ConcurrencyLimitsByKey<TItem, TKey> : ConcurrencyLimits<TKey>, IKeyed<TItem, SharedConcurrencyLimit>
     where TKey : notnull
 {
     private readonly Func<TItem, TKey> _key;
@@ -14,6 +14,10 @@ internal sealed class ConcurrencyLimitsByKey<TItem, TKey> : ConcurrencyLimits, I
     }
 
     public override int Count => _table.Count;
+
+    public override SharedConcurrencyLimit Get(TKey key) => _table.Get(key);
+
+    public override IReadOnlyList<KeyValuePair<TKey, SharedConcurrencyLimit>> GetAll() => _table.Entries();
 
     internal override Type ItemType => typeof(TItem);
 

@@ -51,7 +51,7 @@ public sealed partial class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy
     }
 
     /// <summary>Creates a limit that is counted with those of the other keys.</summary>
-    private SharedConcurrencyLimit(int limit, int? maxWaiting, string? name)
+    internal SharedConcurrencyLimit(int limit, int? maxWaiting, string? name)
     {
         Name = name;
         Require.AtLeast(1, limit, nameof(limit));
@@ -60,31 +60,6 @@ public sealed partial class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy
         _limit = limit;
         _word = limit * Place;
         _anyone = new PlaceUser(this, null);
-    }
-
-    /// <summary>Creates a limit of its own for each key, such as each server that a run calls.</summary>
-    /// <typeparam name="TItem">The type of the items.</typeparam>
-    /// <typeparam name="TKey">The type of the keys.</typeparam>
-    /// <param name="key">
-    /// Returns the key of an item. Called for each attempt, from several threads at once. An exception from it, or from the comparer, is the item's failure.
-    /// </param>
-    /// <param name="limit">How many calls of one key may be in flight at once. At least 1.</param>
-    /// <param name="maxWaiting">How many calls of one key may wait for a place at once. 0 or more; <see langword="null"/> for any number.</param>
-    /// <param name="comparer">Compares keys, from several threads at once; <see langword="null"/> for the default comparer.</param>
-    /// <param name="name">What metrics call all of them together, as <see cref="Name"/>.</param>
-    /// <returns>The instances, made when their keys first occur.</returns>
-    /// <exception cref="ArgumentNullException"><paramref name="key"/> is <see langword="null"/>.</exception>
-    /// <exception cref="ArgumentOutOfRangeException"><paramref name="limit"/> is less than 1, or <paramref name="maxWaiting"/> is negative.</exception>
-    public static ConcurrencyLimits ByKey<TItem, TKey>(
-        Func<TItem, TKey> key, int limit, int? maxWaiting = null, IEqualityComparer<TKey>? comparer = null, string? name = null)
-        where TKey : notnull
-    {
-        ArgumentNullException.ThrowIfNull(key);
-        Require.AtLeast(1, limit, nameof(limit));
-        Require.AtLeast(0, maxWaiting ?? 0, nameof(maxWaiting));
-        ConcurrencyLimitsByKey<TItem, TKey> limits = new(key, () => new SharedConcurrencyLimit(limit, maxWaiting, name), comparer) { Name = name };
-        PolicyRegistry.Add(limits);
-        return limits;
     }
 
     /// <summary>What metrics call it, in the attribute <c>weir.policy.name</c>, such as the name of the called service.</summary>

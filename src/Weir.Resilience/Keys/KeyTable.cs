@@ -53,6 +53,15 @@ internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, 
         }
     }
 
+    /// <summary>The policy of a key, for somebody who looks at it. It is not kept for that.</summary>
+    public TPolicy Get(TKey key)
+    {
+        ArgumentNullException.ThrowIfNull(key);
+        KeyUse<TPolicy> use = Use(key);
+        use.Release();
+        return use.Policy;
+    }
+
     public KeyUse<TPolicy> Use(TKey key)
     {
         if (key is null)

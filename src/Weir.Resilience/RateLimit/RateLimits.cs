@@ -54,7 +54,8 @@ public abstract class RateLimits : IMeteredPolicy
     /// <returns>The instances, made when their keys first occur.</returns>
     /// <exception cref="ArgumentNullException"><paramref name="key"/> is <see langword="null"/>.</exception>
     /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of range.</exception>
-    public static RateLimits ByKey<TItem, TKey>(Func<TItem, TKey> key, RateLimitOptions? options = null, IEqualityComparer<TKey>? comparer = null)
+    public static RateLimits<TKey> ByKey<TItem, TKey>(
+        Func<TItem, TKey> key, RateLimitOptions? options = null, IEqualityComparer<TKey>? comparer = null)
         where TKey : notnull
     {
         ArgumentNullException.ThrowIfNull(key);

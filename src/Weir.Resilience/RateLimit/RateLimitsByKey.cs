@@ -1,7 +1,7 @@
 namespace Weir.Resilience;
 
 /// <summary>The instances of <see cref="RateLimits"/>, with the types of item and key.</summary>
-internal sealed class RateLimitsByKey<TItem, TKey> : RateLimits, IKeyed<TItem, TokenBucket>
+internal sealed class RateLimitsByKey<TItem, TKey> : RateLimits<TKey>, IKeyed<TItem, TokenBucket>
     where TKey : notnull
 {
     private readonly Func<TItem, TKey> _key;
@@ -14,6 +14,10 @@ internal sealed class RateLimitsByKey<TItem, TKey> : RateLimits, IKeyed<TItem, T
     }
 
     public override int Count => _table.Count;
+
+    public override TokenBucket Get(TKey key) => _table.Get(key);
+
+    public override IReadOnlyList<KeyValuePair<TKey, TokenBucket>> GetAll() => _table.Entries();
 
     internal override Type ItemType => typeof(TItem);
 

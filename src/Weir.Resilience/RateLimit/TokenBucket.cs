@@ -121,8 +121,8 @@ public sealed partial class TokenBucket : IRateLimit, IMeteredPolicy
 
     void IMeteredPolicy.AddTo(PolicyCounts counts) => counts.AddRate(Waiting);
 
-    /// <summary>How many calls wait.</summary>
-    internal int Waiting
+    /// <summary>How many calls wait for their tokens.</summary>
+    public int Waiting
     {
         get
         {

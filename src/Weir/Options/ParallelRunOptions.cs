@@ -249,7 +249,7 @@ public sealed record ParallelRunOptions
     public CircuitBreakers? CircuitBreakerByKey { get; init; }
 
     /// <summary>
-    /// A concurrency limit for each key, which may be shared with other runs. See <see cref="SharedConcurrencyLimit.ByKey{TItem, TKey}"/>.
+    /// A concurrency limit for each key, which may be shared with other runs. See <see cref="ConcurrencyLimits.ByKey{TItem, TKey}"/>.
     /// </summary>
     /// <value>
     /// <see langword="null"/>, the default, for none. The keys must be those of the operator's items. Not together with

@@ -129,7 +129,7 @@ public class StartTests
         { "OnFallback", new() { OnFallback = Fallback.Of(static (_, _) => "") } },
         { "CircuitBreakerByKey", new() { CircuitBreakerByKey = CircuitBreakers.ByKey<string, string>(static s => s, new CircuitBreakerOptions()) } },
         { "RateLimitByKey", new() { RateLimitByKey = RateLimits.ByKey<string, string>(static s => s, new RateLimitOptions()) } },
-        { "ConcurrencyLimitByKey", new() { ConcurrencyLimitByKey = SharedConcurrencyLimit.ByKey<string, string>(static s => s, 2) } },
+        { "ConcurrencyLimitByKey", new() { ConcurrencyLimitByKey = ConcurrencyLimits.ByKey<string, string>(static s => s, 2) } },
     };
 
     [Theory(Timeout = Limit)]

@@ -62,7 +62,7 @@ public class ChainByKeyTests
     {
         PolicyChain chain = new(new PolicyChainOptions
         {
-            ConcurrencyLimitByKey = SharedConcurrencyLimit.ByKey<Uri, string>(static uri => uri.Host, 1, maxWaiting: 0),
+            ConcurrencyLimitByKey = ConcurrencyLimits.ByKey<Uri, string>(static uri => uri.Host, 1, maxWaiting: 0),
             RateLimitByKey = RateLimits.ByKey<Uri, string>(static uri => uri.Host, new RateLimitOptions { TokensPerSecond = 1e6, BurstCapacity = 1e6 }),
         });
         TaskCompletionSource<int> end = new();
@@ -72,6 +72,49 @@ public class ChainByKeyTests
         end.SetResult(1);
         Assert.Equal(1, await first);
         Assert.Equal(4, await chain.For(Up).ExecuteAsync(_ => 4, Token));
+    }
+
+    [Fact(Timeout = Timeout)]
+    public async Task Limits_LookedUpByKey_AreThoseOfTheCalls()
+    {
+        ManualTimeProvider clock = new();
+        RateLimitOptions oneASecond = new() { TokensPerSecond = 1, BurstCapacity = 1, TimeProvider = clock };
+        ConcurrencyLimits<string> places = ConcurrencyLimits.ByKey<Uri, string>(static uri => uri.Host, 1);
+        RateLimits<string> rates = RateLimits.ByKey<Uri, string>(static uri => uri.Host, oneASecond, StringComparer.OrdinalIgnoreCase);
+        PolicyChain chain = new(new PolicyChainOptions { ConcurrencyLimitByKey = places, RateLimitByKey = rates });
+        TaskCompletionSource<int> end = new();
+        ValueTask<int> first = chain.For(Up).ExecuteAsync(_ => end.Task, Token);
+        ValueTask<int> second = chain.For(Up).ExecuteAsync(_ => 2, Token);
+
+        Assert.Equal((1, 1), (places.Get("well").InUse, places.Get("well").Waiting));
+        Assert.Equal((TimeSpan.FromSeconds(1), 0), (rates.Get("WELL").RetryAfter, rates.Get("WELL").Waiting));
+        Assert.Equal((0, TimeSpan.Zero), (places.Get("down").InUse, rates.Get("down").RetryAfter));
+        Assert.Equal([("down", 0), ("well", 1)], places.GetAll().Select(static p => (p.Key, p.Value.InUse)).Order());
+        Assert.Equal([("down", false), ("well", true)], rates.GetAll().Select(static p => (p.Key, p.Value.RetryAfter > TimeSpan.Zero)).Order());
+        Assert.Equal((2, 2), (places.Count, rates.Count));
+
+        // One who asks the bucket itself waits in the queue of the calls.
+        ValueTask asked = rates.Get("well").WaitAsync(Token);
+        Assert.Equal(1, rates.Get("well").Waiting);
+        clock.Advance(TimeSpan.FromSeconds(1));
+        await asked;
+        Assert.Equal(0, rates.Get("well").Waiting);
+
+        // The second call gets the place that the raised limit has, while the first is still under way, and its token.
+        clock.Advance(TimeSpan.FromSeconds(1));
+        places.Get("well").Limit = 2;
+        Assert.Equal(2, await second);
+        end.SetResult(1);
+        Assert.Equal(1, await first);
+        Assert.Equal(0, places.Get("well").InUse);
+    }
+
+    [Fact]
+    public void LookUp_WithoutAKey_IsRefusedByName()
+    {
+        Assert.Throws<ArgumentNullException>("key", () => _hosts.Get(null!));
+        Assert.Throws<ArgumentNullException>("key", () => ConcurrencyLimits.ByKey<Uri, string>(static uri => uri.Host, 1).Get(null!));
+        Assert.Throws<ArgumentNullException>("key", () => RateLimits.ByKey<Uri, string>(static uri => uri.Host).Get(null!));
     }
 
     [Fact(Timeout = Timeout)]

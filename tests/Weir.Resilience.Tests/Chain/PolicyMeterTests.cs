@@ -124,7 +124,7 @@ public sealed class PolicyMeterTests
     {
         const string Name = "limits";
         SharedConcurrencyLimit limit = new(2) { Name = Name };
-        ConcurrencyLimits limits = SharedConcurrencyLimit.ByKey<string, string>(static key => key, 3, name: Name);
+        ConcurrencyLimits limits = ConcurrencyLimits.ByKey<string, string>(static key => key, 3, name: Name);
         TokenBucket bucket = new(new() { Name = Name, TokensPerSecond = 1, BurstCapacity = 1, TimeProvider = _time });
         RateLimits rates = RateLimits.ByKey<string, string>(static key => key, new() { Name = Name, TimeProvider = _time });
         using Listener listener = new(Name);

@@ -82,7 +82,7 @@ public class AllocationTests
         PolicyChain<int> chain = new PolicyChain<int>(new PolicyChainOptions<int>
         {
             CircuitBreakerByKey = Resilience.CircuitBreakers.ByKey<string, string>(static host => host),
-            ConcurrencyLimitByKey = SharedConcurrencyLimit.ByKey<string, string>(static host => host, 1),
+            ConcurrencyLimitByKey = ConcurrencyLimits.ByKey<string, string>(static host => host, 1),
         }).For("a");
         AllocatesNothing(() => Assert.True(chain.ExecuteAsync(static _ => new ValueTask<int>(1)).IsCompletedSuccessfully));
     }

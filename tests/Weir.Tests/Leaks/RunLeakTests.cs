@@ -58,7 +58,7 @@ public class RunLeakTests
         ParallelRunOptions options = at switch
         {
             "shared place" => waits with { SharedConcurrencyLimit = full },
-            "place by key" => waits with { ConcurrencyLimitByKey = SharedConcurrencyLimit.ByKey<Item, int>(static _ => 1, 1) },
+            "place by key" => waits with { ConcurrencyLimitByKey = ConcurrencyLimits.ByKey<Item, int>(static _ => 1, 1) },
             "shared rate" => waits with { SharedRateLimit = new TokenBucket(slow) },
             "rate by key" => waits with { RateLimitByKey = RateLimits.ByKey<Item, int>(static _ => 1, slow) },
             "shared circuit" => waits with { SharedCircuitBreaker = shared, ErrorMode = ErrorMode.BestEffort },

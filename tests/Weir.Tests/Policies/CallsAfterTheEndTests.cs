@@ -295,7 +295,7 @@ public sealed class CallsAfterTheEndTests : IDisposable
                 options = options with { SharedCircuitBreaker = new CircuitBreaker(Circuit) };
                 break;
             case "ConcurrencyLimitByKey":
-                options = options with { ConcurrencyLimitByKey = SharedConcurrencyLimit.ByKey<int, int>(static item => item, 1) };
+                options = options with { ConcurrencyLimitByKey = ConcurrencyLimits.ByKey<int, int>(static item => item, 1) };
                 break;
             case "RateLimitByKey":
                 options = options with { RateLimitByKey = RateLimits.ByKey<int, int>(static item => item, Rate) };

@@ -47,7 +47,7 @@ public sealed class KeyedPolicyTests : IDisposable
     [InlineData(true)]
     public async Task OneServerHangs_ItsLimitKeepsTheOthersGoing(bool timed)
     {
-        ConcurrencyLimits limits = SharedConcurrencyLimit.ByKey<int, int>(static item => item % Servers, 1);
+        ConcurrencyLimits limits = ConcurrencyLimits.ByKey<int, int>(static item => item % Servers, 1);
         int done = 0;
         ConcurrencyProbe hanging = new();
         Task<List<int>> run = Enumerable.Range(0, Servers * 10).SelectParallelAsync(
@@ -79,7 +79,7 @@ public sealed class KeyedPolicyTests : IDisposable
     [Fact(Timeout = Selectors.Timeout)]
     public async Task Limit_ByKey_HoldsOverSeveralRuns()
     {
-        ConcurrencyLimits limits = SharedConcurrencyLimit.ByKey<int, string>(
+        ConcurrencyLimits limits = ConcurrencyLimits.ByKey<int, string>(
             static item => (item % 3) switch { 0 => "a", 1 => "b", _ => "c" }, 2, comparer: StringComparer.Ordinal);
         ConcurrencyProbe[] probes = [new(), new(), new()];
         await Task.WhenAll(Enumerable.Range(0, 4).Select(_ => Enumerable.Range(0, 60).ForEachParallelAsync(
@@ -156,7 +156,7 @@ public sealed class KeyedPolicyTests : IDisposable
         ParallelRunOptions options = kind switch
         {
             0 => new() { CircuitBreakerByKey = CircuitBreakers.ByKey<int, int>(KeyOf) },
-            1 => new() { ConcurrencyLimitByKey = SharedConcurrencyLimit.ByKey<int, int>(KeyOf, 1) },
+            1 => new() { ConcurrencyLimitByKey = ConcurrencyLimits.ByKey<int, int>(KeyOf, 1) },
             _ => new() { RateLimitByKey = RateLimits.ByKey<int, int>(KeyOf) },
         };
         ItemOutcome<int, int>[] outcomes = await new[] { 0, 1, 2 }.SelectParallelOutcomesAsync(static (x, _) => new ValueTask<int>(x), options).WithinAsync();
@@ -186,7 +186,7 @@ public sealed class KeyedPolicyTests : IDisposable
     public async Task Key_ThatChangesBetweenAttempts_LeavesNothingBehind()
     {
         int calls = 0;
-        ConcurrencyLimits limits = SharedConcurrencyLimit.ByKey<int, int>(_ => Interlocked.Increment(ref calls) % 3, 1);
+        ConcurrencyLimits limits = ConcurrencyLimits.ByKey<int, int>(_ => Interlocked.Increment(ref calls) % 3, 1);
         for (int round = 0; round < 20; round++)
         {
             Assert.Equal(Enumerable.Range(0, 50), await Enumerable.Range(0, 50).SelectParallelAsync(

@@ -58,7 +58,7 @@ public sealed class RaisedLimitTests : IDisposable
     [Fact(Timeout = Selectors.Timeout)]
     public async Task MaxDegreeOfParallelism_Raised_ReachesItemsThatWaitForAPlaceOfTheirKey()
     {
-        ConcurrencyLimits limits = SharedConcurrencyLimit.ByKey<int, int>(static item => item % 2, Items);
+        ConcurrencyLimits limits = ConcurrencyLimits.ByKey<int, int>(static item => item % 2, Items);
         using Gate others = new();
         ConcurrencyProbe held = new();
         Task other = Enumerable.Range(0, 2 * Items).ToArray().ForEachParallelAsync(

@@ -35,7 +35,7 @@ public sealed class RateByKeyStressTests : IDisposable
         RateLimits rates = RateLimits.ByKey<int, int>(
             static item => item % Keys, new RateLimitOptions { TokensPerSecond = Rate, BurstCapacity = Burst, TimeProvider = _clock });
         SharedConcurrencyLimit shared = new(3);
-        ConcurrencyLimits byKey = SharedConcurrencyLimit.ByKey<int, int>(static item => item % Keys, 2);
+        ConcurrencyLimits byKey = ConcurrencyLimits.ByKey<int, int>(static item => item % Keys, 2);
         for (int round = 0; round < 4; round++)
         {
             await Task.WhenAll(Enumerable.Range(0, 5).Select(i => RunAsync(new Random(random.Next()), Options(random, rates, shared, byKey), i)));

@@ -164,14 +164,14 @@ public sealed class StoppedQueueTests : IDisposable
         return policy switch
         {
             "shared limit" => options with { SharedConcurrencyLimit = new SharedConcurrencyLimit(limit) },
-            "limit by key" => options with { ConcurrencyLimitByKey = SharedConcurrencyLimit.ByKey<int, int>(static item => item % 3, limit) },
+            "limit by key" => options with { ConcurrencyLimitByKey = ConcurrencyLimits.ByKey<int, int>(static item => item % 3, limit) },
             "rate limit" => options with { RateLimit = rate },
             "rate by key" => options with { RateLimitByKey = RateLimits.ByKey<int, int>(static item => item % 3, rate) },
             "circuit" => options with { SharedCircuitBreaker = new CircuitBreaker(circuit) },
             "circuit by key" => options with { CircuitBreakerByKey = CircuitBreakers.ByKey<int, int>(static item => item % 3, circuit) },
             "limit and rate by key" => options with
             {
-                ConcurrencyLimitByKey = SharedConcurrencyLimit.ByKey<int, int>(static item => item % 3, limit),
+                ConcurrencyLimitByKey = ConcurrencyLimits.ByKey<int, int>(static item => item % 3, limit),
                 RateLimitByKey = RateLimits.ByKey<int, int>(static item => item % 3, rate),
             },
             "hook" => options with { OnStartItemAsync = YieldAsync },
