@@ -11,7 +11,7 @@ namespace Weir.Analyzers.Rules;
 [DiagnosticAnalyzer(LanguageNames.CSharp)]
 public sealed class IgnoredTokenAnalyzer : RunAnalyzer
 {
-    private static readonly string[] Limits = ["PerItemTimeout", "AttemptTimeout", "BatchTimeout"];
+    private static readonly string[] Limits = ["PerItemTimeout", "AttemptTimeout", "TotalTimeout"];
 
     /// <inheritdoc/>
     public override ImmutableArray<DiagnosticDescriptor> SupportedDiagnostics => ImmutableArray.Create(Descriptors.IgnoredToken);

@@ -1,7 +1,7 @@
 namespace Weir;
 
 /// <summary>
-/// A run of a runtime did not end within its time limit, <c>BatchTimeout</c>: the inner exception of the <see cref="OperationCanceledException"/> that the
+/// A run of a runtime did not end within its time limit, <c>TotalTimeout</c>: the inner exception of the <see cref="OperationCanceledException"/> that the
 /// items end with which were running then.
 /// </summary>
 public sealed class RunTimeoutException : TimeoutException

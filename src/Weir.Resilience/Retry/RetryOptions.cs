@@ -5,7 +5,8 @@ namespace Weir.Resilience;
 public sealed record RetryOptions
 {
     /// <summary>How many attempts may follow the first one.</summary>
-    /// <value>At least 0. The default is 3: four attempts in all.</value>
+    /// <value>At least 0. The default is 3: four attempts in all. Who makes retry options wants retries.</value>
+    /// <remarks>The options of a run have a property of the same name, whose default is 0: a run repeats nothing unless it is told to.</remarks>
     public int MaxRetries { get; init; } = 3;
 
     /// <summary>The delay that <see cref="BackoffStrategy"/> starts from.</summary>

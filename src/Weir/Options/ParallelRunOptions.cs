@@ -117,7 +117,10 @@ public sealed record ParallelRunOptions
     public int MaxPerPartition { get; init; } = 1;
 
     /// <summary>How often a failed item is retried. Waiting for the next attempt holds no worker.</summary>
-    /// <value>0 or more. The default is 0: no retries.</value>
+    /// <value>
+    /// 0 or more. The default is 0: a run repeats nothing unless it is told to. <see cref="RetryOptions.MaxRetries"/> of a chain, whose retries are an object
+    /// that somebody made, is 3.
+    /// </value>
     public int MaxRetries
     {
         get;

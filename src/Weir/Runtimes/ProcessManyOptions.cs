@@ -22,7 +22,7 @@ public sealed record ProcessManyOptions
     /// More than zero and at most <see cref="uint.MaxValue"/> - 1 milliseconds; <see langword="null"/>, the default, for no limit.
     /// <see cref="Timeout.InfiniteTimeSpan"/> is stored as <see langword="null"/>.
     /// </value>
-    public TimeSpan? BatchTimeout { get; init => field = Require.NoneIfInfinite(value); }
+    public TimeSpan? TotalTimeout { get; init => field = Require.NoneIfInfinite(value); }
 
     /// <summary>How many items of one key may be in flight at once, for items with keys (<c>PartitionBy</c>).</summary>
     /// <value>At least 1. The default is 1: items of one key run one after the other, in input order.</value>
@@ -71,7 +71,7 @@ public sealed record ProcessManyOptions
     {
         Require.AtLeastOne(MaxPerPartition, nameof(MaxPerPartition));
         Require.Timeout(PerItemTimeout, nameof(PerItemTimeout));
-        Require.Timeout(BatchTimeout, nameof(BatchTimeout));
+        Require.Timeout(TotalTimeout, nameof(TotalTimeout));
         RuntimePolicies.Validate(Policies);
         Require.NotEmpty(OperationName, nameof(OperationName));
         Require.Keys(Tags, nameof(Tags));

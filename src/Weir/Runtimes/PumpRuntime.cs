@@ -246,7 +246,7 @@ internal sealed class PumpRuntime(
     private void Start(
         Pump run, RuntimeCall call, int count, ProcessManyOptions processOptions, CancellationToken cancellationToken, CancellationToken otherToken)
     {
-        call.Begin(run, processOptions.BatchTimeout, options.TimeProvider);
+        call.Begin(run, processOptions.TotalTimeout, options.TimeProvider);
         run.Start(eager ? Math.Clamp(count, 1, limit) : 1, cancellationToken, otherToken);
     }
 }

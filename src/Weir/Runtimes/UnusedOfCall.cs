@@ -25,5 +25,5 @@ internal static class UnusedOfCall
         options.DisposeUnusedResults || policies is { DisposeUnusedResults: true };
 
     private static TimeSpan? PatienceOf(ProcessManyOptions options, ParallelRunOptions? policies) =>
-        options.PerItemTimeout ?? policies?.PerItemTimeout ?? options.BatchTimeout;
+        options.PerItemTimeout ?? policies?.PerItemTimeout ?? options.TotalTimeout;
 }

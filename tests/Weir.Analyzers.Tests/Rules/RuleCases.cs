@@ -54,7 +54,7 @@ internal sealed record RuleCases(string Rule, string[] Bad, string[] Good)
                 $"await items.ForEachParallelAsync([|(int x)|] => Work.SaveAsync(x), {Limit});",
                 "await items.ForEachParallelAsync((x, [|t|]) => Work.SaveAsync(x), new() { AttemptTimeout = TimeSpan.FromSeconds(1), MaxRetries = 1 });",
                 "await runtime.ProcessManyAsync(items, (x, [|t|]) => Work.LoadAsync(x), new ProcessManyOptions { PerItemTimeout = TimeSpan.FromSeconds(1) });",
-                "await concurrent.ProcessManyAsync(items, async (x, [|t|]) => await Work.LoadAsync(x), new() { BatchTimeout = TimeSpan.FromSeconds(1) });",
+                "await concurrent.ProcessManyAsync(items, async (x, [|t|]) => await Work.LoadAsync(x), new() { TotalTimeout = TimeSpan.FromSeconds(1) });",
                 $"await foreach (int r in later.SelectParallelStreamAsync((x, [|t|]) => Work.LoadAsync(x, stop), {Limit})) {{ }}",
                 $"await items.BatchParallelAsync(2, [|b|] => b.Count, {Limit});",
                 $"await items.SelectParallelOutcomesAsync([|x|] => Work.Compute(x), {Limit});",

@@ -49,7 +49,7 @@ public class TimeScenarios(ITestOutputHelper output)
             ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(
                 Seven,
                 (item, token) => new ValueTask<int>(item + (0 * Interlocked.Increment(ref calls))),
-                new ProcessManyOptions { BatchTimeout = TimeSpan.FromMilliseconds(20) });
+                new ProcessManyOptions { TotalTimeout = TimeSpan.FromMilliseconds(20) });
             ItemStatus[] told = [.. outcomes.Select(static o => o.Status)];
 
             // Until nobody else can run: whoever is late changes nothing.

@@ -48,7 +48,7 @@ public class MigrationValuesTests
 
         await using Weir.Runtimes.ConcurrentRuntime runtime = new(2, new Weir.Runtimes.RuntimeOptions { GracePeriod = none });
         Assert.True((await runtime.ProcessManyAsync(
-            [1], static (x, _) => new ValueTask<int>(x), new Weir.Runtimes.ProcessManyOptions { PerItemTimeout = none, BatchTimeout = none }))[0].IsSuccess);
+            [1], static (x, _) => new ValueTask<int>(x), new Weir.Runtimes.ProcessManyOptions { PerItemTimeout = none, TotalTimeout = none }))[0].IsSuccess);
         var chain = new PolicyChain<int>(new PolicyChainOptions<int> { TotalTimeout = none, AttemptTimeout = none });
         Assert.Equal(1, await chain.ExecuteAsync(static _ => new ValueTask<int>(1), CancellationToken.None));
 

@@ -109,7 +109,7 @@ public sealed class RunFaultTests : IDisposable
 
                 return new ValueTask<int>(x);
             },
-            new ProcessManyOptions { BatchTimeout = TimeSpan.FromMinutes(1) });
+            new ProcessManyOptions { TotalTimeout = TimeSpan.FromMinutes(1) });
 
         // A run that has failed still waits for the item that blocks.
         await Guard.UntilAsync(() => Volatile.Read(ref others) == items.Length - 1 || call.IsCompleted || places.HasFailed, "The other items");

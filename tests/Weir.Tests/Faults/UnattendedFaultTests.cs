@@ -22,7 +22,7 @@ public sealed class UnattendedFaultTests : IDisposable
     {
         ["plain"] = static runtime => Call(runtime, Yields),
         ["item timeout"] = static runtime => Call(runtime, NeverEnds, new ProcessManyOptions { PerItemTimeout = Short }),
-        ["batch timeout"] = static runtime => Call(runtime, NeverEnds, new ProcessManyOptions { BatchTimeout = Short }),
+        ["batch timeout"] = static runtime => Call(runtime, NeverEnds, new ProcessManyOptions { TotalTimeout = Short }),
         ["cancelled"] = static runtime => Cancelled(runtime, paused: false),
         ["cancelled while paused"] = static runtime => Cancelled(runtime, paused: true),
         ["disposed"] = Disposed,

@@ -18,7 +18,7 @@ public class RuntimeLeakTests
         await using IExecutionRuntime kept = RuntimeCases.Create(runtime);
         Held held = new();
         ProcessManyOptions[] all =
-            [new(), new() { Control = new RunControl() }, new() { OperationName = "leaks" }, new() { BatchTimeout = TimeSpan.FromDays(1) }];
+            [new(), new() { Control = new RunControl() }, new() { OperationName = "leaks" }, new() { TotalTimeout = TimeSpan.FromDays(1) }];
         for (int i = 0; i < 10; i++)
         {
             await CallAsync(kept, form, held, $"{i % all.Length}", all[i % all.Length]);
@@ -64,7 +64,7 @@ public class RuntimeLeakTests
             ProcessManyOptions used = ending switch
             {
                 Ending.TimesOut => options with { PerItemTimeout = TimeSpan.FromMilliseconds(10) },
-                Ending.TimesOutForever => options with { BatchTimeout = TimeSpan.FromMilliseconds(50) },
+                Ending.TimesOutForever => options with { TotalTimeout = TimeSpan.FromMilliseconds(50) },
                 _ => options,
             };
             foreach (bool isLazy in (bool[])[false, true])

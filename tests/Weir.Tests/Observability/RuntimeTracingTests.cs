@@ -112,7 +112,7 @@ public sealed class RuntimeTracingTests : IDisposable
                 await gate.WaitAsync(CancellationToken.None);
                 return x;
             },
-            new ProcessManyOptions { OperationName = "late", BatchTimeout = TimeSpan.FromSeconds(1) });
+            new ProcessManyOptions { OperationName = "late", TotalTimeout = TimeSpan.FromSeconds(1) });
         await inside.Task.WithinAsync("the item");
         clock.Advance(TimeSpan.FromSeconds(1));
         RuntimeRun.AssertTimedOut((await late.WithinAsync("a call whose time is up"))[0]);

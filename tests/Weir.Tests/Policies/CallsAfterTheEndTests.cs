@@ -108,7 +108,7 @@ public sealed class CallsAfterTheEndTests : IDisposable
         {
             Policies = options,
             PerItemTimeout = perItem,
-            BatchTimeout = end == "batch timed out" ? Limit : null,
+            TotalTimeout = end == "batch timed out" ? Limit : null,
             Control = Hooks.Contains(place) ? null : _control,
         };
         options = options with { PerItemTimeout = perItem, Control = call.Control };

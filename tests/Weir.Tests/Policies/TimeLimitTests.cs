@@ -132,7 +132,7 @@ public class TimeLimitTests
                 inside.Open();
                 return new ValueTask<int>(never.Task);
             },
-            new() { BatchTimeout = 2 * Second });
+            new() { TotalTimeout = 2 * Second });
         await inside.WaitAsync();
         await _time.AdvanceUntilAsync(running, 2 * Second);
         Exception error = (await running)[0].Error!;

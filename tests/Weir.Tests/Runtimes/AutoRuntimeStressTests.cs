@@ -36,7 +36,7 @@ public class AutoRuntimeStressTests
             ProcessManyOptions options = new()
             {
                 PerItemTimeout = random.Next(4) == 0 ? TimeSpan.FromSeconds(30) : null,
-                BatchTimeout = stops && random.Next(2) == 0 ? TimeSpan.FromTicks(1 + random.Next(100_000)) : null,
+                TotalTimeout = stops && random.Next(2) == 0 ? TimeSpan.FromTicks(1 + random.Next(100_000)) : null,
             };
             ValueTask<int> Process(int x, CancellationToken token)
             {
@@ -57,7 +57,7 @@ public class AutoRuntimeStressTests
                 ended += status == ItemStatus.NotRun ? 0 : 1;
             }
 
-            if (options.BatchTimeout is null)
+            if (options.TotalTimeout is null)
             {
                 Assert.All(outcomes, (o, x) => Assert.Equal(deeds[x] is Deed.Fails or Deed.FailsLater ? ItemStatus.Failed : ItemStatus.Succeeded, o.Status));
             }

@@ -115,7 +115,7 @@ public class DirectRuntimeTests
 
                 return new ValueTask<int>(x);
             },
-            new ProcessManyOptions { BatchTimeout = TimeSpan.FromSeconds(1) });
+            new ProcessManyOptions { TotalTimeout = TimeSpan.FromSeconds(1) });
         Assert.Equal(RuntimeRun.Count(4), outcomes[..4].Select(static o => o.Value));
         RuntimeRun.AssertTimedOut(outcomes[4]);
         Assert.All(outcomes[5..], RuntimeRun.AssertNotRun);

@@ -51,7 +51,7 @@ public sealed class HangingHookTests : IDisposable
     {
         _blocks = blocks;
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, _clock, TimeSpan.Zero);
-        ProcessManyOptions options = new() { Policies = PoliciesOf(hook), BatchTimeout = disposes ? null : Limit };
+        ProcessManyOptions options = new() { Policies = PoliciesOf(hook), TotalTimeout = disposes ? null : Limit };
         Task<ItemOutcome<int, int>[]> run = Task.Run(() => runtime.ProcessManyAsync([0, 1, 2], CallAsync, options));
         await Guard.UntilAsync(
             () =>

@@ -186,7 +186,7 @@ public class ParallelRuntimeThreadTests
         // The item waits without a thread, then the only thread is taken by another call for good, then time passes.
         Task<ItemOutcome<int, int>[]> call = runtime.ProcessManyAsync(
             RuntimeRun.Count(3), (x, _) => gate.PassAsync(x),
-            new ProcessManyOptions { PerItemTimeout = TimeSpan.FromSeconds(5), BatchTimeout = TimeSpan.FromSeconds(9) });
+            new ProcessManyOptions { PerItemTimeout = TimeSpan.FromSeconds(5), TotalTimeout = TimeSpan.FromSeconds(9) });
         await gate.ArrivedAsync(1);
         Task<ItemOutcome<int, int>[]> other = runtime.ProcessManyAsync([1], (x, _) => new ValueTask<int>(holding.Block(x)));
         await holding.ArrivedAsync(1);

@@ -31,7 +31,7 @@ public class RuntimeArgumentTests
         })
         {
             AssertRefused("PerItemTimeout", bad, new ProcessManyOptions { PerItemTimeout = bad });
-            AssertRefused("BatchTimeout", bad, new ProcessManyOptions { BatchTimeout = bad });
+            AssertRefused("TotalTimeout", bad, new ProcessManyOptions { TotalTimeout = bad });
         }
 
         void AssertRefused(string property, TimeSpan value, ProcessManyOptions options)
@@ -54,7 +54,7 @@ public class RuntimeArgumentTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         TimeSpan longest = TimeSpan.FromMilliseconds(uint.MaxValue - 1);
         ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(
-            [1, 2, 3], Same, new ProcessManyOptions { PerItemTimeout = longest, BatchTimeout = longest }, CancellationToken.None);
+            [1, 2, 3], Same, new ProcessManyOptions { PerItemTimeout = longest, TotalTimeout = longest }, CancellationToken.None);
         Assert.All(outcomes, static o => Assert.True(o.IsSuccess));
     }
 

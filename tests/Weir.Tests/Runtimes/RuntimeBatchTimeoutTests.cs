@@ -8,7 +8,7 @@ public class RuntimeBatchTimeoutTests
 {
     private const int Items = 250;
     private static readonly TimeSpan Limit = TimeSpan.FromSeconds(60);
-    private static readonly ProcessManyOptions Timed = new() { BatchTimeout = Limit };
+    private static readonly ProcessManyOptions Timed = new() { TotalTimeout = Limit };
 
     public static TheoryData<string, RunForm> Cases => RuntimeCases.EveryForm();
 
@@ -195,7 +195,7 @@ public class RuntimeBatchTimeoutTests
         {
             ItemOutcome<int, int>[] outcomes = await RuntimeRun.AllAsync(
                 form, runtime, RuntimeRun.Count(50), static (x, _) => new ValueTask<int>(x),
-                new ProcessManyOptions { BatchTimeout = TimeSpan.FromTicks(1 + (round * 100)), PerItemTimeout = TimeSpan.FromTicks(1 + (round * 50)) });
+                new ProcessManyOptions { TotalTimeout = TimeSpan.FromTicks(1 + (round * 100)), PerItemTimeout = TimeSpan.FromTicks(1 + (round * 50)) });
             Assert.All(outcomes, static (o, x) => Assert.Equal(o.IsSuccess ? x : 0, o.ValueOrDefault));
         }
 

@@ -76,7 +76,7 @@ public class RuntimeCancellationTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
         foreach (ProcessManyOptions options in new ProcessManyOptions[]
         {
-            new() { PerItemTimeout = TimeSpan.FromSeconds(5) }, new() { BatchTimeout = TimeSpan.FromSeconds(5) },
+            new() { PerItemTimeout = TimeSpan.FromSeconds(5) }, new() { TotalTimeout = TimeSpan.FromSeconds(5) },
         })
         {
             using RuntimeGate gate = new();

@@ -84,7 +84,7 @@ public class RuntimeDisposeTests
         using RuntimeGate gate = new();
         Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
             form, runtime, RuntimeRun.Count(Items), (x, _) => x < 10 ? new ValueTask<int>(x) : gate.PassAsync(x),
-            new ProcessManyOptions { PerItemTimeout = Grace * 3, BatchTimeout = Grace * 4 });
+            new ProcessManyOptions { PerItemTimeout = Grace * 3, TotalTimeout = Grace * 4 });
         await AssertEndsAsync(name, runtime, clock, gate, call);
     }
 
@@ -148,7 +148,7 @@ public class RuntimeDisposeTests
         List<(int Index, ItemOutcome<int, int> Outcome)> read = [];
         await foreach ((int Index, ItemOutcome<int, int> Outcome) next in runtime.ProcessManyStreamAsync(
             RuntimeRun.Count(count), static (x, _) => new ValueTask<int>(x), form == RunForm.OrderedStream,
-            new ProcessManyOptions { BatchTimeout = Grace * 10 }))
+            new ProcessManyOptions { TotalTimeout = Grace * 10 }))
         {
             read.Add(next);
             if (read.Count == 10)

@@ -125,7 +125,7 @@ public class RuntimeKeyTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
         using RuntimeGate gate = new();
         Task<ItemOutcome<int, int>[]> call = Task.Run(() => runtime.ProcessManyAsync(
-            RuntimeRun.Count(50).PartitionBy(static _ => 1), (x, _) => gate.PassAsync(x), new ProcessManyOptions { BatchTimeout = TimeSpan.FromSeconds(5) }));
+            RuntimeRun.Count(50).PartitionBy(static _ => 1), (x, _) => gate.PassAsync(x), new ProcessManyOptions { TotalTimeout = TimeSpan.FromSeconds(5) }));
         await gate.ArrivedAsync(1);
         await clock.PassAsync(TimeSpan.FromSeconds(5), call);
         ItemOutcome<int, int>[] outcomes = await call;

@@ -126,7 +126,7 @@ public class RuntimeStatisticsTests
             {
                 object[] source = [new(), new(), new()];
                 items.Add(new WeakReference(source));
-                ProcessManyOptions options = new() { BatchTimeout = i % 3 == 0 ? TimeSpan.FromTicks(1) : null };
+                ProcessManyOptions options = new() { TotalTimeout = i % 3 == 0 ? TimeSpan.FromTicks(1) : null };
                 CancellationToken token = i % 2 == 0 ? cancelled.Token : caller.Token;
                 try
                 {

@@ -109,7 +109,7 @@ public sealed class RuntimeTotalLimitTests : IDisposable
         Assert.True(shared.TryEnter());
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { SharedConcurrencyLimit = shared, TimeProvider = clock });
         Task<ItemOutcome<int, int>[]> call = runtime.ProcessManyAsync(
-            [1, 2], static (x, _) => new ValueTask<int>(x), new ProcessManyOptions { BatchTimeout = TimeSpan.FromSeconds(1) });
+            [1, 2], static (x, _) => new ValueTask<int>(x), new ProcessManyOptions { TotalTimeout = TimeSpan.FromSeconds(1) });
         await Guard.UntilAsync(() => shared.Waiting > 0, "an item that waits");
         clock.Advance(TimeSpan.FromSeconds(2));
         ItemOutcome<int, int>[] outcomes = await call.WithinAsync("a call whose time is up");

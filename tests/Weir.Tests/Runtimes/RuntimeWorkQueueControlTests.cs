@@ -158,7 +158,7 @@ public sealed class RuntimeWorkQueueControlTests
                         Interlocked.Increment(ref called);
                         return new(item);
                     },
-                    new ProcessManyOptions { Control = control, BatchTimeout = limit },
+                    new ProcessManyOptions { Control = control, TotalTimeout = limit },
                     keyed,
                     cancellationToken: cancel.Token);
                 await Guard.UntilAsync(() => Volatile.Read(ref called) == 1 && queue is { Count: 0, Running: 0 }, "the only item");

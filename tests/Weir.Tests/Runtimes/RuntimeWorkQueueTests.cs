@@ -81,7 +81,7 @@ public sealed class RuntimeWorkQueueTests
                 await never.WaitAsync(CancellationToken.None);
                 return item;
             },
-            new ProcessManyOptions { BatchTimeout = Limit });
+            new ProcessManyOptions { TotalTimeout = Limit });
         await Guard.UntilAsync(() => begun.Count >= waits, "the items");
         await time.AdvanceUntilAsync(call, Limit);
         ItemOutcome<int, int>[] outcomes = await call.WithinAsync();

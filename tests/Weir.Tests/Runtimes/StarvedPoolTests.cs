@@ -41,7 +41,7 @@ public sealed class StarvedPoolTests : IDisposable
         // On a busy machine the time may be up before a thread has begun an item.
         for (int times = 1; times <= 100 && !outcomes.Any(static outcome => outcome.Status == ItemStatus.TimedOut); times *= 10)
         {
-            Task<ItemOutcome<int, int>[]> run = runtime.ProcessManyAsync(new int[2 * StarvedPool.Threads], Block, new() { BatchTimeout = Limit * times });
+            Task<ItemOutcome<int, int>[]> run = runtime.ProcessManyAsync(new int[2 * StarvedPool.Threads], Block, new() { TotalTimeout = Limit * times });
             outcomes = StarvedPool.ResultOf(run);
             Assert.All(outcomes, static outcome => Assert.True(outcome.Status is ItemStatus.TimedOut or ItemStatus.NotRun));
         }
@@ -55,7 +55,7 @@ public sealed class StarvedPoolTests : IDisposable
     public void BatchTimeout_NoThreadForTheFirstItem_EndsTheCall(string name)
     {
         // Each time another runtime: one that has learned that the items block has threads of its own.
-        _pool.WithoutAny(() => StarvedPool.ResultOf(Make(name, 4).ProcessManyAsync(new int[4], Block, new() { BatchTimeout = Limit })), NoneBegan);
+        _pool.WithoutAny(() => StarvedPool.ResultOf(Make(name, 4).ProcessManyAsync(new int[4], Block, new() { TotalTimeout = Limit })), NoneBegan);
     }
 
     [Theory]

@@ -118,7 +118,7 @@ public class LateResultTests
                 begun.SetResult();
                 return new ValueTask<Resource>(call.Task);
             },
-            new ProcessManyOptions { BatchTimeout = Limit });
+            new ProcessManyOptions { TotalTimeout = Limit });
         await clock.DriveAsync(running, Limit, () => begun.Task.IsCompleted);
         Assert.Equal(ItemStatus.TimedOut, (await running)[0].Status);
         Resource late = new(1);
@@ -221,7 +221,7 @@ public class LateResultTests
             (_, _) => throw new TestException("as planned"),
             new ProcessManyOptions
             {
-                BatchTimeout = Limit,
+                TotalTimeout = Limit,
                 Policies = new ParallelRunOptions
                 {
                     OnFallback = Fallback.OfAsync<Resource>((_, _) =>

@@ -92,7 +92,7 @@ public class LoadRunTests
         await cli.RunAsync("load --count 10 --warmup 0 --runtime direct --trials 1 --timeout 2.5");
 
         Assert.Equal(TimeSpan.FromSeconds(2.5), Assert.Single(runtime.Options)!.PerItemTimeout);
-        Assert.Null(runtime.Options[0]!.BatchTimeout);
+        Assert.Null(runtime.Options[0]!.TotalTimeout);
     }
 
     [Fact(Timeout = 300_000)]

@@ -114,7 +114,7 @@ public class ActionOutcomeTests
                     await gate.PassAsync(x, token);
                 }
             },
-            new ProcessManyOptions { BatchTimeout = Second }));
+            new ProcessManyOptions { TotalTimeout = Second }));
         await gate.ArrivedAsync(1);
 
         // Another worker may be at the gate before the first item has ended.

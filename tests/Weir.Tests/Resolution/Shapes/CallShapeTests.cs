@@ -173,7 +173,7 @@ public class CallShapeTests
             yield return WithTokenOnly($"later.SelectParallelStreamAsync({shape.Code}, token)", "int", shape, "IAsyncEnumerable");
             yield return WithTokenOnly($"array.BatchParallelAsync(2, {shape.Code}, token)", "IReadOnlyList<int>", shape, "IEnumerable");
             yield return WithTokenOnly($"runtime.ProcessManyAsync(array, {shape.Code}, token)", "int", shape, null);
-            yield return Of($"runtime.ProcessManyAsync(array, {shape.Code}, new() {{ BatchTimeout = default }})", "int", shape, null);
+            yield return Of($"runtime.ProcessManyAsync(array, {shape.Code}, new() {{ TotalTimeout = default }})", "int", shape, null);
             foreach ((string name, string type) in sources)
             {
                 yield return Of($"{name}.SelectParallelAsync({shape.Code})", "int", shape, type);
