@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
+using Weir.Core.Sources;
 using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
@@ -222,6 +223,16 @@ internal sealed class ItemGuard
 
     /// <summary>Whether an item that was seen inside its call is still inside it. From now on, its worker competes for the word.</summary>
     private bool IsStillInCall(long word) => _ended.Close() != word;
+
+    /// <summary>
+    /// Sets the deadline of an attempt that began at a given time: its own limit or the item's, whichever comes first. In this order: the item's deadline is
+    /// valid when that of the attempt is set.
+    /// </summary>
+    public void SetDeadline(long start, in ItemLimits limits, Repetition? repetition)
+    {
+        ItemDeadline = repetition?.DeadlineAt(start) ?? limits.OfItem(start);
+        Volatile.Write(ref Deadline, Math.Min(ItemDeadline, limits.OfAttempt(start)));
+    }
 
     /// <summary>Gives the worker a timer, which is not armed.</summary>
     public ITimer BeginTimer(TimeProvider time, TimerCallback callback, object worker)

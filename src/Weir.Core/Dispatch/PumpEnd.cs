@@ -78,16 +78,19 @@ internal abstract partial class Pump
     /// <summary>
     /// An item has failed. Under FailFast, the run ends with the first such failure, and its exception says which item it was: nothing else does.
     /// </summary>
-    /// <returns>Whether the run must stop.</returns>
-    public bool ItemFailed(long index, Exception error)
+    public void ItemFailed(long index, Exception error)
     {
-        bool stops = Failures.AddItem(index, error);
-        if (stops && Failures.Reports(index, error))
+        if (!Failures.AddItem(index, error))
+        {
+            return;
+        }
+
+        if (Failures.Reports(index, error))
         {
             ItemNote.Add(error, index, Time == TimeProvider.System ? StartedAt : null);
         }
 
-        return stops;
+        Stop();
     }
 
     /// <summary>The error of an item that has passed its time limit. It names the item where no list of failures or outcomes does.</summary>

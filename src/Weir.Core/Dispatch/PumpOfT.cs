@@ -22,6 +22,9 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     /// </summary>
     public readonly bool KeepsItems;
 
+    /// <summary>The time limits of its items and of their attempts.</summary>
+    public ItemLimits Limits => new(Settings.TimeProvider, Settings.PerItemTimeout, Recovery?.AttemptTimeout);
+
     // Created for the first item that waits, because most runs with retries need none.
     private DelayQueue<TItem>? _delays;
 

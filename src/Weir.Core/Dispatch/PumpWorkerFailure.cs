@@ -1,10 +1,12 @@
 using Weir.Core.Metering;
+using Weir.Core.Sinks;
 using Weir.Core.Sources;
 
 namespace Weir.Core.Dispatch;
 
 /// <content>
-/// What becomes of an item whose call failed: another attempt, a fallback result, or a failure. An item that waits for its next
+/// What becomes of an item whose call failed, and the user's code that runs around a call: hooks, fallbacks, and the functions that decide on another attempt.
+/// Where items can be given up, so can this code, even if it never ends: it has a state of the worker's word, as a call has. An item that waits for its next
 /// attempt holds no worker.
 /// </content>
 internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
@@ -99,7 +101,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         // An item whose time is up has nothing left but its fallback, which has no limit but that of the run.
         long word = BeginAround(Around.Recovery, replaces || call.IsFinal ? ItemGuard.Never : ItemDeadline);
-        ValueTask<Recovery<TResult>> deciding = DecideAsync(recovery, call, replaces);
+        ValueTask<Recovery<TResult>> deciding = Recovery<TResult>.AskAsync(recovery, call, replaces);
         if (deciding.IsCompletedSuccessfully)
         {
             Recovery<TResult> decision = deciding.Result;
@@ -108,26 +110,12 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 return Apply(decision, call, status);
             }
 
-            DropLate(decision, _item);
+            decision.Drop(_item);
             return StepResult.Left;
         }
 
         Deciding later = new(deciding.AsTask(), call, status);
         return WaitAround(later.Decision, later, word, Wait.Decision);
-    }
-
-    private static async ValueTask<Recovery<TResult>> DecideAsync(IRecovery<TResult> recovery, FailedCall call, bool replaces)
-    {
-        try
-        {
-            return replaces
-                ? await recovery.ReplaceAsync(call).ConfigureAwait(false)
-                : await recovery.DecideAsync(call).ConfigureAwait(false);
-        }
-        catch (Exception e)
-        {
-            return Recovery<TResult>.Fail(e);
-        }
     }
 
     private StepResult Apply(in Recovery<TResult> decision, in FailedCall call, ItemStatus status)
@@ -254,10 +242,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         // Read before the failure is kept. If several items fail at once, the hook gets the failure that is thrown, whichever of them stops the run.
         bool late = run.IsOver;
         run.Sink.Unsuccessful(index, status, error);
-        if (run.ItemFailed(index, error))
-        {
-            run.Stop();
-        }
+        run.ItemFailed(index, error);
 
         if (late || run.Settings.OnError is not { } hook || !run.Failures.Reports(index, error))
         {
@@ -265,8 +250,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
 
         long word = BeginAround(Around.Hook, ItemGuard.Never);
-        Task calling = CallErrorHook(hook, index, error);
-        return WaitAround(calling, calling, word, Wait.Task);
+        return WaitForHook(CallErrorHook(hook, index, error), word);
     }
 
     private async Task CallErrorHook(Func<long, Exception, ValueTask<bool>> hook, long index, Exception error)
@@ -280,20 +264,137 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
         catch (Exception e)
         {
-            if (run.ItemFailed(index, e))
-            {
-                run.Stop();
-            }
+            run.ItemFailed(index, e);
         }
     }
 
     /// <summary>A decision that takes a while.</summary>
-    private sealed class Deciding(Task<Recovery<TResult>> decision, FailedCall call, ItemStatus status)
+    private sealed record Deciding(Task<Recovery<TResult>> Decision, FailedCall Call, ItemStatus Status);
+
+    // Where the worker's user code is. Set before the word, and reset after it, so that a thread that gives up the worker finds what it gives up.
+    private Around _around;
+
+    private enum Around : byte
     {
-        public Task<Recovery<TResult>> Decision => decision;
+        /// <summary>In the call, or nowhere.</summary>
+        Call = 0,
 
-        public FailedCall Call => call;
+        /// <summary>In what decides about an item whose attempt has ended. The item has no outcome yet.</summary>
+        Recovery,
 
-        public ItemStatus Status => status;
+        /// <summary>In a hook for an item that has its outcome, or for none.</summary>
+        Hook,
     }
+
+    /// <summary>User code begins. <see cref="TryEndAround(long)"/> or <see cref="WaitAround"/> follows.</summary>
+    /// <param name="around">Where it is.</param>
+    /// <param name="deadline">When the item is given up, if it has not left by then.</param>
+    /// <returns>The worker's word meanwhile, in a guarded run.</returns>
+    private long BeginAround(Around around, long deadline)
+    {
+        _around = around;
+        if (!run.IsGuarded)
+        {
+            return 0;
+        }
+
+        ItemGuard guard = _guard!;
+        guard.Host = run.Settings.Executor.CurrentHost;
+        Volatile.Write(ref guard.Deadline, deadline);
+        return guard.Begin();
+    }
+
+    /// <summary>User code has ended on this thread.</summary>
+    /// <returns>False if the worker was given up meanwhile: it is an orphan.</returns>
+    private bool TryEndAround(long word)
+    {
+        if (run.IsGuarded && !_guard!.TryEndCall(word))
+        {
+            return false;
+        }
+
+        _around = Around.Call;
+        return true;
+    }
+
+    /// <summary>Waits for user code, unless it has ended.</summary>
+    /// <param name="task">Its end. An exception from it is the engine's own fault and ends the run.</param>
+    /// <param name="awaited">What is needed to go on.</param>
+    /// <param name="word">The worker's word.</param>
+    /// <param name="then">What comes then.</param>
+    private StepResult WaitAround(Task task, object awaited, long word, Wait then)
+    {
+        _awaited = awaited;
+        if (task.IsCompleted)
+        {
+            return TryEndAround(word) ? GoOnAround(then) : LeaveAround(awaited);
+        }
+
+        _wait = then;
+        StopsExecuting();
+        if (run.IsGuarded && !_guard!.TryMoveOn(word, ItemWord.Waiting))
+        {
+            return LeaveAround(awaited);
+        }
+
+        // From here on, the worker may be running on another thread.
+        task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(Continuation);
+        return StepResult.Waits;
+    }
+
+    /// <summary>What the worker waited for has ended.</summary>
+    private StepResult EndWaitAround(Wait then)
+    {
+        if (run.IsGuarded && !_guard!.TryEndWait())
+        {
+            LeaveAround(_awaited!);
+            return LeaveAsOrphan();
+        }
+
+        _around = Around.Call;
+        return GoOnAround(then);
+    }
+
+    /// <summary>The item has its outcome already: a result that still comes for it is disposed of.</summary>
+    private StepResult LeaveAround(object awaited)
+    {
+        if (DiscardedResult<TResult>.MayBeDisposable && awaited is Deciding deciding)
+        {
+            _ = Recovery<TResult>.DropAsync(deciding.Decision, _item);
+        }
+
+        return StepResult.Left;
+    }
+
+    private StepResult GoOnAround(Wait then)
+    {
+        object awaited = _awaited!;
+        _awaited = null;
+        switch (then)
+        {
+            case Wait.Decision:
+                var deciding = (Deciding)awaited;
+                return Apply(deciding.Decision.Result, deciding.Call, deciding.Status);
+            case Wait.Discard:
+                EndAsStopped(_index, wasCalled: true);
+                return StepResult.Ready;
+            default:
+                // Exceptions from user code were caught, so only the engine itself can have failed. Then the run must not appear to have succeeded.
+                if (((Task)awaited).Exception?.InnerException is { } error)
+                {
+                    run.EngineFailed(error);
+                }
+
+                return StepResult.Ready;
+        }
+    }
+
+    /// <summary>Calls a hook for a pause, once those before it have ended.</summary>
+    private StepResult CallPauseHook(Pump.PauseHook hook)
+    {
+        long word = BeginAround(Around.Hook, ItemGuard.Never);
+        return WaitForHook(hook.RunAsync(), word);
+    }
+
+    private StepResult WaitForHook(Task hook, long word) => WaitAround(hook, hook, word, Wait.Task);
 }

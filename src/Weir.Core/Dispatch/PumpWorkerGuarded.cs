@@ -338,4 +338,27 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
         return true;
     }
+
+    /// <summary>
+    /// A worker that has to record an outcome could not be made, or not be queued. The run does not wait for it, unless somebody has given it up already.
+    /// </summary>
+    private void LoseHandedOver(PumpWorker<TItem, TResult, TPending, TCall, TSink>? worker, Exception error)
+    {
+        if (worker is null || worker._guard!.TryLoseHanded())
+        {
+            run.LoseOrphan(error);
+        }
+        else
+        {
+            run.EngineFailed(error);
+        }
+    }
+
+    /// <summary>The worker, which is new, has to record the outcome of an item that was given up.</summary>
+    private void HandOver(long index, Exception error)
+    {
+        _wait = Wait.Handover;
+        _index = index;
+        _guard!.HandOver(error);
+    }
 }

@@ -243,7 +243,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 return WaitForSource();
 
             case ClaimResult.Busy:
-                return WaitsForTurn() ? StepResult.Ready : Leave(_helper ? LeaveReason.Busy : LeaveReason.WaitsForTurn);
+                return run.WaitingReaders.WaitFor(run.Source, run) ? StepResult.Ready : Leave(_helper ? LeaveReason.Busy : LeaveReason.WaitsForTurn);
 
             case ClaimResult.Lent:
                 return Leave(LeaveReason.TooMany);

@@ -51,4 +51,31 @@ internal readonly struct Recovery<TResult>
 
     /// <summary>A failure with another error.</summary>
     public static Recovery<TResult> Fail(Exception error) => new(RecoveryKind.Fail, default, default, error);
+
+    /// <summary>Asks what becomes of a failed call, or for the result in its place. An exception of the user's code is the item's error.</summary>
+    public static async ValueTask<Recovery<TResult>> AskAsync(IRecovery<TResult> recovery, FailedCall call, bool replaces)
+    {
+        try
+        {
+            return replaces
+                ? await recovery.ReplaceAsync(call).ConfigureAwait(false)
+                : await recovery.DecideAsync(call).ConfigureAwait(false);
+        }
+        catch (Exception e)
+        {
+            return Fail(e);
+        }
+    }
+
+    /// <summary>The decision came too late: disposes of its result, unless that is the item itself.</summary>
+    public void Drop<TItem>(TItem? item)
+    {
+        if (Kind == RecoveryKind.Succeed)
+        {
+            DiscardedResult.Drop(item, Result);
+        }
+    }
+
+    /// <summary>The same for a decision that is still to come.</summary>
+    public static async Task DropAsync<TItem>(Task<Recovery<TResult>> decision, TItem? item) => (await decision.ConfigureAwait(false)).Drop(item);
 }

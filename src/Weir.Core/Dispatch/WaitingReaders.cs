@@ -1,3 +1,6 @@
+using System.Diagnostics;
+using Weir.Core.Sources;
+
 namespace Weir.Core.Dispatch;
 
 /// <summary>The workers that would read if no other one were reading: those that have left the run, and those that wait on their thread for a moment.</summary>
@@ -8,6 +11,9 @@ namespace Weir.Core.Dispatch;
 /// </remarks>
 internal struct WaitingReaders
 {
+    // The time it takes to leave and be called again, on a slow machine.
+    private static readonly long LongestSpin = Stopwatch.Frequency / 20_000;
+
     private int _left;
     private int _spinning;
 
@@ -28,18 +34,41 @@ internal struct WaitingReaders
     }
 
     /// <summary>
-    /// Whether a worker may briefly wait for the turn without leaving its thread. Not too many may, or they would keep the reader from its processor.
+    /// A worker found the turn taken. The reader is usually quick, and a short spin is cheaper than leaving and being called again. Not too many may spin, or
+    /// they would keep the reader from its processor.
     /// </summary>
-    public bool TryBeginSpinning()
+    /// <returns>Whether to try again.</returns>
+    public bool WaitFor<T>(Source<T> source, Pump run)
     {
-        if (Interlocked.Increment(ref _spinning) < Environment.ProcessorCount)
+        if (!source.IsReading)
         {
-            return true;
+            // The thread is more useful to the item, or to the sequence, whose end all workers wait for.
+            return false;
         }
 
-        EndSpinning();
-        return false;
-    }
+        try
+        {
+            if (Interlocked.Increment(ref _spinning) >= Environment.ProcessorCount)
+            {
+                return false;
+            }
 
-    public void EndSpinning() => Interlocked.Decrement(ref _spinning);
+            long began = Stopwatch.GetTimestamp();
+            while (source.IsBusy)
+            {
+                if (!source.IsReading || run.IsOver || Stopwatch.GetTimestamp() - began > LongestSpin)
+                {
+                    return false;
+                }
+
+                Thread.SpinWait(8);
+            }
+
+            return true;
+        }
+        finally
+        {
+            Interlocked.Decrement(ref _spinning);
+        }
+    }
 }
