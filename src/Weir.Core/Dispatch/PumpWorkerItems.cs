@@ -100,7 +100,10 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         return StepResult.Ready;
     }
 
-    /// <summary>As <see cref="RunGuardedChunk"/>, where no item has a limit or an attempt of its own. The exception handler is outside of the loop, for the reason that <see cref="RunItems"/> gives.</summary>
+    /// <summary>
+    /// As <see cref="RunGuardedChunk"/>, where no item has a limit or an attempt of its own. The exception handler is outside of the loop, for the reason that
+    /// <see cref="RunItems"/> gives.
+    /// </summary>
     private StepResult RunGuardedPlainChunk()
     {
         ItemGuard guard = _guard!;
