@@ -25,7 +25,7 @@ internal static class GaugeMeter
         Stream("remaining", "By", "How much log may be written until a change stream can be lost.", static s => s.RemainingBytes),
         Stream("readers", "{reader}", "Whether somebody reads a change stream: 1 or 0.", static s => s.IsActive is { } active ? active ? 1 : 0 : null),
         Seconds("weir.stream.lag", "weir.stream.name", "For how long at least a change stream has been behind.", static s => s.Lag),
-        Make(static () => Meter.CreateObservableGauge(
+        SafeInstrument.Make(static () => Meter.CreateObservableGauge(
             "weir.stream.log_state", MeasureStates, "{stream}", "1 with the state of the log that a change stream needs.")),
     ];
 
@@ -48,15 +48,15 @@ internal static class GaugeMeter
     }
 
     private static Instrument? Queue(string name, string unit, string description, Func<WorkStatistics, long?> read) =>
-        Make(() => Meter.CreateObservableGauge(
+        SafeInstrument.Make(() => Meter.CreateObservableGauge(
             $"weir.queue.{name}", () => Measure("weir.queue.name", read, static value => value), unit, description));
 
     private static Instrument? Stream(string name, string unit, string description, Func<WorkStatistics, long?> read) =>
-        Make(() => Meter.CreateObservableGauge(
+        SafeInstrument.Make(() => Meter.CreateObservableGauge(
             $"weir.stream.{name}", () => Measure("weir.stream.name", read, static value => value), unit, description));
 
     private static Instrument? Seconds(string name, string tag, string description, Func<WorkStatistics, TimeSpan?> read) =>
-        Make(() => Meter.CreateObservableGauge(name, () => Measure(tag, read, static time => time.TotalSeconds), "s", description));
+        SafeInstrument.Make(() => Meter.CreateObservableGauge(name, () => Measure(tag, read, static time => time.TotalSeconds), "s", description));
 
     private static List<Measurement<TValue>> Measure<TRead, TValue>(string tag, Func<WorkStatistics, TRead?> read, Func<TRead, TValue> convert)
         where TRead : struct
@@ -103,19 +103,6 @@ internal static class GaugeMeter
         lock (Lock)
         {
             return [.. Shown];
-        }
-    }
-
-    private static Instrument? Make(Func<Instrument> create)
-    {
-        try
-        {
-            return create();
-        }
-        catch (Exception)
-        {
-            // A listener that throws must not keep a program from running.
-            return null;
         }
     }
 }

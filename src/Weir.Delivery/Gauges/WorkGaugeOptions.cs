@@ -29,14 +29,20 @@ public sealed record WorkGaugeOptions
 
     internal void Validate()
     {
-        OptionRange.Check(
-            Interval >= TimeSpan.FromMilliseconds(100) && Interval <= TimeSpan.FromDays(1), Interval, nameof(Interval), "from 100 milliseconds to 1 day");
-        OptionRange.Check(
-            ReadingTimeout >= TimeSpan.FromMilliseconds(100) && ReadingTimeout <= TimeSpan.FromHours(1),
-            ReadingTimeout,
-            nameof(ReadingTimeout),
-            "from 100 milliseconds to 1 hour");
+        foreach ((bool isInRange, TimeSpan value, string name, string range) in Ranges())
+        {
+            OptionRange.Check(isInRange, value, name, range);
+        }
+
         Require.NotEmpty(Name, nameof(Name));
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
     }
+
+    /// <summary>The times, and whether each is in its range.</summary>
+    internal IEnumerable<(bool IsInRange, TimeSpan Value, string Name, string Range)> Ranges() =>
+    [
+        (Interval >= TimeSpan.FromMilliseconds(100) && Interval <= TimeSpan.FromDays(1), Interval, nameof(Interval), "from 100 milliseconds to 1 day"),
+        (ReadingTimeout >= TimeSpan.FromMilliseconds(100) && ReadingTimeout <= TimeSpan.FromHours(1), ReadingTimeout, nameof(ReadingTimeout),
+            "from 100 milliseconds to 1 hour"),
+    ];
 }

@@ -22,23 +22,24 @@ internal static class HostMeter
     // Null if a listener threw when it was notified of the instrument.
     private static readonly Instrument?[] Instruments =
     [
-        Make(static () => Meter.CreateObservableCounter("weir.work.items", MeasureItems, "{item}", "What became of the items of work hosts.")),
-        Make(static () => Meter.CreateObservableCounter("weir.work.read", static () => Measure(static s => s.Read), "{item}", "Items that were read.")),
-        Make(static () => Meter.CreateObservableCounter(
+        SafeInstrument.Make(static () => Meter.CreateObservableCounter("weir.work.items", MeasureItems, "{item}", "What became of the items of work hosts.")),
+        SafeInstrument.Make(static () => Meter.CreateObservableCounter(
+            "weir.work.read", static () => Measure(static s => s.Read), "{item}", "Items that were read.")),
+        SafeInstrument.Make(static () => Meter.CreateObservableCounter(
             "weir.work.batches", static () => Measure(static s => s.AcknowledgedBatches), "{batch}", "Batches that were acknowledged.")),
-        Make(static () => Meter.CreateObservableCounter(
+        SafeInstrument.Make(static () => Meter.CreateObservableCounter(
             "weir.work.faults", static () => Measure(static s => s.Faults), "{call}", "Failed calls to read, acknowledge or store, which were repeated.")),
-        Make(static () => Meter.CreateObservableUpDownCounter(
+        SafeInstrument.Make(static () => Meter.CreateObservableUpDownCounter(
             "weir.work.in_flight",
             static () => Measure(static _ => 0, running: static run => run.Statistics.InFlight),
             "{item}",
             "Items that were read but not acknowledged.")),
-        Make(static () => Meter.CreateObservableUpDownCounter(
+        SafeInstrument.Make(static () => Meter.CreateObservableUpDownCounter(
             "weir.work.queued",
             static () => Measure(static _ => 0, running: static run => run.Queued),
             "{item}",
             "Items that were read and wait for their call.")),
-        Make(static () => Meter.CreateObservableGauge(
+        SafeInstrument.Make(static () => Meter.CreateObservableGauge(
             "weir.work.lag", MeasureLag, "s", "How long ago the oldest batch was read that is not acknowledged.")),
     ];
 
@@ -127,17 +128,4 @@ internal static class HostMeter
         AcknowledgedBatches = a.AcknowledgedBatches + b.AcknowledgedBatches,
         Faults = a.Faults + b.Faults,
     };
-
-    private static Instrument? Make(Func<Instrument> create)
-    {
-        try
-        {
-            return create();
-        }
-        catch (Exception)
-        {
-            // A listener that throws must not keep a host from running.
-            return null;
-        }
-    }
 }

@@ -8,8 +8,6 @@ namespace Weir.Hosting;
 internal sealed class GaugeSettings(string gauges, IConfiguration? configuration)
     : IConfigureNamedOptions<WeirGaugeOptions>, IValidateOptions<WeirGaugeOptions>
 {
-    private static readonly TimeSpan Shortest = TimeSpan.FromMilliseconds(100);
-
     private static readonly Dictionary<string, Gauge.Reader> Readers = new(StringComparer.OrdinalIgnoreCase)
     {
         [nameof(WeirGaugeOptions.Interval)] = Gauge.Time(static (o, v) => o.Interval = v),
@@ -43,20 +41,12 @@ internal sealed class GaugeSettings(string gauges, IConfiguration? configuration
             return ValidateOptionsResult.Skip;
         }
 
+        WorkGaugeOptions readings = new() { Interval = options.Interval, ReadingTimeout = options.ReadingTimeout };
         string[] problems =
         [
+            .. readings.Ranges().Select(time => In(time.IsInRange, time.Name, time.Range, time.Value)).OfType<string>(),
             .. new[]
             {
-                In(
-                    options.Interval >= Shortest && options.Interval <= TimeSpan.FromDays(1),
-                    nameof(options.Interval),
-                    "from 100 milliseconds to 1 day",
-                    options.Interval),
-                In(
-                    options.ReadingTimeout >= Shortest && options.ReadingTimeout <= TimeSpan.FromHours(1),
-                    nameof(options.ReadingTimeout),
-                    "from 100 milliseconds to 1 hour",
-                    options.ReadingTimeout),
                 NotNegative(options.MaxWaiting, nameof(options.MaxWaiting)),
                 NotNegative(options.MaxWaitingMessages, nameof(options.MaxWaitingMessages)),
                 Positive(options.MaxOldestAge, nameof(options.MaxOldestAge)),

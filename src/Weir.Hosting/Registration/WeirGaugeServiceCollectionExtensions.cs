@@ -34,15 +34,7 @@ public static class WeirGaugeServiceCollectionExtensions
         ArgumentNullException.ThrowIfNull(services);
         ArgumentNullException.ThrowIfNull(name);
         ArgumentNullException.ThrowIfNull(find);
-        if (name.Length == 0 || name.Contains(':', StringComparison.Ordinal))
-        {
-            throw new ArgumentException("name must not be empty or have a colon: it is the name of a section of the configuration.", nameof(name));
-        }
-
-        if (services.Any(s => s.IsKeyedService && s.ServiceType == typeof(GaugeService) && name.Equals(s.ServiceKey)))
-        {
-            throw new ArgumentException($"There are already gauges '{name}': give each queue or stream its own name.", nameof(name));
-        }
+        RegistrationName.Check<GaugeService>(services, name, $"There are already gauges '{name}': give each queue or stream its own name.");
 
         if (configure is not null)
         {

@@ -31,15 +31,7 @@ public static class WeirWorkerServiceCollectionExtensions
     {
         ArgumentNullException.ThrowIfNull(services);
         name ??= typeof(TProcessor).Name;
-        if (name.Length == 0 || name.Contains(':', StringComparison.Ordinal))
-        {
-            throw new ArgumentException("name must not be empty or have a colon: it is the name of a section of the configuration.", nameof(name));
-        }
-
-        if (services.Any(s => s.IsKeyedService && s.ServiceType == typeof(IWeirWorker) && name.Equals(s.ServiceKey)))
-        {
-            throw new ArgumentException($"There is already a worker '{name}': give each worker its own name.", nameof(name));
-        }
+        RegistrationName.Check<IWeirWorker>(services, name, $"There is already a worker '{name}': give each worker its own name.");
 
         if (configure is not null)
         {

@@ -20,7 +20,7 @@ internal sealed class ChangeWorkSource<T>(PostgresChangeSource source, Func<Post
     private long _acknowledged;
     private bool _isDisposed;
 
-    public string MessagingSystem => "postgresql";
+    public string MessagingSystem => Database.System;
 
     public string Name => source.Slot;
 

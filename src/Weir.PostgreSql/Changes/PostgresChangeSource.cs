@@ -54,7 +54,7 @@ public sealed class PostgresChangeSource : IWorkStatistics, IAsyncDisposable
 
     string IWorkStatistics.Name => Slot;
 
-    string IWorkStatistics.MessagingSystem => "postgresql";
+    string IWorkStatistics.MessagingSystem => Database.System;
 
     internal string Publication { get; }
 

@@ -42,7 +42,7 @@ public sealed class PostgresReplicationSlot : IWorkStatistics
     /// <inheritdoc/>
     public string Name { get; }
 
-    string IWorkStatistics.MessagingSystem => "postgresql";
+    string IWorkStatistics.MessagingSystem => Database.System;
 
     /// <summary>Asks for the slot's position and for the end of the log.</summary>
     /// <param name="cancellationToken">Ends the wait.</param>

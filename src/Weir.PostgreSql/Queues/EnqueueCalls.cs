@@ -78,13 +78,16 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
     {
         try
         {
-            return rows.Count - (await store(rows, cancellationToken).ConfigureAwait(false)).Count;
+            return await CountNewAsync(rows, cancellationToken).ConfigureAwait(false);
         }
         finally
         {
             GoOn();
         }
     }
+
+    private async ValueTask<int> CountNewAsync(ItemRows<T> rows, CancellationToken cancellationToken) =>
+        rows.Count - (await store(rows, cancellationToken).ConfigureAwait(false)).Count;
 
     private void GoOn()
     {
@@ -190,7 +193,7 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
         {
             try
             {
-                call.TrySetResult(call.Rows.Count - (await store(call.Rows, call.Token).ConfigureAwait(false)).Count);
+                call.TrySetResult(await CountNewAsync(call.Rows, call.Token).ConfigureAwait(false));
             }
             catch (Exception e)
             {

@@ -69,13 +69,8 @@ internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemByte
                 continue;
             }
 
-            _origins.Add(id.Origin);
-            _places.Add(id.Index);
-            _keys.Add(item.Key);
-            _attempts.Add(item.Attempt);
-            _headers.Add(item.Headers is null ? _traceText : HeaderText.Write(TraceContext.Merge(item.Headers, _trace)));
-            _payloads.Add(_value.WrittenSpan.ToArray());
-            Bytes += _value.WrittenCount;
+            string? headers = item.Headers is null ? _traceText : HeaderText.Write(TraceContext.Merge(item.Headers, _trace));
+            AddRow(id, item.Key, item.Attempt, headers, _value.WrittenSpan.ToArray());
         }
 
         return next;
@@ -88,18 +83,11 @@ internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemByte
         int before = Count;
         for (int i = 0; i < others.Count; i++)
         {
-            if (isUnique && !_ids.Add(new WorkId(others._origins[i], others._places[i])))
+            WorkId id = new(others._origins[i], others._places[i]);
+            if (!isUnique || _ids.Add(id))
             {
-                continue;
+                AddRow(id, others._keys[i], others._attempts[i], others._headers[i], others._payloads[i]);
             }
-
-            _origins.Add(others._origins[i]);
-            _places.Add(others._places[i]);
-            _keys.Add(others._keys[i]);
-            _attempts.Add(others._attempts[i]);
-            _headers.Add(others._headers[i]);
-            _payloads.Add(others._payloads[i]);
-            Bytes += others._payloads[i].Length;
         }
 
         return Count - before;
@@ -138,6 +126,17 @@ internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemByte
         Parameter.Of(_origins.ToArray()), Parameter.Of(_places.ToArray()), Parameter.Of(_keys.ToArray()), Parameter.Of(_attempts.ToArray()),
         Parameter.Of(_headers.ToArray()), Parameter.Of(_payloads.ToArray()), Parameter.Of(delay),
     ];
+
+    private void AddRow(WorkId id, string? key, int attempt, string? headers, byte[] payload)
+    {
+        _origins.Add(id.Origin);
+        _places.Add(id.Index);
+        _keys.Add(key);
+        _attempts.Add(attempt);
+        _headers.Add(headers);
+        _payloads.Add(payload);
+        Bytes += payload.Length;
+    }
 
     private static string? Problem(string text, string what, int most)
     {

@@ -57,9 +57,7 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
     /// <remarks>Finding and cancelling read the whole table: about a second for some million items.</remarks>
     public IQueuedItems? QueuedItems { get; }
 
-    string IWorkStatistics.MessagingSystem => System;
-
-    internal const string System = "postgresql";
+    string IWorkStatistics.MessagingSystem => Database.System;
 
     internal PostgresWorkQueueOptions Options { get; }
 

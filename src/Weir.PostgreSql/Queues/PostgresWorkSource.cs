@@ -45,7 +45,7 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
         _listener = queue.Options.UseNotifications ? new QueueListener(queue.DataSource, _database, _statements.Channel, _wake, _clock) : null;
     }
 
-    public string MessagingSystem => "postgresql";
+    public string MessagingSystem => Database.System;
 
     public string Name => _queue.Name;
 

@@ -10,6 +10,9 @@ namespace Weir.PostgreSql;
 internal sealed class Database(
     NpgsqlDataSource source, string what, string page = "docs/postgresql.md", Func<PostgresException, string?>? explainOthers = null)
 {
+    /// <summary>What telemetry calls the server.</summary>
+    public const string System = "postgresql";
+
     public string What => what;
 
     /// <summary>Runs a call on a connection of its own.</summary>

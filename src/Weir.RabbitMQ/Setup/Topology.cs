@@ -48,6 +48,8 @@ internal sealed class Topology(Broker broker, QueueNames names, RabbitWorkQueueO
             return true;
         }, cancellationToken).ConfigureAwait(false);
 
+    private string[] Suspects => options.Partitions == 0 ? [names.Suspects] : [];
+
     /// <summary>Asks for the messages of each queue that nobody has. It needs no rights to declare.</summary>
     public async ValueTask<WorkStatistics> CountAsync(IConnection connection, CancellationToken cancellationToken) =>
         await broker.GuardAsync(async () =>
@@ -55,10 +57,9 @@ internal sealed class Topology(Broker broker, QueueNames names, RabbitWorkQueueO
             IChannel channel = await connection.CreateChannelAsync(cancellationToken: cancellationToken).ConfigureAwait(false);
             try
             {
-                string[] suspects = options.Partitions == 0 ? [names.Suspects] : [];
                 return new WorkStatistics
                 {
-                    WaitingMessages = await CountAsync(channel, [.. names.Work, .. suspects], cancellationToken).ConfigureAwait(false),
+                    WaitingMessages = await CountAsync(channel, [.. names.Work, .. Suspects], cancellationToken).ConfigureAwait(false),
                     ScheduledMessages = await CountAsync(channel, names.Retries.Select(static r => r.Queue), cancellationToken).ConfigureAwait(false),
                     DeadLetters = await CountAsync(channel, [names.Dead], cancellationToken).ConfigureAwait(false),
                 };
@@ -82,7 +83,7 @@ internal sealed class Topology(Broker broker, QueueNames names, RabbitWorkQueueO
     }
 
     public IEnumerable<string> Queues() =>
-        [.. names.Work, .. names.Retries.Select(static r => r.Queue), .. options.Partitions == 0 ? [names.Suspects] : Array.Empty<string>(), names.Dead];
+        [.. names.Work, .. names.Retries.Select(static r => r.Queue), .. Suspects, names.Dead];
 
     private async Task DeclareAsync(IChannel channel, CancellationToken cancellationToken)
     {
