@@ -1,13 +1,12 @@
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using Weir.Core.Sources;
-using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
 /// <summary>
 /// What a worker needs so that its item can be given up: the <see cref="ItemWord"/>, which decides about the item, a cursor that spares the worker from
-/// changing it, and the item's clock, token and thread.
+/// changing it, and the item's clock and thread.
 /// </summary>
 /// <remarks>
 /// <para>
@@ -25,15 +24,6 @@ internal sealed class ItemGuard
     private ItemWord _word;
     private ClosableCursor _ended;
 
-    /// <summary>Used in place of a deadline: the attempt has begun, but no thread has read the clock for it yet. See <see cref="SeenAt"/>.</summary>
-    public const long NotSet = long.MinValue;
-
-    /// <summary>Used in place of a deadline: there is none.</summary>
-    public const long Never = long.MaxValue;
-
-    // What the worker had in an earlier run that it was kept from.
-    private ItemTokens? _spareTokens;
-    private WatchTimer? _spareTimer;
     private Exception? _handedError;
     private long _seen;
     private long _seenAt;
@@ -43,22 +33,11 @@ internal sealed class ItemGuard
     /// <summary>Measures the worker's items, in a run with a pilot.</summary>
     public readonly ItemMeter? Meter;
 
-    /// <summary>When the attempt's time limit passes, as a timestamp of the run's clock; or <see cref="NotSet"/>.</summary>
-    public long Deadline;
-
-    /// <summary>When the item's own time limit, which covers all its attempts, passes. Only valid while <see cref="Deadline"/> is set.</summary>
-    public long ItemDeadline = long.MaxValue;
+    /// <summary>The clock of the worker's item.</summary>
+    public ItemClock Clock = new();
 
     /// <summary>The executor's thread that the worker runs on.</summary>
     public object? Host { get; set; }
-
-    /// <summary>The tokens of timed items. The worker that replaces this one continues with them.</summary>
-    public ItemTokens? Tokens { get; set; }
-
-    /// <summary>The item's own token. It is cancelled when the item's time limit passes or the run stops.</summary>
-    public CancellationTokenSource? Stop { get; set; }
-
-    public ITimer? Timer { get; private set; }
 
     /// <summary>Whether the worker has an item without an outcome. For statistics: the item may have ended since.</summary>
     public bool IsInFlight
@@ -225,62 +204,62 @@ internal sealed class ItemGuard
     private bool IsStillInCall(long word) => _ended.Close() != word;
 
     /// <summary>
-    /// Sets the deadline of an attempt that began at a given time: its own limit or the item's, whichever comes first. In this order: the item's deadline is
-    /// valid when that of the attempt is set.
+    /// Sets the deadline of an item that started without one. Only for the owner of the item: its worker, or the thread that took it from the worker.
     /// </summary>
-    public void SetDeadline(long start, in ItemLimits limits, Repetition? repetition)
+    public void SetDeadlineIfNotSet(long word, Pump run, Repetition? repetition)
     {
-        ItemDeadline = repetition?.DeadlineAt(start) ?? limits.OfItem(start);
-        Volatile.Write(ref Deadline, Math.Min(ItemDeadline, limits.OfAttempt(start)));
+        if (Clock.Deadline == ItemClock.NotSet)
+        {
+            Clock.Set(SeenAt(word) ?? run.Time.GetTimestamp(), run.Limits, repetition);
+        }
     }
 
-    /// <summary>Gives the worker a timer, which is not armed.</summary>
-    public ITimer BeginTimer(TimeProvider time, TimerCallback callback, object worker)
+    /// <summary>The time until somebody has to look at the worker's item again. For the timer.</summary>
+    /// <param name="word">Its state, which is not Abandoned.</param>
+    /// <param name="run">The run.</param>
+    /// <param name="isOver">Whether the item's time is over, so that it has to be given up.</param>
+    public TimeSpan TimeLeft(long word, Pump run, out bool isOver)
     {
-        if (_spareTimer is { } spare && time == TimeProvider.System)
+        isOver = false;
+        ItemLimits limits = run.Limits;
+        switch (ItemWord.StateOf(word))
         {
-            _spareTimer = null;
-            spare.Renew();
-            return Timer = spare;
+            case ItemWord.Moving or ItemWord.Sharing:
+                return TimeSpan.FromMilliseconds(1);
+            case ItemWord.InCall when HasEnded(word):
+                // Between two items.
+                break;
+            case ItemWord.InCall or ItemWord.Shared or ItemWord.Waiting:
+                long deadline = Volatile.Read(ref Clock.Deadline);
+                if (deadline == ItemClock.NotSet)
+                {
+                    if (SeenAt(word) is not { } seen)
+                    {
+                        // The item has only just started.
+                        break;
+                    }
+
+                    deadline = Math.Min(limits.OfItem(seen), limits.OfAttempt(seen));
+                }
+
+                if (deadline == ItemClock.Never)
+                {
+                    break;
+                }
+
+                TimeSpan left = run.Time.GetElapsedTime(run.Time.GetTimestamp(), deadline);
+                isOver = left <= TimeSpan.Zero;
+                return left;
         }
 
-        return Timer = WatchTime.CreateTimer(time, callback, worker);
-    }
-
-    /// <summary>Ends the timer.</summary>
-    /// <returns>False if it may be calling the worker.</returns>
-    public bool EndTimer()
-    {
-        ITimer? timer = Timer;
-        Timer = null;
-        if (timer is not WatchTimer own)
-        {
-            timer?.Dispose();
-            return timer is null;
-        }
-
-        _spareTimer = own;
-        return own.TryDispose();
+        return limits.Shortest;
     }
 
     /// <summary>The run has ended. The serial number stays, and so does the cursor.</summary>
     public void Forget()
     {
-        Deadline = 0;
-        ItemDeadline = long.MaxValue;
         Host = null;
-        Stop = null;
-        _spareTokens = Tokens;
-        _spareTokens?.Forget();
-        Tokens = null;
-    }
-
-    /// <summary>Gives the worker the tokens of its items.</summary>
-    public ItemTokens BeginTokens()
-    {
-        Tokens = _spareTokens ?? new ItemTokens();
-        _spareTokens = null;
-        return Tokens;
+        Clock.Forget();
     }
 
     /// <summary>Whether the item is inside its call, and was at the stall watch's last look. For the watch, before it records the word.</summary>

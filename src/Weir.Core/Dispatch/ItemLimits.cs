@@ -3,6 +3,10 @@ namespace Weir.Core.Dispatch;
 /// <summary>How long an item of a run may take, and each of its attempts; as timestamps of the run's clock.</summary>
 internal readonly struct ItemLimits(TimeProvider time, TimeSpan? item, TimeSpan? attempt)
 {
+    public TimeSpan? Item => item;
+
+    public TimeSpan? Attempt => attempt;
+
     /// <summary>No attempt that starts from now on is due before this time has passed, except that of an item that comes back.</summary>
     public TimeSpan Shortest => item < attempt || attempt is null ? item ?? TimeSpan.MaxValue : attempt.Value;
 

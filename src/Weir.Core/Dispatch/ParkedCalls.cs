@@ -1,8 +1,9 @@
+using Weir.Core.Sinks;
 using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
-/// <summary>The parked calls of one worker, which later runs use again.</summary>
+/// <summary>The parked calls of one worker, which later runs use again. The worker adds to them, and other threads give up their items.</summary>
 internal sealed class ParkedCalls<TResult, TPending>
     where TPending : struct, IPending<TResult>
 {
@@ -62,5 +63,71 @@ internal sealed class ParkedCalls<TResult, TPending>
         ParkedCall<TResult, TPending> call = calls[at] ??= new ParkedCall<TResult, TPending>();
         Volatile.Write(ref _used, at + 1);
         return call;
+    }
+
+    /// <summary>Gives up the items of all calls that wait, and counts them.</summary>
+    public void Abandon(Pump run, ItemStatus status, Exception? error, ref int abandoned)
+    {
+        foreach (ParkedCall<TResult, TPending> call in Used)
+        {
+            if (call.IsWaitingIn(run, out long word) && call.TryGiveUp(word))
+            {
+                abandoned++;
+                run.GiveUpParked(call.Index);
+                run.EndUnsuccessful(call.Index, status, error);
+            }
+        }
+    }
+
+    /// <summary>Gives up the items whose time is over.</summary>
+    /// <param name="run">The run.</param>
+    /// <param name="left">The time until something else has to be looked at.</param>
+    /// <returns>The time until the next look.</returns>
+    public TimeSpan CheckDeadlines(Pump run, TimeSpan left)
+    {
+        long now = run.Time.GetTimestamp();
+        ReadOnlySpan<ParkedCall<TResult, TPending>> calls = Used;
+        FaultPoint.Pass("PumpWorker.CheckParkedDeadlines", run);
+        foreach (ParkedCall<TResult, TPending> call in calls)
+        {
+            if (call.IsWaitingIn(run, out long word))
+            {
+                TimeSpan due = run.Time.GetElapsedTime(now, call.Deadline);
+                if (due > TimeSpan.Zero)
+                {
+                    left = due < left ? due : left;
+                }
+                else if (call.TryGiveUp(word))
+                {
+                    // The call still waits, perhaps forever.
+                    Spoil();
+                    HandOver(run, call);
+                }
+            }
+        }
+
+        return left;
+    }
+
+    /// <summary>A new worker records that the item of a call was given up.</summary>
+    private static void HandOver(Pump run, ParkedCall<TResult, TPending> call)
+    {
+        PumpWorker worker;
+        try
+        {
+            run.GiveUpParked(call.Index);
+            Exception error = run.ItemTimedOut(call.Index);
+            SafeCancel.Later(call.Stop!);
+            FaultPoint.Pass("PumpWorker.GiveUpParked", run);
+            worker = run.CreateForParked();
+            worker.HandOver(call.Index, error);
+        }
+        catch (Exception e)
+        {
+            run.LoseGivenUp(e);
+            return;
+        }
+
+        worker.QueueHandedOver();
     }
 }

@@ -23,6 +23,45 @@ internal static class PlainRun
                 source, new SelectorCall<TItem, TResult>(selector), sink, settings, recovery);
 
     /// <summary>Starts a run that nobody gets, so that later ones may use it again.</summary>
+    public static void StartList<TItem, TResult>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        ListCompletion<TResult> completion,
+        PumpSettings settings,
+        IRecovery<TResult>? recovery,
+        CancellationToken cancellationToken)
+    {
+        if (source.KnownCount > 0)
+        {
+            Start(source, selector, new ListSink<TResult>(completion), settings, recovery, cancellationToken);
+        }
+        else
+        {
+            Start(source, selector, new GrowingListSink<TResult>(completion), settings, recovery, cancellationToken);
+        }
+    }
+
+    /// <summary>The same for outcomes.</summary>
+    public static void StartOutcomes<TItem, TResult>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        OutcomeCompletion<TItem, TResult> completion,
+        OutcomeMaker<TItem, TResult> maker,
+        PumpSettings settings,
+        IRecovery<TResult>? recovery,
+        CancellationToken cancellationToken)
+    {
+        if (source.KnownCount > 0)
+        {
+            Start(source, selector, new OutcomeSink<TItem, TResult>(completion, maker), settings, recovery, cancellationToken);
+        }
+        else
+        {
+            Start(source, selector, new GrowingOutcomeSink<TItem, TResult>(completion, maker), settings, recovery, cancellationToken);
+        }
+    }
+
+    /// <summary>The same for any sink.</summary>
     public static void Start<TItem, TResult, TSink>(
         Source<TItem> source,
         Func<TItem, CancellationToken, ValueTask<TResult>> selector,

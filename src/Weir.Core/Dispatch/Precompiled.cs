@@ -57,9 +57,8 @@ internal static class Precompiled
         OutcomeCompletion<TItem, TResult> outcomes = new(items.Length);
         UnorderedOutput<TResult> unordered = new(1, 0, null!);
         OrderedOutput<TResult> ordered = new(1, 0, null!);
-        PlainRun.Start(source, call, new ListSink<TResult>(completion), settings, null, default);
-        PlainRun.Start(source, call, new GrowingListSink<TResult>(completion), settings, null, default);
-        PlainRun.Start(source, call, new OutcomeSink<TItem, TResult>(outcomes, new(source, keepsAll: true)), settings, null, default);
+        PlainRun.StartList(source, call, completion, settings, null, default);
+        PlainRun.StartOutcomes(source, call, outcomes, new(source, keepsAll: true), settings, null, default);
         PlainRun.Make(source, call, new StreamSink<TResult>(unordered), settings, null).Start(1, default);
         _ = unordered.MoveNextAsync().AsTask();
         _ = ordered.MoveNextAsync().AsTask();

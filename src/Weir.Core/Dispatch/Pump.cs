@@ -96,6 +96,9 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
 
     protected override WaitListener? Waits => Settings.Waits;
 
+    /// <summary>The time limits of its items and of their attempts.</summary>
+    public abstract ItemLimits Limits { get; }
+
     protected abstract bool IsExhausted { get; }
 
     protected abstract bool IsBusy { get; }
@@ -286,6 +289,15 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
             return sample;
         }
     }
+
+    /// <summary>The error of an attempt that has passed its own time limit.</summary>
+    public abstract Exception AttemptTimedOut(int attempt);
+
+    /// <summary>The item of a parked call was given up.</summary>
+    public abstract void GiveUpParked(long index);
+
+    /// <summary>Records the outcome of an item that ended without a result.</summary>
+    public abstract void EndUnsuccessful(long index, ItemStatus status, Exception? error);
 
     /// <summary>Adds the counts of the source and the sink.</summary>
     protected abstract void AddTo(ref RunSample sample);

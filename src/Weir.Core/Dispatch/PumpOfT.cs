@@ -23,7 +23,7 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     public readonly bool KeepsItems;
 
     /// <summary>The time limits of its items and of their attempts.</summary>
-    public ItemLimits Limits => new(Settings.TimeProvider, Settings.PerItemTimeout, Recovery?.AttemptTimeout);
+    public override ItemLimits Limits => new(Settings.TimeProvider, Settings.PerItemTimeout, Recovery?.AttemptTimeout);
 
     // Created for the first item that waits, because most runs with retries need none.
     private DelayQueue<TItem>? _delays;
@@ -136,6 +136,12 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
             sink.Complete(RunEnd.Broken(e));
         }
     }
+
+    public override Exception AttemptTimedOut(int attempt) => Recovery!.AttemptTimedOut(attempt);
+
+    public override void GiveUpParked(long index) => Call.GivenUp(default, index);
+
+    public override void EndUnsuccessful(long index, ItemStatus status, Exception? error) => Sink.Unsuccessful(index, status, error);
 
     public override void EndParked(ParkedCall call)
     {

@@ -5,31 +5,13 @@ using Weir.Core.Sources;
 namespace Weir.Core.Dispatch;
 
 /// <content>
-/// What becomes of an item whose call failed, and the user's code that runs around a call: hooks, fallbacks, and the functions that decide on another attempt.
-/// Where items can be given up, so can this code, even if it never ends: it has a state of the worker's word, as a call has. An item that waits for its next
-/// attempt holds no worker.
+/// What becomes of an item whose call failed or was given up, by way of the user's code around a call: hooks, fallbacks, and the functions that decide on
+/// another attempt.
 /// </content>
 internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 {
-    // For the item whose call is running, if the run has a recovery that may need the item again.
-    private TItem? _item;
-    private Repetition? _repetition;
-
-    private int _retries;
-
     /// <summary>Remembers the item, together with its repetition.</summary>
-    private void Keep(TItem item)
-    {
-        _item = item;
-        _repetition = _chunk.Repetition;
-    }
-
-    /// <summary>The worker may wait for its next item for long, and keeps nothing of the last one.</summary>
-    private void ForgetItem()
-    {
-        _item = default;
-        _repetition = null;
-    }
+    private void Keep(TItem item) => _held = new(item, _chunk.Repetition);
 
     /// <summary>Remembers an item of the chunk, unless its list has shrunk. In that case the run has ended, and the item gets no further attempt.</summary>
     private void KeepAt(int position)
@@ -44,9 +26,25 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
     }
 
+    /// <summary>Records the failure of a parked call on the current thread, and then works on.</summary>
+    public void FailParked(long index, Exception error)
+    {
+        Index = index;
+        Awaited = error;
+        Waiting = Wait.Failure;
+        try
+        {
+            Work();
+        }
+        catch (Exception e)
+        {
+            Lost(e);
+        }
+    }
+
     private StepResult Fail(long index, ItemStatus status, Exception error)
     {
-        _index = index;
+        Index = index;
         bool over = run.IsOver;
         if (status == ItemStatus.Failed && run.Recovery?.HasTimedOut(error) == true)
         {
@@ -71,7 +69,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         if (run.Recovery is { } recovery)
         {
-            long word = BeginAround(Around.Recovery, ItemGuard.Never);
+            long word = BeginAround(Around.Recovery, ItemClock.Never);
             if (recovery.Discard(error, index) is { } discarding)
             {
                 return WaitAround(discarding, discarding, word, Wait.Discard);
@@ -90,17 +88,17 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     /// <summary>Asks what becomes of an item whose attempt has failed.</summary>
     private StepResult Recover(IRecovery<TResult> recovery, long index, ItemStatus status, Exception error)
     {
-        int attempt = (_repetition?.Attempts ?? 0) + 1;
+        int attempt = _held.Attempts + 1;
         bool isFinal = run.Settings.TimeProvider.GetTimestamp() >= ItemDeadline;
         FailedCall call = new(
-            index, attempt, error, _repetition?.Delay ?? TimeSpan.Zero, isFinal, _guard?.Stop is { } stop ? stop.Token : run.Token);
+            index, attempt, error, _held.Delay, isFinal, Guard?.Clock.Stop is { } stop ? stop.Token : run.Token);
         return Decide(recovery, call, status, replaces: false);
     }
 
     private StepResult Decide(IRecovery<TResult> recovery, in FailedCall call, ItemStatus status, bool replaces)
     {
         // An item whose time is up has nothing left but its fallback, which has no limit but that of the run.
-        long word = BeginAround(Around.Recovery, replaces || call.IsFinal ? ItemGuard.Never : ItemDeadline);
+        long word = BeginAround(Around.Recovery, replaces || call.IsFinal ? ItemClock.Never : ItemDeadline);
         ValueTask<Recovery<TResult>> deciding = Recovery<TResult>.AskAsync(recovery, call, replaces);
         if (deciding.IsCompletedSuccessfully)
         {
@@ -110,7 +108,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 return Apply(decision, call, status);
             }
 
-            decision.Drop(_item);
+            decision.Drop(_held.Item);
             return StepResult.Left;
         }
 
@@ -129,7 +127,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
             if (decision.Kind is RecoveryKind.Fail or RecoveryKind.Replace)
             {
-                ForgetItem();
+                _held = default;
                 return decision.Error is null ? Record(call.Index, status, call.Error) : Record(call.Index, ItemStatus.Failed, decision.Error);
             }
 
@@ -141,7 +139,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             run.EngineFailed(e);
         }
 
-        ForgetItem();
+        _held = default;
         return StepResult.Ready;
     }
 
@@ -162,13 +160,11 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             default:
                 TimeProvider time = run.Settings.TimeProvider;
                 bool wasCalled = decision.Kind == RecoveryKind.Retry;
-                int made = (_repetition?.Attempts ?? 0) + (wasCalled ? 1 : 0);
                 _retries += wasCalled ? 1 : 0;
-                WaitKind kind = wasCalled ? WaitKind.Retry : WaitKind.CircuitBreaker;
                 long now = time.GetTimestamp();
                 long due = now + (long)(decision.Delay.TotalSeconds * time.TimestampFrequency);
-                Repetition next = new(made, decision.Delay, ItemDeadline, kind, now, before: wasCalled ? null : _repetition);
-                if (!run.TryDelay(_item!, index, next, Math.Min(due, ItemDeadline), decision.Until))
+                Repetition next = _held.After(decision.Delay, ItemDeadline, now, wasCalled);
+                if (!run.TryDelay(_held.Item!, index, next, Math.Min(due, ItemDeadline), decision.Until))
                 {
                     EndAsStopped(index, wasCalled);
                 }
@@ -197,16 +193,14 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             run.EngineFailed(e);
         }
 
-        ForgetItem();
+        _held = default;
         return StepResult.Ready;
     }
 
     private void KeepUntil(Task until, WaitKind kind, long index)
     {
-        long since = run.Settings.TimeProvider.GetTimestamp();
-        long left = ItemDeadline == long.MaxValue ? long.MaxValue : Math.Max(0, ItemDeadline - since);
-        Repetition same = new(_repetition?.Attempts ?? 0, _repetition?.Delay ?? TimeSpan.Zero, left, kind, since, stopped: true, before: _repetition);
-        if (!run.TryDelay(_item!, index, same, long.MaxValue, until))
+        Repetition same = _held.Until(kind, ItemDeadline, run.Time.GetTimestamp());
+        if (!run.TryDelay(_held.Item!, index, same, ItemClock.Never, until))
         {
             EndAsStopped(index, wasCalled: false);
         }
@@ -217,7 +211,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     /// <param name="wasCalled">Whether its last attempt made its call. An item that never made one has not run, and stays in the source.</param>
     private void EndAsStopped(long index, bool wasCalled)
     {
-        if (!wasCalled && _repetition is not { Attempts: > 0 })
+        if (!wasCalled && _held.Attempts == 0)
         {
             run.Source.Lose(index, 1);
             return;
@@ -249,7 +243,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             return StepResult.Ready;
         }
 
-        long word = BeginAround(Around.Hook, ItemGuard.Never);
+        long word = BeginAround(Around.Hook, ItemClock.Never);
         return WaitForHook(CallErrorHook(hook, index, error), word);
     }
 
@@ -271,115 +265,19 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     /// <summary>A decision that takes a while.</summary>
     private sealed record Deciding(Task<Recovery<TResult>> Decision, FailedCall Call, ItemStatus Status);
 
-    // Where the worker's user code is. Set before the word, and reset after it, so that a thread that gives up the worker finds what it gives up.
-    private Around _around;
-
-    private enum Around : byte
+    /// <summary>Goes on after a decision or a hook. Exceptions from user code were caught, so only the engine itself can have failed.</summary>
+    protected override StepResult GoOn(Wait then, object awaited)
     {
-        /// <summary>In the call, or nowhere.</summary>
-        Call = 0,
-
-        /// <summary>In what decides about an item whose attempt has ended. The item has no outcome yet.</summary>
-        Recovery,
-
-        /// <summary>In a hook for an item that has its outcome, or for none.</summary>
-        Hook,
-    }
-
-    /// <summary>User code begins. <see cref="TryEndAround(long)"/> or <see cref="WaitAround"/> follows.</summary>
-    /// <param name="around">Where it is.</param>
-    /// <param name="deadline">When the item is given up, if it has not left by then.</param>
-    /// <returns>The worker's word meanwhile, in a guarded run.</returns>
-    private long BeginAround(Around around, long deadline)
-    {
-        _around = around;
-        if (!run.IsGuarded)
-        {
-            return 0;
-        }
-
-        ItemGuard guard = _guard!;
-        guard.Host = run.Settings.Executor.CurrentHost;
-        Volatile.Write(ref guard.Deadline, deadline);
-        return guard.Begin();
-    }
-
-    /// <summary>User code has ended on this thread.</summary>
-    /// <returns>False if the worker was given up meanwhile: it is an orphan.</returns>
-    private bool TryEndAround(long word)
-    {
-        if (run.IsGuarded && !_guard!.TryEndCall(word))
-        {
-            return false;
-        }
-
-        _around = Around.Call;
-        return true;
-    }
-
-    /// <summary>Waits for user code, unless it has ended.</summary>
-    /// <param name="task">Its end. An exception from it is the engine's own fault and ends the run.</param>
-    /// <param name="awaited">What is needed to go on.</param>
-    /// <param name="word">The worker's word.</param>
-    /// <param name="then">What comes then.</param>
-    private StepResult WaitAround(Task task, object awaited, long word, Wait then)
-    {
-        _awaited = awaited;
-        if (task.IsCompleted)
-        {
-            return TryEndAround(word) ? GoOnAround(then) : LeaveAround(awaited);
-        }
-
-        _wait = then;
-        StopsExecuting();
-        if (run.IsGuarded && !_guard!.TryMoveOn(word, ItemWord.Waiting))
-        {
-            return LeaveAround(awaited);
-        }
-
-        // From here on, the worker may be running on another thread.
-        task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(Continuation);
-        return StepResult.Waits;
-    }
-
-    /// <summary>What the worker waited for has ended.</summary>
-    private StepResult EndWaitAround(Wait then)
-    {
-        if (run.IsGuarded && !_guard!.TryEndWait())
-        {
-            LeaveAround(_awaited!);
-            return LeaveAsOrphan();
-        }
-
-        _around = Around.Call;
-        return GoOnAround(then);
-    }
-
-    /// <summary>The item has its outcome already: a result that still comes for it is disposed of.</summary>
-    private StepResult LeaveAround(object awaited)
-    {
-        if (DiscardedResult<TResult>.MayBeDisposable && awaited is Deciding deciding)
-        {
-            _ = Recovery<TResult>.DropAsync(deciding.Decision, _item);
-        }
-
-        return StepResult.Left;
-    }
-
-    private StepResult GoOnAround(Wait then)
-    {
-        object awaited = _awaited!;
-        _awaited = null;
         switch (then)
         {
             case Wait.Decision:
                 var deciding = (Deciding)awaited;
                 return Apply(deciding.Decision.Result, deciding.Call, deciding.Status);
             case Wait.Discard:
-                EndAsStopped(_index, wasCalled: true);
+                EndAsStopped(Index, wasCalled: true);
                 return StepResult.Ready;
             default:
-                // Exceptions from user code were caught, so only the engine itself can have failed. Then the run must not appear to have succeeded.
+                // Then the run must not appear to have succeeded.
                 if (((Task)awaited).Exception?.InnerException is { } error)
                 {
                     run.EngineFailed(error);
@@ -389,12 +287,82 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
     }
 
+    protected override void Forsake(object awaited)
+    {
+        if (DiscardedResult<TResult>.MayBeDisposable && awaited is Deciding deciding)
+        {
+            _ = Recovery<TResult>.DropAsync(deciding.Decision, _held.Item);
+        }
+    }
+
     /// <summary>Calls a hook for a pause, once those before it have ended.</summary>
     private StepResult CallPauseHook(Pump.PauseHook hook)
     {
-        long word = BeginAround(Around.Hook, ItemGuard.Never);
+        long word = BeginAround(Around.Hook, ItemClock.Never);
         return WaitForHook(hook.RunAsync(), word);
     }
 
     private StepResult WaitForHook(Task hook, long word) => WaitAround(hook, hook, word, Wait.Task);
+
+    /// <summary>When the running item's own time limit passes.</summary>
+    private long ItemDeadline => Guard?.Clock.ItemDeadline ?? ItemClock.Never;
+
+    protected override Repetition? Repetition => _held.Repetition;
+
+    protected override void LeaveCall() => run.Call.GivenUp(_held.Item, Index);
+
+    protected override void RecordGivenUp(ItemStatus status, Exception? error)
+    {
+        run.Sink.Unsuccessful(Index, status, error);
+        if (status == ItemStatus.TimedOut)
+        {
+            run.CountTimedOut();
+        }
+
+        _unsuccessful++;
+    }
+
+    protected override void TakeOver(PumpWorker orphan)
+    {
+        var other = (PumpWorker<TItem, TResult, TPending, TCall, TSink>)orphan;
+        _held = other._held;
+        if (other._parked is { } parked)
+        {
+            // What it has not told is this worker's to tell.
+            other._parked = null;
+            Volatile.Write(ref _parked, parked);
+            TellParked();
+            Guard!.Clock.StartTimer(run, this);
+            CheckDeadline();
+        }
+    }
+
+    public override void AbandonParked(ItemStatus status, Exception? error, ref int abandoned) =>
+        Volatile.Read(ref _parked)?.Abandon(run, status, error, ref abandoned);
+
+    protected override TimeSpan CheckParked(TimeSpan left) => Volatile.Read(ref _parked)?.CheckDeadlines(run, left) ?? left;
+
+    /// <summary>Observes the outcome of abandoned work, so that its exception does not count as unobserved, and discards it.</summary>
+    private void Observe(TPending pending)
+    {
+        try
+        {
+            pending.OnCompleted(() =>
+            {
+                try
+                {
+                    DiscardedResult.Drop(_held.Item, pending.GetResult());
+                }
+                catch (Exception e)
+                {
+                    // The item already has its outcome.
+                    run.Recovery?.Discard(e, Index);
+                }
+            });
+        }
+        catch (Exception)
+        {
+            // There is no memory to observe it with.
+        }
+    }
 }

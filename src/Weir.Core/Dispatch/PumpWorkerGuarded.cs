@@ -1,79 +1,130 @@
-using System.Diagnostics;
-using System.Diagnostics.CodeAnalysis;
 using Weir.Core.Metering;
 using Weir.Core.Sinks;
+using Weir.Core.Sources;
 using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
 /// <content>
-/// Items that can be given up while they run, because a time limit passed or their runtime ends, even if the call never returns.
-/// <see cref="ItemGuard"/> says who decides about an item.
-/// A worker whose item was given up is an orphan: it no longer touches the run, and another worker takes its place.
+/// The worker's item as other threads see it. It can be given up while it runs, because a time limit passed or the run ends, even if the call never returns.
+/// <see cref="ItemGuard"/> says who decides about an item. A worker whose item was given up is an orphan: it no longer touches the run, and another worker
+/// takes its place.
 /// </content>
-[SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable",
-    Justification = "The timer ends in Retire; the token source has no resources.")]
-internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
+internal abstract partial class PumpWorker
 {
-    private ItemGuard? _guard = run.IsGuarded ? new ItemGuard(run.Settings.Pilot) : null;
+    /// <summary>What lets others give up its item; null in a run whose items cannot be given up.</summary>
+    protected ItemGuard? Guard;
 
-    public override bool TryAbandon(ItemStatus status, Exception? error, out bool isOrphan)
+    /// <summary>
+    /// Where the worker's user code is. Set before the word, and reset after it, so that a thread that gives up the worker finds what it gives up.
+    /// </summary>
+    protected Around At;
+
+    protected enum Around : byte
     {
-        ItemGuard guard = _guard!;
+        /// <summary>In the call, or nowhere.</summary>
+        Call = 0,
+
+        /// <summary>In what decides about an item whose attempt has ended. The item has no outcome yet.</summary>
+        Recovery,
+
+        /// <summary>In a hook for an item that has its outcome, or for none.</summary>
+        Hook,
+    }
+
+    /// <summary>What the item brought along from earlier attempts, if it had any.</summary>
+    protected abstract Repetition? Repetition { get; }
+
+    /// <summary>Whether the worker has claimed items that it has not begun.</summary>
+    protected abstract bool HasClaimed { get; }
+
+    /// <summary>Gives those back to the source.</summary>
+    protected abstract void GiveBackClaimed();
+
+    /// <summary>The item was given up inside its call.</summary>
+    protected abstract void LeaveCall();
+
+    /// <summary>Records the outcome of the item, which was given up.</summary>
+    protected abstract void RecordGivenUp(ItemStatus status, Exception? error);
+
+    /// <summary>The worker, which is new, takes the item and the parked calls of one that was given up.</summary>
+    protected abstract void TakeOver(PumpWorker orphan);
+
+    /// <summary>Gives up the parked calls whose time is over.</summary>
+    /// <param name="left">The time until something else has to be looked at.</param>
+    /// <returns>The time until the next look.</returns>
+    protected abstract TimeSpan CheckParked(TimeSpan left);
+
+    /// <summary>Goes on after user code around an item.</summary>
+    /// <param name="then">What the worker may have waited for.</param>
+    /// <param name="awaited">What <see cref="WaitAround"/> got.</param>
+    protected abstract StepResult GoOn(Wait then, object awaited);
+
+    /// <summary>The same where the worker was given up meanwhile: a result that still comes for the item is disposed of.</summary>
+    protected abstract void Forsake(object awaited);
+
+    /// <summary>Gives up the item that the worker is running, if any, with the given outcome.</summary>
+    /// <param name="status">The outcome.</param>
+    /// <param name="error">Its error, if any.</param>
+    /// <param name="isOrphan">Whether a thread may still be running the item.</param>
+    public bool TryAbandon(ItemStatus status, Exception? error, out bool isOrphan)
+    {
+        ItemGuard guard = Guard!;
         long word = guard.SettledWord;
         isOrphan = ItemWord.StateOf(word) != ItemWord.Handed;
         switch (ItemWord.StateOf(word))
         {
-            case ItemWord.InCall or ItemWord.Shared or ItemWord.Waiting when Detach(word):
-                if (_around == Around.Hook)
+            case ItemWord.InCall or ItemWord.Shared or ItemWord.Waiting when Detach(guard, word):
+                if (At == Around.Hook)
                 {
                     TellParked();
                     return true;
                 }
 
-                run.Sink.Unsuccessful(_index, status, error);
+                RecordGivenUp(status, error);
                 break;
             case ItemWord.Handed when guard.TryLoseHanded():
                 // It waits for a thread, which it may never get. Its item had already timed out.
-                run.Sink.Unsuccessful(_index, ItemStatus.TimedOut, guard.TakeHandedError());
+                RecordGivenUp(ItemStatus.TimedOut, guard.TakeHandedError());
                 break;
             default:
                 return false;
         }
 
-        if (status == ItemStatus.TimedOut || !isOrphan)
-        {
-            run.CountTimedOut();
-        }
-
-        _unsuccessful++;
         TellParked();
         return true;
     }
 
-    public override bool ShareIfStuck(out bool isStuck)
+    /// <summary>
+    /// Called by the stall watch at each look. If the item has not ended since the last look, gives the items that the worker claimed beyond it to other
+    /// workers.
+    /// </summary>
+    /// <param name="isStuck">Whether the worker is inside the same call as at the last look.</param>
+    /// <returns>Whether there are now more items to claim.</returns>
+    public bool ShareIfStuck(out bool isStuck)
     {
         isStuck = false;
-        if (_guard is not { } guard)
+        if (Guard is not { } guard)
         {
             return false;
         }
 
+        Pump run = Run;
         long word = guard.Word;
         isStuck = guard.IsStuck(word);
-        if (!guard.RecordSeen(word, run.SeesStarts ? run.Settings.TimeProvider.GetTimestamp() : 0) || ItemWord.StateOf(word) != ItemWord.InCall
-            || _chunk.Remaining <= 0 || run.Orders is not null
+        if (!guard.RecordSeen(word, run.SeesStarts ? run.Time.GetTimestamp() : 0) || ItemWord.StateOf(word) != ItemWord.InCall
+            || !HasClaimed || run.Orders is not null
             || !guard.TryShare(word))
         {
             return false;
         }
 
         // Given back before the worker can end its item and find nothing more to do.
-        bool shares = !_chunk.IsEmpty;
+        bool shares = HasClaimed;
         try
         {
             FaultPoint.Pass("PumpWorker.ShareIfStuck", run);
-            run.Source.GiveBack(_chunk.TakeRest(_chunk.Position));
+            GiveBackClaimed();
         }
         finally
         {
@@ -84,281 +135,225 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         return shares;
     }
 
-    private StepResult RunMeasuredChunk(ItemMeter meter)
+    /// <summary>The worker, which is new, has to record that an item was given up. For that it gets a thread, even if items hold those of the pool.</summary>
+    public void HandOver(long index, Exception error)
     {
-        meter.Begin(_succeeded + _unsuccessful);
-        StepResult done = RunGuardedChunk();
-        if (done == StepResult.Ready)
-        {
-            // Otherwise the worker may be running on another thread.
-            meter.End(_succeeded + _unsuccessful);
-        }
-
-        return done;
+        Waiting = Wait.Handover;
+        Index = index;
+        Guard!.HandOver(error);
     }
 
-    private StepResult RunGuardedChunk()
+    /// <summary>Gives the worker that has been handed an item its thread.</summary>
+    public void QueueHandedOver()
     {
-        bool timed = run.IsTimed;
-        _guard!.Host = run.Settings.Executor.CurrentHost;
-        if (!timed && !run.KeepsItems && default(TPending).CanBeParked)
-        {
-            return RunGuardedPlainChunk();
-        }
-
-        ReadOnlySpan<TItem> items = _chunk.Items;
-        TCall call = run.Call;
-        for (int position = _chunk.Position; position < _chunk.Count; position++)
-        {
-            if (run.IsOver)
-            {
-                run.Source.GiveBack(_chunk.TakeRest(position));
-                return StepResult.Ready;
-            }
-
-            long index = _chunk.FirstIndex + position;
-            _index = index;
-            _chunk.Position = position + 1;
-            if (run.KeepsItems)
-            {
-                Keep(items[position]);
-            }
-
-            if (timed && !TryStartClock())
-            {
-                return Fail(index, ItemStatus.TimedOut, run.ItemTimedOut(index));
-            }
-
-            CancellationToken token = timed ? _guard!.Stop!.Token : run.Token;
-            long inCall = _guard!.Begin();
-            TPending pending;
-            TResult result = default!;
-            Task? until = null;
-            WaitKind kind = default;
-            bool waits;
-            try
-            {
-                pending = call.Invoke(items[position], index, _chunk.Repetition is null, token);
-                waits = !pending.IsCompleted;
-                if (waits)
-                {
-                    // Inside the call still, because it may run code of the user.
-                    pending.BecomeTask();
-                }
-                else
-                {
-                    until = pending.Until;
-                    kind = until is null ? default : pending.WaitsFor;
-                    result = until is null ? pending.GetResult() : default!;
-                }
-            }
-            catch (Exception e)
-            {
-                if (!_guard!.TryEndCall(inCall))
-                {
-                    run.Recovery?.Discard(e, index);
-                    return StepResult.Left;
-                }
-
-                SetDeadlineIfNotSet(inCall);
-                return Fail(index, ItemStatus.Failed, e);
-            }
-
-            if (waits)
-            {
-                return run.Parks ? ParkGuardedCall(pending, inCall) : WaitForGuardedCall(pending, inCall);
-            }
-
-            if (!_guard!.TryEndCall(inCall))
-            {
-                if (until is not null)
-                {
-                    run.Recovery?.LeaveQueues(index);
-                }
-                else
-                {
-                    DiscardedResult.Drop(_item, result);
-                }
-
-                return StepResult.Left;
-            }
-
-            if (until is not null)
-            {
-                SetDeadlineIfNotSet(inCall);
-                return Postpone(index, until, kind);
-            }
-
-            run.Sink.Succeeded(index, result);
-            _succeeded++;
-        }
-
-        return StepResult.Ready;
-    }
-
-    private StepResult WaitForGuardedCall(TPending pending, long inCall)
-    {
-        if (!_guard!.TryMoveOn(inCall, ItemWord.Moving))
-        {
-            Observe(pending);
-            return StepResult.Left;
-        }
-
-        _guard.Meter?.Suspend(_succeeded + _unsuccessful);
-        SetDeadlineIfNotSet(inCall);
-        GiveBackFrom(_chunk.Position);
-        _pending = pending;
-        _pace.Reset();
-        _wait = Wait.Call;
-        StopsExecuting();
-        Action continuation = Continuation;
-        _guard!.EndMoving(inCall, ItemWord.Waiting);
         try
         {
-            pending.OnCompleted(continuation);
-            return StepResult.Waits;
+            FaultPoint.Pass("PumpWorker.GiveUp", Run);
+            Run.Settings.Executor.QueueUrgently(this);
         }
         catch (Exception e)
         {
-            // A task source of the user that cannot be waited for: no continuation will come, so this thread continues.
-            if (!_guard!.TryEndWait())
+            // The run does not wait for it, unless somebody has given it up already.
+            if (Guard!.TryLoseHanded())
             {
-                return StepResult.Left;
+                Run.LoseOrphan(e);
             }
-
-            _guard.Meter?.Resume(failed: true);
-            _wait = Wait.None;
-            _pending = default;
-            StartsExecuting();
-            return Fail(_index, ItemStatus.Failed, e);
+            else
+            {
+                Run.EngineFailed(e);
+            }
         }
     }
 
-    private StepResult FinishGuardedCall()
+    /// <summary>Looks at the deadlines of the item and of the parked calls, and sets the timer for the next look. The timer's own call.</summary>
+    public void CheckDeadline()
     {
-        long index = _index;
-        TPending pending = _pending;
-        bool mine = _guard!.TryEndWait();
-        TResult result;
+        FaultPoint.Pass("PumpWorker.CheckDeadline", Run);
+        ItemGuard guard = Guard!;
+        long word = guard.Word;
+        if (ItemWord.StateOf(word) == ItemWord.Abandoned)
+        {
+            return;
+        }
+
+        TimeSpan left = guard.TimeLeft(word, Run, out bool isOver);
+        if (isOver)
+        {
+            GiveUp(guard, word);
+            return;
+        }
+
+        left = CheckParked(left);
+        guard.Clock.Timer?.Change(ItemLimits.RoundUp(left), Timeout.InfiniteTimeSpan);
+    }
+
+    private void GiveUp(ItemGuard guard, long word)
+    {
+        PumpWorker? successor = null;
         try
         {
-            result = pending.GetResult();
+            if (Detach(guard, word))
+            {
+                successor = Replace(guard, word);
+            }
         }
         catch (Exception e)
         {
-            if (mine)
-            {
-                _guard.Meter?.Resume(failed: true);
-                return Fail(index, ItemStatus.Failed, e);
-            }
-
-            run.Recovery?.Discard(e, index);
-            return LeaveAsOrphan();
+            // Nothing throws before the item is taken from this worker. What it has not told is now for nobody else to tell.
+            TellParked();
+            Run.LoseOrphan(e);
+            return;
         }
 
-        if (!mine)
+        if (successor is not null)
         {
-            DiscardedResult.Drop(_item, result);
-            return LeaveAsOrphan();
+            successor.QueueHandedOver();
+            return;
         }
 
-        _pending = default;
-        _guard.Meter?.Resume(failed: false);
-        run.Sink.Succeeded(index, result);
-        _succeeded++;
-        return StepResult.Ready;
-    }
-
-    private StepResult LeaveAsOrphan()
-    {
-        StopsExecuting();
-        return StepResult.Left;
-    }
-
-    protected override bool TryEndBroken() => _guard?.TryEndBroken() ?? true;
-
-    /// <summary>Observes the outcome of abandoned work, so that its exception does not count as unobserved, and discards it.</summary>
-    private void Observe(TPending pending)
-    {
-        try
-        {
-            pending.OnCompleted(() =>
-            {
-                try
-                {
-                    DiscardedResult.Drop(_item, pending.GetResult());
-                }
-                catch (Exception e)
-                {
-                    // The item already has its outcome.
-                    run.Recovery?.Discard(e, _index);
-                }
-            });
-        }
-        catch (Exception)
-        {
-            // There is no memory to observe it with.
-        }
+        // The item has just ended, or its call has just started to wait. Its current state decides.
+        CheckDeadline();
     }
 
     /// <summary>Takes the item from the worker, together with the items that the worker had claimed beyond it.</summary>
-    private bool Detach(long word)
+    private bool Detach(ItemGuard guard, long word)
     {
-        if (!_guard!.TryAbandon(word))
+        if (!guard.TryAbandon(word))
         {
             return false;
         }
 
-        FaultPoint.Pass("PumpWorker.Detach", run);
-        if (_around != Around.Hook)
+        FaultPoint.Pass("PumpWorker.Detach", Run);
+        if (At != Around.Hook)
         {
             // Before anything else learns of it: a hook or a wait of the item that ends just now sees its token, and makes no call.
-            if (_guard!.Stop is { } stop)
+            if (guard.Clock.Stop is { } stop)
             {
                 SafeCancel.Later(stop);
             }
 
-            run.Call.GivenUp(_item, _index);
-            if (_around == Around.Call && ItemWord.StateOf(word) == ItemWord.Waiting)
+            LeaveCall();
+            if (At == Around.Call && ItemWord.StateOf(word) == ItemWord.Waiting)
             {
-                _guard.Meter?.GiveUp();
+                guard.Meter?.GiveUp();
             }
         }
 
         StopsExecuting();
-        if (!_chunk.IsEmpty)
+        GiveBackClaimed();
+        if (ItemWord.StateOf(word) != ItemWord.Waiting && guard.Host is { } host)
         {
-            run.Source.GiveBack(_chunk.TakeRest(_chunk.Position));
-        }
-
-        if (ItemWord.StateOf(word) != ItemWord.Waiting && _guard!.Host is { } host)
-        {
-            run.Settings.Executor.ReplaceHost(host);
+            Run.Settings.Executor.ReplaceHost(host);
         }
 
         return true;
     }
 
-    /// <summary>
-    /// A worker that has to record an outcome could not be made, or not be queued. The run does not wait for it, unless somebody has given it up already.
-    /// </summary>
-    private void LoseHandedOver(PumpWorker<TItem, TResult, TPending, TCall, TSink>? worker, Exception error)
+    /// <summary>Makes the worker that takes the place of this one, whose item was given up.</summary>
+    private PumpWorker Replace(ItemGuard guard, long word)
     {
-        if (worker is null || worker._guard!.TryLoseHanded())
+        Pump run = Run;
+        guard.SetDeadlineIfNotSet(word, run, Repetition);
+        bool isItems = guard.Clock.Deadline >= guard.Clock.ItemDeadline;
+        if (At == Around.Call)
         {
-            run.LoseOrphan(error);
+            ItemLimits limits = run.Limits;
+            run.Settings.Adaptive?.TimedOut((isItems ? limits.Item : limits.Attempt)!.Value);
         }
-        else
-        {
-            run.EngineFailed(error);
-        }
+
+        Exception error = isItems ? run.ItemTimedOut(Index) : run.AttemptTimedOut((Repetition?.Attempts ?? 0) + 1);
+        FaultPoint.Pass("PumpWorker.Replace", run);
+        PumpWorker successor = run.CreateSuccessor(this);
+        successor.Guard!.Clock.Continue(guard.Clock);
+        successor.TakeOver(this);
+        guard.Clock.Timer?.Dispose();
+        successor.HandOver(Index, error);
+        return successor;
     }
 
-    /// <summary>The worker, which is new, has to record the outcome of an item that was given up.</summary>
-    private void HandOver(long index, Exception error)
+    /// <summary>
+    /// User code around a call begins, on this thread. Where items can be given up, so can it, even if it never ends: it has a state of the word, as a call
+    /// has. <see cref="TryEndAround"/> or <see cref="WaitAround"/> follows.
+    /// </summary>
+    /// <param name="around">Where it is.</param>
+    /// <param name="deadline">When the item is given up, if it has not left by then.</param>
+    /// <returns>The worker's word meanwhile, in a guarded run.</returns>
+    protected long BeginAround(Around around, long deadline)
     {
-        _wait = Wait.Handover;
-        _index = index;
-        _guard!.HandOver(error);
+        At = around;
+        if (Guard is not { } guard)
+        {
+            return 0;
+        }
+
+        guard.Host = Run.Settings.Executor.CurrentHost;
+        Volatile.Write(ref guard.Clock.Deadline, deadline);
+        return guard.Begin();
+    }
+
+    /// <summary>User code has ended on this thread.</summary>
+    /// <returns>False if the worker was given up meanwhile: it is an orphan.</returns>
+    protected bool TryEndAround(long word)
+    {
+        if (Guard?.TryEndCall(word) == false)
+        {
+            return false;
+        }
+
+        At = Around.Call;
+        return true;
+    }
+
+    /// <summary>Waits for user code, unless it has ended.</summary>
+    /// <param name="task">Its end. An exception from it is the engine's own fault and ends the run.</param>
+    /// <param name="awaited">What is needed to go on.</param>
+    /// <param name="word">The worker's word.</param>
+    /// <param name="then">What comes then.</param>
+    protected StepResult WaitAround(Task task, object awaited, long word, Wait then)
+    {
+        if (task.IsCompleted)
+        {
+            if (TryEndAround(word))
+            {
+                return GoOn(then, awaited);
+            }
+
+            Forsake(awaited);
+            return StepResult.Left;
+        }
+
+        Awaited = awaited;
+        Waiting = then;
+        StopsExecuting();
+        if (Guard?.TryMoveOn(word, ItemWord.Waiting) == false)
+        {
+            Forsake(awaited);
+            return StepResult.Left;
+        }
+
+        // From here on, the worker may be running on another thread.
+        task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(Continuation);
+        return StepResult.Waits;
+    }
+
+    /// <summary>The user code that the worker waited for has ended.</summary>
+    protected StepResult EndWaitAround(Wait then)
+    {
+        object awaited = Awaited!;
+        if (Guard?.TryEndWait() == false)
+        {
+            Forsake(awaited);
+            return LeaveAsOrphan();
+        }
+
+        Awaited = null;
+        At = Around.Call;
+        return GoOn(then, awaited);
+    }
+
+    protected StepResult LeaveAsOrphan()
+    {
+        StopsExecuting();
+        return StepResult.Left;
     }
 }

@@ -1,12 +1,34 @@
 using System.Runtime.CompilerServices;
+using Weir.Core.Metering;
 using Weir.Core.Sinks;
-using Weir.Core.Sources;
 
 namespace Weir.Core.Dispatch;
 
-/// <content>The items of a chunk, one after the other, in two loops; and what a worker does when it has to wait for the next one.</content>
+/// <content>The items of a chunk, one after the other, in the three loops; and the wait for a call that suspends.</content>
 internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 {
+    /// <summary>Runs the claimed items one after the other, as long as they complete synchronously.</summary>
+    private StepResult RunChunk()
+    {
+        int started = _chunk.Position;
+        try
+        {
+            return RunItems();
+        }
+        catch (Exception e)
+        {
+            int position = _chunk.Position;
+            _succeeded += position - started;
+            if (run.Recovery is not null)
+            {
+                KeepAt(position);
+            }
+
+            _chunk.Position = position + 1;
+            return Fail(_chunk.FirstIndex + position, ItemStatus.Failed, e);
+        }
+    }
+
     /// <summary>
     /// The innermost loop. It has no exception handler, because then the position would live in memory and its increment
     /// would cost more than everything else. Instead, the position is stored once per item and never loaded.
@@ -63,14 +85,13 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             if (!pending.IsCompleted)
             {
                 _succeeded += position - started;
-                _pending = pending;
-                _index = first + position;
+                _chunk.Position = position + 1;
                 if (pump.Recovery is not null)
                 {
                     Keep(items[position]);
                 }
 
-                return WaitForCall(position + 1);
+                return Suspend(pending, first + position);
             }
 
             if (pending.Until is { } until)
@@ -104,9 +125,8 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     /// As <see cref="RunGuardedChunk"/>, where no item has a limit or an attempt of its own. The exception handler is outside of the loop, for the reason that
     /// <see cref="RunItems"/> gives.
     /// </summary>
-    private StepResult RunGuardedPlainChunk()
+    private StepResult RunGuardedPlainChunk(ItemGuard guard)
     {
-        ItemGuard guard = _guard!;
         try
         {
             return RunGuardedItems(guard);
@@ -114,7 +134,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         catch (Exception e) when (guard.IsInsideCall)
         {
             // Only what the call throws. What comes before and behind it runs while the worker has no item, and is the engine's own.
-            return guard.TryEndCall(ItemWord.In(guard.Word, ItemWord.InCall)) ? Fail(_index, ItemStatus.Failed, e) : StepResult.Left;
+            return guard.TryEndCall(ItemWord.In(guard.Word, ItemWord.InCall)) ? Fail(Index, ItemStatus.Failed, e) : StepResult.Left;
         }
     }
 
@@ -141,7 +161,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             TItem item = items[position];
             long index = first + position;
             position++;
-            _index = index;
+            Index = index;
             _chunk.Position = position;
             long inCall = guard.Begin();
             TPending pending = call.Invoke(item, index, isFirst, token);
@@ -149,7 +169,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             {
                 // Inside the call still, because it may run code of the user.
                 pending.BecomeTask();
-                return pump.Parks ? ParkGuardedCall(pending, inCall) : WaitForGuardedCall(pending, inCall);
+                return pump.Parks ? Park(pending, inCall) : WaitForCall(pending, inCall);
             }
 
             TResult result = pending.GetResult();
@@ -172,41 +192,180 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         return StepResult.Ready;
     }
 
-    /// <summary>From here to the end of the item, another worker may read, so this is the moment to call one.</summary>
-    private void TurnWasGivenUp()
+    private StepResult RunMeasuredChunk(ItemGuard guard, ItemMeter meter)
     {
-        if (run.WaitingReaders.Any)
+        meter.Begin(_succeeded + _unsuccessful);
+        StepResult done = RunGuardedChunk(guard);
+        if (done == StepResult.Ready)
         {
-            run.CallWaitingForTurn();
+            // Otherwise the worker may be running on another thread.
+            meter.End(_succeeded + _unsuccessful);
         }
 
-        if (_pace.IsSampling)
-        {
-            _pace.Sample(run);
-        }
+        return done;
     }
 
-    /// <summary>Waits for the step of the source that the worker started.</summary>
-    private StepResult WaitForSource()
+    private StepResult RunGuardedChunk(ItemGuard guard)
     {
-        _wait = Wait.Claim;
+        bool timed = run.IsTimed;
+        guard.Host = run.Settings.Executor.CurrentHost;
+        if (!timed && !run.KeepsItems && default(TPending).CanBeParked)
+        {
+            return RunGuardedPlainChunk(guard);
+        }
 
-        // The next item may be long in coming.
-        run.Source.Release(ref _chunk);
-        ForgetItem();
-        StopsExecuting();
+        ReadOnlySpan<TItem> items = _chunk.Items;
+        TCall call = run.Call;
+        for (int position = _chunk.Position; position < _chunk.Count; position++)
+        {
+            if (run.IsOver)
+            {
+                run.Source.GiveBack(_chunk.TakeRest(position));
+                return StepResult.Ready;
+            }
+
+            long index = _chunk.FirstIndex + position;
+            Index = index;
+            _chunk.Position = position + 1;
+            if (run.KeepsItems)
+            {
+                Keep(items[position]);
+            }
+
+            if (timed && !guard.Clock.TryStart(run, this, _held.Repetition))
+            {
+                return Fail(index, ItemStatus.TimedOut, run.ItemTimedOut(index));
+            }
+
+            CancellationToken token = timed ? guard.Clock.Stop!.Token : run.Token;
+            long inCall = guard.Begin();
+            TPending pending;
+            TResult result = default!;
+            Task? until = null;
+            WaitKind kind = default;
+            bool waits;
+            try
+            {
+                pending = call.Invoke(items[position], index, _chunk.Repetition is null, token);
+                waits = !pending.IsCompleted;
+                if (waits)
+                {
+                    // Inside the call still, because it may run code of the user.
+                    pending.BecomeTask();
+                }
+                else
+                {
+                    until = pending.Until;
+                    kind = until is null ? default : pending.WaitsFor;
+                    result = until is null ? pending.GetResult() : default!;
+                }
+            }
+            catch (Exception e)
+            {
+                if (!guard.TryEndCall(inCall))
+                {
+                    run.Recovery?.Discard(e, index);
+                    return StepResult.Left;
+                }
+
+                guard.SetDeadlineIfNotSet(inCall, run, _held.Repetition);
+                return Fail(index, ItemStatus.Failed, e);
+            }
+
+            if (waits)
+            {
+                return run.Parks ? Park(pending, inCall) : WaitForCall(pending, inCall);
+            }
+
+            if (!guard.TryEndCall(inCall))
+            {
+                if (until is not null)
+                {
+                    run.Recovery?.LeaveQueues(index);
+                }
+                else
+                {
+                    DiscardedResult.Drop(_held.Item, result);
+                }
+
+                return StepResult.Left;
+            }
+
+            if (until is not null)
+            {
+                guard.SetDeadlineIfNotSet(inCall, run, _held.Repetition);
+                return Postpone(index, until, kind);
+            }
+
+            run.Sink.Succeeded(index, result);
+            _succeeded++;
+        }
+
+        return StepResult.Ready;
+    }
+
+    /// <summary>A call of a run without guards has suspended.</summary>
+    private StepResult Suspend(TPending pending, long index)
+    {
+        Index = index;
         try
         {
-            run.Source.OnReady(Continuation);
+            pending.BecomeTask();
+        }
+        catch (Exception e)
+        {
+            return Fail(index, ItemStatus.Failed, e);
+        }
+
+        return run.Parks ? Park(pending, 0) : WaitForCall(pending, 0);
+    }
+
+    /// <summary>The worker waits for the call.</summary>
+    /// <param name="pending">The call, which waits for a task.</param>
+    /// <param name="inCall">The word of its item, in a guarded run.</param>
+    private StepResult WaitForCall(TPending pending, long inCall)
+    {
+        ItemGuard? guard = Guard;
+        Action? continuation = null;
+        if (guard is not null)
+        {
+            if (!guard.TryMoveOn(inCall, ItemWord.Moving))
+            {
+                Observe(pending);
+                return StepResult.Left;
+            }
+
+            guard.Meter?.Suspend(_succeeded + _unsuccessful);
+            guard.SetDeadlineIfNotSet(inCall, run, _held.Repetition);
+            continuation = Continuation;
+        }
+
+        // Other workers run what comes after an item that takes long.
+        GiveBackClaimed();
+        _pending = pending;
+        _pace.Reset();
+        Waiting = Wait.Call;
+        StopsExecuting();
+        guard?.EndMoving(inCall, ItemWord.Waiting);
+        try
+        {
+            // From here on, the worker may be running on another thread.
+            pending.OnCompleted(continuation ?? Continuation);
             return StepResult.Waits;
         }
         catch (Exception e)
         {
             // No continuation will come, so this thread continues.
-            _wait = Wait.None;
+            if (guard?.TryEndWait() == false)
+            {
+                return StepResult.Left;
+            }
+
+            guard?.Meter?.Resume(failed: true);
+            Waiting = Wait.None;
+            _pending = default;
             StartsExecuting();
-            run.SourceFailed(e);
-            return StepResult.Ready;
+            return Fail(Index, ItemStatus.Failed, e);
         }
     }
 }

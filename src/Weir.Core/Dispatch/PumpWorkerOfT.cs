@@ -6,56 +6,27 @@ using Weir.Core.Sources;
 namespace Weir.Core.Dispatch;
 
 /// <summary>The worker of a run: it claims, calls and delivers, in a loop.</summary>
-internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>(Pump<TItem, TResult, TPending, TCall, TSink> run) : PumpWorker
+internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>(Pump<TItem, TResult, TPending, TCall, TSink> run)
+    : PumpWorker(run.IsGuarded ? new ItemGuard(run.Settings.Pilot) : null)
     where TPending : struct, IPending<TResult>
     where TCall : struct, ICall<TItem, TPending>
     where TSink : struct, ISink<TResult>
 {
     private Chunk<TItem> _chunk;
-    private Pace _pace;
-    private Wait _wait;
+    private WorkerPace _pace;
 
-    // The call that the worker waits for, with its item's index; the task of a hook or of a decision, or the failure of a parked call.
+    // Of the item whose call is running, if the run may need the item again.
+    private HeldItem<TItem> _held;
+
+    // The call that the worker waits for, and those that nobody waits for.
     private TPending _pending;
-    private long _index;
-    private object? _awaited;
+    private ParkedCalls<TResult, TPending>? _parked;
 
     private long _claims;
     private long _succeeded;
     private long _unsuccessful;
+    private int _retries;
     private bool _helper = true;
-
-    private enum Wait : byte
-    {
-        None = 0,
-        Call,
-        Claim,
-        Task,
-
-        /// <summary>For what becomes of an item whose attempt has failed.</summary>
-        Decision,
-
-        /// <summary>For the end of what an item holds that has ended because the run was stopped.</summary>
-        Discard,
-
-        /// <summary>The worker has to record the failure of a parked call.</summary>
-        Failure,
-
-        /// <summary>The worker replaces one that was given up, and has to record the outcome of its item.</summary>
-        Handover,
-    }
-
-    private enum StepResult
-    {
-        /// <summary>The worker has more to do immediately.</summary>
-        Ready = 0,
-
-        /// <summary>The worker waits; its continuation now owns it.</summary>
-        Waits,
-
-        /// <summary>The worker left the run or was given up.</summary>
-        Left,
-    }
 
     public override long Claims => _claims;
 
@@ -68,38 +39,33 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         sample.Retries += _retries;
         sample.InFlight += _parked?.Untold ?? 0;
         sample.InFlight +=
-            (_guard is null ? _wait == Wait.Call || (IsExecuting && !Reads && _around == Around.Call) : _guard.IsInFlight && _around == Around.Call) ? 1 : 0;
+            (Guard is null ? Waiting == Wait.Call || (IsExecuting && !Reads && At == Around.Call) : Guard.IsInFlight && At == Around.Call) ? 1 : 0;
     }
 
     public override void Forget()
     {
-        NextCreated = null;
-        NextIdle = null;
-        Inside = null;
+        base.Forget();
         _chunk = default;
-        _item = default;
+        _held = default;
         _claims = 0;
         _succeeded = 0;
-        _guard?.Forget();
     }
-
-    public override void BeginAgain() => _guard = run.IsGuarded ? _guard ?? new ItemGuard() : null;
 
     protected override bool Step()
     {
         StepResult done = Continue();
         while (done == StepResult.Ready)
         {
-            done = _chunk.IsEmpty ? Claim() : _guard is null ? RunChunk() : _guard.Meter is { } meter ? RunMeasuredChunk(meter) : RunGuardedChunk();
+            done = _chunk.IsEmpty ? Claim() : Guard is null ? RunChunk() : Guard.Meter is { } meter ? RunMeasuredChunk(Guard, meter) : RunGuardedChunk(Guard);
         }
 
         return done == StepResult.Waits;
     }
 
-    protected override void DropClaimed()
+    protected override bool HasClaimed => !_chunk.IsEmpty;
+
+    protected override void GiveBackClaimed()
     {
-        StopsExecuting();
-        TellParked();
         if (!_chunk.IsEmpty)
         {
             run.Source.GiveBack(_chunk.TakeRest(_chunk.Position));
@@ -109,13 +75,13 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     /// <summary>Continues with what the worker was waiting for.</summary>
     private StepResult Continue()
     {
-        switch (_wait)
+        Wait ended = Waiting;
+        Waiting = Wait.None;
+        switch (ended)
         {
             case Wait.Call:
-                _wait = Wait.None;
-                return run.IsGuarded ? FinishGuardedCall() : FinishCall();
+                return FinishCall();
             case Wait.Claim:
-                _wait = Wait.None;
                 try
                 {
                     return Claimed(run.Source.FinishClaim(ref _chunk));
@@ -127,17 +93,14 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 }
 
             case Wait.Task or Wait.Decision or Wait.Discard:
-                Wait ended = _wait;
-                _wait = Wait.None;
                 return EndWaitAround(ended);
             case Wait.Failure:
-                _wait = Wait.None;
-                var failure = (Exception)_awaited!;
-                _awaited = null;
-                return Fail(_index, ItemStatus.Failed, failure);
+                var failure = (Exception)Awaited!;
+                Awaited = null;
+                return Fail(Index, ItemStatus.Failed, failure);
             case Wait.Handover:
-                _wait = Wait.None;
-                return _guard!.TryTakeHanded() ? Fail(_index, ItemStatus.TimedOut, _guard.TakeHandedError()) : LeaveAsOrphan();
+                ItemGuard guard = Guard!;
+                return guard.TryTakeHanded() ? Fail(Index, ItemStatus.TimedOut, guard.TakeHandedError()) : LeaveAsOrphan();
             default:
                 return StepResult.Ready;
         }
@@ -145,19 +108,36 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
     private StepResult FinishCall()
     {
-        long index = _index;
+        long index = Index;
         TPending pending = _pending;
         _pending = default;
+        ItemGuard? guard = Guard;
+        bool isMine = guard is null || guard.TryEndWait();
         try
         {
-            run.Sink.Succeeded(index, pending.GetResult());
-            _succeeded++;
-            return StepResult.Ready;
+            TResult result = pending.GetResult();
+            if (isMine)
+            {
+                guard?.Meter?.Resume(failed: false);
+                run.Sink.Succeeded(index, result);
+                _succeeded++;
+                return StepResult.Ready;
+            }
+
+            DiscardedResult.Drop(_held.Item, result);
         }
         catch (Exception e)
         {
-            return Fail(index, ItemStatus.Failed, e);
+            if (isMine)
+            {
+                guard?.Meter?.Resume(failed: true);
+                return Fail(index, ItemStatus.Failed, e);
+            }
+
+            run.Recovery?.Discard(e, index);
         }
+
+        return LeaveAsOrphan();
     }
 
     /// <summary>Gets the next items, or finds that there is nothing to do.</summary>
@@ -273,7 +253,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         // Another thread that takes this worker from the idle list must find it as if it were new.
         run.Source.Release(ref _chunk);
-        ForgetItem();
+        _held = default;
         _pace.Reset();
         _pace.Left = 0;
         _helper = true;
@@ -289,72 +269,122 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         return false;
     }
 
-    /// <summary>Runs the claimed items one after the other, as long as they complete synchronously.</summary>
-    private StepResult RunChunk()
+    /// <summary>From here to the end of the item, another worker may read, so this is the moment to call one.</summary>
+    private void TurnWasGivenUp()
     {
-        int started = _chunk.Position;
-        try
+        if (run.WaitingReaders.Any)
         {
-            return RunItems();
+            run.CallWaitingForTurn();
         }
-        catch (Exception e)
-        {
-            int position = _chunk.Position;
-            _succeeded += position - started;
-            if (run.Recovery is not null)
-            {
-                KeepAt(position);
-            }
 
-            _chunk.Position = position + 1;
-            return Fail(_chunk.FirstIndex + position, ItemStatus.Failed, e);
+        if (_pace.IsSampling)
+        {
+            _pace.Sample(run);
         }
     }
 
-    /// <summary>Lets other workers run what comes after an item that takes long.</summary>
-    private void GiveBackFrom(int position)
+    /// <summary>Waits for the step of the source that the worker started.</summary>
+    private StepResult WaitForSource()
     {
-        if (position < _chunk.Count)
-        {
-            run.Source.GiveBack(_chunk.TakeRest(position));
-        }
-        else
-        {
-            _chunk.Position = position;
-        }
-    }
+        Waiting = Wait.Claim;
 
-    private StepResult WaitForCall(int next)
-    {
-        if (run.Parks)
-        {
-            return ParkCall(next);
-        }
-
-        GiveBackFrom(next);
-        return WaitForCall();
-    }
-
-    private StepResult WaitForCall()
-    {
-        _pace.Reset();
-        _wait = Wait.Call;
+        // The next item may be long in coming.
+        run.Source.Release(ref _chunk);
+        _held = default;
         StopsExecuting();
         try
         {
-            _pending.BecomeTask();
-
-            // From here on, the worker may be running on another thread.
-            _pending.OnCompleted(Continuation);
+            run.Source.OnReady(Continuation);
             return StepResult.Waits;
         }
         catch (Exception e)
         {
             // No continuation will come, so this thread continues.
-            _wait = Wait.None;
-            _pending = default;
+            Waiting = Wait.None;
             StartsExecuting();
-            return Fail(_index, ItemStatus.Failed, e);
+            run.SourceFailed(e);
+            return StepResult.Ready;
+        }
+    }
+
+    public override bool Retire()
+    {
+        bool isFree = Guard?.Clock.EndTimer() ?? true;
+        ParkedCalls<TResult, TPending>? parked = _parked;
+        _parked = null;
+
+        // The worker's timer, or whoever stopped the run, may still be looking through the calls. They are then left to the collector: in the hands of another
+        // run, they would change under its eyes.
+        if (isFree && !run.IsOver)
+        {
+            parked?.GiveBack();
+        }
+
+        return isFree;
+    }
+
+    /// <summary>The worker leaves the call to itself and goes on, see <see cref="ParkedCall"/>. The item's deadline and token go with the call.</summary>
+    /// <param name="pending">The call, which waits for a task.</param>
+    /// <param name="inCall">The word of its item, in a guarded run.</param>
+    private StepResult Park(TPending pending, long inCall)
+    {
+        // Before it touches its calls: whoever gives up the item hands them to the worker that replaces this one, and two of them would park in the same call.
+        ItemGuard? guard = Guard;
+        if (guard?.TryMoveOn(inCall, ItemWord.Moving) == false)
+        {
+            Observe(pending);
+            return StepResult.Left;
+        }
+
+        ParkedCalls<TResult, TPending> parked;
+        ParkedCall<TResult, TPending> call;
+        try
+        {
+            guard?.SetDeadlineIfNotSet(inCall, run, _held.Repetition);
+            parked = _parked ??= ParkedCalls<TResult, TPending>.Take();
+            call = parked.Next();
+            call.Begin(run, Index);
+        }
+        catch (Exception e)
+        {
+            // No memory, or a clock of the user. The item is still the worker's own.
+            guard?.EndMoving(inCall, ItemWord.Idle);
+            return Fail(Index, ItemStatus.Failed, e);
+        }
+
+        _pace.Reset();
+        if (guard is not null)
+        {
+            call.Guard(guard.Clock.Deadline, guard.Clock.Stop);
+            guard.EndMoving(inCall, ItemWord.Idle);
+        }
+
+        parked.Untold++;
+        try
+        {
+            call.Wait(pending);
+            return StepResult.Ready;
+        }
+        catch (Exception e)
+        {
+            // No memory to wait with.
+            parked.Spoil();
+            if (guard is not null && !call.TryEnd())
+            {
+                return StepResult.Ready;
+            }
+
+            parked.Untold--;
+            return Fail(Index, ItemStatus.Failed, e);
+        }
+    }
+
+    public override void TellParked()
+    {
+        if (_parked is { Untold: > 0 } parked)
+        {
+            run.AddParked(parked.Untold);
+            parked.Untold = 0;
         }
     }
 }

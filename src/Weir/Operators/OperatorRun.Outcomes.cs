@@ -39,13 +39,13 @@ internal static partial class OperatorRun
         PumpSettings settings = Settings(options, ErrorMode.BestEffort, operation);
         ItemRecords? records = options.IncludeDetails ? new(options.TimeProvider) : null;
         OutcomeMaker<TItem, TResult> maker = new(source, keepsAll: true, records is null ? null : records.DetailsOf);
-        if (source.KnownCount > 0)
+        if (IsPlain(options, settings))
         {
-            StartKnown(source, selector, completion, maker, options, settings, records, operation, cancellationToken);
+            PlainRun.StartOutcomes(source, selector, completion, maker, settings, RunRecovery<TResult>.Of(options, null), cancellationToken);
         }
         else
         {
-            StartGrowing(source, selector, completion, maker, options, settings, records, operation, cancellationToken);
+            StartOutcomes(source, selector, completion, maker, options, settings, records, operation, cancellationToken);
         }
 
         return completion.Task;
@@ -62,7 +62,7 @@ internal static partial class OperatorRun
         return TaskCalls.WithoutResults(Outcomes(source, TaskCalls.AsSelector<TItem, Nothing>(action), options, cancellationToken, operation));
     }
 
-    private static void StartKnown<TItem, TResult>(
+    private static void StartOutcomes<TItem, TResult>(
         Source<TItem> source,
         Func<TItem, CancellationToken, ValueTask<TResult>> selector,
         OutcomeCompletion<TItem, TResult> completion,
@@ -73,38 +73,13 @@ internal static partial class OperatorRun
         string operation,
         CancellationToken cancellationToken)
     {
-        OutcomeSink<TItem, TResult> sink = new(completion, maker);
-        if (IsPlain(options, settings))
+        if (source.KnownCount > 0)
         {
-            RunRecovery<TResult>? recovery = RunRecovery<TResult>.Of(options, null);
-            PlainRun.Start(source, selector, sink, settings, recovery, cancellationToken);
+            Start(source, selector, new OutcomeSink<TItem, TResult>(completion, maker), options, settings, records, operation, cancellationToken);
         }
         else
         {
-            Start(source, selector, sink, options, settings, records, operation, cancellationToken);
-        }
-    }
-
-    private static void StartGrowing<TItem, TResult>(
-        Source<TItem> source,
-        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
-        OutcomeCompletion<TItem, TResult> completion,
-        OutcomeMaker<TItem, TResult> maker,
-        ParallelRunOptions options,
-        PumpSettings settings,
-        ItemRecords? records,
-        string operation,
-        CancellationToken cancellationToken)
-    {
-        GrowingOutcomeSink<TItem, TResult> sink = new(completion, maker);
-        if (IsPlain(options, settings))
-        {
-            RunRecovery<TResult>? recovery = RunRecovery<TResult>.Of(options, null);
-            PlainRun.Start(source, selector, sink, settings, recovery, cancellationToken);
-        }
-        else
-        {
-            Start(source, selector, sink, options, settings, records, operation, cancellationToken);
+            Start(source, selector, new GrowingOutcomeSink<TItem, TResult>(completion, maker), options, settings, records, operation, cancellationToken);
         }
     }
 

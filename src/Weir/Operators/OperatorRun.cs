@@ -34,21 +34,20 @@ internal static partial class OperatorRun
         ListCompletion<TResult> completion = options.DisposeUnusedResults ? UnusedOf.ListOf<TResult>(options, count) : new(count);
         PumpSettings settings = Settings(options, options.ErrorMode, operation);
         Task<List<TResult>> task = completion.Task;
-        if (source.KnownCount > 0)
+        if (IsPlain(options, settings))
         {
-            StartKnown(source, selector, completion, options, settings, operation, cancellationToken);
+            PlainRun.StartList(source, selector, completion, settings, RunRecovery<TResult>.Of(options, null), cancellationToken);
         }
         else
         {
-            StartGrowing(source, selector, completion, options, settings, operation, cancellationToken);
+            StartList(source, selector, completion, options, settings, operation, cancellationToken);
         }
 
         return task;
     }
 
-    // One method for each sink: what a method names is loaded when it is compiled, also what its first call does not use. And none with the sink as a type
-    // argument: it could not be compiled ahead of time, because the sinks are another assembly's.
-    private static void StartKnown<TItem, TResult>(
+    // Separate: what a method names is loaded when it is compiled, also what its first call does not use.
+    private static void StartList<TItem, TResult>(
         Source<TItem> source,
         Func<TItem, CancellationToken, ValueTask<TResult>> selector,
         ListCompletion<TResult> completion,
@@ -57,30 +56,9 @@ internal static partial class OperatorRun
         string operation,
         CancellationToken cancellationToken)
     {
-        if (IsPlain(options, settings))
-        {
-            RunRecovery<TResult>? recovery = RunRecovery<TResult>.Of(options, null);
-            PlainRun.Start(source, selector, new ListSink<TResult>(completion), settings, recovery, cancellationToken);
-        }
-        else
+        if (source.KnownCount > 0)
         {
             Start(source, selector, new ListSink<TResult>(completion), options, settings, null, operation, cancellationToken);
-        }
-    }
-
-    private static void StartGrowing<TItem, TResult>(
-        Source<TItem> source,
-        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
-        ListCompletion<TResult> completion,
-        ParallelRunOptions options,
-        PumpSettings settings,
-        string operation,
-        CancellationToken cancellationToken)
-    {
-        if (IsPlain(options, settings))
-        {
-            RunRecovery<TResult>? recovery = RunRecovery<TResult>.Of(options, null);
-            PlainRun.Start(source, selector, new GrowingListSink<TResult>(completion), settings, recovery, cancellationToken);
         }
         else
         {

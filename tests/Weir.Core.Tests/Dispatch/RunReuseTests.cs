@@ -59,12 +59,14 @@ public class RunReuseTests
         object workers = Field(typeof(Run), "_workers")!.GetValue(kept)!;
         Assert.Null(((WorkerLists)workers).First);
         PumpWorker keptWorker = ((WorkerLists)workers).Idle!;
-        Assert.Equal([], Differences(newWorker.GetType(), newWorker, keptWorker, ["_continuation", "_pace", "_guard", "<run>P", "IsOnOwnThread"]));
+        Assert.Equal([], Differences(newWorker.GetType(), newWorker, keptWorker, ["_continuation", "_pace", "Guard", "<run>P", "IsOnOwnThread"]));
         if (guarded)
         {
-            object newGuard = Field(newWorker.GetType(), "_guard")!.GetValue(newWorker)!;
-            object keptGuard = Field(newWorker.GetType(), "_guard")!.GetValue(keptWorker)!;
-            Assert.Equal([], Differences(typeof(ItemGuard), newGuard, keptGuard, ["_word", "_ended", "_spareTokens", "_spareTimer"]));
+            object newGuard = Field(newWorker.GetType(), "Guard")!.GetValue(newWorker)!;
+            object keptGuard = Field(newWorker.GetType(), "Guard")!.GetValue(keptWorker)!;
+            Assert.Equal([], Differences(typeof(ItemGuard), newGuard, keptGuard, ["_word", "_ended", "Clock"]));
+            ItemClock newClock = ((ItemGuard)newGuard).Clock;
+            Assert.Equal([], Differences(typeof(ItemClock), newClock, ((ItemGuard)keptGuard).Clock, ["_spareTokens", "_spareTimer"]));
         }
     }
 
