@@ -7,15 +7,20 @@ namespace Weir.Delivery.Cli.Commands.Audit;
 internal sealed class AuditOptionSet
 {
     private const int MostRounds = 10_000;
-    private const int MostChanges = 100_000;
+    private const int MostChanges = 1_000_000;
     private const int MostWorkers = 16;
 
     private static readonly Dictionary<string, bool> Sources = new(StringComparer.OrdinalIgnoreCase) { ["publisher"] = false, ["table"] = true };
 
     private readonly TextOption _engine = TextOption.Of("--engine", null, "NAME", $"The queue: {string.Join(", ", AuditEngines.All.Keys)}. Default postgres");
-    private readonly TextOption _rounds = TextOption.Of("--rounds", null, "N", "How many rounds. Default 10");
+    private readonly TextOption _rounds = TextOption.Of("--rounds", null, "N", "How many rounds, of each scenario. Default 10");
     private readonly TextOption _seed = TextOption.Of("--seed", null, "N", "Chooses the faults: the same seed gives the same plan. Default 1");
-    private readonly TextOption _changes = TextOption.Of("--changes", null, "N", "How many changes each round publishes. Default 400");
+    private readonly TextOption _changes = TextOption.Of("--changes", null, "N", "How many changes each round publishes. Default 400, or 4096 for users and users-keys");
+    private readonly TextOption _scenario = TextOption.Of(
+        "--scenario",
+        null,
+        "NAME,...",
+        $"What is audited: {string.Join(", ", AuditScenario.All.Keys)}, several of them, or all, one after the other. Default faults");
     private readonly TextOption _workers = TextOption.Of("--workers", null, "N", "How many worker processes. Default 2");
     private readonly TextOption _from = TextOption.Of(
         "--from",
@@ -41,7 +46,7 @@ internal sealed class AuditOptionSet
     private readonly Option<FileInfo?> _page = new("--output") { Description = "The page to write, such as docs/results/audit.md" };
 
     public void AddTo(Command command) => command.AddAll(
-        _engine, _rounds, _seed, _changes, _workers, _from, _fault, _postgres, _rabbit, _patience, _json, _quiet, _page);
+        _engine, _scenario, _rounds, _seed, _changes, _workers, _from, _fault, _postgres, _rabbit, _patience, _json, _quiet, _page);
 
     /// <summary>Reads and checks all of them.</summary>
     public AuditSettings Read(ParseResult parsed, Func<string, string?> variables)
@@ -57,19 +62,28 @@ internal sealed class AuditOptionSet
         }
 
         PageFile.Check(page);
+        IReadOnlyList<AuditScenario> scenarios = Find(_scenario) is { } named ? Scenarios(named) : [AuditScenario.All["faults"]];
+        SeededFault fault = Find(_fault)?.OneOf(AuditFaults.All) ?? SeededFault.None;
+        if (fault != SeededFault.None && scenarios is not [{ Name: "faults" }])
+        {
+            throw new BadInputException("--fault must be left out with --scenario, unless that is faults: what it leads to shows only there.");
+        }
+
         return new AuditSettings
         {
             Plan = new AuditReport
             {
                 Engine = engine,
+                Scenarios = [.. scenarios.Select(static s => s.Name)],
                 RoundsPlanned = Find(_rounds)?.WholeNumber(1, MostRounds) ?? 10,
                 Seed = Find(_seed)?.WholeNumber(0, int.MaxValue) ?? 1,
-                Changes = Find(_changes)?.WholeNumber(1, MostChanges) ?? 400,
+                Changes = Find(_changes)?.WholeNumber(1, MostChanges),
                 Workers = Find(_workers)?.WholeNumber(1, MostWorkers) ?? 2,
                 FromTable = Find(_from)?.OneOf(Sources) ?? false,
-                Fault = Find(_fault)?.OneOf(AuditFaults.All) ?? SeededFault.None,
+                Fault = fault,
                 OwnServer = Find(_postgres) is null,
             },
+            Scenarios = scenarios,
             Postgres = Find(_postgres) is { } postgres ? Checked(postgres) : null,
             Rabbit = broker is null ? null : Address(broker),
             Patience = Find(_patience)?.Time(TimeSpan.FromSeconds(1), TimeSpan.FromHours(1), "2min") ?? TimeSpan.FromMinutes(2),
@@ -78,6 +92,12 @@ internal sealed class AuditOptionSet
             Page = page,
         };
     }
+
+    private static AuditScenario[] Scenarios(OptionValue value) => value.Text == "all" ? [.. AuditScenario.All.Values] :
+    [
+        .. value.Text.Split(',', StringSplitOptions.TrimEntries).Select(name => AuditScenario.All.GetValueOrDefault(name) ?? throw new BadInputException(
+            $"{value.Source} must be all, or some of {string.Join(", ", AuditScenario.All.Keys)}; it is '{value.Text}'.")),
+    ];
 
     private static Uri Address(OptionValue value) =>
         Uri.TryCreate(value.Text, UriKind.Absolute, out Uri? uri) && uri.Scheme is "amqp" or "amqps" && uri.Host.Length > 0 ? uri : throw new BadInputException(

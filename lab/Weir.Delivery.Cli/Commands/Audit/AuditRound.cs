@@ -8,20 +8,34 @@ internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, ChangeSt
     // What waits was read before what is there, so this often in a row no item is on its way between the two.
     private const int Settled = 5;
 
+    private readonly List<DateTime> _kills = [];
+    private long _before;
+    private long _goal;
+
     /// <summary>Runs a round.</summary>
     /// <param name="plan">Its faults.</param>
     /// <param name="goal">The number of its last change.</param>
     /// <param name="stop">Ends it; its result is of no use then.</param>
-    /// <returns>All that was counted since the audit began, and what else is wrong, so that no other round can follow.</returns>
-    public async Task<(AuditCounts Counts, IReadOnlyList<string> Wrong)> RunAsync(IReadOnlyList<PlannedFault> plan, long goal, CancellationToken stop)
+    /// <returns>
+    /// All that was counted since the scenario began, what else is wrong, so that no other round can follow, and the longest recovery from a kill of a worker.
+    /// </returns>
+    public async Task<(AuditCounts Counts, IReadOnlyList<string> Wrong, AuditRecovery? Recovery)> RunAsync(
+        IReadOnlyList<PlannedFault> plan, long goal, CancellationToken stop)
     {
+        (_before, _goal) = (_goal, goal);
+        _kills.Clear();
         scene.Publish(goal);
         foreach (PlannedFault fault in plan)
         {
-            long moment = goal - settings.Plan.Changes + (settings.Plan.Changes * (long)fault.Percent / 100);
+            long moment = _before + ((goal - _before) * fault.Percent / 100);
             if (!await UntilAsync(async () => await PublishedAsync(stop) >= moment, stop))
             {
                 return await EndAsync(["the publisher does not publish"], stop);
+            }
+
+            if (scene.IsKillOfWorker(fault))
+            {
+                _kills.Add(await database.RetryAsync(c => AuditTables.ScalarAsync<DateTime>(c, "SELECT clock_timestamp()", stop), stop));
             }
 
             await scene.ApplyAsync(fault, stop);
@@ -44,7 +58,7 @@ internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, ChangeSt
 
         // Workers may still be at it: when they have stopped, what is missing and does not wait is lost.
         bool isLost = false;
-        while (!isLost && (await CountAsync(stop)).Lost > 0)
+        while (!isLost && await MissingAsync(stop) > 0)
         {
             isLost = await IsLostAsync(stop);
             if (!await UntilDoneAsync(stop))
@@ -64,11 +78,18 @@ internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, ChangeSt
         return await EndAsync(left, stop);
     }
 
-    private async Task<(AuditCounts Counts, IReadOnlyList<string> Wrong)> EndAsync(IReadOnlyList<string> wrong, CancellationToken stop)
+    private async Task<(AuditCounts Counts, IReadOnlyList<string> Wrong, AuditRecovery? Recovery)> EndAsync(IReadOnlyList<string> wrong, CancellationToken stop)
     {
-        AuditCounts counts = await CountAsync(stop);
+        AuditCounts counts = await database.RetryAsync(c => AuditChecks.CountAsync(c, engine, stop), stop) with { Asked = _goal };
+        AuditRecovery? recovery = null;
+        foreach (DateTime moment in _kills)
+        {
+            AuditRecovery? its = await database.RetryAsync(c => AuditChecks.FindRecoveryAsync(c, moment, _before, stop), stop);
+            recovery = its?.Seconds > (recovery?.Seconds ?? 0) ? its : recovery;
+        }
+
         string? failure = scene.FindFailure();
-        return (counts, failure is null ? wrong : [.. wrong, failure]);
+        return (counts, failure is null ? wrong : [.. wrong, failure], recovery);
     }
 
     // The slot moves on only behind what is in the queue, and what is written meanwhile elsewhere must not hold it back.
@@ -117,7 +138,7 @@ internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, ChangeSt
             async () =>
             {
                 long waiting = await database.RetryAsync(_ => engine.CountWaitingAsync(stop), stop);
-                long lost = waiting > 0 ? 1 : (await CountAsync(stop)).Lost;
+                long lost = waiting > 0 ? 1 : await MissingAsync(stop);
                 times = waiting > 0 || lost != before ? 0 : times + 1;
                 before = lost;
                 return waiting == 0 && (lost == 0 || times >= Settled);
@@ -125,10 +146,11 @@ internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, ChangeSt
             stop);
     }
 
-    private Task<AuditCounts> CountAsync(CancellationToken stop) => database.RetryAsync(c => AuditChecks.CountAsync(c, engine, stop), stop);
+    private Task<long> MissingAsync(CancellationToken stop) => database.RetryAsync(c => AuditChecks.CountMissingAsync(c, _before, stop), stop);
 
+    // Its numbers have no gaps: whether that is so, the judge says.
     private Task<long> PublishedAsync(CancellationToken stop) =>
-        database.RetryAsync(c => AuditTables.ScalarAsync<long>(c, "SELECT count(*) FROM changes", stop), stop);
+        database.RetryAsync(c => AuditTables.ScalarAsync<long>(c, "SELECT coalesce(max(number), 0) FROM changes", stop), stop);
 
     private async Task<bool> UntilAsync(Func<Task<bool>> isTrue, CancellationToken stop)
     {

@@ -5,25 +5,46 @@ namespace Weir.Delivery.Cli.Commands.Audit;
 /// <summary>An audit: servers and participants, its rounds, and the removal of everything at the end, however it ends.</summary>
 internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
 {
+    private const string Nothing = "nothing happens";
+
     private static readonly TimeSpan DropPatience = TimeSpan.FromMinutes(1);
+
+    private readonly List<AuditRoundRecord> _rounds = [];
+    private readonly List<string> _left = [];
+    private AuditCounts _total = new();
 
     public async Task<AuditReport> RunAsync(CancellationToken stop)
     {
-        progress.Begin("starting the server", 0, settings.Plan.RoundsPlanned);
+        progress.Begin("starting the server", 0, RoundsPlanned);
         await using AuditServer server = settings.Postgres is { } given
             ? AuditServer.Given(given, settings.Rabbit)
             : await AuditServer.StartAsync(AuditEngines.NeedsBroker(settings.Plan.Engine), stop);
-        await using AuditDatabase database = await AuditDatabase.CreateAsync(server, stop);
-        (IReadOnlyList<AuditRoundRecord> rounds, AuditCounts total, IReadOnlyList<string> left) = await RunAsync(server, database, stop);
-        bool isGone = server.IsOwn && stop.IsCancellationRequested;
+        bool isOver = false;
+        foreach (AuditScenario scenario in settings.Scenarios)
+        {
+            if (isOver || stop.IsCancellationRequested)
+            {
+                break;
+            }
+
+            await using AuditDatabase database = await AuditDatabase.CreateAsync(server, stop);
+            isOver = await RunAsync(server, database, scenario, stop);
+            if (!server.IsOwn || !stop.IsCancellationRequested)
+            {
+                _left.AddRange(await DropAsync(database));
+            }
+        }
+
         return settings.Plan with
         {
-            Rounds = rounds,
-            Total = total,
-            Partial = rounds.Count < settings.Plan.RoundsPlanned && stop.IsCancellationRequested,
-            LeftBehind = isGone ? [] : [.. left, .. await DropAsync(database)],
+            Rounds = _rounds,
+            Total = _total,
+            Partial = _rounds.Count < RoundsPlanned && stop.IsCancellationRequested,
+            LeftBehind = server.IsOwn && stop.IsCancellationRequested ? [] : _left,
         };
     }
+
+    private int RoundsPlanned => settings.Plan.RoundsPlanned * settings.Scenarios.Count;
 
     private static async Task<IReadOnlyList<string>> DropAsync(AuditDatabase database)
     {
@@ -50,48 +71,29 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
         }
     }
 
-    private async Task<(IReadOnlyList<AuditRoundRecord> Rounds, AuditCounts Total, IReadOnlyList<string> LeftBehind)> RunAsync(
-        AuditServer server, AuditDatabase database, CancellationToken stop)
+    /// <returns>Whether no other scenario is to follow.</returns>
+    private async Task<bool> RunAsync(AuditServer server, AuditDatabase database, AuditScenario scenario, CancellationToken stop)
     {
-        List<AuditRoundRecord> rounds = [];
-        IReadOnlyList<string> left = [];
-        AuditCounts total = new();
-        IAuditEngine engine = AuditEngines.All[settings.Plan.Engine](new EnginePlace(database.Source, database.Name, server.Broker, settings.Plan.Fault));
+        bool isOver = false;
+        IAuditEngine engine = AuditEngines.All[settings.Plan.Engine](
+            new EnginePlace(database.Source, database.Name, server.Broker, scenario, settings.Plan.Fault));
         ChangeStream? stream = settings.Plan.FromTable ? new ChangeStream(database.Source, database.Connection) : null;
         await using (engine)
         {
             try
             {
                 await engine.Queue.SetupAsync(stop);
+                await AuditTables.Inbox(database.Source).SetupAsync(stop);
                 if (stream is not null)
                 {
                     await stream.SetupAsync(stop);
                 }
 
-                await using AuditScene scene = new(server, database, settings);
+                await using AuditScene scene = new(server, database, scenario, settings);
                 await scene.StartAsync(stop);
-                AuditRound runner = new(scene, engine, stream, database, settings);
-                bool isOver = false;
-                for (int round = 1; round <= settings.Plan.RoundsPlanned && !isOver; round++)
-                {
-                    IReadOnlyList<PlannedFault> plan = AuditPlan.Of(settings.Plan.Seed, round, scene.Targets);
-                    progress.Begin($"round {round}: {plan[0]}", round - 1, settings.Plan.RoundsPlanned);
-                    long start = Stopwatch.GetTimestamp();
-                    (AuditCounts counts, IReadOnlyList<string> wrong) = await runner.RunAsync(plan, (long)round * settings.Plan.Changes, stop);
-                    AuditCounts added = counts.Since(total);
-                    total = counts;
-                    string[] broken = [.. added.FindBroken(), .. wrong];
-
-                    // A seeded fault may break other promises before the one that it is there for.
-                    isOver = wrong.Count > 0 || (settings.Plan.Fault == SeededFault.None ? broken.Length > 0 : total.Shows(settings.Plan.Fault));
-                    rounds.Add(new AuditRoundRecord(
-                        round, [.. plan.Select(static f => f.ToString())], added, broken, Stopwatch.GetElapsedTime(start).TotalSeconds));
-                    string found = broken.Length == 0 ? Invariant($"{added.DeliveredAgain:N0} delivered again") : $"BROKEN: {string.Join(", ", broken)}";
-                    progress.End($"{string.Join("; ", rounds[^1].Faults)}; {found}", round, settings.Plan.RoundsPlanned);
-                }
-
+                isOver = await RunRoundsAsync(scene, new AuditRound(scene, engine, stream, database, settings), scenario, stop);
                 string[] stuck = await scene.StopAsync();
-                left = [.. stuck, .. await database.RetryAsync(_ => engine.FindLeftoversAsync(workers: 0, stop), stop)];
+                _left.AddRange([.. stuck, .. await database.RetryAsync(_ => engine.FindLeftoversAsync(workers: 0, stop), stop)]);
             }
             catch (Exception) when (stop.IsCancellationRequested)
             {
@@ -112,6 +114,43 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
             }
         }
 
-        return (rounds, total, left);
+        return isOver || _left.Count > 0;
+    }
+
+    private async Task<bool> RunRoundsAsync(AuditScene scene, AuditRound runner, AuditScenario scenario, CancellationToken stop)
+    {
+        AuditCounts before = new();
+        bool isOver = false;
+        for (int round = 1; round <= settings.Plan.RoundsPlanned && !isOver; round++)
+        {
+            IReadOnlyList<PlannedFault> plan = scenario.OnlyKills
+                ? AuditPlan.OfKills(settings.Plan.Seed, round, scene.Workers)
+                : AuditPlan.Of(settings.Plan.Seed, round, scene.Targets);
+            string name = settings.Scenarios.Count > 1 ? $"{scenario.Name}, round {round}" : Invariant($"round {round}");
+            progress.Begin($"{name}: {(plan.Count == 0 ? Nothing : plan[0].ToString())}", _rounds.Count, RoundsPlanned);
+            long start = Stopwatch.GetTimestamp();
+            (AuditCounts counts, IReadOnlyList<string> wrong, AuditRecovery? recovery) =
+                await runner.RunAsync(plan, (long)round * settings.ChangesOf(scenario), stop);
+            AuditCounts added = counts.Since(before);
+            before = counts;
+            _total = _total.Plus(added);
+            string[] broken = [.. added.FindBroken(isQuiet: plan.Count == 0), .. wrong];
+
+            // A seeded fault may break other promises before the one that it is there for.
+            isOver = wrong.Count > 0 || (settings.Plan.Fault == SeededFault.None ? broken.Length > 0 : _total.Shows(settings.Plan.Fault));
+            _rounds.Add(new AuditRoundRecord(
+                scenario.Name,
+                round,
+                [.. plan.Select(static f => f.ToString())],
+                added,
+                broken,
+                Stopwatch.GetElapsedTime(start).TotalSeconds,
+                recovery));
+            string found = broken.Length == 0 ? Invariant($"{added.DeliveredAgain:N0} delivered again") : $"BROKEN: {string.Join(", ", broken)}";
+            string faults = plan.Count == 0 ? Nothing : string.Join("; ", _rounds[^1].Faults);
+            progress.End($"{faults}; {found}", _rounds.Count, RoundsPlanned);
+        }
+
+        return isOver;
     }
 }

@@ -16,7 +16,7 @@ internal sealed class AuditScene : IAsyncDisposable
     private readonly List<Participant> _workers;
     private readonly List<Participant> _participants;
 
-    public AuditScene(AuditServer server, AuditDatabase database, AuditSettings settings)
+    public AuditScene(AuditServer server, AuditDatabase database, AuditScenario scenario, AuditSettings settings)
     {
         _server = server;
         _database = database;
@@ -39,6 +39,8 @@ internal sealed class AuditScene : IAsyncDisposable
                 database.With("127.0.0.1", proxy.Port),
                 database.Name,
                 toBroker is null ? null : new UriBuilder(server.Broker!) { Host = "127.0.0.1", Port = toBroker.Port }.Uri,
+                scenario.Name,
+                scenario.TogetherOf(settings.ChangesOf(scenario)),
                 settings.Plan.Fault,
                 settings.Plan.FromTable);
             return new Participant(name, kind, order, toBroker is null ? [proxy] : [proxy, toBroker]);
@@ -47,6 +49,12 @@ internal sealed class AuditScene : IAsyncDisposable
 
     /// <summary>Whom a fault can happen to.</summary>
     public IReadOnlyList<AuditTarget> Targets { get; }
+
+    /// <summary>The names of the workers.</summary>
+    public IReadOnlyList<string> Workers => [.. _workers.Select(static w => w.Name)];
+
+    /// <summary>Whether a fault kills a worker.</summary>
+    public bool IsKillOfWorker(PlannedFault fault) => fault.Kind == FaultKind.Kill && _workers.Exists(w => w.Name == fault.Target);
 
     /// <summary>Starts the participants, and waits until all are at work: nobody is to be killed before that.</summary>
     public async Task StartAsync(CancellationToken stop)

@@ -8,6 +8,9 @@ internal sealed record AuditSettings
     /// <summary>The report before the first round: what is audited, and how.</summary>
     public required AuditReport Plan { get; init; }
 
+    /// <summary>The scenarios, one after the other.</summary>
+    public required IReadOnlyList<AuditScenario> Scenarios { get; init; }
+
     /// <summary>The server that is given, with its password; <see langword="null"/> for one of its own.</summary>
     public string? Postgres { get; init; }
 
@@ -22,4 +25,7 @@ internal sealed record AuditSettings
     public bool Quiet { get; init; }
 
     public FileInfo? Page { get; init; }
+
+    /// <summary>How many changes each round of a scenario publishes.</summary>
+    public int ChangesOf(AuditScenario scenario) => Plan.Changes ?? scenario.Changes;
 }

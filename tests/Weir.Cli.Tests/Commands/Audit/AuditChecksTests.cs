@@ -2,6 +2,7 @@ using Npgsql;
 using Weir.Delivery;
 using Weir.Delivery.Cli.Commands.Audit.Checks;
 using Weir.Delivery.Cli.Commands.Audit.Engines;
+using Weir.Delivery.Cli.Commands.Audit.Plan;
 using Weir.Delivery.Cli.Commands.Audit.Servers;
 
 namespace Weir.Cli.Tests.Commands.Audit;
@@ -14,9 +15,9 @@ public sealed class AuditChecksTests(AuditPostgres server) : IClassFixture<Audit
     {
         await using AuditServer given = AuditServer.Given(server.Connection, broker: null);
         await using AuditDatabase database = await AuditDatabase.CreateAsync(given, CancellationToken.None);
-        await using PostgresAuditEngine engine = new(database.Source, SeededFault.None);
+        await using PostgresAuditEngine engine = new(database.Source, AuditScenario.All["faults"], SeededFault.None);
         await engine.Queue.SetupAsync();
-        await ExecuteAsync("INSERT INTO changes SELECT n, 'key ' || n % 2 FROM generate_series(1, 10) n");
+        await ExecuteAsync("INSERT INTO changes (number, key) SELECT n, 'key ' || n % 2 FROM generate_series(1, 10) n");
         await ExecuteAsync("INSERT INTO effects (number, key) SELECT number, key FROM changes ORDER BY number");
         AuditCounts kept = await CountAsync();
         Assert.Equal(new AuditCounts { Published = 10, Applied = 10 }, kept);
@@ -45,6 +46,23 @@ public sealed class AuditChecksTests(AuditPostgres server) : IClassFixture<Audit
         await engine.Queue.DeadLetters.AddAsync(
             [new DeadLetter { Id = "change/1", Source = "changes", Reason = DeadLetterReason.Failed, Time = DateTimeOffset.UnixEpoch, Payload = new byte[1] }]);
         Assert.Equal(["1 dead letters"], (await CountAsync()).FindBroken());
+
+        // What was not applied when somebody died, and how long after that it was.
+        AuditRecovery? recovery = await database.RetryAsync(
+            async c =>
+            {
+                DateTime moment = await AuditTables.ScalarAsync<DateTime>(
+                    c,
+                    """
+                    UPDATE effects e SET time = c.time + interval '1 s' * (e.number - 5) FROM changes c WHERE c.number = e.number;
+                    SELECT max(time) FROM changes
+                    """,
+                    CancellationToken.None);
+                return await AuditChecks.FindRecoveryAsync(c, moment, after: 2, CancellationToken.None);
+            },
+            CancellationToken.None);
+        Assert.Equal(5, recovery?.Waiting);
+        Assert.InRange(recovery!.Seconds, 4, 5);
 
         // Somebody who died, and left its lease.
         Assert.Empty(await engine.FindLeftoversAsync(workers: 0, CancellationToken.None));

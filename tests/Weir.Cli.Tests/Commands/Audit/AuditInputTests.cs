@@ -9,8 +9,13 @@ public class AuditInputTests
     [Theory(Timeout = 300_000)]
     [InlineData("--rounds 0", "--rounds must be a whole number from 1 to 10,000; it is '0'.")]
     [InlineData("--seed -1", "--seed must be a whole number from 0 to 2,147,483,647; it is '-1'.")]
-    [InlineData("--changes none", "--changes must be a whole number from 1 to 100,000; it is 'none'.")]
+    [InlineData("--changes none", "--changes must be a whole number from 1 to 1,000,000; it is 'none'.")]
     [InlineData("--workers 17", "--workers must be a whole number from 1 to 16; it is '17'.")]
+    [InlineData(
+        "--scenario users,loud", "--scenario must be all, or some of faults, no-keys, users, users-keys, blocking, long; it is 'users,loud'.")]
+    [InlineData(
+        "--scenario all --fault no-key-order",
+        "--fault must be left out with --scenario, unless that is faults: what it leads to shows only there.")]
     [InlineData("--fault all", "--fault must be none, ack-before-effect, effect-outside-transaction or no-key-order; it is 'all'.")]
     [InlineData("--patience 1ms", "--patience must be a time from 1 s to 3600 s such as 2min; it is '1ms'.")]
     [InlineData("--output /nowhere/audit.md", "--output must be a file in a folder that exists; there is no folder /nowhere.")]

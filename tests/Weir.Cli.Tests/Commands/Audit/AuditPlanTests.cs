@@ -45,5 +45,16 @@ public class AuditPlanTests
         });
     }
 
+    [Fact]
+    public void OfKills_ManyRounds_KillsEachWorkerAndNobodyInBetween()
+    {
+        string[] workers = ["worker 1", "worker 2"];
+        IReadOnlyList<PlannedFault>[] rounds = [.. Enumerable.Range(1, 40).Select(round => AuditPlan.OfKills(5, round, workers))];
+        Assert.All(rounds.Where(static (_, i) => i % 2 == 0), Assert.Empty);
+        PlannedFault[] kills = [.. rounds.Where(static (_, i) => i % 2 == 1).Select(Assert.Single)];
+        Assert.All(kills, static f => Assert.Equal((FaultKind.Kill, 100), (f.Kind, f.Percent)));
+        Assert.Equal(workers, kills.Select(static f => f.Target).Distinct().Order());
+    }
+
     private static string[] Texts(int seed) => [.. Enumerable.Range(1, 30).Select(round => string.Join("; ", AuditPlan.Of(seed, round, Targets)))];
 }

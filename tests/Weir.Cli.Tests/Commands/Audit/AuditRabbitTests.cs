@@ -7,6 +7,16 @@ public sealed class AuditRabbitTests(AuditPostgres server, TestRabbit rabbit) : 
 {
     private const int Limit = 300_000;
 
+    [Fact(Timeout = Limit)]
+    public async Task Audit_AWorkerKilled_KeepsAllPromisesAndSaysHowLongItTook()
+    {
+        LoadResult result = await RunAsync(rabbit.Address, "--scenario users --rounds 2 --seed 3 --changes 600 --json");
+        Assert.True(result.ExitCode == 0, result.Error + result.Out);
+        Assert.Equal(1200, result.Json.GetProperty("total").GetProperty("applied").GetInt64());
+        Assert.True(Assert.Single(result.Json.GetProperty("recoveries").EnumerateArray()).GetProperty("longest").GetDouble() > 0, result.Out);
+        Assert.Equal(0, await server.CountDatabasesAsync());
+    }
+
     [Fact(Timeout = Limit, Explicit = true)]
     public async Task Audit_NoSeededFault_KeepsAllPromisesAndLeavesNothingBehind()
     {

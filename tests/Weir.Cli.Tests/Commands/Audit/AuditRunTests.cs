@@ -8,6 +8,18 @@ public sealed class AuditRunTests(AuditPostgres server) : IClassFixture<AuditPos
 {
     private const int Limit = 300_000;
 
+    [Fact(Timeout = Limit)]
+    public async Task Audit_AWorkerKilled_KeepsAllPromisesAndSaysHowLongItTook()
+    {
+        LoadResult result = await RunAsync("--scenario no-keys,long --rounds 2 --seed 3 --changes 60 --json");
+        Assert.True(result.ExitCode == 0, result.Error + result.Out);
+        Assert.Equal(240, result.Json.GetProperty("total").GetProperty("applied").GetInt64());
+        Assert.Equal(4, result.Json.GetProperty("rounds").GetArrayLength());
+        JsonElement recovery = result.Json.GetProperty("recoveries").EnumerateArray().Single(static r => r.GetProperty("scenario").GetString() == "long");
+        Assert.True(recovery.GetProperty("longest").GetDouble() > 0, result.Out);
+        Assert.Equal(0, await server.CountDatabasesAsync());
+    }
+
     [Theory(Timeout = Limit, Explicit = true)]
     [InlineData("publisher")]
     [InlineData("table")]

@@ -3,6 +3,9 @@ namespace Weir.Delivery.Cli.Commands.Audit.Checks;
 /// <summary>What the tables say at one moment, or what has changed between two moments.</summary>
 internal sealed record AuditCounts
 {
+    /// <summary>Changes that the publisher was asked for.</summary>
+    public long Asked { get; init; }
+
     /// <summary>Changes that were published.</summary>
     public long Published { get; init; }
 
@@ -28,16 +31,20 @@ internal sealed record AuditCounts
     public long DeadLetters { get; init; }
 
     /// <summary>What has been added since.</summary>
-    public AuditCounts Since(AuditCounts before) => new()
+    public AuditCounts Since(AuditCounts before) => Plus(before, -1);
+
+    /// <summary>Both together.</summary>
+    public AuditCounts Plus(AuditCounts other, int times = 1) => new()
     {
-        Published = Published - before.Published,
-        Applied = Applied - before.Applied,
-        DeliveredAgain = DeliveredAgain - before.DeliveredAgain,
-        Lost = Lost - before.Lost,
-        AppliedTwice = AppliedTwice - before.AppliedTwice,
-        OutOfOrder = OutOfOrder - before.OutOfOrder,
-        Unknown = Unknown - before.Unknown,
-        DeadLetters = DeadLetters - before.DeadLetters,
+        Asked = Asked + (times * other.Asked),
+        Published = Published + (times * other.Published),
+        Applied = Applied + (times * other.Applied),
+        DeliveredAgain = DeliveredAgain + (times * other.DeliveredAgain),
+        Lost = Lost + (times * other.Lost),
+        AppliedTwice = AppliedTwice + (times * other.AppliedTwice),
+        OutOfOrder = OutOfOrder + (times * other.OutOfOrder),
+        Unknown = Unknown + (times * other.Unknown),
+        DeadLetters = DeadLetters + (times * other.DeadLetters),
     };
 
     /// <summary>Whether what a seeded fault must lead to has happened.</summary>
@@ -50,12 +57,14 @@ internal sealed record AuditCounts
     };
 
     /// <summary>The promises that are broken, a few words each.</summary>
-    public IEnumerable<string> FindBroken()
+    /// <param name="isQuiet">Whether nothing has happened to anybody, so that nothing need have been delivered again.</param>
+    public IEnumerable<string> FindBroken(bool isQuiet = false)
     {
         (long Count, string What)[] all =
         [
             (Lost, "lost"), (AppliedTwice, "applied twice"), (OutOfOrder, "out of order"), (Unknown, "applied but never published"),
-            (DeadLetters, "dead letters"),
+            (DeadLetters, "dead letters"), (Math.Max(Asked - Published, 0), "not published"), (Math.Max(Published - Asked, 0), "published beyond what was asked"),
+            (isQuiet ? DeliveredAgain : 0, "delivered again without a fault"),
         ];
         return all.Where(static a => a.Count > 0).Select(static a => FormattableString.Invariant($"{a.Count:N0} {a.What}"));
     }

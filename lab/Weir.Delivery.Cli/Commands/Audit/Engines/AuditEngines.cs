@@ -8,8 +8,8 @@ internal static class AuditEngines
     public static IReadOnlyDictionary<string, Func<EnginePlace, IAuditEngine>> All { get; } =
         new Dictionary<string, Func<EnginePlace, IAuditEngine>>(StringComparer.OrdinalIgnoreCase)
         {
-            ["postgres"] = static place => new PostgresAuditEngine(place.Database, place.Fault),
-            [Rabbit] = static place => new RabbitAuditEngine(place.Broker!, place.Name, place.Fault),
+            ["postgres"] = static place => new PostgresAuditEngine(place.Database, place.Scenario, place.Fault),
+            [Rabbit] = static place => new RabbitAuditEngine(place.Broker!, place.Name, place.Scenario, place.Fault),
         };
 
     /// <summary>Whether an engine needs a broker beside the database.</summary>

@@ -6,19 +6,21 @@ internal static class AuditTables
     /// <summary>The origin of the identities of changes; the index is their number.</summary>
     public const string Origin = "change";
 
-    private const int Keys = 16;
-    private const int InARow = 3;
-
     public const string Create = """
-        CREATE TABLE changes (number bigint PRIMARY KEY, key text NOT NULL);
-        CREATE TABLE inbox (id text PRIMARY KEY);
-        CREATE TABLE effects (sequence bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, number bigint NOT NULL, key text NOT NULL);
+        CREATE TABLE changes (number bigint PRIMARY KEY, key text NOT NULL, time timestamptz NOT NULL DEFAULT clock_timestamp());
+        CREATE TABLE effects (
+            sequence bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, number bigint NOT NULL, key text NOT NULL,
+            time timestamptz NOT NULL DEFAULT clock_timestamp());
         CREATE INDEX ON effects (number);
         CREATE TABLE repeats (sequence bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, number bigint NOT NULL);
         """;
 
-    /// <summary>The key of a change: some in a row have the same.</summary>
-    public static string KeyOf(long number) => string.Create(CultureInfo.InvariantCulture, $"key {number / InARow % Keys}");
+    /// <summary>The inbox of the effects.</summary>
+    public static PostgresInbox Inbox(NpgsqlDataSource database) => new(database, Origin);
+
+    /// <summary>Whether the inbox has an identity.</summary>
+    public static ValueTask<bool> IsKnownAsync(NpgsqlConnection connection, WorkId id, CancellationToken stop) => ScalarAsync<bool>(
+        connection, "SELECT EXISTS (SELECT FROM weir.inbox WHERE origin = $1 AND place = $2)", stop, Parameter(id.Origin), Parameter(id.Index));
 
     public static NpgsqlParameter Parameter<T>(T value) => new NpgsqlParameter<T> { TypedValue = value };
 

@@ -6,11 +6,11 @@ internal interface IAuditEngine : IAsyncDisposable
     /// <summary>The queue, as publishers, workers and the audit itself open it.</summary>
     IWorkQueue<string> Queue { get; }
 
-    /// <summary>Publishes changes. It may be repeated with the same identities, if the transaction fails.</summary>
+    /// <summary>Publishes changes, and commits the transaction. It may be repeated with the same identities, if that fails.</summary>
     /// <param name="transaction">The transaction that records that they were published, for engines that can be part of it.</param>
     /// <param name="items">The changes.</param>
     /// <param name="cancellationToken">Ends the wait.</param>
-    /// <returns>A task that completes when the changes are published, or are part of the transaction.</returns>
+    /// <returns>A task that completes when the changes are published and the transaction is committed.</returns>
     ValueTask PublishAsync(NpgsqlTransaction transaction, IReadOnlyList<WorkItem<string>> items, CancellationToken cancellationToken);
 
     /// <summary>Whether what waits includes what a worker holds.</summary>

@@ -14,27 +14,25 @@ internal sealed class PostgresAuditEngine : IAuditEngine
     private readonly NpgsqlDataSource _database;
     private readonly PostgresWorkQueue<string> _queue;
 
-    public PostgresAuditEngine(NpgsqlDataSource database, SeededFault fault)
+    public PostgresAuditEngine(NpgsqlDataSource database, AuditScenario scenario, SeededFault fault)
     {
         _database = database;
+        PostgresWorkQueueOptions users = new() { Schema = Schema, KeepKeyOrder = scenario.Keys > 0 && fault != SeededFault.NoKeyOrder };
         _queue = new PostgresWorkQueue<string>(
             database,
             Name,
             WorkSerializer.Text,
-            new PostgresWorkQueueOptions
-            {
-                Schema = Schema,
-                KeepKeyOrder = fault != SeededFault.NoKeyOrder,
-                MaxItemsPerBatch = ItemsPerBatch,
-                LeaseDuration = Lease,
-                PollInterval = Poll,
-            });
+            scenario.HasDefaults ? users : users with { MaxItemsPerBatch = ItemsPerBatch, LeaseDuration = Lease, PollInterval = Poll });
     }
 
     public IWorkQueue<string> Queue => _queue;
 
-    public async ValueTask PublishAsync(NpgsqlTransaction transaction, IReadOnlyList<WorkItem<string>> items, CancellationToken cancellationToken) =>
-        await _queue.EnqueueAsync(transaction, items, cancellationToken: cancellationToken).ConfigureAwait(false);
+    public async ValueTask PublishAsync(NpgsqlTransaction transaction, IReadOnlyList<WorkItem<string>> items, CancellationToken cancellationToken)
+    {
+        await _queue.EnqueueAsync(transaction, items, cancellationToken: cancellationToken);
+        await transaction.CommitAsync(cancellationToken);
+        await _queue.NotifyAsync(cancellationToken);
+    }
 
     public bool CountsWhatIsHeld => true;
 

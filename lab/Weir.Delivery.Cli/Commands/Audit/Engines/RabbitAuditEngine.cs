@@ -9,9 +9,6 @@ internal sealed class RabbitAuditEngine : IAuditEngine
     private const int Partitions = 4;
     private const int ItemsPerMessage = 4;
 
-    // Whoever is killed here is killed often.
-    private const int DeliveryLimit = 1000;
-
     private static readonly TimeSpan Heartbeat = TimeSpan.FromSeconds(10);
     private static readonly TimeSpan Pause = TimeSpan.FromMilliseconds(50);
     private static readonly TimeSpan Retry = TimeSpan.FromMilliseconds(100);
@@ -23,15 +20,14 @@ internal sealed class RabbitAuditEngine : IAuditEngine
     private readonly string[] _others;
     private IWorkSink<string>? _sink;
 
-    public RabbitAuditEngine(Uri broker, string name, SeededFault fault)
+    public RabbitAuditEngine(Uri broker, string name, AuditScenario scenario, SeededFault fault)
     {
         _broker = broker;
-        int partitions = fault == SeededFault.NoKeyOrder ? 0 : Partitions;
-        _options = new RabbitWorkQueueOptions
+        int partitions = scenario.Keys == 0 || fault == SeededFault.NoKeyOrder ? 0 : Partitions;
+        RabbitWorkQueueOptions users = new() { Partitions = partitions };
+        _options = scenario.HasDefaults ? users : users with
         {
-            Partitions = partitions,
             MaxItemsPerMessage = ItemsPerMessage,
-            DeliveryLimit = DeliveryLimit,
             RetryDelays = [Retry],
             ConfigureConnection = static factory => factory.RequestedHeartbeat = Heartbeat,
         };
@@ -39,7 +35,7 @@ internal sealed class RabbitAuditEngine : IAuditEngine
         _work = partitions == 0
             ? [name]
             : [.. Enumerable.Range(0, partitions).Select(i => string.Create(CultureInfo.InvariantCulture, $"{name}.{i}"))];
-        _others = partitions == 0 ? [$"{name}.suspects", string.Create(CultureInfo.InvariantCulture, $"{name}.retry.{Retry.TotalMilliseconds}")] : [];
+        _others = partitions == 0 ? [$"{name}.suspects", .. _options.RetryDelays.Select(d => Invariant($"{name}.retry.{d.TotalMilliseconds}"))] : [];
     }
 
     public IWorkQueue<string> Queue => _queue;
@@ -57,6 +53,8 @@ internal sealed class RabbitAuditEngine : IAuditEngine
         {
             throw new IOException("RabbitMQ did not take the changes.", e);
         }
+
+        await transaction.CommitAsync(cancellationToken);
     }
 
     /// <remarks>RabbitMQ does not tell of messages that a consumer has: they wait again when it has stopped.</remarks>

@@ -25,17 +25,18 @@ internal static class PartCommand
     private static async Task<int> RunAsync(string kind, TextReader input)
     {
         PartOrder order = Parse(await input.ReadLineAsync(CancellationToken.None));
+        AuditScenario scenario = AuditScenario.All[order.Scenario];
         using PartWords words = PartWords.Read(input);
         await using (NpgsqlDataSource database = NpgsqlDataSource.Create(order.Database))
         {
-            await using IAuditEngine engine = AuditEngines.All[order.Engine](new EnginePlace(database, order.Name, order.Broker, order.Fault));
+            await using IAuditEngine engine = AuditEngines.All[order.Engine](new EnginePlace(database, order.Name, order.Broker, scenario, order.Fault));
             try
             {
                 await (kind switch
                 {
-                    Publishes => Publisher.RunAsync(database, order.FromTable ? null : engine, words),
-                    Reads => ReadAsync(database, engine, order.Database, words.Stop),
-                    Works => new Worker(database, engine, order.Fault).RunAsync(words.Stop),
+                    Publishes => new Publisher(database, order.FromTable ? null : engine, scenario, order.Together).RunAsync(words),
+                    Reads => ReadAsync(database, engine, scenario, order.Database, words.Stop),
+                    Works => new Worker(database, engine, scenario, order.Fault).RunAsync(words.Stop),
                     _ => throw new BadInputException($"There is no participant called '{kind}'."),
                 });
             }
@@ -48,10 +49,11 @@ internal static class PartCommand
         return ExitCode.Success;
     }
 
-    private static async Task ReadAsync(NpgsqlDataSource database, IAuditEngine engine, string connection, CancellationToken stop)
+    private static async Task ReadAsync(
+        NpgsqlDataSource database, IAuditEngine engine, AuditScenario scenario, string connection, CancellationToken stop)
     {
         await using ChangeStream stream = new(database, connection);
-        await Reader.RunAsync(stream, engine, stop);
+        await Reader.RunAsync(stream, engine, scenario, stop);
     }
 
     private static PartOrder Parse(string? order)

@@ -1,19 +1,20 @@
 namespace Weir.Delivery.Cli.Commands.Audit.Parts;
 
-/// <summary>The process that applies changes: the effect of each, and the identity of its message, in one transaction.</summary>
-internal sealed class Worker(NpgsqlDataSource database, IAuditEngine engine, SeededFault fault)
+/// <summary>The process that applies changes, as users would write it: the effect of each, and the identity of its item, in one transaction.</summary>
+internal sealed class Worker(NpgsqlDataSource database, IAuditEngine engine, AuditScenario scenario, SeededFault fault)
 {
     private const int Lanes = 4;
-    private const int InFlight = 64;
-
-    // So long that a backlog builds up: whoever is killed has something in hand.
     private const int WorkSteps = 8;
     private const int WorkStep = 4;
+    private const int OneIsLong = 16;
 
-    // Here items fail because the database of the effects is away, which lasts longer than attempts of a host with default options do.
-    private const int MaxRetries = 1_000_000;
+    private static readonly TimeSpan Blocked = TimeSpan.FromMilliseconds(250);
+    private static readonly TimeSpan Long = TimeSpan.FromSeconds(5);
 
-    private static readonly TimeSpan Pause = TimeSpan.FromMilliseconds(50);
+    // Items with a key are not delivered again with a delay, so it is the retries that outlast a server which is away.
+    private static readonly RetryOptions OutlastsServers = new() { MaxRetries = 30, MaxDelay = TimeSpan.FromSeconds(2), IsTransient = static _ => true };
+
+    private readonly PostgresInbox _inbox = AuditTables.Inbox(database);
 
     public async Task RunAsync(CancellationToken stop)
     {
@@ -24,58 +25,47 @@ internal sealed class Worker(NpgsqlDataSource database, IAuditEngine engine, See
         await host.RunAsync(stop);
     }
 
+    // All others are the defaults: 4,096 items in flight, 5 attempts, 2 crashes.
     private WorkHostOptions<string> Options() => new()
     {
         DeadLetters = engine.Queue.DeadLetters,
-        Serializer = WorkSerializer.Text,
-        PartitionBy = fault == SeededFault.NoKeyOrder ? null : static item => item.Key,
+        PartitionBy = scenario.Keys == 0 || fault == SeededFault.NoKeyOrder ? null : static item => item.Key,
         Acknowledge = fault == SeededFault.AckBeforeEffect ? AcknowledgePoint.OnReceipt : AcknowledgePoint.AfterProcessing,
-        MaxItemsInFlight = InFlight,
-        GracePeriod = TimeSpan.FromSeconds(10),
-        Retry = new RetryOptions { MaxRetries = MaxRetries, BaseDelay = Pause, MaxDelay = Pause, IsTransient = static _ => true },
+        Retry = scenario.Keys == 0 || scenario.OnlyKills ? null : OutlastsServers,
     };
 
     private async ValueTask ApplyAsync(WorkItem<string> item, CancellationToken stop)
     {
         long number = long.Parse(item.Value, CultureInfo.InvariantCulture);
-        await using NpgsqlConnection connection = await database.OpenConnectionAsync(stop);
-        if (fault == SeededFault.EffectOutsideTransaction)
+        bool isNew = fault == SeededFault.EffectOutsideTransaction
+            ? await ApplyInPartsAsync(item, number, stop)
+            : await _inbox.ProcessAsync(
+                item.Id,
+                async (transaction, token) =>
+                {
+                    await WorkAsync(number, token);
+                    await AddEffectAsync(transaction.Connection!, item, number, token);
+                },
+                stop);
+        if (!isNew)
         {
-            await ApplyInPartsAsync(connection, item, number, stop);
-            return;
+            await using NpgsqlConnection connection = await database.OpenConnectionAsync(stop);
+            await AuditTables.ExecuteAsync(connection, "INSERT INTO repeats (number) VALUES ($1)", stop, AuditTables.Parameter(number));
         }
-
-        await using NpgsqlTransaction transaction = await connection.BeginTransactionAsync(stop);
-        if (await MarkAsync(connection, item.Id, stop))
-        {
-            await WorkAsync(number, stop);
-            await AddEffectAsync(connection, item, number, stop);
-        }
-        else
-        {
-            await AddRepeatAsync(connection, number, stop);
-        }
-
-        await transaction.CommitAsync(stop);
     }
 
-    private static async ValueTask ApplyInPartsAsync(NpgsqlConnection connection, WorkItem<string> item, long number, CancellationToken stop)
+    private async ValueTask<bool> ApplyInPartsAsync(WorkItem<string> item, long number, CancellationToken stop)
     {
-        if (await AuditTables.ScalarAsync<bool>(
-            connection, "SELECT EXISTS (SELECT FROM inbox WHERE id = $1)", stop, AuditTables.Parameter(item.Id.ToString())))
+        await using NpgsqlConnection connection = await database.OpenConnectionAsync(stop);
+        if (await AuditTables.IsKnownAsync(connection, item.Id, stop))
         {
-            await AddRepeatAsync(connection, number, stop);
-            return;
+            return false;
         }
 
         await AddEffectAsync(connection, item, number, stop);
         await WorkAsync(number, stop);
-        await MarkAsync(connection, item.Id, stop);
+        return await _inbox.ProcessAsync(item.Id, static (_, _) => default, stop);
     }
-
-    // A statement of its own waits for a transaction that has just added the same identity, so two workers never both add it.
-    private static async ValueTask<bool> MarkAsync(NpgsqlConnection connection, WorkId id, CancellationToken stop) =>
-        await AuditTables.ExecuteAsync(connection, "INSERT INTO inbox VALUES ($1) ON CONFLICT DO NOTHING", stop, AuditTables.Parameter(id.ToString())) > 0;
 
     private static async ValueTask AddEffectAsync(NpgsqlConnection connection, WorkItem<string> item, long number, CancellationToken stop) =>
         await AuditTables.ExecuteAsync(
@@ -85,8 +75,15 @@ internal sealed class Worker(NpgsqlDataSource database, IAuditEngine engine, See
             AuditTables.Parameter(number),
             AuditTables.Parameter(item.Key ?? ""));
 
-    private static async ValueTask AddRepeatAsync(NpgsqlConnection connection, long number, CancellationToken stop) =>
-        await AuditTables.ExecuteAsync(connection, "INSERT INTO repeats (number) VALUES ($1)", stop, AuditTables.Parameter(number));
+    private Task WorkAsync(long number, CancellationToken stop)
+    {
+        if (scenario.Work == WorkKind.Blocking)
+        {
+            Thread.Sleep(Blocked);
+            return Task.CompletedTask;
+        }
 
-    private static Task WorkAsync(long number, CancellationToken stop) => Task.Delay(TimeSpan.FromMilliseconds(number % WorkSteps * WorkStep), stop);
+        return Task.Delay(
+            scenario.Work == WorkKind.Long && number % OneIsLong == 0 ? Long : TimeSpan.FromMilliseconds(number % WorkSteps * WorkStep), stop);
+    }
 }

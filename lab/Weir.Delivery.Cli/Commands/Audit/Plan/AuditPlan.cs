@@ -12,7 +12,19 @@ internal static class AuditPlan
     /// <summary>Longer than a lease: who comes back after that works on what others have meanwhile.</summary>
     private const int MostStall = 4000;
 
-    /// <summary>Makes the plan of a round.</summary>
+    /// <summary>Makes the plan of a round in which a worker is killed when everything is published, or nothing happens: the two in turns.</summary>
+    /// <param name="seed">The seed of the audit.</param>
+    /// <param name="round">The number of the round, from 1.</param>
+    /// <param name="workers">The names of the workers.</param>
+    /// <returns>One fault, or none.</returns>
+    public static IReadOnlyList<PlannedFault> OfKills(int seed, int round, IReadOnlyList<string> workers)
+    {
+        SeededRandom random = new(((long)seed << 32) + round);
+        string worker = workers[(int)(random.NextDouble() * workers.Count)];
+        return round % 2 == 1 ? [] : [new PlannedFault(MostPercent, worker, FaultKind.Kill, LeastAway)];
+    }
+
+    /// <summary>Makes the plan of a round in which everything can happen.</summary>
     /// <param name="seed">The seed of the audit.</param>
     /// <param name="round">The number of the round, from 1.</param>
     /// <param name="targets">The participants.</param>

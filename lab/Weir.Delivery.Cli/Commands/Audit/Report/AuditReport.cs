@@ -11,11 +11,14 @@ internal sealed record AuditReport
 
     public required int Seed { get; init; }
 
-    /// <summary>The number of rounds that were asked for.</summary>
+    /// <summary>The names of the scenarios, in the order in which they were run.</summary>
+    public required IReadOnlyList<string> Scenarios { get; init; }
+
+    /// <summary>The number of rounds that were asked for, of each scenario.</summary>
     public required int RoundsPlanned { get; init; }
 
-    /// <summary>The number of changes that each round publishes.</summary>
-    public required int Changes { get; init; }
+    /// <summary>The number of changes that each round publishes; <see langword="null"/> for that of the scenario.</summary>
+    public required int? Changes { get; init; }
 
     public required int Workers { get; init; }
 
@@ -32,6 +35,9 @@ internal sealed record AuditReport
     public bool Partial { get; init; }
 
     public IReadOnlyList<AuditRoundRecord> Rounds { get; init; } = [];
+
+    /// <summary>How long scenarios took to recover from kills of workers, those in which any was killed.</summary>
+    public IEnumerable<AuditRecoveries> Recoveries => AuditRecoveries.Of(Rounds);
 
     /// <summary>All rounds together.</summary>
     public AuditCounts Total { get; init; } = new();

@@ -50,9 +50,6 @@ internal sealed class AuditDatabase : IAsyncDisposable
         Port = port,
         Database = Name,
         Pooling = true,
-        MaxPoolSize = 20,
-        Timeout = 5,
-        CommandTimeout = 20,
         Multiplexing = false,
     }.ConnectionString;
 
