@@ -15,7 +15,8 @@ internal sealed class AuditOptionSet
     private readonly TextOption _engine = TextOption.Of("--engine", null, "NAME", $"The queue: {string.Join(", ", AuditEngines.All.Keys)}. Default postgres");
     private readonly TextOption _rounds = TextOption.Of("--rounds", null, "N", "How many rounds, of each scenario. Default 10");
     private readonly TextOption _seed = TextOption.Of("--seed", null, "N", "Chooses the faults: the same seed gives the same plan. Default 1");
-    private readonly TextOption _changes = TextOption.Of("--changes", null, "N", "How many changes each round publishes. Default 400, or 4096 for users and users-keys");
+    private readonly TextOption _changes = TextOption.Of(
+        "--changes", null, "N", "How many changes each round publishes. Default 400, or 4096 for users and users-keys");
     private readonly TextOption _scenario = TextOption.Of(
         "--scenario",
         null,

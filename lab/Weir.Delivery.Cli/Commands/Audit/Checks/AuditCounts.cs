@@ -63,7 +63,7 @@ internal sealed record AuditCounts
         (long Count, string What)[] all =
         [
             (Lost, "lost"), (AppliedTwice, "applied twice"), (OutOfOrder, "out of order"), (Unknown, "applied but never published"),
-            (DeadLetters, "dead letters"), (Math.Max(Asked - Published, 0), "not published"), (Math.Max(Published - Asked, 0), "published beyond what was asked"),
+            (DeadLetters, "dead letters"), (Asked - Published, "not published"), (Published - Asked, "published beyond what was asked"),
             (isQuiet ? DeliveredAgain : 0, "delivered again without a fault"),
         ];
         return all.Where(static a => a.Count > 0).Select(static a => FormattableString.Invariant($"{a.Count:N0} {a.What}"));

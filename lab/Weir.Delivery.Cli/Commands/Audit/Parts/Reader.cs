@@ -11,7 +11,8 @@ internal static class Reader
         await using IWorkSource<string> source = await Opening.RunAsync(stream.OpenAsync, stop);
         await Console.Out.WriteLineAsync(PartCommand.Ready);
         await using DirectRuntime runtime = new();
-        WorkHost<string> host = WorkHost.Create(source, runtime, static (item, _) => new ValueTask<string>(item.Value), new KeyedSink(sink, scenario), Options(engine));
+        WorkHost<string> host = WorkHost.Create(
+            source, runtime, static (item, _) => new ValueTask<string>(item.Value), new KeyedSink(sink, scenario), Options(engine));
         await host.RunAsync(stop);
     }
 

@@ -22,7 +22,8 @@ internal static class AuditPage
         page.Append(Invariant($"Measured at commit {Surroundings.Commit()}; {Surroundings.Machine()}. {report.Workers} workers, "));
         page.Append(report.FromTable ? "a reader of changes, a publisher" : "a publisher");
         page.Append(hasBroker ? ", a broker and a server" : " and a server");
-        page.Append(report.OwnServer ? (isUsual ? ", each of which was killed and restarted.\n\n" : ".\n\n") : $", which {(hasBroker ? "were" : "was")} not killed.\n\n");
+        page.Append(
+            !report.OwnServer ? $", which {(hasBroker ? "were" : "was")} not killed.\n\n" : isUsual ? ", each of which was killed and restarted.\n\n" : ".\n\n");
         foreach (string line in AuditText.Lines(report))
         {
             page.Append(Invariant($"**{line}**\n\n"));

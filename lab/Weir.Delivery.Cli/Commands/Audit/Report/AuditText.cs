@@ -65,6 +65,7 @@ internal static class AuditText
     private static string[] Row(string name, int faults, AuditCounts counts, double seconds, double? recovery) =>
     [
         name, Numbers.Grouped(faults), Numbers.Grouped(counts.Published), Numbers.Grouped(counts.DeliveredAgain), Numbers.Grouped(counts.Lost),
-        Numbers.Grouped(counts.AppliedTwice), Numbers.Grouped(counts.OutOfOrder), Numbers.Grouped(counts.DeadLetters), Invariant($"{seconds:0.0}"), recovery is { } its ? Invariant($"{its:0.0}") : "",
+        Numbers.Grouped(counts.AppliedTwice), Numbers.Grouped(counts.OutOfOrder), Numbers.Grouped(counts.DeadLetters), Invariant($"{seconds:0.0}"),
+        recovery is { } its ? Invariant($"{its:0.0}") : "",
     ];
 }
