@@ -261,8 +261,8 @@ public sealed class ConsumerTimeoutTests(RabbitServer server) : QueueTest(server
 
     private async Task SetLimitAsync(int milliseconds)
     {
-        _isShort = milliseconds != Usual;
         await Server.CommandAsync("eval", string.Create(CultureInfo.InvariantCulture, $"application:set_env(rabbit, consumer_timeout, {milliseconds})."));
+        _isShort = milliseconds != Usual;
     }
 
     /// <summary>Lets the channels that consume from the queue look at the time, which they do by themselves once a minute.</summary>
