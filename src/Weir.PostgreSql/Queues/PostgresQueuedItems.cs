@@ -24,17 +24,20 @@ internal sealed class PostgresQueuedItems(Database database, QueueStatements sta
     public async ValueTask<int> CancelAsync(IReadOnlyList<WorkId> ids, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(ids);
-        NpgsqlParameter[] Identities() => [Parameter.Of(ids.Select(static i => i.Origin ?? "").ToArray()), Parameter.Of(ids.Select(static i => i.Index).ToArray())];
+        string[] origins = [.. ids.Select(static i => i.Origin ?? "")];
+        int[] places = [.. ids.Select(static i => i.Index)];
         if (statements.HasPacks)
         {
-            await database.ExecuteAsync(statements.OpenNamedPacks, cancellationToken, Identities()).ConfigureAwait(false);
+            await database.ExecuteAsync(statements.OpenNamedPacks, cancellationToken, Parameter.Of(origins), Parameter.Of(places))
+                .ConfigureAwait(false);
         }
 
         List<long> counts = await database.QueryAsync(
             statements.CancelItems,
             static r => r.GetInt64(1),
             cancellationToken,
-            Identities()).ConfigureAwait(false);
+            Parameter.Of(origins),
+            Parameter.Of(places)).ConfigureAwait(false);
         return (int)counts[0];
     }
 

@@ -209,7 +209,8 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
         }
 
         // A pack is settled by its first item.
-        List<(TakenRow Row, long Lease)> taken = [.. batches.SelectMany(static b => b.Rows.Where(static r => r.Pack is null || r.Pack[0] == r).Select(r => (r, b.Lease)))];
+        List<(TakenRow Row, long Lease)> taken =
+            [.. batches.SelectMany(static b => b.Rows.Where(static r => r.Pack is null || r.Pack[0] == r).Select(r => (r, b.Lease)))];
         foreach (IGrouping<bool, (TakenRow Row, long Lease)> rows in taken.GroupBy(static r => r.Row.Pack is not null))
         {
             await _database.ExecuteAsync(

@@ -156,15 +156,15 @@ internal sealed partial class QueueStatements
     public string TakePacks { get; }
 
     /// <summary>
-    /// When the next item falls due, and whether there is more than a take has seen: so many rows that it does not look at all of them, or a pack that is too
-    /// long for this consumer.
+    /// When the next item falls due, and whether there is more than a take has seen: so many rows that it does not look at all of them, or a pack that is
+    /// too long for this consumer.
     /// </summary>
     public string NextDue { get; }
 
     /// <summary>Makes rows of what consumers that have disappeared had in packs.</summary>
     public string OpenLostPacks { get; }
 
-    /// <summary>Makes rows of a pack that stay with its consumer, and returns their identities in the order of the pack. Repeating it returns the same.</summary>
+    /// <summary>Makes rows of a pack, which stay with its consumer, and returns their numbers in the order of the pack. So does repeating it.</summary>
     public string OpenHeldPack { get; }
 
     /// <summary>Makes rows of a pack that has more items than a consumer takes at once.</summary>

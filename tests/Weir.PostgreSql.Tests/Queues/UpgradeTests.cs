@@ -43,8 +43,8 @@ public sealed class UpgradeTests(PostgresServer server) : QueueTest(server)
                 await source.AcknowledgeAsync([batch], CancellationToken.None);
             }
 
-            Assert.Equal(
-                Enumerable.Range(0, 30).Select(static i => i < 4 ? $"{i} suspect 2 0" : $"{i}").Order(StringComparer.Ordinal), seen.Order(StringComparer.Ordinal));
+            IEnumerable<string> all = Enumerable.Range(0, 30).Select(static i => i < 4 ? $"{i} suspect 2 0" : $"{i}");
+            Assert.Equal(all.Order(StringComparer.Ordinal), seen.Order(StringComparer.Ordinal));
             Assert.Equal(0, await CountAsync());
         }
         finally

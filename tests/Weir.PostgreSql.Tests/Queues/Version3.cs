@@ -26,7 +26,8 @@ internal static class Version3
         CREATE TABLE {items} (
             id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, due timestamptz NOT NULL DEFAULT now(), consumer bigint,
             delivery integer NOT NULL DEFAULT 0, attempt integer NOT NULL DEFAULT 1, expired integer NOT NULL DEFAULT 0,
-            band bigint, place integer NOT NULL DEFAULT 0, head boolean NOT NULL DEFAULT false, origin text NOT NULL, key text, headers text, payload bytea NOT NULL)
+            band bigint, place integer NOT NULL DEFAULT 0, head boolean NOT NULL DEFAULT false, origin text NOT NULL, key text, headers text,
+            payload bytea NOT NULL)
         """,
         $"CREATE INDEX ON {items} (due, id) WHERE consumer IS NULL AND expired = 0",
         $"CREATE INDEX ON {items} (due, id) WHERE consumer IS NULL AND expired > 0",
