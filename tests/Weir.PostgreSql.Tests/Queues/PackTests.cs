@@ -211,7 +211,8 @@ public sealed class PackTests(PostgresServer server) : QueueTest(server)
         List<QueuedItem> items = await queue.QueuedItems!.ListAsync(1000).ToListAsync();
         Assert.Equal(Values(300).Select(static v => v.Id.ToString()), items.Take(300).Select(static i => i.Id));
         Assert.Equal(301, items.Count);
-        Assert.Equal([257, 300], [(await queue.QueuedItems.ListAsync(257).ToListAsync()).Count, (await queue.QueuedItems.ListAsync(300).ToListAsync()).Count]);
+        Assert.Equal(257, (await queue.QueuedItems.ListAsync(257).ToListAsync()).Count);
+        Assert.Equal(300, (await queue.QueuedItems.ListAsync(300).ToListAsync()).Count);
         QueuedItem found = (await queue.QueuedItems.FindAsync(new WorkId("values", 270)))!;
         Assert.Equal(("values/270", false, "270"), (found.Id, found.IsInFlight, WorkSerializer.Text.Read(found.Payload.Span)));
         Assert.Equal(2, await queue.QueuedItems.CancelAsync([new WorkId("values", 3), new WorkId("values", 7), new WorkId("other", 8)]));
