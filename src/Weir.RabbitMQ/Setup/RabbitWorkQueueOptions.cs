@@ -32,10 +32,7 @@ public sealed record RabbitWorkQueueOptions
     public int ConfirmWindow { get; init; } = 512;
 
     /// <summary>The maximum number of messages that a source has and did not acknowledge; in each partition, its share of that.</summary>
-    /// <value>
-    /// From 1 to 2,000. The default, <see langword="null"/>, is as many messages of <see cref="MaxItemsPerMessage"/> items as have 8,192 items, but at least
-    /// 32, which is 2 to 4 for each call that the host makes at once, and at most 200: more than that makes nothing faster.
-    /// </value>
+    /// <value>From 1 to 2,000; <see langword="null"/>, the default, for as many full messages as have 8,192 items, from 32 to 200.</value>
     public int? Prefetch { get; init; }
 
     /// <summary>
