@@ -26,7 +26,7 @@ internal sealed class ItemMessages<T>(IWorkSerializer<T> serializer, RabbitWorkQ
         return isNew ? SomeFirst(messages) : messages;
     }
 
-    private IEnumerable<Outgoing> SomeFirst(IEnumerable<Outgoing> messages)
+    private static IEnumerable<Outgoing> SomeFirst(IEnumerable<Outgoing> messages)
     {
         List<Outgoing> first = [];
         using IEnumerator<Outgoing> all = messages.GetEnumerator();
