@@ -10,9 +10,6 @@ internal static class RabbitEngine
     /// <summary>How many partitions a queue with an order has: that is how many consumers can work on it at once.</summary>
     private const int Partitions = 16;
 
-    // A message of a single item is small, so more of them are on their way.
-    private const int SmallMessage = 16;
-    private const int PrefetchOfSmall = 200;
     private const int MessagesPerCall = 100;
 
     private static readonly (string Scheme, string Amqp)[] Schemes = [("amqp", "amqp"), ("amqps", "amqps"), ("rabbitmq", "amqp")];
@@ -30,7 +27,7 @@ internal static class RabbitEngine
         RabbitWorkQueueOptions options = new() { Partitions = order.KeepsKeyOrder ? Partitions : 0 };
         if (order.ItemsPerMessage is { } items)
         {
-            options = options with { MaxItemsPerMessage = items, Prefetch = items < SmallMessage ? PrefetchOfSmall : options.Prefetch };
+            options = options with { MaxItemsPerMessage = items };
         }
 
         return order.Schema is null

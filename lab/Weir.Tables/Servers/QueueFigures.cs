@@ -47,8 +47,8 @@ internal sealed class QueueFigures : IFigures
 
             Items of 100 bytes, one caller, one connection at a time, and `fsync` on. The bare loop inserts with `unnest` and notifies, takes with
             `FOR UPDATE SKIP LOCKED` and deletes by id; it has no leases, no identities and no dead letters. *without history* is the queue with
-            `DuplicateHistory = TimeSpan.Zero`, which has the same statements as the bare loop: the goal is about it. The difference to `PostgresWorkQueue` is
-            what it costs to enqueue an identity once, however often it is published.
+            `DuplicateHistory = TimeSpan.Zero`, which does the same: the goal is about it. The difference to `PostgresWorkQueue` is what it costs to enqueue an
+            identity once, however often it is published. Of 256 items at once, the queue makes one row, and the bare loop 256.
             """),
         new(
             "latency",

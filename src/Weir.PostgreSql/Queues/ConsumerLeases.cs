@@ -53,6 +53,17 @@ internal sealed class ConsumerLeases(Database database, QueueStatements statemen
         }
     }
 
+    public void Drop(long lease, long row)
+    {
+        lock (_lock)
+        {
+            if (_held.TryGetValue(lease, out HashSet<long>? held))
+            {
+                held.Remove(row);
+            }
+        }
+    }
+
     public void Drop(long lease, IEnumerable<TakenRow> rows)
     {
         lock (_lock)

@@ -140,7 +140,7 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
                 if (!call.Token.IsCancellationRequested)
                 {
                     (rows, bytes) = (rows + call.Rows.Count, bytes + call.Rows.Bytes);
-                    if (calls.Count > 0 && (rows > ItemRows<T>.MaxRows || bytes > ItemRows<T>.MaxBytes))
+                    if (calls.Count > 0 && (rows > call.Rows.Most || bytes > ItemRows<T>.MaxBytes))
                     {
                         break;
                     }

@@ -1,5 +1,6 @@
 using System.Buffers;
 using System.Globalization;
+using System.Text;
 using Npgsql;
 
 namespace Weir.PostgreSql;
@@ -8,10 +9,11 @@ namespace Weir.PostgreSql;
 /// <param name="serializer">Writes the values.</param>
 /// <param name="maxItemBytes">How long a value may be.</param>
 /// <param name="isUnique">Whether only the first item of an identity is taken.</param>
-internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemBytes, bool isUnique)
+/// <param name="maxPack">The most items of a pack; 0 without packs.</param>
+internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemBytes, bool isUnique, int maxPack = 0)
 {
-    /// <summary>The most rows that one statement carries. More rows or bytes do not make it faster.</summary>
-    public const int MaxRows = 1000;
+    // More rows or bytes do not make a statement faster.
+    private const int MaxRows = 1000;
 
     /// <summary>The most bytes of values that one statement carries, but for the last value.</summary>
     public const int MaxBytes = 1 << 20;
@@ -33,8 +35,14 @@ internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemByte
     private Dictionary<string, string>? _trace;
     private string? _traceText;
 
+    /// <summary>The most rows that one statement carries.</summary>
+    public int Most { get; } = maxPack == 0 ? MaxRows : Math.Min(MaxRows, maxPack);
+
     /// <summary>How many rows are in the columns.</summary>
     public int Count => _payloads.Count;
+
+    /// <summary>Whether they are stored as a pack.</summary>
+    public bool IsPack => maxPack > 0 && Count >= QueueStatements.MinPack;
 
     /// <summary>How many bytes the values in the columns have.</summary>
     public long Bytes { get; private set; }
@@ -55,7 +63,7 @@ internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemByte
         _traceText = HeaderText.Write(_trace);
         Bytes = 0;
         int next = from;
-        for (; next < items.Count && next - from < MaxRows && Bytes < MaxBytes; next++)
+        for (; next < items.Count && next - from < Most && Bytes < MaxBytes; next++)
         {
             WorkItem<T> item = items[next];
             WorkId id = item.Id;
@@ -121,11 +129,42 @@ internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemByte
                 $"The value of item {item.Id} has {_value.WrittenCount:N0} bytes, and the queue takes at most {maxItemBytes:N0} (MaxItemBytes)."));
     }
 
-    public NpgsqlParameter[] Parameters(TimeSpan delay) =>
-    [
-        Parameter.Of(_origins.ToArray()), Parameter.Of(_places.ToArray()), Parameter.Of(_keys.ToArray()), Parameter.Of(_attempts.ToArray()),
-        Parameter.Of(_headers.ToArray()), Parameter.Of(_payloads.ToArray()), Parameter.Of(delay),
-    ];
+    /// <summary>The columns for the statement that enqueues them as rows, or as a pack.</summary>
+    public NpgsqlParameter[] Parameters(TimeSpan delay)
+    {
+        NpgsqlParameter[] columns =
+        [
+            Column(_origins), Parameter.Of(_places.ToArray()), Column(_keys), Column(_attempts), Column(_headers), Parameter.Of(_payloads.ToArray()),
+            Parameter.Of(delay),
+        ];
+        return IsPack && isUnique ? [.. columns, .. Origins()] : columns;
+    }
+
+    // In a pack, one element stands for all if they are alike.
+    private NpgsqlParameter Column<TElement>(List<TElement> column) =>
+        Parameter.Of(IsPack && !column.Exists(e => !EqualityComparer<TElement>.Default.Equals(e, column[0])) ? [column[0]] : column.ToArray());
+
+    // Each origin, and the ranges of its places as a text of PostgreSQL's.
+    private NpgsqlParameter[] Origins()
+    {
+        Dictionary<string, StringBuilder> origins = new(StringComparer.Ordinal);
+        for (int from = 0, next; from < Count; from = next)
+        {
+            for (next = from + 1; next < Count && _places[next] == _places[next - 1] + 1L && _origins[next] == _origins[from];)
+            {
+                next++;
+            }
+
+            if (!origins.TryGetValue(_origins[from], out StringBuilder? places))
+            {
+                origins.Add(_origins[from], places = new StringBuilder());
+            }
+
+            places.Append(places.Length == 0 ? '{' : ',').Append(CultureInfo.InvariantCulture, $"[{_places[from]},{_places[next - 1]}]");
+        }
+
+        return [Parameter.Of(origins.Keys.ToArray()), Parameter.Of(origins.Values.Select(static p => p.Append('}').ToString()).ToArray())];
+    }
 
     private void AddRow(WorkId id, string? key, int attempt, string? headers, byte[] payload)
     {

@@ -24,12 +24,20 @@ internal sealed class PostgresQueuedItems(Database database, QueueStatements sta
     public async ValueTask<int> CancelAsync(IReadOnlyList<WorkId> ids, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(ids);
+        string[] origins = [.. ids.Select(static i => i.Origin ?? "")];
+        int[] places = [.. ids.Select(static i => i.Index)];
+        if (statements.HasPacks)
+        {
+            await database.ExecuteAsync(statements.OpenNamedPacks, cancellationToken, Parameter.Of(origins), Parameter.Of(places))
+                .ConfigureAwait(false);
+        }
+
         List<long> counts = await database.QueryAsync(
             statements.CancelItems,
             static r => r.GetInt64(1),
             cancellationToken,
-            Parameter.Of(ids.Select(static i => i.Origin ?? "").ToArray()),
-            Parameter.Of(ids.Select(static i => i.Index).ToArray())).ConfigureAwait(false);
+            Parameter.Of(origins),
+            Parameter.Of(places)).ConfigureAwait(false);
         return (int)counts[0];
     }
 
@@ -48,12 +56,14 @@ internal sealed class PostgresQueuedItems(Database database, QueueStatements sta
 
     private async IAsyncEnumerable<QueuedItem> ListPagesAsync(int limit, [EnumeratorCancellation] CancellationToken cancellationToken)
     {
-        long last = long.MinValue;
+        // A page is a pack, up to the last one, or some rows.
+        bool isPack = statements.HasPacks;
+        long last = isPack ? 0 : long.MinValue;
         while (limit > 0)
         {
-            int most = Math.Min(limit, PageSize);
+            int most = isPack ? limit : Math.Min(limit, PageSize);
             List<(QueuedItem Item, long Row)> page = await database.QueryAsync(
-                statements.ListItems, Read, cancellationToken, Parameter.Of(last), Parameter.Of(most)).ConfigureAwait(false);
+                isPack ? statements.ListPack : statements.ListItems, Read, cancellationToken, Parameter.Of(last), Parameter.Of(most)).ConfigureAwait(false);
             foreach ((QueuedItem item, long row) in page)
             {
                 cancellationToken.ThrowIfCancellationRequested();
@@ -61,7 +71,15 @@ internal sealed class PostgresQueuedItems(Database database, QueueStatements sta
                 yield return item;
             }
 
-            limit = page.Count < most ? 0 : limit - page.Count;
+            limit -= page.Count;
+            if (isPack && page.Count == 0)
+            {
+                (isPack, last) = (false, long.MinValue);
+            }
+            else if (!isPack && page.Count < most)
+            {
+                yield break;
+            }
         }
     }
 }

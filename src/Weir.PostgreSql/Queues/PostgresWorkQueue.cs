@@ -248,7 +248,7 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
         for (int next = 0; next < items.Count;)
         {
             next = rows.Fill(items, next);
-            List<int> known = await Database.QueryOnAsync(connection, Statements.Enqueue, PlaceIn, token, rows.Parameters(delay)).ConfigureAwait(false);
+            List<int> known = await Database.QueryOnAsync(connection, Enqueuing(rows), PlaceIn, token, rows.Parameters(delay)).ConfigureAwait(false);
             added += rows.Count - known.Count;
         }
 
@@ -256,7 +256,9 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
     }
 
     private ValueTask<List<int>> StoreAsync(ItemRows<T> rows, TimeSpan delay, CancellationToken cancellationToken) =>
-        Database.QueryAsync(Statements.Enqueue, PlaceIn, cancellationToken, rows.Parameters(delay));
+        Database.QueryAsync(Enqueuing(rows), PlaceIn, cancellationToken, rows.Parameters(delay));
+
+    private string Enqueuing(ItemRows<T> rows) => rows.IsPack ? Statements.EnqueuePack : Statements.Enqueue;
 
     private static int PlaceIn(NpgsqlDataReader row) => row.GetInt32(0);
 
@@ -268,5 +270,5 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
             : throw new ArgumentOutOfRangeException(nameof(delay), delay, "delay must not be negative.");
     }
 
-    private ItemRows<T> NewRows() => new(Serializer, Options.MaxItemBytes, isUnique: Options.DuplicateHistory > TimeSpan.Zero);
+    private ItemRows<T> NewRows() => new(Serializer, Options.MaxItemBytes, isUnique: Options.DuplicateHistory > TimeSpan.Zero, Statements.MaxPack);
 }

@@ -8,6 +8,9 @@ internal sealed partial class PostgresWorkSource<T>
 {
     private const int MaxRaces = 20;
 
+    // How many takes of rows come before the next look for packs.
+    private const int LookForPacks = 16;
+
     private static bool IsRace(PostgresException e) =>
         e.SqlState is PostgresErrorCodes.UniqueViolation or PostgresErrorCodes.DeadlockDetected or PostgresErrorCodes.SerializationFailure;
 
@@ -46,7 +49,7 @@ internal sealed partial class PostgresWorkSource<T>
         if (!_hasSuspects || _othersFirst)
         {
             _othersFirst = false;
-            List<TakenRow> rows = await TakeRowsAsync(_statements.Take, stop).ConfigureAwait(false);
+            List<TakenRow> rows = await TakeRowsOrPacksAsync(stop).ConfigureAwait(false);
             if (rows.Count > 0)
             {
                 return rows;
@@ -69,11 +72,11 @@ internal sealed partial class PostgresWorkSource<T>
             }
         }
 
-        (double? seconds, bool isCrowded) = (await _database.QueryAsync(
+        (double? seconds, bool isMore) = (await _database.QueryAsync(
             _statements.NextDue, static r => (r.IsDBNull(0) ? (double?)null : r.GetDouble(0), r.GetBoolean(1)), stop).ConfigureAwait(false))[0];
-        if (isCrowded && await TakeBehindAsync(stop).ConfigureAwait(false) is { Count: > 0 } behind)
+        if (isMore && await TakeMoreAsync(stop).ConfigureAwait(false) is { Count: > 0 } more)
         {
-            return behind;
+            return more;
         }
 
         if (seconds < _wait.TotalSeconds)
@@ -82,6 +85,43 @@ internal sealed partial class PostgresWorkSource<T>
         }
 
         return [];
+    }
+
+    /// <summary>
+    /// Takes rows or packs, whichever are due for longer. Where there have been no packs, it looks for them only when no rows are left, and after some takes.
+    /// </summary>
+    private async ValueTask<List<TakenRow>> TakeRowsOrPacksAsync(CancellationToken stop)
+    {
+        if (!_statements.HasPacks)
+        {
+            return await TakeRowsAsync(_statements.Take, stop).ConfigureAwait(false);
+        }
+
+        if (_takesWithoutPacks == 0 && await TakePacksAsync(_statements.TakeOlderPacks, stop).ConfigureAwait(false) is { Count: > 0 } older)
+        {
+            return older;
+        }
+
+        _takesWithoutPacks = (_takesWithoutPacks + 1) % LookForPacks;
+        if (await TakeRowsAsync(_statements.Take, stop).ConfigureAwait(false) is { Count: > 0 } rows)
+        {
+            return rows;
+        }
+
+        List<TakenRow> packs = await TakePacksAsync(_statements.TakePacks, stop).ConfigureAwait(false);
+        _takesWithoutPacks = packs.Count > 0 ? 0 : _takesWithoutPacks;
+        return packs;
+    }
+
+    private async ValueTask<List<TakenRow>> TakeMoreAsync(CancellationToken stop)
+    {
+        if (!_statements.HasPacks)
+        {
+            return await TakeBehindAsync(stop).ConfigureAwait(false);
+        }
+
+        await _database.ExecuteAsync(_statements.OpenLongPack, stop).ConfigureAwait(false);
+        return await TakeRowsAsync(_statements.Take, stop).ConfigureAwait(false);
     }
 
     /// <summary>
@@ -108,20 +148,38 @@ internal sealed partial class PostgresWorkSource<T>
         return [];
     }
 
-    private async ValueTask<List<TakenRow>> TakeRowsAsync(string statement, CancellationToken stop, long[]? heads = null)
+    private ValueTask<List<TakenRow>> TakeRowsAsync(string statement, CancellationToken stop, long[]? heads = null) => TakeAsync(
+        async lease =>
+        {
+            List<TakenRow> rows = await _database.QueryAsync(
+                statement, static r => new TakenRow(r), stop, heads is null ? [Parameter.Of(lease)] : [Parameter.Of(lease), Parameter.Of(heads)])
+                .ConfigureAwait(false);
+
+            // The order of the rows that a statement changes is not defined.
+            rows.Sort(static (a, b) => a.Id.CompareTo(b.Id));
+            return rows;
+        },
+        stop);
+
+    private ValueTask<List<TakenRow>> TakePacksAsync(string statement, CancellationToken stop) => TakeAsync(
+        async lease =>
+        {
+            int most = _queue.Options.MaxItemBytes;
+            List<List<TakenRow>> packs = await _database.QueryAsync(statement, r => TakenRow.OfPack(r, most), stop, Parameter.Of(lease)).ConfigureAwait(false);
+            return packs.Count == 1 ? packs[0] : [.. packs.OrderByDescending(static p => p[0].Id).SelectMany(static p => p)];
+        },
+        stop);
+
+    private async ValueTask<List<TakenRow>> TakeAsync(Func<long, ValueTask<List<TakenRow>>> take, CancellationToken stop)
     {
         long lease = await _leases.CurrentAsync(stop).ConfigureAwait(false);
         for (int attempt = 1; ; attempt++)
         {
             try
             {
-                List<TakenRow> rows = await _database.QueryAsync(
-                    statement, static r => new TakenRow(r), stop, heads is null ? [Parameter.Of(lease)] : [Parameter.Of(lease), Parameter.Of(heads)])
-                    .ConfigureAwait(false);
+                List<TakenRow> rows = await take(lease).ConfigureAwait(false);
                 if (rows.Count > 0)
                 {
-                    // The order of the rows that a statement changes is not defined.
-                    rows.Sort(static (a, b) => a.Id.CompareTo(b.Id));
                     _leases.Hold(lease, rows);
                     _taken = (lease, rows);
                 }
@@ -171,6 +229,7 @@ internal sealed partial class PostgresWorkSource<T>
 
         if (unreadable.Count > 0)
         {
+            await OpenPacksAsync(lease, [.. unreadable.Select(static u => u.Row)], stop).ConfigureAwait(false);
             await BuryAsync(lease, unreadable, stop).ConfigureAwait(false);
         }
 
@@ -212,4 +271,42 @@ internal sealed partial class PostgresWorkSource<T>
             Parameter.Of(rows.Select(static r => PostgresDeadLetters.Fit($"{r.Row.Identity}")).ToArray()),
             Parameter.Of(rows.Select(static r => r.Reason.ToString()).ToArray()),
             Parameter.Of(rows.Select(static r => SqlName.Storable(r.Error)).ToArray())).ConfigureAwait(false);
+
+    /// <summary>Makes rows of the packs that some items are parts of, so that one can be told from the others. They stay under their lease.</summary>
+    private async ValueTask OpenPacksAsync(long lease, List<TakenRow> rows, CancellationToken stop)
+    {
+        if (rows.TrueForAll(static r => r.Pack is null))
+        {
+            return;
+        }
+
+        // Calls for items of one pack may come at the same time.
+        await _opening.WaitAsync(stop).ConfigureAwait(false);
+        try
+        {
+            foreach (IReadOnlyList<TakenRow> pack in rows.Select(static r => r.Pack).OfType<IReadOnlyList<TakenRow>>().Distinct())
+            {
+                long id = pack[0].Id;
+                List<long> ids = await _database.QueryAsync(
+                    _statements.OpenHeldPack, static r => r.GetInt64(0), stop, Parameter.Of(id), Parameter.Of(pack[0].Delivery), Parameter.Of(lease))
+                    .ConfigureAwait(false);
+
+                // None if the lease has ended: then nothing that is said of them counts.
+                if (ids.Count == pack.Count)
+                {
+                    for (int i = 0; i < ids.Count; i++)
+                    {
+                        pack[i].Leave(ids[i]);
+                    }
+
+                    _leases.Hold(lease, pack);
+                    _leases.Drop(lease, id);
+                }
+            }
+        }
+        finally
+        {
+            _opening.Release();
+        }
+    }
 }

@@ -20,6 +20,7 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
     private readonly QueueListener? _listener;
     private readonly Lock _lock = new();
     private readonly HashSet<PostgresBatch<T>> _open = [];
+    private readonly SemaphoreSlim _opening = new(1, 1);
     private Task _background = Task.CompletedTask;
     private (Task Wake, Task<PostgresBatch<T>?> Batch)? _taking;
     private (long Lease, List<TakenRow> Rows)? _taken;
@@ -31,6 +32,8 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
     // Whether there are suspect rows, and whether the next batch is of the other rows all the same: the two take turns.
     private volatile bool _hasSuspects;
     private bool _othersFirst;
+
+    private int _takesWithoutPacks;
 
     // The last key that was looked at; null to begin with the first.
     private string? _lastKey;
@@ -112,13 +115,13 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
     public async ValueTask AcknowledgeAsync(IReadOnlyList<WorkBatch<T>> batches, CancellationToken cancellationToken)
     {
         List<PostgresBatch<T>> open = Open(batches);
-        await SettleAsync(_statements.Acknowledge, open, cancellationToken).ConfigureAwait(false);
+        await SettleAsync(_statements.Acknowledge, _statements.AcknowledgePacks, open, cancellationToken).ConfigureAwait(false);
     }
 
     public async ValueTask ReturnAsync(IReadOnlyList<WorkBatch<T>> batches, CancellationToken cancellationToken)
     {
         List<PostgresBatch<T>> open = Open(batches);
-        await SettleAsync(_statements.Return, open, cancellationToken).ConfigureAwait(false);
+        await SettleAsync(_statements.Return, _statements.ReturnPacks, open, cancellationToken).ConfigureAwait(false);
     }
 
     public async ValueTask RedeliverAsync(WorkBatch<T> batch, IReadOnlyList<WorkItem<T>> items, TimeSpan delay, CancellationToken cancellationToken)
@@ -131,6 +134,7 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
         }
 
         List<TakenRow> rows = open.RowsOf(items);
+        await OpenPacksAsync(open.Lease, rows, cancellationToken).ConfigureAwait(false);
         await _database.ExecuteAsync(
             _statements.Redeliver,
             cancellationToken,
@@ -185,6 +189,7 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
         }
 
         _stop.Dispose();
+        _opening.Dispose();
     }
 
     private List<PostgresBatch<T>> Open(IReadOnlyList<WorkBatch<T>> batches)
@@ -196,18 +201,20 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
         }
     }
 
-    private async ValueTask SettleAsync(string statement, List<PostgresBatch<T>> batches, CancellationToken cancellationToken)
+    private async ValueTask SettleAsync(string statement, string ofPacks, List<PostgresBatch<T>> batches, CancellationToken cancellationToken)
     {
         if (batches.Count == 0)
         {
             return;
         }
 
-        List<(TakenRow Row, long Lease)> rows = [.. batches.SelectMany(static b => b.Rows.Select(r => (r, b.Lease)))];
-        if (rows.Count > 0)
+        // A pack is settled by its first item.
+        List<(TakenRow Row, long Lease)> taken =
+            [.. batches.SelectMany(static b => b.Rows.Where(static r => r.Pack is null || r.Pack[0] == r).Select(r => (r, b.Lease)))];
+        foreach (IGrouping<bool, (TakenRow Row, long Lease)> rows in taken.GroupBy(static r => r.Row.Pack is not null))
         {
             await _database.ExecuteAsync(
-                statement,
+                rows.Key ? ofPacks : statement,
                 cancellationToken,
                 Parameter.Of(rows.Select(static r => r.Row.Id).ToArray()),
                 Parameter.Of(rows.Select(static r => r.Row.Delivery).ToArray()),
@@ -273,6 +280,11 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
 
     private async ValueTask ReapAsync(CancellationToken cancellationToken)
     {
+        if (_statements.HasPacks)
+        {
+            await _database.ExecuteAsync(_statements.OpenLostPacks, cancellationToken).ConfigureAwait(false);
+        }
+
         bool found = (await _database.QueryAsync(_statements.Reap, static r => r.GetBoolean(0), cancellationToken).ConfigureAwait(false))[0];
         if (found)
         {

@@ -39,11 +39,8 @@ internal sealed partial class QueueStatements
         yield return $"CREATE INDEX ON {_items} (due, id) WHERE consumer IS NULL AND expired = 0";
         yield return $"CREATE INDEX ON {_items} (due, id) WHERE consumer IS NULL AND expired > 0";
         yield return $"CREATE INDEX ON {_items} (consumer) WHERE consumer IS NOT NULL";
-        foreach (string statement in Bands())
-        {
-            yield return statement;
-        }
-
+        yield return $"CREATE INDEX ON {_items} (expired, delivery, id) WHERE consumer IS NULL AND expired > 0";
+        yield return $"CREATE INDEX ON {_items} (band, id) WHERE consumer IS NULL AND expired > 0";
         if (_isKeyed)
         {
             yield return $"CREATE INDEX ON {_items} (key, id) WHERE key IS NOT NULL";
@@ -51,14 +48,42 @@ internal sealed partial class QueueStatements
             yield return $"CREATE UNIQUE INDEX ON {_items} (key) WHERE head";
             yield return $"CREATE INDEX ON {_items} (due, id) WHERE consumer IS NULL AND expired = 0 AND key IS NULL";
         }
+
+        foreach (string statement in Packs())
+        {
+            yield return statement;
+        }
     }
 
-    /// <summary>The statements that make tables of a version into those of the next one.</summary>
-    public IEnumerable<string> Upgrade(int from) => from == 2 ? [$"ALTER TABLE {_items} ADD COLUMN band bigint", .. Bands()] : [];
-
-    private string[] Bands() =>
+    /// <summary>The statements that make tables of a version into those of the next one. Who may use the table of items may use that of packs.</summary>
+    public IEnumerable<string> Upgrade(int from) => from != 3 || _isKeyed ? [] :
     [
-        $"CREATE INDEX ON {_items} (expired, delivery, id) WHERE consumer IS NULL AND expired > 0",
-        $"CREATE INDEX ON {_items} (band, id) WHERE consumer IS NULL AND expired > 0",
+        .. Packs(),
+        $"DO {SqlName.Literal($"""
+            DECLARE g record;
+            BEGIN
+                FOR g IN SELECT a.privilege_type AS may, CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END AS who
+                    FROM pg_class c CROSS JOIN LATERAL aclexplode(c.relacl) a WHERE c.oid = {SqlName.Literal(_items)}::regclass AND a.grantee <> c.relowner
+                LOOP
+                    EXECUTE 'GRANT ' || g.may || ' ON ' || {SqlName.Literal(_packs)} || ' TO ' || g.who;
+                END LOOP;
+            END
+            """)}",
+    ];
+
+    // Numbers below zero, so that those of rows and packs can stand in one list. Values are not compressed: that would take longer than writing them.
+    private string[] Packs() => _isKeyed ? [] :
+    [
+        $"""
+        CREATE TABLE {_packs} (
+            id bigint GENERATED ALWAYS AS IDENTITY (INCREMENT BY -1) PRIMARY KEY, due timestamptz NOT NULL, consumer bigint,
+            delivery integer NOT NULL DEFAULT 0, size integer NOT NULL, origins text[] NOT NULL, places integer[] NOT NULL, keys text[] NOT NULL,
+            attempts integer[] NOT NULL, headers text[] NOT NULL, payloads bytea[] NOT NULL)
+        WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_cost_delay = 0,
+            toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 5000, toast.autovacuum_vacuum_cost_delay = 0)
+        """,
+        $"ALTER TABLE {_packs} ALTER payloads SET STORAGE EXTERNAL",
+        $"CREATE INDEX ON {_packs} (due, id DESC) WHERE consumer IS NULL",
+        $"CREATE INDEX ON {_packs} (consumer) WHERE consumer IS NOT NULL",
     ];
 }

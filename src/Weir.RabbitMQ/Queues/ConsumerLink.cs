@@ -55,7 +55,7 @@ internal sealed class ConsumerLink
                 IChannel channel = await connection.CreateChannelAsync(cancellationToken: cancellationToken).ConfigureAwait(false);
                 var link = new ConsumerLink(broker, connection, channel, options.TimeProvider);
                 channel.ChannelShutdownAsync += link.OnShutdownAsync;
-                int share = Math.Max(1, options.Prefetch / queues.Count);
+                int share = Math.Max(1, options.MessagesAtOnce / queues.Count);
 
                 // Holds for each consumer from here on, so at most this many messages are in the memory of this process.
                 await channel.BasicQosAsync(0, (ushort)share, global: false, cancellationToken).ConfigureAwait(false);

@@ -6,33 +6,36 @@ namespace Weir.RabbitMQ;
 /// <summary>Makes messages of items: as many items in each as the options allow, in their order.</summary>
 internal sealed class ItemMessages<T>(IWorkSerializer<T> serializer, RabbitWorkQueueOptions options)
 {
+    /// <summary>How many messages are made before the first is sent. The broker has nothing to do meanwhile.</summary>
+    public const int MadeFirst = 32;
+
     private readonly ArrayBufferWriter<byte> _value = new();
 
     /// <param name="items">The items.</param>
     /// <param name="routeOf">The queue of an item.</param>
     /// <param name="headers">The headers of each message.</param>
     /// <param name="isNew">Whether items may be too long. Those that were delivered and are published again are not.</param>
-    /// <returns>The messages: the first ones when a window of them is full or all are made, and then each as soon as it is full.</returns>
+    /// <returns>The messages: the first ones when some of them are full or all are made, and then each as soon as it is full.</returns>
     /// <exception cref="WorkRefusedException">
-    /// Some items cannot be published. It names all of them, and comes before the first message unless there are more than a window of them.
+    /// Some items cannot be published. It names all of them, and comes before the first message unless there are more than <see cref="MadeFirst"/>.
     /// </exception>
     public IEnumerable<Outgoing> Split(
         IReadOnlyList<WorkItem<T>> items, Func<WorkItem<T>, string> routeOf, IDictionary<string, object?>? headers, bool isNew)
     {
         IEnumerable<Outgoing> messages = Make(items, routeOf, headers, isNew);
-        return isNew ? WindowFirst(messages) : messages;
+        return isNew ? SomeFirst(messages) : messages;
     }
 
-    private IEnumerable<Outgoing> WindowFirst(IEnumerable<Outgoing> messages)
+    private static IEnumerable<Outgoing> SomeFirst(IEnumerable<Outgoing> messages)
     {
-        List<Outgoing> window = [];
+        List<Outgoing> first = [];
         using IEnumerator<Outgoing> all = messages.GetEnumerator();
-        while (window.Count < options.ConfirmWindow && all.MoveNext())
+        while (first.Count < MadeFirst && all.MoveNext())
         {
-            window.Add(all.Current);
+            first.Add(all.Current);
         }
 
-        foreach (Outgoing message in window)
+        foreach (Outgoing message in first)
         {
             yield return message;
         }

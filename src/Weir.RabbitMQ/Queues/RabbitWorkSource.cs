@@ -39,7 +39,7 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
         _queue = queue;
         _isKeyed = queue.Options.Partitions > 0;
         _limit = queue.Options.ConsumerTimeout;
-        _pace = new DeliveryPace(queue.Options.TimeProvider, queue.Options.Prefetch);
+        _pace = new DeliveryPace(queue.Options.TimeProvider, queue.Options.Prefetch ?? RabbitWorkQueueOptions.LeastPrefetch);
         _asksForSuspects = !_isKeyed;
     }
 

@@ -9,6 +9,12 @@ namespace Weir.RabbitMQ;
 /// </remarks>
 public sealed record RabbitWorkQueueOptions
 {
+    /// <summary>How many messages a source has at least, unless the options say otherwise.</summary>
+    internal const int LeastPrefetch = 32;
+
+    private const int MostPrefetch = 200;
+    private const int UsualItems = 8192;
+
     /// <summary>The maximum number of items in a message.</summary>
     /// <value>From 1 to 10,000. The default is 256.</value>
     public int MaxItemsPerMessage { get; init; } = 256;
@@ -26,10 +32,8 @@ public sealed record RabbitWorkQueueOptions
     public int ConfirmWindow { get; init; } = 512;
 
     /// <summary>The maximum number of messages that a source has and did not acknowledge; in each partition, its share of that.</summary>
-    /// <value>
-    /// From 1 to 2,000. The default is 32: 2 to 4 messages for each call that the host makes at once. For messages of one small item, about 200 is faster.
-    /// </value>
-    public int Prefetch { get; init; } = 32;
+    /// <value>From 1 to 2,000; <see langword="null"/>, the default, for as many full messages as have 8,192 items, from 32 to 200.</value>
+    public int? Prefetch { get; init; }
 
     /// <summary>
     /// How long RabbitMQ waits for a message to be acknowledged before it closes the channel: <c>consumer_timeout</c> in its <c>rabbitmq.conf</c>. A source
@@ -74,6 +78,8 @@ public sealed record RabbitWorkQueueOptions
     public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
 
     /// <summary>The most bytes that a message of this queue has, also one whose items have got the trace context of the message that they came in.</summary>
+    internal int MessagesAtOnce => Prefetch ?? Math.Clamp(UsualItems / MaxItemsPerMessage, LeastPrefetch, MostPrefetch);
+
     internal int LargestMessage => Math.Max(MaxMessageBytes, EnvelopeFormat.HeaderLength + MaxItemBytes) + MessageTrace.MaxBytes;
 
     internal void Validate()
@@ -82,7 +88,7 @@ public sealed record RabbitWorkQueueOptions
         OptionRange.Check(MaxMessageBytes is >= 1024 and <= 16 << 20, MaxMessageBytes, nameof(MaxMessageBytes), "from 1,024 to 16,777,216");
         OptionRange.Check(MaxItemBytes is >= 1 and <= 64 << 20, MaxItemBytes, nameof(MaxItemBytes), "from 1 to 67,108,864");
         OptionRange.Check(ConfirmWindow is >= 1 and <= 65_535, ConfirmWindow, nameof(ConfirmWindow), "from 1 to 65,535");
-        OptionRange.Check(Prefetch is >= 1 and <= 2000, Prefetch, nameof(Prefetch), "from 1 to 2,000");
+        OptionRange.Check((Prefetch ?? 1) is >= 1 and <= 2000, Prefetch, nameof(Prefetch), "from 1 to 2,000");
         OptionRange.Check(
             ConsumerTimeout >= TimeSpan.FromMinutes(1) && ConsumerTimeout <= TimeSpan.FromDays(365),
             ConsumerTimeout,

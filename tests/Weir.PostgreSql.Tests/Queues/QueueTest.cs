@@ -19,6 +19,9 @@ public abstract class QueueTest(PostgresServer server)
 
     protected string Items => $"{SqlName.Quote(Schema)}.{SqlName.Quote("queue_work")}";
 
+    /// <summary>The items that were enqueued together; a queue that keeps the order of keys has no such table.</summary>
+    protected string Packs => $"{SqlName.Quote(Schema)}.{SqlName.Quote("packs_work")}";
+
     protected string Consumers => $"{SqlName.Quote(Schema)}.consumers";
 
     protected PostgresWorkQueueOptions Options => new() { Schema = Schema, LeaseDuration = LongLease };
@@ -48,7 +51,12 @@ public abstract class QueueTest(PostgresServer server)
         return (T)(await command.ExecuteScalarAsync())!;
     }
 
-    protected Task<long> CountAsync() => ScalarAsync<long>($"SELECT count(*) FROM {Items}");
+    protected async Task<long> CountAsync() => await ScalarAsync<long>($"SELECT count(*) FROM {Items}") + await CountPackedAsync();
+
+    protected async Task<long> CountPackedAsync() =>
+        await ScalarAsync<bool>($"SELECT to_regclass({SqlName.Literal(Packs)}) IS NOT NULL")
+            ? await ScalarAsync<long>($"SELECT coalesce(sum(size), 0) FROM {Packs}")
+            : 0;
 
     /// <summary>What happens when a process has disappeared and its time is up.</summary>
     protected Task EndLeasesAsync() => ExecuteAsync($"UPDATE {Consumers} SET lease_until = now() - interval '1 minute'");

@@ -33,6 +33,11 @@ public sealed class RepeatedPublishTests(PostgresServer server) : QueueTest(serv
 
         // They are known also when they are done.
         await ExecuteAsync($"DELETE FROM {Items}");
+        if (!isKeyed)
+        {
+            await ExecuteAsync($"DELETE FROM {Packs}");
+        }
+
         await queue.EnqueueAsync(items);
         Assert.Equal(0, await CountAsync());
     }
@@ -62,7 +67,7 @@ public sealed class RepeatedPublishTests(PostgresServer server) : QueueTest(serv
         await (commits ? transaction.CommitAsync() : transaction.RollbackAsync());
         await again.WithinAsync();
         Assert.Equal(8, await CountAsync());
-        Assert.Equal(8, await ScalarAsync<long>($"SELECT count(DISTINCT place) FROM {Items}"));
+        Assert.Equal(8, (await queue.QueuedItems!.ListAsync().ToListAsync()).DistinctBy(static i => i.Id).Count());
     }
 
     [Fact(Timeout = Limit)]

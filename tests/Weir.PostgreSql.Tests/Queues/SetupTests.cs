@@ -49,14 +49,19 @@ public sealed class SetupTests(PostgresServer server) : QueueTest(server)
             await ExecuteAsync($"GRANT USAGE ON SCHEMA {schema} TO {user}");
             await ExecuteAsync($"GRANT SELECT ON {schema}.parts TO {user}");
             await ExecuteAsync(
-                $"GRANT SELECT, INSERT, UPDATE, DELETE ON {Items}, {Consumers}, {schema}.published, {schema}.dead_letters, {schema}.checkpoints TO {user}");
+                $"""
+                GRANT SELECT, INSERT, UPDATE, DELETE
+                ON {Items}, {Packs}, {Consumers}, {schema}.published, {schema}.dead_letters, {schema}.checkpoints TO {user}
+                """);
             await own.SetupAsync();
-            await own.EnqueueAsync(Values(2));
+            await own.EnqueueAsync(Values(20));
             await using IWorkSource<string> source = await own.OpenSourceAsync();
             WorkBatch<string> batch = await NextAsync(source);
             await source.Redelivery!.RedeliverAsync(batch, [batch.Items[0]], TimeSpan.Zero, CancellationToken.None);
             await source.AcknowledgeAsync([batch], CancellationToken.None);
             await source.ReturnAsync([await NextAsync(source)], CancellationToken.None);
+            await own.EnqueueAsync([.. Values(30).Skip(20)]);
+            Assert.Equal(1, await own.QueuedItems!.CancelAsync([new WorkId("values", 25)]));
             await own.DeadLetters.AddAsync(
                 [new DeadLetter { Id = "a/1", Source = "a", Reason = DeadLetterReason.Failed, Time = DateTimeOffset.UnixEpoch, Payload = new byte[1] }]);
             Assert.Equal(1, await own.DeadLetters.ReplayAsync(["a/1"]));

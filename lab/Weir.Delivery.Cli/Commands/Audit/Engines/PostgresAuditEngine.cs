@@ -36,7 +36,11 @@ internal sealed class PostgresAuditEngine : IAuditEngine
 
     public bool CountsWhatIsHeld => true;
 
-    public ValueTask<long> CountWaitingAsync(CancellationToken cancellationToken) => CountAsync($"queue_{Name}", cancellationToken);
+    public async ValueTask<long> CountWaitingAsync(CancellationToken cancellationToken)
+    {
+        WorkStatistics now = await _queue.GetStatisticsAsync(cancellationToken);
+        return (now.Waiting ?? 0) + (now.Scheduled ?? 0) + (now.InFlight ?? 0);
+    }
 
     public async ValueTask<IReadOnlyList<string>> FindLeftoversAsync(int workers, CancellationToken cancellationToken)
     {
