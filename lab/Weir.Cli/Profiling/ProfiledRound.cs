@@ -80,7 +80,8 @@ internal sealed class ProfiledRound : IDisposable
 
         try
         {
-            ProfileRecord profile = TraceFile.Read(_path, done.Round, done.Seconds, done.Times);
+            (ProfileRecord profile, string? starved) = TraceFile.Read(_path, done.Round, done.Seconds, done.Times);
+            _findings.AddRange(starved is null ? [] : [new Finding(FindingLevel.Note, starved)]);
             if (profile.Samples == 0)
             {
                 _findings.Add(new Finding(FindingLevel.Note, "The profile has no samples of work: all threads were waiting each time."));
@@ -111,8 +112,11 @@ internal sealed class ProfiledRound : IDisposable
         [
             new EventPipeProvider("Microsoft-DotNETCore-SampleProfiler", EventLevel.Informational),
 
-            // Collections (with allocations at this level), and the names of methods: loader, compiler and code that was compiled before.
-            new EventPipeProvider("Microsoft-Windows-DotNETRuntime", EventLevel.Verbose, 0x1 | 0x8 | 0x10 | 0x20),
+            // Collections (with allocations at this level), the names of methods (loader, compiler and code that was compiled before), and the pool's threads.
+            new EventPipeProvider("Microsoft-Windows-DotNETRuntime", EventLevel.Verbose, 0x1 | 0x8 | 0x10 | 0x20 | 0x10000),
+
+            // Awaits, and the names of some tasks.
+            new EventPipeProvider("System.Threading.Tasks.TplEventSource", EventLevel.Verbose, 0x2 | 0x8),
         ],
         requestRundown: true,
         circularBufferMB: 256,

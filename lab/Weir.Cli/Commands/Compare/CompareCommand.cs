@@ -85,7 +85,7 @@ internal static class CompareCommand
                         ?? DefaultWithinTime * (found.Groups[0].Count - 1));
 
                 result = await RunProgress.RunAsync(host, output.Quiet, p => sides.UseAsync(
-                    parsed, p, found => new InTurns(found, PlanOf(found), comparison, host, p).MeasureAsync(arguments), host.Stop));
+                    parsed, p, found => new InTurns(found, PlanOf(found), compare.Read(parsed, CompareOptionSet.InTurns), host, p).MeasureAsync(arguments), host.Stop));
             }
             else
             {
