@@ -20,7 +20,7 @@ internal static class WeirApp
 {
     public const string Name = "weir";
 
-    private static readonly string[] Deciding = ["compare", "gate", "baseline", "history"];
+    private static readonly string[] WithLimits = ["run", "scale", "load", "time", BenchCommand.Name];
 
     private static readonly string[] OfWork = ["cdc", "audit"];
 
@@ -68,8 +68,9 @@ internal static class WeirApp
             Moved("load --engine", "weir-work load --engine"),
         [BenchCommand.Name, ..] when args.Contains("--runtimes") && args.Any(static a => a is "net8.0" or "net9.0") =>
             Moved("bench --runtimes", "eng/tables runtimes-table --runtimes"),
-        [var verb, ..] when Deciding.Contains(verb) && args.Any(static a => a == Threshold.Flag || a.StartsWith(Threshold.Flag + "=", StringComparison.Ordinal)) =>
-            $"{verb} has no {Threshold.Flag}: it compares, by --margin and --figures. Limits are for run, scale, load, time and bench.",
+        [var verb, ..] when !WithLimits.Contains(verb)
+            && args.Any(static a => a == Threshold.Flag || a.StartsWith(Threshold.Flag + "=", StringComparison.Ordinal)) =>
+            $"{verb} has no {Threshold.Flag}: limits are for {string.Join(", ", WithLimits)}. What compares decides by --margin and --figures.",
         [var verb, ..] when OfWork.Contains(verb) => Moved(verb, $"weir-work {verb}"),
         [var verb, ..] when OfTables.Contains(verb) => Moved(verb, $"eng/tables {verb}"),
         _ => null,

@@ -56,11 +56,12 @@ internal sealed class VerdictCheck(Assembly program, VerdictGoal goal, int runs,
             + "comparison is decided. At most three looks share an alpha of 1 %, so all looks together report a false difference in at most 1 of 100 "
             + "comparisons. Interval and test have this level ([how](../measuring.md#comparing-in-turns)). "
             + Invariant($"{each.Count(static v => v.IsUnquiet)} of {each.Length} found the machine unquiet. ")
-            + (wrong > 0 ? "" : Invariant($"No error in {each.Length} comparisons shows that fewer than {Math.Min(1, 3.0 / each.Length):P0} are wrong (95 %). "))
+            + (wrong > 0 ? ""
+                : Invariant($"No error in {each.Length} comparisons shows that fewer than {Math.Min(1, 3.0 / each.Length):P0} are wrong (95 %). "))
             + "A thousand simulated comparisons show the 1 of 100 (`TurnsComparisonTests`).\n";
         return new CheckSection(
-            Invariant($"of {slower.Length} comparisons with work that is a tenth longer, at least {found} are SLOWER; of {same.Length} comparisons of the same ")
-                + Invariant($"work, at least {equivalent} are EQUIVALENT and none is FASTER or SLOWER; no comparison takes more than {goal.MostSeconds:0} s."),
+            Invariant($"of {slower.Length} comparisons with work that is a tenth longer, at least {found} are SLOWER; of {same.Length} comparisons of the ")
+                + Invariant($"same work, at least {equivalent} are EQUIVALENT and none is FASTER or SLOWER; none takes more than {goal.MostSeconds:0} s."),
             table,
             isMet,
             goal.Neighbours > 0 || each.Count(static v => v.IsUnquiet) <= MostUnquiet * each.Length);

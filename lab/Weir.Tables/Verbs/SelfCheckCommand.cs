@@ -18,7 +18,8 @@ internal static class SelfCheckCommand
         Option<string[]> only = SuiteOptions.Names(
             "--only", "Which checks: verdicts, methods, neighbours, omission, recording, small, users, workers. Without it, all.");
         Option<int> runs =
-            SuiteOptions.Number("--runs", "How many comparisons of the same work, and of work that is longer, a check of verdicts makes, of 30 s at most, beside neighbours 60 s.", VerdictCheck.UsualRuns, 1, MostRuns);
+            SuiteOptions.Number("--runs", "How many comparisons of the same work, and of longer work, a check of verdicts makes: each 30 s, or 60 s.",
+                VerdictCheck.UsualRuns, 1, MostRuns);
         Option<DirectoryInfo?> keep = new("--keep") { Description = "Where the results of these comparisons are kept. Those that are there are not made "
             + "again, so they can be made in parts: --runs 4, then --runs 8." };
         Option<FileInfo?> page = SuiteOptions.Output("The page to write, such as docs/results/lab.md. Sections of checks that are not run stay as they are.");

@@ -16,7 +16,7 @@ internal sealed class CompareOptionSet
     private readonly TextOption _alpha = TextOption.Of("--alpha", null, "SHARE", "How often a difference may be claimed where there is none. Default 1%");
 
     private readonly TextOption _figures =
-        TextOption.Of("--figures", null, "NAME,...", "What is compared: rate, bytes, p25, p50, p90, p99. Default rate and bytes; in turns also p25, by commit p99");
+        TextOption.Of("--figures", null, "NAME,...", "What is compared: rate, bytes, p25, p50, p90, p99. Default rate,bytes; in turns p25 too, by commit p99");
 
     private readonly TextOption _across =
         TextOption.Of("--across", null, "SETTING,...", "The settings in which two stored results may differ, such as grain; other differences are refused");

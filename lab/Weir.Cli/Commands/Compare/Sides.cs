@@ -36,7 +36,8 @@ internal sealed record Sides(RunSettings Settings, IReadOnlyList<IReadOnlyList<(
             : Workloads(first, options.Read(parsed, texts[1]), texts!);
         return sides.Groups[0].Count <= Most
             ? sides
-            : throw new BadInputException($"{parsed.CommandResult.Command.Name} compares {sides.Groups[0].Count - 1} things with the first; at most {Most - 1} are possible at once.");
+            : throw new BadInputException(
+                $"{parsed.CommandResult.Command.Name} compares {sides.Groups[0].Count - 1} things with the first; at most {Most - 1} are possible at once.");
     }
 
     /// <summary>Two builds of one project.</summary>

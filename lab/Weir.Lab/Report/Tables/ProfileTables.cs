@@ -15,7 +15,8 @@ internal static class ProfileTables
 
     /// <summary>Those of one arm.</summary>
     public static IEnumerable<Table> Of(ArmRecord arm, ProfileRecord profile, int longest) =>
-        new[] { Methods(arm, profile, longest), Waits(arm, profile, longest), Awaits(arm, profile, longest), Allocations(arm, profile, longest) }.OfType<Table>();
+        new[] { Methods(arm, profile, longest), Waits(arm, profile, longest), Awaits(arm, profile, longest), Allocations(arm, profile, longest) }
+            .OfType<Table>();
 
     /// <summary>The methods in which most samples ended; <see langword="null"/> without samples.</summary>
     public static Table? Methods(ArmRecord arm, ProfileRecord profile, int longest) => profile.Samples == 0 ? null : Table.Of(

@@ -37,7 +37,7 @@ public class ThresholdTests
         "--fail-if must be a metric (mean, rate or bytes), then >, >=, < or <=, then a limit, such as mean>1s, rate<1000/s or bytes>1KB; it is 'failures>1%'.")]
     [InlineData("bench --fail-if", "--fail-if must be a condition such as 'mean>50us'; it is absent.")]
     [InlineData("gate cpu cpu --fail-if=p99>1s",
-        "gate has no --fail-if: it compares, by --margin and --figures. Limits are for run, scale, load, time and bench.")]
+        "gate has no --fail-if: limits are for run, scale, load, time, bench. What compares decides by --margin and --figures.")]
     public async Task FailIf_WhatAVerbDoesNotHave_IsOneClearLine(string command, string message)
     {
         LoadResult result = await new CliUnderTest().RunAsync(command);
@@ -99,7 +99,8 @@ public class ThresholdTests
                 },
             ],
         };
-        string[] Broken(string condition) => [.. Threshold.Parse(condition, Threshold.OfOperations).Check(result).Where(static f => f.IsBroken).Select(static f => f.Finding.Text)];
+        string[] Broken(string condition) =>
+            [.. Threshold.Parse(condition, Threshold.OfOperations).Check(result).Where(static f => f.IsBroken).Select(static f => f.Finding.Text)];
 
         Assert.Single(Broken("p99>900ms"));
         Assert.Empty(Broken("p99>1s"));
@@ -110,11 +111,12 @@ public class ThresholdTests
         Assert.Single(Broken("mean>500ms"));
         ResultFile program = result with
         {
-            Arms = [result.Arms[0] with { Rounds = [new RoundRecord { Operations = 1, Seconds = 1, Rate = 1 }, new RoundRecord { Operations = 1, Seconds = 3, Rate = 1 / 3d }] }],
+            Arms = [result.Arms[0] with { Rounds = [.. new[] { 1.0, 3 }.Select(s => new RoundRecord { Operations = 1, Seconds = s, Rate = 1 / s })] }],
         };
         Assert.Equal(
             [false, true, true, false],
-            ((string[])["mean>2s", "mean>=2s", "max>2999ms", "p50>2s"]).Select(c => Threshold.Parse(c, Threshold.OfPrograms).Check(program).Any(static f => f.IsBroken)));
+            ((string[])["mean>2s", "mean>=2s", "max>2999ms", "p50>2s"])
+                .Select(c => Threshold.Parse(c, Threshold.OfPrograms).Check(program).Any(static f => f.IsBroken)));
         Assert.Equal(FindingLevel.Invalid, Assert.Single(Threshold.Parse("p99.99>1s", Threshold.OfOperations).Check(result)).Finding.Level);
     }
 }
