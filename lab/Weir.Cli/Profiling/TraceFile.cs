@@ -22,39 +22,22 @@ internal static class TraceFile
 
     /// <summary>Reads it.</summary>
     /// <returns>The profile, and a sentence if the pool was short of threads.</returns>
-    /// <param name="path">The file. Another one is written beside it, and removed again.</param>
+    /// <param name="path">The file. Another one is written beside it.</param>
     /// <param name="round">When the round began and ended, in UTC; events before and after it belong to the profiler.</param>
     /// <param name="seconds">How long of it was measured.</param>
     /// <param name="times">The processor time of the threads.</param>
     public static (ProfileRecord Profile, string? Starved) Read(string path, (DateTime Begin, DateTime End) round, double seconds, ThreadTimes times)
     {
-        string converted = path + ".etlx";
-        try
-        {
-            TraceLog.CreateFromEventPipeDataFile(path, converted);
-            using TraceLog log = new(converted);
-            return Read(log, round, seconds, times);
-        }
-        finally
-        {
-            File.Delete(converted);
-        }
-    }
-
-    private static (ProfileRecord Profile, string? Starved) Read(TraceLog log, (DateTime Begin, DateTime End) round, double seconds, ThreadTimes times)
-    {
+        using TraceLog log = Open(path);
         SampleShares shares = new(times.Share, times.LengthOf);
         Dictionary<string, (int Ticks, long Bytes)> types = [];
-        AwaitChains awaits = new();
         Dictionary<string, int> blocked = [];
         int starvations = 0;
         using TraceLogEventSource source = log.Events.GetSource();
-        bool IsWithin(TraceEvent e) => e.TimeStamp.ToUniversalTime() >= round.Begin && e.TimeStamp.ToUniversalTime() <= round.End;
-
         SampleProfilerTraceEventParser samples = new(source);
         samples.ThreadSample += sample =>
         {
-            if (!IsWithin(sample))
+            if (!IsWithin(sample, round))
             {
                 return;
             }
@@ -70,20 +53,10 @@ internal static class TraceFile
             }
         };
         source.Clr.ThreadPoolWorkerThreadAdjustmentAdjustment += adjustment =>
-            starvations += IsWithin(adjustment) && adjustment.Reason is ThreadAdjustmentReason.Starvation or CooperativeBlocking ? 1 : 0;
-        TplEtwProviderTraceEventParser tasks = new(source);
-        tasks.TraceOperationStart += named => awaits.Name(named.TaskID, named.OperationName);
-        tasks.TaskWaitSend += wait =>
-        {
-            if (IsWithin(wait) && (int)wait.Behavior == Asynchronous)
-            {
-                awaits.Begin(wait.TaskID, wait.ContinueWithTaskID, StackFolding.AwaiterOf(Frames(wait.CallStack())), wait.TimeStampRelativeMSec / 1e3);
-            }
-        };
-        tasks.TaskWaitStop += wait => awaits.End(wait.TaskID, wait.TimeStampRelativeMSec / 1e3);
+            starvations += IsWithin(adjustment, round) && adjustment.Reason is ThreadAdjustmentReason.Starvation or CooperativeBlocking ? 1 : 0;
         source.Clr.GCAllocationTick += (GCAllocationTickTraceData tick) =>
         {
-            if (IsWithin(tick) && StackFolding.Fold(Frames(tick.CallStack()), isNative: false) is not (null or { Frames: ProfileRecord.LabLoop }))
+            if (IsWithin(tick, round) && StackFolding.Fold(Frames(tick.CallStack()), isNative: false) is not (null or { Frames: ProfileRecord.LabLoop }))
             {
                 string type = tick.TypeName is { Length: > 0 } name ? name : "(unknown)";
                 (int ticks, long bytes) = types.GetValueOrDefault(type);
@@ -97,7 +70,6 @@ internal static class TraceFile
             Seconds = seconds,
             Stacks = Most(work),
             Waits = Most(waiting),
-            Awaits = awaits.Most(MostTypes),
             Allocations =
             [
                 .. types.Select(static t => new ProfileAllocation(t.Key, t.Value.Ticks, t.Value.Bytes))
@@ -108,6 +80,36 @@ internal static class TraceFile
             : $"The pool was starved: it added threads {Numbers.Counted(starvations, "time")} because its own were blocked, most of them in {place.Method} by "
                 + $"{place.For}.");
     }
+
+    /// <summary>Reads who awaited whom from a file of its own.</summary>
+    public static IReadOnlyList<ProfileAwait> Awaits(string path, (DateTime Begin, DateTime End) round)
+    {
+        using TraceLog log = Open(path);
+        AwaitChains awaits = new();
+        using TraceLogEventSource source = log.Events.GetSource();
+        TplEtwProviderTraceEventParser tasks = new(source);
+        tasks.TraceOperationStart += named => awaits.Name(named.TaskID, named.OperationName);
+        tasks.TaskWaitSend += wait =>
+        {
+            if (IsWithin(wait, round) && (int)wait.Behavior == Asynchronous)
+            {
+                awaits.Begin(wait.TaskID, wait.ContinueWithTaskID, StackFolding.AwaiterOf(Frames(wait.CallStack())), wait.TimeStampRelativeMSec / 1e3);
+            }
+        };
+        tasks.TaskWaitStop += wait => awaits.End(wait.TaskID, wait.TimeStampRelativeMSec / 1e3);
+        source.Process();
+        return awaits.Most(MostTypes);
+    }
+
+    private static TraceLog Open(string path)
+    {
+        string converted = path + ".etlx";
+        TraceLog.CreateFromEventPipeDataFile(path, converted);
+        return new TraceLog(converted);
+    }
+
+    private static bool IsWithin(TraceEvent e, (DateTime Begin, DateTime End) round) =>
+        e.TimeStamp.ToUniversalTime() >= round.Begin && e.TimeStamp.ToUniversalTime() <= round.End;
 
     private static IReadOnlyList<ProfileStack> Most(Dictionary<string, double> stacks) =>
     [
