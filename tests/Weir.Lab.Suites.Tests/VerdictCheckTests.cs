@@ -26,5 +26,5 @@ public class VerdictCheckTests
 
     private static KeptVerdict Of(Verdict verdict, double seconds) => new(
         new ComparisonRecord { Arm = "b", Against = "a", Ratio = 1, Low = 0.9, High = 1.1, P = 0.5, Margin = 0.03, Alpha = 0.01, Looks = 1, Verdict = verdict },
-        seconds, DateTimeOffset.UnixEpoch);
+        seconds, DateTimeOffset.UnixEpoch, false);
 }

@@ -4,7 +4,8 @@ using Weir.Lab.Report.Writing;
 namespace Weir.Cli.Kit.Output;
 
 /// <summary>The options that all measuring commands share.</summary>
-internal sealed class OutputOptionSet
+/// <param name="metrics">The metrics that <c>--fail-if</c> may name; <see langword="null"/> for commands that decide in another way.</param>
+internal sealed class OutputOptionSet(IReadOnlyList<string>? metrics = null)
 {
     public static readonly string[] Forms = ["md", "csv", "json", "html", LatencyFiles.Form, ProfileFiles.Form];
 
@@ -15,7 +16,13 @@ internal sealed class OutputOptionSet
     private readonly Option<bool> _quiet = new("--quiet") { Description = "No progress" };
     private readonly Option<bool> _strict = new("--strict") { Description = "Exit code 4 if the result is inconclusive" };
 
-    public IReadOnlyList<Option> Options => [_json, _export, _out, _quiet, _strict];
+    private readonly Option<string[]> _failIf = new(Threshold.Flag)
+    {
+        HelpName = "CONDITION", Description = "Exit code 2 if anything measured meets the condition, such as " + (metrics?[0] is "p50" ? "'p50>50ms' or " : "")
+            + "'rate<1000/s'",
+    };
+
+    public IReadOnlyList<Option> Options => [_json, _export, _out, _quiet, _strict, .. metrics is null ? [] : (Option[])[_failIf]];
 
     /// <summary>Adds them to a command.</summary>
     /// <param name="command">The command.</param>
@@ -37,7 +44,11 @@ internal sealed class OutputOptionSet
             throw directory.Bad("a directory");
         }
 
-        OutputSettings settings = new(parsed.GetValue(_json), forms, directory?.Text ?? ".", parsed.GetValue(_quiet), parsed.GetValue(_strict));
+        OutputSettings settings = new(parsed.GetValue(_json), forms, directory?.Text ?? ".", parsed.GetValue(_quiet), parsed.GetValue(_strict))
+        {
+            // Before anything is measured.
+            Thresholds = metrics is null ? [] : [.. (parsed.GetValue(_failIf) ?? []).Select(t => Threshold.Parse(t, metrics))],
+        };
         ResultOutput.CheckCanExport(settings, command ?? parsed.CommandResult.Command.Name);
         return settings;
     }

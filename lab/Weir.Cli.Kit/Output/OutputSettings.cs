@@ -6,4 +6,8 @@ namespace Weir.Cli.Kit.Output;
 /// <param name="Directory">Where the files go.</param>
 /// <param name="Quiet">Whether progress is left out.</param>
 /// <param name="Strict">Whether an inconclusive result is a failure.</param>
-internal sealed record OutputSettings(bool Json, IReadOnlyList<string> Exports, string Directory, bool Quiet, bool Strict);
+internal sealed record OutputSettings(bool Json, IReadOnlyList<string> Exports, string Directory, bool Quiet, bool Strict)
+{
+    /// <summary>The conditions under which the command fails.</summary>
+    public IReadOnlyList<Threshold> Thresholds { get; init; } = [];
+}

@@ -10,6 +10,8 @@ internal static class ResultOutput
 {
     public static int Write(ResultFile result, OutputSettings settings, CliHost host)
     {
+        (Finding Finding, bool IsBroken)[] found = [.. settings.Thresholds.SelectMany(t => t.Check(result))];
+        result = result with { Findings = [.. result.Findings, .. found.Select(static f => f.Finding)] };
         if (settings.Json)
         {
             host.Out.WriteLine(ResultJson.Write(result));
@@ -19,7 +21,14 @@ internal static class ResultOutput
             ResultText.Write(result, host.Out, host.Style);
         }
 
-        return ExportWithCode(result, settings, host);
+        int code = ExportWithCode(result, settings, host);
+        if (code is not (ExitCode.Success or ExitCode.Inconclusive) || !Array.Exists(found, static f => f.IsBroken))
+        {
+            return code;
+        }
+
+        host.Say(Array.Find(found, static f => f.IsBroken).Finding.Text);
+        return ExitCode.Regression;
     }
 
     /// <summary>Writes the requested files, and returns the exit code of the command.</summary>

@@ -20,13 +20,15 @@ internal static class WeirApp
 {
     public const string Name = "weir";
 
+    private static readonly string[] WithLimits = ["run", "scale", "load", "time", BenchCommand.Name];
+
     private static readonly string[] OfWork = ["cdc", "audit"];
 
     private static readonly string[] OfTables =
         ["ratios", "warm-up", "cold-start", "auto-table", "runtimes-table", "blocking-table", "selfcheck", "figures"];
 
     public static Task<int> RunAsync(IReadOnlyList<string> args, WeirHost host) =>
-        FindMoved(args) is { } now ? CliApp.GuardAsync(host, () => throw new BadInputException(now))
+        FindRefusal(args) is { } now ? CliApp.GuardAsync(host, () => throw new BadInputException(now))
 
         // BenchmarkDotNet has a parser of its own.
         : args is [BenchCommand.Name, ..] ? CliApp.GuardAsync(host, () => Task.FromResult(BenchCommand.Run([.. args.Skip(1)], host)))
@@ -55,8 +57,8 @@ internal static class WeirApp
             MeasureCommand.Create(host),
         ]);
 
-    // Verbs that other programs have now.
-    private static string? FindMoved(IReadOnlyList<string> args) => args switch
+    // Verbs that other programs have now, and a limit where there is a verdict.
+    private static string? FindRefusal(IReadOnlyList<string> args) => args switch
     {
         ["work", var verb, ..] when !verb.StartsWith('-') => Moved($"work {verb}", $"weir-work {verb}"),
         ["work", ..] => Moved("work", "weir-work"),
@@ -66,6 +68,9 @@ internal static class WeirApp
             Moved("load --engine", "weir-work load --engine"),
         [BenchCommand.Name, ..] when args.Contains("--runtimes") && args.Any(static a => a is "net8.0" or "net9.0") =>
             Moved("bench --runtimes", "eng/tables runtimes-table --runtimes"),
+        [var verb, ..] when !WithLimits.Contains(verb)
+            && args.Any(static a => a == Threshold.Flag || a.StartsWith(Threshold.Flag + "=", StringComparison.Ordinal)) =>
+            $"{verb} has no {Threshold.Flag}: limits are for {string.Join(", ", WithLimits)}. What compares decides by --margin and --figures.",
         [var verb, ..] when OfWork.Contains(verb) => Moved(verb, $"weir-work {verb}"),
         [var verb, ..] when OfTables.Contains(verb) => Moved(verb, $"eng/tables {verb}"),
         _ => null,

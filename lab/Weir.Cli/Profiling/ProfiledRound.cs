@@ -9,15 +9,35 @@ internal sealed class ProfiledRound : IDisposable
 {
     // A sample each millisecond: a thousand make a picture.
     private static readonly TimeSpan Least = TimeSpan.FromSeconds(1);
+    private static readonly TimeSpan LeastOfAwaits = TimeSpan.FromMilliseconds(300);
     private static readonly TimeSpan EndPatience = TimeSpan.FromSeconds(30);
 
     // The variables that disable the runtime's diagnostics, in both spellings.
     private static readonly string[] Switches =
         ["DOTNET_EnableDiagnostics", "DOTNET_EnableDiagnostics_IPC", "COMPlus_EnableDiagnostics", "COMPlus_EnableDiagnostics_IPC"];
 
-    private readonly string _path = Path.Combine(Path.GetTempPath(), $"weir-{Guid.NewGuid():n}.nettrace");
+    // A few tenths of a second of code that does nothing but await.
+    private const int MostBytesOfAwaits = 32 << 20;
+
+    private static readonly EventPipeProvider[] Sampling =
+    [
+        new("Microsoft-DotNETCore-SampleProfiler", EventLevel.Informational),
+
+        // Collections (with allocations at this level), the names of methods (loader, compiler and code that was compiled before), and the pool's threads.
+        new("Microsoft-Windows-DotNETRuntime", EventLevel.Verbose, 0x1 | 0x8 | 0x10 | 0x20 | 0x10000),
+    ];
+
+    // In a window of their own, because they slow down what awaits all the time. With the names of some tasks.
+    private static readonly EventPipeProvider[] Awaiting = [new("System.Threading.Tasks.TplEventSource", EventLevel.Verbose, 0x2 | 0x8)];
+
+    private readonly string _folder = Directory.CreateTempSubdirectory("weir-profile-").FullName;
     private readonly List<Finding> _findings = [];
     private ((DateTime Begin, DateTime End) Round, double Seconds, ThreadTimes Times)? _done;
+    private (DateTime Begin, DateTime End)? _awaited;
+
+    private string SamplesPath => Path.Combine(_folder, "samples.nettrace");
+
+    private string AwaitsPath => Path.Combine(_folder, "awaits.nettrace");
 
     /// <summary>Why there is no profile, or the problem with it.</summary>
     public IReadOnlyList<Finding> Findings => _findings;
@@ -32,33 +52,15 @@ internal sealed class ProfiledRound : IDisposable
     {
         try
         {
-            using EventPipeSession session = await Start(stop);
-            Thread copying = new(() => Copy(session))
-            {
-                IsBackground = true,
-                Name = "profile",
-            };
-            copying.Start();
             using ThreadTimes times = new();
-            DateTime begin = DateTime.UtcNow;
-            (double seconds, IReadOnlyList<string> troubles) = await window(Least);
-            DateTime end = DateTime.UtcNow;
+            if (await RecordAsync(window, Sampling, Least, SamplesPath, long.MaxValue, stop) is not { } sampled)
+            {
+                return;
+            }
+
             times.Dispose();
-            if (stop.IsCancellationRequested)
-            {
-                return;
-            }
-
-            // The names of the methods come now.
-            await session.StopAsync(stop);
-            if (!await Task.Run(() => copying.Join(EndPatience), CancellationToken.None))
-            {
-                AddFinding("the runtime did not end it");
-                return;
-            }
-
-            _done = ((begin, end), seconds, times);
-            _findings.AddRange(troubles.Select(static t => new Finding(FindingLevel.Note, $"In the profiled round: {t}")));
+            _done = (sampled.Round, sampled.Seconds, times);
+            _awaited = (await RecordAsync(window, Awaiting, LeastOfAwaits, AwaitsPath, MostBytesOfAwaits, stop))?.Round;
         }
         catch (OperationCanceledException) when (stop.IsCancellationRequested)
         {
@@ -68,6 +70,40 @@ internal sealed class ProfiledRound : IDisposable
         {
             AddFinding(e.Message);
         }
+    }
+
+    // One window with the events of some providers; null if there are none.
+    private async Task<((DateTime Begin, DateTime End) Round, double Seconds)?> RecordAsync(
+        ExtraWindow window, EventPipeProvider[] providers, TimeSpan least, string path, long most, CancellationToken stop)
+    {
+        using EventPipeSession session = await new DiagnosticsClient(Environment.ProcessId).StartEventPipeSessionAsync(
+            providers, requestRundown: true, circularBufferMB: 256, stop);
+
+        // On a thread of its own, which its frames tell from the measured code.
+        Thread copying = new(() => Copy(session, path, most))
+        {
+            IsBackground = true,
+            Name = "profile",
+        };
+        copying.Start();
+        DateTime begin = DateTime.UtcNow;
+        (double seconds, IReadOnlyList<string> troubles) = await window(least);
+        DateTime end = DateTime.UtcNow;
+        if (stop.IsCancellationRequested)
+        {
+            return null;
+        }
+
+        // The names of the methods come now.
+        await session.StopAsync(stop);
+        if (!await Task.Run(() => copying.Join(EndPatience), CancellationToken.None))
+        {
+            AddFinding("the runtime did not end it");
+            return null;
+        }
+
+        _findings.AddRange(troubles.Select(static t => new Finding(FindingLevel.Note, $"In the profiled round: {t}")));
+        return ((begin, end), seconds);
     }
 
     /// <summary>What it found; <see langword="null"/> when it could not be made.</summary>
@@ -80,13 +116,14 @@ internal sealed class ProfiledRound : IDisposable
 
         try
         {
-            ProfileRecord profile = TraceFile.Read(_path, done.Round, done.Seconds, done.Times);
+            (ProfileRecord profile, string? starved) = TraceFile.Read(SamplesPath, done.Round, done.Seconds, done.Times);
+            _findings.AddRange(starved is null ? [] : [new Finding(FindingLevel.Note, starved)]);
             if (profile.Samples == 0)
             {
                 _findings.Add(new Finding(FindingLevel.Note, "The profile has no samples of work: all threads were waiting each time."));
             }
 
-            return profile;
+            return _awaited is { } awaited ? profile with { Awaits = TraceFile.Awaits(AwaitsPath, awaited) } : profile;
         }
         catch (Exception e)
         {
@@ -99,7 +136,7 @@ internal sealed class ProfiledRound : IDisposable
     {
         try
         {
-            File.Delete(_path);
+            Directory.Delete(_folder, recursive: true);
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)
         {
@@ -107,24 +144,23 @@ internal sealed class ProfiledRound : IDisposable
         }
     }
 
-    private static Task<EventPipeSession> Start(CancellationToken stop) => new DiagnosticsClient(Environment.ProcessId).StartEventPipeSessionAsync(
-        [
-            new EventPipeProvider("Microsoft-DotNETCore-SampleProfiler", EventLevel.Informational),
-
-            // Collections (with allocations at this level), and the names of methods: loader, compiler and code that was compiled before.
-            new EventPipeProvider("Microsoft-Windows-DotNETRuntime", EventLevel.Verbose, 0x1 | 0x8 | 0x10 | 0x20),
-        ],
-        requestRundown: true,
-        circularBufferMB: 256,
-        stop);
-
-    // On a thread of its own, which its frames tell from the measured code.
-    private void Copy(EventPipeSession session)
+    private static void Copy(EventPipeSession session, string path, long most)
     {
         try
         {
-            using FileStream file = File.Create(_path);
-            session.EventStream.CopyTo(file);
+            using FileStream file = File.Create(path);
+            byte[] bytes = new byte[1 << 16];
+            bool isFull = false;
+            while (session.EventStream.Read(bytes) is > 0 and int read)
+            {
+                file.Write(bytes.AsSpan(0, read));
+                if (file.Length > most && !isFull)
+                {
+                    // What follows are the names of the methods.
+                    isFull = true;
+                    _ = session.StopAsync(CancellationToken.None);
+                }
+            }
         }
         catch (Exception e) when (e is IOException or ObjectDisposedException or UnauthorizedAccessException)
         {

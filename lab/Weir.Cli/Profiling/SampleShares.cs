@@ -4,9 +4,12 @@ namespace Weir.Cli.Profiling;
 /// <remarks>
 /// A stack does not tell whether a native call works or sleeps, and a thread that wakes up is found in compiled code more often than it runs, because a sample
 /// stops it there. The processor time of the thread does: of the samples in an interval, as many are work as the thread had of it. Where that time is not
-/// known, all samples are work except those of waiting threads.
+/// known, all samples are work except those of waiting threads. Code that cannot be stopped, or that waits for a processor until it can, delays the samples of
+/// its interval. So an interval counts by its length, however few samples it has.
 /// </remarks>
-internal sealed class SampleShares(Func<int, int, double?> share)
+/// <param name="share">The share of an interval that a thread had a processor; <see langword="null"/> if it is not known.</param>
+/// <param name="length">The length of an interval.</param>
+internal sealed class SampleShares(Func<int, int, double?> share, Func<int, double> length)
 {
     private readonly Dictionary<(int Thread, int Interval), List<FoldedSample>> _samples = [];
 
@@ -29,9 +32,13 @@ internal sealed class SampleShares(Func<int, int, double?> share)
     {
         Dictionary<string, double> work = [];
         Dictionary<string, double> waiting = [];
+        var known = _samples.Where(s => share(s.Key.Thread, s.Key.Interval) is not null).ToArray();
+        double mean = known.Sum(static s => s.Value.Count) / known.Sum(s => length(s.Key.Interval));
         foreach (((int thread, int interval), List<FoldedSample> samples) in _samples)
         {
-            double left = share(thread, interval) * samples.Count ?? double.PositiveInfinity;
+            double? had = share(thread, interval);
+            double weight = had is null ? 1 : mean * length(interval) / samples.Count;
+            double left = had * samples.Count ?? double.PositiveInfinity;
             foreach (IGrouping<SampleKind, FoldedSample> kind in samples.GroupBy(static s => s.Kind).OrderBy(static g => g.Key))
             {
                 int count = kind.Count();
@@ -39,11 +46,11 @@ internal sealed class SampleShares(Func<int, int, double?> share)
                 left -= part * count;
                 foreach (FoldedSample sample in kind)
                 {
-                    Add(work, sample.Frames, part);
+                    Add(work, sample.Frames, weight * part);
 
                     // Compiled code without a processor waits for one, or for the profiler, and the loop is no part of the work.
                     bool waits = kind.Key != SampleKind.Managed && sample.Frames is not (ProfileRecord.LabLoop or ProfileRecord.Operation);
-                    Add(waiting, sample.Frames, waits ? 1 - part : 0);
+                    Add(waiting, sample.Frames, waits ? weight * (1 - part) : 0);
                 }
             }
         }

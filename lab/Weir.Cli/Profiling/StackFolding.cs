@@ -35,13 +35,24 @@ internal static partial class StackFolding
             : new FoldedSample(CallsOperations(frames[^1]) ? ProfileRecord.Operation : ProfileRecord.LabLoop, kind);
     }
 
+    /// <summary>The asynchronous method that awaits, by the stack of its await; <see langword="null"/> for one of the lab.</summary>
+    public static string? AwaiterOf(IReadOnlyList<SampledFrame> frames) =>
+        frames.LastOrDefault(static f => StateMachine().IsMatch(WithoutParameters(f.Method))) is { Method: not null } frame && !IsLab(frame)
+            ? NameOf(frame.Method)
+            : null;
+
+    /// <summary>Whether the stack is of a thread of the pool at work.</summary>
+    public static bool IsOfThePool(IReadOnlyList<SampledFrame> frames) =>
+        frames.Any(static f => f.Method.StartsWith("System.Threading.ThreadPoolWorkQueue.Dispatch", StringComparison.Ordinal));
+
     /// <summary>The name of a method without its parameters. For an asynchronous method, the name in the source, not that of its state machine.</summary>
     internal static string NameOf(string method)
     {
-        int parameters = method.IndexOf('(', StringComparison.Ordinal);
-        string name = StateMachine().Replace(parameters > 0 ? method[..parameters] : method, "$1.$2");
+        string name = StateMachine().Replace(WithoutParameters(method), "$1.$2");
         return name.Replace(ProfileStack.Separator, ',');
     }
+
+    private static string WithoutParameters(string method) => method.IndexOf('(', StringComparison.Ordinal) is > 0 and int end ? method[..end] : method;
 
     private static string? Joined(SampledFrame[] frames) =>
         frames.Length == 0 ? null : string.Join(ProfileStack.Separator, frames.Select(static f => NameOf(f.Method)));

@@ -42,8 +42,11 @@ internal sealed class ThreadTimes : IDisposable
             return null;
         }
 
-        return Math.Clamp((last - first) / (_readings[interval + 1].At - _readings[interval].At).TotalNanoseconds, 0, 1);
+        return Math.Clamp((last - first) / LengthOf(interval), 0, 1);
     }
+
+    /// <summary>The nanoseconds of an interval for which shares are known.</summary>
+    public double LengthOf(int interval) => (_readings[interval + 1].At - _readings[interval].At).TotalNanoseconds;
 
     private void Read()
     {

@@ -1,7 +1,9 @@
 using Microsoft.Diagnostics.Tracing;
 using Microsoft.Diagnostics.Tracing.Etlx;
 using Microsoft.Diagnostics.Tracing.EventPipe;
+using Microsoft.Diagnostics.Tracing.Parsers;
 using Microsoft.Diagnostics.Tracing.Parsers.Clr;
+using Weir.Lab.Report.Tables;
 
 namespace Weir.Cli.Profiling;
 
@@ -12,44 +14,49 @@ internal static class TraceFile
     private const int MostStacks = 1_000;
     private const int MostTypes = 100;
 
+    // A wait of an asynchronous method, which holds no thread.
+    private const int Asynchronous = 2;
+
+    // A thread of the pool waits for a task, and another one takes its place: of .NET 6 and later, and without a name in the library that reads the events.
+    private const ThreadAdjustmentReason CooperativeBlocking = (ThreadAdjustmentReason)8;
+
     /// <summary>Reads it.</summary>
-    /// <param name="path">The file. Another one is written beside it, and removed again.</param>
+    /// <returns>The profile, and a sentence if the pool was short of threads.</returns>
+    /// <param name="path">The file. Another one is written beside it.</param>
     /// <param name="round">When the round began and ended, in UTC; events before and after it belong to the profiler.</param>
     /// <param name="seconds">How long of it was measured.</param>
     /// <param name="times">The processor time of the threads.</param>
-    public static ProfileRecord Read(string path, (DateTime Begin, DateTime End) round, double seconds, ThreadTimes times)
+    public static (ProfileRecord Profile, string? Starved) Read(string path, (DateTime Begin, DateTime End) round, double seconds, ThreadTimes times)
     {
-        string converted = path + ".etlx";
-        try
-        {
-            TraceLog.CreateFromEventPipeDataFile(path, converted);
-            using TraceLog log = new(converted);
-            return Read(log, round, seconds, times);
-        }
-        finally
-        {
-            File.Delete(converted);
-        }
-    }
-
-    private static ProfileRecord Read(TraceLog log, (DateTime Begin, DateTime End) round, double seconds, ThreadTimes times)
-    {
-        SampleShares shares = new(times.Share);
+        using TraceLog log = Open(path);
+        SampleShares shares = new(times.Share, times.LengthOf);
         Dictionary<string, (int Ticks, long Bytes)> types = [];
+        Dictionary<string, int> blocked = [];
+        int starvations = 0;
         using TraceLogEventSource source = log.Events.GetSource();
-        bool IsWithin(TraceEvent e) => e.TimeStamp.ToUniversalTime() >= round.Begin && e.TimeStamp.ToUniversalTime() <= round.End;
-
         SampleProfilerTraceEventParser samples = new(source);
         samples.ThreadSample += sample =>
         {
-            if (IsWithin(sample) && StackFolding.Fold(Frames(sample.CallStack()), sample.Type == ClrThreadSampleType.External) is { } folded)
+            if (!IsWithin(sample, round))
+            {
+                return;
+            }
+
+            List<SampledFrame> frames = Frames(sample.CallStack());
+            if (StackFolding.Fold(frames, sample.Type == ClrThreadSampleType.External) is { } folded)
             {
                 shares.Add(sample.ThreadID, times.IntervalOf(sample.TimeStamp.ToUniversalTime()), folded);
+                if (folded.Kind == SampleKind.Waiting && StackFolding.IsOfThePool(frames))
+                {
+                    blocked[folded.Frames] = blocked.GetValueOrDefault(folded.Frames) + 1;
+                }
             }
         };
+        source.Clr.ThreadPoolWorkerThreadAdjustmentAdjustment += adjustment =>
+            starvations += IsWithin(adjustment, round) && adjustment.Reason is ThreadAdjustmentReason.Starvation or CooperativeBlocking ? 1 : 0;
         source.Clr.GCAllocationTick += (GCAllocationTickTraceData tick) =>
         {
-            if (IsWithin(tick) && StackFolding.Fold(Frames(tick.CallStack()), isNative: false) is not (null or { Frames: ProfileRecord.LabLoop }))
+            if (IsWithin(tick, round) && StackFolding.Fold(Frames(tick.CallStack()), isNative: false) is not (null or { Frames: ProfileRecord.LabLoop }))
             {
                 string type = tick.TypeName is { Length: > 0 } name ? name : "(unknown)";
                 (int ticks, long bytes) = types.GetValueOrDefault(type);
@@ -58,7 +65,7 @@ internal static class TraceFile
         };
         source.Process();
         (Dictionary<string, double> work, Dictionary<string, double> waiting) = shares.Divide();
-        return new ProfileRecord
+        ProfileRecord profile = new()
         {
             Seconds = seconds,
             Stacks = Most(work),
@@ -69,7 +76,40 @@ internal static class TraceFile
                     .OrderByDescending(static t => t.Bytes).ThenBy(static t => t.Type, StringComparer.Ordinal).Take(MostTypes),
             ],
         };
+        return (profile, starvations == 0 || WaitPlace.Of([.. blocked.Select(static b => new ProfileStack(b.Key, b.Value))]) is not [var place, ..] ? null
+            : $"The pool was starved: it added threads {Numbers.Counted(starvations, "time")} because its own were blocked, most of them in {place.Method} by "
+                + $"{place.For}.");
     }
+
+    /// <summary>Reads who awaited whom from a file of its own.</summary>
+    public static IReadOnlyList<ProfileAwait> Awaits(string path, (DateTime Begin, DateTime End) round)
+    {
+        using TraceLog log = Open(path);
+        AwaitChains awaits = new();
+        using TraceLogEventSource source = log.Events.GetSource();
+        TplEtwProviderTraceEventParser tasks = new(source);
+        tasks.TraceOperationStart += named => awaits.Name(named.TaskID, named.OperationName);
+        tasks.TaskWaitSend += wait =>
+        {
+            if (IsWithin(wait, round) && (int)wait.Behavior == Asynchronous)
+            {
+                awaits.Begin(wait.TaskID, wait.ContinueWithTaskID, StackFolding.AwaiterOf(Frames(wait.CallStack())), wait.TimeStampRelativeMSec / 1e3);
+            }
+        };
+        tasks.TaskWaitStop += wait => awaits.End(wait.TaskID, wait.TimeStampRelativeMSec / 1e3);
+        source.Process();
+        return awaits.Most(MostTypes);
+    }
+
+    private static TraceLog Open(string path)
+    {
+        string converted = path + ".etlx";
+        TraceLog.CreateFromEventPipeDataFile(path, converted);
+        return new TraceLog(converted);
+    }
+
+    private static bool IsWithin(TraceEvent e, (DateTime Begin, DateTime End) round) =>
+        e.TimeStamp.ToUniversalTime() >= round.Begin && e.TimeStamp.ToUniversalTime() <= round.End;
 
     private static IReadOnlyList<ProfileStack> Most(Dictionary<string, double> stacks) =>
     [

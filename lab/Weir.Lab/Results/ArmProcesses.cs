@@ -61,10 +61,13 @@ internal sealed class ArmProcesses
         // With a rate, what the caller waits counts.
         ArmRecord own = arm with { Rounds = rounds };
         return (own.Latency(static r => r.Response) ?? own.Latency(static r => r.Service)) is { } latency
-            && KnownPercentile.Of(latency, figure switch { ComparedFigure.P50 => 50, ComparedFigure.P90 => 90, _ => 99 }, clock) is { IsBound: false } known
+            && KnownPercentile.Of(latency, PercentileOf(figure), clock) is { IsBound: false } known
             ? known.Nanoseconds
             : null;
     }
+
+    private static double PercentileOf(ComparedFigure figure) =>
+        figure switch { ComparedFigure.P25 => 25, ComparedFigure.P50 => 50, ComparedFigure.P90 => 90, _ => 99 };
 
     private static bool IsUnquiet(RoundRecord round, int cores) =>
         round.CanaryVariation > Canary.QuietVariation || round.Room < 1 - MostTakenByOthers || round.StealSeconds > MostSteal * cores * round.Seconds;

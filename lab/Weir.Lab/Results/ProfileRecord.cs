@@ -21,6 +21,9 @@ public sealed record ProfileRecord
     /// <summary>Stacks of threads of the work that waited, with how often each was found, the most frequent first.</summary>
     public IReadOnlyList<ProfileStack> Waits { get; init; } = [];
 
+    /// <summary>What asynchronous methods awaited, and which of them were held by it, the longest first.</summary>
+    public IReadOnlyList<ProfileAwait> Awaits { get; init; } = [];
+
     /// <summary>Types of which objects were allocated, that with the most bytes first.</summary>
     public IReadOnlyList<ProfileAllocation> Allocations { get; init; } = [];
 

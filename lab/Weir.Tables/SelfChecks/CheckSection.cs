@@ -4,4 +4,5 @@ namespace Weir.Tables.SelfChecks;
 /// <param name="Goal">What should have come out.</param>
 /// <param name="Table">What came out, as a table in Markdown.</param>
 /// <param name="IsMet">Whether it is what should have come out.</param>
-internal sealed record CheckSection(string Goal, string Table, bool IsMet);
+/// <param name="IsFit">Whether the machine was fit for the check meanwhile, as far as the check itself knows.</param>
+internal sealed record CheckSection(string Goal, string Table, bool IsMet, bool IsFit = true);

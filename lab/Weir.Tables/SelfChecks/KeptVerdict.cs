@@ -1,10 +1,11 @@
 namespace Weir.Tables.SelfChecks;
 
 /// <summary>The outcome of one <c>weir compare</c>, from its result file.</summary>
-/// <param name="Comparison">The comparison; <see langword="null"/> when nothing could be compared.</param>
+/// <param name="Comparison">The comparison, with a ratio of rates; <see langword="null"/> when nothing could be compared.</param>
 /// <param name="Seconds">How long the command took.</param>
 /// <param name="StartedAt">When it began.</param>
-internal sealed record KeptVerdict(ComparisonRecord? Comparison, double Seconds, DateTimeOffset StartedAt)
+/// <param name="IsUnquiet">Whether others had a part of the machine.</param>
+internal sealed record KeptVerdict(ComparisonRecord? Comparison, double Seconds, DateTimeOffset StartedAt, bool IsUnquiet)
 {
     /// <summary>Reads the result in a folder.</summary>
     /// <param name="folder">The folder that the command was told to write to.</param>
@@ -21,7 +22,15 @@ internal sealed record KeptVerdict(ComparisonRecord? Comparison, double Seconds,
 
         ResultFile result = ResultJson.Read(path);
         return result.Arguments.Take(arguments.Count).SequenceEqual(arguments)
-            ? new KeptVerdict(result.Comparisons is [var comparison, ..] ? comparison : null, result.Seconds, result.StartedAt)
+            ? new KeptVerdict(Deciding(result.Comparisons), result.Seconds, result.StartedAt, result.Findings.Any(static f => f.IsOfAnUnquietMachine))
             : null;
     }
+
+    // A difference by any figure, also a false one; or else that figure which is decided.
+    private static ComparisonRecord? Deciding(IReadOnlyList<ComparisonRecord> all) => all.Where(static c => c.Figure != Lab.Statistics.ComparedFigure.Bytes)
+        .MinBy(static c => c.Verdict switch { Verdict.Slower or Verdict.Faster => 0, Verdict.Inconclusive => 2, _ => 1 }) switch
+        {
+            { Figure: not Lab.Statistics.ComparedFigure.Rate } time => time with { Ratio = 1 / time.Ratio, Low = 1 / time.High, High = 1 / time.Low },
+            var rate => rate,
+        };
 }

@@ -18,11 +18,12 @@ internal static class SelfCheckCommand
         Option<string[]> only = SuiteOptions.Names(
             "--only", "Which checks: verdicts, methods, neighbours, omission, recording, small, users, workers. Without it, all.");
         Option<int> runs =
-            SuiteOptions.Number("--runs", "How often each comparison of the check of verdicts is made, of about 30 s.", VerdictCheck.UsualRuns, 1, MostRuns);
+            SuiteOptions.Number("--runs", "How many comparisons of the same work, and of longer work, a check of verdicts makes: each 30 s, or 60 s.",
+                VerdictCheck.UsualRuns, 1, MostRuns);
         Option<DirectoryInfo?> keep = new("--keep") { Description = "Where the results of these comparisons are kept. Those that are there are not made "
-            + "again, so they can be made in parts: --runs 3, then --runs 6." };
+            + "again, so they can be made in parts: --runs 4, then --runs 8." };
         Option<FileInfo?> page = SuiteOptions.Output("The page to write, such as docs/results/lab.md. Sections of checks that are not run stay as they are.");
-        Command command = new("selfcheck", "Shows that the lab does what it claims. Verdicts (20 minutes; of methods two hours, beside neighbours three), "
+        Command command = new("selfcheck", "Shows that the lab does what it claims. Verdicts (20 minutes; of methods as long, beside neighbours 40 minutes), "
             + "coordinated omission, the cost of recording, short operations, code of users, workers that scale.") { only, runs, keep, page };
         command.SetAction((parsed, token) => Task.Run(
             () => RunAsync(output, errors, program, parsed.GetValue(only) ?? [], parsed.GetValue(runs), parsed.GetValue(keep), parsed.GetValue(page), token),
@@ -90,10 +91,11 @@ internal static class SelfCheckCommand
     private static async Task<string> TextAsync(CheckSection section)
     {
         CanaryReading canary = Canary.Read(CanaryPieces);
-        return Invariant($"Goal: {section.Goal} {(section.IsMet ? "Met." : canary.IsQuiet ? "**Not met.**" : "**INCONCLUSIVE.**")}\n\n{section.Table}\n")
+        bool isFit = canary.IsQuiet && section.IsFit;
+        return Invariant($"Goal: {section.Goal} {(section.IsMet ? "Met." : isFit ? "**Not met.**" : "**INCONCLUSIVE.**")}\n\n{section.Table}\n")
             + Invariant($"Measured at commit {Surroundings.Commit()}; {Surroundings.Machine()}; timer tick ")
             + Invariant($"{(await TimerTick.MeasureAsync()).TotalMilliseconds:0.0} ms; canary {canary.Variation:P1} afterwards.")
-            + (canary.IsQuiet ? "" : " **The machine was not quiet: other programs had a share of its processors.**");
+            + (isFit ? "" : " **The machine was not quiet: other programs had a share of its processors.**");
     }
 
     private static SelfCheck[] All(Func<VerdictGoal, VerdictCheck> verdicts, UsersCheck users) =>

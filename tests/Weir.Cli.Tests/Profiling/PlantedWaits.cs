@@ -11,6 +11,7 @@ public static partial class PlantedWaits
     private static readonly object Gate = new();
     private static readonly Lock NewGate = new();
     private static readonly SemaphoreSlim Semaphore = new(1);
+    private static readonly SemaphoreSlim Turn = new(1);
     private static readonly ReaderWriterLockSlim ReaderWriter = new();
     private static readonly BlockingCollection<int> Items = [];
     private static readonly ManualResetEventSlim Never = new();
@@ -59,6 +60,19 @@ public static partial class PlantedWaits
     public static void Sleeps() => Thread.Sleep(5);
 
     public static int SleepsInTheSystem() => USleep(5_000);
+
+    public static Task<int> StarvesThePool() => Task.Run(BlocksOnATask);
+
+    public static async Task<int> AwaitsAChain() => 1 + await AwaitsTheLastAsync();
+
+    public static async Task AwaitsTheHolder()
+    {
+        await Turn.WaitAsync();
+        await Task.Delay(3);
+        Turn.Release();
+    }
+
+    private static async Task<int> AwaitsTheLastAsync() => 1 + await LaterAsync();
 
     // So that the other worker waits, and this one is told apart by its own method.
     private static int Nap() => USleep(3_000);

@@ -109,4 +109,39 @@ public class ProfileTests
                 $"{pair.Second}: {string.Join("; ", places)}");
         });
     }
+
+    [Fact(Timeout = 300_000, Explicit = true)]
+    public async Task Run_WithProfileOfAwaits_NamesWhoAwaitsWhomAndWhatBlocksThePool()
+    {
+        LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync(
+            $"run --assembly {Own} --method PlantedWaits.AwaitsAChain,PlantedWaits.AwaitsTheHolder,PlantedWaits.StarvesThePool --workers 8 --rounds 1 "
+                + "--duration 50ms --profile --quiet --json");
+
+        ResultFile file = ResultJson.Parse(result.Out, "output");
+        string All(int arm) => string.Join('\n', file.Arms[arm].Profile!.Awaits);
+        const string own = "Weir.Cli.Tests.Profiling.PlantedWaits.";
+        ProfileAwait chain = file.Arms[0].Profile!.Awaits.MaxBy(static a => a.Seconds)!;
+        Assert.True(chain.Frames == $"{own}AwaitsAChain;{own}AwaitsTheLastAsync;{own}LaterAsync;a delay", All(0));
+        Assert.True(chain.Seconds / chain.Times > 0.018, All(0));
+        Assert.True(file.Arms[1].Profile!.Awaits[0].Frames == $"{own}AwaitsTheHolder;a task that others complete", All(1));
+        Assert.Contains(
+            file.Findings, static f => f.Text.Contains("The pool was starved", StringComparison.Ordinal)
+                && f.Text.Contains("PlantedWaits.BlocksOnATask by a task: blocks its thread", StringComparison.Ordinal));
+    }
+
+    // The truth is timed by hand in this process, part by part.
+    [Fact(Timeout = 300_000, Explicit = true)]
+    public async Task Run_WithProfileOfLoops_HasTheirShares()
+    {
+        (string Name, double Seconds)[] byHand = ProfiledMethods.TimeByHand();
+        LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync(
+            $"run --assembly {Own} --method ProfiledMethods.Loops --workers 1 --rounds 1 --duration 200ms --profile --quiet --json");
+
+        ProfileRecord profile = Assert.Single(ResultJson.Parse(result.Out, "output").Arms).Profile!;
+        string all = $"{string.Join('\n', byHand)}\n{string.Join('\n', profile.Methods().Take(15))}";
+        Assert.All(byHand, part => Assert.True(
+            Math.Abs(((double)profile.Methods().First(m => m.Name.EndsWith(part.Name, StringComparison.Ordinal)).Inclusive / profile.Samples)
+                - (part.Seconds / byHand.Sum(static p => p.Seconds))) < 0.1,
+            all));
+    }
 }

@@ -19,7 +19,7 @@ public class SampleSharesTests
     [Fact]
     public void Divide_ComputesForHalfAndSleepsForHalf_IsHalf()
     {
-        SampleShares shares = new(static (_, _) => 0.5);
+        SampleShares shares = new(static (_, _) => 0.5, static _ => 20);
         Add(shares, "Compute", SampleKind.Managed, 50);
         Add(shares, "Sleep", SampleKind.Native, 50);
 
@@ -30,9 +30,24 @@ public class SampleSharesTests
     }
 
     [Fact]
+    public void Divide_ALoopThatCannotBeStopped_CountsByItsTime()
+    {
+        SampleShares shares = new(static (_, interval) => interval < 2 ? 1 : 0.5, static interval => interval == 1 ? 40 : 20);
+        Add(shares, "Stoppable", SampleKind.Managed, 20);
+        shares.Add(1, 1, new FoldedSample("Loop", SampleKind.Managed));
+        shares.Add(1, 1, new FoldedSample("Loop", SampleKind.Managed));
+        shares.Add(1, 2, new FoldedSample("Half", SampleKind.Managed));
+
+        (Dictionary<string, double> work, _) = shares.Divide();
+
+        // 20, 40 and 10 of the time, with as many samples as before.
+        Assert.Equal([("Stoppable", 5.75), ("Loop", 11.5), ("Half", 2.875)], work.Select(static w => (w.Key, Math.Round(w.Value, 6))));
+    }
+
+    [Fact]
     public void Divide_SamplesAtTheReturnOfTheOperation_AreTheOperations()
     {
-        SampleShares shares = new(static (_, _) => 1);
+        SampleShares shares = new(static (_, _) => 1, static _ => 20);
         Add(shares, "Run;Hot", SampleKind.Managed, 30);
         Add(shares, "Run", SampleKind.Managed, 10);
         Add(shares, ProfileRecord.Operation, SampleKind.Managed, 40);
@@ -46,7 +61,7 @@ public class SampleSharesTests
     // Compiled code that was stopped is neither; here it is counted as waiting, so that the sum is whole.
     private static (double Work, double Waiting) Of(string name, double? share, params (SampleKind Kind, int Count)[] samples)
     {
-        SampleShares shares = new((_, _) => share);
+        SampleShares shares = new((_, _) => share, static _ => 20);
         Array.ForEach(samples, s => Add(shares, name, s.Kind, s.Count));
         (Dictionary<string, double> work, Dictionary<string, double> waiting) = shares.Divide();
         double all = samples.Sum(static s => s.Count);

@@ -125,7 +125,7 @@ internal static class BaselineCommand
         string directory = Directory.CreateTempSubdirectory("weir-").FullName;
         try
         {
-            string[] arguments = [.. Without(before.Arguments, ["--export", "--out", "--keep-in"], ["--json", "--quiet", "--strict", "--keep",
+            string[] arguments = [.. Without(before.Arguments, ["--export", "--out", "--keep-in", Threshold.Flag], ["--json", "--quiet", "--strict", "--keep",
                 "--profile"]), .. keep, "--export", "json", "--out", directory, .. output.Quiet ? ["--quiet"] : Array.Empty<string>()];
             int code = await run(arguments, host with { Out = TextWriter.Null, OutIsTerminal = false });
             string path = Path.Combine(directory, $"weir-{before.Command}.json");

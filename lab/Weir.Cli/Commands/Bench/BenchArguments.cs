@@ -21,9 +21,13 @@ internal sealed record BenchArguments(IReadOnlyList<string> Remaining, bool Json
           --workers N,N,...       Run each benchmark with so many workers at once, in place of what [Workers] says
           --export FORM,...       Also write files: md, csv, json and html, separated by commas
           --out DIR               Where the files go. Default: BenchmarkDotNet.Artifacts
+          --fail-if CONDITION     Exit code 2 if a benchmark meets it: mean, rate or bytes, as 'mean>50us' or 'bytes>1KB'
           --json                  Print the summaries as a list in BenchmarkDotNet's JSON, and nothing else
           --quiet                 Print the summaries and nothing else
         """;
+
+    /// <summary>The conditions under which the command fails.</summary>
+    public IReadOnlyList<Threshold> Thresholds { get; init; } = [];
 
     /// <summary>Where the files go; <see langword="null"/> for BenchmarkDotNet's own choice.</summary>
     public string? Directory => Remaining.SkipWhile(static a => a is not (Artifacts or "-a")).Skip(1).FirstOrDefault();
@@ -35,6 +39,7 @@ internal sealed record BenchArguments(IReadOnlyList<string> Remaining, bool Json
     public static BenchArguments Parse(IReadOnlyList<string> arguments)
     {
         List<string> remaining = [];
+        List<Threshold> thresholds = [];
         bool json = false;
         bool quiet = false;
         for (int i = 0; i < arguments.Count; i++)
@@ -46,6 +51,9 @@ internal sealed record BenchArguments(IReadOnlyList<string> Remaining, bool Json
                     break;
                 case "--quiet":
                     quiet = true;
+                    break;
+                case Threshold.Flag:
+                    thresholds.Add(Threshold.Parse(Value(arguments, ++i, Threshold.Flag, "a condition such as 'mean>50us'").Text, Threshold.OfBenchmarks));
                     break;
                 case Export:
                     remaining.Add(NotTwice(arguments, Export, Exporters, "-e"));
@@ -61,7 +69,7 @@ internal sealed record BenchArguments(IReadOnlyList<string> Remaining, bool Json
             }
         }
 
-        return new BenchArguments(remaining, json, quiet);
+        return new BenchArguments(remaining, json, quiet) { Thresholds = thresholds };
     }
 
     // No .hgrm, unlike the other commands: a benchmark of BenchmarkDotNet alone has no latencies of single calls.

@@ -19,7 +19,7 @@ internal static class BenchCommand
         Argument<string[]> arguments = new("ARGUMENTS")
         {
             Description = "BenchmarkDotNet's arguments: --list tree, --filter, --job, --exporters ...; also --workers N,N,..., and from this program "
-                + "--export md,csv,json,html, --out, --json and --quiet",
+                + "--export md,csv,json,html, --out, --fail-if, --json and --quiet",
             Arity = ArgumentArity.ZeroOrMore,
         };
         return new Command(Name, "Runs the benchmark suites in BenchmarkDotNet. With its own arguments; 'weir bench --help' lists them.") { arguments };
@@ -37,6 +37,7 @@ internal static class BenchCommand
 
         bool isSilent = own.IsSilent && !own.Remaining.Any(LabBenchmarks.IsQuestion);
         bool isRun = false;
+        int failed = ExitCode.Success;
         int code = BenchmarkHost.Run(
             [.. own.Remaining],
             isSilent ? Silent() : null,
@@ -48,6 +49,8 @@ internal static class BenchCommand
                 {
                     host.Say($"{line}");
                 }
+
+                failed = own.Thresholds.Count == 0 || host.Stop.IsCancellationRequested ? failed : CodeOf(summaries, own.Thresholds, host);
             },
             host.Stop);
         if (own.Remaining.Contains("--help"))
@@ -62,7 +65,7 @@ internal static class BenchCommand
 
         if (!host.Stop.IsCancellationRequested)
         {
-            return code;
+            return code == ExitCode.Success ? failed : code;
         }
 
         host.Say("stopped; the completed part is reported as partial.");
@@ -83,6 +86,22 @@ internal static class BenchCommand
                 host.Out.WriteLine(Text(MarkdownExporter.Console, summary).Trim());
             }
         }
+    }
+
+    private static int CodeOf(IReadOnlyList<Summary> summaries, IReadOnlyList<Threshold> thresholds, WeirHost host)
+    {
+        (Finding Finding, bool IsBroken)[] found =
+        [
+            .. summaries.Where(static s => s.Reports.Any(static r => r.Success))
+                .Select(static s => BenchmarkDotNetReport.Find(Text(JsonExporter.FullCompressed, s), s.Title, DateTimeOffset.UtcNow)!)
+                .SelectMany(result => thresholds.SelectMany(t => t.Check(result))),
+        ];
+        foreach ((Finding finding, _) in found)
+        {
+            host.Say(finding.Text);
+        }
+
+        return Array.Exists(found, static f => f.IsBroken) ? ExitCode.Regression : found.Length > 0 ? ExitCode.Invalid : ExitCode.Success;
     }
 
     private static string Text(IExporter exporter, Summary summary)

@@ -84,8 +84,9 @@ internal static class CompareCommand
                     within.Find(parsed)?.Time(TimeSpan.FromSeconds(1), TimeSpan.FromHours(1), DefaultWithin)
                         ?? DefaultWithinTime * (found.Groups[0].Count - 1));
 
+                ComparisonOptions each = compare.Read(parsed, CompareOptionSet.InTurns);
                 result = await RunProgress.RunAsync(host, output.Quiet, p => sides.UseAsync(
-                    parsed, p, found => new InTurns(found, PlanOf(found), comparison, host, p).MeasureAsync(arguments), host.Stop));
+                    parsed, p, found => new InTurns(found, PlanOf(found), each, host, p).MeasureAsync(arguments), host.Stop));
             }
             else
             {

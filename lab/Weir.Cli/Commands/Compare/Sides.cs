@@ -32,11 +32,12 @@ internal sealed record Sides(RunSettings Settings, IReadOnlyList<IReadOnlyList<(
         RunSettings first = options.Read(parsed, texts[0], other: against?.Text);
         Sides sides = against is not null
             ? Builds(first, against) with { InOneOnly = options.Subjects.InOneOnly(parsed, first.Workload.Assembly!, against.Text) }
-            : texts[1] is null ? Own(first)
+            : texts[1] is null ? Own(first, parsed.CommandResult.Command.Name)
             : Workloads(first, options.Read(parsed, texts[1]), texts!);
         return sides.Groups[0].Count <= Most
             ? sides
-            : throw new BadInputException($"compare compares {sides.Groups[0].Count - 1} things with the first; at most {Most - 1} are possible at once.");
+            : throw new BadInputException(
+                $"{parsed.CommandResult.Command.Name} compares {sides.Groups[0].Count - 1} things with the first; at most {Most - 1} are possible at once.");
     }
 
     /// <summary>Two builds of one project.</summary>
@@ -69,12 +70,12 @@ internal sealed record Sides(RunSettings Settings, IReadOnlyList<IReadOnlyList<(
     }
 
     // Several methods with each other, or several values of the parameters of one.
-    private static Sides Own(RunSettings settings)
+    private static Sides Own(RunSettings settings, string command)
     {
         IReadOnlyList<IReadOnlyList<WorkloadSpec>> subjects = settings.Subjects;
         return subjects.Count == 1 && subjects[0].Count == 1
             ? throw new BadInputException(
-                "compare needs two things: A and B, several methods in --method, another build in --against, or several values in --param.")
+                $"{command} needs two things: A and B, several methods in --method, another build in --against, or several values in --param.")
             : subjects.Count == 1 ? new Sides(settings, [[.. subjects[0].Select(static w => (w.Label, w))]])
             : new Sides(settings, [.. Enumerable.Range(0, subjects[0].Count).Select(i => subjects.Select(s => (s[i].Label, s[i])).ToArray())]);
     }

@@ -40,8 +40,10 @@ internal static class GateCommand
                 [{ } a, { } b] => ResultComparing.Compare(
                     (CompareCommand.NameOf(texts[0]!), a), (CompareCommand.NameOf(texts[1]!), b), options, compare.Across(parsed), arguments),
                 [null, null] when compare.Across(parsed).Count == 0 => await RunProgress.RunAsync(host, output.Quiet, p => sides.UseAsync(
-                    parsed, p, found => new GateRun(found, options, time, host, p).MeasureAsync(arguments), host.Stop)),
-                _ => throw new BadInputException("gate needs two things to measure, or two files to compare (only then with --across)."),
+                    parsed, p, found => new GateRun(found, compare.Read(parsed, CompareOptionSet.InTurns), time, host, p).MeasureAsync(arguments), host.Stop)),
+                _ => throw new BadInputException(compare.Across(parsed).Count > 0
+                    ? "--across is for two stored results; for workloads measured in turns, the command line says what differs."
+                    : "gate needs two things: A and B must be two workloads, which are measured in turns, or two stored results."),
             };
             result = result with { Command = "gate" };
             int code = ResultOutput.Write(result, output, host);

@@ -17,7 +17,7 @@ internal static class HistoryCommand
         TextOption page = TextOption.Of("--out", null, "FILE", "Also write a page with a plot of each arm");
         page.Aliases.Add("-o");
         Option<bool> json = new("--json") { Description = "Print JSON and nothing else" };
-        Command command = new("history", "Shows at which commits a rate changed. From the results that --keep kept.")
+        Command command = new("history", "Shows at which commits a figure changed. From the results that --keep kept.")
         {
             directory, arm, machine, dirty, page, json,
             Add(directory, host),
@@ -27,7 +27,7 @@ internal static class HistoryCommand
         command.SetAction((parsed, _) =>
         {
             string? file = page.Find(parsed)?.NotEmpty("a file");
-            ComparisonOptions options = compare.Read(parsed);
+            ComparisonOptions options = compare.Read(parsed, CompareOptionSet.ByCommit);
             IReadOnlyList<ResultFile> all = [.. Store(directory, parsed).Load().Select(static r => r.Result)];
             bool isWithDirty = parsed.GetValue(dirty);
             string? hash = machine.Find(parsed)?.Text;

@@ -11,7 +11,7 @@ internal static class LoadCommand
             "Sends items through runtimes, and verifies. As fast as possible, in turns. Names in brackets are environment variables; an option overrides its "
                 + "variable, and an empty variable counts as not set.");
         options.AddTo(command);
-        OutputOptionSet outputs = new();
+        OutputOptionSet outputs = new(Threshold.OfItems);
         outputs.AddTo(command, hasOwnJson: true);
         command.SetAction((parsed, _) =>
         {

@@ -14,14 +14,12 @@ internal static class RunCommand
         {
             Description = "Run one more round under a profiler, which counts in no figure: hot methods, allocations by type, and a flame graph on the page",
         };
-        ThresholdOption thresholds = new();
-        OutputOptionSet outputs = new();
+        OutputOptionSet outputs = new(Threshold.OfOperations);
         KeepOption keep = new();
         Command command = new(
             "run",
             "Measures a workload or your code. With N workers: rate, latency percentiles, fairness and cost.") { workload };
         options.AddTo(command);
-        thresholds.AddTo(command);
         command.AddAll(processes, profile);
         outputs.AddTo(command);
         keep.AddTo(command);
@@ -30,12 +28,11 @@ internal static class RunCommand
             string[] arguments = [.. parsed.Tokens.Select(static t => t.Value)];
             RunSettings settings = options.Read(parsed, parsed.GetValue(workload)) with { IsProfiled = IsProfiled(parsed.GetValue(profile), host) };
             int spread = processes.Find(parsed)?.WholeNumber(1, 64) ?? 1;
-            IReadOnlyList<Threshold> limits = thresholds.Read(parsed);
             OutputSettings output = outputs.Read(parsed);
             keep.Read(parsed);
             ResultFile result = await RunProgress.RunAsync(
                 host, output.Quiet, p => MeasureAsync(new WorkerArms(host, "run", arguments), settings, spread, host, p));
-            int code = ThresholdOption.Write(result, limits, output, host);
+            int code = ResultOutput.Write(result, output, host);
             keep.Keep(parsed, result, host);
             return code;
         });

@@ -14,7 +14,7 @@ internal static class ScaleCommand
         TextOption within = TextOption.Of("--within", null, "TIME",
             $"The most time for the measurement, after at least two rounds of each worker count. Default {DefaultWithin}; none if --rounds or --duration is "
                 + $"given");
-        OutputOptionSet outputs = new();
+        OutputOptionSet outputs = new(Threshold.OfOperations);
         KeepOption keep = new();
         Command command = new("scale",
             "Measures several worker counts, and fits a law. A workload or your own code, in turns, in long-lived processes.") { workload };

@@ -14,7 +14,7 @@ internal static class TimeCommand
         };
         RunOptionSet shared = new(isScale: false, rounds: 10, duration: "1s");
         ProgramOptionSet programs = new(shared, words);
-        OutputOptionSet outputs = new();
+        OutputOptionSet outputs = new(Threshold.OfPrograms);
         KeepOption keep = new();
         Command command = new(
             "time", "Measures any program: time, processor, memory. Starts it again and again; several take turns, and are compared.") { words };

@@ -6,7 +6,7 @@ internal static class LoadCommand
     public static Command Create(WorkCliHost host)
     {
         EngineOptionSet options = new();
-        OutputOptionSet outputs = new();
+        OutputOptionSet outputs = new(Threshold.OfItems);
         Command command = new(
             "load",
             "Measures queues, from publishing to done. Names in brackets are environment variables; an option overrides its variable, and an empty variable "

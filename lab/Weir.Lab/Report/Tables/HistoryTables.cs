@@ -12,7 +12,7 @@ internal static class HistoryTables
         ("results", static s => Numbers.Grouped(s.Points.Count)),
         ("commits", static s => Numbers.Grouped(s.Points.Select(static p => p.Name).Distinct().Count())),
         ("last", static s => s.Points[^1].Name),
-        ("rate/s", static s => s.Text(s.Points[^1].Value)),
+        ("figure", static s => s.Text(s.Points[^1].Value) + (s.Figure == ComparedFigure.Rate ? "/s" : "")),
         ("since the first", static s => FormattableString.Invariant($"{ArmBytes.RatioOf(s.Points[^1].Value - s.Points[0].Value, s.Points[0].Value):0.000}x")),
         ("changes", static s => Numbers.Grouped(s.Changes.Count)));
 

@@ -10,12 +10,13 @@ internal static class ProfileTables
 
     /// <summary>All of a result, with names that fit a terminal.</summary>
     public static IEnumerable<Table> All(ResultFile result) => result.Arms
-        .Where(static a => a.Profile is { Samples: > 0 } or { Waiting: > 0 } or { Allocations.Count: > 0 })
+        .Where(static a => a.Profile is { Samples: > 0 } or { Waiting: > 0 } or { Awaits.Count: > 0 } or { Allocations.Count: > 0 })
         .SelectMany(static a => Of(a, a.Profile!, NameInText));
 
     /// <summary>Those of one arm.</summary>
     public static IEnumerable<Table> Of(ArmRecord arm, ProfileRecord profile, int longest) =>
-        new[] { Methods(arm, profile, longest), Waits(arm, profile, longest), Allocations(arm, profile, longest) }.OfType<Table>();
+        new[] { Methods(arm, profile, longest), Waits(arm, profile, longest), Awaits(arm, profile, longest), Allocations(arm, profile, longest) }
+            .OfType<Table>();
 
     /// <summary>The methods in which most samples ended; <see langword="null"/> without samples.</summary>
     public static Table? Methods(ArmRecord arm, ProfileRecord profile, int longest) => profile.Samples == 0 ? null : Table.Of(
@@ -34,6 +35,17 @@ internal static class ProfileTables
         ("method", w => Shortened(w.Method, longest - 16)),
         ("waits for", static w => w.For),
         ("share", w => Share(w.Samples, profile.Waiting)));
+
+    /// <summary>What asynchronous methods awaited, and whom that held; <see langword="null"/> if none awaited anything that is known.</summary>
+    public static Table? Awaits(ArmRecord arm, ProfileRecord profile, int longest) => profile.Awaits.Count == 0 ? null : Table.Of(
+        $"Awaiting: {arm.Label} (what the innermost asynchronous method awaits, and which methods await that one)",
+        3,
+        [.. profile.Awaits.Take(MostRows).Select(static a => (Path: a.Frames.Split(ProfileStack.Separator), Await: a))],
+        ("method", x => Shortened(x.Path[^2], longest - 16)),
+        ("awaits", static x => x.Path[^1]),
+        ("holds", x => x.Path.Length == 2 ? "-" : Shortened(string.Join(" > ", x.Path[..^2].Select(static m => m[(m.LastIndexOf('.') + 1)..])), longest - 16)),
+        ("share", x => Share(x.Await.Seconds, profile.Awaits.Sum(static a => a.Seconds))),
+        ("mean", static x => Numbers.Nanoseconds(x.Await.Seconds / x.Await.Times * 1e9)));
 
     /// <summary>The types of which most was allocated; <see langword="null"/> when no sample met any.</summary>
     public static Table? Allocations(ArmRecord arm, ProfileRecord profile, int longest) => profile.Allocations.Count == 0 ? null : Table.Of(

@@ -199,7 +199,7 @@ public class CompareTests
     {
         LoadResult result = await new CliUnderTest().RunAsync("compare yield yield --figures rate,p95");
 
-        Assert.Equal((1, "weir: --figures must be one or more of rate, bytes, p50, p90 and p99; it is 'rate,p95'.\n"), (result.ExitCode, result.Error));
+        Assert.Equal((1, "weir: --figures must be one or more of rate, bytes, p25, p50, p90 and p99; it is 'rate,p95'.\n"), (result.ExitCode, result.Error));
     }
 
     [Theory]

@@ -44,9 +44,9 @@ public class GateTests
     }
 
     [Theory]
-    [InlineData("gate yield", "compare needs two things")]
+    [InlineData("gate yield", "gate needs two things: A and B, several methods")]
     [InlineData("gate yield yield --within 1s", "--within must be a time from 3 s to ")]
-    [InlineData("gate yield yield --across grain", "gate needs two things to measure, or two files to compare (only then with --across).")]
+    [InlineData("gate yield yield --across grain", "--across is for two stored results")]
     public async Task Gate_OfBadInput_IsOneClearLine(string arguments, string message)
     {
         LoadResult ran = await new CliUnderTest().RunAsync(arguments);

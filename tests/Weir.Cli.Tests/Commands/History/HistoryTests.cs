@@ -18,7 +18,7 @@ public class HistoryTests
         using TemporaryDirectory directory = new();
         Fill(directory, Enumerable.Range(0, 24).Select(static i => Result(i, i < 14 ? 100_000 : 88_000)));
 
-        LoadResult json = await RunAsync(directory, "--json");
+        LoadResult json = await RunAsync(directory, "--json --figures rate,bytes");
         LoadResult text = await RunAsync(directory, $"-o {directory.File("page.html")}");
 
         JsonElement series = Assert.Single(json.Json.EnumerateArray());
@@ -77,8 +77,8 @@ public class HistoryTests
         using TemporaryDirectory directory = new();
         Fill(directory, Enumerable.Range(0, 20).Select(static i => Result(i, i < 10 ? 100_000 : 50_000, machine: i < 10 ? "aaaaaa" : "bbbbbb")));
 
-        LoadResult both = await RunAsync(directory, "--json");
-        LoadResult one = await RunAsync(directory, "--machine bbbbbb --json");
+        LoadResult both = await RunAsync(directory, "--json --figures rate,bytes");
+        LoadResult one = await RunAsync(directory, "--machine bbbbbb --json --figures rate");
         LoadResult text = await RunAsync(directory, "");
 
         Assert.Equal([("aaaaaa", 10, 0), ("bbbbbb", 10, 0)], both.Json.EnumerateArray()
@@ -95,7 +95,7 @@ public class HistoryTests
             .Select(static i => Result(i, 100_000))
             .Select(static (r, i) => i < 10 ? r : r with { Settings = new Dictionary<string, string>(r.Settings) { ["rate"] = "5/s" } }));
 
-        LoadResult ran = await RunAsync(directory, "--json");
+        LoadResult ran = await RunAsync(directory, "--json --figures rate,bytes");
 
         Assert.Equal(2, ran.Json.GetArrayLength());
         Assert.Contains("rate=5/s", ran.Json[1].GetProperty("name").GetString(), StringComparison.Ordinal);

@@ -1,4 +1,4 @@
-using Weir.Cli.Measuring;
+using Weir.Cli.Kit.Output;
 using Weir.Cli.Tests.Support;
 using Weir.Lab.Latency;
 using Weir.Lab.Results;
@@ -14,11 +14,11 @@ public class ThresholdTests
     [InlineData("rate<1000/s", 1000)]
     [InlineData("failures>1%", 0.01)]
     [InlineData("bytes>1KB", 1024)]
-    public void Parse_ACondition_HasItsLimit(string text, double limit) => Assert.Equal(limit, Threshold.Parse(text).Limit, 6);
+    public void Parse_ACondition_HasItsLimit(string text, double limit) => Assert.Equal(limit, Threshold.Parse(text, Threshold.OfOperations).Limit, 6);
 
     [Theory]
     [InlineData("p95>1ms", "--fail-if must be a metric (p50, p90, p99, p99.9, p99.99, mean, max, rate, failures or bytes), then >, >=, < or <=, then a limit, "
-        + "such as p99>50ms, rate<1000/s, failures>1% or bytes>1KB; it is 'p95>1ms'.")]
+        + "such as p99>50ms, mean>1s, rate<1000/s, failures>1% or bytes>1KB; it is 'p95>1ms'.")]
     [InlineData("p99>50", "The limit of --fail-if 'p99>50' must be a time from 100 ns to 3600 s such as 50ms; it is '50'.")]
     [InlineData("failures>200%", "The limit of --fail-if 'failures>200%' must be a share from 0% to 100% such as 3% or 0.03; it is '200%'.")]
     public async Task Run_ABadCondition_IsOneClearLineBeforeAnythingIsMeasured(string condition, string message)
@@ -26,6 +26,35 @@ public class ThresholdTests
         LoadResult result = await new CliUnderTest().RunAsync(["run", "noop", "--fail-if", condition]);
 
         Assert.Equal((1, $"weir: {message}\n"), (result.ExitCode, result.Error));
+    }
+
+    [Theory]
+    [InlineData("load --fail-if p99>1s", "--fail-if must be a metric (mean, rate, failures or bytes), then >, >=, < or <=, then a limit, such as mean>1s, "
+        + "rate<1000/s, failures>1% or bytes>1KB; it is 'p99>1s'.")]
+    [InlineData("time true --fail-if bytes>1KB",
+        "--fail-if must be a metric (p50, mean, max or rate), then >, >=, < or <=, then a limit, such as mean>1s or rate<1000/s; it is 'bytes>1KB'.")]
+    [InlineData("bench --fail-if failures>1%",
+        "--fail-if must be a metric (mean, rate or bytes), then >, >=, < or <=, then a limit, such as mean>1s, rate<1000/s or bytes>1KB; it is 'failures>1%'.")]
+    [InlineData("bench --fail-if", "--fail-if must be a condition such as 'mean>50us'; it is absent.")]
+    [InlineData("gate cpu cpu --fail-if=p99>1s",
+        "gate has no --fail-if: limits are for run, scale, load, time, bench. What compares decides by --margin and --figures.")]
+    public async Task FailIf_WhatAVerbDoesNotHave_IsOneClearLine(string command, string message)
+    {
+        LoadResult result = await new CliUnderTest().RunAsync(command);
+
+        Assert.Equal((1, $"weir: {message}\n"), (result.ExitCode, result.Error));
+    }
+
+    [Theory(Timeout = 300_000)]
+    [InlineData("scale noop --workers 1,2 --rounds 1 --duration 20ms --fit none --quiet --fail-if rate<1000000000000/s", "noop x 1: rate is ")]
+    [InlineData("time true --rounds 3 --quiet --fail-if max>100ns", "true: max is ")]
+    [InlineData("load --runtime direct --count 100 --trials 1 --quiet --fail-if mean>=100ns --grain 1ms --workload cpu", "direct x 1: mean is ")]
+    public async Task FailIf_WhatIsMet_IsExitCodeTwo(string command, string sentence)
+    {
+        LoadResult result = await new CliUnderTest().RunAsync(command);
+
+        Assert.True(result.ExitCode is 2 or 3, result.Error);
+        Assert.True(result.ExitCode == 3 || result.Error.Contains(sentence, StringComparison.Ordinal), result.Error);
     }
 
     [Theory(Timeout = 300_000)]
@@ -70,7 +99,8 @@ public class ThresholdTests
                 },
             ],
         };
-        string[] Broken(string condition) => [.. Threshold.Parse(condition).Check(result).Where(static f => f.IsBroken).Select(static f => f.Finding.Text)];
+        string[] Broken(string condition) =>
+            [.. Threshold.Parse(condition, Threshold.OfOperations).Check(result).Where(static f => f.IsBroken).Select(static f => f.Finding.Text)];
 
         Assert.Single(Broken("p99>900ms"));
         Assert.Empty(Broken("p99>1s"));
@@ -78,6 +108,15 @@ public class ThresholdTests
         Assert.Empty(Broken("failures>1%"));
         Assert.Single(Broken("bytes>99"));
         Assert.Empty(Broken("bytes>100"));
-        Assert.Equal(FindingLevel.Invalid, Assert.Single(Threshold.Parse("p99.99>1s").Check(result)).Finding.Level);
+        Assert.Single(Broken("mean>500ms"));
+        ResultFile program = result with
+        {
+            Arms = [result.Arms[0] with { Rounds = [.. new[] { 1.0, 3 }.Select(s => new RoundRecord { Operations = 1, Seconds = s, Rate = 1 / s })] }],
+        };
+        Assert.Equal(
+            [false, true, true, false],
+            ((string[])["mean>2s", "mean>=2s", "max>2999ms", "p50>2s"])
+                .Select(c => Threshold.Parse(c, Threshold.OfPrograms).Check(program).Any(static f => f.IsBroken)));
+        Assert.Equal(FindingLevel.Invalid, Assert.Single(Threshold.Parse("p99.99>1s", Threshold.OfOperations).Check(result)).Finding.Level);
     }
 }

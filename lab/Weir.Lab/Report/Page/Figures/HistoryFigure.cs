@@ -1,6 +1,6 @@
 namespace Weir.Lab.Report.Page.Figures;
 
-/// <summary>The rates of arms over the commits that they were measured at, each arm with an axis of its own.</summary>
+/// <summary>The figures of arms over the commits that they were measured at, each with an axis of its own.</summary>
 internal static class HistoryFigure
 {
     private const int Height = 240;
@@ -11,11 +11,11 @@ internal static class HistoryFigure
     public static Figure Make(string id, IReadOnlyList<HistorySeries> series)
     {
         (HistorySeries Series, HistoryPoint Point)[] points = [.. series.SelectMany(static s => s.Points, static (s, p) => (s, p))];
-        string title = $"Rates by commit on {series[0].Machine}";
+        string title = $"Figures by commit on {series[0].Machine}";
         return new Figure(
             id,
             title,
-            "A point is the median of one result's rounds, the whisker the interval of that median. A vertical line marks the first commit with "
+            "A point is a result: of rates the median of its rounds, the whisker the interval of that median. A vertical line marks the first commit with "
                 + "a new figure. A plus sign marks a tree with changes.",
             [],
             [.. series.Select((s, i) => new Panel($"{s.Name}{UnitOf(s)}", width => Draw(s, i, width)))],

@@ -1,4 +1,10 @@
-namespace Weir.Cli.Measuring;
+using System.Globalization;
+using System.Text.RegularExpressions;
+using Weir.Cli.Kit.Options;
+using Weir.Lab.Latency;
+using Weir.Lab.Statistics;
+
+namespace Weir.Cli.Kit.Output;
 
 /// <summary>A condition under which a run fails, such as <c>p99&gt;50ms</c>.</summary>
 /// <param name="Text">As it was given.</param>
@@ -8,16 +14,33 @@ namespace Weir.Cli.Measuring;
 internal sealed partial record Threshold(string Text, string Metric, string Comparison, double Limit)
 {
     public const string Flag = "--fail-if";
-    private const string Percentiles = "p50, p90, p99, p99.9, p99.99";
+
+    /// <summary>The metrics of commands that time each operation.</summary>
+    public static readonly string[] OfOperations = ["p50", "p90", "p99", "p99.9", "p99.99", "mean", "max", "rate", "failures", "bytes"];
+
+    /// <summary>The metrics of commands that time many items together.</summary>
+    public static readonly string[] OfItems = ["mean", "rate", "failures", "bytes"];
+
+    /// <summary>The metrics of programs, of which a run is the operation.</summary>
+    public static readonly string[] OfPrograms = ["p50", "mean", "max", "rate"];
+
+    /// <summary>The metrics of BenchmarkDotNet's reports.</summary>
+    public static readonly string[] OfBenchmarks = ["mean", "rate", "bytes"];
+
+    private static readonly string[] Examples = ["p99>50ms", "mean>1s", "rate<1000/s", "failures>1%", "bytes>1KB"];
 
     /// <summary>Reads a condition.</summary>
-    public static Threshold Parse(string text)
+    /// <param name="text">As it was given.</param>
+    /// <param name="metrics">Those that the command has.</param>
+    public static Threshold Parse(string text, IReadOnlyList<string> metrics)
     {
         OptionValue given = new(Flag, text);
-        if (Condition().Match(text) is not { Success: true } match)
+        if (Condition().Match(text) is not { Success: true } match || !metrics.Contains(match.Groups["metric"].Value, StringComparer.OrdinalIgnoreCase))
         {
-            throw given.Bad($"a metric ({Percentiles}, mean, max, rate, failures or bytes), then >, >=, < or <=, then a limit, such as p99>50ms, "
-                + "rate<1000/s, failures>1% or bytes>1KB");
+            string[] examples = [.. Examples
+                .Where(e => metrics.Any(m => e.StartsWith(m, StringComparison.Ordinal) && !char.IsAsciiLetterOrDigit(e[m.Length])))];
+            throw given.Bad($"a metric ({string.Join(", ", metrics.SkipLast(1))} or {metrics[^1]}), then >, >=, < or <=, then a limit, such as "
+                + $"{string.Join(", ", examples.SkipLast(1))} or {examples[^1]}");
         }
 
         string metric = match.Groups["metric"].Value.ToLowerInvariant();
@@ -70,10 +93,16 @@ internal sealed partial record Threshold(string Text, string Metric, string Comp
                     : null;
         }
 
+        double[] times = [.. arm.Counted.Where(static r => r.Operations > 0).Select(static r => r.Seconds / r.Operations * 1e9).Order()];
+        bool isOfRounds = times.Length > 0 && arm.Counted.All(static r => r.Service is null);
+
         // With a rate, the time from the intended start is what a user would have waited.
         LatencyHistogram? latency = arm.Latency(static r => r.Response) ?? arm.Latency(static r => r.Service);
         return (latency, Metric) switch
         {
+            (null, "mean") when isOfRounds => times.Average(),
+            (null, "max") when isOfRounds => times[^1],
+            (null, "p50") when isOfRounds => Spread.Of(times).Median,
             (null, _) => null,
             (_, "mean") => latency.Mean,
             (_, "max") => latency.Max,
@@ -89,7 +118,6 @@ internal sealed partial record Threshold(string Text, string Metric, string Comp
         _ => Numbers.Nanoseconds(value),
     };
 
-    [GeneratedRegex(@"^\s*(?<metric>p50|p90|p99|p99\.9|p99\.99|mean|max|rate|failures|bytes)\s*(?<comparison>>=|<=|>|<)\s*(?<limit>\S.*?)\s*$",
-        RegexOptions.IgnoreCase)]
+    [GeneratedRegex(@"^\s*(?<metric>[a-z0-9.]+)\s*(?<comparison>>=|<=|>|<)\s*(?<limit>\S.*?)\s*$", RegexOptions.IgnoreCase)]
     private static partial Regex Condition();
 }
