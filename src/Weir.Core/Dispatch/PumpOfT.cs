@@ -29,13 +29,11 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     private DelayQueue<TItem>? _delays;
 
     public Pump(Source<TItem> source, TCall call, TSink sink, PumpSettings settings, IRecovery<TResult>? recovery = null)
-        : base(settings, attemptsAreTimed: recovery?.AttemptTimeout is not null)
+        : base(source, settings, attemptsAreTimed: recovery?.AttemptTimeout is not null)
     {
         Recovery = recovery;
         KeepsItems = recovery is not null || (IsGuarded && DiscardedResult<TResult>.MayBeDisposable);
         Source = source;
-        source.HasOneWorker = IsAlone;
-        TakesTurns = source.TakesTurns;
         Parks = Orders is null && CanPark(source, settings, recovery);
         Call = call;
         Sink = sink;
@@ -68,11 +66,10 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
 
     private void Begin(Source<TItem> source, TCall call, TSink sink, PumpSettings settings)
     {
-        Begin(settings, attemptsAreTimed: false);
+        Begin(source, settings, attemptsAreTimed: false);
         Source = source;
         Call = call;
         Sink = sink;
-        source.HasOneWorker = IsAlone;
         source.CancellationToken = Token;
         BeginAgain();
     }
@@ -86,36 +83,12 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
         Spare<Pump<TItem, TResult, TPending, TCall, TSink>>.GiveBack(this);
     }
 
-    protected override bool IsExhausted => Source.IsExhausted;
-
-    protected override bool IsBusy => Source.IsBusy;
-
-    protected override bool HasStash => Source.HasGivenBack;
-
-    protected override bool IsLent => Source.IsLent;
-
     protected override bool IsAtCeiling => Source.NextIndex >= Ceiling && !Source.HasGivenBack;
 
     /// <summary>Items at or beyond this index may not start yet. While too many items wait for another attempt, no new item may start.</summary>
     public long Ceiling => HasBacklog ? 0 : Sink.Ceiling;
 
-    protected override bool ReadsOneByOne => Source.TakesTurns && Source.KnownCount < 0;
-
-    protected override int KnownCount => Source.KnownCount;
-
-    protected override long NextIndex => Source.NextIndex;
-
-    protected override bool TryLend() => Source.TryLend();
-
-    protected override void TakeBack() => Source.TakeBack();
-
-    protected override void HoldSource(SourceHold hold) => Source.Hold(hold);
-
-    protected override bool BeginsWhatWasRead => Source.BeginsWhatWasRead;
-
     protected override PumpWorker CreateWorker() => new PumpWorker<TItem, TResult, TPending, TCall, TSink>(this);
-
-    protected override ValueTask DisposeSourceAsync() => Source.DisposeAsync();
 
     protected override void Complete(CancellationToken? cancelledBy, FailureLog? failures)
     {
