@@ -1,3 +1,4 @@
+using System.Diagnostics.CodeAnalysis;
 using Weir.Core.Sinks;
 using Weir.Core.Threads;
 
@@ -7,6 +8,7 @@ namespace Weir.Core.Dispatch;
 /// Gives up the remaining items of a run, repeatedly, until it has ended. After some milliseconds, what is left is no worker between two items but code that
 /// cannot be given up, such as that of a sequence, and may take for ever: so it looks less and less often.
 /// </summary>
+[SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "It ends its timer itself.")]
 internal sealed class AbandonTimer
 {
     private static readonly TimeSpan Longest = TimeSpan.FromSeconds(1);

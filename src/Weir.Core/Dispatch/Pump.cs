@@ -36,12 +36,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
     private WaitingReaders _waitingReaders;
     private ParkedCount _parked;
     private PauseState? _pauses;
-    private Source _items;
-    private bool _throttled;
     private bool _finished;
-
-    // Whether the caller's token or a worker's timer may be calling it.
-    private bool _isCalled;
 
     protected Pump(Source items, PumpSettings settings, bool attemptsAreTimed)
     {
@@ -58,6 +53,9 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
     public ExecutionContext? Context;
 
     public PumpSettings Settings;
+
+    /// <summary>Where the items come from.</summary>
+    protected Source Items;
 
     /// <summary>Whether items can be given up while they run.</summary>
     public bool IsGuarded;
@@ -102,7 +100,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
     public int Live => _workers.Live;
 
     /// <summary>Whether there are more workers than the limit allows. One more is allowed while a reader's place is lent to it.</summary>
-    public bool HasTooMany => _workers.Live - _workers.Limit is var over && over > 0 && !(over == 1 && _items.IsLent);
+    public bool HasTooMany => _workers.Live - _workers.Limit is var over && over > 0 && !(over == 1 && Items.IsLent);
 
     /// <summary>The workers that would read if no other one were reading.</summary>
     public ref WaitingReaders WaitingReaders => ref _waitingReaders;
@@ -119,7 +117,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
     public abstract ItemLimits Limits { get; }
 
     /// <summary>How many items have been read, as far as the source knows.</summary>
-    public long NextIndex => _items.NextIndex;
+    public long NextIndex => Items.NextIndex;
 
     protected abstract bool IsAtCeiling { get; }
 
@@ -128,10 +126,10 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
 
     /// <summary>Whether this run, which has left the watch, may be used again.</summary>
     protected bool IsReusableNow =>
-        IsReusable && _stop.IsClean && !_isCalled && !MayBeKnown && _workers.Queued == 0 && _counts.HasNoPast;
+        IsReusable && _stop.IsClean && !MayBeKnown && _workers.Queued == 0 && _counts.HasNoPast;
 
     /// <summary>What a run begins with. The rest is as <see cref="Forget"/> left it, or new.</summary>
-    [MemberNotNull(nameof(_items), nameof(Settings))]
+    [MemberNotNull(nameof(Items), nameof(Settings))]
     protected void Begin(Source items, PumpSettings settings, bool attemptsAreTimed)
     {
         System.Diagnostics.Debug.Assert(settings.Limit >= 1, "Limits are validated by the public API.");
@@ -144,7 +142,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
         Context = ExecutionContext.Capture();
         _pauses = settings.WatchesPauses ? new PauseState() : null;
         _workers.Begin(settings.Limit);
-        _items = items;
+        Items = items;
         items.HasOneWorker = IsAlone;
     }
 
@@ -164,13 +162,13 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
     protected void Forget()
     {
         _workers.KeepOne().Forget();
-        _items = null!;
+        Items = null!;
         _stop = default;
         Token = default;
         Context = null;
         Settings = null!;
         SeesStarts = false;
-        _throttled = false;
+        _workers.IsThrottled = false;
         _demand = new WorkerDemand();
         _counts = default;
         _parked = default;
@@ -198,7 +196,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
             _workers.StartNeedsLock(first);
         }
 
-        if ((IsTimed || !IsAlone) && _items.KnownCount != 1)
+        if ((IsTimed || !IsAlone) && Items.KnownCount != 1)
         {
             SeesStarts |= Settings.TimeProvider == TimeProvider.System;
             IsWatched = true;
@@ -266,7 +264,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
     {
         using (_lock.Hold())
         {
-            return !HasTooMany && orders.TryBegin(isNew, _items);
+            return !HasTooMany && orders.TryBegin(isNew, Items);
         }
     }
 
@@ -294,7 +292,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
             if (order.IsStopped != before.IsStopped || order.IsPaused != before.IsPaused)
             {
                 orders.StopsReading = order.IsStopped;
-                _items.Hold(orders.Hold);
+                Items.Hold(orders.Hold);
                 finish = _workers.First is not null && TryFinishNeedsLock();
             }
 

@@ -52,7 +52,7 @@ internal abstract partial class Pump
     public void SourceFailed(Exception error)
     {
         // A source whose items still begin drops by itself what its sequence throws after a stop.
-        if (IsOver || (Orders is { StopsReading: true } && !_items.BeginsWhatWasRead) || !_stop.TryFailSource())
+        if (IsOver || (Orders is { StopsReading: true } && !Items.BeginsWhatWasRead) || !_stop.TryFailSource())
         {
             return;
         }
@@ -126,7 +126,7 @@ internal abstract partial class Pump
     /// <summary>Whether the run ends with this change. Workers that wait for a thread hold no item, so the run does not wait for them.</summary>
     private bool TryFinishNeedsLock()
     {
-        if (_finished || _workers.Live > _workers.Queued || _parked.Waiting != 0 || !(IsOver || (_items.IsExhausted && _counts.Delayed == 0)))
+        if (_finished || _workers.Live > _workers.Queued || _parked.Waiting != 0 || !(IsOver || (Items.IsExhausted && _counts.Delayed == 0)))
         {
             return false;
         }
@@ -234,7 +234,7 @@ internal abstract partial class Pump
     private void Unlink()
     {
         IsWatched = false;
-        _isCalled |= !_stop.Unregister();
+        _stop.Unregister();
     }
 
     private static void Finish(object? pump) => ((Pump)pump!).Finish();
@@ -248,7 +248,7 @@ internal abstract partial class Pump
             ValueTask disposing = default;
             try
             {
-                disposing = _items.DisposeAsync();
+                disposing = Items.DisposeAsync();
             }
             catch (Exception e)
             {
@@ -308,7 +308,7 @@ internal abstract partial class Pump
                 CloseDelays();
                 for (PumpWorker? worker = _workers.First; worker is not null; worker = worker.NextCreated)
                 {
-                    _isCalled |= !worker.Retire();
+                    _stop.IsCalled |= !worker.Retire();
                 }
             }
             finally

@@ -12,7 +12,7 @@ internal abstract partial class Pump
     /// </summary>
     public bool KeepsThread => _demand.CallsBlock && Settings.Executor.MayKeepThread;
 
-    private bool IsHeldNeedsLock => Orders is { Order: { IsPaused: true, IsStopped: false } } && !_items.HasGivenBack;
+    private bool IsHeldNeedsLock => Orders is { Order: { IsPaused: true, IsStopped: false } } && !Items.HasGivenBack;
 
     protected abstract PumpWorker CreateWorker();
 
@@ -22,7 +22,7 @@ internal abstract partial class Pump
     /// </summary>
     public PumpWorker? TryAdd()
     {
-        if (IsOver || _workers.Live >= _workers.Limit || _items.IsBusy || _items.IsExhausted)
+        if (IsOver || _workers.Live >= _workers.Limit || Items.IsBusy || Items.IsExhausted)
         {
             return null;
         }
@@ -122,9 +122,9 @@ internal abstract partial class Pump
                 return false;
             }
 
-            if (_workers.Live <= _workers.Limit && _items.IsLent)
+            if (_workers.Live <= _workers.Limit && Items.IsLent)
             {
-                _items.TakeBack();
+                Items.TakeBack();
             }
 
             _workers.RestNeedsLock(worker);
@@ -145,20 +145,20 @@ internal abstract partial class Pump
         switch (reason)
         {
             case LeaveReason.Busy:
-                return _items.IsBusy;
-            case LeaveReason.WaitsForTurn when _items.IsBusy:
+                return Items.IsBusy;
+            case LeaveReason.WaitsForTurn when Items.IsBusy:
                 _waitingReaders.AddNeedsLock();
                 return true;
             case LeaveReason.TooMany:
                 // The items that were given back are for this worker, if it can have the place of a reading worker.
                 int over = _workers.Live - _workers.Limit;
-                return over >= 0 && !(over == 0 && (_items.IsLent || (_items.HasGivenBack && _items.TryLend())));
+                return over >= 0 && !(over == 0 && (Items.IsLent || (Items.HasGivenBack && Items.TryLend())));
             case LeaveReason.Throttled when IsAtCeiling:
-                return _throttled = true;
+                return _workers.IsThrottled = true;
             case LeaveReason.Paused:
                 return IsHeldNeedsLock;
             default:
-                return reason == LeaveReason.Exhausted && _items.IsExhausted;
+                return reason == LeaveReason.Exhausted && Items.IsExhausted;
         }
     }
 
@@ -166,18 +166,18 @@ internal abstract partial class Pump
     {
         AssertInvariants();
         int over = _workers.Live - _workers.Limit;
-        if (IsOver || _finished || over > 0 || _items.IsBusy || _items.IsExhausted || IsHeldNeedsLock)
+        if (IsOver || _finished || over > 0 || Items.IsBusy || Items.IsExhausted || IsHeldNeedsLock)
         {
             return null;
         }
 
         if (IsAtCeiling && _pauses is not { IsPaused: false })
         {
-            _throttled = true;
+            _workers.IsThrottled = true;
             return null;
         }
 
-        if (over == 0 && !(_items.HasGivenBack && _items.TryLend()))
+        if (over == 0 && !(Items.HasGivenBack && Items.TryLend()))
         {
             return null;
         }
@@ -214,7 +214,7 @@ internal abstract partial class Pump
         using (_lock.Hold())
         {
             // A worker that reads now calls the next one when it has read.
-            if (_items.IsBusy || !_waitingReaders.TryTakeNeedsLock())
+            if (Items.IsBusy || !_waitingReaders.TryTakeNeedsLock())
             {
                 return;
             }
@@ -241,7 +241,7 @@ internal abstract partial class Pump
     /// <param name="perItem">The approximate time per item, in Stopwatch ticks.</param>
     public void ConsiderHelp(long started, long now, double perItem)
     {
-        if (_workers.Live < _workers.Limit && _demand.IsHelpOfUse(started, now, perItem, _items))
+        if (_workers.Live < _workers.Limit && _demand.IsHelpOfUse(started, now, perItem, Items))
         {
             _demand.Asked(now);
             if (_workers.Executing < Settings.Executor.Threads)
@@ -321,8 +321,8 @@ internal abstract partial class Pump
     {
         using (_lock.Hold())
         {
-            bool wasThrottled = _throttled;
-            _throttled = false;
+            bool wasThrottled = _workers.IsThrottled;
+            _workers.IsThrottled = false;
             return wasThrottled ? AddNeedsLock(queued: true) : null;
         }
     }
@@ -377,7 +377,7 @@ internal abstract partial class Pump
         using (_lock.Hold())
         {
             _counts.AddDelayedNeedsLock(-count);
-            _throttled = false;
+            _workers.IsThrottled = false;
         }
 
         if (TryFinish())

@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using Weir.Core.Metering;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
@@ -10,7 +11,9 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     where TCall : struct, ICall<TItem, TPending>
     where TSink : struct, ISink<TResult>
 {
-    public Source<TItem> Source;
+    // One field for both: it costs each run as many bytes as it has fields.
+    public Source<TItem> Source => Unsafe.As<Source<TItem>>(Items);
+
     public TCall Call;
     public TSink Sink;
 
@@ -33,7 +36,6 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     {
         Recovery = recovery;
         KeepsItems = recovery is not null || (IsGuarded && DiscardedResult<TResult>.MayBeDisposable);
-        Source = source;
         Parks = Orders is null && CanPark(source, settings, recovery);
         Call = call;
         Sink = sink;
@@ -67,7 +69,6 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     private void Begin(Source<TItem> source, TCall call, TSink sink, PumpSettings settings)
     {
         Begin(source, settings, attemptsAreTimed: false);
-        Source = source;
         Call = call;
         Sink = sink;
         source.CancellationToken = Token;
@@ -76,7 +77,6 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
 
     private void Keep()
     {
-        Source = null!;
         Call = default;
         Sink = default;
         Forget();

@@ -1,3 +1,4 @@
+using System.Diagnostics.CodeAnalysis;
 using Weir.Core.Sinks;
 using Weir.Core.Threads;
 
@@ -8,6 +9,8 @@ namespace Weir.Core.Dispatch;
 /// A run is stopped once, under its lock. As what it was stopped is written before it is over, by a volatile write: who sees that it is over sees that too, and
 /// would otherwise give an item that ends just now the outcome of another run. What broke needs no lock: of two that break at once, either may be reported.
 /// </remarks>
+[SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable",
+    Justification = "The source has neither timer nor link; user code may hold its token for longer than the run.")]
 internal struct RunStop()
 {
     private readonly CancellationTokenSource _stopped = new();
@@ -19,6 +22,9 @@ internal struct RunStop()
     private Exception? _broken;
     private int _sourceFailed;
     private volatile bool _isOver;
+
+    /// <summary>Whether a token of the caller or a worker's timer may be calling the run after its end.</summary>
+    public bool IsCalled;
 
     /// <summary>The token that user code gets. It is cancelled when the run stops for any reason.</summary>
     public readonly CancellationToken Token => _stopped.Token;
@@ -41,8 +47,8 @@ internal struct RunStop()
     /// <summary>Whether a failure has stopped the run.</summary>
     public readonly bool HasFailed => _isOver && _by is null && _failures?.Single is not null;
 
-    /// <summary>Whether the run was not stopped, and nothing in it has failed.</summary>
-    public readonly bool IsClean => !_isOver && _failures is null && _broken is null;
+    /// <summary>Whether the run was not stopped, nothing in it has failed, and nobody is about to tell it so.</summary>
+    public readonly bool IsClean => !IsCalled && !_isOver && _failures is null && _broken is null;
 
     /// <summary>What went wrong outside user code, if the run ends with nothing else that says why.</summary>
     public readonly Exception? Unreported => _by is null && _failures?.Single is null ? _broken : null;
@@ -91,13 +97,8 @@ internal struct RunStop()
         }
     }
 
-    /// <summary>The caller's tokens no longer stop the run.</summary>
-    /// <returns>False if one of them may be stopping it at this moment, or has.</returns>
-    public readonly bool Unregister()
-    {
-        bool isLetGo = _ofCall == default || _ofCall.Unregister();
-        return (_ofEnumerator == default || _ofEnumerator.Unregister()) && isLetGo;
-    }
+    /// <summary>The caller's tokens no longer stop the run, unless one of them is stopping it at this moment, or has.</summary>
+    public void Unregister() => IsCalled |= (_ofCall != default && !_ofCall.Unregister()) | (_ofEnumerator != default && !_ofEnumerator.Unregister());
 
     /// <summary>Cancels the items' own tokens when the run stops, or at once if it has.</summary>
     public void Add(ItemTokens tokens)

@@ -21,6 +21,9 @@ internal struct RunWorkers
     private int _live;
     private int _queued;
 
+    /// <summary>Whether one is missing because the consumer of a stream is behind, or items wait in a backlog.</summary>
+    public bool IsThrottled;
+
     /// <summary>The newest of all workers; the others follow by <see cref="PumpWorker.NextCreated"/>. Null before the start.</summary>
     public readonly PumpWorker? First => Volatile.Read(in _all);
 

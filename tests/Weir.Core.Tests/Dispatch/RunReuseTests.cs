@@ -50,10 +50,10 @@ public class RunReuseTests
         await EndAsync(settings);
         Run kept = Spare<Run>.Take()!;
         Run made = new(SourceOf.Enumerable(new[] { new Item(0) }), default, default, settings);
-        string[] ofItsRun = ["_stop", "_items", "Token", "Context", "Settings", "Source", "Call", "Sink", "IsGuarded", "Parks"];
+        string[] ofItsRun = ["_stop", "Items", "Token", "Context", "Settings", "Call", "Sink", "IsGuarded", "Parks"];
         string[] ofItsEnd = ["_lock", "_workers", "_finished", "HasLeft", "IsReusable", "StartedAt"];
         Assert.Equal([], Differences(typeof(Run), made, kept, [.. ofItsRun, .. ofItsEnd]));
-        Assert.All(ofItsRun[..8], field => Assert.Equal(DefaultOf(field), Field(typeof(Run), field)!.GetValue(kept)));
+        Assert.All(ofItsRun[..7], field => Assert.Equal(DefaultOf(field), Field(typeof(Run), field)!.GetValue(kept)));
 
         object newWorker = typeof(Run).GetMethod("CreateWorker", BindingFlags.Instance | BindingFlags.NonPublic)!.Invoke(made, null)!;
         object workers = Field(typeof(Run), "_workers")!.GetValue(kept)!;
