@@ -23,7 +23,7 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     /// <summary>
     /// Whether a worker keeps its item: a recovery may need it again, and a result that comes late must not be disposed of if it is the item itself.
     /// </summary>
-    public readonly bool KeepsItems;
+    public bool KeepsItems => Recovery is not null || (IsGuarded && DiscardedResult<TResult>.MayBeDisposable);
 
     /// <summary>The time limits of its items and of their attempts.</summary>
     public override ItemLimits Limits => new(Settings.TimeProvider, Settings.PerItemTimeout, Recovery?.AttemptTimeout);
@@ -35,7 +35,6 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
         : base(source, settings, attemptsAreTimed: recovery?.AttemptTimeout is not null)
     {
         Recovery = recovery;
-        KeepsItems = recovery is not null || (IsGuarded && DiscardedResult<TResult>.MayBeDisposable);
         Parks = Orders is null && CanPark(source, settings, recovery);
         Call = call;
         Sink = sink;
