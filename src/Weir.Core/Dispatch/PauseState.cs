@@ -1,9 +1,12 @@
 namespace Weir.Core.Dispatch;
 
-/// <summary>The pauses of a run whose pauses somebody wants to know of. Changed under the run's lock only.</summary>
+/// <summary>
+/// The pauses of a run's reading, if somebody wants to know of them. They begin and end alternately, and one hook follows the other. Changed under the run's
+/// lock only.
+/// </summary>
 internal sealed class PauseState
 {
-    private Pump.PauseHook? _lastHook;
+    private Hook? _lastHook;
     private long _pausedAt;
 
     /// <summary>
@@ -36,5 +39,35 @@ internal sealed class PauseState
     }
 
     /// <summary>Takes the place of a hook's call in the queue. The hook itself is called later, under no lock.</summary>
-    public Pump.PauseHook QueueNeedsLock(Pump run, Func<long, ValueTask> hook) => _lastHook = new Pump.PauseHook(run, hook, _lastHook);
+    public Hook QueueNeedsLock(Pump run, Func<long, ValueTask> hook) => _lastHook = new Hook(run, hook, _lastHook);
+
+    /// <summary>A call to a hook that has its place in the queue.</summary>
+    internal sealed class Hook(Pump run, Func<long, ValueTask> hook, Hook? before)
+    {
+        private readonly TaskCompletionSource _done = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        private Hook? _before = before;
+
+        /// <summary>Calls the hook once the one before it has ended. Called once.</summary>
+        public async Task RunAsync()
+        {
+            if (_before is { } before)
+            {
+                await before._done.Task.ConfigureAwait(false);
+                _before = null;
+            }
+
+            try
+            {
+                await hook(run.NextIndex).ConfigureAwait(false);
+            }
+            catch (Exception e)
+            {
+                run.HookFailed(e);
+            }
+            finally
+            {
+                _done.SetResult();
+            }
+        }
+    }
 }

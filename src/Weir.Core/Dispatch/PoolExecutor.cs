@@ -22,7 +22,7 @@ internal sealed class PoolExecutor : Executor
 
     public override void Queue(IThreadPoolWorkItem worker)
     {
-        if (SpareThreads.IsCurrent)
+        if (!Thread.CurrentThread.IsThreadPoolThread && SpareThreads.IsCurrent)
         {
             // The pool had no free thread a moment ago. The worker returns to the pool as soon as there is one.
             UrgentWork.Queue(worker);

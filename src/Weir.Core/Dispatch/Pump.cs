@@ -1,6 +1,4 @@
-using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
-using System.Runtime.CompilerServices;
 using Weir.Core.Metering;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
@@ -13,30 +11,37 @@ namespace Weir.Core.Dispatch;
 /// <see cref="PumpWorker{TItem, TResult, TPending, TCall, TSink}"/>.
 /// </summary>
 /// <remarks>
+/// <para>
 /// Who keeps the run going: while there is something left to claim, either some worker holds the source's turn, or is inside a
 /// synchronous call (after which it claims again), or all permitted workers are waiting for their items, or the consumer of a stream
 /// is behind (and will call <see cref="Release"/>). A worker leaves only after it has checked this under the lock.
+/// </para>
+/// <para>
+/// Runs whose items may all be in flight at once are used again, together with one worker: in a fan-out of a few calls, they would be most of its memory. That
+/// is safe because an ended run is kept only if nobody has it any more. Its maker gets nothing but the caller's task. No worker of it waits for a thread, and
+/// what a worker or a parked call does after it has left or ended touches neither itself nor the run, with one exception: the thread of a parked call that
+/// counted down to zero may come for the lock late, and then finds a run that has ended, or asks another one whether it has. That one has items, which none of
+/// its workers has claimed before it has begun, so the answer is no until then. The caller's token and the timers of its workers have let it go before they
+/// called it. The stall watch is not just looking at it, and no observer has it. It was neither stopped nor did anything in it fail, so nobody is about to tell
+/// it so.
+/// </para>
 /// </remarks>
-[SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable",
-    Justification = "The source has neither timer nor link; user code may hold its token for longer than the run.")]
 internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUnattended, IThreadPoolWorkItem
 {
     private readonly Lock _lock = new();
-    private CancellationTokenSource _stopped;
-    private CallerTokens _callerTokens;
     private RunStop _stop;
     private RunCounts _counts;
-    private WorkerLists _workers;
-    private TokenList _tokens;
-    private int _limit;
-    private int _live;
-    private int _queued;
-    private bool _throttled;
+    private RunWorkers _workers;
+    private WorkerDemand _demand = new();
+    private WaitingReaders _waitingReaders;
+    private ParkedCount _parked;
+    private PauseState? _pauses;
     private bool _finished;
 
-    protected Pump(PumpSettings settings, bool attemptsAreTimed)
+    protected Pump(Source items, PumpSettings settings, bool attemptsAreTimed)
     {
-        Begin(settings, attemptsAreTimed);
+        Begin(items, settings, attemptsAreTimed);
+        TakesTurns = items.TakesTurns;
         Orders = settings is ControlledSettings controlled ? new PumpOrders(controlled) : null;
         settings.Adaptive?.Attach(this);
     }
@@ -47,8 +52,10 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
     /// <summary>The caller's context, under which user code runs. Null when the caller suppressed its flow.</summary>
     public ExecutionContext? Context;
 
-    /// <summary>Whether the run was stopped before its end. Then no further item starts.</summary>
-    public bool IsOver => _stop.IsOver;
+    public PumpSettings Settings;
+
+    /// <summary>Where the items come from.</summary>
+    protected Source Items;
 
     /// <summary>Whether items can be given up while they run.</summary>
     public bool IsGuarded;
@@ -68,25 +75,35 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
     /// </summary>
     public bool SeesStarts;
 
+    /// <summary>Whether workers take turns to read. Set by the constructor.</summary>
+    public bool TakesTurns;
+
+    /// <summary>Whether all items may be in flight at once, so that a call that suspends needs no worker.</summary>
+    public bool Parks;
+
+    /// <summary>Whether nobody gets the run but the engine, so that it may be used again. Set before the start.</summary>
+    public bool IsReusable;
+
     /// <summary>What the run is told from outside; null if nothing can pause, stop or limit it. Otherwise each item begins under the lock.</summary>
     public readonly PumpOrders? Orders;
 
-    /// <summary>Whether workers take turns to read. Set by the constructor.</summary>
-    public bool TakesTurns;
+    /// <summary>Whether the run was stopped before its end. Then no further item starts.</summary>
+    public bool IsOver => _stop.IsOver;
 
     /// <summary>Whether the run has ended: nothing of it is left but its completion.</summary>
     public bool HasEnded => Volatile.Read(ref _finished);
 
     /// <summary>How many items may be in flight at once. A worker above the limit leaves when its item ends.</summary>
-    public int Limit => Volatile.Read(ref _limit);
+    public int Limit => _workers.Limit;
 
     /// <summary>How many workers are at work or waiting for their items.</summary>
-    public int Live => Volatile.Read(ref _live);
+    public int Live => _workers.Live;
 
     /// <summary>Whether there are more workers than the limit allows. One more is allowed while a reader's place is lent to it.</summary>
-    public bool HasTooMany => Volatile.Read(ref _live) - Volatile.Read(ref _limit) is var over && over > 0 && !(over == 1 && IsLent);
+    public bool HasTooMany => _workers.Live - _workers.Limit is var over && over > 0 && !(over == 1 && Items.IsLent);
 
-    public PumpSettings Settings;
+    /// <summary>The workers that would read if no other one were reading.</summary>
+    public ref WaitingReaders WaitingReaders => ref _waitingReaders;
 
     public override string? Operation => Settings.Operation;
 
@@ -99,27 +116,63 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
     /// <summary>The time limits of its items and of their attempts.</summary>
     public abstract ItemLimits Limits { get; }
 
-    protected abstract bool IsExhausted { get; }
-
-    protected abstract bool IsBusy { get; }
+    /// <summary>How many items have been read, as far as the source knows.</summary>
+    public long NextIndex => Items.NextIndex;
 
     protected abstract bool IsAtCeiling { get; }
 
-    /// <summary>Whether items were given back for any worker to claim.</summary>
-    protected abstract bool HasStash { get; }
+    /// <summary>Whether so many items wait for another attempt that no new item starts, because waiting items are kept in memory.</summary>
+    protected bool HasBacklog => _counts.Delayed >= 1024 + (4 * (long)Limit);
 
-    /// <summary>Whether the place of a reading worker is lent to one more worker.</summary>
-    protected abstract bool IsLent { get; }
+    /// <summary>Whether this run, which has left the watch, may be used again.</summary>
+    protected bool IsReusableNow =>
+        IsReusable && _stop.IsClean && !MayBeKnown && _workers.Queued == 0 && _counts.HasNoPast;
 
-    /// <summary>Whether workers take turns for every single item.</summary>
-    protected abstract bool ReadsOneByOne { get; }
+    /// <summary>What a run begins with. The rest is as <see cref="Forget"/> left it, or new.</summary>
+    [MemberNotNull(nameof(Items), nameof(Settings))]
+    protected void Begin(Source items, PumpSettings settings, bool attemptsAreTimed)
+    {
+        System.Diagnostics.Debug.Assert(settings.Limit >= 1, "Limits are validated by the public API.");
+        Settings = settings;
+        IsTimed = attemptsAreTimed || settings.PerItemTimeout is not null;
+        IsGuarded = IsTimed || settings.Guarded;
+        IsAlone = settings is { Limit: 1, Adaptive: null, Pilot: null } and not ControlledSettings;
+        _stop = new RunStop();
+        Token = _stop.Token;
+        Context = ExecutionContext.Capture();
+        _pauses = settings.WatchesPauses ? new PauseState() : null;
+        _workers.Begin(settings.Limit);
+        Items = items;
+        items.HasOneWorker = IsAlone;
+    }
 
-    protected abstract int KnownCount { get; }
+    /// <summary>Ends the rest. From here on, a thread that comes late finds the run as it is now.</summary>
+    protected void BeginAgain()
+    {
+        _workers.Idle!.BeginAgain();
+        using (_lock.Hold())
+        {
+            _finished = false;
+        }
 
-    /// <summary>Whether no more than the first item has been read.</summary>
-    public bool HasReadOne => NextIndex <= 1;
+        Volatile.Write(ref HasLeft, false);
+    }
 
-    protected abstract long NextIndex { get; }
+    /// <summary>Lets go of everything that belonged to the run, and of all workers but one.</summary>
+    protected void Forget()
+    {
+        _workers.KeepOne().Forget();
+        Items = null!;
+        _stop = default;
+        Token = default;
+        Context = null;
+        Settings = null!;
+        SeesStarts = false;
+        _workers.IsThrottled = false;
+        _demand = new WorkerDemand();
+        _counts = default;
+        _parked = default;
+    }
 
     /// <summary>Starts the run with its first worker, on a thread of the executor and never on the caller's.</summary>
     /// <param name="eager">How many workers to start at once: one, unless there are threads that are waiting anyway.</param>
@@ -141,11 +194,9 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
             }
 
             _workers.StartNeedsLock(first);
-            _live = 1;
-            _queued = 1;
         }
 
-        if ((IsTimed || !IsAlone) && KnownCount != 1)
+        if ((IsTimed || !IsAlone) && Items.KnownCount != 1)
         {
             SeesStarts |= Settings.TimeProvider == TimeProvider.System;
             IsWatched = true;
@@ -159,7 +210,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
         StartedAt = Settings.TimeProvider.GetTimestamp();
         StallWatch.Add(this);
 
-        _callerTokens.Register(this, callerToken, otherCallerToken);
+        _stop.Register(this, callerToken, otherCallerToken);
         using (_lock.Hold())
         {
             if (_finished)
@@ -177,48 +228,23 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
         }
     }
 
-    /// <summary>Stops the run because the caller asked for it.</summary>
-    public void Cancel(CancellationToken by) => Stop(by);
-
-    /// <summary>Stops the run: nothing more starts, and the token of the running items is cancelled.</summary>
-    /// <returns>Whether this call stopped it.</returns>
-    public bool Stop(CancellationToken? by = null)
-    {
-        if (!TryStop(by, ItemStatus.Cancelled, null, out bool finish))
-        {
-            return false;
-        }
-
-        try
-        {
-            // The callbacks of these tokens are user code.
-            StopTokens(later: false);
-            SafeCancel.Now(_stopped);
-        }
-        finally
-        {
-            if (finish)
-            {
-                QueueFinish();
-            }
-        }
-
-        return true;
-    }
-
-    void IRunHandle.Abandon() => Stop();
-
     /// <summary>Changes the limit. If it is lower, workers leave as their items end. If it is higher, more workers start now.</summary>
     public void SetLimit(int limit)
     {
-        Debug.Assert(limit >= 1, "A run without workers would never end.");
+        System.Diagnostics.Debug.Assert(limit >= 1, "A run without workers would never end.");
         int more;
         bool raised;
         using (_lock.Hold())
         {
-            int before = _limit;
-            more = SetOwnLimitNeedsLock(limit);
-            raised = _limit > before;
+            int before = _workers.Limit;
+            if (Orders is not null)
+            {
+                Orders.OwnLimit = limit;
+                limit = Orders.Limit(isMoved: Settings.Adaptive is not null);
+            }
+
+            more = _workers.SetLimitNeedsLock(limit);
+            raised = _workers.Limit > before;
         }
 
         for (; more > 0; more--)
@@ -232,42 +258,105 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
         }
     }
 
-    void IRunHandle.Release()
-    {
-        if (TakeThrottled() is not { } worker)
-        {
-            return;
-        }
-
-        try
-        {
-            FaultPoint.Pass("Pump.Release", this);
-            Settings.Executor.QueueForConsumer(worker);
-        }
-        catch (Exception e)
-        {
-            EngineFailed(e);
-        }
-    }
-
-    /// <summary>The ceiling was raised, and nobody's consumer is on this thread.</summary>
-    private void Release()
-    {
-        if (TakeThrottled() is { } worker)
-        {
-            Queue(worker, urgent: false);
-        }
-    }
-
-    /// <summary>The worker that reads on after a pause, if there was one; counted as queued.</summary>
-    private PumpWorker? TakeThrottled()
+    /// <summary>Begins an item that a worker has claimed, in a run that is controlled from outside.</summary>
+    /// <returns>False if it may not begin now, or at all: it goes back.</returns>
+    public bool TryBegin(PumpOrders orders, bool isNew)
     {
         using (_lock.Hold())
         {
-            bool wasThrottled = _throttled;
-            _throttled = false;
-            return wasThrottled ? AddNeedsLock(queued: true) : null;
+            return !HasTooMany && orders.TryBegin(isNew, Items);
         }
+    }
+
+    void IControlledRun.Obey(RunOrder order)
+    {
+        PumpOrders orders = Orders!;
+        int more = 0;
+        bool stops;
+        bool finish = false;
+        bool limits;
+        bool raised;
+        using (_lock.Hold())
+        {
+            RunOrder before = orders.Order;
+            int limitBefore = _workers.Limit;
+            if (_finished || order == before)
+            {
+                return;
+            }
+
+            orders.Order = order;
+            limits = order.Limit != before.Limit;
+            stops = order.IsStopped && !before.IsStopped;
+            bool resumes = before.IsPaused && !order.IsPaused;
+            if (order.IsStopped != before.IsStopped || order.IsPaused != before.IsPaused)
+            {
+                orders.StopsReading = order.IsStopped;
+                Items.Hold(orders.Hold);
+                finish = _workers.First is not null && TryFinishNeedsLock();
+            }
+
+            more = _workers.SetLimitNeedsLock(orders.Limit(isMoved: Settings.Adaptive is not null));
+            raised = _workers.Limit > limitBefore;
+            if (resumes)
+            {
+                // As many as have a thread now. The others follow as items suspend or block, as at the start of a run.
+                more = Math.Max(more, Math.Min(_workers.Limit - _workers.Live, Settings.Executor.Threads));
+            }
+
+            more = _workers.First is null ? 0 : more;
+        }
+
+        if (limits && order.Limit is { } limit && orders.Settings.OnLimit is { } onLimit)
+        {
+            onLimit(limit);
+            Release();
+        }
+
+        if (raised)
+        {
+            LimitRaised();
+        }
+
+        if (stops && orders.Reading is { } reading)
+        {
+            // The source's own code reacts to it, and it may take long.
+            SafeCancel.Later(reading);
+        }
+
+        if (finish)
+        {
+            QueueFinish();
+        }
+
+        for (; more > 0 && AddQueued(); more--)
+        {
+        }
+    }
+
+    /// <summary>More items may be in flight: those that wait for a place, and those behind a backlog, may go on.</summary>
+    private void LimitRaised()
+    {
+        Settings.OnLimitRaised?.Invoke();
+        Release();
+    }
+
+    RunSample IControlledRun.Count()
+    {
+        // The ended items first, so that they have all begun.
+        RunSample sample = Sample();
+        using (_lock.Hold())
+        {
+            sample.Begun = Orders!.Begun;
+            return sample;
+        }
+    }
+
+    /// <summary>A token of the run that also ends when only its reading stops.</summary>
+    protected CancellationToken ReadingToken(PumpOrders orders)
+    {
+        orders.Reading = CancellationTokenSource.CreateLinkedTokenSource(Token);
+        return orders.Reading.Token;
     }
 
     /// <summary>The counts of the run so far.</summary>
@@ -282,7 +371,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
             }
 
             _parked.AddTo(ref sample);
-            sample.Limit = _limit;
+            sample.Limit = _workers.Limit;
             sample.Throttles = _pauses?.Throttles ?? 0;
             sample.Drains = _pauses?.Drains ?? 0;
             AddTo(ref sample);
@@ -290,44 +379,6 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
         }
     }
 
-    /// <summary>The error of an attempt that has passed its own time limit.</summary>
-    public abstract Exception AttemptTimedOut(int attempt);
-
-    /// <summary>The item of a parked call was given up.</summary>
-    public abstract void GiveUpParked(long index);
-
-    /// <summary>Records the outcome of an item that ended without a result.</summary>
-    public abstract void EndUnsuccessful(long index, ItemStatus status, Exception? error);
-
     /// <summary>Adds the counts of the source and the sink.</summary>
     protected abstract void AddTo(ref RunSample sample);
-
-    /// <summary>Lends the place of a reading worker.</summary>
-    protected abstract bool TryLend();
-
-    /// <summary>Returns the reader's place.</summary>
-    protected abstract void TakeBack();
-
-    protected abstract void HoldSource(SourceHold hold);
-
-    /// <summary>Whether what was read still begins after a stop.</summary>
-    protected abstract bool BeginsWhatWasRead { get; }
-
-    protected abstract PumpWorker CreateWorker();
-
-    protected abstract ValueTask DisposeSourceAsync();
-
-    protected abstract void Complete(CancellationToken? cancelledBy, FailureLog? failures);
-
-    /// <summary>Replaces a completion that threw or could not be reached.</summary>
-    protected abstract void CompleteBroken(Exception error);
-
-    [Conditional("DEBUG")]
-    private void AssertInvariants()
-    {
-        Debug.Assert(_lock.IsHeldByCurrentThread, "The state of a run is read and changed under its lock.");
-        Debug.Assert(_queued >= 0, "A worker enters once for each time it is queued.");
-        Debug.Assert(_live >= _queued, "A queued worker is a live one.");
-        Debug.Assert(_workers.First is not null || _live == 0, "Live workers were created.");
-    }
 }

@@ -18,20 +18,41 @@ internal abstract partial class Pump
         }
     }
 
-    /// <summary>Whether a failure has stopped the run.</summary>
-    public bool HasFailed => _stop.HasFailed;
+    /// <summary>Stops the run because the caller asked for it.</summary>
+    public void Cancel(CancellationToken by) => Stop(by);
 
-    /// <summary>The status of an item that ends because the run's token was cancelled.</summary>
-    public ItemStatus StoppedAs => _stop.As;
+    /// <summary>Stops the run: nothing more starts, and the token of the running items is cancelled.</summary>
+    /// <returns>Whether this call stopped it.</returns>
+    public bool Stop(CancellationToken? by = null)
+    {
+        if (!TryStop(by, ItemStatus.Cancelled, null, out bool finish))
+        {
+            return false;
+        }
 
-    /// <summary>The error of such an item.</summary>
-    public Exception? StoppedError => _stop.Error;
+        try
+        {
+            // The callbacks of these tokens are user code.
+            _stop.CancelTokens(later: false);
+        }
+        finally
+        {
+            if (finish)
+            {
+                QueueFinish();
+            }
+        }
+
+        return true;
+    }
+
+    void IRunHandle.Abandon() => Stop();
 
     /// <summary>The user's sequence threw: the run ends in every mode. An exception after a stop is a reaction to the cancelled token.</summary>
     public void SourceFailed(Exception error)
     {
         // A source whose items still begin drops by itself what its sequence throws after a stop.
-        if (IsOver || (Orders is { StopsReading: true } && !BeginsWhatWasRead) || !_stop.TryFailSource())
+        if (IsOver || (Orders is { StopsReading: true } && !Items.BeginsWhatWasRead) || !_stop.TryFailSource())
         {
             return;
         }
@@ -93,9 +114,6 @@ internal abstract partial class Pump
         Stop();
     }
 
-    /// <summary>The error of an item that has passed its time limit. It names the item where no list of failures or outcomes does.</summary>
-    public Exception ItemTimedOut(long index) => TimeLimit.OfItem(Settings.PerItemTimeout!.Value, Settings.ErrorMode == ErrorMode.FailFast ? index : null);
-
     /// <summary>A hook that belongs to no item threw.</summary>
     public void HookFailed(Exception error)
     {
@@ -108,13 +126,30 @@ internal abstract partial class Pump
     /// <summary>Whether the run ends with this change. Workers that wait for a thread hold no item, so the run does not wait for them.</summary>
     private bool TryFinishNeedsLock()
     {
-        if (_finished || _live > _queued || _parked.Waiting != 0 || !(IsOver || (IsExhausted && _counts.Delayed == 0)))
+        if (_finished || _workers.Live > _workers.Queued || _parked.Waiting != 0 || !(IsOver || (Items.IsExhausted && _counts.Delayed == 0)))
         {
             return false;
         }
 
         _finished = true;
         return true;
+    }
+
+    private bool TryFinish()
+    {
+        using (_lock.Hold())
+        {
+            return TryFinishNeedsLock();
+        }
+    }
+
+    /// <summary>Ends the run, from outside its workers, if nothing is left to wait for.</summary>
+    private void FinishIfDone()
+    {
+        if (TryFinish())
+        {
+            QueueFinish();
+        }
     }
 
     private bool TryStop(CancellationToken? by, ItemStatus status, Exception? error, out bool finish)
@@ -131,22 +166,6 @@ internal abstract partial class Pump
             finish = TryFinishNeedsLock();
             return true;
         }
-    }
-
-    /// <summary>Stops the items' own tokens when the run stops, or at once if it has.</summary>
-    public void AddTokens(ItemTokens tokens)
-    {
-        _tokens.Add(tokens);
-        if (IsOver)
-        {
-            tokens.StopAll(later: false);
-        }
-    }
-
-    private void StopTokens(bool later)
-    {
-        Exception? failure = _tokens.StopAll(later);
-        _stop.Break(failure);
     }
 
     private void FinishOn(bool ownThread)
@@ -215,7 +234,7 @@ internal abstract partial class Pump
     private void Unlink()
     {
         IsWatched = false;
-        _isCalled |= !_callerTokens.Unregister();
+        _stop.Unregister();
     }
 
     private static void Finish(object? pump) => ((Pump)pump!).Finish();
@@ -229,7 +248,7 @@ internal abstract partial class Pump
             ValueTask disposing = default;
             try
             {
-                disposing = DisposeSourceAsync();
+                disposing = Items.DisposeAsync();
             }
             catch (Exception e)
             {
@@ -289,7 +308,7 @@ internal abstract partial class Pump
                 CloseDelays();
                 for (PumpWorker? worker = _workers.First; worker is not null; worker = worker.NextCreated)
                 {
-                    _isCalled |= !worker.Retire();
+                    _stop.IsCalled |= !worker.Retire();
                 }
             }
             finally
@@ -368,4 +387,11 @@ internal abstract partial class Pump
             Complete(_stop.By, _stop.Failures);
         }
     }
+
+    protected abstract void CloseDelays();
+
+    protected abstract void Complete(CancellationToken? cancelledBy, FailureLog? failures);
+
+    /// <summary>Replaces a completion that threw or could not be reached.</summary>
+    protected abstract void CompleteBroken(Exception error);
 }

@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using Weir.Core.Metering;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
@@ -10,7 +11,9 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     where TCall : struct, ICall<TItem, TPending>
     where TSink : struct, ISink<TResult>
 {
-    public Source<TItem> Source;
+    // One field for both: it costs each run as many bytes as it has fields.
+    public Source<TItem> Source => Unsafe.As<Source<TItem>>(Items);
+
     public TCall Call;
     public TSink Sink;
 
@@ -20,7 +23,7 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     /// <summary>
     /// Whether a worker keeps its item: a recovery may need it again, and a result that comes late must not be disposed of if it is the item itself.
     /// </summary>
-    public readonly bool KeepsItems;
+    public bool KeepsItems => Recovery is not null || (IsGuarded && DiscardedResult<TResult>.MayBeDisposable);
 
     /// <summary>The time limits of its items and of their attempts.</summary>
     public override ItemLimits Limits => new(Settings.TimeProvider, Settings.PerItemTimeout, Recovery?.AttemptTimeout);
@@ -29,13 +32,9 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     private DelayQueue<TItem>? _delays;
 
     public Pump(Source<TItem> source, TCall call, TSink sink, PumpSettings settings, IRecovery<TResult>? recovery = null)
-        : base(settings, attemptsAreTimed: recovery?.AttemptTimeout is not null)
+        : base(source, settings, attemptsAreTimed: recovery?.AttemptTimeout is not null)
     {
         Recovery = recovery;
-        KeepsItems = recovery is not null || (IsGuarded && DiscardedResult<TResult>.MayBeDisposable);
-        Source = source;
-        source.HasOneWorker = IsAlone;
-        TakesTurns = source.TakesTurns;
         Parks = Orders is null && CanPark(source, settings, recovery);
         Call = call;
         Sink = sink;
@@ -68,54 +67,27 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
 
     private void Begin(Source<TItem> source, TCall call, TSink sink, PumpSettings settings)
     {
-        Begin(settings, attemptsAreTimed: false);
-        Source = source;
+        Begin(source, settings, attemptsAreTimed: false);
         Call = call;
         Sink = sink;
-        source.HasOneWorker = IsAlone;
         source.CancellationToken = Token;
         BeginAgain();
     }
 
     private void Keep()
     {
-        Source = null!;
         Call = default;
         Sink = default;
         Forget();
         Spare<Pump<TItem, TResult, TPending, TCall, TSink>>.GiveBack(this);
     }
 
-    protected override bool IsExhausted => Source.IsExhausted;
-
-    protected override bool IsBusy => Source.IsBusy;
-
-    protected override bool HasStash => Source.HasGivenBack;
-
-    protected override bool IsLent => Source.IsLent;
-
     protected override bool IsAtCeiling => Source.NextIndex >= Ceiling && !Source.HasGivenBack;
 
     /// <summary>Items at or beyond this index may not start yet. While too many items wait for another attempt, no new item may start.</summary>
     public long Ceiling => HasBacklog ? 0 : Sink.Ceiling;
 
-    protected override bool ReadsOneByOne => Source.TakesTurns && Source.KnownCount < 0;
-
-    protected override int KnownCount => Source.KnownCount;
-
-    protected override long NextIndex => Source.NextIndex;
-
-    protected override bool TryLend() => Source.TryLend();
-
-    protected override void TakeBack() => Source.TakeBack();
-
-    protected override void HoldSource(SourceHold hold) => Source.Hold(hold);
-
-    protected override bool BeginsWhatWasRead => Source.BeginsWhatWasRead;
-
     protected override PumpWorker CreateWorker() => new PumpWorker<TItem, TResult, TPending, TCall, TSink>(this);
-
-    protected override ValueTask DisposeSourceAsync() => Source.DisposeAsync();
 
     protected override void Complete(CancellationToken? cancelledBy, FailureLog? failures)
     {

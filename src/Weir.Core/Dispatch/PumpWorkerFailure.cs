@@ -296,7 +296,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     }
 
     /// <summary>Calls a hook for a pause, once those before it have ended.</summary>
-    private StepResult CallPauseHook(Pump.PauseHook hook)
+    private StepResult CallPauseHook(PauseState.Hook hook)
     {
         long word = BeginAround(Around.Hook, ItemClock.Never);
         return WaitForHook(hook.RunAsync(), word);

@@ -1,19 +1,33 @@
+using System.Diagnostics.CodeAnalysis;
 using Weir.Core.Sinks;
+using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
-/// <summary>Whether a run was stopped before its end, and what went wrong in it.</summary>
+/// <summary>Whether a run was stopped before its end, by what, and what went wrong in it; and the tokens that its end cancels.</summary>
 /// <remarks>
 /// A run is stopped once, under its lock. As what it was stopped is written before it is over, by a volatile write: who sees that it is over sees that too, and
 /// would otherwise give an item that ends just now the outcome of another run. What broke needs no lock: of two that break at once, either may be reported.
 /// </remarks>
-internal struct RunStop
+[SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable",
+    Justification = "The source has neither timer nor link; user code may hold its token for longer than the run.")]
+internal struct RunStop()
 {
+    private readonly CancellationTokenSource _stopped = new();
+    private TokenList _tokens;
+    private CancellationTokenRegistration _ofCall;
+    private CancellationTokenRegistration _ofEnumerator;
     private CancellationToken? _by;
     private FailureLog? _failures;
     private Exception? _broken;
     private int _sourceFailed;
     private volatile bool _isOver;
+
+    /// <summary>Whether a token of the caller or a worker's timer may be calling the run after its end.</summary>
+    public bool IsCalled;
+
+    /// <summary>The token that user code gets. It is cancelled when the run stops for any reason.</summary>
+    public readonly CancellationToken Token => _stopped.Token;
 
     /// <summary>Whether the run was stopped. Then no further item starts.</summary>
     public readonly bool IsOver => _isOver;
@@ -33,8 +47,8 @@ internal struct RunStop
     /// <summary>Whether a failure has stopped the run.</summary>
     public readonly bool HasFailed => _isOver && _by is null && _failures?.Single is not null;
 
-    /// <summary>Whether the run was not stopped, and nothing in it has failed.</summary>
-    public readonly bool IsClean => !_isOver && _failures is null && _broken is null;
+    /// <summary>Whether the run was not stopped, nothing in it has failed, and nobody is about to tell it so.</summary>
+    public readonly bool IsClean => !IsCalled && !_isOver && _failures is null && _broken is null;
 
     /// <summary>What went wrong outside user code, if the run ends with nothing else that says why.</summary>
     public readonly Exception? Unreported => _by is null && _failures?.Single is null ? _broken : null;
@@ -72,4 +86,47 @@ internal struct RunStop
 
     /// <summary>Whether the source has not failed before: a worker that reads next, before the run stops, may get the same failure again.</summary>
     public bool TryFailSource() => Interlocked.Exchange(ref _sourceFailed, 1) == 0;
+
+    /// <summary>Lets the caller's tokens stop the run: that of the call, and that of an enumerator. One that is cancelled stops it here.</summary>
+    public void Register(Pump run, CancellationToken ofCall, CancellationToken ofEnumerator)
+    {
+        _ofCall = Register(run, ofCall);
+        if (ofEnumerator != ofCall)
+        {
+            _ofEnumerator = Register(run, ofEnumerator);
+        }
+    }
+
+    /// <summary>The caller's tokens no longer stop the run, unless one of them is stopping it at this moment, or has.</summary>
+    public void Unregister() => IsCalled |= (_ofCall != default && !_ofCall.Unregister()) | (_ofEnumerator != default && !_ofEnumerator.Unregister());
+
+    /// <summary>Cancels the items' own tokens when the run stops, or at once if it has.</summary>
+    public void Add(ItemTokens tokens)
+    {
+        _tokens.Add(tokens);
+        if (_isOver)
+        {
+            tokens.StopAll(later: false);
+        }
+    }
+
+    /// <summary>Cancels the tokens of the run and of its items, after it was stopped.</summary>
+    /// <param name="later">Whether the callbacks, which are user code, run elsewhere.</param>
+    public void CancelTokens(bool later)
+    {
+        Break(_tokens.StopAll(later));
+        if (later)
+        {
+            SafeCancel.Later(_stopped);
+        }
+        else
+        {
+            SafeCancel.Now(_stopped);
+        }
+    }
+
+    // A token may be cancelled by a timer, so nothing is above this on its thread.
+    private static CancellationTokenRegistration Register(Pump run, CancellationToken token) => !token.CanBeCanceled
+        ? default
+        : token.UnsafeRegister(static (run, token) => Unattended.Run((Pump)run!, static (run, token) => run.Cancel(token), token), run);
 }

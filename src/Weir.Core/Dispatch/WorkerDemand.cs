@@ -1,12 +1,25 @@
+using System.Diagnostics;
+using Weir.Core.Sources;
+
 namespace Weir.Core.Dispatch;
 
-/// <summary>How many more workers a run could use, as the looks of the stall watch see it.</summary>
+/// <summary>How many more workers a run could use, as its workers see it after their items, and as the looks of the stall watch see it.</summary>
 /// <remarks>
-/// Looks do not overlap, so what the last one saw belongs to them alone. What it asked for and has not come is guarded by the run's lock. Workers read without
-/// it whether calls block: one that sees the answer of an earlier look returns to the pool once too often, or once too seldom.
+/// Workers ask for another one less often while those that come find nothing to read. They read and write the pause without a lock: two that ask at the same
+/// moment call two helpers; one of them may find nothing, leaves, and makes the pause longer. No worker is ever missing for good, because each asks again after
+/// its next items. Looks do not overlap, so what the last one saw belongs to them alone. What it asked for and has not come is guarded by the run's lock.
+/// Workers read without it whether calls block: one that sees the answer of an earlier look returns to the pool once too often, or once too seldom.
 /// </remarks>
-internal struct WorkerDemand
+internal struct WorkerDemand()
 {
+    // Waking another thread costs some microseconds on each side, so it is only worth it for work that lasts longer than this.
+    private static readonly long WakeUpThreshold = Stopwatch.Frequency / 50_000;
+
+    // Two workers that take turns for items smaller than this would only pass the turn back and forth.
+    private static readonly long TurnThreshold = Math.Max(1, Stopwatch.Frequency / 6_000_000);
+
+    private static readonly long LongestPause = Stopwatch.Frequency / 1_000;
+
     // Of the processors, as a share: then more workers would not help.
     private const double Saturated = 0.85;
 
@@ -20,9 +33,39 @@ internal struct WorkerDemand
     private int _executing;
     private int _wanted;
     private volatile bool _callsBlock;
+    private long _next;
+    private long _pause = WakeUpThreshold;
 
     /// <summary>Whether the calls of the run block, as far as the last look could tell.</summary>
     public readonly bool CallsBlock => _callsBlock;
+
+    /// <summary>Whether another worker is of use to one that has worked since <paramref name="started"/> without a suspension.</summary>
+    /// <param name="started">When the worker began, as a Stopwatch timestamp.</param>
+    /// <param name="now">Now.</param>
+    /// <param name="perItem">The approximate time per item, in Stopwatch ticks.</param>
+    /// <param name="source">What is left to do.</param>
+    public readonly bool IsHelpOfUse(long started, long now, double perItem, Source source)
+    {
+        if (now - started < WakeUpThreshold || now < Volatile.Read(in _next))
+        {
+            return false;
+        }
+
+        int count = source.KnownCount;
+        return count < 0 ? !source.TakesTurns || perItem >= TurnThreshold : (count - source.NextIndex) * perItem >= WakeUpThreshold;
+    }
+
+    public void Asked(long now) => Volatile.Write(ref _next, now + Volatile.Read(ref _pause));
+
+    /// <summary>A helper found the source busy and left without an item, or got one. The next one then comes later, or soon.</summary>
+    public void RecordHelp(bool useful)
+    {
+        long pause = useful ? WakeUpThreshold : Math.Min(LongestPause, _pause * 2);
+        if (pause != _pause)
+        {
+            Volatile.Write(ref _pause, pause);
+        }
+    }
 
     /// <summary>
     /// Judges what a look has seen. If items last and leave processors idle, as many workers are of use as would keep these busy, up to the limit.

@@ -44,7 +44,7 @@ internal struct WorkerPace
         _reading = now - _sliceStarted;
 
         // The duration of the very first item's work is not known yet. If it took long to arrive, the next item may as well be read meanwhile.
-        float work = _work == 0 && run.HasReadOne ? _reading : _work;
+        float work = _work == 0 && run.NextIndex <= 1 ? _reading : _work;
         if (work > 0)
         {
             run.ConsiderHelp(_driveStarted, now, work);

@@ -73,7 +73,7 @@ internal class ListCompletion<TResult> : TaskCompletionSource<List<TResult>>
     protected void Gather(RunEnd end, Segments<TResult>? segments)
     {
         List = segments?.ToList((int)end.Claimed) ?? List;
-        if (_skipped is not null || end.Claimed != List.Count || !ReferenceEquals(end.LeftOver, NothingLeft.Ranges))
+        if (_skipped is not null || end.Claimed != List.Count || !ReferenceEquals(end.LeftOver, Source.NothingLeft))
         {
             CloseGaps(end);
         }

@@ -43,7 +43,7 @@ internal readonly record struct RunEnd(
 
     /// <summary>Whether items never ran.</summary>
     /// <param name="count">The number of items; negative for those that were read.</param>
-    public bool HasNeverRun(int count) => Claimed < count || LeftOver != NothingLeft.Ranges;
+    public bool HasNeverRun(int count) => Claimed < count || LeftOver != Source.NothingLeft;
 
     /// <summary>The indices of the items that never ran: first those that were read, each of the two in order.</summary>
     /// <inheritdoc cref="HasNeverRun"/>

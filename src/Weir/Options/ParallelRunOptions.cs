@@ -301,6 +301,11 @@ public sealed record ParallelRunOptions
 
     internal void Validate()
     {
+        if (ReferenceEquals(this, Default))
+        {
+            return;
+        }
+
         Require.AtLeastOne(MaxDegreeOfParallelism, nameof(MaxDegreeOfParallelism));
         AdaptiveConcurrency?.Validate();
         Require.AtLeastOne(ChannelCapacity, nameof(ChannelCapacity));

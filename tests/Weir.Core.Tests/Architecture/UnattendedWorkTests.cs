@@ -21,7 +21,7 @@ public partial class UnattendedWorkTests
         ("ElasticTeam.cs", "RunHost"),
         ("UrgentWork.cs", "MoveToSpare"),
         ("RuntimeCall.cs", "static _ => { }"),
-        ("PumpAbandon.cs", "((AbandonTimer)again!).Run()"),
+        ("AbandonTimer.cs", "((AbandonTimer)again!).Run()"),
         ("DiscardedResult.cs", "_ = DropAsync(result)"),
     ];
 

@@ -50,15 +50,15 @@ public class RunReuseTests
         await EndAsync(settings);
         Run kept = Spare<Run>.Take()!;
         Run made = new(SourceOf.Enumerable(new[] { new Item(0) }), default, default, settings);
-        string[] ofItsRun = ["_stopped", "Token", "Context", "Settings", "Source", "Call", "Sink", "_limit", "IsGuarded", "Parks"];
+        string[] ofItsRun = ["_stop", "Items", "Token", "Context", "Settings", "Call", "Sink", "IsGuarded", "Parks"];
         string[] ofItsEnd = ["_lock", "_workers", "_finished", "HasLeft", "IsReusable", "StartedAt"];
         Assert.Equal([], Differences(typeof(Run), made, kept, [.. ofItsRun, .. ofItsEnd]));
         Assert.All(ofItsRun[..7], field => Assert.Equal(DefaultOf(field), Field(typeof(Run), field)!.GetValue(kept)));
 
         object newWorker = typeof(Run).GetMethod("CreateWorker", BindingFlags.Instance | BindingFlags.NonPublic)!.Invoke(made, null)!;
         object workers = Field(typeof(Run), "_workers")!.GetValue(kept)!;
-        Assert.Null(((WorkerLists)workers).First);
-        PumpWorker keptWorker = ((WorkerLists)workers).Idle!;
+        Assert.Null(((RunWorkers)workers).First);
+        PumpWorker keptWorker = ((RunWorkers)workers).Idle!;
         Assert.Equal([], Differences(newWorker.GetType(), newWorker, keptWorker, ["_continuation", "_pace", "Guard", "<run>P", "IsOnOwnThread"]));
         if (guarded)
         {
@@ -151,8 +151,11 @@ public class RunReuseTests
                 Assert.True(StallWatch.TrySee(run));
                 break;
             case Reason.WorkerWaits:
-                Field(typeof(Run), "_queued")!.SetValue(run, 1);
-                Field(typeof(Run), "_live")!.SetValue(run, 1);
+                FieldInfo field = Field(typeof(Run), "_workers")!;
+                object workers = field.GetValue(run)!;
+                Field(typeof(RunWorkers), "_queued")!.SetValue(workers, 1);
+                Field(typeof(RunWorkers), "_live")!.SetValue(workers, 1);
+                field.SetValue(run, workers);
                 break;
         }
 
