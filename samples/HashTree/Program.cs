@@ -25,7 +25,7 @@ ParallelRunOptions options = new()
         ReportInterval = TimeSpan.FromSeconds(1),
         OnProgress = p =>
         {
-            Console.Error.WriteLine($"{p.ItemsCompleted} files, {Interlocked.Read(ref bytes):N0} bytes, {p.ItemsPerSecond:F0} files/s");
+            Console.Error.WriteLine($"{p.Succeeded} files, {Interlocked.Read(ref bytes):N0} bytes, {p.ItemsPerSecond:F0} files/s");
             return default;
         },
     },

@@ -37,7 +37,7 @@ await Enumerable.Range(0, rows).ForEachParallelAsync(ImportAsync, new ParallelRu
         OnProgress = p =>
         {
             Console.WriteLine(p.IsFinal
-                ? $"{p.OperationName}: {p.ItemsCompleted} of {p.TotalItems} imported, {p.ErrorCount} failed"
+                ? $"{p.OperationName}: {p.Succeeded} of {p.TotalItems} imported, {p.Failed} failed"
                 : $"{p.PercentComplete:F0} %, {p.ItemsPerSecond:F0}/s, {p.EstimatedTimeRemaining:mm\\:ss} left");
             return default;
         },
@@ -47,7 +47,7 @@ await Enumerable.Range(0, rows).ForEachParallelAsync(ImportAsync, new ParallelRu
         SampleInterval = TimeSpan.FromMilliseconds(500),
         OnMetricsSample = m =>
         {
-            Console.WriteLine($"in flight: {m.ActiveWorkers} of {m.ConcurrencyLimit}, failed: {m.ErrorRate:P1}");
+            Console.WriteLine($"in flight: {m.ActiveWorkers} of {m.ConcurrencyLimit}, failed: {m.FailureRate:P1}");
             return default;
         },
     },

@@ -15,16 +15,16 @@ internal static partial class Lines
     [LoggerMessage(
         2,
         LogLevel.Information,
-        "{Run} has ended ({Outcome}) after {Seconds} s. Items succeeded: {Succeeded}, failed or cancelled: {FailedOrCancelled}, retries: {Retries}.")]
+        "{Run} has ended ({Outcome}) after {Seconds} s. Items succeeded: {Succeeded}, failed: {Failed}, cancelled: {Cancelled}, retries: {Retries}.")]
     public static partial void RunEnded(
-        ILogger logger, string run, string outcome, long succeeded, long failedOrCancelled, long retries, double seconds);
+        ILogger logger, string run, string outcome, long succeeded, long failed, long cancelled, long retries, double seconds);
 
     [LoggerMessage(
         3,
         LogLevel.Error,
-        "{Run} has failed after {Seconds} s. Items succeeded: {Succeeded}, failed or cancelled: {FailedOrCancelled}, retries: {Retries}.")]
+        "{Run} has failed after {Seconds} s. Items succeeded: {Succeeded}, failed: {Failed}, cancelled: {Cancelled}, retries: {Retries}.")]
     public static partial void RunFailed(
-        ILogger logger, Exception error, string run, long succeeded, long failedOrCancelled, long retries, double seconds);
+        ILogger logger, Exception error, string run, long succeeded, long failed, long cancelled, long retries, double seconds);
 
     [LoggerMessage(4, LogLevel.Information, "{Run}: attempt {Attempt} of item {Index} has failed, and the next comes in {DelaySeconds} s.")]
     public static partial void Retrying(ILogger logger, Exception error, string run, long index, int attempt, double delaySeconds);

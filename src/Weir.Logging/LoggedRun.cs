@@ -34,15 +34,16 @@ internal sealed class LoggedRun(ILogger logger, ParallelRunOptions options, stri
 
     public override void Started(int? totalItems) => InScope(() => Lines.RunStarted(With("TotalItems", totalItems), _run, Words.Items(totalItems)));
 
-    public override void Ended(string outcome, long succeeded, long failedOrCancelled, long retries, TimeSpan elapsed, Exception? error) => InScope(() =>
+    public override void Ended(
+        string outcome, long succeeded, long failed, long cancelled, long retries, TimeSpan elapsed, Exception? error) => InScope(() =>
     {
         if (error is null)
         {
-            Lines.RunEnded(_logger, _run, outcome, succeeded, failedOrCancelled, retries, elapsed.TotalSeconds);
+            Lines.RunEnded(_logger, _run, outcome, succeeded, failed, cancelled, retries, elapsed.TotalSeconds);
         }
         else
         {
-            Lines.RunFailed(_logger, error, _run, succeeded, failedOrCancelled, retries, elapsed.TotalSeconds);
+            Lines.RunFailed(_logger, error, _run, succeeded, failed, cancelled, retries, elapsed.TotalSeconds);
         }
     });
 

@@ -41,7 +41,7 @@ public sealed partial class RunLoggingTests : IDisposable
         Assert.Equal((LogLevel.Warning, 1L), (failed.Level, failed.Fields["Index"]));
         Assert.IsType<FormatException>(failed.Error);
         KeptLine end = _lines.All.Last();
-        Assert.Equal(("completed", 2L, 1L), (end.Fields["Outcome"], end.Fields["Succeeded"], end.Fields["FailedOrCancelled"]));
+        Assert.Equal(("completed", 2L, 1L), (end.Fields["Outcome"], end.Fields["Succeeded"], end.Fields["Failed"]));
     }
 
     [Fact(Timeout = 90_000)]
@@ -100,7 +100,7 @@ public sealed partial class RunLoggingTests : IDisposable
             _lines.All,
             static l => Assert.Equal(("ProcessManyAsync", "import", 7), (l.Fields["Operation"], l.Fields["OperationName"], l.Fields["tenant"])));
         KeptLine end = _lines.All.Last();
-        Assert.Equal(("completed", 1L, 1L, 1L), (end.Fields["Outcome"], end.Fields["Succeeded"], end.Fields["FailedOrCancelled"], end.Fields["Retries"]));
+        Assert.Equal(("completed", 1L, 1L, 1L), (end.Fields["Outcome"], end.Fields["Succeeded"], end.Fields["Failed"], end.Fields["Retries"]));
     }
 
     [Fact(Timeout = 90_000)]

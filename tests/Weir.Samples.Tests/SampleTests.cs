@@ -49,7 +49,8 @@ public class SampleTests
         program.Signal(SampleProgram.Interrupt);
         (string output, string errors, int code) = await program.EndAsync();
         Assert.True(code == 130, output + errors);
-        int kept = Number(output, @"^stopped: (\d+) pages kept, 0 failed");
+        // A page that the site refuses after the signal is not asked for again, and so has failed.
+        int kept = Number(output, @"^stopped: (\d+) pages kept, \d failed");
         Assert.InRange(kept, 1, 100_000);
         Assert.Equal(kept, (await File.ReadAllLinesAsync(folder.File("pages.txt"), TestContext.Current.CancellationToken)).Length);
     }

@@ -1,7 +1,7 @@
 namespace Weir;
 
 /// <summary>How far the runs of a <see cref="RunControl"/> are. The counts include runs that have ended.</summary>
-/// <remarks><see cref="Begun"/> is the sum of all the counts below it.</remarks>
+/// <remarks><see cref="Started"/> is the sum of all the counts below it.</remarks>
 public readonly record struct RunControlSnapshot
 {
     /// <summary>Whether no item begins for now.</summary>
@@ -16,8 +16,8 @@ public readonly record struct RunControlSnapshot
     /// <summary>How many runs have begun and not ended.</summary>
     public int RunningRuns { get; init; }
 
-    /// <summary>Items that have begun, whether or not they have ended.</summary>
-    public long Begun { get; init; }
+    /// <summary>Items that have started, whether or not they have ended.</summary>
+    public long Started { get; init; }
 
     /// <summary>Items that ended with a result.</summary>
     public long Succeeded { get; init; }

@@ -54,6 +54,9 @@ internal record struct RunSample
     /// <summary>The circuit breakers of the run that are half-open.</summary>
     public int CircuitsHalfOpen { get; set; }
 
+    /// <summary>Items that failed or timed out.</summary>
+    public readonly long Failed => Math.Max(0, Unsuccessful - Cancelled);
+
     /// <summary>Items inside their call.</summary>
     public readonly int Active => Math.Max(0, InFlight - AtRateLimit);
 

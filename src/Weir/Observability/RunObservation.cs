@@ -165,7 +165,7 @@ internal sealed class RunObservation
             string outcome = _pump!.StoppedAs == ItemStatus.TimedOut ? "timed_out" : OutcomeOf(end);
             InvokeSafely(() => Trace?.End(sample, outcome, end.FirstError));
             _events?.Ended(
-                outcome, sample.Succeeded, sample.Unsuccessful, sample.Retries, _time.GetElapsedTime(_started), end.FirstError);
+                outcome, sample.Succeeded, sample.Failed, sample.Cancelled, sample.Retries, _time.GetElapsedTime(_started), end.FirstError);
             await Task.WhenAll(_progress?.EndAsync() ?? Task.CompletedTask, _metrics?.EndAsync() ?? Task.CompletedTask).ConfigureAwait(false);
         }
         catch (Exception)
@@ -201,9 +201,9 @@ internal sealed class RunObservation
         return new ProgressSnapshot
         {
             OperationName = Label.Name,
-            ItemsStarted = StartedOf(sample),
-            ItemsCompleted = sample.Succeeded,
-            ErrorCount = sample.Unsuccessful - sample.Cancelled,
+            Started = StartedOf(sample),
+            Succeeded = sample.Succeeded,
+            Failed = sample.Failed,
             TotalItems = _total,
             Elapsed = _time.GetElapsedTime(_started),
             IsFinal = isFinal,
@@ -220,10 +220,10 @@ internal sealed class RunObservation
             ConcurrencyLimit = sample.Limit,
             QueueDepth = QueueDepth(sample),
             WaitingForRetry = sample.Delayed,
-            ItemsStarted = StartedOf(sample),
-            ItemsCompleted = sample.Succeeded,
-            TotalFailures = sample.Unsuccessful - sample.Cancelled,
-            TotalRetries = sample.Retries,
+            Started = StartedOf(sample),
+            Succeeded = sample.Succeeded,
+            Failed = sample.Failed,
+            Retries = sample.Retries,
             ThrottleEvents = sample.Throttles,
             DrainEvents = sample.Drains,
             Elapsed = _time.GetElapsedTime(_started),

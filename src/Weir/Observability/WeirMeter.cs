@@ -157,7 +157,7 @@ internal static class WeirMeter
     private static List<Measurement<long>> MeasureItems() =>
     [
         .. Measure(static s => s.Succeeded, new KeyValuePair<string, object?>(Outcome, "succeeded")),
-        .. Measure(static s => Math.Max(0, s.Unsuccessful - s.Cancelled - s.TimedOut), new KeyValuePair<string, object?>(Outcome, "failed")),
+        .. Measure(static s => Math.Max(0, s.Failed - s.TimedOut), new KeyValuePair<string, object?>(Outcome, "failed")),
         .. Measure(static s => s.TimedOut, new KeyValuePair<string, object?>(Outcome, "timed_out")),
         .. Measure(static s => s.Cancelled, new KeyValuePair<string, object?>(Outcome, "cancelled")),
     ];

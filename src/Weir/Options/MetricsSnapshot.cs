@@ -25,16 +25,16 @@ public sealed record MetricsSnapshot
     public required int WaitingForRetry { get; init; }
 
     /// <summary>Items whose call has started, including those that have ended or wait for another attempt.</summary>
-    public required long ItemsStarted { get; init; }
+    public required long Started { get; init; }
 
     /// <summary>Items that have ended with a result.</summary>
-    public required long ItemsCompleted { get; init; }
+    public required long Succeeded { get; init; }
 
     /// <summary>Items that failed or timed out, but not those cancelled because the run stopped.</summary>
-    public required long TotalFailures { get; init; }
+    public required long Failed { get; init; }
 
     /// <summary>The retries decided on: attempts after each item's first.</summary>
-    public required long TotalRetries { get; init; }
+    public required long Retries { get; init; }
 
     /// <summary>How often a stream has paused reading its source because its consumer was behind.</summary>
     public required long ThrottleEvents { get; init; }
@@ -49,9 +49,9 @@ public sealed record MetricsSnapshot
     public required bool IsFinal { get; init; }
 
     /// <summary>Items that have ended with a result, per second since the start.</summary>
-    public double ItemsPerSecond => Elapsed > TimeSpan.Zero ? ItemsCompleted / Elapsed.TotalSeconds : 0;
+    public double ItemsPerSecond => Elapsed > TimeSpan.Zero ? Succeeded / Elapsed.TotalSeconds : 0;
 
     /// <summary>The fraction of ended items that failed. Cancelled items do not count.</summary>
     /// <value>From 0 to 1; 0 if no item has ended.</value>
-    public double ErrorRate => ItemsCompleted + TotalFailures == 0 ? 0 : (double)TotalFailures / (ItemsCompleted + TotalFailures);
+    public double FailureRate => Succeeded + Failed == 0 ? 0 : (double)Failed / (Succeeded + Failed);
 }

@@ -10,13 +10,13 @@ public sealed record ProgressSnapshot
     public string? OperationName { get; init; }
 
     /// <summary>Items whose call has started, including those that have ended or wait for another attempt.</summary>
-    public required long ItemsStarted { get; init; }
+    public required long Started { get; init; }
 
     /// <summary>Items that have ended with a result.</summary>
-    public required long ItemsCompleted { get; init; }
+    public required long Succeeded { get; init; }
 
     /// <summary>Items that failed or timed out, but not those cancelled because the run stopped.</summary>
-    public required long ErrorCount { get; init; }
+    public required long Failed { get; init; }
 
     /// <summary>The number of items, or of batches for batch operators; <see langword="null"/> if it is not known before the end.</summary>
     public required int? TotalItems { get; init; }
@@ -28,7 +28,7 @@ public sealed record ProgressSnapshot
     public required bool IsFinal { get; init; }
 
     /// <summary>Items that have ended with a result, per second since the start.</summary>
-    public double ItemsPerSecond => Elapsed > TimeSpan.Zero ? ItemsCompleted / Elapsed.TotalSeconds : 0;
+    public double ItemsPerSecond => Elapsed > TimeSpan.Zero ? Succeeded / Elapsed.TotalSeconds : 0;
 
     /// <summary>Items that have ended, with or without a result, in percent of <see cref="TotalItems"/>.</summary>
     /// <value>From 0 to 100; <see langword="null"/> if the total is not known.</value>
@@ -44,5 +44,5 @@ public sealed record ProgressSnapshot
     public TimeSpan? EstimatedTimeRemaining =>
         TotalItems is { } total && (Ended > 0 || total == 0) ? Elapsed * (Math.Max(0, total - Ended) / (double)Math.Max(1, Ended)) : null;
 
-    private long Ended => ItemsCompleted + ErrorCount;
+    private long Ended => Succeeded + Failed;
 }

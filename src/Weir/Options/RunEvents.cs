@@ -12,7 +12,7 @@ internal abstract class RunEvents
     public abstract void Started(int? totalItems);
 
     /// <summary>The run has ended.</summary>
-    public abstract void Ended(string outcome, long succeeded, long failedOrCancelled, long retries, TimeSpan elapsed, Exception? error);
+    public abstract void Ended(string outcome, long succeeded, long failed, long cancelled, long retries, TimeSpan elapsed, Exception? error);
 
     /// <summary>An item waits for its next attempt.</summary>
     public abstract void Retrying(long index, int attempt, TimeSpan delay, Exception error);

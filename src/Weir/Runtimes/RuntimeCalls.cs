@@ -17,7 +17,8 @@ internal sealed class RuntimeCalls(object owner)
     private TaskCompletionSource? _drained;
     private volatile bool _closed;
     private long _succeeded;
-    private long _unsuccessful;
+    private long _failed;
+    private long _cancelled;
     private long _abandoned;
 
     public string? RuntimeName => (owner as IExecutionRuntime)?.Name;
@@ -34,6 +35,7 @@ internal sealed class RuntimeCalls(object owner)
                     RunSample sample = call.Sample();
                     sum.Succeeded += sample.Succeeded;
                     sum.Unsuccessful += sample.Unsuccessful;
+                    sum.Cancelled += sample.Cancelled;
                     sum.InFlight += sample.InFlight;
                     sum.Abandoned += sample.Abandoned;
                 }
@@ -43,7 +45,8 @@ internal sealed class RuntimeCalls(object owner)
                     ActiveCalls = _running.Count,
                     InFlight = sum.InFlight,
                     Succeeded = _succeeded + sum.Succeeded,
-                    FailedOrCancelled = _unsuccessful + sum.Unsuccessful,
+                    Failed = _failed + sum.Failed,
+                    Cancelled = _cancelled + sum.Cancelled,
                     AbandonedWorkers = _abandoned + sum.Abandoned,
                 };
             }
@@ -99,7 +102,8 @@ internal sealed class RuntimeCalls(object owner)
 
             RunSample sample = call.Sample();
             _succeeded += sample.Succeeded;
-            _unsuccessful += sample.Unsuccessful;
+            _failed += sample.Failed;
+            _cancelled += sample.Cancelled;
             _abandoned += sample.Abandoned;
             if (_closed && _running.Count == 0)
             {

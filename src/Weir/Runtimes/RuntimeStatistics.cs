@@ -12,8 +12,11 @@ public readonly record struct RuntimeStatistics
     /// <summary>Items that ended with a result.</summary>
     public long Succeeded { get; init; }
 
-    /// <summary>Items that started and ended without a result: failed, timed out or cancelled.</summary>
-    public long FailedOrCancelled { get; init; }
+    /// <summary>Items that failed or timed out.</summary>
+    public long Failed { get; init; }
+
+    /// <summary>Items that started and were cancelled because their call stopped.</summary>
+    public long Cancelled { get; init; }
 
     /// <summary>Workers that were abandoned because their item passed its own time limit or the call's, or outlived the grace period.</summary>
     public long AbandonedWorkers { get; init; }

@@ -3,6 +3,7 @@ using System.Diagnostics.Tracing;
 using System.Reflection;
 using Weir.Observability;
 using Weir.Resilience;
+using Weir.Runtimes;
 using Weir.Tests.Operators.Support;
 
 namespace Weir.Tests.Docs;
@@ -206,38 +207,38 @@ public class MigrationTests
     [Fact]
     public void Snapshots_RatesAndShares_AreComputed()
     {
-        ProgressSnapshot progress = new() { ItemsStarted = 60, ItemsCompleted = 40, ErrorCount = 10, TotalItems = 100, Elapsed = 10 * Second, IsFinal = false };
+        ProgressSnapshot progress = new() { Started = 60, Succeeded = 40, Failed = 10, TotalItems = 100, Elapsed = 10 * Second, IsFinal = false };
         Assert.Equal((4, 50, 10 * Second), (progress.ItemsPerSecond, progress.PercentComplete, progress.EstimatedTimeRemaining));
         MetricsSnapshot metrics = new()
         {
-            ActiveWorkers = 10, ConcurrencyLimit = 10, QueueDepth = 0, WaitingForRetry = 0, ItemsStarted = 60, ItemsCompleted = 40, TotalFailures = 10,
-            TotalRetries = 0,
+            ActiveWorkers = 10, ConcurrencyLimit = 10, QueueDepth = 0, WaitingForRetry = 0, Started = 60, Succeeded = 40, Failed = 10,
+            Retries = 0,
             ThrottleEvents = 0, DrainEvents = 0, Elapsed = 10 * Second, IsFinal = false,
         };
-        Assert.Equal((4, 0.2), (metrics.ItemsPerSecond, metrics.ErrorRate));
+        Assert.Equal((4, 0.2), (metrics.ItemsPerSecond, metrics.FailureRate));
         Assert.All(
             new[]
             {
                 typeof(ProgressSnapshot).GetProperty("ItemsPerSecond"), typeof(ProgressSnapshot).GetProperty("PercentComplete"),
                 typeof(ProgressSnapshot).GetProperty("EstimatedTimeRemaining"), typeof(MetricsSnapshot).GetProperty("ItemsPerSecond"),
-                typeof(MetricsSnapshot).GetProperty("ErrorRate"),
+                typeof(MetricsSnapshot).GetProperty("FailureRate"),
             },
             static property => Assert.False(property!.CanWrite));
     }
 
     [Fact]
-    public void PercentAndErrorRate_AreOfItemsThatHaveEnded()
+    public void PercentAndFailureRate_AreOfItemsThatHaveEnded()
     {
         // Of 60 that have started 50 have ended, 10 of these with a failure.
-        ProgressSnapshot progress = new() { ItemsStarted = 60, ItemsCompleted = 40, ErrorCount = 10, TotalItems = 200, Elapsed = Second, IsFinal = false };
+        ProgressSnapshot progress = new() { Started = 60, Succeeded = 40, Failed = 10, TotalItems = 200, Elapsed = Second, IsFinal = false };
         Assert.Equal(25, progress.PercentComplete);
         MetricsSnapshot metrics = new()
         {
-            ActiveWorkers = 10, ConcurrencyLimit = 10, QueueDepth = 0, WaitingForRetry = 0, ItemsStarted = 60, ItemsCompleted = 40, TotalFailures = 10,
-            TotalRetries = 0,
+            ActiveWorkers = 10, ConcurrencyLimit = 10, QueueDepth = 0, WaitingForRetry = 0, Started = 60, Succeeded = 40, Failed = 10,
+            Retries = 0,
             ThrottleEvents = 0, DrainEvents = 0, Elapsed = Second, IsFinal = false,
         };
-        Assert.Equal(0.2, metrics.ErrorRate);
+        Assert.Equal(0.2, metrics.FailureRate);
     }
 
     [Fact]
@@ -249,9 +250,19 @@ public class MigrationTests
     }
 
     [Fact]
+    public void Snapshots_Counts_HaveTheSameWords()
+    {
+        Type[] counted = [typeof(ProgressSnapshot), typeof(MetricsSnapshot), typeof(RunControlSnapshot), typeof(RuntimeStatistics)];
+        string[] others = ["Begun", "ItemsStarted", "ItemsCompleted", "ErrorCount", "TotalFailures", "TotalRetries", "FailedOrCancelled"];
+        Assert.All(counted, static type => Assert.Equal(
+            (typeof(long), typeof(long)), (type.GetProperty("Succeeded")?.PropertyType, type.GetProperty("Failed")?.PropertyType)));
+        Assert.All(counted, type => Assert.DoesNotContain(type.GetProperties(), property => others.Contains(property.Name)));
+    }
+
+    [Fact]
     public void Snapshots_Counts_AreLong()
     {
-        string[] counts = [nameof(ProgressSnapshot.ItemsStarted), nameof(ProgressSnapshot.ItemsCompleted), nameof(ProgressSnapshot.ErrorCount)];
+        string[] counts = [nameof(ProgressSnapshot.Started), nameof(ProgressSnapshot.Succeeded), nameof(ProgressSnapshot.Failed)];
         Assert.All(counts, static name => Assert.Equal(typeof(long), typeof(ProgressSnapshot).GetProperty(name)!.PropertyType));
         Assert.Equal(typeof(long), typeof(MetricsSnapshot).GetProperty(nameof(MetricsSnapshot.QueueDepth))!.PropertyType);
         Assert.Equal(typeof(int?), typeof(ProgressSnapshot).GetProperty(nameof(ProgressSnapshot.TotalItems))!.PropertyType);

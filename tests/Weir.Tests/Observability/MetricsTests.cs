@@ -69,8 +69,8 @@ public class MetricsTests
         }
         while (sample.WaitingForRetry == 0 || sample.ActiveWorkers < 3);
         Assert.Equal((3, 3), (sample.ActiveWorkers, sample.ConcurrencyLimit));
-        Assert.Equal((1, 0, 1), (sample.ItemsCompleted, sample.TotalFailures, sample.TotalRetries));
-        Assert.Equal((5, 1), (sample.ItemsStarted, sample.WaitingForRetry));
+        Assert.Equal((1, 0, 1), (sample.Succeeded, sample.Failed, sample.Retries));
+        Assert.Equal((5, 1), (sample.Started, sample.WaitingForRetry));
         Assert.InRange(sample.QueueDepth, 1, 2);
         Assert.Equal((0, 0), (sample.ThrottleEvents, sample.DrainEvents));
         Assert.False(sample.IsFinal);
@@ -88,8 +88,8 @@ public class MetricsTests
 
         Assert.Equal([0, 1, 2, 3, 4, 5], await run);
         MetricsSnapshot last = await LastAsync();
-        Assert.Equal((6, 0, 1), (last.ItemsCompleted, last.TotalFailures, last.TotalRetries));
-        Assert.Equal((0, 0L, 0, 0.0), (last.ActiveWorkers, last.QueueDepth, last.WaitingForRetry, last.ErrorRate));
+        Assert.Equal((6, 0, 1), (last.Succeeded, last.Failed, last.Retries));
+        Assert.Equal((0, 0L, 0, 0.0), (last.ActiveWorkers, last.QueueDepth, last.WaitingForRetry, last.FailureRate));
         Assert.Equal(0, _time.LiveTimers);
     }
 
@@ -115,7 +115,7 @@ public class MetricsTests
 
         await stream.DisposeAsync();
         MetricsSnapshot last = await LastAsync();
-        Assert.Equal(8, last.ItemsCompleted);
+        Assert.Equal(8, last.Succeeded);
 
         // It is taken before the consumer has the end, and so perhaps the last results.
         Assert.InRange(last.QueueDepth, 0, 3);
@@ -129,8 +129,8 @@ public class MetricsTests
         await Enumerable.Range(0, 10).SelectParallelAsync(
             static (x, _) => x % 5 == 0 ? throw new FormatException() : new ValueTask<int>(x), Options with { ErrorMode = ErrorMode.BestEffort });
         MetricsSnapshot last = await LastAsync();
-        Assert.Equal((10, 8, 2), (last.ItemsStarted, last.ItemsCompleted, last.TotalFailures));
-        Assert.Equal(0.2, last.ErrorRate);
+        Assert.Equal((10, 8, 2), (last.Started, last.Succeeded, last.Failed));
+        Assert.Equal(0.2, last.FailureRate);
     }
 
     [Fact(Timeout = 90_000)]
@@ -153,8 +153,8 @@ public class MetricsTests
         gate.Open();
         await Assert.ThrowsAsync<FormatException>(() => run);
         MetricsSnapshot last = await LastAsync();
-        Assert.Equal((16, 0, 1), (last.ItemsStarted, last.ItemsCompleted, last.TotalFailures));
-        Assert.Equal((0, 0L, 0, 1.0), (last.ActiveWorkers, last.QueueDepth, last.WaitingForRetry, last.ErrorRate));
+        Assert.Equal((16, 0, 1), (last.Started, last.Succeeded, last.Failed));
+        Assert.Equal((0, 0L, 0, 1.0), (last.ActiveWorkers, last.QueueDepth, last.WaitingForRetry, last.FailureRate));
     }
 
     [Fact(Timeout = 90_000)]
@@ -187,7 +187,7 @@ public class MetricsTests
         await stop.CancelAsync();
         await Assert.ThrowsAnyAsync<OperationCanceledException>(() => run);
         MetricsSnapshot last = await LastAsync();
-        Assert.Equal((10, 0, 0), (last.ItemsStarted, last.ItemsCompleted, last.WaitingForRetry));
+        Assert.Equal((10, 0, 0), (last.Started, last.Succeeded, last.WaitingForRetry));
         Assert.Equal((0, 0L), (last.ActiveWorkers, last.QueueDepth));
     }
 

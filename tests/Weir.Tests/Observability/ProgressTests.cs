@@ -38,7 +38,7 @@ public class ProgressTests
             Options);
         _time.Advance(5 * Second);
         ProgressSnapshot none = await NextAsync();
-        Assert.Equal((0, 0, 8), (none.ItemsCompleted, none.ErrorCount, none.TotalItems!.Value));
+        Assert.Equal((0, 0, 8), (none.Succeeded, none.Failed, none.TotalItems!.Value));
         Assert.Equal((5 * Second, false, 0.0), (none.Elapsed, none.IsFinal, none.PercentComplete!.Value));
         Assert.Equal(0, none.ItemsPerSecond);
         Assert.Null(none.EstimatedTimeRemaining);
@@ -46,7 +46,7 @@ public class ProgressTests
         first.Open();
         await bothWait.Task;
         ProgressSnapshot some = await _reports.Reader.NextTickAsync(_time, 5 * Second);
-        Assert.Equal((4, 2, 0), (some.ItemsStarted, some.ItemsCompleted, some.ErrorCount));
+        Assert.Equal((4, 2, 0), (some.Started, some.Succeeded, some.Failed));
         Assert.Equal(25, some.PercentComplete);
         Assert.True(some.Elapsed >= 10 * Second);
         Assert.Equal(2 / some.Elapsed.TotalSeconds, some.ItemsPerSecond);
@@ -60,7 +60,7 @@ public class ProgressTests
             last = await NextAsync();
         }
         while (!last.IsFinal);
-        Assert.Equal((8, 8, 0), (last.ItemsStarted, last.ItemsCompleted, last.ErrorCount));
+        Assert.Equal((8, 8, 0), (last.Started, last.Succeeded, last.Failed));
         Assert.Equal((100, TimeSpan.Zero), (last.PercentComplete!.Value, last.EstimatedTimeRemaining!.Value));
         Assert.False(_reports.Reader.TryPeek(out _));
         Assert.Equal(0, _time.LiveTimers);
@@ -104,7 +104,7 @@ public class ProgressTests
         }
 
         Assert.True(_reports.Reader.TryRead(out ProgressSnapshot? last));
-        Assert.Equal((100, true), (last.ItemsCompleted, last.IsFinal));
+        Assert.Equal((100, true), (last.Succeeded, last.IsFinal));
         Assert.Equal(kind is "lazy list" or "stream" ? null : 100, last.TotalItems);
         Assert.Equal(kind is "lazy list" or "stream" ? null : 100.0, last.PercentComplete);
         Assert.False(_reports.Reader.TryRead(out _));
@@ -142,7 +142,7 @@ public class ProgressTests
         Assert.True((await NextAsync()).IsFinal);
         Assert.False(_reports.Reader.TryPeek(out _));
 
-        static (long Completed, long Errors, double? Percent) Tuple(ProgressSnapshot s) => (s.ItemsCompleted, s.ErrorCount, s.PercentComplete);
+        static (long Completed, long Errors, double? Percent) Tuple(ProgressSnapshot s) => (s.Succeeded, s.Failed, s.PercentComplete);
     }
 
     [Fact(Timeout = 90_000)]

@@ -113,7 +113,7 @@ public sealed class StoppedQueueTests : IDisposable
             },
             OptionsOf(policy, new Random(1)) with { MaxDegreeOfParallelism = 5, Control = control, ReturnOutcomesOnCancellation = true },
             cancel.Token);
-        await Guard.UntilAsync(() => control.Snapshot() is { Begun: 5 }, "all items");
+        await Guard.UntilAsync(() => control.Snapshot() is { Started: 5 }, "all items");
         cancel.Cancel();
         _gate.Open();
         ItemOutcome<int, int>[] outcomes = await run.WithinAsync();

@@ -63,7 +63,7 @@ public class AutoRuntimeStressTests
             }
 
             RuntimeStatistics statistics = runtime.Statistics;
-            Assert.Equal((ended, 0, 0), (statistics.Succeeded + statistics.FailedOrCancelled, statistics.ActiveCalls, statistics.InFlight));
+            Assert.Equal((ended, 0, 0), (statistics.Succeeded + statistics.Failed + statistics.Cancelled, statistics.ActiveCalls, statistics.InFlight));
         }
     }
 

@@ -102,7 +102,7 @@ public class ParallelRuntimeCrashTests
         }
 
         RuntimeStatistics statistics = runtime.Statistics;
-        Assert.Equal(10 * Callers * Items, statistics.Succeeded + statistics.FailedOrCancelled);
+        Assert.Equal(10 * Callers * Items, statistics.Succeeded + statistics.Failed + statistics.Cancelled);
         Assert.Equal(0, statistics.ActiveCalls);
         Assert.Equal(0, statistics.InFlight);
     }

@@ -42,6 +42,7 @@ public class RuntimeCancellationTests
         Assert.Equal(limit, gate.Arrived);
         Assert.True(await RuntimeRun.UntilAsync(() => runtime.Statistics.ActiveCalls == 0));
         runtime.AssertIdle(0, limit);
+        Assert.Equal((0, limit), (runtime.Statistics.Failed, runtime.Statistics.Cancelled));
     }
 
     [Theory(Timeout = 90_000)]

@@ -33,10 +33,10 @@ public sealed class RuntimeControlTests : IDisposable
         await _probe.EnteredAsync(1);
         _control.Pause();
         _doors.Release(Items);
-        await Guard.UntilAsync(() => _control.Snapshot() is { InFlight: 0, Begun: > 0 }, "the end of what runs");
+        await Guard.UntilAsync(() => _control.Snapshot() is { InFlight: 0, Started: > 0 }, "the end of what runs");
         int entered = _probe.Entered;
         await Guard.SettleAsync();
-        Assert.Equal((entered, entered), (_probe.Entered, _control.Snapshot().Begun));
+        Assert.Equal((entered, entered), (_probe.Entered, _control.Snapshot().Started));
         _control.Resume();
         Assert.Equal(RuntimeRun.Count(Items), (await call.WithinAsync()).Select(static o => o.Value));
         AssertEnded(Items);
@@ -147,7 +147,7 @@ public sealed class RuntimeControlTests : IDisposable
     private void AssertEnded(long begun)
     {
         RunControlSnapshot end = _control.Snapshot();
-        Assert.Equal((0, begun, begun, 0L, 0L), (end.RunningRuns, end.Begun, end.Succeeded, end.InFlight, end.Waiting));
+        Assert.Equal((0, begun, begun, 0L, 0L), (end.RunningRuns, end.Started, end.Succeeded, end.InFlight, end.Waiting));
     }
 
     private async ValueTask<int> ThroughADoorAsync(int item, CancellationToken token)

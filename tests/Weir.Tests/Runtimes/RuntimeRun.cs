@@ -106,7 +106,7 @@ internal static class RuntimeRun
     {
         RuntimeStatistics statistics = runtime.Statistics;
         Assert.Equal(succeeded, statistics.Succeeded);
-        Assert.Equal(failedOrCancelled, statistics.FailedOrCancelled);
+        Assert.Equal(failedOrCancelled, statistics.Failed + statistics.Cancelled);
         Assert.Equal(0, statistics.ActiveCalls);
         Assert.Equal(0, statistics.InFlight);
     }

@@ -38,7 +38,7 @@ public class RuntimeStatisticsTests
             _ => new ValueTask<int>(x),
         });
         Assert.True(
-            await RuntimeRun.UntilAsync(() => runtime.Statistics is { ActiveCalls: 1, InFlight: 1, Succeeded: 18, FailedOrCancelled: 1 }),
+            await RuntimeRun.UntilAsync(() => runtime.Statistics is { ActiveCalls: 1, InFlight: 1, Succeeded: 18, Failed: 1, Cancelled: 0 }),
             $"{runtime.Statistics}");
         gate.Open();
         await call;
@@ -67,7 +67,7 @@ public class RuntimeStatisticsTests
         clock.Advance(TimeSpan.FromSeconds(3));
         gates[0].Open();
         await gates[1].ArrivedAsync(1);
-        await clock.PassAsync(TimeSpan.FromSeconds(2), RuntimeRun.UntilAsync(() => runtime.Statistics is { AbandonedWorkers: 1, FailedOrCancelled: 1 }));
+        await clock.PassAsync(TimeSpan.FromSeconds(2), RuntimeRun.UntilAsync(() => runtime.Statistics is { AbandonedWorkers: 1, Failed: 1 }));
         Assert.True(await RuntimeRun.UntilAsync(() => runtime.Statistics.InFlight == 1), $"{runtime.Statistics}");
         stuck.Open();
         gates[1].Open();

@@ -113,13 +113,13 @@ public sealed class RunControlLimitTests : IDisposable
         _doors.Release(4);
         await _probe.InsideAsync(0);
         Task<List<int>> third = OperatorFamily.ForEach.RunAsync(TestSource.Of(SourceKind.Lazy, 5), ThroughADoorAsync, options);
-        await Guard.UntilAsync(() => _control.Snapshot() is { RunningRuns: 3, Begun: 4, Succeeded: 4, InFlight: 0 }, "the counts of all three");
+        await Guard.UntilAsync(() => _control.Snapshot() is { RunningRuns: 3, Started: 4, Succeeded: 4, InFlight: 0 }, "the counts of all three");
         Assert.Equal(4, _probe.Entered);
         _doors.Release(1_000);
         _control.Resume();
         await Task.WhenAll([.. runs, third]).WithinAsync();
         RunControlSnapshot end = _control.Snapshot();
-        Assert.Equal((0, 25L, 25L, (int?)2), (end.RunningRuns, end.Begun, end.Succeeded, end.MaxDegreeOfParallelism));
+        Assert.Equal((0, 25L, 25L, (int?)2), (end.RunningRuns, end.Started, end.Succeeded, end.MaxDegreeOfParallelism));
     }
 
     [Theory(Timeout = Selectors.Timeout)]
@@ -153,7 +153,7 @@ public sealed class RunControlLimitTests : IDisposable
         Task timedOut = Guard.UntilAsync(() => _control.Snapshot().Failed == 1, "the time limit");
         await time.AdvanceUntilAsync(timedOut, TimeSpan.FromSeconds(1));
         await Guard.SettleAsync();
-        Assert.Equal(1, _control.Snapshot().Begun);
+        Assert.Equal(1, _control.Snapshot().Started);
         _doors.Release(10);
         _control.Resume();
         Assert.Equal([ItemStatus.TimedOut, ItemStatus.Succeeded, ItemStatus.Succeeded], (await run.WithinAsync()).Select(static o => o.Status));
@@ -181,7 +181,7 @@ public sealed class RunControlLimitTests : IDisposable
                     return default;
                 },
             });
-        await Guard.UntilAsync(() => _control.Snapshot() is { Waiting: 1, Begun: 1, InFlight: 0 }, "the wait");
+        await Guard.UntilAsync(() => _control.Snapshot() is { Waiting: 1, Started: 1, InFlight: 0 }, "the wait");
         if (stops)
         {
             _control.Stop();
@@ -243,7 +243,7 @@ public sealed class RunControlLimitTests : IDisposable
         _control.Pause();
         source.Open();
         await Guard.SettleAsync();
-        Assert.Equal(1, _control.Snapshot().Begun);
+        Assert.Equal(1, _control.Snapshot().Started);
         _control.Resume();
         Assert.Equal([0 + 1 + 2 + 3, 4 + 5 + 6 + 7, 8 + 9], await run.WithinAsync());
     }

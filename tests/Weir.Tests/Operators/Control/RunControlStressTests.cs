@@ -75,7 +75,7 @@ public sealed class RunControlStressTests
             Assert.True(stops || results.Count == items);
             Assert.All(attempts, static pair => Assert.Equal(pair.Key % 7 == 0 ? 2 : 1, pair.Value));
             RunControlSnapshot end = control.Snapshot();
-            Assert.Equal((0, (long)results.Count, (long)results.Count), (end.RunningRuns, end.Begun, end.Succeeded));
+            Assert.Equal((0, (long)results.Count, (long)results.Count), (end.RunningRuns, end.Started, end.Succeeded));
         }
     }
 }

@@ -49,7 +49,7 @@ public sealed class RunControlTests : IDisposable
         await Guard.SettleAsync();
         Assert.Equal(0, called);
         RunControlSnapshot paused = control.Snapshot();
-        Assert.Equal((true, 1, 0L), (paused.IsPaused, paused.RunningRuns, paused.Begun));
+        Assert.Equal((true, 1, 0L), (paused.IsPaused, paused.RunningRuns, paused.Started));
         control.Resume();
         Assert.Equal(Enumerable.Range(0, Items).Select(static x => x * 2), (await run.WithinAsync()).Order());
         AssertEnded(control, Items);
@@ -67,10 +67,10 @@ public sealed class RunControlTests : IDisposable
         await Guard.UntilAsync(() => control.IsPaused, "the pause");
         _gate.Open();
         await Guard.UntilAsync(() => control.Snapshot().InFlight == 0, "the end of what runs");
-        long begun = control.Snapshot().Begun;
+        long begun = control.Snapshot().Started;
         Assert.Equal(begun, journal.Called);
         await Guard.SettleAsync();
-        Assert.Equal((begun, begun), (control.Snapshot().Begun, journal.Called));
+        Assert.Equal((begun, begun), (control.Snapshot().Started, journal.Called));
         control.Resume();
         Assert.Equal(Enumerable.Range(0, Items), (await run.WithinAsync()).Order());
         Assert.Equal(Items, journal.Called);
@@ -165,7 +165,7 @@ public sealed class RunControlTests : IDisposable
                     return x;
                 },
                 new ParallelRunOptions { MaxDegreeOfParallelism = 8, Control = control });
-            await Guard.UntilAsync(() => control.Snapshot().Begun == 3, "the items before the silence");
+            await Guard.UntilAsync(() => control.Snapshot().Started == 3, "the items before the silence");
             if (paused)
             {
                 control.Pause();
@@ -187,7 +187,7 @@ public sealed class RunControlTests : IDisposable
         using Gate late = new();
         TestSource source = TestSource.Of(SourceKind.AsyncImmediate, new SourcePlan { WaitsAt = 2, Gate = late, IgnoresToken = true, Count = 9 });
         Task<ItemOutcome<int, int>[]> run = source.OutcomesAsync(Selectors.Twice, new ParallelRunOptions { Control = control });
-        await Guard.UntilAsync(() => source.Record.Reads == 3 && control.Snapshot() is { Begun: 2, InFlight: 0 }, "the step that waits");
+        await Guard.UntilAsync(() => source.Record.Reads == 3 && control.Snapshot() is { Started: 2, InFlight: 0 }, "the step that waits");
         control.Stop();
         await Guard.SettleAsync();
         Assert.False(run.IsCompleted);
@@ -213,7 +213,7 @@ public sealed class RunControlTests : IDisposable
     private static void AssertEnded(RunControl control, long begun)
     {
         RunControlSnapshot end = control.Snapshot();
-        Assert.Equal((0, begun, begun, 0L, 0L), (end.RunningRuns, end.Begun, end.Succeeded, end.InFlight, end.Waiting));
+        Assert.Equal((0, begun, begun, 0L, 0L), (end.RunningRuns, end.Started, end.Succeeded, end.InFlight, end.Waiting));
     }
 
     /// <summary>Items that pause or stop their own run, once a given number of them has been called, and then wait.</summary>

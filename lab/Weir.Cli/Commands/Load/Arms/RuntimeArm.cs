@@ -12,7 +12,7 @@ internal sealed class RuntimeArm(IExecutionRuntime runtime, LoadWork work, LoadS
         get
         {
             RuntimeStatistics statistics = runtime.Statistics;
-            return statistics.Succeeded + statistics.FailedOrCancelled;
+            return statistics.Succeeded + statistics.Failed + statistics.Cancelled;
         }
     }
 

@@ -22,8 +22,9 @@ internal static class AuditPage
         page.Append(Invariant($"Measured at commit {Surroundings.Commit()}; {Surroundings.Machine()}. {report.Workers} workers, "));
         page.Append(report.FromTable ? "a reader of changes, a publisher" : "a publisher");
         page.Append(hasBroker ? ", a broker and a server" : " and a server");
-        page.Append(
-            !report.OwnServer ? $", which {(hasBroker ? "were" : "was")} not killed.\n\n" : isUsual ? ", each of which was killed and restarted.\n\n" : ".\n\n");
+        string killed = isUsual ? ", each of which was killed and restarted" : "";
+        page.Append(report.OwnServer ? killed : $", which {(hasBroker ? "were" : "was")} not killed");
+        page.Append(".\n\n");
         foreach (string line in AuditText.Lines(report))
         {
             page.Append(Invariant($"**{line}**\n\n"));
