@@ -1,0 +1,76 @@
+using System.Threading.Channels;
+
+namespace Weir.Explore.Tests.Scenarios;
+
+/// <summary>Orders to a run, whatever it reads: nothing is lost, nothing comes twice.</summary>
+public class SourceScenarios(ITestOutputHelper output)
+{
+    private static readonly int[] Four = [1, 2, 3, 4];
+
+    [Theory]
+    [InlineData("collection")]
+    [InlineData("lazy")]
+    [InlineData("async")]
+    [InlineData("channel")]
+    public void Orders_AtAnyTime_LoseNoItem(string kind) => output.Explored(async () =>
+    {
+        RunControl control = new();
+        int[] attempts = new int[Four.Length + 1];
+        Task ordering = Task.Run(() =>
+        {
+            control.Pause();
+            control.MaxDegreeOfParallelism = 1;
+            control.Resume();
+        });
+        ParallelRunOptions options = new() { MaxDegreeOfParallelism = 2, MaxRetries = 1, BaseDelay = TimeSpan.Zero, Control = control };
+        List<int> results = kind switch
+        {
+            "collection" => await new Queue<int>(Four).SelectParallelAsync(CallAsync, options),
+            "lazy" => await Lazy().SelectParallelAsync(CallAsync, options),
+            "async" => await Calls.ItemsAsync(Four).SelectParallelAsync(CallAsync, options),
+            _ => await Channelled().SelectParallelAsync(CallAsync, options),
+        };
+        await ordering;
+        Assert.Equal(Four, results);
+        Assert.Equal([0, 1, 2, 1, 1], attempts);
+        Assert.Equal((0, 4L), (control.Snapshot().RunningRuns, control.Snapshot().Succeeded));
+
+        ValueTask<int> CallAsync(int item, CancellationToken token) =>
+            Interlocked.Increment(ref attempts[item]) == 1 && item == 2 ? throw new TimeoutException() : new ValueTask<int>(item);
+    });
+
+    [Theory]
+    [InlineData("array")]
+    [InlineData("lazy")]
+    [InlineData("async")]
+    public void Batches_OfARunThatIsPaused_AreFull(string kind) => output.Explored(async () =>
+    {
+        RunControl control = new();
+        Task ordering = Task.Run(() =>
+        {
+            control.Pause();
+            control.Resume();
+        });
+        ParallelRunOptions options = new() { MaxDegreeOfParallelism = 2, Control = control };
+        List<int> sums = kind switch
+        {
+            "array" => await Four.BatchParallelAsync(2, SumAsync, options),
+            "lazy" => await Lazy().BatchParallelAsync(2, SumAsync, options),
+            _ => await Calls.ItemsAsync(Four).BatchParallelAsync(2, SumAsync, options),
+        };
+        await ordering;
+        Assert.Equal([3, 7], sums);
+
+        static ValueTask<int> SumAsync(IReadOnlyList<int> batch, CancellationToken token) => new(batch.Sum());
+    });
+
+    private static IEnumerable<int> Lazy() => Four.Select(static item => item);
+
+    private static ChannelReader<int> Channelled()
+    {
+        Channel<int> channel = Channel.CreateUnbounded<int>();
+        Assert.All(Four, item => Assert.True(channel.Writer.TryWrite(item)));
+        channel.Writer.Complete();
+        return channel.Reader;
+    }
+}
