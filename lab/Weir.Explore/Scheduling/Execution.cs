@@ -336,7 +336,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
 
     private void HoldBackYielding()
     {
-        List<ControlledThread> first = _runnable.FindAll(static t => !t.IsYielding);
+        List<ControlledThread> first = _runnable.FindAll(t => !t.YieldsToOneOf(_runnable));
 
         // One that lets others go first is held back while one of those can run that is not held back itself.
         if (_runnable.Exists(t => !t.IsYielding || !t.YieldsToOneOf(first)))

@@ -142,6 +142,9 @@ public class BlockScenarios(ITestOutputHelper output)
         buffers[0].Post(1);
         await posting;
         await ending;
+
+        // Until nobody else can run: what is reserved is taken later, and counted later.
+        await Task.Delay(TimeSpan.FromSeconds(1), TimeProvider.System);
         int came = 0;
         while (take() is > 0 and int taken)
         {

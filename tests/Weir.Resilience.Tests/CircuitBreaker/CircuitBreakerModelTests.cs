@@ -179,4 +179,28 @@ public class CircuitBreakerModelTests
         breaker.Failed(last);
         Assert.Equal(CircuitBreakerState.Open, breaker.State);
     }
+
+    [Fact(Timeout = 60_000)]
+    public async Task TryEnter_HalfOpenManyThreads_LetsInExactlyTheProbes()
+    {
+        var clock = new ManualTimeProvider();
+        for (int round = 0; round < 200; round++)
+        {
+            var breaker = new CircuitBreaker(new CircuitBreakerOptions { FailureThreshold = 1, SuccessThreshold = 3, TimeProvider = clock });
+            breaker.TryEnter(out CircuitTicket first);
+            breaker.Failed(first);
+            clock.Advance(TimeSpan.FromSeconds(30));
+            using var start = new Barrier(3);
+            int[] entered = await Task.WhenAll(Enumerable.Range(0, 3).Select(_ => Task.Factory.StartNew(
+                () =>
+                {
+                    start.SignalAndWait();
+                    return Enumerable.Range(0, 3).Count(_ => breaker.TryEnter(out CircuitTicket _));
+                },
+                TestContext.Current.CancellationToken,
+                TaskCreationOptions.LongRunning,
+                TaskScheduler.Default)));
+            Assert.Equal(3, entered.Sum());
+        }
+    }
 }
