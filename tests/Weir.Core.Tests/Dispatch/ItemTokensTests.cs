@@ -32,26 +32,6 @@ public class ItemTokensTests
     }
 
     [Fact]
-    public async Task Add_WhileTheRunStops_StopsThem()
-    {
-        for (int round = 0; round < 200; round++)
-        {
-            Pump run = MakeRun();
-            ItemTokens[] all = [new(), new(), new()];
-            using Barrier barrier = new(2);
-            Task adding = Task.Run(() =>
-            {
-                barrier.SignalAndWait();
-                Array.ForEach(all, run.AddTokens);
-            });
-            barrier.SignalAndWait();
-            run.Stop();
-            await adding.WithinAsync();
-            Assert.All(all, static tokens => Assert.True(tokens.Next().IsCancellationRequested));
-        }
-    }
-
-    [Fact]
     public void Forget_KeptToken_IsNotCancelledByALaterRun()
     {
         ItemTokens tokens = new();
@@ -93,29 +73,6 @@ public class ItemTokensTests
             }
         }, 100 * 160);
         Assert.InRange(least / 100, 1, 160);
-    }
-
-    [Fact]
-    public async Task Stop_WhileTokensAreMade_CancelsEachOfThem()
-    {
-        for (int round = 0; round < 200; round++)
-        {
-            ItemTokens tokens = new();
-            List<CancellationTokenSource> made = [];
-            using Barrier barrier = new(2);
-            Task making = Task.Run(() =>
-            {
-                barrier.SignalAndWait();
-                for (int i = 0; i < 100; i++)
-                {
-                    made.Add(tokens.Next());
-                }
-            });
-            barrier.SignalAndWait();
-            tokens.StopAll(later: false);
-            await making.WithinAsync();
-            Assert.All(made, static source => Assert.True(source.IsCancellationRequested));
-        }
     }
 
     private static Pump MakeRun() =>

@@ -165,43 +165,6 @@ public class ParkedCallTests
         Assert.False(result.IsAlive);
     }
 
-    [Theory(Timeout = 90_000)]
-    [InlineData(1)]
-    [InlineData(2)]
-    [InlineData(3)]
-    public async Task Runs_AtTheSameTime_KeepTheirCallsApart(int seed)
-    {
-        // Each of them takes and gives back calls, with others in between, and every result says which run it belongs to.
-        await Task.WhenAll(Enumerable.Range(0, 6).Select(runner => Task.Run(async () =>
-        {
-            Random random = new((seed * 100) + runner);
-            for (int round = 0; round < 150; round++)
-            {
-                int own = (runner * 1_000_000) + (round * 1_000);
-                int count = random.Next(1, 40);
-                int[] kinds = [.. Enumerable.Range(0, count).Select(_ => random.Next(8))];
-                TestRun<int, int> run = new TestRun<int, int>(
-                    SourceOf.Enumerable(Enumerable.Range(0, count).ToArray()),
-                    (x, _) => Call(own + x, kinds[x]),
-                    new PumpSettings { Limit = random.Next(Math.Max(1, count - 1), count + 3), ErrorMode = ErrorMode.BestEffort }).Start();
-                Assert.Equal(
-                    Enumerable.Range(0, count).Where(x => kinds[x] > 1).Select(x => own + x),
-                    await run.Task.WithinAsync());
-            }
-        })));
-    }
-
-    private static async ValueTask<int> Call(int value, int kind)
-    {
-        if (kind is 0 or 2)
-        {
-            return kind == 2 ? value : throw new TestException("at once");
-        }
-
-        await Task.Yield();
-        return kind == 1 ? throw new TestException("later") : value;
-    }
-
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static (WeakReference Result, Task Ended) RunWithAResult()
     {

@@ -1,4 +1,3 @@
-using System.Globalization;
 using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
@@ -136,44 +135,6 @@ public sealed class ParkedRaceTests : IDisposable
         Assert.Equal([0, 1], (await completion.Task.WithinAsync()).Select(static outcome => outcome.Value));
         pump.Abort(ItemStatus.Cancelled, null);
         Assert.Equal((2, 0), (pump.Sample().Succeeded, pump.Sample().Unsuccessful));
-    }
-
-    /// <summary>Of four hundred items, half never end before their limit, in several runs at once that take each other's calls.</summary>
-    [Fact(Timeout = 600_000)]
-    public async Task Runs_WhoseDeadlinesComeWhileTheyEnd_HaveOneOutcomeForEachItem()
-    {
-        TimeSpan length = TimeSpan.FromSeconds(
-            double.TryParse(Environment.GetEnvironmentVariable("WEIR_STRESS"), CultureInfo.InvariantCulture, out double given) ? given : 1);
-        long began = TimeProvider.System.GetTimestamp();
-        await Task.WhenAll(Enumerable.Range(0, 4).Select(seed => Task.Run(async () =>
-        {
-            Random random = new(seed);
-            int round = 0;
-            do
-            {
-                int own = 1_000 * ++round;
-                int count = random.Next(1, 400);
-                int spin = random.Next(400);
-                OutcomeCompletion<int, int> completion = new(count);
-                Pump pump = new Pump<int, int, PendingResult<int>, SelectorCall<int, int>, OutcomeSink<int, int>>(
-                    SourceOf.Enumerable(Enumerable.Range(0, count).ToArray()),
-                    new SelectorCall<int, int>(async (x, token) =>
-                    {
-                        Thread.SpinWait(spin);
-                        await Task.Delay(x % 2 == 0 ? Timeout.InfiniteTimeSpan : TimeSpan.FromMilliseconds(1), TimeProvider.System, token);
-                        return own + x;
-                    }),
-                    new OutcomeSink<int, int>(completion),
-                    new PumpSettings { Limit = 400, ErrorMode = ErrorMode.BestEffort, PerItemTimeout = TimeSpan.FromMilliseconds(2) });
-                pump.Start(1, default);
-                ItemOutcome<int, int>[] outcomes = await completion.Task.WithinAsync();
-                Assert.All(outcomes, (outcome, x) => Assert.True(
-                    outcome.Status == ItemStatus.TimedOut || (x % 2 == 1 && outcome.Status == ItemStatus.Succeeded && outcome.Value == own + x),
-                    $"{x}: {outcome.Status} {outcome.Error}"));
-                Assert.Equal(count, pump.Sample().Succeeded + pump.Sample().Unsuccessful);
-            }
-            while (TimeProvider.System.GetElapsedTime(began) < length);
-        })));
     }
 
     private static TaskCompletionSource<int>[] Pending(int count) => [.. Enumerable.Range(0, count).Select(static _ => new TaskCompletionSource<int>())];

@@ -136,38 +136,6 @@ public class ParkedTimeoutTests
         Assert.Equal(0, _time.LiveTimers);
     }
 
-    [Theory(Timeout = 90_000)]
-    [InlineData(1)]
-    [InlineData(2)]
-    public async Task Runs_WithDeadlinesThatComeAsTheirItemsEnd_HaveOneOutcomeForEach(int seed)
-    {
-        await Task.WhenAll(Enumerable.Range(0, 4).Select(runner => Task.Run(async () =>
-        {
-            Random random = new((seed * 100) + runner);
-            for (int round = 0; round < 100; round++)
-            {
-                int own = (runner * 1_000_000) + (round * 1_000);
-                int count = random.Next(1, 12);
-                OutcomeCompletion<int, int> completion = new(count);
-                Pump pump = Make(
-                    count,
-                    async (x, _) =>
-                    {
-                        await Task.Yield();
-                        return own + x;
-                    },
-                    completion,
-                    new PumpSettings { Limit = 12, ErrorMode = ErrorMode.BestEffort, PerItemTimeout = TimeSpan.FromTicks(1) });
-                pump.Start(1, default);
-                ItemOutcome<int, int>[] outcomes = await completion.Task.WithinAsync();
-                for (int x = 0; x < count; x++)
-                {
-                    Assert.True(outcomes[x].Status == ItemStatus.TimedOut || outcomes[x].Value == own + x);
-                }
-            }
-        })));
-    }
-
     private static TaskCompletionSource<int>[] Pending(int count) => [.. Enumerable.Range(0, count).Select(static _ => new TaskCompletionSource<int>())];
 
     private static Pump Make(int count, Func<int, CancellationToken, ValueTask<int>> selector, OutcomeCompletion<int, int> completion, PumpSettings settings) =>

@@ -219,69 +219,6 @@ public class RunReuseTests
         GC.KeepAlive(kept);
     }
 
-    [Theory(Timeout = 90_000)]
-    [InlineData(1)]
-    [InlineData(2)]
-    [InlineData(3)]
-    public async Task Runs_AtTheSameTime_KeepTheirItemsApart(int seed) =>
-        await Task.WhenAll(Enumerable.Range(0, 6).Select(runner => Task.Run(async () =>
-        {
-            Random random = new((seed * 100) + runner);
-            for (int round = 0; round < 300; round++)
-            {
-                await RunAndCheckAsync(random, (runner * 10_000_000) + (round * 1_000));
-            }
-        })));
-
-    /// <summary>Every result says which run it belongs to, and so does the token of a cancelled one.</summary>
-    private static async Task RunAndCheckAsync(Random random, int own)
-    {
-        int count = random.Next(1, 12);
-        int[] kinds = [.. Enumerable.Range(0, count).Select(_ => random.Next(random.Next(2) == 0 ? 8 : 2, 8))];
-        int stopAt = random.Next(6) == 0 ? random.Next(count) : -1;
-        using CancellationTokenSource stop = new();
-        PumpSettings settings = new()
-        {
-            Limit = count + random.Next(3),
-            ErrorMode = ErrorMode.BestEffort,
-            PerItemTimeout = random.Next(3) == 0 ? Limit : null,
-        };
-        ListCompletion<int> completion = new(count);
-        Item[] items = [.. Enumerable.Range(0, count).Select(x => new Item(own + x))];
-        PlainRun.Start(
-            SourceOf.Enumerable(items),
-            async (item, token) =>
-            {
-                int kind = kinds[item.Value - own];
-                if (kind is 0 or 2)
-                {
-                    return kind == 2 ? item.Value : throw new TestException("at once");
-                }
-
-                await Task.Yield();
-                if (item.Value - own == stopAt)
-                {
-                    await stop.CancelAsync();
-                    Assert.True(token.IsCancellationRequested);
-                }
-
-                return kind == 1 ? throw new TestException("later") : item.Value;
-            },
-            new ListSink<int>(completion),
-            settings,
-            null,
-            stop.Token);
-        try
-        {
-            List<int> results = await completion.Task.WithinAsync();
-            Assert.Equal(items.Where((_, x) => kinds[x] > 1).Select(static item => item.Value), results);
-        }
-        catch (OperationCanceledException e)
-        {
-            Assert.Equal(stop.Token, e.CancellationToken);
-        }
-    }
-
     private async Task EndAsync(PumpSettings settings)
     {
         TaskCompletionSource<int> call = new();

@@ -10,8 +10,5 @@ public static class Counts
 
     public static int Input(this IDataflowBlock block) => (int)block.GetType().GetProperty("InputCount")!.GetValue(block)!;
 
-    /// <summary>How many messages can still be taken, which takes them.</summary>
-    public static int Left<T>(this IReceivableSourceBlock<T> block) => block.TryReceiveAll(out IList<T>? items) ? items.Count : 0;
-
     public static IReceivableSourceBlock<T> Receivable<T>(this ISourceBlock<T> block) => (IReceivableSourceBlock<T>)block;
 }

@@ -39,26 +39,6 @@ public class LimitTests
     }
 
     [Fact(Timeout = Limit)]
-    public async Task BatchedJoin_TargetsRaceForTheLastPlaces_EveryAcceptedMessageComesOut()
-    {
-        foreach (int _ in Rounds.UpTo(300))
-        {
-            var block = new BatchedJoinBlock<int, int>(2, new GroupingDataflowBlockOptions { MaxNumberOfGroups = 3 });
-            using var start = new Barrier(2);
-            Task<int> Feed(ITargetBlock<int> target) => Task.Run(() =>
-            {
-                start.SignalAndWait();
-                return Enumerable.Range(0, 6).Count(target.Post);
-            });
-            int accepted = (await Eventually.Result(Task.WhenAll(Feed(block.Target1), Feed(block.Target2)))).Sum();
-            Eventually.Equal(3, () => block.OutputCount);
-            Assert.True(block.TryReceiveAll(out IList<Tuple<IList<int>, IList<int>>>? groups));
-            Assert.Equal(6, accepted);
-            Assert.Equal(6, groups.Sum(static g => g.Item1.Count + g.Item2.Count));
-        }
-    }
-
-    [Fact(Timeout = Limit)]
     public async Task Join_SecondOfferMeanwhile_IsNotTakenForATupleThatWillNotBe()
     {
         var block = new JoinBlock<int, int>(OneGroup);

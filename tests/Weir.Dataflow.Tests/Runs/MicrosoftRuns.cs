@@ -55,8 +55,6 @@ public sealed class MicrosoftDifferential : Differential.DifferentialContract<Mi
 
 public sealed class MicrosoftStress : Stress.NetworkStress<MicrosoftBlocks>;
 
-public sealed class MicrosoftGroupingStress : Stress.GroupingStress<MicrosoftBlocks>;
-
 public sealed class MicrosoftFailures : FailureContract<MicrosoftBlocks>
 {
     // Theirs sends out one by one what the message gives whose turn it is, and makes a list of what the others give: if that fails, there is no list.

@@ -34,7 +34,3 @@ public sealed class MixedTheirsFirstStress : Stress.NetworkStress<MixedTheirsFir
 public sealed class MixedOursFirstTransit : TransitContract<MixedOursFirst>;
 
 public sealed class MixedTheirsFirstTransit : TransitContract<MixedTheirsFirst>;
-
-public sealed class MixedOursFirstGroupingStress : Stress.GroupingStress<MixedOursFirst>;
-
-public sealed class MixedTheirsFirstGroupingStress : Stress.GroupingStress<MixedTheirsFirst>;

@@ -48,8 +48,6 @@ public sealed class WeirDifferential : Differential.DifferentialContract<WeirBlo
 
 public sealed class WeirStress : Stress.NetworkStress<WeirBlocks>;
 
-public sealed class WeirGroupingStress : Stress.GroupingStress<WeirBlocks>;
-
 public sealed class WeirFailures : FailureContract<WeirBlocks>;
 
 public sealed class WeirDepth : DepthContract<WeirBlocks>;

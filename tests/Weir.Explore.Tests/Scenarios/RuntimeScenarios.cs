@@ -108,7 +108,7 @@ public class RuntimeScenarios(ITestOutputHelper output)
             });
             Assert.Equal(3, calls);
             Assert.Equal([ItemStatus.Succeeded, ItemStatus.Succeeded, ItemStatus.Failed], outcomes.Select(static o => o.Status));
-            Assert.Equal((2, 1, 0), (runtime.Statistics.Succeeded, runtime.Statistics.FailedOrCancelled, runtime.Statistics.InFlight));
+            Assert.Equal((2, 1, 0), (runtime.Statistics.Succeeded, runtime.Statistics.Failed, runtime.Statistics.InFlight));
         },
         AnyTime);
 

@@ -185,23 +185,6 @@ public class RuntimeBatchTimeoutTests
         runtime.AssertIdle(0, 2 * limit);
     }
 
-    [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
-    public async Task BatchTimeout_ShortestOfAll_GivesAnOutcomePerItem(string name, RunForm form)
-    {
-        // Real time: the deadline passes at any moment, also while the call is being started.
-        await using IExecutionRuntime runtime = RuntimeCases.Create(name);
-        for (int round = 0; round < 100; round++)
-        {
-            ItemOutcome<int, int>[] outcomes = await RuntimeRun.AllAsync(
-                form, runtime, RuntimeRun.Count(50), static (x, _) => new ValueTask<int>(x),
-                new ProcessManyOptions { TotalTimeout = TimeSpan.FromTicks(1 + (round * 100)), PerItemTimeout = TimeSpan.FromTicks(1 + (round * 50)) });
-            Assert.All(outcomes, static (o, x) => Assert.Equal(o.IsSuccess ? x : 0, o.ValueOrDefault));
-        }
-
-        Assert.Equal(0, runtime.Statistics.ActiveCalls);
-    }
-
     private static async Task AssertEndsAsync(
         string name, IExecutionRuntime runtime, ManualTimeProvider clock, RuntimeGate gate, Task<ItemOutcome<int, int>[]> call)
     {

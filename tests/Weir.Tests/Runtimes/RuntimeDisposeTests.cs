@@ -216,43 +216,6 @@ public class RuntimeDisposeTests
         Assert.Contains(await call, static o => o.Status == ItemStatus.Cancelled);
     }
 
-    [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
-    public async Task DisposeAsync_WhileCallsStart_GivesEachARefusalOrAllItsOutcomes(string name, RunForm form)
-    {
-        for (int round = 0; round < 30; round++)
-        {
-            IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { GracePeriod = TimeSpan.FromTicks(round * 20) });
-            TaskCompletionSource go = new(TaskCreationOptions.RunContinuationsAsynchronously);
-            Task<int>[] callers = [.. RuntimeRun.Count(4).Select(async _ =>
-            {
-                await go.Task;
-                int outcomes = 0;
-                try
-                {
-                    for (int i = 0; i < 20; i++)
-                    {
-                        ItemOutcome<int, int>[] all = await RuntimeRun.AllAsync(form, runtime, RuntimeRun.Count(20), static (x, _) => new ValueTask<int>(x));
-                        Assert.All(all, static (o, x) => Assert.Equal(o.IsSuccess ? x : 0, o.ValueOrDefault));
-                        outcomes += all.Count(static o => o.Status != ItemStatus.NotRun);
-                    }
-                }
-                catch (ObjectDisposedException)
-                {
-                    // What comes after the end of the runtime.
-                }
-
-                return outcomes;
-            })];
-            go.SetResult();
-            await runtime.DisposeAsync();
-            int[] ran = await Task.WhenAll(callers);
-            RuntimeStatistics statistics = runtime.Statistics;
-            Assert.Equal(ran.Sum(), statistics.Succeeded + statistics.Failed + statistics.Cancelled);
-            Assert.Equal(0, statistics.ActiveCalls);
-        }
-    }
-
     private static async Task AssertEndsAsync(
         string name, IExecutionRuntime runtime, ManualTimeProvider clock, RuntimeGate gate, Task<ItemOutcome<int, int>[]> call)
     {
