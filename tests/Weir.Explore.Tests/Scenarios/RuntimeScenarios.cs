@@ -141,7 +141,7 @@ public class RuntimeScenarios(ITestOutputHelper output)
         await runtime.DisposeAsync();
         await calling;
         RuntimeStatistics statistics = runtime.Statistics;
-        Assert.Equal((ran, 0), (statistics.Succeeded + statistics.FailedOrCancelled, statistics.ActiveCalls));
+        Assert.Equal((ran, 0), (statistics.Succeeded + statistics.Failed + statistics.Cancelled, statistics.ActiveCalls));
     });
 
     private sealed class Resource : IDisposable
