@@ -46,7 +46,7 @@ public sealed partial class SentenceTests : IDisposable
             $"{run} starts, over 1 item.",
             $"{run}: attempt 1 of item 0 has failed, and the next comes in 0 s.",
             $"{run}: item 0 has failed.",
-            $"{run} has ended (completed) after {Single(2).Fields["Seconds"]} s. Items succeeded: 0, failed or cancelled: 1, retries: 1.");
+            $"{run} has ended (completed) after {Single(2).Fields["Seconds"]} s. Items succeeded: 0, failed: 1, cancelled: 0, retries: 1.");
         Assert.All(_lines.All, line => Assert.Equal(("SelectParallelAsync", name ?? ""), (line.Fields["Operation"], line.Fields["OperationName"])));
         Assert.Equal(1, _lines.All.First().Fields["TotalItems"]);
     }
@@ -64,7 +64,7 @@ public sealed partial class SentenceTests : IDisposable
         AssertTexts(
             "ForEachParallelAsync starts, over an unknown number of items.",
             "ForEachParallelAsync: item 0 has failed.",
-            "ForEachParallelAsync has failed after 0 s. Items succeeded: 0, failed or cancelled: 1, retries: 0.");
+            "ForEachParallelAsync has failed after 0 s. Items succeeded: 0, failed: 1, cancelled: 0, retries: 0.");
         Assert.Null(_lines.All.First().Fields["TotalItems"]);
     }
 
