@@ -47,7 +47,8 @@ internal sealed class BrokerFigures : IFigures
 
                 From a sink to a `WorkHost` on a `ConcurrentRuntime`, with all default options, but for the items a message. A run lasts from the first
                 publish to the end of the host, which has acknowledged everything by then. RabbitMQ.Client has a prefetch of {BareQueue.Prefetch} and
-                acknowledges {BareQueue.AckEvery} at once; it decodes nothing, retries nothing, and knows no identities or dead letters.
+                acknowledges {BareQueue.AckEvery} at once. It writes and reads each item, with its length, but retries nothing, and knows no identities of
+                items and no dead letters.
                 """)),
         new(
             "throughput",
@@ -58,7 +59,7 @@ internal sealed class BrokerFigures : IFigures
 
                 [The queue](../rabbitmq.md) says what it does. A run lasts from the first publish to the last acknowledgement and confirm. Both have the same
                 quorum queue, a window of {BareQueue.Window} unconfirmed messages, a prefetch of {BareQueue.Prefetch}, and acknowledge {BareQueue.AckEvery} at
-                once. The messages are persistent and mandatory and have identities. Values have {ItemBytes} bytes.
+                once. The messages are persistent and mandatory and have identities. Values have {ItemBytes} bytes, and both write and read each of them.
                 """)),
         new("safety", "What each safety costs", "RabbitMQ.Client alone, a small message at a time. The last column says how much faster it is without."),
         new(
@@ -89,7 +90,7 @@ internal sealed class BrokerFigures : IFigures
     private static Task<string> WholeAsync(BrokerQueues queues, BareQueue bare, FigureTurns turns, int messages, int rounds, CancellationToken stop) =>
         BesideBareAsync(
             bare with { Queue = queues.UsualSingle.Name },
-            bare with { Queue = queues.Usual.Name, BodyBytes = BatchBytes },
+            bare with { Queue = queues.Usual.Name, BodyBytes = BatchBytes, Items = Batch, ItemBytes = ItemBytes },
             items => new WeirQueue(queues.UsualSingle, 1, ItemBytes).RunToHostAsync(items, stop),
             items => new WeirQueue(queues.Usual, Batch, ItemBytes).RunToHostAsync(items, stop),
             turns,
@@ -100,7 +101,7 @@ internal sealed class BrokerFigures : IFigures
     private static Task<string> ThroughputAsync(BrokerQueues queues, BareQueue bare, FigureTurns turns, int messages, int rounds, CancellationToken stop) =>
         BesideBareAsync(
             bare,
-            bare with { Queue = queues.Batched.Name, BodyBytes = BatchBytes },
+            bare with { Queue = queues.Batched.Name, BodyBytes = BatchBytes, Items = Batch, ItemBytes = ItemBytes },
             items => new WeirQueue(queues.Single, 1, ItemBytes).RunAsync(items),
             items => new WeirQueue(queues.Batched, Batch, ItemBytes).RunAsync(items),
             turns,
