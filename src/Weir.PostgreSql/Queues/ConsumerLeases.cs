@@ -42,24 +42,21 @@ internal sealed class ConsumerLeases(Database database, QueueStatements statemen
         }
     }
 
-    public void Hold(long lease, IEnumerable<TakenRow> rows)
+    /// <summary>Rows are held under a lease.</summary>
+    /// <param name="lease">The lease.</param>
+    /// <param name="rows">The rows.</param>
+    /// <param name="opened">The pack that they were until now; <see langword="null"/> if they were taken.</param>
+    public void Hold(long lease, IEnumerable<TakenRow> rows, long? opened = null)
     {
         lock (_lock)
         {
             if (_held.TryGetValue(lease, out HashSet<long>? held))
             {
                 held.UnionWith(rows.Select(static r => r.Id));
-            }
-        }
-    }
-
-    public void Drop(long lease, long row)
-    {
-        lock (_lock)
-        {
-            if (_held.TryGetValue(lease, out HashSet<long>? held))
-            {
-                held.Remove(row);
+                if (opened is { } pack)
+                {
+                    held.Remove(pack);
+                }
             }
         }
     }

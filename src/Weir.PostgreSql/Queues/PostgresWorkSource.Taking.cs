@@ -299,8 +299,7 @@ internal sealed partial class PostgresWorkSource<T>
                         pack[i].Leave(ids[i]);
                     }
 
-                    _leases.Hold(lease, pack);
-                    _leases.Drop(lease, id);
+                    _leases.Hold(lease, pack, opened: id);
                 }
             }
         }

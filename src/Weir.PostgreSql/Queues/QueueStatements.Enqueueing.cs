@@ -48,8 +48,6 @@ internal sealed partial class QueueStatements
         SELECT (number - 1)::int FROM decided WHERE NOT is_new
         """;
 
-    private string EnqueueAllPack() => InsertPack;
-
     private string InsertPack => $"""
         INSERT INTO {_packs} (due, size, origins, places, keys, attempts, headers, payloads)
         SELECT now() + $7, cardinality($2), $1, $2, $3, $4, $5, $6

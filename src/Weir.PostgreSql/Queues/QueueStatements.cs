@@ -58,7 +58,7 @@ internal sealed partial class QueueStatements
         int most = options.MaxItemsPerBatch;
         MaxPack = _isKeyed || most < WorthPacking ? 0 : most;
         Enqueue = remembers ? EnqueueNew() : EnqueueAll();
-        EnqueuePack = remembers ? EnqueueNewPack() : EnqueueAllPack();
+        EnqueuePack = remembers ? EnqueueNewPack() : InsertPack;
         ForgetPublished = ForgetOld();
         Register = $"INSERT INTO {_consumers} (queue, host, lease_until) VALUES ({_queue}, $1, now() + $2) RETURNING id";
         Renew = $"UPDATE {_consumers} SET lease_until = now() + $2 WHERE id = ANY ($1) RETURNING id";
