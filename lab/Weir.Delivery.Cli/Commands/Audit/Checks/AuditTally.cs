@@ -28,7 +28,7 @@ internal sealed class AuditTally(IAuditEngine engine)
         {
             bool isLate;
             (counts, isLate) = await AddAsync(connection, stop);
-            if (isLate || counts.FindBroken().Any())
+            if (isLate || (counts with { Asked = counts.Published }).FindBroken().Any())
             {
                 counts = await ReadAsync(connection, stop);
             }
