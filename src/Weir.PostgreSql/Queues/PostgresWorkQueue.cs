@@ -248,15 +248,21 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
         for (int next = 0; next < items.Count;)
         {
             next = rows.Fill(items, next);
-            List<int> known = await Database.QueryOnAsync(connection, Enqueuing(rows), PlaceIn, token, rows.Parameters(delay)).ConfigureAwait(false);
+            List<int> known = Fresh(rows) is { } fresh
+                && await Database.ExecuteOnAsync(connection, fresh, token, rows.FreshParameters(delay)).ConfigureAwait(false) > 0 ? []
+                : await Database.QueryOnAsync(connection, Enqueuing(rows), PlaceIn, token, rows.Parameters(delay)).ConfigureAwait(false);
             added += rows.Count - known.Count;
         }
 
         return added;
     }
 
-    private ValueTask<List<int>> StoreAsync(ItemRows<T> rows, TimeSpan delay, CancellationToken cancellationToken) =>
-        Database.QueryAsync(Enqueuing(rows), PlaceIn, cancellationToken, rows.Parameters(delay));
+    private async ValueTask<List<int>> StoreAsync(ItemRows<T> rows, TimeSpan delay, CancellationToken cancellationToken) =>
+        Fresh(rows) is { } fresh && await Database.ExecuteAsync(fresh, cancellationToken, rows.FreshParameters(delay)).ConfigureAwait(false) > 0 ? []
+            : await Database.QueryAsync(Enqueuing(rows), PlaceIn, cancellationToken, rows.Parameters(delay)).ConfigureAwait(false);
+
+    // If that changes nothing, some of the items were enqueued before, and the other statement finds out which.
+    private string? Fresh(ItemRows<T> rows) => !rows.HasOneOrigin ? null : rows.IsPack ? Statements.EnqueueFreshPack : Statements.EnqueueFresh;
 
     private string Enqueuing(ItemRows<T> rows) => rows.IsPack ? Statements.EnqueuePack : Statements.Enqueue;
 

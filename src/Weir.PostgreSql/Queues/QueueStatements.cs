@@ -59,6 +59,8 @@ internal sealed partial class QueueStatements
         MaxPack = _isKeyed || most < WorthPacking ? 0 : most;
         Enqueue = remembers ? EnqueueNew() : EnqueueAll();
         EnqueuePack = remembers ? EnqueueNewPack() : InsertPack;
+        EnqueueFresh = remembers ? EnqueueFreshRows() : null;
+        EnqueueFreshPack = remembers ? Fresh($"{InsertPack} FROM known") : null;
         ForgetPublished = ForgetOld();
         Register = $"INSERT INTO {_consumers} (queue, host, lease_until) VALUES ({_queue}, $1, now() + $2) RETURNING id";
         Renew = $"UPDATE {_consumers} SET lease_until = now() + $2 WHERE id = ANY ($1) RETURNING id";
@@ -122,6 +124,12 @@ internal sealed partial class QueueStatements
 
     /// <summary>The same as a pack. If some of the items were enqueued before, the others become rows.</summary>
     public string EnqueuePack { get; }
+
+    /// <summary>Stores items of one origin if none of them was enqueued before, and nothing otherwise. Null if nobody asks what was enqueued before.</summary>
+    public string? EnqueueFresh { get; }
+
+    /// <summary>The same as a pack.</summary>
+    public string? EnqueueFreshPack { get; }
 
     /// <summary>Forgets identities that are older than the history, up to <see cref="Forgotten"/> messages at a time.</summary>
     public string ForgetPublished { get; }
