@@ -86,13 +86,11 @@ internal sealed partial class QueueStatements
         OpenLongPack = Open($"consumer IS NULL AND size > {most} AND due <= now() ORDER BY due, id DESC LIMIT 1 FOR UPDATE SKIP LOCKED", "p.consumer");
         OpenNamedPacks = OpenNamed();
 
-        // Without keys, no consumer waits for an item to be done.
-        Acknowledge = _isKeyed
-            ? $"WITH gone AS (DELETE FROM {_items} t USING {Deliveries} WHERE {Mine}) {_notify}"
-            : $"DELETE FROM {_items} t USING {Deliveries} WHERE {Mine}";
+        // None of these notifies: transactions with a notification commit one at a time in the whole server. Whoever runs them notifies afterwards.
+        Acknowledge = $"DELETE FROM {_items} t USING {Deliveries} WHERE {Mine}";
         AcknowledgePacks = $"DELETE FROM {_packs} t USING {Deliveries} WHERE {Mine}";
-        Return = $"WITH freed AS (UPDATE {_items} t SET consumer = NULL{Headless} FROM {Deliveries} WHERE {Mine}) {_notify}";
-        ReturnPacks = $"WITH freed AS (UPDATE {_packs} t SET consumer = NULL FROM {Deliveries} WHERE {Mine}) {_notify}";
+        Return = $"UPDATE {_items} t SET consumer = NULL{Headless} FROM {Deliveries} WHERE {Mine}";
+        ReturnPacks = $"UPDATE {_packs} t SET consumer = NULL FROM {Deliveries} WHERE {Mine}";
         Redeliver = RedeliverRows();
         Forget = ForgetTaken();
         Release = ReleaseLeases();
