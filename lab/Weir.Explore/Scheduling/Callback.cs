@@ -12,6 +12,9 @@ internal sealed class Callback(Action<object?, CancellationToken> action, object
     public void Run(object? unused, CancellationToken token)
     {
         RunsOn = ControlledThread.Current;
+
+        // It may have been registered after the cancellation began, which the platform may have called by itself.
+        Order.Platform();
         try
         {
             action(state, token);
