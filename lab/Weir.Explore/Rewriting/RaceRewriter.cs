@@ -127,7 +127,8 @@ internal sealed class RaceRewriter
             !type.Interfaces.Any(static i => i.InterfaceType.Name == nameof(IAsyncStateMachine));
     }
 
-    private static bool IsOf(Instruction access, string what) => access.OpCode.Name is ['l' or 's', 't' or 'd', .. var rest] && rest.StartsWith(what, StringComparison.Ordinal);
+    private static bool IsOf(Instruction access, string what) =>
+        access.OpCode.Name is ['l' or 's', 't' or 'd', .. var rest] && rest.StartsWith(what, StringComparison.Ordinal);
 
     /// <summary>A field, or the property that it is of, as its author knows it.</summary>
     private static string Named(FieldDefinition field) =>

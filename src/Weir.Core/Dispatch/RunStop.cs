@@ -110,7 +110,7 @@ internal struct RunStop()
         }
     }
 
-    /// <summary>The run may be called after its end. Never taken back: start and end may both say so, and what one says must not be lost to the other.</summary>
+    /// <summary>The run may be called after its end. Never taken back: start and end may both say so at once, and what one says must not be lost.</summary>
     public void SetCalled() => _isCalled = true;
 
     /// <summary>Cancels the items' own tokens when the run stops, or at once if it has.</summary>

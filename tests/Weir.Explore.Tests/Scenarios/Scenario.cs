@@ -31,7 +31,7 @@ internal static class Scenario
     private static readonly string[] Meant =
     [
         "RunStop._broken", "RunStop._ofCall", "RunStop._ofEnumerator", "PumpWorker.IsExecuting", "PumpWorker.Inside", "PumpWorker._claims",
-        "ItemClock.Timer", "ExecCore._context", "Work.PoolContext",
+        "ItemClock.Timer", "ExecCore._context", "Work.PoolContext", "PlaceTurn.State",
     ];
 
     public static void Explored(this ITestOutputHelper output, Func<Task> body, ExploreOptions? options = null, [CallerMemberName] string scenario = "")
