@@ -3,8 +3,10 @@ namespace Weir.Explore.Tests;
 /// <summary>How many schedules there are, which does not depend on the machine; how fast they are, the test prints.</summary>
 public class SpeedTests(ITestOutputHelper output)
 {
-    [Fact(Explicit = true)]
-    public void ThirtyPoints_OfThreeThreads_AreExhausted()
+    [Theory(Explicit = true)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public void ThirtyPoints_OfThreeThreads_AreExhausted(bool dataRaces)
     {
         ExploreResult result = Explore.Run(
             static async () =>
@@ -20,7 +22,7 @@ public class SpeedTests(ITestOutputHelper output)
                     }
                 }
             },
-            new ExploreOptions { MaxSchedules = 30_000 });
+            new ExploreOptions { MaxSchedules = 30_000, DataRaces = dataRaces });
         output.WriteLine($"{result}: {result.Schedules / result.Elapsed.TotalSeconds:0} schedules a second");
         Assert.InRange(result.Points, 25, 45);
         Assert.True(result.IsExhausted, result.ToString());

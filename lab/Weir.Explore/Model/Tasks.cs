@@ -153,7 +153,9 @@ internal static class Tasks
             return;
         }
 
-        ITimer? timer = timeout >= TimeSpan.Zero ? provider.CreateTimer(_ => GiveUp(() => fail(new TimeoutException())), null, timeout, Timeout.InfiniteTimeSpan) : null;
+        ITimer? timer = timeout < TimeSpan.Zero
+            ? null
+            : provider.CreateTimer(_ => GiveUp(() => fail(new TimeoutException())), null, timeout, Timeout.InfiniteTimeSpan);
         CancellationTokenRegistration registration = token.UnsafeRegister((_, cancelled) => GiveUp(() => cancel(cancelled)), null);
         Registrars.On(
             task,

@@ -56,6 +56,12 @@ public sealed record ExploreOptions
     /// </summary>
     public bool DataRaces { get; init; }
 
+    /// <summary>
+    /// Fields and properties that <see cref="DataRaces"/> leaves out, as <c>Type.Member</c> without namespace and generic parameters: those whose races are
+    /// meant, such as of a value that is computed again if it is not there yet.
+    /// </summary>
+    public IReadOnlyCollection<string> MeantRaces { get; init; } = [];
+
     internal void Check()
     {
         Refuse(MaxPreemptions < 0, nameof(MaxPreemptions), "null or at least 0");

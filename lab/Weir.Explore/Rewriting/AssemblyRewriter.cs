@@ -10,7 +10,7 @@ internal static class AssemblyRewriter
 
     private static readonly Lazy<ReplacementTable> Table = new(static () => new ReplacementTable(Model.Value));
 
-    public static void Rewrite(string path, string target, Func<FieldReference, bool> isSharedField, bool storeBuffers, bool dataRaces)
+    public static void Rewrite(string path, string target, Func<FieldReference, bool> isSharedField, bool storeBuffers, IReadOnlyCollection<string>? meantRaces)
     {
         using DefaultAssemblyResolver resolver = new();
         resolver.AddSearchDirectory(Path.GetDirectoryName(path));
@@ -19,8 +19,8 @@ internal static class AssemblyRewriter
         using ModuleDefinition module = ModuleDefinition.ReadModule(
             path, new ReaderParameters { ReadSymbols = hasSymbols, AssemblyResolver = resolver, InMemory = true });
         PointCalls points = new(module);
-        AccessRewriter? accesses = storeBuffers || dataRaces
-            ? new AccessRewriter(module, points, storeBuffers, dataRaces ? new RaceRewriter(module, points) : null)
+        AccessRewriter? accesses = storeBuffers || meantRaces is not null
+            ? new AccessRewriter(module, points, storeBuffers, meantRaces is null ? null : new RaceRewriter(module, points, meantRaces))
             : null;
         MethodRewriter methods = new(module, Table.Value, points, accesses, isSharedField);
         StaticsRewriter statics = new(module, points);

@@ -13,12 +13,13 @@ internal sealed class RaceRewriter
     private const int AllowsStackOnly = 0x20;
 
     private readonly PointCalls _points;
+    private readonly IReadOnlyCollection<string> _meant;
     private readonly HashSet<string> _readOnly;
     private readonly Dictionary<string, bool> _known = [];
 
-    public RaceRewriter(ModuleDefinition module, PointCalls points)
+    public RaceRewriter(ModuleDefinition module, PointCalls points, IReadOnlyCollection<string> meant)
     {
-        _points = points;
+        (_points, _meant) = (points, meant);
         IsPlatform = IsOfPlatform(module.Assembly.Name.Name);
 
         // Before static fields are no longer read-only, because each schedule sets them again.
@@ -122,11 +123,16 @@ internal sealed class RaceRewriter
         return _known[field.FullName] = !_readOnly.Contains(field.FullName) && field.FieldType is not (PointerType or FunctionPointerType or ByReferenceType) &&
             Resolve(field.DeclaringType) is { } type && type.Fields.FirstOrDefault(f => f.Name == field.Name) is { IsInitOnly: false } found &&
             !(found.IsStatic && (type.Name.StartsWith('<') || Has(found, nameof(ThreadStaticAttribute)))) &&
-            !Has(type, nameof(IsByRefLikeAttribute)) &&
+            !Has(type, nameof(IsByRefLikeAttribute)) && !_meant.Contains(Named(found)) &&
             !type.Interfaces.Any(static i => i.InterfaceType.Name == nameof(IAsyncStateMachine));
     }
 
-    private static bool IsOf(Instruction access, string what) => access.OpCode.Name is ['l' or 's', 't' or 'd', .. var rest] && rest.StartsWith(what, StringComparison.Ordinal);
+    private static bool IsOf(Instruction access, string what) =>
+        access.OpCode.Name is ['l' or 's', 't' or 'd', .. var rest] && rest.StartsWith(what, StringComparison.Ordinal);
+
+    /// <summary>A field, or the property that it is of, as its author knows it.</summary>
+    private static string Named(FieldDefinition field) =>
+        $"{field.DeclaringType.Name.Split('`')[0]}.{(field.Name is ['<', .. var name] ? name.Split('>')[0] : field.Name)}";
 
     private static TypeDefinition? Resolve(TypeReference type)
     {

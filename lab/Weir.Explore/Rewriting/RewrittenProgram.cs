@@ -25,12 +25,13 @@ internal sealed class RewrittenProgram
     public static RewrittenProgram Of(Assembly test, ExploreOptions options)
     {
         string[] types = [.. options.PointsAtFieldsOf.Select(static t => t.FullName!).Order(StringComparer.Ordinal)];
-        string how = $"{options.StoreBuffers}|{options.DataRaces}|{string.Join('|', types)}";
+        IReadOnlyCollection<string>? meant = options.DataRaces ? [.. options.MeantRaces.Order(StringComparer.Ordinal)] : null;
+        string how = $"{options.StoreBuffers}|{(meant is null ? "" : $"races {string.Join('|', meant)}")}|{string.Join('|', types)}";
         string key = $"{test.Location}|{how}";
         if (!Loaded.TryGetValue(key, out RewrittenProgram? program))
         {
             program = Load(test, how, (path, target) => AssemblyRewriter.Rewrite(
-                path, target, f => types.Contains(f.DeclaringType.GetElementType().FullName.Replace('/', '+')), options.StoreBuffers, options.DataRaces));
+                path, target, f => types.Contains(f.DeclaringType.GetElementType().FullName.Replace('/', '+')), options.StoreBuffers, meant));
             Loaded.Add(key, program);
         }
 

@@ -1,5 +1,3 @@
-using Weir.Explore.Model;
-
 namespace Weir.Explore.Scheduling;
 
 /// <summary>A callback of a cancellation token, and who is running it.</summary>
@@ -12,15 +10,19 @@ internal sealed class Callback(Action<object?, CancellationToken> action, object
     public void Run(object? unused, CancellationToken token)
     {
         RunsOn = ControlledThread.Current;
+        RaceDetector? races = RunsOn?.Execution.Races;
+
+        // It may have been registered after the cancellation began, which the platform may have called by itself.
+        races?.OrderPlatform(RunsOn!);
         try
         {
             action(state, token);
         }
         finally
         {
+            races?.Release(RunsOn!, this);
+            races?.Release(RunsOn!, Ended.Task);
             RunsOn = null;
-            Order.Release(this);
-            Order.Release(Ended.Task);
             Ended.TrySetResult();
         }
     }

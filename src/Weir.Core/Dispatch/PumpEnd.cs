@@ -308,7 +308,10 @@ internal abstract partial class Pump
                 CloseDelays();
                 for (PumpWorker? worker = _workers.First; worker is not null; worker = worker.NextCreated)
                 {
-                    _stop.IsCalled |= !worker.Retire();
+                    if (!worker.Retire())
+                    {
+                        _stop.SetCalled();
+                    }
                 }
             }
             finally

@@ -75,7 +75,7 @@ internal abstract partial class PumpWorker : PumpWork, IUnattended
     /// </summary>
     public bool IsWaiting => Inside is { } thread && (thread.ThreadState & System.Threading.ThreadState.WaitSleepJoin) != 0;
 
-    /// <summary>How often the worker claimed. Written by the worker alone.</summary>
+    /// <summary>How often the worker claimed. Written by the worker alone; the stall watch reads it without a lock.</summary>
     public abstract long Claims { get; }
 
     public abstract void AddTo(ref RunSample sample);

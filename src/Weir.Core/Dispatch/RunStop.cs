@@ -23,8 +23,8 @@ internal struct RunStop()
     private int _sourceFailed;
     private volatile bool _isOver;
 
-    /// <summary>Whether a token of the caller or a worker's timer may be calling the run after its end.</summary>
-    public bool IsCalled;
+    // Whether a token of the caller or a worker's timer may be calling the run after its end.
+    private volatile bool _isCalled;
 
     /// <summary>The token that user code gets. It is cancelled when the run stops for any reason.</summary>
     public readonly CancellationToken Token => _stopped.Token;
@@ -48,7 +48,7 @@ internal struct RunStop()
     public readonly bool HasFailed => _isOver && _by is null && _failures?.Single is not null;
 
     /// <summary>Whether the run was not stopped, nothing in it has failed, and nobody is about to tell it so.</summary>
-    public readonly bool IsClean => !IsCalled && !_isOver && _failures is null && _broken is null;
+    public readonly bool IsClean => !_isCalled && !_isOver && _failures is null && _broken is null;
 
     /// <summary>What went wrong outside user code, if the run ends with nothing else that says why.</summary>
     public readonly Exception? Unreported => _by is null && _failures?.Single is null ? _broken : null;
@@ -98,7 +98,20 @@ internal struct RunStop()
     }
 
     /// <summary>The caller's tokens no longer stop the run, unless one of them is stopping it at this moment, or has.</summary>
-    public void Unregister() => IsCalled |= (_ofCall != default && !_ofCall.Unregister()) | (_ofEnumerator != default && !_ofEnumerator.Unregister());
+    /// <remarks>
+    /// The end of the run calls it, and so may its start, at the same time, if the run ended before it was wholly in place. The end may then see part of a
+    /// registration, and takes it for one that calls; the start sees all of it.
+    /// </remarks>
+    public void Unregister()
+    {
+        if ((_ofCall != default && !_ofCall.Unregister()) | (_ofEnumerator != default && !_ofEnumerator.Unregister()))
+        {
+            SetCalled();
+        }
+    }
+
+    /// <summary>The run may be called after its end. Never taken back: start and end may both say so at once, and what one says must not be lost.</summary>
+    public void SetCalled() => _isCalled = true;
 
     /// <summary>Cancels the items' own tokens when the run stops, or at once if it has.</summary>
     public void Add(ItemTokens tokens)

@@ -6,7 +6,9 @@ internal sealed class PlaceTurn(PlaceUser user) : QueueTurn<PlaceTurn>(tellsAtOn
 {
     public PlaceUser User => user;
 
-    /// <summary>Changed under the limit's lock.</summary>
+    /// <summary>
+    /// Changed under the limit's lock. Its holder may read it without: a turn that is served just then looks as if it waited, and its holder is told.
+    /// </summary>
     public PlaceTurnState State { get; set; }
 
     /// <summary>Leaves the queue because its caller has cancelled. A turn that already has a permit keeps it.</summary>

@@ -27,6 +27,13 @@ internal static class Scenario
         nameof(TimeScenarios.BatchTimeout_AtAnyTime_GivesEachItemOneOutcome),
     ];
 
+    // What src says is read or written without an order, and why that is enough.
+    private static readonly string[] Meant =
+    [
+        "RunStop._broken", "RunStop._ofCall", "RunStop._ofEnumerator", "PumpWorker.IsExecuting", "PumpWorker.Inside", "PumpWorker._claims",
+        "ItemClock.Timer", "ExecCore._context", "Work.PoolContext", "PlaceTurn.State",
+    ];
+
     public static void Explored(this ITestOutputHelper output, Func<Task> body, ExploreOptions? options = null, [CallerMemberName] string scenario = "")
     {
         long schedules = Environment.GetEnvironmentVariable("WEIR_EXPLORE_SCHEDULES") is { } number
@@ -36,6 +43,7 @@ internal static class Scenario
         {
             MaxSchedules = Math.Min(schedules, Bounded),
             DataRaces = Environment.GetEnvironmentVariable("WEIR_EXPLORE_RACES") == "1",
+            MeantRaces = Meant,
         };
         ExploreResult result = Explore.Run(body, options);
         output.WriteLine($"bounded, {result}");
