@@ -9,7 +9,7 @@ namespace Weir.PostgreSql;
 /// <typeparam name="T">The type of the items' values.</typeparam>
 /// <remarks>
 /// Thread-safe. Durable as the server is. No call holds a transaction open while items run, so the table can always be vacuumed. A source uses up to five
-/// connections of the data source at a time, two of which it keeps: for notifications, and to renew its lease. One more notifies for all of them.
+/// connections of the data source at a time, two of which it keeps: for notifications, and to renew its lease.
 /// </remarks>
 public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
 {
