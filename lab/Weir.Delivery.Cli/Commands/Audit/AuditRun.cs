@@ -151,7 +151,7 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
             progress.Begin($"{name}: {(plan.Count == 0 ? Nothing : plan[0].ToString())}", _rounds.Count, RoundsPlanned);
             long start = Stopwatch.GetTimestamp();
             (AuditCounts counts, IReadOnlyList<string> wrong, AuditRecovery? recovery) =
-                await runner.RunAsync(plan, (long)round * settings.ChangesOf(scenario), stop);
+                await runner.RunAsync(plan, (long)round * settings.ChangesOf(scenario), isLast: round == settings.Plan.RoundsPlanned, stop);
             AuditCounts added = counts.Since(before);
             before = counts;
             _total = _total.Plus(added);
