@@ -5,7 +5,7 @@ namespace Weir.Resilience;
 /// <summary>Uses any <see cref="PartitionedRateLimiter{TResource}"/> in place of Weir's own rate limits by key.</summary>
 public static class PartitionedRateLimiterExtensions
 {
-    /// <summary>The limiter for <c>RateLimitByKey</c> of a chain or a run, whose items are its resources.</summary>
+    /// <summary>The limiter for <c>RateLimit</c> of a chain or a run, whose items are its resources.</summary>
     /// <typeparam name="TResource">The type of the items.</typeparam>
     /// <param name="limiter">The limiter. It chooses the partition of an item, and remains its owner's: it is not disposed.</param>
     /// <param name="permits">The number of permits that one call takes; at least 1.</param>

@@ -44,6 +44,21 @@ public sealed class DownloadChoiceTests : IDisposable
     }
 
     [Fact(Timeout = 90_000)]
+    public async Task ToFile_FactoryAndTheNameOfAClient_MakesOneForEachAttempt()
+    {
+        int answers = 0;
+        await using LoopbackServer server = new((_, _) => Interlocked.Increment(ref answers) == 1 ? Answer.Of(503, "") : Answer.Of(200, Tag, Content));
+        OneClient factory = new(_client);
+        ResumableDownload download = new(factory, "files", new DownloadOptions { Retry = new RetryOptions { MaxRetries = 1, BaseDelay = TimeSpan.Zero } });
+
+        Assert.Equal(1, (await download.ToFileAsync(server.Address, Target).WithinAsync()).Retries);
+        Assert.Equal(["files", "files"], factory.Names);
+        Assert.Equal(Content, File.ReadAllBytes(Target));
+        Assert.Throws<ArgumentNullException>("factory", () => new ResumableDownload(null!, "files"));
+        Assert.Throws<ArgumentNullException>("clientName", () => new ResumableDownload(factory, null!));
+    }
+
+    [Fact(Timeout = 90_000)]
     public async Task ToFile_FileIsThereAndMustStay_IsRefusedBeforeAnyRequest()
     {
         await using LoopbackServer server = new((_, _) => Answer.Of(200, Tag, Content));
@@ -82,4 +97,16 @@ public sealed class DownloadChoiceTests : IDisposable
     }
 
     private ResumableDownload Careful() => new(_client, new DownloadOptions { Overwrite = false });
+
+    /// <summary>A factory of one client, which notes the names that it is asked for.</summary>
+    private sealed class OneClient(HttpClient client) : IHttpClientFactory
+    {
+        public List<string> Names { get; } = [];
+
+        public HttpClient CreateClient(string name)
+        {
+            Names.Add(name);
+            return client;
+        }
+    }
 }

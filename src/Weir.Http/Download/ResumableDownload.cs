@@ -42,11 +42,23 @@ public sealed class ResumableDownload
     {
     }
 
-    /// <summary>Creates a download whose attempts have a client each, such as those of an <c>IHttpClientFactory</c>.</summary>
-    /// <param name="createClient">
-    /// Gives the client of an attempt: <c>() => factory.CreateClient("files")</c>. It may be called by several downloads at once. The clients are not disposed
-    /// of, which those of a factory need not be.
+    /// <summary>Creates a download whose attempts have a client each, of a factory.</summary>
+    /// <param name="factory">
+    /// Makes the clients. Several downloads may ask it at once. The clients are not disposed of: their handlers are the factory's, which renews them.
     /// </param>
+    /// <param name="clientName">The name under which the client was added, as in <c>AddHttpClient("files")</c>; an empty one for the default client.</param>
+    /// <param name="options">How it waits and tries again; <see langword="null"/> for the defaults.</param>
+    /// <exception cref="ArgumentNullException">
+    /// <paramref name="factory"/>, <paramref name="clientName"/> or an option is <see langword="null"/>.
+    /// </exception>
+    /// <exception cref="ArgumentOutOfRangeException">An option is out of range. The exception names the property.</exception>
+    public ResumableDownload(IHttpClientFactory factory, string clientName, DownloadOptions? options = null)
+        : this(Named(factory, clientName), options)
+    {
+    }
+
+    /// <summary>Creates a download whose attempts have a client each, of your own making.</summary>
+    /// <param name="createClient">Gives the client of an attempt. It may be called by several downloads at once. The clients are not disposed of.</param>
     /// <param name="options">How it waits and tries again; <see langword="null"/> for the defaults.</param>
     /// <exception cref="ArgumentNullException"><paramref name="createClient"/> or an option is <see langword="null"/>.</exception>
     /// <exception cref="ArgumentOutOfRangeException">An option is out of range. The exception names the property.</exception>
@@ -140,6 +152,13 @@ public sealed class ResumableDownload
         part.Finish(_options.Overwrite);
         reporter.ReportNow();
         return new DownloadedFile(path, part.Length, resumed, retries);
+    }
+
+    private static Func<HttpClient> Named(IHttpClientFactory factory, string clientName)
+    {
+        ArgumentNullException.ThrowIfNull(factory);
+        ArgumentNullException.ThrowIfNull(clientName);
+        return () => factory.CreateClient(clientName);
     }
 
     private static Func<HttpClient> Always(HttpClient client)
