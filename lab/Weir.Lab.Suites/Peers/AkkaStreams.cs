@@ -10,7 +10,9 @@ namespace Weir.Lab.Suites.Peers;
 /// </summary>
 internal static class AkkaStreams
 {
-    private static readonly Lazy<IMaterializer> s_materializer = new(static () => ActorSystem.Create("peer").Materializer());
+    // A failure goes to the caller; its log would stand between the lines of the report.
+    private static readonly Lazy<IMaterializer> s_materializer =
+        new(static () => ActorSystem.Create("peer", "akka { loglevel = OFF, stdout-loglevel = OFF }").Materializer());
 
     /// <summary>Results in source order.</summary>
     public static Task SelectAsync(IEnumerable<int> items, int limit, ItemCall call, Action<int> receive) =>

@@ -8,7 +8,7 @@ namespace Weir.Lab.Suites;
     "Less time (waits: 3 % for chance) and fewer bytes than Akka.Streams, in source order and without it. What differs in guarantees: a stream of Akka runs as an actor, which can be "
         + "supervised, and joined with other stages that push back; its stages give a call no token, so calls go on when their stream has failed or was left. "
         + "Ours give each call a token, and end only when no call is under way any more. In both, a failed call ends the run unless told otherwise.")]
-public class AkkaStreamsBenchmarks : StreamSuite
+public class CoreAkkaStreamsBenchmarks : StreamSuite
 {
     /// <summary>Whether an item is done at once, yields once, or waits for 1 ms.</summary>
     [Params(Suspension.None, Suspension.Yield, Suspension.Delay)]
