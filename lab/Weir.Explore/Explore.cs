@@ -49,7 +49,7 @@ public static class Explore
         string name = $"{body.Method.DeclaringType!.FullName}/{body.Method.Name}".Replace(':', '_');
         lock (_lock)
         {
-            ScheduleRunner runner = new(RewrittenProgram.Of(body.Method.Module.Assembly, options.PointsAtFieldsOf, options.StoreBuffers).Bind(body), options);
+            ScheduleRunner runner = new(RewrittenProgram.Of(body.Method.Module.Assembly, options).Bind(body), options);
             Stopwatch watch = Stopwatch.StartNew();
             bool IsOver() => runner.Schedules >= options.MaxSchedules || (options.MaxTime > TimeSpan.Zero && watch.Elapsed >= options.MaxTime);
 

@@ -27,9 +27,9 @@ internal static class PublishedTables
         new(Features, "No advanced features", new("500.2 ms, 285.1 KB", "504.0 ms, 285.1 KB"),
             Items.SumOf(500), () => FeatureAsync(static o => o), static () => Items.PlatformAsync(500, Waiting, 16)),
         new(Features, "With CircuitBreaker", new("501.9 ms, 512.5 KB", "504.3 ms, 511.5 KB"),
-            Items.SumOf(500), () => FeatureAsync(static o => o with { CircuitBreaker = new() { FailureThreshold = 5 } }), null),
+            Items.SumOf(500), () => FeatureAsync(static o => o with { CircuitBreaker = new CircuitBreakerOptions { FailureThreshold = 5 } }), null),
         new(Features, "With RateLimit", new("502.3 ms, 316.1 KB", "503.6 ms, 316.9 KB"),
-            Items.SumOf(500), () => FeatureAsync(static o => o with { RateLimit = new() { TokensPerSecond = 1e9, BurstCapacity = 1e9 } }), null),
+            Items.SumOf(500), () => FeatureAsync(static o => o with { RateLimit = new RateLimitOptions { TokensPerSecond = 1e9, BurstCapacity = 1e9 } }), null),
         new(Features, "With AdaptiveConcurrency", new("1775.3 ms, 583.7 KB", "1781.2 ms, 584.3 KB"),
             Items.SumOf(500), () => FeatureAsync(static o => o with { AdaptiveConcurrency = new() { MinConcurrency = 1, MaxConcurrency = 16 } }), null),
         new(Features, "With Progress tracking", new("502.2 ms, 288.7 KB", "503.6 ms, 288.8 KB"),
@@ -99,8 +99,8 @@ internal static class PublishedTables
 
     private static ParallelRunOptions Everything(ParallelRunOptions options) => options with
     {
-        CircuitBreaker = new() { FailureThreshold = 5 },
-        RateLimit = new() { TokensPerSecond = 1e9, BurstCapacity = 1e9 },
+        CircuitBreaker = new CircuitBreakerOptions { FailureThreshold = 5 },
+        RateLimit = new RateLimitOptions { TokensPerSecond = 1e9, BurstCapacity = 1e9 },
         Progress = new() { OnProgress = static _ => default },
         Metrics = new() { OnMetricsSample = static _ => default },
     };

@@ -22,7 +22,7 @@ new Thread(ReadCommands) { IsBackground = true }.Start();
 int imported = 0;
 ItemOutcome<int, int>[] outcomes = await Enumerable.Range(0, rows).SelectParallelOutcomesAsync(
     ImportAsync,
-    new ParallelRunOptions { MaxDegreeOfParallelism = 2, Control = control, ReturnOutcomesOnCancellation = true },
+    new ParallelRunOptions { MaxDegreeOfParallelism = 2, Control = control, Output = new() { ReturnOutcomesOnCancellation = true } },
     atOnce.Token);
 
 int done = outcomes.Count(outcome => outcome.IsSuccess);

@@ -18,18 +18,20 @@ ParallelRunOptions polite = new()
 {
     OperationName = "crawl",
     MaxDegreeOfParallelism = 8,
-    SharedRateLimit = new TokenBucket(new RateLimitOptions { TokensPerSecond = 100, BurstCapacity = 8 }),
+    RateLimit = new TokenBucket(new RateLimitOptions { TokensPerSecond = 100, BurstCapacity = 8 }),
     AttemptTimeout = TimeSpan.FromSeconds(10),
-    MaxRetries = 3,
-    BackoffStrategy = BackoffStrategy.ExponentialJitter,
-    IsTransient = HttpRetry.IsTransient,
-    DelayHint = HttpRetry.RetryAfter,
-    OnRetryAsync = (_, _, _) =>
+    Retry = new()
     {
-        Interlocked.Increment(ref retries);
-        return default;
+        MaxRetries = 3,
+        IsTransient = HttpRetry.IsTransient,
+        DelayHint = HttpRetry.RetryAfter,
+        OnRetryAsync = (_, _) =>
+        {
+            Interlocked.Increment(ref retries);
+            return default;
+        },
     },
-    ReturnOutcomesOnCancellation = true,
+    Output = new() { ReturnOutcomesOnCancellation = true },
 };
 
 // Each page adds the pages that it links to. The queue takes each address once, and ends when no page is queued or being fetched.

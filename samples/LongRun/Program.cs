@@ -28,7 +28,6 @@ listener.Start();
 await Enumerable.Range(0, rows).ForEachParallelAsync(ImportAsync, new ParallelRunOptions
 {
     OperationName = "import.rows",
-    Tags = [new("tenant", "north")],
     MaxDegreeOfParallelism = 32,
     ErrorMode = ErrorMode.BestEffort,
     Progress = new ProgressOptions
@@ -44,6 +43,7 @@ await Enumerable.Range(0, rows).ForEachParallelAsync(ImportAsync, new ParallelRu
     },
     Metrics = new MetricsOptions
     {
+        Tags = [new("tenant", "north")],
         SampleInterval = TimeSpan.FromMilliseconds(500),
         OnMetricsSample = m =>
         {

@@ -22,8 +22,8 @@ ParallelRunOptions fanOut = new()
     MaxRetries = 1,
     BaseDelay = TimeSpan.FromMilliseconds(20),
     IsTransient = HttpRetry.IsTransient,
-    CircuitBreakerByKey = CircuitBreakers.ByKey<string, string>(name => name, new CircuitBreakerOptions { FailureThreshold = 3 }),
-    ConcurrencyLimitByKey = ConcurrencyLimits.ByKey<string, string>(name => name, 4),
+    CircuitBreaker = CircuitBreakers.ByKey<string, string>(name => name, new CircuitBreakerOptions { FailureThreshold = 3 }),
+    ConcurrencyLimit = ConcurrencyLimits.ByKey<string, string>(name => name, 4),
 };
 using HttpClient client = new(new HttpStatusHandler(new SocketsHttpHandler()));
 

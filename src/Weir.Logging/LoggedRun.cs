@@ -8,7 +8,7 @@ internal sealed class LoggedRun(ILogger logger, ParallelRunOptions options, stri
 {
     private readonly FieldLogger _logger = new(logger, new("Operation", operation), new("OperationName", options.OperationName ?? ""));
     private readonly string _run = Words.Run(operation, options.OperationName ?? "");
-    private readonly IReadOnlyList<KeyValuePair<string, object?>>? _tags = options.Tags is { Count: > 0 } tags ? tags : null;
+    private readonly IReadOnlyList<KeyValuePair<string, object?>>? _tags = options.Metrics?.Tags is { Count: > 0 } tags ? tags : null;
 
     // Under overload nearly every item waits: after a line, the next ones are counted for as long as a wait must last to be one.
     private long _quietUntil = long.MinValue;

@@ -22,7 +22,8 @@ public sealed class LongWaitTests : IDisposable
 
     private ParallelRunOptions Options => new()
     {
-        OperationName = _name, Tags = [new("tenant", 7)], ErrorMode = ErrorMode.BestEffort, MaxDegreeOfParallelism = 2, TimeProvider = _time,
+        OperationName = _name, Metrics = new() { Tags = [new("tenant", 7)] }, ErrorMode = ErrorMode.BestEffort, MaxDegreeOfParallelism = 2,
+        TimeProvider = _time,
     };
 
     // The next call may start after 1,000 s.
@@ -37,7 +38,7 @@ public sealed class LongWaitTests : IDisposable
         SharedConcurrencyLimit limit = new(1);
         Assert.True(limit.TryEnter());
         Task run = Enumerable.Range(0, 1000).ForEachParallelAsync(
-            static (_, _) => default, (Options with { SharedConcurrencyLimit = limit }).WithLogging(factory, Long));
+            static (_, _) => default, (Options with { ConcurrencyLimit = limit }).WithLogging(factory, Long));
         await Guard.UntilAsync(() => Waiting("concurrency_limit") == 1000, "the items at the limit");
         Assert.Empty(Told);
 
@@ -71,7 +72,7 @@ public sealed class LongWaitTests : IDisposable
         using CancellationTokenSource stop = new();
         Task run = new[] { 1 }.ForEachParallelAsync(
             static (_, _) => default,
-            (Options with { SharedConcurrencyLimit = limit }).WithLogging(factory, TimeSpan.FromMinutes(30)),
+            (Options with { ConcurrencyLimit = limit }).WithLogging(factory, TimeSpan.FromMinutes(30)),
             stop.Token);
         await Guard.UntilAsync(() => Waiting("concurrency_limit") == 1, "the item at the limit");
         for (int look = 0; look < 20; look++)
@@ -104,7 +105,7 @@ public sealed class LongWaitTests : IDisposable
                 Interlocked.Increment(ref calls);
                 throw new FormatException();
             },
-            (Options with { SharedCircuitBreaker = breaker, OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen }).WithLogging(factory, Long),
+            (Options with { CircuitBreaker = breaker, OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen }).WithLogging(factory, Long),
             stop.Token);
         await Guard.UntilAsync(() => Waiting("circuit_breaker") == 10, "the items at the circuit");
 
@@ -138,7 +139,7 @@ public sealed class LongWaitTests : IDisposable
                 Interlocked.Increment(ref inside);
                 await gate.WaitAsync(CancellationToken.None);
             },
-            (Options with { SharedRateLimit = bucket, MaxDegreeOfParallelism = 3 }).WithLogging(factory, Long),
+            (Options with { RateLimit = bucket, MaxDegreeOfParallelism = 3 }).WithLogging(factory, Long),
             stop.Token);
         await Guard.UntilAsync(() => Volatile.Read(ref inside) == 1 && Waiting("rate_limit") == 2, "the items at the rate limit");
         _time.Advance(Long);
@@ -168,7 +169,7 @@ public sealed class LongWaitTests : IDisposable
                 Interlocked.Increment(ref done);
                 return default;
             },
-            (Options with { RateLimitByKey = limits, MaxDegreeOfParallelism = 1 }).WithLogging(factory, Long),
+            (Options with { RateLimit = limits, MaxDegreeOfParallelism = 1 }).WithLogging(factory, Long),
             stop.Token);
 
         // One item of each key has started.
@@ -193,7 +194,7 @@ public sealed class LongWaitTests : IDisposable
                 Interlocked.Increment(ref done);
                 return default;
             },
-            (Options with { SharedConcurrencyLimit = limit }).WithLogging(factory, Long));
+            (Options with { ConcurrencyLimit = limit }).WithLogging(factory, Long));
         for (int trouble = 1; trouble <= 2; trouble++)
         {
             await items.Writer.WriteAsync(trouble);
@@ -234,10 +235,10 @@ public sealed class LongWaitTests : IDisposable
         using ILoggerFactory factory = Factory(_lines);
         SharedConcurrencyLimit limit = new(1);
         Assert.True(limit.TryEnter());
-        ParallelRunOptions policies = new() { SharedConcurrencyLimit = ownLimit ? null : limit };
+        ParallelRunOptions policies = new() { ConcurrencyLimit = ownLimit ? null : limit };
         RuntimeOptions options = new()
         {
-            TimeProvider = _time, SharedConcurrencyLimit = ownLimit ? limit : null, Policies = policies.WithLogging(factory, Long),
+            TimeProvider = _time, ConcurrencyLimit = ownLimit ? limit : null, Policies = policies.WithLogging(factory, Long),
         };
         IExecutionRuntime runtime = name switch
         {
@@ -276,7 +277,7 @@ public sealed class LongWaitTests : IDisposable
                 Interlocked.Increment(ref inside);
                 await gate.WaitAsync(CancellationToken.None);
             },
-            (Options with { SharedConcurrencyLimit = limit }).WithLogging(factory, waits ? Timeout.InfiniteTimeSpan : Long));
+            (Options with { ConcurrencyLimit = limit }).WithLogging(factory, waits ? Timeout.InfiniteTimeSpan : Long));
         await Guard.UntilAsync(() => Volatile.Read(ref inside) + Waiting("concurrency_limit") == 1, "the item");
         Assert.Equal(0, _time.LiveTimers);
         _time.Advance(TimeSpan.FromDays(1));
@@ -298,7 +299,7 @@ public sealed class LongWaitTests : IDisposable
         SharedConcurrencyLimit limit = new(1);
         Assert.True(limit.TryEnter());
         Task run = new[] { 1 }.ForEachParallelAsync(
-            static (_, _) => default, (Options with { SharedConcurrencyLimit = limit, Tags = null }).WithLogging(factory, Long));
+            static (_, _) => default, (Options with { ConcurrencyLimit = limit, Metrics = null }).WithLogging(factory, Long));
         await Guard.UntilAsync(() => Waiting("concurrency_limit") == 1, "the item at the limit");
         for (int look = 1; look <= 2; look++)
         {

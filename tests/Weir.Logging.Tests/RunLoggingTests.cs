@@ -15,7 +15,7 @@ public sealed partial class RunLoggingTests : IDisposable
     private ParallelRunOptions Options => new()
     {
         OperationName = "import",
-        Tags = [new("tenant", 7)],
+        Metrics = new() { Tags = [new("tenant", 7)] },
         ErrorMode = ErrorMode.BestEffort,
         MaxDegreeOfParallelism = 2,
         TimeProvider = _time,
@@ -148,13 +148,13 @@ public sealed partial class RunLoggingTests : IDisposable
         Assert.True(limit.TryEnter());
         if (onARuntime)
         {
-            ParallelRunOptions policies = new() { SharedConcurrencyLimit = limit };
+            ParallelRunOptions policies = new() { ConcurrencyLimit = limit };
             await using ConcurrentRuntime runtime = new(options: new RuntimeOptions { Policies = policies.WithLogging(factory) });
             await runtime.ProcessManyAsync([1], static (x, _) => new ValueTask<int>(x), new ProcessManyOptions { OperationName = "import" });
         }
         else
         {
-            await new[] { 1 }.ForEachParallelAsync(static (_, _) => default, (Options with { SharedConcurrencyLimit = limit }).WithLogging(factory));
+            await new[] { 1 }.ForEachParallelAsync(static (_, _) => default, (Options with { ConcurrencyLimit = limit }).WithLogging(factory));
         }
 
         Assert.Equal([1, 11, 2], _lines.All.Select(static l => l.Id));
@@ -230,7 +230,7 @@ public sealed partial class RunLoggingTests : IDisposable
         int calls = 0;
         ParallelRunOptions options = Options with
         {
-            Tags = null, MaxRetries = 1, IsTransient = static _ => true, BaseDelay = TimeSpan.Zero, MaxDelay = TimeSpan.Zero,
+            Metrics = null, Retry = new() { MaxRetries = 1, IsTransient = static _ => true, BaseDelay = TimeSpan.Zero, MaxDelay = TimeSpan.Zero },
         };
         Task<List<int>> run = Enumerable.Range(0, 20).SelectParallelAsync(
             (x, _) =>
@@ -274,7 +274,7 @@ public sealed partial class RunLoggingTests : IDisposable
                 Interlocked.Increment(ref inside);
                 await gate.WaitAsync(token);
             },
-            log(Options with { SharedConcurrencyLimit = limit, MaxDegreeOfParallelism = 4 }));
+            log(Options with { ConcurrencyLimit = limit, MaxDegreeOfParallelism = 4 }));
         await Guard.UntilAsync(() => limit.Waiting == 4, "the items at the limit");
         _time.Advance(TimeSpan.FromSeconds(7));
         limit.Leave();

@@ -77,7 +77,7 @@ public sealed partial class SentenceTests : IDisposable
         Assert.True(limit.TryEnter());
         ParallelRunOptions options = new ParallelRunOptions
         {
-            OperationName = name, TimeProvider = _time, SharedConcurrencyLimit = limit, MaxDegreeOfParallelism = 3, ErrorMode = ErrorMode.BestEffort,
+            OperationName = name, TimeProvider = _time, ConcurrencyLimit = limit, MaxDegreeOfParallelism = 3, ErrorMode = ErrorMode.BestEffort,
         }.WithLogging(_factory);
         Task run3 = new[] { 1, 2, 3 }.ForEachParallelAsync(static (_, _) => default, options);
         await Guard.UntilAsync(() => limit.Waiting == 2 && _lines.All.Any(static l => l.Id == 11), "the items at the limit");

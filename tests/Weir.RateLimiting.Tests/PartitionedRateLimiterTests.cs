@@ -10,7 +10,7 @@ public class PartitionedRateLimiterTests
     {
         await using PartitionedRateLimiter<Uri> limiter = PartitionedRateLimiter.Create<Uri, string>(static uri =>
             RateLimitPartition.GetConcurrencyLimiter(uri.Host, static _ => new ConcurrencyLimiterOptions { PermitLimit = 1, QueueLimit = 0 }));
-        PolicyChain chain = new(new PolicyChainOptions { RateLimitByKey = limiter.ToRateLimits() });
+        PolicyChain chain = new(new PolicyChainOptions { RateLimit = limiter.ToRateLimits() });
         CancellationToken token = TestContext.Current.CancellationToken;
         Uri one = new("http://one");
         TaskCompletionSource<int> end = new();

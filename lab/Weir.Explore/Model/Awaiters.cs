@@ -7,13 +7,13 @@ internal static class Awaiters<TAwaiter>
 {
     public delegate void Registrar(ref TAwaiter awaiter, Action continuation);
 
-    public delegate Task? Finder(ref TAwaiter awaiter);
+    public delegate object? Finder(ref TAwaiter awaiter);
 
     /// <summary>Null for an awaiter that is not the platform's: its own code is rewritten.</summary>
     public static Registrar? Register { get; } = Find<Registrar>("");
 
-    /// <summary>The task that is awaited, if it is one. Null for an awaiter that is not the platform's.</summary>
-    public static Finder? Task { get; } = Find<Finder>("Task");
+    /// <summary>The task, or other source of a value task, that is awaited, if there is one. Null for an awaiter that is not the platform's.</summary>
+    public static Finder? Source { get; } = Find<Finder>("Source");
 
     private static T? Find<T>(string prefix)
         where T : Delegate

@@ -8,6 +8,8 @@ namespace Weir.Explore.Model;
 [Replaces("System.Runtime.CompilerServices.AsyncVoidMethodBuilder")]
 internal static class Builders
 {
+    private delegate TTask ResultCall<TBuilder, TTask>(ref TBuilder builder);
+
     private delegate void AwaitCall<TBuilder, TAwaiter, TMachine>(ref TBuilder builder, ref TAwaiter awaiter, ref TMachine machine);
 
     /// <summary>In place of <c>AwaitOnCompleted</c> and <c>AwaitUnsafeOnCompleted</c> of any builder of the platform.</summary>
@@ -26,12 +28,14 @@ internal static class Builders
     public static void SetException(ref AsyncTaskMethodBuilder builder, Exception exception)
     {
         ControlledThread.Current?.Execution.Failed(builder.Task);
+        Order.Release(builder.Task);
         builder.SetException(exception);
     }
 
     public static void SetException<TResult>(ref AsyncTaskMethodBuilder<TResult> builder, Exception exception)
     {
         ControlledThread.Current?.Execution.Failed(builder.Task);
+        Order.Release(builder.Task);
         builder.SetException(exception);
     }
 
@@ -40,6 +44,32 @@ internal static class Builders
         if (exception is not StopException)
         {
             Points.NobodyTakes(exception);
+        }
+    }
+
+    /// <summary>What the builder completes: a task, or another source of a value task. Null if it has none.</summary>
+    public static object? TaskOf<TBuilder>(ref TBuilder builder) => Results<TBuilder>.Find?.Invoke(ref builder);
+
+    private static object? SourceOf<TBuilder, TTask>(ResultCall<TBuilder, TTask> result, ref TBuilder builder)
+    {
+        TTask task = result(ref builder);
+        ref object? first = ref Unsafe.As<TTask, object?>(ref task);
+        return first;
+    }
+
+    private static class Results<TBuilder>
+    {
+        public static readonly ResultCall<TBuilder, object?>? Find = Of(typeof(TBuilder).GetProperty("Task"));
+
+        private static ResultCall<TBuilder, object?>? Of(PropertyInfo? property) =>
+            property is null ? null
+            : (ResultCall<TBuilder, object?>)typeof(Results<TBuilder>).GetMethod(nameof(As), BindingFlags.Static | BindingFlags.NonPublic)!
+                .MakeGenericMethod(property.PropertyType).Invoke(null, [property.GetMethod])!;
+
+        private static ResultCall<TBuilder, object?> As<TTask>(MethodInfo method)
+        {
+            ResultCall<TBuilder, TTask> result = method.CreateDelegate<ResultCall<TBuilder, TTask>>();
+            return (ref TBuilder builder) => SourceOf(result, ref builder);
         }
     }
 

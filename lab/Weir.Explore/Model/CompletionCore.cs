@@ -9,6 +9,7 @@ internal struct CompletionCore<TResult>
     private Action<object?>? _continuation;
     private object? _state;
     private ExecutionContext? _context;
+    private object? _order;
     private Exception? _error;
     private TResult? _result;
     private bool _isCompleted;
@@ -40,6 +41,7 @@ internal struct CompletionCore<TResult>
     public readonly ValueTaskSourceStatus GetStatus(short token)
     {
         Require(token == Version);
+        Order.Acquire(_isCompleted ? _order : null);
         return !_isCompleted ? ValueTaskSourceStatus.Pending
             : _error is null ? ValueTaskSourceStatus.Succeeded
             : _error is OperationCanceledException ? ValueTaskSourceStatus.Canceled
@@ -49,6 +51,7 @@ internal struct CompletionCore<TResult>
     public readonly TResult GetResult(short token)
     {
         Require(token == Version && _isCompleted);
+        Order.Acquire(_order);
         if (_error is not null)
         {
             System.Runtime.ExceptionServices.ExceptionDispatchInfo.Throw(_error);
@@ -60,6 +63,7 @@ internal struct CompletionCore<TResult>
     public void OnCompleted(Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags)
     {
         Require(token == Version && _continuation is null);
+        Order.Use(_order ??= new object());
         if (_isCompleted)
         {
             Pool.QueueInside(() => continuation(state));
@@ -73,6 +77,7 @@ internal struct CompletionCore<TResult>
     private void Complete()
     {
         Require(!_isCompleted);
+        Order.Use(_order ??= new object());
         _isCompleted = true;
         if (_continuation is not { } continuation)
         {

@@ -4,6 +4,7 @@ namespace Weir.Explore.Model;
 internal sealed class LockState
 {
     private readonly List<ControlledThread> _waiting = [];
+    private readonly VectorClock _clock = new();
     private ControlledThread? _owner;
     private int _count;
 
@@ -12,21 +13,20 @@ internal sealed class LockState
     public void Enter(string what)
     {
         ControlledThread me = Points.Me;
-        me.Step();
+        me.Step(orders: false);
         Take(me, what);
     }
 
     public bool TryEnter(string what, TimeSpan timeout)
     {
         ControlledThread me = Points.Me;
-        me.Step();
+        me.Step(orders: false);
         if (_owner != me && _owner is not null && !me.Block(Name(what), () => _owner is null, timeout))
         {
             return false;
         }
 
-        _owner = me;
-        _count++;
+        Own(me, 1);
         return true;
     }
 
@@ -42,7 +42,7 @@ internal sealed class LockState
         if (--_count == 0)
         {
             me.Execution.Stores?.ShowAll();
-            _owner = null;
+            Disown(me);
         }
     }
 
@@ -50,7 +50,8 @@ internal sealed class LockState
     {
         ControlledThread me = Mine();
         int count = _count;
-        (_owner, _count) = (null, 0);
+        _count = 0;
+        Disown(me);
         _waiting.Add(me);
         bool isPulsed;
         try
@@ -65,7 +66,7 @@ internal sealed class LockState
                 me.Block(Name(what), () => _owner is null, isInterruptible: false);
             }
 
-            (_owner, _count) = (me, count);
+            Own(me, count);
         }
 
         return isPulsed;
@@ -73,7 +74,7 @@ internal sealed class LockState
 
     public void Pulse(bool all)
     {
-        Mine().Step();
+        Mine().Step(orders: false);
         if (_waiting.Count > 0)
         {
             _waiting.RemoveRange(0, all ? _waiting.Count : 1);
@@ -93,8 +94,23 @@ internal sealed class LockState
             me.Block(Name(what), () => _owner is null);
         }
 
+        Own(me, 1);
+    }
+
+    private void Own(ControlledThread me, int times)
+    {
         _owner = me;
-        _count++;
+        _count += times;
+        me.Clock.Join(_clock);
+    }
+
+    private void Disown(ControlledThread me)
+    {
+        _owner = null;
+        if (me.Execution.Races is not null)
+        {
+            RaceDetector.Release(me, _clock);
+        }
     }
 
     private string Name(string what) => $"{what}, which {_owner} holds";

@@ -52,6 +52,7 @@ internal sealed class ManualResetEventSlim(bool initialState) : IDisposable
         Points.Me.Step();
         cancellationToken.ThrowIfCancellationRequested();
         _ = Points.Me.Block("an event", () => _isSet || cancellationToken.IsCancellationRequested, timeout < TimeSpan.Zero ? null : timeout);
+        Order.Platform();
         if (!_isSet)
         {
             cancellationToken.ThrowIfCancellationRequested();

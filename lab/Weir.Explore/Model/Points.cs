@@ -10,6 +10,9 @@ internal static class Points
     /// <summary>A point: another thread may go on here. The operation itself is that of the platform, in one piece.</summary>
     public static void Step(string site) => ControlledThread.Current?.Step(site);
 
+    /// <summary>A point whose place in the order of all threads is told apart from it.</summary>
+    public static void StepAlone(string site) => ControlledThread.Current?.Step(site, orders: false);
+
     /// <summary>A point before a volatile access, where stores are seen late.</summary>
     public static void Access(string site) => ControlledThread.Current?.Access(site);
 
@@ -21,6 +24,13 @@ internal static class Points
             me.Access(site);
             me.Execution.Stores?.Show(me);
         }
+    }
+
+    /// <summary>Where a call is, of a method that the platform orders in a way that is not told apart.</summary>
+    public static void OrderedSite(string site)
+    {
+        Site(site);
+        Order.Platform();
     }
 
     /// <summary>Where the next call of a replaced method is.</summary>

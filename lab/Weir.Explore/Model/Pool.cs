@@ -24,7 +24,7 @@ internal static class Pool
         ControlledThread me = Points.Me;
         me.Execution.ThrowIfStopping(me);
         me.Execution.Create("pool", body, context);
-        me.Step();
+        me.Step(orders: false);
         return true;
     }
 

@@ -3,14 +3,48 @@ namespace Weir.Explore.Model;
 /// <summary>The scheduler of tasks in place of the default one. Without a schedule it does nothing: what still comes then is of one that is over.</summary>
 internal sealed class PoolScheduler : TaskScheduler
 {
+    /// <summary>The state of a task that is no more than a call when another one ends.</summary>
+    public sealed record Continuation(Action Action);
+
     public static PoolScheduler Instance { get; } = new();
 
     public static TaskScheduler InPlaceOf(TaskScheduler scheduler) => scheduler == Default ? Instance : scheduler;
 
-    protected override void QueueTask(Task task) => Pool.QueueInside(() => TryExecuteTask(task));
+    protected override void QueueTask(Task task) => Pool.QueueInside(() => Run(task));
 
     protected override bool TryExecuteTaskInline(Task task, bool taskWasPreviouslyQueued) =>
-        ControlledThread.Current is not null && !taskWasPreviouslyQueued && TryExecuteTask(task);
+        ControlledThread.Current is not null && !taskWasPreviouslyQueued && Run(task);
+
+    private bool Run(Task task)
+    {
+        ControlledThread? me = ControlledThread.Current;
+        if (me?.Execution.Races is null)
+        {
+            return TryExecuteTask(task);
+        }
+
+        // The task around this one may have ended: then this is a continuation of it, at whose points others can see that.
+        Task? outer = me.Runs;
+        Release(outer);
+        if (task.AsyncState is not Continuation)
+        {
+            Order.Platform();
+            me.Runs = task;
+        }
+
+        bool hasRun = TryExecuteTask(task);
+        Release(me.Runs);
+        me.Runs = outer;
+        return hasRun;
+    }
+
+    private static void Release(Task? task)
+    {
+        if (task is not null)
+        {
+            Order.Release(task);
+        }
+    }
 
     protected override IEnumerable<Task> GetScheduledTasks() => [];
 }

@@ -30,16 +30,16 @@ internal static class Registrars
             noted => task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(noted));
     }
 
-    public static Task? TaskOfYield<TAwaiter>(ref TAwaiter awaiter) => null;
+    public static object? SourceOfYield<TAwaiter>(ref TAwaiter awaiter) => null;
 
-    public static Task? TaskOfTask<TAwaiter>(ref TAwaiter awaiter) => Unsafe.As<TAwaiter, Task>(ref awaiter);
+    public static object? SourceOfTask<TAwaiter>(ref TAwaiter awaiter) => Unsafe.As<TAwaiter, Task>(ref awaiter);
 
-    public static Task? TaskOfConfiguredTask<TAwaiter>(ref TAwaiter awaiter) => Unsafe.As<TAwaiter, ConfiguredFields>(ref awaiter).Task;
+    public static object? SourceOfConfiguredTask<TAwaiter>(ref TAwaiter awaiter) => Unsafe.As<TAwaiter, ConfiguredFields>(ref awaiter).Task;
 
-    public static Task? TaskOfValueTask<TAwaiter>(ref TAwaiter awaiter) => Fields.Source(ref Unsafe.As<TAwaiter, ValueTask>(ref awaiter)) as Task;
+    public static object? SourceOfValueTask<TAwaiter>(ref TAwaiter awaiter) => Fields.Source(ref Unsafe.As<TAwaiter, ValueTask>(ref awaiter));
 
-    public static Task? TaskOfValueTaskWithResult<TAwaiter, TResult>(ref TAwaiter awaiter) =>
-        Fields<TResult>.Source(ref Unsafe.As<TAwaiter, ValueTask<TResult>>(ref awaiter)) as Task;
+    public static object? SourceOfValueTaskWithResult<TAwaiter, TResult>(ref TAwaiter awaiter) =>
+        Fields<TResult>.Source(ref Unsafe.As<TAwaiter, ValueTask<TResult>>(ref awaiter));
 
     /// <summary>Goes on when the task has ended: on the thread that ends it, or on one of the pool where the task asks for that.</summary>
     public static void On(Task task, Action continuation, bool capture)
@@ -52,7 +52,7 @@ internal static class Registrars
         }
 
         task.ContinueWith(
-            static (_, action) => ((Action)action!)(), noted, CancellationToken.None,
+            static (_, state) => ((PoolScheduler.Continuation)state!).Action(), new PoolScheduler.Continuation(noted), CancellationToken.None,
             TaskContinuationOptions.ExecuteSynchronously | TaskContinuationOptions.HideScheduler, PoolScheduler.Instance);
     }
 
@@ -83,6 +83,7 @@ internal static class Registrars
         SynchronizationContext? context = capture ? SynchronizationContext.Current : null;
         string site = me.Site;
         LinkedListNode<string> awaited = execution.Awaits.AddLast(site);
+        Action? join = Order.Fork();
         return () =>
         {
             execution.Awaits.Remove(awaited);
@@ -93,6 +94,7 @@ internal static class Registrars
                 return;
             }
 
+            join?.Invoke();
             try
             {
                 if (context is not null && context != SynchronizationContext.Current && context.GetType() != typeof(SynchronizationContext))

@@ -29,6 +29,7 @@ internal static class Registrations
         if (me.Execution.Callbacks.TryGetValue(registration, out Callback? callback))
         {
             me.Block("a callback of a cancellation", () => callback.RunsOn is null || callback.RunsOn == me);
+            Order.Acquire(callback);
         }
 
         registration.Dispose();

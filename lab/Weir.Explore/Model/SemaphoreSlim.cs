@@ -31,6 +31,7 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
         ObjectDisposedException.ThrowIf(_isDisposed, this);
         cancellationToken.ThrowIfCancellationRequested();
         _ = me.Block("a semaphore", () => CurrentCount > 0 || cancellationToken.IsCancellationRequested, timeout < TimeSpan.Zero ? null : timeout);
+        Order.Platform();
         if (CurrentCount > 0)
         {
             CurrentCount--;

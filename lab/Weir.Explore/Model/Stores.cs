@@ -1,13 +1,82 @@
+using System.Runtime.InteropServices;
+
 namespace Weir.Explore.Model;
 
-/// <summary>What is called for volatile accesses, and before atomic ones, where stores are seen late.</summary>
+/// <summary>What is called for accesses to memory, and before atomic ones, where stores are seen late or data races are looked for.</summary>
 internal static class Stores
 {
-    public static T Read<T>(ref T place) => Of(out ControlledThread? me) is { } stores ? stores.Read(me, ref place) : place;
+    /// <summary>A volatile read.</summary>
+    public static T Read<T>(ref T place)
+    {
+        Execution? execution = Of(out ControlledThread? me);
+        execution?.Races?.AcquireAt(me, ref place);
+        return execution?.Stores is { } stores ? stores.Read(me, ref place) : place;
+    }
 
+    /// <summary>A volatile write.</summary>
     public static void Write<T>(ref T place, T value)
     {
-        if (Of(out ControlledThread? me) is { } stores)
+        Execution? execution = Of(out ControlledThread? me);
+        execution?.Races?.ReleaseAt(me, ref place);
+        Store(execution, me, ref place, value);
+    }
+
+    public static T ReadPlain<T>(ref T place, string site)
+    {
+        Execution? execution = Of(out ControlledThread? me);
+        execution?.Races?.Read(me, ref place, site);
+        return execution?.Stores is { } stores ? stores.Read(me, ref place) : place;
+    }
+
+    public static void WritePlain<T>(ref T place, T value, string site)
+    {
+        Execution? execution = Of(out ControlledThread? me);
+        execution?.Races?.Write(me, ref place, site);
+        Store(execution, me, ref place, value);
+    }
+
+    /// <summary>A plain read of what others do not write late.</summary>
+    public static T ReadAtOnce<T>(ref T place, string site)
+    {
+        Of(out ControlledThread? me)?.Races?.Read(me, ref place, site);
+        return place;
+    }
+
+    public static void WriteAtOnce<T>(ref T place, T value, string site)
+    {
+        Of(out ControlledThread? me)?.Races?.Write(me, ref place, site);
+        place = value;
+    }
+
+    public static T ReadElement<T>(T[] array, nint index, string site)
+    {
+        T value = array[index];
+        Of(out ControlledThread? me)?.Races?.Read(me, ref Unsafe.Add(ref MemoryMarshal.GetArrayDataReference(array), index), site);
+        return value;
+    }
+
+    public static void WriteElement<T>(T[] array, nint index, T value, string site)
+    {
+        // Not by its address: an array of a type that is derived from T has no such addresses.
+        _ = array[index];
+        Of(out ControlledThread? me)?.Races?.Write(me, ref Unsafe.Add(ref MemoryMarshal.GetArrayDataReference(array), index), site);
+        array[index] = value;
+    }
+
+    /// <summary>Before an atomic operation on this place.</summary>
+    public static void Touch(ref byte place)
+    {
+        Execution? execution = Of(out ControlledThread? me);
+        execution?.Stores?.ShowOfOthers(me, ref place);
+        execution?.Races?.AcquireAt(me, ref place);
+        execution?.Races?.ReleaseAt(me, ref place);
+    }
+
+    public static void BarrierProcessWide() => ControlledThread.Current?.Execution.Stores?.ShowAll();
+
+    private static void Store<T>(Execution? execution, ControlledThread me, ref T place, T value)
+    {
+        if (execution?.Stores is { } stores)
         {
             stores.Write(me, ref place, value);
         }
@@ -17,20 +86,10 @@ internal static class Stores
         }
     }
 
-    /// <summary>Before an atomic operation on this place.</summary>
-    public static void Touch(ref byte place)
-    {
-        if (Of(out ControlledThread? me) is { } stores)
-        {
-            stores.ShowOfOthers(me, ref place);
-        }
-    }
-
-    public static void BarrierProcessWide() => ControlledThread.Current?.Execution.Stores?.ShowAll();
-
-    private static StoreBuffers? Of([System.Diagnostics.CodeAnalysis.NotNull] out ControlledThread? me)
+    /// <summary>Null where nobody else can see what is done.</summary>
+    private static Execution? Of([System.Diagnostics.CodeAnalysis.NotNull] out ControlledThread? me)
     {
         me = ControlledThread.Current!;
-        return me is { AtomicDepth: 0 } ? me.Execution.Stores : null;
+        return me is { AtomicDepth: 0 } ? me.Execution : null;
     }
 }

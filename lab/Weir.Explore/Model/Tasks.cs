@@ -121,7 +121,7 @@ internal static class Tasks
     public static Task WaitAsync(Task task, TimeSpan timeout, TimeProvider timeProvider, CancellationToken cancellationToken)
     {
         TaskCompletionSource ended = new();
-        Limit(task, timeout, timeProvider, cancellationToken, () => Set(ended, task), e => ended.TrySetException(e), t => ended.TrySetCanceled(t));
+        Limit(task, ended.Task, timeout, timeProvider, cancellationToken, () => Set(ended, task), e => ended.TrySetException(e), t => ended.TrySetCanceled(t));
         return ended.Task;
     }
 
@@ -138,21 +138,23 @@ internal static class Tasks
     public static Task<T> WaitAsync<T>(Task<T> task, TimeSpan timeout, TimeProvider timeProvider, CancellationToken cancellationToken)
     {
         TaskCompletionSource<T> ended = new();
-        Limit(task, timeout, timeProvider, cancellationToken, () => Set(ended, task), e => ended.TrySetException(e), t => ended.TrySetCanceled(t));
+        Limit(task, ended.Task, timeout, timeProvider, cancellationToken, () => Set(ended, task), e => ended.TrySetException(e), t => ended.TrySetCanceled(t));
         return ended.Task;
     }
 
     private static void Limit(
-        Task task, TimeSpan timeout, TimeProvider provider, CancellationToken token, Action end, Action<Exception> fail, Action<CancellationToken> cancel)
+        Task task, Task ended, TimeSpan timeout, TimeProvider provider, CancellationToken token, Action end, Action<Exception> fail,
+        Action<CancellationToken> cancel)
     {
+        Order.Platform();
         if (task.IsCompleted)
         {
             end();
             return;
         }
 
-        ITimer? timer = timeout >= TimeSpan.Zero ? provider.CreateTimer(_ => fail(new TimeoutException()), null, timeout, Timeout.InfiniteTimeSpan) : null;
-        CancellationTokenRegistration registration = token.UnsafeRegister((_, cancelled) => cancel(cancelled), null);
+        ITimer? timer = timeout >= TimeSpan.Zero ? provider.CreateTimer(_ => GiveUp(() => fail(new TimeoutException())), null, timeout, Timeout.InfiniteTimeSpan) : null;
+        CancellationTokenRegistration registration = token.UnsafeRegister((_, cancelled) => GiveUp(() => cancel(cancelled)), null);
         Registrars.On(
             task,
             () =>
@@ -162,6 +164,12 @@ internal static class Tasks
                 end();
             },
             capture: false);
+
+        void GiveUp(Action how)
+        {
+            Order.Release(ended);
+            how();
+        }
     }
 
     private static Task<T> RunCore<T>(Func<T> function, CancellationToken token)
@@ -177,6 +185,7 @@ internal static class Tasks
             {
                 if (token.IsCancellationRequested)
                 {
+                    Order.Platform();
                     ended.TrySetCanceled(token);
                     return;
                 }
@@ -188,17 +197,20 @@ internal static class Tasks
                 }
                 catch (OperationCanceledException cancelled) when (token.IsCancellationRequested && cancelled.CancellationToken == token)
                 {
+                    Order.Release(ended.Task);
                     ended.TrySetCanceled(token);
                     return;
                 }
                 catch (Exception error) when (error is not StopException)
                 {
                     ControlledThread.Current!.Execution.Failed(ended.Task);
+                    Order.Release(ended.Task);
                     ended.TrySetException(error);
                     return;
                 }
 
-                Points.Me.Step("the end of a task");
+                Points.Me.Step("the end of a task", orders: false);
+                Order.Release(ended.Task);
                 ended.TrySetResult(result);
             },
             Pool.Context());
@@ -238,24 +250,26 @@ internal static class Tasks
 
     private static void Set(TaskCompletionSource ended, Task task)
     {
-        NoteFailed(ended.Task, task);
+        Follows(ended.Task, task);
         ended.TrySetFromTask(task);
     }
 
     private static void Set<T>(TaskCompletionSource<T> ended, Task<T> task)
     {
-        NoteFailed(ended.Task, task);
+        Follows(ended.Task, task);
         ended.TrySetFromTask(task);
     }
 
     private static void SetFailed<T>(TaskCompletionSource<T> ended, Task task)
     {
-        NoteFailed(ended.Task, task);
+        Follows(ended.Task, task);
         _ = task.Exception is { } error ? ended.TrySetException(error.InnerExceptions) : ended.TrySetCanceled();
     }
 
-    private static void NoteFailed(Task ended, Task task)
+    private static void Follows(Task ended, Task task)
     {
+        Order.Acquire(task);
+        Order.Release(ended);
         if (task.IsFaulted)
         {
             ControlledThread.Current?.Execution.Failed(ended);
@@ -281,7 +295,7 @@ internal static class Tasks
         int left = tasks.Count(static t => !t.IsCompleted);
         if (left == 0)
         {
-            end();
+            End();
             return;
         }
 
@@ -293,10 +307,16 @@ internal static class Tasks
                 {
                     if (--left == 0)
                     {
-                        end();
+                        End();
                     }
                 },
                 capture: false);
+        }
+
+        void End()
+        {
+            Array.ForEach(tasks, Order.Acquire);
+            end();
         }
     }
 
@@ -305,15 +325,22 @@ internal static class Tasks
     {
         if (tasks.FirstOrDefault(static t => t.IsCompleted) is { } first)
         {
+            Order.Acquire(first);
             return Task.FromResult(first);
         }
 
         TaskCompletionSource<TTask> ended = new();
         foreach (TTask task in tasks)
         {
-            Registrars.On(task, () => ended.TrySetResult(task), capture: false);
+            Registrars.On(task, () => End(task), capture: false);
         }
 
         return ended.Task;
+
+        void End(TTask task)
+        {
+            Order.Release(ended.Task);
+            ended.TrySetResult(task);
+        }
     }
 }

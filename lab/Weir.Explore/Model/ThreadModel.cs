@@ -55,7 +55,7 @@ internal sealed class ThreadModel
 
     public bool IsThreadPoolThread { get; }
 
-    public bool IsAlive => _thread is { IsDone: false };
+    public bool IsAlive => _thread is not null && !HasEnded(_thread);
 
     public ThreadPriority Priority { get; set; } = ThreadPriority.Normal;
 
@@ -71,7 +71,11 @@ internal sealed class ThreadModel
 
     public static int GetCurrentProcessorId() => 0;
 
-    public static void MemoryBarrier() => Points.Fence(Points.Me.Site);
+    public static void MemoryBarrier()
+    {
+        Points.Fence(Points.Me.Site);
+        Order.Platform();
+    }
 
     public static void Sleep(int millisecondsTimeout) => Sleep(TimeSpan.FromMilliseconds(millisecondsTimeout));
 
@@ -110,7 +114,8 @@ internal sealed class ThreadModel
     public bool Join(TimeSpan timeout)
     {
         ControlledThread thread = _thread ?? throw new ThreadStateException();
-        return Points.Me.Block($"the end of {thread}", () => thread.IsDone, timeout < TimeSpan.Zero ? null : timeout);
+        _ = Points.Me.Block($"the end of {thread}", () => thread.IsDone, timeout < TimeSpan.Zero ? null : timeout);
+        return HasEnded(thread);
     }
 
     public void Interrupt()
@@ -130,6 +135,16 @@ internal sealed class ThreadModel
         _thread = me.Execution.Create(Name is null ? "thread" : $"thread '{Name}'", () => _body(parameter), context);
         _thread.Tag = this;
         _thread.IsBackground = _isBackground;
-        me.Step();
+        me.Step(orders: false);
+    }
+
+    private static bool HasEnded(ControlledThread thread)
+    {
+        if (thread.IsDone)
+        {
+            Order.Acquire(thread);
+        }
+
+        return thread.IsDone;
     }
 }

@@ -6,26 +6,29 @@ internal static class Waits
     public static void OnCompleted<TAwaiter>(ref TAwaiter awaiter, Action continuation) => Awaiters<TAwaiter>.Register!(ref awaiter, continuation);
 
     /// <summary>Before the awaiter's own <c>GetResult</c>.</summary>
-    public static void Wait<TAwaiter>(ref TAwaiter awaiter) => For(Awaiters<TAwaiter>.Task!(ref awaiter));
+    public static void Wait<TAwaiter>(ref TAwaiter awaiter) => For(Awaiters<TAwaiter>.Source!(ref awaiter));
 
-    public static void For(Task? task)
+    public static void For(object? source)
     {
-        if (task is { IsCompleted: false })
+        if (source is Task { IsCompleted: false } task)
         {
             _ = For(task, Timeout.InfiniteTimeSpan, CancellationToken.None);
         }
+
+        Order.Acquire(source);
     }
 
     public static bool For(Task task, TimeSpan timeout, CancellationToken token)
     {
         ControlledThread me = Points.Me;
-        me.Step();
+        me.Step(orders: false);
         bool hasEnded = me.Block("a task", () => task.IsCompleted || token.IsCancellationRequested, timeout < TimeSpan.Zero ? null : timeout);
         if (hasEnded && !task.IsCompleted)
         {
             token.ThrowIfCancellationRequested();
         }
 
+        Order.Acquire(hasEnded ? task : null);
         return hasEnded;
     }
 }

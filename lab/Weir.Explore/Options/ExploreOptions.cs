@@ -49,6 +49,13 @@ public sealed record ExploreOptions
     /// </summary>
     public bool StoreBuffers { get; init; }
 
+    /// <summary>
+    /// Whether a schedule fails when two threads access a field that is not <c>volatile</c>, or an element of an array, one of them writes, and nothing that
+    /// the program does puts the two in order. For all fields of the code under test; these are no points for that. Accesses by <c>Interlocked</c> and
+    /// <c>Volatile</c> are none of these.
+    /// </summary>
+    public bool DataRaces { get; init; }
+
     internal void Check()
     {
         Refuse(MaxPreemptions < 0, nameof(MaxPreemptions), "null or at least 0");

@@ -2,17 +2,36 @@ using Weir.Explore.Model;
 
 namespace Weir.Explore.Rewriting;
 
-/// <summary>Where stores are seen late: lets volatile accesses, and plain ones of the same fields, go through the store buffers.</summary>
-internal sealed class AccessRewriter(ModuleDefinition module, PointCalls points)
+/// <summary>
+/// Where stores are seen late, or data races are looked for: lets accesses to memory go through <see cref="Stores"/>, and tells it of operations on objects.
+/// </summary>
+internal sealed class AccessRewriter(ModuleDefinition module, PointCalls points, bool storeBuffers, RaceRewriter? races)
 {
     private readonly HashSet<string> _fields = [.. module.GetTypes().SelectMany(static t => t.Methods).Where(static m => m.HasBody).SelectMany(Addressed)];
 
-    /// <summary>An access without a point of its own, to a field that others write as a volatile one.</summary>
-    public bool IsSeen(Instruction access, MethodDefinition method) =>
-        access.Operand is FieldReference field && _fields.Contains(field.FullName) && CanBeAddressed(access, field, method);
+    public RaceRewriter? Races => races;
 
-    /// <summary>Changes an access to a field.</summary>
-    public void Field(ILProcessor il, Instruction access)
+    /// <summary>How to change a plain access without a point of its own: null if it stays as it is.</summary>
+    public Action<ILProcessor, string>? ChangeOf(Instruction access, FieldReference field, MethodDefinition method) =>
+        !CanBeAddressed(access, field, method) ? null
+        : storeBuffers && _fields.Contains(field.FullName) ? (il, site) => Field(il, access, nameof(Stores.ReadPlain), nameof(Stores.WritePlain), site)
+        : races?.IsChecked(access, field) is true ? (il, site) => Field(il, access, nameof(Stores.ReadAtOnce), nameof(Stores.WriteAtOnce), site)
+        : null;
+
+    /// <summary>Changes an access that has a point.</summary>
+    public void Field(ILProcessor il, Instruction access, bool isVolatile, string site)
+    {
+        if (isVolatile)
+        {
+            Field(il, access, nameof(Stores.Read), nameof(Stores.Write), null);
+        }
+        else
+        {
+            Field(il, access, nameof(Stores.ReadPlain), nameof(Stores.WritePlain), site);
+        }
+    }
+
+    private void Field(ILProcessor il, Instruction access, string read, string write, string? site)
     {
         var field = (FieldReference)access.Operand;
         TypeReference type = Close(field.FieldType, field.DeclaringType as GenericInstanceType, null);
@@ -22,14 +41,62 @@ internal sealed class AccessRewriter(ModuleDefinition module, PointCalls points)
         {
             VariableDefinition value = Local(il, type);
             (access.OpCode, access.Operand) = (OpCodes.Stloc, value);
-            il.InsertAfter(access, il.Create(OpCodes.Call, Of(points.Of(typeof(Stores), nameof(Stores.Write)), type)));
+            il.InsertAfter(access, il.Create(OpCodes.Call, Of(points.Of(typeof(Stores), write), type)));
+            WriteSite();
             il.InsertAfter(access, il.Create(OpCodes.Ldloc, value));
             il.InsertAfter(access, il.Create(address, field));
         }
         else
         {
             access.OpCode = address;
-            il.InsertAfter(access, il.Create(OpCodes.Call, Of(points.Of(typeof(Stores), nameof(Stores.Read)), type)));
+            il.InsertAfter(access, il.Create(OpCodes.Call, Of(points.Of(typeof(Stores), read), type)));
+            WriteSite();
+        }
+
+        void WriteSite()
+        {
+            if (site is not null)
+            {
+                il.InsertAfter(access, il.Create(OpCodes.Ldstr, site));
+            }
+        }
+    }
+
+    /// <summary>Changes an access that names no field: to an element of an array, or through a reference.</summary>
+    public void Nameless(ILProcessor il, Instruction access, string site)
+    {
+        string name = (RaceRewriter.IsRead(access), RaceRewriter.IsElement(access)) switch
+        {
+            (true, true) => nameof(Stores.ReadElement),
+            (false, true) => nameof(Stores.WriteElement),
+            (true, false) => nameof(Stores.ReadAtOnce),
+            (false, false) => nameof(Stores.WriteAtOnce),
+        };
+        GenericInstanceMethod call = Of(points.Of(typeof(Stores), name), RaceRewriter.TypeOf(access, module));
+        (access.OpCode, access.Operand) = (OpCodes.Ldstr, site);
+        il.InsertAfter(access, il.Create(OpCodes.Call, call));
+    }
+
+    /// <summary>Calls <paramref name="hook"/> before a call, and after it too if asked for, with what is called on.</summary>
+    public void OnReceiver(ILProcessor il, Instruction first, MethodReference hook, bool after = false)
+    {
+        Instruction call = first;
+        while (call.OpCode.OpCodeType == OpCodeType.Prefix)
+        {
+            call = call.Next;
+        }
+
+        var called = (MethodReference)call.Operand;
+        if (after)
+        {
+            VariableDefinition receiver = Local(il, module.TypeSystem.Object);
+            il.InsertAfter(call, il.Create(OpCodes.Call, hook));
+            il.InsertAfter(call, il.Create(OpCodes.Ldloc, receiver));
+            Below(il, first, called, 0, il.Create(OpCodes.Dup), il.Create(OpCodes.Stloc, receiver), il.Create(OpCodes.Dup), il.Create(OpCodes.Call, hook));
+        }
+        else
+        {
+            Below(il, first, called, 0, il.Create(OpCodes.Dup), il.Create(OpCodes.Call, hook));
         }
     }
 
@@ -55,17 +122,31 @@ internal sealed class AccessRewriter(ModuleDefinition module, PointCalls points)
 
         if (called.Parameters.Count == 0)
         {
+            il.InsertBefore(call, il.Create(OpCodes.Call, points.Of(typeof(Order), nameof(Order.Platform))));
             return;
         }
 
-        VariableDefinition[] others = [.. called.Parameters.Skip(1).Select(p => Local(il, Close(p.ParameterType, null, called as GenericInstanceMethod)))];
+        Below(il, call, called, 1, il.Create(OpCodes.Dup), il.Create(OpCodes.Call, points.Of(typeof(Stores), nameof(Stores.Touch))));
+    }
+
+    /// <summary>Instructions before a call, with what is below its last arguments on the stack.</summary>
+    private void Below(ILProcessor il, Instruction call, MethodReference called, int from, params ReadOnlySpan<Instruction> instructions)
+    {
+        VariableDefinition[] others =
+        [
+            .. called.Parameters.Skip(from).Select(p =>
+                Local(il, Close(p.ParameterType, called.DeclaringType as GenericInstanceType, called as GenericInstanceMethod))),
+        ];
         foreach (VariableDefinition other in others.Reverse())
         {
             il.InsertBefore(call, il.Create(OpCodes.Stloc, other));
         }
 
-        il.InsertBefore(call, il.Create(OpCodes.Dup));
-        il.InsertBefore(call, il.Create(OpCodes.Call, points.Of(typeof(Stores), nameof(Stores.Touch))));
+        foreach (Instruction instruction in instructions)
+        {
+            il.InsertBefore(call, instruction);
+        }
+
         foreach (VariableDefinition other in others)
         {
             il.InsertBefore(call, il.Create(OpCodes.Ldloc, other));
@@ -93,10 +174,21 @@ internal sealed class AccessRewriter(ModuleDefinition module, PointCalls points)
     public static bool CanBeAddressed(Instruction access, FieldReference field, MethodDefinition method) =>
         access.OpCode.Code is Code.Stfld or Code.Stsfld or Code.Ldsfld || (access.OpCode.Code == Code.Ldfld && (!field.DeclaringType.IsValueType
             || (method.HasThis && Before(access)?.OpCode.Code == Code.Ldarg_0)
-            || Before(access)?.OpCode.Code is Code.Ldflda or Code.Ldsflda or Code.Ldloca or Code.Ldloca_S or Code.Ldarga or Code.Ldarga_S));
+            || IsAddress(Before(access), method)));
+
+    private static bool IsAddress(Instruction? before, MethodDefinition method) => before?.OpCode.Code switch
+    {
+        Code.Ldflda or Code.Ldsflda or Code.Ldloca or Code.Ldloca_S or Code.Ldarga or Code.Ldarga_S or Code.Ldelema => true,
+        Code.Ldloc_0 or Code.Ldloc_1 or Code.Ldloc_2 or Code.Ldloc_3 =>
+            method.Body.Variables[before.OpCode.Code - Code.Ldloc_0].VariableType.IsByReference,
+        Code.Ldloc or Code.Ldloc_S => ((VariableDefinition)before.Operand).VariableType.IsByReference,
+        Code.Ldarg or Code.Ldarg_S => ((ParameterDefinition)before.Operand).ParameterType.IsByReference,
+        Code.Call or Code.Callvirt => ((MethodReference)before.Operand).ReturnType.IsByReference,
+        _ => false,
+    };
 
     /// <summary>What is before an access and its prefixes, such as that of a volatile one.</summary>
-    private static Instruction? Before(Instruction access)
+    public static Instruction? Before(Instruction access)
     {
         Instruction? before = access.Previous;
         while (before is { OpCode.OpCodeType: OpCodeType.Prefix })
@@ -115,6 +207,7 @@ internal sealed class AccessRewriter(ModuleDefinition module, PointCalls points)
         RequiredModifierType modified => Close(modified.ElementType, owner, method),
         GenericParameter { Type: GenericParameterType.Type } parameter when owner is not null => owner.GenericArguments[parameter.Position],
         GenericParameter { Type: GenericParameterType.Method } parameter when method is not null => method.GenericArguments[parameter.Position],
+        ByReferenceType reference => new ByReferenceType(Close(reference.ElementType, owner, method)),
         ArrayType array => new ArrayType(Close(array.ElementType, owner, method), array.Rank),
         GenericInstanceType instance => Closed(instance, owner, method),
         _ => module.ImportReference(type),

@@ -10,7 +10,7 @@ internal static class AssemblyRewriter
 
     private static readonly Lazy<ReplacementTable> Table = new(static () => new ReplacementTable(Model.Value));
 
-    public static void Rewrite(string path, string target, Func<FieldReference, bool> isSharedField, bool storeBuffers)
+    public static void Rewrite(string path, string target, Func<FieldReference, bool> isSharedField, bool storeBuffers, bool dataRaces)
     {
         using DefaultAssemblyResolver resolver = new();
         resolver.AddSearchDirectory(Path.GetDirectoryName(path));
@@ -19,7 +19,10 @@ internal static class AssemblyRewriter
         using ModuleDefinition module = ModuleDefinition.ReadModule(
             path, new ReaderParameters { ReadSymbols = hasSymbols, AssemblyResolver = resolver, InMemory = true });
         PointCalls points = new(module);
-        MethodRewriter methods = new(module, Table.Value, points, storeBuffers ? new AccessRewriter(module, points) : null, isSharedField);
+        AccessRewriter? accesses = storeBuffers || dataRaces
+            ? new AccessRewriter(module, points, storeBuffers, dataRaces ? new RaceRewriter(module, points) : null)
+            : null;
+        MethodRewriter methods = new(module, Table.Value, points, accesses, isSharedField);
         StaticsRewriter statics = new(module, points);
         foreach (TypeDefinition type in module.GetTypes().ToArray())
         {

@@ -38,6 +38,11 @@ internal sealed class MethodRewriter(
 
     private static string What(Instruction instruction)
     {
+        if (instruction.Operand is null or TypeReference && instruction.OpCode.OpCodeType != OpCodeType.Prefix)
+        {
+            return $"{(RaceRewriter.IsRead(instruction) ? "read" : "write")} {(RaceRewriter.IsElement(instruction) ? "of an element" : "through a reference")}";
+        }
+
         for (Instruction? next = instruction; next is not null; next = next.Next)
         {
             switch (next.Operand)
@@ -64,10 +69,14 @@ internal sealed class MethodRewriter(
             case FieldReference field when instruction.OpCode.Code is Code.Ldfld or Code.Stfld or Code.Ldsfld or Code.Stsfld:
                 bool isVolatile = first.OpCode.Code == Code.Volatile;
                 bool isLate = accesses is not null && AccessRewriter.CanBeAddressed(instruction, field, method);
-                return isVolatile || isSharedField(field) ? (il, site) => InsertAccess(il, first, site, isLate)
-                    : isLate && accesses!.IsSeen(instruction, method) ? (il, _) => accesses.Field(il, instruction)
-                    : null;
+                return isVolatile || isSharedField(field) ? (il, site) => InsertAccess(il, first, site, isLate, isVolatile)
+                    : accesses?.ChangeOf(instruction, field, method);
             default:
+                if (accesses?.Races?.IsChecked(instruction) is true)
+                {
+                    return (il, site) => accesses.Nameless(il, instruction, site);
+                }
+
                 return instruction.OpCode.Code == Code.Volatile && instruction.Next.Operand is not FieldReference
                     ? (il, site) => Insert(il, instruction, site, points[nameof(Points.Step)])
                     : null;
@@ -107,10 +116,11 @@ internal sealed class MethodRewriter(
             };
         }
 
+        bool isOrdered = accesses?.Races is not null && RaceRewriter.IsOrdered(called);
         if (table.MethodFor(called, isNew) is { } replacement)
         {
             MethodReference reference = Close(module.ImportReference(replacement), [.. Arguments(called.DeclaringType), .. Arguments(called)]);
-            return (il, site) => Replace(il, first, site, reference);
+            return (il, site) => Replace(il, first, site, reference, isOrdered ? nameof(Points.OrderedSite) : nameof(Points.Site));
         }
 
         if (Substituted(type) is { } substitute)
@@ -129,11 +139,14 @@ internal sealed class MethodRewriter(
         {
             "System.Threading.Volatile" => (il, site) => accesses!.Volatile(Insert(il, first, site, points[nameof(Points.Access)])),
             "System.Threading.Interlocked" => (il, site) => accesses!.Atomic(il, Insert(il, first, site, points[nameof(Points.Fence)])),
+            _ when accesses?.Races?.HookOf(called, accesses) is { } hook => (il, site) =>
+                hook(il, Insert(il, first, site, Platform.IsPoint(called) ? points[nameof(Points.StepAlone)] : points[nameof(Points.Site)])),
+            _ when isOrdered => (il, site) => InsertOrdered(il, first, site),
             _ => Platform.IsPoint(called) ? (il, site) => Insert(il, first, site, points[nameof(Points.Step)]) : null,
         };
     }
 
-    private void InsertAccess(ILProcessor il, Instruction first, string site, bool isLate)
+    private void InsertAccess(ILProcessor il, Instruction first, string site, bool isLate, bool isVolatile)
     {
         Instruction access = Insert(il, first, site, isLate ? points[nameof(Points.Access)] : points[nameof(Points.Step)]);
         if (!isLate)
@@ -147,7 +160,7 @@ internal sealed class MethodRewriter(
             il.Remove(access.Previous);
         }
 
-        accesses!.Field(il, access);
+        accesses!.Field(il, access, isVolatile, site);
     }
 
     private static bool IsPlatform(TypeReference type)
@@ -191,9 +204,21 @@ internal sealed class MethodRewriter(
         il.InsertBefore(moved.Previous, il.Create(OpCodes.Ldstr, site));
     }
 
-    private void Replace(ILProcessor il, Instruction first, string site, MethodReference replacement)
+    /// <summary>Before and after: what the call runs comes before what sees that it has ended.</summary>
+    private void InsertOrdered(ILProcessor il, Instruction first, string site)
     {
-        Instruction call = Insert(il, first, site, points[nameof(Points.Site)]);
+        Instruction call = Insert(il, first, site, points[nameof(Points.OrderedSite)]);
+        while (call.OpCode.OpCodeType == OpCodeType.Prefix)
+        {
+            call = call.Next;
+        }
+
+        il.InsertAfter(call, il.Create(OpCodes.Call, points.Of(typeof(Order), nameof(Order.Platform))));
+    }
+
+    private void Replace(ILProcessor il, Instruction first, string site, MethodReference replacement, string point = nameof(Points.Site))
+    {
+        Instruction call = Insert(il, first, site, points[point]);
         while (call.OpCode.OpCodeType == OpCodeType.Prefix)
         {
             Instruction prefix = call;

@@ -12,6 +12,9 @@ internal sealed class PointCalls(ModuleDefinition module)
     /// <summary>A method of <see cref="Points"/>.</summary>
     public MethodReference this[string name] => Of(typeof(Points), name);
 
+    /// <summary>A generic method of one parameter.</summary>
+    public MethodReference Closed(Type type, string name, TypeReference argument) => new GenericInstanceMethod(Of(type, name)) { GenericArguments = { argument } };
+
     public MethodReference Of(Type type, string name) =>
         _known.TryGetValue((type, name), out MethodReference? known) ? known : _known[(type, name)] = module.ImportReference(type.GetMethod(name));
 }

@@ -22,15 +22,15 @@ internal sealed class RewrittenProgram
     private RewrittenProgram(RewrittenContext context) => _context = context;
 
     /// <summary>The program of a test assembly. It is written and loaded once in a process.</summary>
-    public static RewrittenProgram Of(Assembly test, IReadOnlyCollection<Type> sharedFieldsOf, bool storeBuffers)
+    public static RewrittenProgram Of(Assembly test, ExploreOptions options)
     {
-        string[] types = [.. sharedFieldsOf.Select(static t => t.FullName!).Order(StringComparer.Ordinal)];
-        string how = $"{storeBuffers}|{string.Join('|', types)}";
+        string[] types = [.. options.PointsAtFieldsOf.Select(static t => t.FullName!).Order(StringComparer.Ordinal)];
+        string how = $"{options.StoreBuffers}|{options.DataRaces}|{string.Join('|', types)}";
         string key = $"{test.Location}|{how}";
         if (!Loaded.TryGetValue(key, out RewrittenProgram? program))
         {
             program = Load(test, how, (path, target) => AssemblyRewriter.Rewrite(
-                path, target, f => types.Contains(f.DeclaringType.GetElementType().FullName.Replace('/', '+')), storeBuffers));
+                path, target, f => types.Contains(f.DeclaringType.GetElementType().FullName.Replace('/', '+')), options.StoreBuffers, options.DataRaces));
             Loaded.Add(key, program);
         }
 

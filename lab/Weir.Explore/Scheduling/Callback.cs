@@ -1,3 +1,5 @@
+using Weir.Explore.Model;
+
 namespace Weir.Explore.Scheduling;
 
 /// <summary>A callback of a cancellation token, and who is running it.</summary>
@@ -17,6 +19,8 @@ internal sealed class Callback(Action<object?, CancellationToken> action, object
         finally
         {
             RunsOn = null;
+            Order.Release(this);
+            Order.Release(Ended.Task);
             Ended.TrySetResult();
         }
     }

@@ -12,6 +12,7 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
     private long _wakeAt = long.MaxValue;
     private bool _isInterruptible;
     private bool _isInterrupted;
+    private nint _stackBase;
 
     /// <summary>The one that runs on the calling thread; null on a thread that no schedule controls.</summary>
     public static ControlledThread? Current => _current;
@@ -45,6 +46,12 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
 
     public object? Tag { get; set; }
 
+    /// <summary>What comes before what it does now.</summary>
+    public VectorClock Clock { get; } = new();
+
+    /// <summary>A task of the scheduler that it runs. It ends inside a call of the platform, before what goes on after it there.</summary>
+    public Task? Runs { get; set; }
+
     public override string ToString() => $"{Id} {Name}";
 
     public bool CanRun(long now) => _condition is null || now >= _wakeAt || (_isInterrupted && _isInterruptible) || _condition();
@@ -59,18 +66,31 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
     public void Interrupt() => _isInterrupted = true;
 
     /// <summary>A point without a condition: whoever is chosen goes on.</summary>
-    public void Step(string site)
+    public void Step(string site, bool orders = true)
     {
         Site = site;
-        Step();
+        Step(orders);
     }
 
-    public void Step()
+    /// <summary>Whether an address is one of a variable of this thread, which runs.</summary>
+    public unsafe bool IsOnStack(nint address)
+    {
+        byte here;
+        return address < _stackBase && address > (nint)(&here);
+    }
+
+    /// <summary>A point.</summary>
+    /// <param name="orders">Whether it comes before each such point that follows, on whatever thread.</param>
+    public void Step(bool orders = true)
     {
         if (AtomicDepth == 0)
         {
             Execution.Step(this);
             Execution.Stores?.ShowAll();
+            if (orders)
+            {
+                Execution.Races?.OrderPlatform(this);
+            }
         }
     }
 
@@ -131,6 +151,12 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
     {
         _current = this;
         Exception? error = null;
+        byte here;
+        unsafe
+        {
+            _stackBase = (nint)(&here);
+        }
+
         try
         {
             Statics.ClearThread();
@@ -153,6 +179,7 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
         if (isWanted && _isInterrupted)
         {
             _isInterrupted = false;
+            Execution.Races?.OrderPlatform(this);
             throw new ThreadInterruptedException();
         }
     }

@@ -52,10 +52,14 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
     /// <summary>Null if stores are seen at once.</summary>
     public StoreBuffers? Stores { get; } = options.StoreBuffers ? new StoreBuffers() : null;
 
+    /// <summary>Null if no data races are looked for.</summary>
+    public RaceDetector? Races { get; private set; }
+
     /// <summary>Runs the body on controlled threads until nobody can run.</summary>
     public void Run(Func<Task> body, TimeSpan patience)
     {
         Active = this;
+        Races = options.DataRaces ? new RaceDetector(this) : null;
         ControlledThread main = Create("main", () => RunMain(body), null);
         if (options.TimersFireAnyTime)
         {
@@ -90,10 +94,22 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
         Active = null;
     }
 
-    public ControlledThread Create(string name, Action body, ExecutionContext? context)
+    /// <summary>A thread that may begin from now on.</summary>
+    /// <param name="name">What it is, for messages.</param>
+    /// <param name="body">What it does.</param>
+    /// <param name="context">Where it does it; null for the default.</param>
+    /// <param name="after">What its beginning comes after; null for what the calling thread has done.</param>
+    public ControlledThread Create(string name, Action body, ExecutionContext? context, VectorClock? after = null)
     {
         Stores?.ShowAll();
         ControlledThread thread = new(this, ++_lastId, name, body, context);
+        if (Races is not null)
+        {
+            after ??= ControlledThread.Current is { } me ? RaceDetector.Fork(me) : new VectorClock();
+            thread.Clock.Join(after);
+            thread.Clock.Increment(thread.Id);
+        }
+
         if (!_isStopping)
         {
             _threads.Add(thread);
@@ -191,6 +207,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
 
         _threads.Remove(thread);
         Stores?.ShowAll();
+        Races?.Release(thread, thread);
         Stepped(thread);
         if (error is not null)
         {

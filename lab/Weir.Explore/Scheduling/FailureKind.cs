@@ -21,6 +21,9 @@ public enum FailureKind
     /// <summary>The body has ended, and a thread or work item that it began waits for something that nobody does.</summary>
     LeftRunning,
 
+    /// <summary>Two threads access a plain field or an element of an array, one of them writes, and nothing orders them: see <see cref="ExploreOptions.DataRaces"/>.</summary>
+    DataRace,
+
     /// <summary>A thread did not come to a point for <see cref="ExploreOptions.Patience"/>: it waits in a call that is not controlled, or never ends.</summary>
     Hang,
 }

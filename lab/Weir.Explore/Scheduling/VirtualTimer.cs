@@ -4,6 +4,7 @@ namespace Weir.Explore.Scheduling;
 internal sealed class VirtualTimer(Execution execution, TimerCallback callback, object? state) : ITimer
 {
     private readonly ExecutionContext? _context = ExecutionContext.IsFlowSuppressed() ? null : ExecutionContext.Capture();
+    private VectorClock? _after;
     private TimeSpan _period;
     private bool _isDisposed;
 
@@ -17,6 +18,7 @@ internal sealed class VirtualTimer(Execution execution, TimerCallback callback, 
         }
 
         _period = period;
+        _after = execution.Races is not null && ControlledThread.Current is { } me ? RaceDetector.Fork(me) : null;
         execution.Timers.Remove(this);
         DueAt = dueTime < TimeSpan.Zero ? long.MaxValue : execution.Now + dueTime.Ticks;
         if (DueAt != long.MaxValue)
@@ -36,7 +38,7 @@ internal sealed class VirtualTimer(Execution execution, TimerCallback callback, 
             execution.Timers.Add(this);
         }
 
-        execution.Create("timer", () => callback(state), _context).IsBackground = true;
+        execution.Create("timer", () => callback(state), _context, _after).IsBackground = true;
     }
 
     public void Dispose()

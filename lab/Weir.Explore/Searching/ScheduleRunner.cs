@@ -32,12 +32,12 @@ internal sealed class ScheduleRunner(Func<Task> body, ExploreOptions options)
         int again = MostRepeats;
         do
         {
-            // A garbage collection shows the stores that were in buffers.
+            // A garbage collection shows the stores that were in buffers, and lets accesses be forgotten.
             collections = GC.CollectionCount(0);
             chooser = new(choices);
             execution = Run(chooser);
         }
-        while (options.StoreBuffers && collections != GC.CollectionCount(0) && again-- > 0);
+        while ((options.StoreBuffers || options.DataRaces) && collections != GC.CollectionCount(0) && again-- > 0);
 
         return chooser.HasDiverged || (execution.Failure is null && execution.Decisions.Count < choices.Length) ? throw new DivergedException() : execution;
     }

@@ -61,8 +61,8 @@ public class RateLimitBenchmarks : ItemSuite
     private protected override void Prepare(CallCounter? counter)
     {
         base.Prepare(counter);
-        _eight = Options with { RateLimit = new() { TokensPerSecond = 1_000, BurstCapacity = 17 } };
+        _eight = Options with { RateLimit = new RateLimitOptions { TokensPerSecond = 1_000, BurstCapacity = 17 } };
         _one = _eight with { MaxDegreeOfParallelism = 1 };
-        _burst = Options with { RateLimit = new() { TokensPerSecond = 1_000, BurstCapacity = 100 } };
+        _burst = Options with { RateLimit = new RateLimitOptions { TokensPerSecond = 1_000, BurstCapacity = 100 } };
     }
 }

@@ -56,6 +56,6 @@ public class SharedLimitBenchmarks : ItemSuite
     private protected override void Prepare(CallCounter? counter)
     {
         base.Prepare(counter);
-        _shared = Options with { SharedConcurrencyLimit = new SharedConcurrencyLimit(Places) };
+        _shared = Options with { ConcurrencyLimit = new SharedConcurrencyLimit(Places) };
     }
 }

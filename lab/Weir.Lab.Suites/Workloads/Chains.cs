@@ -34,7 +34,7 @@ internal static class Chains
         PerItemTimeout = Limit,
         MaxRetries = Retries,
         CircuitBreaker = BreakerOptions(),
-        RateLimit = new() { TokensPerSecond = Tokens, BurstCapacity = Tokens },
+        RateLimit = new RateLimitOptions { TokensPerSecond = Tokens, BurstCapacity = Tokens },
         AttemptTimeout = Limit,
     };
 

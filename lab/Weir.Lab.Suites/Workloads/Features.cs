@@ -8,11 +8,11 @@ internal static class Features
     public static ParallelRunOptions Retries(ParallelRunOptions options) => options with { MaxRetries = 3 };
 
     public static ParallelRunOptions CircuitBreaker(ParallelRunOptions options) =>
-        options with { CircuitBreaker = new() { FailureThreshold = 5, SuccessThreshold = 2, OpenTimeout = TimeSpan.FromSeconds(10) } };
+        options with { CircuitBreaker = new CircuitBreakerOptions { FailureThreshold = 5, SuccessThreshold = 2, OpenTimeout = TimeSpan.FromSeconds(10) } };
 
     /// <summary>A rate that is never reached.</summary>
     public static ParallelRunOptions RateLimit(ParallelRunOptions options) =>
-        options with { RateLimit = new() { TokensPerSecond = 1e9, BurstCapacity = 1e9 } };
+        options with { RateLimit = new RateLimitOptions { TokensPerSecond = 1e9, BurstCapacity = 1e9 } };
 
     public static ParallelRunOptions AttemptTimeout(ParallelRunOptions options) => options with { AttemptTimeout = TimeSpan.FromSeconds(10) };
 

@@ -8,6 +8,9 @@ internal sealed class RunCall
 {
     private static readonly string[] Names = ["selector", "action", "batchSelector", "processor"];
 
+    // The options that are objects with options of their own. An option has another name in each, so that rules look for it by its name alone.
+    private static readonly string[] Groups = ["Retry", "Hooks", "Items", "Output", "Metrics"];
+
     private static readonly IReadOnlyDictionary<string, IOperation> None = new Dictionary<string, IOperation>();
 
     private RunCall(IInvocationOperation invocation, IOperation call, IArgumentOperation? source, IOperation? options)
@@ -23,8 +26,8 @@ internal sealed class RunCall
         Source = source is null ? null : Inside(source.Value);
         SourceType = source?.Parameter?.Type;
         Options = options is null ? None : Written(options) ?? None;
-        NothingIsSetElsewhere = options is null or IObjectCreationOperation or IDefaultValueOperation
-            || options.ConstantValue is { HasValue: true, Value: null };
+        NothingIsSetElsewhere = (options is null or IObjectCreationOperation or IDefaultValueOperation || IsNull(options))
+            && Groups.All(name => !Options.TryGetValue(name, out IOperation? group) || IsNull(group) || group is IObjectCreationOperation);
     }
 
     public IInvocationOperation Invocation { get; }
@@ -42,7 +45,9 @@ internal sealed class RunCall
     /// <summary>What the method takes as the items.</summary>
     public ITypeSymbol? SourceType { get; }
 
-    /// <summary>The options that are set where the run is called, by name: in a new object, or in a changed copy of another.</summary>
+    /// <summary>
+    /// The options that are set where the run is called, by name: in a new object, or in a changed copy of another. Those of a group are among them.
+    /// </summary>
     public IReadOnlyDictionary<string, IOperation> Options { get; }
 
     /// <summary>Whether no option is set elsewhere: there are none, or all of them are written here.</summary>
@@ -104,12 +109,22 @@ internal sealed class RunCall
         {
             if (set.Target is IPropertyReferenceOperation property)
             {
-                written[property.Property.Name] = Inside(set.Value);
+                IOperation inside = Inside(set.Value);
+                written[property.Property.Name] = inside;
+                if (Groups.Contains(property.Property.Name))
+                {
+                    foreach (KeyValuePair<string, IOperation> option in Written(inside) ?? None)
+                    {
+                        written[option.Key] = option.Value;
+                    }
+                }
             }
         }
 
         return written;
     }
+
+    private static bool IsNull(IOperation value) => value is IDefaultValueOperation || value.ConstantValue is { HasValue: true, Value: null };
 
     private static bool IsKeyed(ITypeSymbol? type) =>
         type is { Name: "PartitionedItems" or "PartitionedAsyncItems", ContainingNamespace: { Name: "Weir", ContainingNamespace.IsGlobalNamespace: true } };

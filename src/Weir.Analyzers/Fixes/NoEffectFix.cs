@@ -13,7 +13,7 @@ public sealed class NoEffectFix() : DiagnosticFix("WEIR010", "Remove the option"
     private static readonly string[] Removable =
     [
         "OrderedOutput", "OnThrottleAsync", "OnDrainAsync", "ChannelCapacity", "ReturnOutcomesOnCancellation", "IncludeDetails", "ErrorMode",
-        "MaxDegreeOfParallelism", "MaxPerPartition", "TimeProvider", "OperationName", "Tags",
+        "MaxDegreeOfParallelism", "TimeProvider", "OperationName", "Tags",
     ];
 
     private protected override Func<SyntaxNode, SyntaxNode>? FindChange(SyntaxNode node, SemanticModel model, CancellationToken cancellationToken) =>

@@ -12,6 +12,7 @@ namespace Weir.Analyzers.Fixes;
 public sealed class UnusedResultsFix() : DiagnosticFix("WEIR006", "Dispose of unused results")
 {
     private const string Option = "DisposeUnusedResults = true";
+    private const string Group = "Output";
 
     private protected override Func<SyntaxNode, SyntaxNode>? FindChange(SyntaxNode node, SemanticModel model, CancellationToken cancellationToken)
     {
@@ -27,11 +28,15 @@ public sealed class UnusedResultsFix() : DiagnosticFix("WEIR006", "Dispose of un
         {
             case null:
                 string type = options.Type.WithNullableAnnotation(NullableAnnotation.None).ToMinimalDisplayString(model, call.SpanStart);
-                ArgumentSyntax made = SyntaxFactory.Argument(SyntaxFactory.ParseExpression($"new {type} {{ {Option} }}"))
+                ArgumentSyntax made = SyntaxFactory.Argument(SyntaxFactory.ParseExpression($"new {type} {{ {OptionOf(options.Type)} }}"))
                     .WithNameColon(SyntaxFactory.NameColon("options").WithTrailingTrivia(SyntaxFactory.Space)).WithLeadingTrivia(SyntaxFactory.Space);
                 return root => root.ReplaceNode(call.ArgumentList, call.ArgumentList.AddArguments(made));
             case BaseObjectCreationExpressionSyntax { Initializer: { } initializer }:
-                ExpressionSyntax set = SyntaxFactory.ParseExpression(Option).WithLeadingTrivia(SyntaxFactory.Space);
+                InitializerExpressionSyntax? group = initializer.Expressions.OfType<AssignmentExpressionSyntax>()
+                    .FirstOrDefault(static set => set.Left is IdentifierNameSyntax { Identifier.ValueText: Group })?.Right is BaseObjectCreationExpressionSyntax
+                        { Initializer: { } inner } ? inner : null;
+                ExpressionSyntax set = SyntaxFactory.ParseExpression(group is null ? OptionOf(options.Type) : Option).WithLeadingTrivia(SyntaxFactory.Space);
+                initializer = group ?? initializer;
                 SeparatedSyntaxList<ExpressionSyntax> all = initializer.Expressions;
                 if (all.Count == 0 || all.SeparatorCount == all.Count)
                 {
@@ -45,6 +50,9 @@ public sealed class UnusedResultsFix() : DiagnosticFix("WEIR006", "Dispose of un
                 return null;
         }
     }
+
+    /// <summary>The option as it is written: a run has it in a group, a call of a runtime not.</summary>
+    private static string OptionOf(ITypeSymbol options) => options.GetMembers(Group).IsEmpty ? Option : $"{Group} = new() {{ {Option} }}";
 
     private static bool IsOptions(ArgumentSyntax argument, IParameterSymbol options, SemanticModel model, CancellationToken cancellationToken) =>
         argument.NameColon?.Name.Identifier.Text == options.Name

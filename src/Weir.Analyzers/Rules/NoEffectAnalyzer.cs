@@ -19,11 +19,9 @@ public sealed class NoEffectAnalyzer : RunAnalyzer
     // In the policies of a runtime.
     private static readonly string[] OfTheRuntime = ["MaxDegreeOfParallelism", "TimeProvider"];
 
-    private static readonly string[] OfItsCall = ["MaxPerPartition", "OperationName", "Tags", "OrderedOutput"];
+    private static readonly string[] OfItsCall = ["OperationName", "Tags", "OrderedOutput"];
 
     private static readonly string[] OfOperators = ["ErrorMode", "ChannelCapacity", "ReturnOutcomesOnCancellation", "IncludeDetails"];
-
-    private static readonly string[] Circuits = ["CircuitBreaker", "SharedCircuitBreaker", "CircuitBreakerByKey"];
 
     /// <inheritdoc/>
     public override ImmutableArray<DiagnosticDescriptor> SupportedDiagnostics => ImmutableArray.Create(Descriptors.NoEffect);
@@ -31,11 +29,6 @@ public sealed class NoEffectAnalyzer : RunAnalyzer
     private protected override void Analyze(OperationAnalysisContext context, RunCall run, WeirTypes types)
     {
         Look look = new(context, run.Options, run.NothingIsSetElsewhere);
-        if (!run.HasKeys)
-        {
-            look.Report("MaxPerPartition", "the items have no keys; PartitionBy gives them some");
-        }
-
         if (types.IsOperator(run.Invocation.TargetMethod))
         {
             AnalyzeOperator(look, run);
@@ -94,18 +87,23 @@ public sealed class NoEffectAnalyzer : RunAnalyzer
             return;
         }
 
-        if (!look.IsWritten("MaxRetries"))
+        if (!look.IsWritten("Retry") && !look.IsWritten("MaxRetries"))
         {
-            look.Report(OfRetries, "MaxRetries is not set, so nothing is retried");
+            look.Report(OfRetries, "Retry is not set, so nothing is retried");
         }
 
-        if (!Circuits.Any(look.IsWritten))
+        look.ReportReplaced("Retry", "MaxRetries", "IsTransient", "BaseDelay", "BackoffStrategy");
+        look.ReportReplaced("Output", "ChannelCapacity");
+        if (!look.IsWritten("CircuitBreaker"))
         {
             look.Report("OpenCircuitMode", "there is no circuit breaker");
         }
 
         look.ReportWithout("Progress", "OnProgress");
-        look.ReportWithout("Metrics", "OnMetricsSample");
+        if (!look.IsWritten("Tags"))
+        {
+            look.ReportWithout("Metrics", "OnMetricsSample");
+        }
     }
 
     private sealed class Look(OperationAnalysisContext context, IReadOnlyDictionary<string, IOperation> options, bool isWhole)
@@ -135,6 +133,21 @@ public sealed class NoEffectAnalyzer : RunAnalyzer
                 IOperation value = options[name];
                 SyntaxNode at = value.Syntax.FirstAncestorOrSelf<AssignmentExpressionSyntax>() ?? value.Syntax;
                 context.ReportDiagnostic(Diagnostic.Create(Descriptors.NoEffect, at.GetLocation(), name, why));
+            }
+        }
+
+        /// <summary>Reports options that are set before the group that they are in.</summary>
+        public void ReportReplaced(string group, params string[] names)
+        {
+            if (options.TryGetValue(group, out IOperation? value))
+            {
+                foreach (string name in names)
+                {
+                    if (options.TryGetValue(name, out IOperation? earlier) && earlier.Syntax.SpanStart < value.Syntax.SpanStart)
+                    {
+                        Report(name, $"{group}, which is set after it, replaces it");
+                    }
+                }
             }
         }
 

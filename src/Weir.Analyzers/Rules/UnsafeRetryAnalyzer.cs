@@ -22,7 +22,11 @@ public sealed class UnsafeRetryAnalyzer : RunAnalyzer
 
     private protected override void Analyze(OperationAnalysisContext context, RunCall run, WeirTypes types)
     {
-        if (!run.Options.TryGetValue("MaxRetries", out IOperation? retries) || retries.ConstantValue is { HasValue: true, Value: 0 })
+        // Retries that say no number are three.
+        bool repeats = run.Options.TryGetValue("MaxRetries", out IOperation? retries)
+            ? retries.ConstantValue is not { HasValue: true, Value: 0 }
+            : run.Options.TryGetValue("Retry", out IOperation? group) && group is IObjectCreationOperation;
+        if (!repeats)
         {
             return;
         }

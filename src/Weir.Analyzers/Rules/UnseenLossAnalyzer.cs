@@ -10,7 +10,7 @@ namespace Weir.Analyzers.Rules;
 [DiagnosticAnalyzer(LanguageNames.CSharp)]
 public sealed class UnseenLossAnalyzer : RunAnalyzer
 {
-    private static readonly string[] Witnesses = ["OnErrorAsync", "OnCompleteItemAsync", "Hooks", "Progress", "Metrics", "OnFallback"];
+    private static readonly string[] Witnesses = ["OnErrorAsync", "OnCompleteItemAsync", "Progress", "OnMetricsSample", "OnFallback"];
 
     /// <inheritdoc/>
     public override ImmutableArray<DiagnosticDescriptor> SupportedDiagnostics => ImmutableArray.Create(Descriptors.UnseenLoss);

@@ -3,9 +3,12 @@ namespace Weir.Delivery;
 /// <summary>The items that were read but not started. It decides which of them go into the next call. Guarded by the lock of the run.</summary>
 internal sealed class Backlog<T, TResult>(int maxItemsPerCall)
 {
-    private readonly Queue<WorkEntry<T, TResult>> _queue = new();
+    private readonly Queue<(TrackedBatch<T, TResult> Batch, KeyedItems<T, TResult>?[]? Keyed)> _queue = new();
     private readonly Queue<WorkEntry<T, TResult>> _ready = new();
     private readonly Dictionary<string, KeyedItems<T, TResult>> _byKey = new(StringComparer.Ordinal);
+
+    // The next item of the first batch.
+    private int _next;
 
     /// <summary>How many items wait, including those that wait for another item of their key.</summary>
     public int Count { get; private set; }
@@ -16,22 +19,28 @@ internal sealed class Backlog<T, TResult>(int maxItemsPerCall)
     /// <param name="keys">The keys of its items; null if they have no order.</param>
     public void Add(TrackedBatch<T, TResult> batch, string?[]? keys)
     {
-        Count += batch.Batch.Items.Count;
-        for (int i = 0; i < batch.Batch.Items.Count; i++)
+        int items = batch.Batch.Items.Count;
+        if (items == 0)
         {
-            KeyedItems<T, TResult>? keyed = null;
-            if (keys?[i] is { } key)
+            return;
+        }
+
+        Count += items;
+        KeyedItems<T, TResult>?[]? keyed = keys is null ? null : new KeyedItems<T, TResult>?[items];
+        for (int i = 0; i < keys?.Length; i++)
+        {
+            if (keys[i] is { } key)
             {
-                if (!_byKey.TryGetValue(key, out keyed))
+                if (!_byKey.TryGetValue(key, out keyed![i]))
                 {
-                    _byKey.Add(key, keyed = new KeyedItems<T, TResult>(key));
+                    _byKey.Add(key, keyed[i] = new KeyedItems<T, TResult>(key));
                 }
 
-                keyed.Count++;
+                keyed[i]!.Count++;
             }
-
-            _queue.Enqueue(new WorkEntry<T, TResult>(batch, i, keyed));
         }
+
+        _queue.Enqueue((batch, keyed));
     }
 
     /// <summary>Takes the items of the next call; null if none can start now.</summary>
@@ -41,8 +50,7 @@ internal sealed class Backlog<T, TResult>(int maxItemsPerCall)
         HostCall<T, TResult>? call = null;
         while (call is null || call.IsAlone || call.Entries.Count < maxItemsPerCall)
         {
-            Queue<WorkEntry<T, TResult>> from = _ready.Count > 0 ? _ready : _queue;
-            if (!from.TryPeek(out WorkEntry<T, TResult> entry))
+            if (!TryPeek(out WorkEntry<T, TResult> entry))
             {
                 break;
             }
@@ -54,7 +62,13 @@ internal sealed class Backlog<T, TResult>(int maxItemsPerCall)
                 break;
             }
 
-            from.Dequeue();
+            if (_ready.Count == 0 && _queue.Peek().Keyed is null)
+            {
+                TakeRun(call ??= new HostCall<T, TResult>(alone), entry.Batch);
+                continue;
+            }
+
+            Dequeue();
             if (entry.KeyedItems is { Running: > 0 } busy && busy.Call != call)
             {
                 busy.Waiting.Enqueue(entry);
@@ -74,6 +88,55 @@ internal sealed class Backlog<T, TResult>(int maxItemsPerCall)
 
         call?.Begin();
         return call;
+    }
+
+    private bool TryPeek(out WorkEntry<T, TResult> entry)
+    {
+        if (_ready.TryPeek(out entry))
+        {
+            return true;
+        }
+
+        if (!_queue.TryPeek(out (TrackedBatch<T, TResult> Batch, KeyedItems<T, TResult>?[]? Keyed) first))
+        {
+            return false;
+        }
+
+        entry = new WorkEntry<T, TResult>(first.Batch, _next, first.Keyed?[_next]);
+        return true;
+    }
+
+    private void Dequeue()
+    {
+        if (!_ready.TryDequeue(out _))
+        {
+            Leave(_next + 1);
+        }
+    }
+
+    /// <summary>Takes items of the first batch, which have no order, as far as the call has room. One that runs alone has room for all of them.</summary>
+    private void TakeRun(HostCall<T, TResult> call, TrackedBatch<T, TResult> batch)
+    {
+        int room = call.IsAlone ? int.MaxValue : maxItemsPerCall - call.Entries.Count;
+        int run = Math.Min(room, batch.Batch.Items.Count - _next);
+        call.Entries.EnsureCapacity(call.Entries.Count + run);
+        for (int i = _next; i < _next + run; i++)
+        {
+            call.Entries.Add(new WorkEntry<T, TResult>(batch, i, null));
+        }
+
+        Count -= run;
+        Leave(_next + run);
+    }
+
+    private void Leave(int next)
+    {
+        _next = next;
+        if (_next == _queue.Peek().Batch.Batch.Items.Count)
+        {
+            _queue.Dequeue();
+            _next = 0;
+        }
     }
 
     /// <summary>

@@ -57,22 +57,19 @@ internal sealed partial class HostRun<T, TResult>
             indices[i] = (call, i);
         }
 
-        var hasEnded = new bool[indices.Length];
         Func<(HostCall<T, TResult> Call, int Index), CancellationToken, ValueTask<TResult>> process = HostTrace.HasListeners ? _processTraced : _process;
+        bool[] hasEnded = [];
         try
         {
             if (_options.PartitionBy is null)
             {
                 ItemOutcome<(HostCall<T, TResult> Call, int Index), TResult>[] outcomes =
                     await _runtime.ProcessManyAsync(indices, process, _callOptions, _running.Token).ConfigureAwait(false);
-                for (int i = 0; i < outcomes.Length; i++)
-                {
-                    hasEnded[i] = true;
-                    End(call.Entries[i], outcomes[i], failures);
-                }
-
+                EndAll(call, outcomes, failures);
                 return;
             }
+
+            hasEnded = new bool[indices.Length];
 
             // One by one, so that the next item of a key does not wait for items of other keys. An item without a key waits for none.
             IAsyncEnumerable<(int Index, ItemOutcome<(HostCall<T, TResult> Call, int Index), TResult> Outcome)> stream = _runtime.ProcessManyStreamAsync(
@@ -93,10 +90,39 @@ internal sealed partial class HostRun<T, TResult>
             // The runtime returns no outcomes then, but processed items must not be delivered again.
             for (int i = 0; i < indices.Length; i++)
             {
-                if (!hasEnded[i] && call.TryGetReturned(i, out TResult result))
+                if (!(i < hasEnded.Length && hasEnded[i]) && call.TryGetReturned(i, out TResult result))
                 {
                     Succeed(call.Entries[i], result);
                 }
+            }
+        }
+    }
+
+    /// <summary>Takes the outcomes of a call, those that succeeded under one lock: it is what the calls and the reader contend for.</summary>
+    private void EndAll(
+        HostCall<T, TResult> call, ItemOutcome<(HostCall<T, TResult> Call, int Index), TResult>[] outcomes, HostFailures<T, TResult> failures)
+    {
+        int succeeded = 0;
+        lock (_lock)
+        {
+            for (int i = 0; i < outcomes.Length; i++)
+            {
+                if (outcomes[i].Status == ItemStatus.Succeeded)
+                {
+                    WorkEntry<T, TResult> entry = call.Entries[i];
+                    entry.Batch.SetResult(entry.Index, outcomes[i].Value);
+                    succeeded++;
+                }
+            }
+
+            _succeeded += succeeded;
+        }
+
+        for (int i = 0; succeeded < outcomes.Length && i < outcomes.Length; i++)
+        {
+            if (outcomes[i].Status != ItemStatus.Succeeded)
+            {
+                End(call.Entries[i], outcomes[i], failures);
             }
         }
     }

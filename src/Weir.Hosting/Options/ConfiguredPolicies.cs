@@ -3,6 +3,7 @@ using Microsoft.Extensions.Configuration;
 using Weir.Resilience;
 using Circuit = Weir.Hosting.SettingReaders<System.Runtime.CompilerServices.StrongBox<Weir.Resilience.CircuitBreakerOptions>>;
 using Policy = Weir.Hosting.SettingReaders<System.Runtime.CompilerServices.StrongBox<Weir.ParallelRunOptions>>;
+using Retries = Weir.Hosting.SettingReaders<System.Runtime.CompilerServices.StrongBox<Weir.Resilience.RetryOptions>>;
 using Tokens = Weir.Hosting.SettingReaders<System.Runtime.CompilerServices.StrongBox<Weir.Resilience.RateLimitOptions>>;
 
 namespace Weir.Hosting;
@@ -14,12 +15,20 @@ internal static class ConfiguredPolicies
     {
         [nameof(ParallelRunOptions.MaxRetries)] = Policy.Whole(static (o, v) => o.Value = o.Value! with { MaxRetries = v }),
         [nameof(ParallelRunOptions.BaseDelay)] = Policy.Time(static (o, v) => o.Value = o.Value! with { BaseDelay = v }),
-        [nameof(ParallelRunOptions.MaxDelay)] = Policy.Time(static (o, v) => o.Value = o.Value! with { MaxDelay = v }),
         [nameof(ParallelRunOptions.BackoffStrategy)] = Policy.Name<BackoffStrategy>(static (o, v) => o.Value = o.Value! with { BackoffStrategy = v }),
+        [nameof(ParallelRunOptions.Retry)] = Policy.Group(ReadRetry),
         [nameof(ParallelRunOptions.AttemptTimeout)] = Policy.Time(static (o, v) => o.Value = o.Value! with { AttemptTimeout = v }),
         [nameof(ParallelRunOptions.OpenCircuitMode)] = Policy.Name<OpenCircuitMode>(static (o, v) => o.Value = o.Value! with { OpenCircuitMode = v }),
         [nameof(ParallelRunOptions.CircuitBreaker)] = Policy.Group(ReadBreaker),
         [nameof(ParallelRunOptions.RateLimit)] = Policy.Group(ReadRate),
+    };
+
+    private static readonly Dictionary<string, Retries.Reader> Retry = new(StringComparer.OrdinalIgnoreCase)
+    {
+        [nameof(RetryOptions.MaxRetries)] = Retries.Whole(static (o, v) => o.Value = o.Value! with { MaxRetries = v }),
+        [nameof(RetryOptions.BaseDelay)] = Retries.Time(static (o, v) => o.Value = o.Value! with { BaseDelay = v }),
+        [nameof(RetryOptions.MaxDelay)] = Retries.Time(static (o, v) => o.Value = o.Value! with { MaxDelay = v }),
+        [nameof(RetryOptions.BackoffStrategy)] = Retries.Name<BackoffStrategy>(static (o, v) => o.Value = o.Value! with { BackoffStrategy = v }),
     };
 
     private static readonly Dictionary<string, Circuit.Reader> Breaker = new(StringComparer.OrdinalIgnoreCase)
@@ -49,9 +58,22 @@ internal static class ConfiguredPolicies
         return problem;
     }
 
+    private static string? ReadRetry(StrongBox<ParallelRunOptions> policies, IConfigurationSection section)
+    {
+        StrongBox<RetryOptions> read = new(policies.Value!.Retry ?? new RetryOptions());
+        string? problem = Retries.ReadAll(read, section, Retry, "retries");
+        policies.Value = policies.Value with { Retry = read.Value };
+        return problem;
+    }
+
     private static string? ReadBreaker(StrongBox<ParallelRunOptions> policies, IConfigurationSection section)
     {
-        StrongBox<CircuitBreakerOptions> read = new(policies.Value!.CircuitBreaker ?? new CircuitBreakerOptions());
+        if (policies.Value!.CircuitBreaker is not (null or CircuitBreakerOptions))
+        {
+            return IsShared(section);
+        }
+
+        StrongBox<CircuitBreakerOptions> read = new(policies.Value.CircuitBreaker as CircuitBreakerOptions ?? new CircuitBreakerOptions());
         string? problem = Circuit.ReadAll(read, section, Breaker, "a circuit breaker");
         policies.Value = policies.Value with { CircuitBreaker = read.Value };
         return problem;
@@ -59,9 +81,16 @@ internal static class ConfiguredPolicies
 
     private static string? ReadRate(StrongBox<ParallelRunOptions> policies, IConfigurationSection section)
     {
-        StrongBox<RateLimitOptions> read = new(policies.Value!.RateLimit ?? new RateLimitOptions());
+        if (policies.Value!.RateLimit is not (null or RateLimitOptions))
+        {
+            return IsShared(section);
+        }
+
+        StrongBox<RateLimitOptions> read = new(policies.Value.RateLimit as RateLimitOptions ?? new RateLimitOptions());
         string? problem = Tokens.ReadAll(read, section, Rate, "a rate limit");
         policies.Value = policies.Value with { RateLimit = read.Value };
         return problem;
     }
+
+    private static string IsShared(IConfigurationSection section) => $"{section.Path} is set, and code sets one that is shared; set only one of them.";
 }

@@ -69,8 +69,8 @@ internal sealed class OptionsCheck(string worker, HostOptions host) : IValidateO
         string section = $"{ConfiguredOptions.SectionOf(worker)}:{nameof(options.Policies)}";
         (string Path, Action Check)[] checks =
         [
-            ($"{section}:{nameof(policies.CircuitBreaker)}", () => _ = policies.CircuitBreaker is { } breaker ? new CircuitBreaker(breaker) : null),
-            ($"{section}:{nameof(policies.RateLimit)}", () => _ = policies.RateLimit is { } rate ? new TokenBucket(rate) : null),
+            ($"{section}:{nameof(policies.CircuitBreaker)}", () => _ = policies.CircuitBreaker is CircuitBreakerOptions own ? new CircuitBreaker(own) : null),
+            ($"{section}:{nameof(policies.RateLimit)}", () => _ = policies.RateLimit is RateLimitOptions own ? new TokenBucket(own) : null),
             (section, () => WorkerRuntimes.OptionsOf(options, TimeProvider.System).Validate()),
         ];
         if (checks.Select(static c => ProblemOf(c.Path, c.Check)).FirstOrDefault(static p => p is not null) is { } problem)
@@ -81,12 +81,12 @@ internal sealed class OptionsCheck(string worker, HostOptions host) : IValidateO
         // The items of the runtime have an internal type of the host, which user code cannot name.
         foreach ((object? value, string property) in new (object?, string)[]
         {
-            (policies.Hooks, nameof(policies.Hooks)),
+            (policies.Hooks?.Items, $"{nameof(policies.Hooks)}:{nameof(RunHooks.Items)}"),
             (policies.ShouldRetry, nameof(policies.ShouldRetry)),
             (policies.OnFallback, nameof(policies.OnFallback)),
-            (policies.CircuitBreakerByKey, nameof(policies.CircuitBreakerByKey)),
-            (policies.RateLimitByKey, nameof(policies.RateLimitByKey)),
-            (policies.ConcurrencyLimitByKey, nameof(policies.ConcurrencyLimitByKey)),
+            (policies.CircuitBreaker as CircuitBreakers, nameof(policies.CircuitBreaker)),
+            (policies.RateLimit as RateLimits, nameof(policies.RateLimit)),
+            (policies.ConcurrencyLimit as ConcurrencyLimits, nameof(policies.ConcurrencyLimit)),
         })
         {
             if (value is not null)

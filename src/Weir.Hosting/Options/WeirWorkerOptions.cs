@@ -37,7 +37,7 @@ public sealed class WeirWorkerOptions
     /// <remarks>
     /// In the configuration: a section <c>Policies</c> with <c>MaxRetries</c>, <c>BaseDelay</c>, <c>MaxDelay</c>, <c>BackoffStrategy</c>,
     /// <c>AttemptTimeout</c>, <c>OpenCircuitMode</c> and the sections <c>CircuitBreaker</c> and <c>RateLimit</c>. It changes what code has set. A
-    /// <c>SharedConcurrencyLimit</c>, only in code, is the limit over all calls of the worker, in place of the one that <see cref="MaxConcurrency"/> makes.
+    /// <c>ConcurrencyLimit</c>, only in code, is the limit over all calls of the worker, in place of the one that <see cref="MaxConcurrency"/> makes.
     /// </remarks>
     public ParallelRunOptions? Policies { get; set; }
 

@@ -26,7 +26,7 @@ internal static class WorkerRuntimes
         GracePeriod = TimeSpan.Zero,
         TimeProvider = clock,
         Policies = options.Policies,
-        TotalConcurrency = options.Policies?.SharedConcurrencyLimit is not null ? null : options.Runtime switch
+        TotalConcurrency = options.Policies?.ConcurrencyLimit is not null ? null : options.Runtime switch
         {
             // The limit of the parallel runtime is its threads, and the direct one runs a single item.
             WorkerRuntime.Parallel or WorkerRuntime.Direct => null,

@@ -44,6 +44,9 @@ internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemByte
     /// <summary>Whether they are stored as a pack.</summary>
     public bool IsPack => maxPack > 0 && Count >= QueueStatements.MinPack;
 
+    /// <summary>Whether all are of one message, as usual. Then their identities can be compared with those of before at once.</summary>
+    public bool HasOneOrigin => Count > 0 && AreAlike(_origins);
+
     /// <summary>How many bytes the values in the columns have.</summary>
     public long Bytes { get; private set; }
 
@@ -72,7 +75,7 @@ internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemByte
                 throw new ArgumentException(refusal.Error, nameof(items));
             }
 
-            if (isUnique && !_ids.Add(id))
+            if (isUnique && !IsNew(id))
             {
                 continue;
             }
@@ -92,7 +95,7 @@ internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemByte
         for (int i = 0; i < others.Count; i++)
         {
             WorkId id = new(others._origins[i], others._places[i]);
-            if (!isUnique || _ids.Add(id))
+            if (!isUnique || IsNew(id))
             {
                 AddRow(id, others._keys[i], others._attempts[i], others._headers[i], others._payloads[i]);
             }
@@ -132,20 +135,51 @@ internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemByte
     /// <summary>The columns for the statement that enqueues them as rows, or as a pack.</summary>
     public NpgsqlParameter[] Parameters(TimeSpan delay)
     {
-        NpgsqlParameter[] columns =
-        [
-            Column(_origins), Parameter.Of(_places.ToArray()), Column(_keys), Column(_attempts), Column(_headers), Parameter.Of(_payloads.ToArray()),
-            Parameter.Of(delay),
-        ];
+        NpgsqlParameter[] columns = Columns(delay);
         return IsPack && isUnique ? [.. columns, .. Origins()] : columns;
     }
 
-    // In a pack, one element stands for all if they are alike.
-    private NpgsqlParameter Column<TElement>(List<TElement> column) =>
-        Parameter.Of(IsPack && !column.Exists(e => !EqualityComparer<TElement>.Default.Equals(e, column[0])) ? [column[0]] : column.ToArray());
+    /// <summary>The columns for the statement that takes all of them or none. They have one origin.</summary>
+    public NpgsqlParameter[] FreshParameters(TimeSpan delay) => [.. Columns(delay), Parameter.Of(Ranges()[_origins[0]].Append('}').ToString())];
 
-    // Each origin, and the ranges of its places as a text of PostgreSQL's.
+    private NpgsqlParameter[] Columns(TimeSpan delay) =>
+    [
+        Column(_origins), Parameter.Of(_places.ToArray()), Column(_keys), Column(_attempts), Column(_headers), Parameter.Of(_payloads.ToArray()),
+        Parameter.Of(delay),
+    ];
+
+    // In a pack, one element stands for all if they are alike.
+    private NpgsqlParameter Column<TElement>(List<TElement> column) => Parameter.Of(IsPack && AreAlike(column) ? [column[0]] : column.ToArray());
+
+    private static bool AreAlike<TElement>(List<TElement> column) => !column.Exists(e => !EqualityComparer<TElement>.Default.Equals(e, column[0]));
+
+    // Identities that follow each other differ: only after a gap are they looked up.
+    private bool IsNew(WorkId id)
+    {
+        if (_ids.Count == 0)
+        {
+            if (Count == 0 || (id.Index == _places[^1] + 1L && id.Origin == _origins[^1]))
+            {
+                return true;
+            }
+
+            for (int i = 0; i < Count; i++)
+            {
+                _ids.Add(new WorkId(_origins[i], _places[i]));
+            }
+        }
+
+        return _ids.Add(id);
+    }
+
     private NpgsqlParameter[] Origins()
+    {
+        Dictionary<string, StringBuilder> origins = Ranges();
+        return [Parameter.Of(origins.Keys.ToArray()), Parameter.Of(origins.Values.Select(static p => p.Append('}').ToString()).ToArray())];
+    }
+
+    // Each origin, and the ranges of its places as a text of PostgreSQL's, which has no end yet.
+    private Dictionary<string, StringBuilder> Ranges()
     {
         Dictionary<string, StringBuilder> origins = new(StringComparer.Ordinal);
         for (int from = 0, next; from < Count; from = next)
@@ -163,7 +197,7 @@ internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemByte
             places.Append(places.Length == 0 ? '{' : ',').Append(CultureInfo.InvariantCulture, $"[{_places[from]},{_places[next - 1]}]");
         }
 
-        return [Parameter.Of(origins.Keys.ToArray()), Parameter.Of(origins.Values.Select(static p => p.Append('}').ToString()).ToArray())];
+        return origins;
     }
 
     private void AddRow(WorkId id, string? key, int attempt, string? headers, byte[] payload)

@@ -6,7 +6,10 @@ using Npgsql;
 namespace Weir.PostgreSql;
 
 /// <summary>The dead letters of a queue, in a table that all queues of a schema share.</summary>
-internal sealed class PostgresDeadLetters(Database database, QueueStatements statements) : IDeadLetters
+/// <param name="database">Where the table is.</param>
+/// <param name="statements">The statements of the queue.</param>
+/// <param name="notifier">Wakes the sources of the queue; null if they poll.</param>
+internal sealed class PostgresDeadLetters(Database database, QueueStatements statements, QueueNotifier? notifier) : IDeadLetters
 {
     // How many dead letters are read at a time. No connection is held while the caller looks at them.
     private const int PageSize = 50;
@@ -59,9 +62,13 @@ internal sealed class PostgresDeadLetters(Database database, QueueStatements sta
     public async ValueTask<int> ReplayAsync(IReadOnlyList<string> ids, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(ids);
-        List<long> counts = await database.QueryAsync(
-            statements.Replay, static r => r.GetInt64(1), cancellationToken, Parameter.Of(ids.Select(Fit).ToArray())).ConfigureAwait(false);
-        return (int)counts[0];
+        int count = await database.ExecuteAsync(statements.Replay, cancellationToken, Parameter.Of(ids.Select(Fit).ToArray())).ConfigureAwait(false);
+        if (count > 0)
+        {
+            notifier?.Nudge();
+        }
+
+        return count;
     }
 
     public async ValueTask<int> RemoveAsync(IReadOnlyList<string> ids, CancellationToken cancellationToken = default)

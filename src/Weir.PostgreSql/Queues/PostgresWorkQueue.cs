@@ -9,7 +9,7 @@ namespace Weir.PostgreSql;
 /// <typeparam name="T">The type of the items' values.</typeparam>
 /// <remarks>
 /// Thread-safe. Durable as the server is. No call holds a transaction open while items run, so the table can always be vacuumed. A source uses up to five
-/// connections of the data source at a time, two of which it keeps: for notifications, and to renew its lease.
+/// connections of the data source at a time, two of which it keeps: for notifications, and to renew its lease. One more notifies for all of them.
 /// </remarks>
 public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
 {
@@ -39,7 +39,7 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
         _setup = new SetupPart(
             Database, Options.Schema, $"queue {name}", Statements.Settings, Statements.Tables, QueueStatements.Version, Statements.Upgrade);
         _calls = new EnqueueCalls<T>(NewRows, (rows, token) => StoreAsync(rows, TimeSpan.Zero, token), TimeProvider.System);
-        DeadLetters = new PostgresDeadLetters(Database, Statements);
+        DeadLetters = new PostgresDeadLetters(Database, Statements, _notifier);
         QueuedItems = new PostgresQueuedItems(Database, Statements);
     }
 
@@ -151,7 +151,7 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
         if (added > 0)
         {
             // After the commit: transactions with a notification commit one at a time in the whole server.
-            _notifier?.Nudge();
+            Nudge();
         }
 
         return added;
@@ -225,6 +225,9 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
     /// <returns>A task that completes when the data source can be disposed without a loss of notifications.</returns>
     public ValueTask DisposeAsync() => _notifier is null ? default : new ValueTask(_notifier.EndAsync());
 
+    /// <summary>Wakes the sources that wait, after a commit. Nobody waits for it: what is missed is found by polling.</summary>
+    internal void Nudge() => _notifier?.Nudge();
+
     /// <summary>Finds the items that cannot be stored.</summary>
     internal List<WorkRefusal> Refusals(IReadOnlyList<WorkItem<T>> items)
     {
@@ -248,15 +251,21 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
         for (int next = 0; next < items.Count;)
         {
             next = rows.Fill(items, next);
-            List<int> known = await Database.QueryOnAsync(connection, Enqueuing(rows), PlaceIn, token, rows.Parameters(delay)).ConfigureAwait(false);
+            List<int> known = Fresh(rows) is { } fresh
+                && await Database.ExecuteOnAsync(connection, fresh, token, rows.FreshParameters(delay)).ConfigureAwait(false) > 0 ? []
+                : await Database.QueryOnAsync(connection, Enqueuing(rows), PlaceIn, token, rows.Parameters(delay)).ConfigureAwait(false);
             added += rows.Count - known.Count;
         }
 
         return added;
     }
 
-    private ValueTask<List<int>> StoreAsync(ItemRows<T> rows, TimeSpan delay, CancellationToken cancellationToken) =>
-        Database.QueryAsync(Enqueuing(rows), PlaceIn, cancellationToken, rows.Parameters(delay));
+    private async ValueTask<List<int>> StoreAsync(ItemRows<T> rows, TimeSpan delay, CancellationToken cancellationToken) =>
+        Fresh(rows) is { } fresh && await Database.ExecuteAsync(fresh, cancellationToken, rows.FreshParameters(delay)).ConfigureAwait(false) > 0 ? []
+            : await Database.QueryAsync(Enqueuing(rows), PlaceIn, cancellationToken, rows.Parameters(delay)).ConfigureAwait(false);
+
+    // If that changes nothing, some of the items were enqueued before, and the other statement finds out which.
+    private string? Fresh(ItemRows<T> rows) => !rows.HasOneOrigin ? null : rows.IsPack ? Statements.EnqueueFreshPack : Statements.EnqueueFresh;
 
     private string Enqueuing(ItemRows<T> rows) => rows.IsPack ? Statements.EnqueuePack : Statements.Enqueue;
 

@@ -43,8 +43,9 @@ public sealed record PostgresWorkQueueOptions
     public TimeSpan PollInterval { get; init; } = TimeSpan.FromSeconds(5);
 
     /// <summary>
-    /// Whether enqueueing outside a transaction of the caller notifies the sources that wait, as does <see cref="PostgresWorkQueue{T}.NotifyAsync"/>, and each
-    /// source keeps a connection that listens. Without it, they poll: for a pooler that shares connections between transactions.
+    /// Whether enqueueing outside a transaction of the caller notifies the sources that wait, as do <see cref="PostgresWorkQueue{T}.NotifyAsync"/>, returned
+    /// items, and acknowledged ones of a queue with <see cref="KeepKeyOrder"/>, and each source keeps a connection that listens. Without it, they poll: for a
+    /// pooler that shares connections between transactions.
     /// </summary>
     /// <value>The default is <see langword="true"/>.</value>
     public bool UseNotifications { get; init; } = true;

@@ -116,12 +116,22 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
     {
         List<PostgresBatch<T>> open = Open(batches);
         await SettleAsync(_statements.Acknowledge, _statements.AcknowledgePacks, open, cancellationToken).ConfigureAwait(false);
+
+        // Without keys, no consumer waits for an item to be done.
+        if (open.Count > 0 && _queue.Options.KeepKeyOrder)
+        {
+            _queue.Nudge();
+        }
     }
 
     public async ValueTask ReturnAsync(IReadOnlyList<WorkBatch<T>> batches, CancellationToken cancellationToken)
     {
         List<PostgresBatch<T>> open = Open(batches);
         await SettleAsync(_statements.Return, _statements.ReturnPacks, open, cancellationToken).ConfigureAwait(false);
+        if (open.Count > 0)
+        {
+            _queue.Nudge();
+        }
     }
 
     public async ValueTask RedeliverAsync(WorkBatch<T> batch, IReadOnlyList<WorkItem<T>> items, TimeSpan delay, CancellationToken cancellationToken)
@@ -150,6 +160,7 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
 
         _leases.Drop(open.Lease, rows);
         _wake.Set();
+        _queue.Nudge();
     }
 
     public async ValueTask DisposeAsync()

@@ -36,10 +36,8 @@ internal sealed partial class QueueStatements
         """;
 
     private string RedeliverRows() => $"""
-        WITH freed AS (
-            UPDATE {_items} t SET consumer = NULL, expired = 0, band = NULL, attempt = d.attempt, due = now() + $5{Headless}
-            FROM unnest($1, $2, $3, $4) AS d(id, delivery, lease, attempt) WHERE {Mine})
-        {_notify}
+        UPDATE {_items} t SET consumer = NULL, expired = 0, band = NULL, attempt = d.attempt, due = now() + $5{Headless}
+        FROM unnest($1, $2, $3, $4) AS d(id, delivery, lease, attempt) WHERE {Mine}
         """;
 
     // Rows of a pack that is held are held.

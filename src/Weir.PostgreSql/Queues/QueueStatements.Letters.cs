@@ -28,12 +28,10 @@ internal sealed partial class QueueStatements
     // An identity is a text, a slash and a number. A dead letter whose identity is another text is published with that text and the number 0.
     private string ReplayLetters() => $"""
         WITH gone AS (
-            DELETE FROM {_dead} WHERE queue = {_queue} AND id = ANY ($1) RETURNING id, key, headers, payload),
-        added AS (
-            INSERT INTO {_items} (origin, place, key, attempt, headers, payload, due)
-            SELECT coalesce(substring(id FROM '^(.+)/[0-9]{"{1,9}"}$'), id), coalesce(substring(id FROM '^.+/([0-9]{"{1,9}"})$')::integer, 0),
-                key, 1, headers, payload, now()
-            FROM gone RETURNING id)
-        {_notify}, (SELECT count(*) FROM added)
+            DELETE FROM {_dead} WHERE queue = {_queue} AND id = ANY ($1) RETURNING id, key, headers, payload)
+        INSERT INTO {_items} (origin, place, key, attempt, headers, payload, due)
+        SELECT coalesce(substring(id FROM '^(.+)/[0-9]{"{1,9}"}$'), id), coalesce(substring(id FROM '^.+/([0-9]{"{1,9}"})$')::integer, 0),
+            key, 1, headers, payload, now()
+        FROM gone
         """;
 }

@@ -3,6 +3,10 @@ namespace Weir.PostgreSql;
 /// <content>The statements that take rows.</content>
 internal sealed partial class QueueStatements
 {
+    // How many items a take looks at for each one that it has room for, in all keys together. The more, the more of the room a key gets that has many items
+    // beside keys that have few.
+    private const int Looks = 4;
+
     // The items of a key in order: nobody has one of them, and none is before it.
     private string FirstOfItsKey(string row) => $"""
         ({row}.key IS NULL OR (({FirstOf("e.id", $"{row}.key", "")}) = {row}.id
@@ -67,7 +71,8 @@ internal sealed partial class QueueStatements
             (SELECT max(key) FROM keys), (SELECT count(*) FROM keys)
         """;
 
-    // After the first item of a key, the items that follow it without a gap. They are in one batch, so the host keeps their order.
+    // After the first item of a key, the items that follow it without a gap. They are in one batch, so the host keeps their order. The keys share the room: if
+    // one took it all, its items would run one after the other, and the first items of the other keys, which end with the same batch, would wait for them.
     private string TakeKeyed(string heads, int most, string row) => $"""
         WITH heads AS MATERIALIZED (
             {heads}),
@@ -75,11 +80,13 @@ internal sealed partial class QueueStatements
             SELECT id, key IS NOT NULL AS head FROM heads
             UNION ALL (
                 SELECT f.id, false FROM heads h CROSS JOIN LATERAL (
-                    SELECT g.id, bool_and(g.consumer IS NULL AND g.expired = 0 AND g.due <= now()) OVER (ORDER BY g.id) AS is_next
+                    SELECT g.id, bool_and(g.consumer IS NULL AND g.expired = 0 AND g.due <= now()) OVER (ORDER BY g.id) AS is_next,
+                        row_number() OVER (ORDER BY g.id) AS place
                     FROM (
                         SELECT i.id, i.consumer, i.expired, i.due FROM {_items} i
-                        WHERE (i.key, i.id) > (h.key, h.id) AND i.key <= h.key ORDER BY i.key, i.id LIMIT {most}) g) f
-                WHERE f.is_next LIMIT greatest(0, {most} - (SELECT count(*) FROM heads))))
+                        WHERE (i.key, i.id) > (h.key, h.id) AND i.key <= h.key ORDER BY i.key, i.id
+                        LIMIT (SELECT least({most}, {Looks} * {most} / greatest(1, count(*))) FROM heads)) g) f
+                WHERE f.is_next ORDER BY f.place, f.id LIMIT greatest(0, {most} - (SELECT count(*) FROM heads))))
         UPDATE {_items} t SET consumer = $1, delivery = t.delivery + 1, head = picked.head
         FROM picked WHERE t.id = picked.id AND t.consumer IS NULL RETURNING {row}
         """;

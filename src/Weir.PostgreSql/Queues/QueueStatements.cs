@@ -59,6 +59,8 @@ internal sealed partial class QueueStatements
         MaxPack = _isKeyed || most < WorthPacking ? 0 : most;
         Enqueue = remembers ? EnqueueNew() : EnqueueAll();
         EnqueuePack = remembers ? EnqueueNewPack() : InsertPack;
+        EnqueueFresh = remembers ? EnqueueFreshRows() : null;
+        EnqueueFreshPack = remembers ? Fresh($"{InsertPack} FROM known") : null;
         ForgetPublished = ForgetOld();
         Register = $"INSERT INTO {_consumers} (queue, host, lease_until) VALUES ({_queue}, $1, now() + $2) RETURNING id";
         Renew = $"UPDATE {_consumers} SET lease_until = now() + $2 WHERE id = ANY ($1) RETURNING id";
@@ -84,13 +86,11 @@ internal sealed partial class QueueStatements
         OpenLongPack = Open($"consumer IS NULL AND size > {most} AND due <= now() ORDER BY due, id DESC LIMIT 1 FOR UPDATE SKIP LOCKED", "p.consumer");
         OpenNamedPacks = OpenNamed();
 
-        // Without keys, no consumer waits for an item to be done.
-        Acknowledge = _isKeyed
-            ? $"WITH gone AS (DELETE FROM {_items} t USING {Deliveries} WHERE {Mine}) {_notify}"
-            : $"DELETE FROM {_items} t USING {Deliveries} WHERE {Mine}";
+        // None of these notifies: transactions with a notification commit one at a time in the whole server. Whoever runs them notifies afterwards.
+        Acknowledge = $"DELETE FROM {_items} t USING {Deliveries} WHERE {Mine}";
         AcknowledgePacks = $"DELETE FROM {_packs} t USING {Deliveries} WHERE {Mine}";
-        Return = $"WITH freed AS (UPDATE {_items} t SET consumer = NULL{Headless} FROM {Deliveries} WHERE {Mine}) {_notify}";
-        ReturnPacks = $"WITH freed AS (UPDATE {_packs} t SET consumer = NULL FROM {Deliveries} WHERE {Mine}) {_notify}";
+        Return = $"UPDATE {_items} t SET consumer = NULL{Headless} FROM {Deliveries} WHERE {Mine}";
+        ReturnPacks = $"UPDATE {_packs} t SET consumer = NULL FROM {Deliveries} WHERE {Mine}";
         Redeliver = RedeliverRows();
         Forget = ForgetTaken();
         Release = ReleaseLeases();
@@ -122,6 +122,12 @@ internal sealed partial class QueueStatements
 
     /// <summary>The same as a pack. If some of the items were enqueued before, the others become rows.</summary>
     public string EnqueuePack { get; }
+
+    /// <summary>Stores items of one origin if none of them was enqueued before, and nothing otherwise. Null if nobody asks what was enqueued before.</summary>
+    public string? EnqueueFresh { get; }
+
+    /// <summary>The same as a pack.</summary>
+    public string? EnqueueFreshPack { get; }
 
     /// <summary>Forgets identities that are older than the history, up to <see cref="Forgotten"/> messages at a time.</summary>
     public string ForgetPublished { get; }

@@ -1,19 +1,19 @@
 namespace Weir.Resilience;
 
-/// <summary>The policies by key of some options, which are those of any type of items, as those of the items here.</summary>
+/// <summary>The policies by key of some options, which are those of any type of items, as those of the items here. Other policies are passed over.</summary>
 /// <exception cref="ArgumentException">The keys are those of items of another type.</exception>
-internal sealed class KeyedPolicies<TItem>(CircuitBreakers? breakers, ConcurrencyLimits? limits, RateLimits? rates)
+internal sealed class KeyedPolicies<TItem>(ICircuitBreakerSetting? breakers, IConcurrencyLimitSetting? limits, IRateLimitSetting? rates)
 {
     private readonly IKeyed<TItem, CircuitBreaker>? _breakers =
-        Typed<IKeyed<TItem, CircuitBreaker>>(breakers, breakers?.ItemType, nameof(PolicyChainOptions.CircuitBreakerByKey));
+        Typed<IKeyed<TItem, CircuitBreaker>>(breakers as CircuitBreakers, (breakers as CircuitBreakers)?.ItemType, nameof(PolicyChainOptions.CircuitBreaker));
 
-    private readonly IKeyed<TItem, SharedConcurrencyLimit>? _limits =
-        Typed<IKeyed<TItem, SharedConcurrencyLimit>>(limits, limits?.ItemType, nameof(PolicyChainOptions.ConcurrencyLimitByKey));
+    private readonly IKeyed<TItem, SharedConcurrencyLimit>? _limits = Typed<IKeyed<TItem, SharedConcurrencyLimit>>(
+        limits as ConcurrencyLimits, (limits as ConcurrencyLimits)?.ItemType, nameof(PolicyChainOptions.ConcurrencyLimit));
 
     private readonly IItemRateLimits<TItem>? _otherRates = rates as IItemRateLimits<TItem>;
 
-    private readonly IKeyed<TItem, TokenBucket>? _rates =
-        Typed<IKeyed<TItem, TokenBucket>>(rates is IItemRateLimits<TItem> ? null : rates, rates?.ItemType, nameof(PolicyChainOptions.RateLimitByKey));
+    private readonly IKeyed<TItem, TokenBucket>? _rates = Typed<IKeyed<TItem, TokenBucket>>(
+        rates is IItemRateLimits<TItem> ? null : rates as RateLimits, (rates as RateLimits)?.ItemType, nameof(PolicyChainOptions.RateLimit));
 
     /// <summary>The policies of an item's keys. Runs the user's functions, and throws what they throw.</summary>
     public KeyedUse Use(TItem item)

@@ -45,23 +45,28 @@ public sealed partial class PolicyChain<TResult>
     /// <exception cref="ArgumentException">The keys are those of another type of items.</exception>
     public PolicyChain<TResult> For<TItem>(TItem item) => new(this, UseOf(_options, item, _use is not null));
 
+    /// <summary>The options, with the chain's own policies.</summary>
+    internal PolicyChainOptions Options => _options;
+
     /// <summary>Finds the policies of an item's keys.</summary>
     internal static Func<KeyedUse> UseOf<TItem>(PolicyChainOptions options, TItem item, bool isForItem)
     {
         if (isForItem || !options.HasKeys)
         {
             throw new InvalidOperationException(
-                isForItem ? "The chain is one for an item already." : "The chain has no policy by key: set CircuitBreakerByKey or another in its options.");
+                isForItem
+                    ? "The chain is one for an item already."
+                    : "The chain has no policy by key: set one in its options, such as CircuitBreaker = CircuitBreakers.ByKey(...).");
         }
 
-        KeyedPolicies<TItem> policies = new(options.CircuitBreakerByKey, options.ConcurrencyLimitByKey, options.RateLimitByKey);
+        KeyedPolicies<TItem> policies = new(options.CircuitBreaker, options.ConcurrencyLimit, options.RateLimit);
         return () => policies.Use(item);
     }
 
     private static AttemptGuard GuardOf(PolicyChainOptions options, in KeyedUse use) => new(
-        use.Breaker?.Policy ?? options.CircuitBreaker,
-        (use.Limit?.Policy ?? options.ConcurrencyLimit) is { } limit ? new PlaceUser(limit, null) : null,
-        use.Rate?.Policy ?? use.OtherRate ?? options.RateLimit,
+        use.Breaker?.Policy ?? options.CircuitBreaker as CircuitBreaker,
+        (use.Limit?.Policy ?? options.ConcurrencyLimit as SharedConcurrencyLimit) is { } limit ? new PlaceUser(limit, null) : null,
+        use.Rate?.Policy ?? use.OtherRate ?? options.RateLimit as IRateLimit,
         options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen);
 
     private ValueTask<TResult> ExecuteByKeyAsync<TState>(

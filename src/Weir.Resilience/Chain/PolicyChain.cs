@@ -49,6 +49,7 @@ public sealed partial class PolicyChain<TResult>
     {
         ArgumentNullException.ThrowIfNull(options);
         options.Validate();
+        options = options.WithOwnPolicies();
         _total = TimeoutOf(options.TotalTimeout, options.TimeProvider);
         _retry = options.Retry is { } retry ? new RetryPolicy(retry) : null;
         _options = options;

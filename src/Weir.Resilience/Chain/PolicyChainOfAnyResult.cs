@@ -28,8 +28,10 @@ public sealed class PolicyChain : ICallPolicy
             throw new ArgumentException("Options with a type of results are for PolicyChain<TResult>: a chain of any result has no fallback.", nameof(options));
         }
 
-        _options = options;
         _withoutResult = new PolicyChain<NoResult>(options);
+
+        // With the policies that it has made: those of the chain, whatever the type of the results.
+        _options = _withoutResult.Options;
     }
 
     private PolicyChain(PolicyChain other, Func<KeyedUse> use)

@@ -14,36 +14,33 @@ public record PolicyChainOptions
     /// <value>The default is <see langword="null"/>.</value>
     public RetryOptions? Retry { get; init; }
 
-    /// <summary>The circuit breaker of the called service. Use the same instance for everything that calls it.</summary>
+    /// <summary>
+    /// The circuit breaker of the called service: <see cref="CircuitBreakerOptions"/> for one of the chain's own, a
+    /// <see cref="Weir.Resilience.CircuitBreaker"/> that is shared with everything that calls the service, or one for each key, such as each server, from
+    /// <see cref="CircuitBreakers.ByKey{TItem, TKey}"/>.
+    /// </summary>
     /// <value>The default is <see langword="null"/>.</value>
-    public CircuitBreaker? CircuitBreaker { get; init; }
-
-    /// <summary>A circuit breaker for each key, such as each server, instead of one. Calls say what has the key: <see cref="PolicyChain.For"/>.</summary>
-    /// <value>The default is <see langword="null"/>.</value>
-    public CircuitBreakers? CircuitBreakerByKey { get; init; }
+    /// <remarks>With a policy by key, calls say what has the key: <see cref="PolicyChain.For"/>.</remarks>
+    public ICircuitBreakerSetting? CircuitBreaker { get; init; }
 
     /// <summary>What an attempt does if the circuit is open.</summary>
     /// <value>The default is <see cref="OpenCircuitMode.FailFast"/>.</value>
     public OpenCircuitMode OpenCircuitMode { get; init; }
 
     /// <summary>
-    /// Limits how many attempts are in flight at once, over everything that uses the same instance. An attempt holds its place while it waits for the rate
-    /// limit, but not while it waits for an open circuit or for its next attempt.
+    /// Limits how many attempts are in flight at once, over everything that uses the same <see cref="SharedConcurrencyLimit"/>, or for each key those of
+    /// <see cref="ConcurrencyLimits.ByKey{TItem, TKey}"/>. An attempt holds its place while it waits for the rate limit, but not while it waits for an open
+    /// circuit or for its next attempt.
     /// </summary>
     /// <value>The default is <see langword="null"/>.</value>
-    public SharedConcurrencyLimit? ConcurrencyLimit { get; init; }
+    public IConcurrencyLimitSetting? ConcurrencyLimit { get; init; }
 
-    /// <summary>A concurrency limit for each key instead of one. As <see cref="CircuitBreakerByKey"/>.</summary>
+    /// <summary>
+    /// Paces the attempts: <see cref="RateLimitOptions"/> for a rate of the chain's own, a <see cref="TokenBucket"/> or another <see cref="IRateLimit"/> that
+    /// is shared, or one for each key from <see cref="RateLimits.ByKey{TItem, TKey}"/>.
+    /// </summary>
     /// <value>The default is <see langword="null"/>.</value>
-    public ConcurrencyLimits? ConcurrencyLimitByKey { get; init; }
-
-    /// <summary>A rate limit for each key instead of one. As <see cref="CircuitBreakerByKey"/>.</summary>
-    /// <value>The default is <see langword="null"/>.</value>
-    public RateLimits? RateLimitByKey { get; init; }
-
-    /// <summary>Paces the attempts, for example a <see cref="TokenBucket"/>. Use the same instance for everything that shares the rate.</summary>
-    /// <value>The default is <see langword="null"/>.</value>
-    public IRateLimit? RateLimit { get; init; }
+    public IRateLimitSetting? RateLimit { get; init; }
 
     /// <summary>
     /// How long one attempt may take, without the waits before it. An attempt that is given up returns its place, though its call may still run.
@@ -60,17 +57,25 @@ public record PolicyChainOptions
     /// </value>
     public string? Name { get; init; }
 
-    /// <summary>The clock for the time limits and the delays before retries. A circuit breaker and a token bucket have their own clocks.</summary>
+    /// <summary>The clock for the time limits and the delays before retries. A circuit breaker and a token bucket that are
+    /// shared have their own clocks.</summary>
     /// <value>The default is <see cref="TimeProvider.System"/>.</value>
     public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
 
-    internal bool HasKeys => CircuitBreakerByKey is not null || ConcurrencyLimitByKey is not null || RateLimitByKey is not null;
+    internal bool HasKeys => CircuitBreaker is CircuitBreakers || ConcurrencyLimit is ConcurrencyLimits || RateLimit is RateLimits;
+
+    /// <summary>The same options with the chain's own policies in place of their options.</summary>
+    internal PolicyChainOptions WithOwnPolicies() => CircuitBreaker is not CircuitBreakerOptions && RateLimit is not RateLimitOptions ? this : this with
+    {
+        CircuitBreaker = PolicySettings.BreakerOf(CircuitBreaker, TimeProvider, isCounted: true) ?? CircuitBreaker,
+        RateLimit = PolicySettings.RateLimitOf(RateLimit, TimeProvider, isCounted: true) ?? RateLimit,
+    };
 
     internal virtual void Validate()
     {
-        Require.NotBoth(CircuitBreaker, CircuitBreakerByKey, nameof(CircuitBreaker), nameof(CircuitBreakerByKey));
-        Require.NotBoth(ConcurrencyLimit, ConcurrencyLimitByKey, nameof(ConcurrencyLimit), nameof(ConcurrencyLimitByKey));
-        Require.NotBoth(RateLimit, RateLimitByKey, nameof(RateLimit), nameof(RateLimitByKey));
+        PolicySettings.Validate(CircuitBreaker);
+        PolicySettings.Validate(ConcurrencyLimit);
+        PolicySettings.Validate(RateLimit);
         Require.Positive(TotalTimeout, nameof(TotalTimeout));
         Retry?.Validate();
         Require.Positive(AttemptTimeout, nameof(AttemptTimeout));

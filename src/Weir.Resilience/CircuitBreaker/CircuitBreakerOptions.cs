@@ -5,7 +5,7 @@ namespace Weir.Resilience;
 /// There are three ways to count failures: with <see cref="FailureRatio"/>, as a share of the calls in a window; with <see cref="SamplingDuration"/> alone, as
 /// a number in a window; otherwise, as consecutive failures. The values are checked when a <see cref="CircuitBreaker"/> is created from them.
 /// </remarks>
-public sealed record CircuitBreakerOptions
+public sealed record CircuitBreakerOptions : ICircuitBreakerSetting
 {
     /// <summary>
     /// How many failures open the circuit: consecutive failures or, with <see cref="SamplingDuration"/>, failures within that time, whatever succeeds

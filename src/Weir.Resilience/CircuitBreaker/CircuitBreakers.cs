@@ -10,7 +10,7 @@ namespace Weir.Resilience;
 /// is not idle.
 /// </para>
 /// </remarks>
-public abstract class CircuitBreakers : IMeteredPolicy
+public abstract class CircuitBreakers : IMeteredPolicy, ICircuitBreakerSetting
 {
     private protected CircuitBreakers()
     {

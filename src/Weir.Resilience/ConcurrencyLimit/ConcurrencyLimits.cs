@@ -10,7 +10,7 @@ namespace Weir.Resilience;
 /// place or waits for one.
 /// </para>
 /// </remarks>
-public abstract class ConcurrencyLimits : IMeteredPolicy
+public abstract class ConcurrencyLimits : IMeteredPolicy, IConcurrencyLimitSetting
 {
     private protected ConcurrencyLimits()
     {

@@ -1,7 +1,7 @@
 namespace Weir.Resilience;
 
 /// <summary>Paces calls: Weir's own <see cref="TokenBucket"/>, or anything else that admits calls one by one.</summary>
-public interface IRateLimit
+public interface IRateLimit : IRateLimitSetting
 {
     /// <summary>Waits until a call may be made.</summary>
     /// <param name="cancellationToken">Ends the wait.</param>

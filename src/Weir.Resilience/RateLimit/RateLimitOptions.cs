@@ -2,7 +2,7 @@ namespace Weir.Resilience;
 
 /// <summary>How many calls per second, and how many at once. Immutable.</summary>
 /// <remarks>The values are checked when a <see cref="TokenBucket"/> is created from them.</remarks>
-public sealed record RateLimitOptions
+public sealed record RateLimitOptions : IRateLimitSetting
 {
     /// <summary>How many tokens per second flow into the bucket.</summary>
     /// <value>A finite number greater than 0. The default is 100.</value>

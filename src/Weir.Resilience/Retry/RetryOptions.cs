@@ -6,7 +6,7 @@ public sealed record RetryOptions
 {
     /// <summary>How many attempts may follow the first one.</summary>
     /// <value>At least 0. The default is 3: four attempts in all. Who makes retry options wants retries.</value>
-    /// <remarks>The options of a run have a property of the same name, whose default is 0: a run repeats nothing unless it is told to.</remarks>
+    /// <remarks>A run or a chain without retry options retries nothing.</remarks>
     public int MaxRetries { get; init; } = 3;
 
     /// <summary>The delay that <see cref="BackoffStrategy"/> starts from.</summary>
@@ -44,8 +44,8 @@ public sealed record RetryOptions
 
     /// <summary>Called before the delay of each retry, with the number of the failed attempt, from 1, and its exception.</summary>
     /// <remarks>
-    /// <see cref="PolicyChain{TResult}"/> calls it, but never after the caller has cancelled. A <see cref="RetryPolicy"/> by itself only decides and does not
-    /// call it. An exception from it ends the call.
+    /// <see cref="PolicyChain{TResult}"/> and runs call it, but never after the caller has cancelled. A <see cref="RetryPolicy"/> by itself only decides and
+    /// does not call it. An exception from it ends the call.
     /// </remarks>
     public Func<int, Exception, ValueTask>? OnRetryAsync { get; init; }
 

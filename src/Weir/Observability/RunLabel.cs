@@ -50,7 +50,7 @@ internal sealed class RunLabel : IEquatable<RunLabel>
     /// <summary>All tags, in order: the operator, the runtime, the name, the caller's own.</summary>
     public KeyValuePair<string, object?>[] Tags { get; }
 
-    public static RunLabel Of(string operation, ParallelRunOptions options) => new(operation, options.OperationName, options.Tags);
+    public static RunLabel Of(string operation, ParallelRunOptions options) => new(operation, options.OperationName, options.Metrics?.Tags);
 
     /// <summary>The label of a call of a runtime.</summary>
     public static RunLabel Of(string operation, string? runtime, string? name, IReadOnlyList<KeyValuePair<string, object?>>? tags) =>

@@ -7,14 +7,13 @@ internal abstract class ItemKeys<T>
 {
     /// <summary>Puts a source's items into lanes by key.</summary>
     /// <param name="source">The items.</param>
-    /// <param name="perLane">How many of a key may be out at once.</param>
     /// <param name="mostWaiting">How many may wait for their lane.</param>
-    public abstract Source<T> Lanes(Source<T> source, int perLane, int mostWaiting);
+    public abstract Source<T> Lanes(Source<T> source, int mostWaiting);
 }
 
-/// <summary>The keys of items, by a function of the user's.</summary>
-internal sealed class ItemKeys<T, TKey>(Func<T, TKey> keyOf) : ItemKeys<T>
+/// <summary>The keys of items, by a function of the user's, and how many of a key may be out at once.</summary>
+internal sealed class ItemKeys<T, TKey>(Func<T, TKey> keyOf, int perLane) : ItemKeys<T>
     where TKey : notnull
 {
-    public override Source<T> Lanes(Source<T> source, int perLane, int mostWaiting) => new KeyedSource<T, TKey>(source, keyOf, null, perLane, mostWaiting);
+    public override Source<T> Lanes(Source<T> source, int mostWaiting) => new KeyedSource<T, TKey>(source, keyOf, null, perLane, mostWaiting);
 }

@@ -24,5 +24,5 @@ internal static class ItemsOf
 
     // The read-ahead also bounds the items that wait for their lane: they too are items that were read but have not started.
     internal static Source<T> Lanes<T>(ItemKeys<T> keys, Source<T> source, ParallelRunOptions options) =>
-        keys.Lanes(source, options.MaxPerPartition, options.ChannelCapacity);
+        keys.Lanes(source, options.Output.ChannelCapacity);
 }

@@ -20,7 +20,7 @@ internal static partial class OperatorRun
     {
         CheckTypes<TItem, TResult>(options);
         TaskCalls.RefuseTasks(typeof(TResult), call);
-        if (cancellationToken.IsCancellationRequested && !options.ReturnOutcomesOnCancellation)
+        if (cancellationToken.IsCancellationRequested && !options.Output.ReturnOutcomesOnCancellation)
         {
             return Task.FromCanceled<ItemOutcome<TItem, TResult>[]>(cancellationToken);
         }
@@ -31,13 +31,13 @@ internal static partial class OperatorRun
         }
 
         int count = Math.Max(0, source.KnownCount);
-        OutcomeCompletion<TItem, TResult> completion = options.DisposeUnusedResults && UnusedOf.Outcomes<TItem, TResult>(options) is { } unused
-            ? new OwningOutcomeCompletion<TItem, TResult>(count, options.ReturnOutcomesOnCancellation, unused)
-            : new OutcomeCompletion<TItem, TResult>(count, options.ReturnOutcomesOnCancellation);
+        OutcomeCompletion<TItem, TResult> completion = options.Output.DisposeUnusedResults && UnusedOf.Outcomes<TItem, TResult>(options) is { } unused
+            ? new OwningOutcomeCompletion<TItem, TResult>(count, options.Output.ReturnOutcomesOnCancellation, unused)
+            : new OutcomeCompletion<TItem, TResult>(count, options.Output.ReturnOutcomesOnCancellation);
 
         // The outcomes already report the failures, so no mode stops the run or collects them again.
         PumpSettings settings = Settings(options, ErrorMode.BestEffort, operation);
-        ItemRecords? records = options.IncludeDetails ? new(options.TimeProvider) : null;
+        ItemRecords? records = options.Output.IncludeDetails ? new(options.TimeProvider) : null;
         OutcomeMaker<TItem, TResult> maker = new(source, keepsAll: true, records is null ? null : records.DetailsOf);
         if (IsPlain(options, settings))
         {
@@ -95,7 +95,7 @@ internal static partial class OperatorRun
             (output, enumeratorToken) =>
             {
                 Source<TItem> items = source();
-                ItemRecords? records = options.IncludeDetails ? new(options.TimeProvider) : null;
+                ItemRecords? records = options.Output.IncludeDetails ? new(options.TimeProvider) : null;
                 return Start(
                     items,
                     selector,
@@ -108,7 +108,7 @@ internal static partial class OperatorRun
                     cancellationToken,
                     enumeratorToken);
             },
-            options.DisposeUnusedResults ? UnusedOf.IndexedOutcomes<TItem, TResult>(options) : null,
+            options.Output.DisposeUnusedResults ? UnusedOf.IndexedOutcomes<TItem, TResult>(options) : null,
             call,
             cancellationToken);
 }

@@ -31,7 +31,7 @@ internal static partial class OperatorRun
         }
 
         int count = Math.Max(0, source.KnownCount);
-        ListCompletion<TResult> completion = options.DisposeUnusedResults ? UnusedOf.ListOf<TResult>(options, count) : new(count);
+        ListCompletion<TResult> completion = options.Output.DisposeUnusedResults ? UnusedOf.ListOf<TResult>(options, count) : new(count);
         PumpSettings settings = Settings(options, options.ErrorMode, operation);
         Task<List<TResult>> task = completion.Task;
         if (IsPlain(options, settings))
@@ -129,7 +129,7 @@ internal static partial class OperatorRun
         StreamOf<TItem, TResult, TResult>(
             options,
             (output, enumeratorToken) => StartStream(source(), selector, output, options, operation, cancellationToken, enumeratorToken),
-            options.DisposeUnusedResults ? UnusedOf.Results<TResult>(options) : null,
+            options.Output.DisposeUnusedResults ? UnusedOf.Results<TResult>(options) : null,
             call,
             cancellationToken);
 
@@ -168,7 +168,7 @@ internal static partial class OperatorRun
         TaskCalls.RefuseTasks(typeof(TResult), call);
         return new PumpStream<TOutput>(
             options.AdaptiveConcurrency?.MaxConcurrency ?? options.MaxDegreeOfParallelism,
-            options.ChannelCapacity,
+            options.Output.ChannelCapacity,
             options.OrderedOutput,
             start,
             cancellationToken) { Unused = unused };
@@ -298,11 +298,11 @@ internal static partial class OperatorRun
 
     /// <summary>The settings with the hooks that the engine calls.</summary>
     public static PumpSettings WithHooks(PumpSettings settings, ParallelRunOptions options) =>
-        options.OnErrorAsync is null && options.OnThrottleAsync is null && options.OnDrainAsync is null ? settings : settings with
+        options.Hooks is not { } hooks || (hooks.OnErrorAsync is null && hooks.OnThrottleAsync is null && hooks.OnDrainAsync is null) ? settings : settings with
         {
-            OnError = options.OnErrorAsync is { } onError ? ErrorHook(onError) : null,
-            OnThrottle = options.OnThrottleAsync is { } onThrottle ? PauseHook(onThrottle) : null,
-            OnDrain = options.OnDrainAsync is { } onDrain ? PauseHook(onDrain) : null,
+            OnError = hooks.OnErrorAsync is { } onError ? ErrorHook(onError) : null,
+            OnThrottle = hooks.OnThrottleAsync is { } onThrottle ? PauseHook(onThrottle) : null,
+            OnDrain = hooks.OnDrainAsync is { } onDrain ? PauseHook(onDrain) : null,
         };
 
     private static void CheckAction<TItem>(ParallelRunOptions options)
@@ -320,7 +320,7 @@ internal static partial class OperatorRun
             KeyedGuards<TItem>.Check(options);
         }
 
-        if (options.Hooks is not null)
+        if (options.Hooks is { Items: not null })
         {
             CheckHooks<TItem>(options);
         }
@@ -342,7 +342,7 @@ internal static partial class OperatorRun
     }
 
     private static ControlledSettings Widening<TResult>(ControlledSettings settings, ParallelRunOptions options, StreamOutput<TResult> output) =>
-        settings with { OnLimit = limit => output.Widen(limit, options.ChannelCapacity) };
+        settings with { OnLimit = limit => output.Widen(limit, options.Output.ChannelCapacity) };
 
     private static PumpSettings Settings(ParallelRunOptions options, ErrorMode errorMode, string operation) =>
         options.AdaptiveConcurrency is { } adaptive

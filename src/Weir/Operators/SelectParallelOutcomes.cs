@@ -20,7 +20,7 @@ public static partial class ParallelOperators
     /// <param name="cancellationToken">Cancels the run. The token passed to <paramref name="selector"/> is cancelled then, and whenever the run stops.</param>
     /// <returns>
     /// One outcome per item, in source order. An item's failure is never thrown, and <see cref="ParallelRunOptions.ErrorMode"/> has no effect: all items run,
-    /// unless <see cref="ParallelRunOptions.OnErrorAsync"/> stops the run. Items that have not started by then are <see cref="ItemStatus.NotRun"/>.
+    /// unless <see cref="RunHooks.OnErrorAsync"/> stops the run. Items that have not started by then are <see cref="ItemStatus.NotRun"/>.
     /// </returns>
     /// <exception cref="ArgumentNullException">
     /// <paramref name="source"/> or <paramref name="selector"/> is <see langword="null"/>. Thrown at the call.

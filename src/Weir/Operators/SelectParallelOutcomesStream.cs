@@ -22,7 +22,7 @@ public static partial class ParallelOperators
     /// <param name="cancellationToken">Cancels the run. The token passed to <paramref name="selector"/> is cancelled then, and whenever the run stops.</param>
     /// <returns>
     /// Each item's index and outcome, in the order of completion, or in source order with <see cref="ParallelRunOptions.OrderedOutput"/>. An item's failure
-    /// is never thrown, and <see cref="ParallelRunOptions.ErrorMode"/> has no effect: all items run, unless <see cref="ParallelRunOptions.OnErrorAsync"/>
+    /// is never thrown, and <see cref="ParallelRunOptions.ErrorMode"/> has no effect: all items run, unless <see cref="RunHooks.OnErrorAsync"/>
     /// stops the run. Items that have not started by then are <see cref="ItemStatus.NotRun"/>, and in the order of completion they come last. Nothing runs
     /// before the first step of an enumeration, and each enumeration is a separate run.
     /// </returns>
@@ -34,7 +34,7 @@ public static partial class ParallelOperators
     /// <paramref name="cancellationToken"/> was cancelled. Thrown with that token, in every <see cref="ErrorMode"/>.
     /// </exception>
     /// <remarks>
-    /// At most <see cref="ParallelRunOptions.MaxDegreeOfParallelism"/> + <see cref="ParallelRunOptions.ChannelCapacity"/> items are between the source and the
+    /// At most <see cref="ParallelRunOptions.MaxDegreeOfParallelism"/> + <see cref="OutputOptions.ChannelCapacity"/> items are between the source and the
     /// consumer at any time. Leaving the enumeration early, by <c>break</c>, an exception or disposal, cancels the running items and waits for them. An
     /// exception from <paramref name="source"/> itself is thrown. Indices above <see cref="int.MaxValue"/>, which only an endless stream reaches, are
     /// <see cref="int.MaxValue"/>. Several threads can enumerate the sequence at once, but each enumerator is for one thread at a time.

@@ -36,7 +36,7 @@ public static partial class ParallelOperators
     /// instead.
     /// </exception>
     /// <remarks>
-    /// At most <see cref="ParallelRunOptions.MaxDegreeOfParallelism"/> + <see cref="ParallelRunOptions.ChannelCapacity"/> items are between the source and the
+    /// At most <see cref="ParallelRunOptions.MaxDegreeOfParallelism"/> + <see cref="OutputOptions.ChannelCapacity"/> items are between the source and the
     /// consumer at any time. Leaving the enumeration early, by <c>break</c>, an exception or disposal, cancels the running items and waits for them. Under
     /// <see cref="ErrorMode.CollectAndContinue"/>, the stream yields all results and then throws. Several threads can enumerate the sequence at once, but each
     /// enumerator is for one thread at a time.

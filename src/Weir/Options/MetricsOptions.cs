@@ -1,6 +1,6 @@
 namespace Weir;
 
-/// <summary>Metrics samples of a run. Immutable: a <c>with</c> expression makes a changed copy.</summary>
+/// <summary>Metrics samples of a run, and the tags of its metrics. Immutable: a <c>with</c> expression makes a changed copy.</summary>
 public sealed record MetricsOptions
 {
     /// <summary>How often a sample is taken during the run.</summary>
@@ -18,8 +18,17 @@ public sealed record MetricsOptions
     /// <value>More than zero. The default is one second. See <see cref="ProgressOptions.CallbackTimeout"/>.</value>
     public TimeSpan CallbackTimeout { get; init; } = TimeSpan.FromSeconds(1);
 
+    /// <summary>Your own tags for the metrics and the span of the run, in addition to the library's. They need no <see cref="OnMetricsSample"/>.</summary>
+    /// <value><see langword="null"/>, the default, for none. Keys must not be empty. Values other than text, numbers and booleans become text.</value>
+    public IReadOnlyList<KeyValuePair<string, object?>>? Tags { get; init; }
+
+    /// <summary>The options with other tags; null if nothing is set.</summary>
+    internal static MetricsOptions? WithTags(MetricsOptions? metrics, IReadOnlyList<KeyValuePair<string, object?>>? tags) =>
+        tags is null && metrics?.Tags is null ? metrics : (metrics ?? new MetricsOptions()) with { Tags = tags };
+
     internal void Validate()
     {
+        Require.Keys(Tags, nameof(Tags));
         Require.Interval(SampleInterval, nameof(SampleInterval));
         Require.Positive(CallbackTimeout, nameof(CallbackTimeout));
     }

@@ -25,7 +25,7 @@ public abstract class RetryRule
     /// <param name="shouldRetry">Whether another attempt follows. Called from several threads at once.</param>
     /// <param name="delayHint">
     /// Returns the delay that the result or exception asks for; <see langword="null"/> if it asks for none. Without this function,
-    /// <see cref="ParallelRunOptions.DelayHint"/> is asked about exceptions.
+    /// <see cref="Weir.Resilience.RetryOptions.DelayHint"/> is asked about exceptions.
     /// </param>
     /// <returns>The rule.</returns>
     /// <exception cref="ArgumentNullException"><paramref name="shouldRetry"/> is <see langword="null"/>.</exception>
@@ -41,7 +41,7 @@ public abstract class RetryRule
     /// <param name="shouldRetry">Whether another attempt follows. Called from several threads at once.</param>
     /// <param name="delayHint">
     /// Returns the delay that the result or exception asks for; <see langword="null"/> if it asks for none. Without this function,
-    /// <see cref="ParallelRunOptions.DelayHint"/> is asked about exceptions.
+    /// <see cref="Weir.Resilience.RetryOptions.DelayHint"/> is asked about exceptions.
     /// </param>
     /// <returns>The rule.</returns>
     /// <exception cref="ArgumentNullException"><paramref name="shouldRetry"/> is <see langword="null"/>.</exception>

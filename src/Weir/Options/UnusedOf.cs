@@ -7,17 +7,17 @@ namespace Weir;
 internal static class UnusedOf
 {
     public static UnusedResults<TResult>? Results<TResult>(ParallelRunOptions options) =>
-        Asked<TResult>(options.DisposeUnusedResults) ? new(static result => result, options.PerItemTimeout, options.TimeProvider) : null;
+        Asked<TResult>(options.Output.DisposeUnusedResults) ? new(static result => result, options.PerItemTimeout, options.TimeProvider) : null;
 
     /// <summary>The end of a run whose results are a list.</summary>
     public static ListCompletion<TResult> ListOf<TResult>(ParallelRunOptions options, int count) =>
         Results<TResult>(options) is { } unused ? new OwningListCompletion<TResult>(count, unused) : new ListCompletion<TResult>(count);
 
     public static UnusedResults<ItemOutcome<TItem, TResult>>? Outcomes<TItem, TResult>(ParallelRunOptions options) =>
-        Asked<TResult>(options.DisposeUnusedResults) ? new(static outcome => ResultOf(outcome), options.PerItemTimeout, options.TimeProvider) : null;
+        Asked<TResult>(options.Output.DisposeUnusedResults) ? new(static outcome => ResultOf(outcome), options.PerItemTimeout, options.TimeProvider) : null;
 
     public static UnusedResults<(int Index, ItemOutcome<TItem, TResult> Outcome)>? IndexedOutcomes<TItem, TResult>(ParallelRunOptions options) =>
-        Asked<TResult>(options.DisposeUnusedResults) ? new(static item => ResultOf(item.Outcome), options.PerItemTimeout, options.TimeProvider) : null;
+        Asked<TResult>(options.Output.DisposeUnusedResults) ? new(static item => ResultOf(item.Outcome), options.PerItemTimeout, options.TimeProvider) : null;
 
     public static bool Asked<TResult>(bool isSet) => isSet && DiscardedResult<TResult>.MayBeDisposable;
 

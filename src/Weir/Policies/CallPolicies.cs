@@ -28,19 +28,19 @@ internal sealed class CallPolicies
         Records = records ?? (options.NeedsRecords ? new ItemRecords(options.TimeProvider) : null);
         RetryRule = options.MaxRetries > 0 ? options.ShouldRetry : null;
         _maxRetries = options.MaxRetries;
-        Starting = options.OnStartItemAsync;
-        Completed = options.OnCompleteItemAsync;
+        Starting = options.Hooks?.OnStartItemAsync;
+        Completed = options.Hooks?.OnCompleteItemAsync;
         Adaptive = adaptive;
-        CircuitBreaker? breaker = BreakerOf(options);
-        IRateLimit? rateLimit = RateLimitOf(options);
+        CircuitBreaker? breaker = PolicySettings.BreakerOf(options.CircuitBreaker, options.TimeProvider, isCounted: false);
+        IRateLimit? rateLimit = PolicySettings.RateLimitOf(options.RateLimit, options.TimeProvider, isCounted: false);
         // Places that the run's workers cannot use would lie idle.
-        PlaceUser? places = options.SharedConcurrencyLimit is { } shared ? new PlaceUser(shared, () => RunLimit) : null;
-        bool hasPlaces = places is not null || options.ConcurrencyLimitByKey is not null;
-        Places = hasPlaces || options.RateLimitByKey is not null ? new RunPlaces(guarded && hasPlaces) : null;
+        PlaceUser? places = options.ConcurrencyLimit is SharedConcurrencyLimit shared ? new PlaceUser(shared, () => RunLimit) : null;
+        bool hasPlaces = options.ConcurrencyLimit is not null;
+        Places = hasPlaces || options.RateLimit is RateLimits ? new RunPlaces(guarded && hasPlaces) : null;
         Guard = new AttemptGuard(breaker, places, rateLimit, waitsForCircuit: false);
         RateLimit = rateLimit;
-        _hasBreaker = breaker is not null || options.CircuitBreakerByKey is not null;
-        _breakersByKey = options.CircuitBreakerByKey;
+        _hasBreaker = options.CircuitBreaker is not null;
+        _breakersByKey = options.CircuitBreaker as CircuitBreakers;
         HasHooks = options.HasItemHooks;
         IsSimple = Records is null && !HasHooks && Adaptive is null && Guard.HasNoLeases && !options.HasKeys;
         HasOnlyHooks = Records is null && Guard.IsEmpty && !options.HasKeys && Adaptive is null && options.AttemptTimeout is null;
@@ -103,30 +103,10 @@ internal sealed class CallPolicies
     /// <summary>Whether it is one of the run's own circuits, by key or not.</summary>
     public bool IsOwn(CircuitBreaker breaker) => breaker == Guard.Breaker || (_breakersByKey is not null && breaker.Group == _breakersByKey.Group);
 
-    /// <summary>The circuit breaker of the options: the shared one, or a new one.</summary>
-    /// <param name="options">The options.</param>
-    /// <param name="isShared">Whether several runs share a new one. If not, meters show it with its run alone.</param>
-    public static CircuitBreaker? BreakerOf(ParallelRunOptions options, bool isShared = false)
-    {
-        if (options.SharedCircuitBreaker is not null || options.CircuitBreaker is not { } own)
-        {
-            return options.SharedCircuitBreaker;
-        }
-
-        own = own with { TimeProvider = ClockOf(own.TimeProvider, options) };
-        return isShared ? new CircuitBreaker(own) : new CircuitBreaker(own, group: null);
-    }
-
-    /// <summary>The rate limit of the options: the shared one, or a new one.</summary>
-    /// <param name="options">The options.</param>
-    /// <param name="isShared">Whether several runs share a new one. If not, meters show it with its run alone.</param>
-    public static IRateLimit? RateLimitOf(ParallelRunOptions options, bool isShared = false) => options.SharedRateLimit
-        ?? (options.RateLimit is { } limit ? new TokenBucket(limit with { TimeProvider = ClockOf(limit.TimeProvider, options) }, isShared) : null);
-
     /// <summary>Whether the options have policies that wrap an attempt.</summary>
     public static bool AreSet(ParallelRunOptions options) =>
-        options.CircuitBreaker is not null || options.SharedCircuitBreaker is not null || options.RateLimit is not null || options.SharedRateLimit is not null
-        || options.SharedConcurrencyLimit is not null || options.HasKeys || options.HasItemHooks || options.NeedsRecords;
+        options.CircuitBreaker is not null || options.RateLimit is not null || options.ConcurrencyLimit is not null || options.HasItemHooks
+        || options.NeedsRecords;
 
     /// <summary>The policies of the options, or null if none wraps an attempt.</summary>
     /// <param name="options">The options.</param>
@@ -292,6 +272,4 @@ internal sealed class CallPolicies
             ?? _hookFailures;
         failures.AddOrUpdate(error, null);
     }
-
-    private static TimeProvider ClockOf(TimeProvider own, ParallelRunOptions options) => own == TimeProvider.System ? options.TimeProvider : own;
 }

@@ -9,7 +9,7 @@ internal sealed class HookCalls<TItem>(ItemHooks<TItem> hooks) : HookCalls
     public override bool HasError => hooks.OnErrorAsync is not null;
 
     /// <exception cref="ArgumentException">The hooks are those of items of another type.</exception>
-    public static HookCalls<TItem>? Of(ParallelRunOptions options) => options.Hooks switch
+    public static HookCalls<TItem>? Of(ParallelRunOptions options) => options.Hooks?.Items switch
     {
         null => null,
         ItemHooks<TItem> hooks => new HookCalls<TItem>(hooks),

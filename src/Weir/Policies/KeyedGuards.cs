@@ -45,5 +45,5 @@ internal sealed class KeyedGuards<TItem>
     private PlaceUser UserOf(SharedConcurrencyLimit limit) => _users.GetValue(limit, made => new PlaceUser(made, _most));
 
     private static KeyedPolicies<TItem> PoliciesOf(ParallelRunOptions options) =>
-        new(options.CircuitBreakerByKey, options.ConcurrencyLimitByKey, options.RateLimitByKey);
+        new(options.CircuitBreaker, options.ConcurrencyLimit, options.RateLimit);
 }

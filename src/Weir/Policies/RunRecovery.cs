@@ -19,7 +19,7 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
         _options = options;
         _policies = policies;
         _fallback = fallback;
-        _retry = options.MaxRetries > 0 ? new RetryPolicy(options.Retry) : null;
+        _retry = options.Retry is { MaxRetries: > 0 } retry ? new RetryPolicy(retry) : null;
     }
 
     public TimeSpan? AttemptTimeout => _policies is null ? _options.AttemptTimeout : null;
@@ -167,9 +167,14 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
     /// <summary>Tells the hooks, and forgets a result that was refused.</summary>
     private async ValueTask BeforeRetryAsync(int index, FailedCall call, Exception error)
     {
-        if (_options.OnRetryAsync is { } retrying)
+        if (_options.Hooks?.OnRetryAsync is { } retrying)
         {
             await retrying(index, call.Attempt, error).ConfigureAwait(false);
+        }
+
+        if (_retry!.OnRetryAsync is { } retryingAny && !call.Token.IsCancellationRequested)
+        {
+            await retryingAny(call.Attempt, error).ConfigureAwait(false);
         }
 
         if (_policies?.Records?.Find(call.Index) is { } record)

@@ -22,8 +22,8 @@ public interface IExecutionRuntime : IAsyncDisposable
     /// <typeparam name="TResult">The type of the results.</typeparam>
     /// <param name="items">
     /// The items. A list must not change during the call; any other sequence is read while the call goes on, one step at a time. With
-    /// <see cref="ParallelOperators.PartitionBy{TSource, TKey}(IEnumerable{TSource}, Func{TSource, TKey})"/>, those with the same key run one at a time, in
-    /// input order, each after the previous one has ended or was given up.
+    /// <see cref="ParallelOperators.PartitionBy{TSource, TKey}(IEnumerable{TSource}, Func{TSource, TKey}, int)"/>, those with the same key run one at a time,
+    /// in input order, each after the previous one has ended or was given up.
     /// </param>
     /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
     /// <param name="options">The time limits; <see langword="null"/> for none.</param>

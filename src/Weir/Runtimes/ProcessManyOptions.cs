@@ -24,10 +24,6 @@ public sealed record ProcessManyOptions
     /// </value>
     public TimeSpan? TotalTimeout { get; init => field = Require.NoneIfInfinite(value); }
 
-    /// <summary>How many items of one key may be in flight at once, for items with keys (<c>PartitionBy</c>).</summary>
-    /// <value>At least 1. The default is 1: items of one key run one after the other, in input order.</value>
-    public int MaxPerPartition { get; init; } = 1;
-
     /// <summary>Pauses, limits and softly stops the call while it goes on. See docs/control.md.</summary>
     /// <value><see langword="null"/>, the default, for the runtime's own, if it has one. One control may be given to several calls.</value>
     public RunControl? Control { get; init; }
@@ -50,7 +46,7 @@ public sealed record ProcessManyOptions
     /// </summary>
     /// <value>
     /// The default is <see langword="false"/>, because other code may still hold these results. The same as
-    /// <see cref="ParallelRunOptions.DisposeUnusedResults"/> of the policies.
+    /// <see cref="OutputOptions.DisposeUnusedResults"/> of the policies.
     /// </value>
     /// <remarks>
     /// The end of the call waits for it, but no longer than the time limit of an item or, without one, of the call. Results that come too late, after their
@@ -69,7 +65,6 @@ public sealed record ProcessManyOptions
 
     internal void Validate()
     {
-        Require.AtLeastOne(MaxPerPartition, nameof(MaxPerPartition));
         Require.Timeout(PerItemTimeout, nameof(PerItemTimeout));
         Require.Timeout(TotalTimeout, nameof(TotalTimeout));
         RuntimePolicies.Validate(Policies);

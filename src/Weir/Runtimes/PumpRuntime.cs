@@ -68,7 +68,7 @@ internal sealed class PumpRuntime(
             return Task.FromCanceled<ItemOutcome<TItem, TResult>[]>(cancellationToken);
         }
 
-        Source<TItem> source = RuntimeSource.Of(items, keys, processOptions, out int count);
+        Source<TItem> source = RuntimeSource.Of(items, keys, out int count);
         if (count == 0)
         {
             return Task.FromResult<ItemOutcome<TItem, TResult>[]>([]);
@@ -106,7 +106,7 @@ internal sealed class PumpRuntime(
             orderedOutput,
             (output, enumeratorToken) =>
             {
-                Source<TItem> source = RuntimeSource.Of(items, keys, processOptions, out int count);
+                Source<TItem> source = RuntimeSource.Of(items, keys, out int count);
                 RuntimeCall call = CallOf(nameof(ProcessManyStreamAsync), processOptions, processor, count);
                 return StartStream(source, count, processor, output, around, call, processOptions, cancellationToken, enumeratorToken);
             },
@@ -201,7 +201,7 @@ internal sealed class PumpRuntime(
         {
             MaxDegreeOfParallelism = limit,
             OperationName = processOptions.OperationName,
-            Tags = processOptions.Tags,
+            Metrics = MetricsOptions.WithTags(around?.Metrics, processOptions.Tags),
             TimeProvider = options.TimeProvider,
         };
         return OperatorRun.StartObserved(

@@ -15,13 +15,13 @@ public sealed record RuntimeOptions
     /// How many items may be in flight at once over all calls of the runtime. The limit that a runtime's constructor takes is that of a single call: without
     /// this one, ten callers have ten times as many items in flight.
     /// </summary>
-    /// <value>At least 1; <see langword="null"/>, the default, for no such limit. Not together with <see cref="SharedConcurrencyLimit"/>.</value>
+    /// <value>At least 1; <see langword="null"/>, the default, for no such limit. Not together with <see cref="ConcurrencyLimit"/>.</value>
     /// <remarks>The calls' items are served first come, first served. See docs/limits.md.</remarks>
     public int? TotalConcurrency { get; init; }
 
     /// <summary>The same limit, but shared with everything else that uses the instance: other runtimes, runs, chains and single calls.</summary>
     /// <value><see langword="null"/>, the default, for none. Not together with <see cref="TotalConcurrency"/>.</value>
-    public SharedConcurrencyLimit? SharedConcurrencyLimit { get; init; }
+    public SharedConcurrencyLimit? ConcurrencyLimit { get; init; }
 
     /// <summary>Pauses, limits and softly stops all calls of the runtime that have no <see cref="ProcessManyOptions.Control"/> of their own.</summary>
     /// <value><see langword="null"/>, the default, for none. See docs/control.md.</value>
@@ -39,14 +39,14 @@ public sealed record RuntimeOptions
     public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
 
     /// <summary>The limit over all calls of one runtime, or null.</summary>
-    internal SharedConcurrencyLimit? MakeLimit() => TotalConcurrency is { } total ? new SharedConcurrencyLimit(total) : SharedConcurrencyLimit;
+    internal SharedConcurrencyLimit? MakeLimit() => TotalConcurrency is { } total ? new SharedConcurrencyLimit(total) : ConcurrencyLimit;
 
     internal void Validate()
     {
         Require.AtLeastOne(TotalConcurrency ?? 1, nameof(TotalConcurrency));
-        Require.NotBoth(TotalConcurrency, SharedConcurrencyLimit, nameof(TotalConcurrency), nameof(SharedConcurrencyLimit));
+        Require.NotBoth(TotalConcurrency, ConcurrencyLimit, nameof(TotalConcurrency), nameof(ConcurrencyLimit));
         RuntimePolicies.Validate(Policies);
-        RuntimePolicies.RefuseTwoLimits(Policies, (object?)TotalConcurrency ?? SharedConcurrencyLimit);
+        RuntimePolicies.RefuseTwoLimits(Policies, (object?)TotalConcurrency ?? ConcurrencyLimit);
         Require.GracePeriod(GracePeriod, nameof(GracePeriod));
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
     }

@@ -22,10 +22,8 @@ internal sealed class RuntimePolicies
             // All calls of the runtime share them.
             _own = Adapted(policies with
             {
-                CircuitBreaker = null,
-                SharedCircuitBreaker = CallPolicies.BreakerOf(Adapted(policies), isShared: true),
-                RateLimit = null,
-                SharedRateLimit = CallPolicies.RateLimitOf(Adapted(policies), isShared: true),
+                CircuitBreaker = PolicySettings.BreakerOf(policies.CircuitBreaker, options.TimeProvider, isCounted: true) ?? policies.CircuitBreaker,
+                RateLimit = PolicySettings.RateLimitOf(policies.RateLimit, options.TimeProvider, isCounted: true) ?? policies.RateLimit,
             });
         }
         else if (Limit is not null)
@@ -74,11 +72,11 @@ internal sealed class RuntimePolicies
     [StackTraceHidden]
     public static void RefuseTwoLimits(ParallelRunOptions? policies, object? limit)
     {
-        if (limit is not null && policies is ({ SharedConcurrencyLimit: not null } or { ConcurrencyLimitByKey: not null }))
+        if (limit is not null && policies is { ConcurrencyLimit: not null })
         {
             throw new ArgumentException(
-                "The runtime has a TotalConcurrency or SharedConcurrencyLimit, so its Policies cannot have a concurrency limit too.",
-                policies.SharedConcurrencyLimit is null ? nameof(policies.ConcurrencyLimitByKey) : nameof(policies.SharedConcurrencyLimit));
+                "The runtime has a TotalConcurrency or ConcurrencyLimit, so its Policies cannot have a concurrency limit too.",
+                nameof(policies.ConcurrencyLimit));
         }
     }
 
@@ -94,7 +92,7 @@ internal sealed class RuntimePolicies
     private ParallelRunOptions Adapted(ParallelRunOptions policies) => policies with
     {
         TimeProvider = _options.TimeProvider,
-        SharedConcurrencyLimit = Limit ?? policies.SharedConcurrencyLimit,
-        IncludeDetails = false,
+        ConcurrencyLimit = Limit ?? policies.ConcurrencyLimit,
+        Output = policies.Output.IncludeDetails ? policies.Output with { IncludeDetails = false } : policies.Output,
     };
 }

@@ -24,12 +24,11 @@ internal static class RuntimeSource
 
     /// <param name="items">The items.</param>
     /// <param name="keys">Their keys; null for none.</param>
-    /// <param name="options">How many of a key may run at once.</param>
     /// <param name="count">How many there are; negative if that is not known before the end.</param>
-    public static Source<T> Of<T>(IEnumerable<T> items, ItemKeys<T>? keys, ProcessManyOptions options, out int count)
+    public static Source<T> Of<T>(IEnumerable<T> items, ItemKeys<T>? keys, out int count)
     {
         Source<T> source = Of(items, out count);
-        return keys is null ? source : keys.Lanes(source, options.MaxPerPartition, MostWaiting);
+        return keys is null ? source : keys.Lanes(source, MostWaiting);
     }
 
     private static Source<T> Of<T>(IEnumerable<T> items, out int count)

@@ -22,7 +22,7 @@ internal static class UnusedOfCall
         UnusedOf.Asked<TResult>(IsSet(options, policies)) ? new(static item => UnusedOf.ResultOf(item.Outcome), PatienceOf(options, policies), time) : null;
 
     private static bool IsSet(ProcessManyOptions options, ParallelRunOptions? policies) =>
-        options.DisposeUnusedResults || policies is { DisposeUnusedResults: true };
+        options.DisposeUnusedResults || policies is { Output.DisposeUnusedResults: true };
 
     private static TimeSpan? PatienceOf(ProcessManyOptions options, ParallelRunOptions? policies) =>
         options.PerItemTimeout ?? policies?.PerItemTimeout ?? options.TotalTimeout;

@@ -51,13 +51,16 @@ public class FixTests
     [Theory(Timeout = 120_000)]
     [InlineData(
         "await items.[|SelectParallelAsync|](Opened.ReadAsync);",
-        "(Opened.ReadAsync, options: new ParallelRunOptions { DisposeUnusedResults = true })")]
+        "(Opened.ReadAsync, options: new ParallelRunOptions { Output = new() { DisposeUnusedResults = true } })")]
     [InlineData(
         "await items.[|SelectParallelAsync|](Opened.ReadAsync, cancellationToken: stop);",
-        "(Opened.ReadAsync, cancellationToken: stop, options: new ParallelRunOptions { DisposeUnusedResults = true })")]
+        "(Opened.ReadAsync, cancellationToken: stop, options: new ParallelRunOptions { Output = new() { DisposeUnusedResults = true } })")]
     [InlineData(
         "await items.[|SelectParallelAsync|](Opened.ReadAsync, new() { MaxDegreeOfParallelism = 3 }, stop);",
-        "new() { MaxDegreeOfParallelism = 3, DisposeUnusedResults = true }, stop)")]
+        "new() { MaxDegreeOfParallelism = 3, Output = new() { DisposeUnusedResults = true } }, stop)")]
+    [InlineData(
+        "await items.[|SelectParallelOutcomesAsync|](Opened.OpenAsync, new() { Output = new() { IncludeDetails = true } });",
+        "new() { Output = new() { IncludeDetails = true, DisposeUnusedResults = true } })")]
     [InlineData("await runtime.[|ProcessManyAsync|](items, Opened.OpenAsync);", "options: new ProcessManyOptions { DisposeUnusedResults = true })")]
     [InlineData("await items.[|SelectParallelAsync|](Opened.ReadAsync, null, stop);", null)]
     public Task UnusedResults_Fixed_AreDisposedOf(string bad, string? good) => AssertFixedAsync("WEIR006", new UnusedResultsFix(), bad, good);

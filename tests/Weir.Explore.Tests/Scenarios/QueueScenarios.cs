@@ -18,15 +18,15 @@ public class QueueScenarios(ITestOutputHelper output)
         ParallelRunOptions options = new() { MaxDegreeOfParallelism = 2, ErrorMode = ErrorMode.BestEffort, OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen };
         options = policy switch
         {
-            "shared limit" => options with { SharedConcurrencyLimit = new SharedConcurrencyLimit(1) },
-            "limit by key" => options with { ConcurrencyLimitByKey = ConcurrencyLimits.ByKey<int, int>(static item => 0 * item, 1) },
+            "shared limit" => options with { ConcurrencyLimit = new SharedConcurrencyLimit(1) },
+            "limit by key" => options with { ConcurrencyLimit = ConcurrencyLimits.ByKey<int, int>(static item => 0 * item, 1) },
             "rate by key" => options with
             {
-                RateLimitByKey = RateLimits.ByKey<int, int>(static item => 0 * item, new RateLimitOptions { TokensPerSecond = 1, BurstCapacity = 1 }),
+                RateLimit = RateLimits.ByKey<int, int>(static item => 0 * item, new RateLimitOptions { TokensPerSecond = 1, BurstCapacity = 1 }),
             },
             "circuit" => options with
             {
-                SharedCircuitBreaker = new CircuitBreaker(
+                CircuitBreaker = new CircuitBreaker(
                     new CircuitBreakerOptions { FailureThreshold = 1, SuccessThreshold = 1, OpenTimeout = TimeSpan.FromSeconds(1) }),
             },
             "hook" => options with { OnStartItemAsync = static async _ => await Task.Yield() },
@@ -99,7 +99,7 @@ public class QueueScenarios(ITestOutputHelper output)
     {
         RateLimits rates = RateLimits.ByKey<int, int>(static item => 0 * item, new RateLimitOptions { TokensPerSecond = 1, BurstCapacity = 1 });
         SharedConcurrencyLimit shared = new(1);
-        ParallelRunOptions options = new() { MaxDegreeOfParallelism = 2, RateLimitByKey = rates, SharedConcurrencyLimit = shared };
+        ParallelRunOptions options = new() { MaxDegreeOfParallelism = 2, RateLimit = rates, ConcurrencyLimit = shared };
         using CancellationTokenSource source = new();
         Calls calls = new();
         Task other = Task.Run(() => new[] { 1, 2 }.ForEachParallelAsync(calls.CountedAsync, options, source.Token));

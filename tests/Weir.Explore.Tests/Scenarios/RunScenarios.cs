@@ -98,7 +98,7 @@ public class RunScenarios(ITestOutputHelper output)
                 Interlocked.Decrement(ref inside);
                 return new ValueTask<int>(item);
             },
-            new ParallelRunOptions { MaxDegreeOfParallelism = 1, SharedCircuitBreaker = breaker, OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen });
+            new ParallelRunOptions { MaxDegreeOfParallelism = 1, CircuitBreaker = breaker, OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen });
         await closing;
         Assert.Equal([1, 2, 3], results);
         Assert.Equal(1, most);
@@ -318,7 +318,7 @@ public class RunScenarios(ITestOutputHelper output)
         int calls = 0;
         await Two.ForEachParallelAsync(
             (item, token) => new ValueTask<int>(Interlocked.Increment(ref calls)),
-            TwoWorkers with { SharedCircuitBreaker = breaker, OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen, TimeProvider = clock });
+            TwoWorkers with { CircuitBreaker = breaker, OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen, TimeProvider = clock });
         await closing;
         Assert.Equal(2, calls);
     });

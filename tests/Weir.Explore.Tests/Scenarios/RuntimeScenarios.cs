@@ -46,7 +46,8 @@ public class RuntimeScenarios(ITestOutputHelper output)
             Task cancelling = Task.Run(source.Cancel);
             ParallelRunOptions options = new()
             {
-                MaxDegreeOfParallelism = 2, PerItemTimeout = TimeSpan.FromMilliseconds(1), ErrorMode = ErrorMode.BestEffort, DisposeUnusedResults = true,
+                MaxDegreeOfParallelism = 2, PerItemTimeout = TimeSpan.FromMilliseconds(1), ErrorMode = ErrorMode.BestEffort,
+                Output = new() { DisposeUnusedResults = true },
             };
             try
             {

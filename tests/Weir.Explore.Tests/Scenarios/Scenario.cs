@@ -32,7 +32,11 @@ internal static class Scenario
         long schedules = Environment.GetEnvironmentVariable("WEIR_EXPLORE_SCHEDULES") is { } number
             ? long.Parse(number, CultureInfo.InvariantCulture)
             : NeedMany.Contains(scenario) ? Many : Few;
-        options = (options ?? new ExploreOptions()) with { MaxSchedules = Math.Min(schedules, Bounded) };
+        options = (options ?? new ExploreOptions()) with
+        {
+            MaxSchedules = Math.Min(schedules, Bounded),
+            DataRaces = Environment.GetEnvironmentVariable("WEIR_EXPLORE_RACES") == "1",
+        };
         ExploreResult result = Explore.Run(body, options);
         output.WriteLine($"bounded, {result}");
         if (!result.IsExhausted)

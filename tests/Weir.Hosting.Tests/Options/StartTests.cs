@@ -124,12 +124,12 @@ public class StartTests
 
     public static TheoryData<string, ParallelRunOptions> PoliciesOfOtherItems() => new()
     {
-        { "Hooks", new() { Hooks = new ItemHooks<string>() } },
-        { "ShouldRetry", new() { ShouldRetry = RetryRule.Of<string>(static _ => true) } },
+        { "Hooks:Items", new() { Hooks = new ItemHooks<string>() } },
+        { "ShouldRetry", new() { Retry = new(), ShouldRetry = RetryRule.Of<string>(static _ => true) } },
         { "OnFallback", new() { OnFallback = Fallback.Of(static (_, _) => "") } },
-        { "CircuitBreakerByKey", new() { CircuitBreakerByKey = CircuitBreakers.ByKey<string, string>(static s => s, new CircuitBreakerOptions()) } },
-        { "RateLimitByKey", new() { RateLimitByKey = RateLimits.ByKey<string, string>(static s => s, new RateLimitOptions()) } },
-        { "ConcurrencyLimitByKey", new() { ConcurrencyLimitByKey = ConcurrencyLimits.ByKey<string, string>(static s => s, 2) } },
+        { "CircuitBreaker", new() { CircuitBreaker = CircuitBreakers.ByKey<string, string>(static s => s, new CircuitBreakerOptions()) } },
+        { "RateLimit", new() { RateLimit = RateLimits.ByKey<string, string>(static s => s, new RateLimitOptions()) } },
+        { "ConcurrencyLimit", new() { ConcurrencyLimit = ConcurrencyLimits.ByKey<string, string>(static s => s, 2) } },
     };
 
     [Theory(Timeout = Limit)]
@@ -164,7 +164,7 @@ public class StartTests
     {
         HostApplicationBuilder builder = App.Create(
             ("OperationName", "mails.send"), ("Tags:region", "north"), ("Policies:MaxRetries", "4"), ("Policies:BaseDelay", "00:00:02"),
-            ("Policies:MaxDelay", "00:00:20"), ("Policies:BackoffStrategy", "linear"), ("Policies:AttemptTimeout", "00:00:03"),
+            ("Policies:Retry:MaxDelay", "00:00:20"), ("Policies:BackoffStrategy", "linear"), ("Policies:AttemptTimeout", "00:00:03"),
             ("Policies:OpenCircuitMode", "WaitForHalfOpen"), ("Policies:CircuitBreaker:FailureThreshold", "6"),
             ("Policies:CircuitBreaker:SuccessThreshold", "7"), ("Policies:CircuitBreaker:OpenTimeout", "00:00:08"),
             ("Policies:CircuitBreaker:SamplingDuration", "00:00:09"), ("Policies:CircuitBreaker:FailureRatio", "0.25"),
@@ -182,7 +182,7 @@ public class StartTests
         Assert.Equal([new("region", "north"), new("tier", 1)], read.Tags!);
         ParallelRunOptions policies = read.Policies!;
         Assert.Equal((4, isTransient), (policies.MaxRetries, policies.IsTransient));
-        Assert.Equal((TimeSpan.FromSeconds(2), TimeSpan.FromSeconds(20)), (policies.BaseDelay, policies.MaxDelay));
+        Assert.Equal((TimeSpan.FromSeconds(2), TimeSpan.FromSeconds(20)), (policies.BaseDelay, policies.Retry!.MaxDelay));
         Assert.Equal(
             (BackoffStrategy.Linear, TimeSpan.FromSeconds(3), OpenCircuitMode.WaitForHalfOpen),
             (policies.BackoffStrategy, policies.AttemptTimeout, policies.OpenCircuitMode));

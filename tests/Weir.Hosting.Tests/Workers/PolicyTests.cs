@@ -71,7 +71,7 @@ public class PolicyTests
                 await gate.WaitAsync(token);
             },
             ("MaxConcurrency", "6"), ("StopAtEnd", "true"));
-        builder.Services.Configure<WeirWorkerOptions>(App.Worker, options => options.Policies = new() { SharedConcurrencyLimit = limit });
+        builder.Services.Configure<WeirWorkerOptions>(App.Worker, options => options.Policies = new() { ConcurrencyLimit = limit });
         IHost host = builder.Build();
         await host.StartAsync().WithinAsync();
         await Guard.UntilAsync(() => Volatile.Read(ref inside) == 2 && limit.Waiting == 4, "The items at the limit");

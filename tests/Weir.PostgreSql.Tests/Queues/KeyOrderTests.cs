@@ -82,6 +82,64 @@ public sealed class KeyOrderTests(PostgresServer server) : QueueTest(server)
         Assert.Equal(["a3"], ValuesOf(await next));
     }
 
+    // All items of a batch are done together, and those of a key one after the other: a batch of one key would keep the others waiting.
+    [Fact(Timeout = Limit)]
+    public async Task Read_ManyItemsOfEachKey_SharesTheBatchAmongTheKeys()
+    {
+        await using PostgresWorkQueue<string> queue = await NewQueueAsync(static o => o with { KeepKeyOrder = true, MaxItemsPerBatch = 64 });
+        await queue.EnqueueAsync(Values(640, static i => $"{i / 40}"));
+        await using IWorkSource<string> source = await queue.OpenSourceAsync();
+        for (int part = 0; part < 10; part++)
+        {
+            WorkBatch<string> batch = await NextAsync(source);
+            Assert.Equal(
+                Enumerable.Range(0, 16).SelectMany(k => Enumerable.Range((k * 40) + (part * 4), 4)).Select(static i => $"{i}"), ValuesOf(batch));
+            await source.AcknowledgeAsync([batch], CancellationToken.None);
+        }
+
+        Assert.Equal(0, await CountAsync());
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Read_OneKeyWithManyItemsBesideKeysWithOne_FillsTheBatchWithIt()
+    {
+        await using PostgresWorkQueue<string> queue = await NewQueueAsync(static o => o with { KeepKeyOrder = true, MaxItemsPerBatch = 64 });
+        await queue.EnqueueAsync(Values(203, static i => i < 3 ? $"{i}" : "hot"));
+        await using IWorkSource<string> source = await queue.OpenSourceAsync();
+        Assert.Equal(Values(64).Select(static v => v.Value), ValuesOf(await NextAsync(source)));
+    }
+
+    // What is not in the transaction cannot be missed: whoever waits is notified after the commit, and does not have to poll for it.
+    [Theory(Timeout = Limit)]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Settle_ABatchOfAKey_WakesAnotherSourceAfterItsCommit(bool isDone)
+    {
+        await using PostgresWorkQueue<string> queue = await NewQueueAsync(
+            static o => o with { KeepKeyOrder = true, MaxItemsPerBatch = 1, PollInterval = TimeSpan.FromHours(1) });
+        await queue.EnqueueAsync([WorkItem.Create("a1", "a"), WorkItem.Create("a2", "a")]);
+        await using IWorkSource<string> first = await queue.OpenSourceAsync();
+        await using IWorkSource<string> second = await queue.OpenSourceAsync();
+        WorkBatch<string> batch = await NextAsync(first);
+        Task<WorkBatch<string>> next = NextAsync(second);
+        await (isDone ? first.AcknowledgeAsync([batch], CancellationToken.None) : first.ReturnAsync([batch], CancellationToken.None));
+        Assert.Equal([isDone ? "a2" : "a1"], ValuesOf(await next));
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public void Statements_ThatSettleItems_NotifyNobodyThemselves(bool isKeyed)
+    {
+        QueueStatements statements = new("work", Options with { KeepKeyOrder = isKeyed });
+        string[] settling =
+        [
+            statements.Acknowledge, statements.AcknowledgePacks, statements.Return, statements.ReturnPacks, statements.Redeliver, statements.Replay,
+            statements.Bury,
+        ];
+        Assert.All(settling, static statement => Assert.DoesNotContain("notify", statement, StringComparison.OrdinalIgnoreCase));
+    }
+
     [Fact(Timeout = Limit)]
     public async Task Read_EarlierItemIsCommittedLater_WaitsForTheOneThatIsOut()
     {

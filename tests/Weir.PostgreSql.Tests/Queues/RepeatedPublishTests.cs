@@ -52,6 +52,45 @@ public sealed class RepeatedPublishTests(PostgresServer server) : QueueTest(serv
         Assert.Equal(items.Select(static i => i.Value), ValuesOf(await NextAsync(source)));
     }
 
+    // Of one message, as rows and as a pack: those that are new are taken together, and otherwise each is looked at.
+    [Theory(Timeout = Limit)]
+    [InlineData(3, false)]
+    [InlineData(20, false)]
+    [InlineData(3, true)]
+    [InlineData(20, true)]
+    public async Task Enqueue_PartsOfOneMessage_RemembersExactlyWhatIsStored(int count, bool isInTransaction)
+    {
+        await using PostgresWorkQueue<string> queue = await NewQueueAsync();
+        IReadOnlyList<WorkItem<string>> items = Values(count * 4);
+        Assert.Equal(count, await EnqueueAsync([.. items.Take(count)]));
+        Assert.Equal(count, await EnqueueAsync([.. items.Skip(2 * count).Take(count).Reverse()]));
+        Assert.Equal($"{{[0,{count}),[{2 * count},{3 * count})}}", await PlacesAsync());
+
+        // The last of the first part, a whole new one, and the first of the next: nothing but the new one.
+        Assert.Equal(count, await EnqueueAsync([.. items.Skip(count - 1).Take(count + 2)]));
+        Assert.Equal(0, await EnqueueAsync([.. items.Take(3 * count)]));
+        Assert.Equal($"{{[0,{3 * count})}}", await PlacesAsync());
+        Assert.Equal(
+            items.Take(3 * count).Select(static i => i.Value).Order(),
+            (await queue.QueuedItems!.ListAsync().ToListAsync()).Select(static i => WorkSerializer.Text.Read(i.Payload.Span)).Order());
+
+        async Task<int> EnqueueAsync(IReadOnlyList<WorkItem<string>> some)
+        {
+            if (!isInTransaction)
+            {
+                return await queue.EnqueueAsync(some);
+            }
+
+            await using NpgsqlConnection connection = await Source.OpenConnectionAsync();
+            await using NpgsqlTransaction transaction = await connection.BeginTransactionAsync();
+            int added = await queue.EnqueueAsync(transaction, some);
+            await transaction.CommitAsync();
+            return added;
+        }
+
+        Task<string> PlacesAsync() => ScalarAsync<string>($"SELECT places::text FROM {Published}");
+    }
+
     [Theory(Timeout = Limit)]
     [InlineData(true)]
     [InlineData(false)]

@@ -17,7 +17,7 @@ public class ChainByKeyTests
     [Fact(Timeout = Timeout)]
     public async Task Host_IsDown_StopsItsCallsAndNoOthers()
     {
-        PolicyChain chain = new(new PolicyChainOptions { CircuitBreakerByKey = _hosts });
+        PolicyChain chain = new(new PolicyChainOptions { CircuitBreaker = _hosts });
         await Assert.ThrowsAsync<IOException>(async () => await chain.For(Down).ExecuteAsync(Fail, Token));
         await Assert.ThrowsAsync<CircuitBreakerOpenException>(async () => await chain.For(new Uri("http://down/b")).ExecuteAsync(t => 1, Token));
         Assert.Equal(1, await chain.For(Up).ExecuteAsync(t => 1, Token));
@@ -33,7 +33,7 @@ public class ChainByKeyTests
     {
         PolicyChain<int> chain = new PolicyChain<int>(new PolicyChainOptions<int>
         {
-            CircuitBreakerByKey = _hosts,
+            CircuitBreaker = _hosts,
             Fallback = new() { Handler = static (e, _) => new(e is CircuitBreakerOpenException ? -1 : -2) },
         }).For(Up);
         Assert.Equal(1, await chain.ExecuteAsync(t => 1, Token));
@@ -62,8 +62,8 @@ public class ChainByKeyTests
     {
         PolicyChain chain = new(new PolicyChainOptions
         {
-            ConcurrencyLimitByKey = ConcurrencyLimits.ByKey<Uri, string>(static uri => uri.Host, 1, maxWaiting: 0),
-            RateLimitByKey = RateLimits.ByKey<Uri, string>(static uri => uri.Host, new RateLimitOptions { TokensPerSecond = 1e6, BurstCapacity = 1e6 }),
+            ConcurrencyLimit = ConcurrencyLimits.ByKey<Uri, string>(static uri => uri.Host, 1, maxWaiting: 0),
+            RateLimit = RateLimits.ByKey<Uri, string>(static uri => uri.Host, new RateLimitOptions { TokensPerSecond = 1e6, BurstCapacity = 1e6 }),
         });
         TaskCompletionSource<int> end = new();
         ValueTask<int> first = chain.For(Up).ExecuteAsync(_ => end.Task, Token);
@@ -81,7 +81,7 @@ public class ChainByKeyTests
         RateLimitOptions oneASecond = new() { TokensPerSecond = 1, BurstCapacity = 1, TimeProvider = clock };
         ConcurrencyLimits<string> places = ConcurrencyLimits.ByKey<Uri, string>(static uri => uri.Host, 1);
         RateLimits<string> rates = RateLimits.ByKey<Uri, string>(static uri => uri.Host, oneASecond, StringComparer.OrdinalIgnoreCase);
-        PolicyChain chain = new(new PolicyChainOptions { ConcurrencyLimitByKey = places, RateLimitByKey = rates });
+        PolicyChain chain = new(new PolicyChainOptions { ConcurrencyLimit = places, RateLimit = rates });
         TaskCompletionSource<int> end = new();
         ValueTask<int> first = chain.For(Up).ExecuteAsync(_ => end.Task, Token);
         ValueTask<int> second = chain.For(Up).ExecuteAsync(_ => 2, Token);
@@ -122,14 +122,13 @@ public class ChainByKeyTests
     {
         PolicyChain chain = new(new PolicyChainOptions
         {
-            CircuitBreakerByKey = Resilience.CircuitBreakers.ByKey<string, string>(static s => throw new FormatException()),
+            CircuitBreaker = Resilience.CircuitBreakers.ByKey<string, string>(static s => throw new FormatException()),
         });
         await Assert.ThrowsAsync<FormatException>(async () => await chain.For("x").ExecuteAsync(_ => 1, Token));
         Assert.Throws<ArgumentException>(() => chain.For(1));
         Assert.Throws<InvalidOperationException>(() => chain.For("x").For("y"));
         Assert.Throws<InvalidOperationException>(() => new PolicyChain(new PolicyChainOptions()).For("x"));
         await Assert.ThrowsAsync<InvalidOperationException>(async () => await chain.ExecuteAsync(_ => 1, Token));
-        Assert.Throws<ArgumentException>(() => new PolicyChain(new() { CircuitBreaker = new(), CircuitBreakerByKey = _hosts }));
     }
 
     private static int Fail(CancellationToken token) => throw new IOException();

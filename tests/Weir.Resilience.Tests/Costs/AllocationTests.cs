@@ -81,8 +81,8 @@ public class AllocationTests
     {
         PolicyChain<int> chain = new PolicyChain<int>(new PolicyChainOptions<int>
         {
-            CircuitBreakerByKey = Resilience.CircuitBreakers.ByKey<string, string>(static host => host),
-            ConcurrencyLimitByKey = ConcurrencyLimits.ByKey<string, string>(static host => host, 1),
+            CircuitBreaker = Resilience.CircuitBreakers.ByKey<string, string>(static host => host),
+            ConcurrencyLimit = ConcurrencyLimits.ByKey<string, string>(static host => host, 1),
         }).For("a");
         AllocatesNothing(() => Assert.True(chain.ExecuteAsync(static _ => new ValueTask<int>(1)).IsCompletedSuccessfully));
     }

@@ -147,20 +147,15 @@ public class MigrationTests
 
     [Theory]
     [InlineData(nameof(ParallelRunOptions.MaxDegreeOfParallelism), 3)]
-    [InlineData(nameof(ParallelRunOptions.ChannelCapacity), 3)]
-    [InlineData(nameof(ParallelRunOptions.MaxRetries), 3)]
     [InlineData(nameof(ParallelRunOptions.OrderedOutput), true)]
     [InlineData(nameof(ParallelRunOptions.PerItemTimeout), "00:00:03")]
-    [InlineData(nameof(ParallelRunOptions.BaseDelay), "00:00:03")]
     [InlineData(nameof(ParallelRunOptions.ErrorMode), ErrorMode.BestEffort)]
-    [InlineData(nameof(ParallelRunOptions.BackoffStrategy), BackoffStrategy.Linear)]
     public async Task Options_FieldsBehindTheProperties_AreWhereRivuletsHostingSetsThem(string property, object value)
     {
         object set = value is string text ? TimeSpan.Parse(text, System.Globalization.CultureInfo.InvariantCulture) : value;
         ParallelRunOptions options = new();
         typeof(ParallelRunOptions).GetField($"<{property}>k__BackingField", BindingFlags.Instance | BindingFlags.NonPublic)!.SetValue(options, set);
         Assert.Equal(set, typeof(ParallelRunOptions).GetProperty(property)!.GetValue(options));
-        options = options with { ShouldRetry = property == nameof(options.MaxRetries) ? RetryRule.Of<int>(static _ => false) : null };
         Assert.Equal([2], await new[] { 1 }.SelectParallelAsync(Selectors.Twice, options));
     }
 
@@ -191,7 +186,10 @@ public class MigrationTests
     {
         ItemOutcome<int, int>[] outcomes = await new[] { 1, 2 }.SelectParallelOutcomesAsync<int, int>(
             static (_, _) => throw new TimeoutException(),
-            new() { MaxDegreeOfParallelism = 1, TimeProvider = _time, CircuitBreaker = new() { FailureThreshold = 1, OpenTimeout = Second } });
+            new()
+            {
+                MaxDegreeOfParallelism = 1, TimeProvider = _time, CircuitBreaker = new CircuitBreakerOptions { FailureThreshold = 1, OpenTimeout = Second },
+            });
         CircuitBreakerOpenException refused = Assert.IsType<CircuitBreakerOpenException>(outcomes[1].Error);
         Assert.Equal((CircuitBreakerState.Open, Second, "The circuit is open."), (refused.State, refused.RetryAfter, refused.Message));
     }

@@ -80,7 +80,7 @@ public class MigrationValuesTests
         Refused("SampleInterval", new() { Metrics = new() { SampleInterval = TimeSpan.Zero } });
         Refused("ErrorMode", new() { ErrorMode = (ErrorMode)9 });
         Refused("BackoffStrategy", new() { BackoffStrategy = (BackoffStrategy)9 });
-        Refused("OpenTimeout", new() { CircuitBreaker = new() { OpenTimeout = Timeout.InfiniteTimeSpan } });
+        Refused("OpenTimeout", new() { CircuitBreaker = new CircuitBreakerOptions { OpenTimeout = Timeout.InfiniteTimeSpan } });
 
         static void Refused(string name, ParallelRunOptions options) =>
             Assert.Throws<ArgumentOutOfRangeException>(name, () => { _ = new[] { 1 }.SelectParallelAsync(static (x, _) => new ValueTask<int>(x), options); });

@@ -65,7 +65,7 @@ public sealed class RunFaultTests : IDisposable
         SharedConcurrencyLimit limit = new(1);
         await limit.EnterAsync();
         Task<List<int>> run = RuntimeRun.Count(Count).SelectParallelAsync(
-            static (x, _) => new ValueTask<int>(x), new ParallelRunOptions { MaxDegreeOfParallelism = 2, SharedConcurrencyLimit = limit });
+            static (x, _) => new ValueTask<int>(x), new ParallelRunOptions { MaxDegreeOfParallelism = 2, ConcurrencyLimit = limit });
         await Guard.UntilAsync(() => limit.Waiting > 0 || run.IsCompleted, "An item that waits");
         limit.Leave();
         return [.. await run];

@@ -125,7 +125,7 @@ public sealed class UnattendedFaultTests : IDisposable
             new ParallelRunOptions
             {
                 MaxDegreeOfParallelism = 2,
-                SharedConcurrencyLimit = limit,
+                ConcurrencyLimit = limit,
                 Progress = new ProgressOptions
                 {
                     OnProgress = static async _ => await new TaskCompletionSource().Task,

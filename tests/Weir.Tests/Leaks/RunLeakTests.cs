@@ -57,13 +57,16 @@ public class RunLeakTests
         CircuitBreakers<int> byKey = CircuitBreakers.ByKey<Item, int>(static _ => 1, opens);
         ParallelRunOptions options = at switch
         {
-            "shared place" => waits with { SharedConcurrencyLimit = full },
-            "place by key" => waits with { ConcurrencyLimitByKey = ConcurrencyLimits.ByKey<Item, int>(static _ => 1, 1) },
-            "shared rate" => waits with { SharedRateLimit = new TokenBucket(slow) },
-            "rate by key" => waits with { RateLimitByKey = RateLimits.ByKey<Item, int>(static _ => 1, slow) },
-            "shared circuit" => waits with { SharedCircuitBreaker = shared, ErrorMode = ErrorMode.BestEffort },
-            "circuit by key" => waits with { CircuitBreakerByKey = byKey, ErrorMode = ErrorMode.BestEffort },
-            _ => waits with { MaxRetries = 1, IsTransient = static _ => true, BaseDelay = never, MaxDelay = never, ErrorMode = ErrorMode.BestEffort },
+            "shared place" => waits with { ConcurrencyLimit = full },
+            "place by key" => waits with { ConcurrencyLimit = ConcurrencyLimits.ByKey<Item, int>(static _ => 1, 1) },
+            "shared rate" => waits with { RateLimit = new TokenBucket(slow) },
+            "rate by key" => waits with { RateLimit = RateLimits.ByKey<Item, int>(static _ => 1, slow) },
+            "shared circuit" => waits with { CircuitBreaker = shared, ErrorMode = ErrorMode.BestEffort },
+            "circuit by key" => waits with { CircuitBreaker = byKey, ErrorMode = ErrorMode.BestEffort },
+            _ => waits with
+            {
+                Retry = new() { MaxRetries = 1, IsTransient = static _ => true, BaseDelay = never, MaxDelay = never }, ErrorMode = ErrorMode.BestEffort,
+            },
         };
         Held held = new();
         for (int i = 0; i < 3; i++)

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Diagnostics.Metrics;
 using Weir.Observability;
+using Weir.Resilience;
 using Weir.Tests.Operators.Budgets;
 
 namespace Weir.Tests.Observability;
@@ -26,7 +27,7 @@ public class ListenerFaultTests
             OnFallback = Fallback.Of(static (_, _) => -1),
             ErrorMode = ErrorMode.CollectAndContinue,
             OnStartItemAsync = static _ => default,
-            CircuitBreaker = new() { FailureThreshold = 1_000 },
+            CircuitBreaker = new CircuitBreakerOptions { FailureThreshold = 1_000 },
         };
         int[] expected = [.. items.Select(static x => x % 3 == 0 ? -1 : x)];
 

@@ -188,11 +188,11 @@ public sealed class MeterTests : IDisposable
         ParallelRunOptions options = new()
         {
             OperationName = "import",
-            Tags = [new("tenant", 7), new("source", new Uri("http://localhost/x")), new("none", null)],
+            Metrics = new() { Tags = [new("tenant", 7), new("source", new Uri("http://localhost/x")), new("none", null)] },
         };
         await new[] { 1, 2 }.ForEachParallelAsync(static (_, _) => default, options);
-        await new[] { 1, 2, 3 }.ForEachParallelAsync(static (_, _) => default, options with { Tags = [.. options.Tags] });
-        await new[] { 1 }.ForEachParallelAsync(static (_, _) => default, options with { Tags = [new("tenant", "7")] });
+        await new[] { 1, 2, 3 }.ForEachParallelAsync(static (_, _) => default, options with { Metrics = new() { Tags = [.. options.Metrics.Tags!] } });
+        await new[] { 1 }.ForEachParallelAsync(static (_, _) => default, options with { Metrics = new() { Tags = [new("tenant", "7")] } });
 
         const string Own = "weir.operation=ForEachParallelAsync,weir.operation.name=import,tenant=7";
         const string All = $"{Own},source=http://localhost/x,none=";

@@ -48,11 +48,14 @@ public class MetricsTests
             },
             Options with
             {
-                MaxRetries = 1,
-                IsTransient = static e => e is FormatException,
-                BaseDelay = TimeSpan.FromHours(1),
-                BackoffStrategy = Resilience.BackoffStrategy.Linear,
-                MaxDelay = TimeSpan.FromHours(2),
+                Retry = new()
+                {
+                    MaxRetries = 1,
+                    IsTransient = static e => e is FormatException,
+                    BaseDelay = TimeSpan.FromHours(1),
+                    BackoffStrategy = Resilience.BackoffStrategy.Linear,
+                    MaxDelay = TimeSpan.FromHours(2),
+                },
                 OnRetryAsync = (_, _, _) =>
                 {
                     retried.SetResult();
@@ -176,11 +179,14 @@ public class MetricsTests
             Options with
             {
                 MaxDegreeOfParallelism = 10,
-                MaxRetries = 1,
-                IsTransient = static _ => true,
-                BaseDelay = TimeSpan.FromHours(1),
-                BackoffStrategy = Resilience.BackoffStrategy.Linear,
-                MaxDelay = TimeSpan.FromHours(2),
+                Retry = new()
+                {
+                    MaxRetries = 1,
+                    IsTransient = static _ => true,
+                    BaseDelay = TimeSpan.FromHours(1),
+                    BackoffStrategy = Resilience.BackoffStrategy.Linear,
+                    MaxDelay = TimeSpan.FromHours(2),
+                },
             },
             stop.Token);
         await all.Task;

@@ -63,7 +63,7 @@ public class RunTotalsTests
     public async Task Options_NameOrKeyWithoutText_IsOneClearSentence()
     {
         ParallelRunOptions noName = new() { OperationName = "" };
-        ParallelRunOptions noKey = new() { Tags = [new("a", 1), new("", 2)] };
+        ParallelRunOptions noKey = new() { Metrics = new() { Tags = [new("a", 1), new("", 2)] } };
 
         ArgumentException e = await Assert.ThrowsAsync<ArgumentException>(
             "OperationName", () => new[] { 1 }.ForEachParallelAsync(static (_, _) => default, noName));
@@ -73,7 +73,7 @@ public class RunTotalsTests
     }
 
     private static RunLabel Label(string? name, params KeyValuePair<string, object?>[] tags) =>
-        RunLabel.Of("ForEachParallelAsync", new ParallelRunOptions { OperationName = name, Tags = tags });
+        RunLabel.Of("ForEachParallelAsync", new ParallelRunOptions { OperationName = name, Metrics = new() { Tags = tags } });
 
     private long Sum(RunLabel label, bool onlyRunning = false) => _totals.Sum(static s => s.Succeeded, onlyRunning)[label];
 

@@ -1,6 +1,7 @@
 using System.Collections.Concurrent;
 using System.Diagnostics;
 using Weir.Observability;
+using Weir.Resilience;
 using Weir.TestKit;
 using Weir.Tests.Operators.Budgets;
 
@@ -33,7 +34,8 @@ public sealed class TracingTests : IDisposable
     [Fact(Timeout = 90_000)]
     public async Task Span_OfARunWithANameAndTags_HasThem()
     {
-        await new[] { 1 }.ForEachParallelAsync(static (_, _) => default, new ParallelRunOptions { OperationName = "import", Tags = [new("tenant", 7)] });
+        await new[] { 1 }.ForEachParallelAsync(
+            static (_, _) => default, new ParallelRunOptions { OperationName = "import", Metrics = new() { Tags = [new("tenant", 7)] } });
 
         Activity span = Assert.Single(Spans("import"));
         Assert.Equal(
@@ -77,7 +79,10 @@ public sealed class TracingTests : IDisposable
         int calls = 0;
         Task<List<int>> run = new[] { 1 }.SelectParallelAsync(
             (x, _) => ++calls < 3 ? throw new FormatException("no") : new ValueTask<int>(x),
-            new ParallelRunOptions { MaxRetries = 2, IsTransient = static e => e is FormatException, TimeProvider = time, CircuitBreaker = new() });
+            new ParallelRunOptions
+            {
+                MaxRetries = 2, IsTransient = static e => e is FormatException, TimeProvider = time, CircuitBreaker = new CircuitBreakerOptions(),
+            });
         while (!run.IsCompleted)
         {
             time.Advance(TimeSpan.FromSeconds(1));

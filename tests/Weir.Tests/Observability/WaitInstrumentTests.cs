@@ -25,7 +25,10 @@ public sealed class WaitInstrumentTests
         int calls = 0;
         Task run = new[] { 1 }.ForEachParallelAsync(
             (_, _) => Interlocked.Increment(ref calls) == 1 ? throw new FormatException() : default,
-            Options with { MaxRetries = 1, IsTransient = static _ => true, BaseDelay = 3 * Second, MaxDelay = 3 * Second, Randomness = static () => 0.5 });
+            Options with 
+            {
+                Retry = new() { MaxRetries = 1, IsTransient = static _ => true, BaseDelay = 3 * Second, MaxDelay = 3 * Second, Randomness = static () => 0.5 },
+            });
         await UntilWaitingAsync(listener, "retry", 1);
 
         await _time.DriveAsync(run, Second);
@@ -43,7 +46,7 @@ public sealed class WaitInstrumentTests
         Assert.True(breaker.TryEnter(out CircuitTicket ticket));
         breaker.Failed(ticket);
         Task run = new[] { 1, 2, 3 }.ForEachParallelAsync(
-            static (_, _) => default, Options with { SharedCircuitBreaker = breaker, OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen });
+            static (_, _) => default, Options with { CircuitBreaker = breaker, OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen });
         await UntilWaitingAsync(listener, "circuit_breaker", 3);
         Dictionary<string, long> during = listener.Observe();
         Assert.Equal(0, during["weir.items.waiting retry"]);
@@ -74,7 +77,7 @@ public sealed class WaitInstrumentTests
                 Interlocked.Increment(ref inside);
                 await gate.WaitAsync(token);
             },
-            Options with { CircuitBreakerByKey = breakers, ErrorMode = ErrorMode.BestEffort });
+            Options with { CircuitBreaker = breakers, ErrorMode = ErrorMode.BestEffort });
         await Guard.UntilAsync(() => Volatile.Read(ref inside) == 2 && Circuits(listener.Observe()) == (2, 1, 0), "two closed circuits and an open one");
         gate.Open();
         await run;
@@ -86,7 +89,7 @@ public sealed class WaitInstrumentTests
         using RunListener listener = new(_name);
         SharedConcurrencyLimit limit = new(1);
         await limit.EnterAsync(TestContext.Current.CancellationToken);
-        Task run = new[] { 1, 2 }.ForEachParallelAsync(static (_, _) => default, Options with { SharedConcurrencyLimit = limit });
+        Task run = new[] { 1, 2 }.ForEachParallelAsync(static (_, _) => default, Options with { ConcurrencyLimit = limit });
         await UntilWaitingAsync(listener, "concurrency_limit", 2);
 
         limit.Leave();
@@ -102,7 +105,7 @@ public sealed class WaitInstrumentTests
         using RunListener listener = new(_name);
         TokenBucket bucket = new(new RateLimitOptions { TokensPerSecond = 1, BurstCapacity = 1, TimeProvider = _time });
         Assert.True(bucket.TryEnter());
-        Task run = new[] { 1, 2 }.ForEachParallelAsync(static (_, _) => default, Options with { SharedRateLimit = bucket });
+        Task run = new[] { 1, 2 }.ForEachParallelAsync(static (_, _) => default, Options with { RateLimit = bucket });
         await UntilWaitingAsync(listener, "rate_limit", 2);
 
         await _time.DriveAsync(run, Second);

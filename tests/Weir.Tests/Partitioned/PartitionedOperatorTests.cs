@@ -110,11 +110,11 @@ public class PartitionedOperatorTests
     }
 
     [Fact(Timeout = 90_000)]
-    public async Task MaxPerPartition_OfTwo_LetsTwoOfAKeyRunAtOnce()
+    public async Task MaxPerKey_OfTwo_LetsTwoOfAKeyRunAtOnce()
     {
         LaneProbe probe = new();
         using Barrier pair = new(2);
-        await Enumerable.Range(0, 40).PartitionBy(static _ => 0).ForEachParallelAsync(
+        await Enumerable.Range(0, 40).PartitionBy(static _ => 0, maxPerKey: 2).ForEachParallelAsync(
             (x, _) =>
             {
                 probe.Enter(0, x);
@@ -122,7 +122,7 @@ public class PartitionedOperatorTests
                 probe.Leave(0);
                 return default;
             },
-            Eight with { MaxPerPartition = 2 });
+            Eight);
         Assert.Equal(2, probe.MostOfOneKey);
     }
 
@@ -178,8 +178,8 @@ public class PartitionedOperatorTests
         Assert.Throws<ArgumentNullException>("keySelector", () => { _ = new[] { 1 }.PartitionBy((Func<int, int>)null!); });
         Assert.Throws<ArgumentNullException>("source", () => { _ = ((int[])null!).PartitionBy(static x => x); });
         Assert.Throws<ArgumentException>(() => { _ = keyed.PartitionBy(static x => x); });
-        Assert.Throws<ArgumentOutOfRangeException>(
-            "MaxPerPartition", () => { _ = keyed.SelectParallelAsync(static (x, _) => new ValueTask<int>(x), new() { MaxPerPartition = 0 }); });
+        Assert.Throws<ArgumentOutOfRangeException>("maxPerKey", () => { _ = new[] { 1 }.PartitionBy(static x => x, 0); });
+        Assert.Throws<ArgumentOutOfRangeException>("maxPerKey", () => { _ = new[] { 1 }.PartitionBatchesBy(static x => x.Count, 0); });
     }
 
     [Fact]
@@ -260,12 +260,11 @@ public class PartitionedOperatorTests
             {
                 MaxDegreeOfParallelism = random.Next(1, 10),
                 ChannelCapacity = random.Next(1, 20),
-                MaxPerPartition = perKey,
                 ErrorMode = ErrorMode.BestEffort,
             };
             LaneProbe probe = new();
             IEnumerable<int> items = random.Next(2) == 0 ? Enumerable.Range(0, count).ToArray() : Enumerable.Range(0, count).Where(static _ => true);
-            List<int> results = await items.PartitionBy(x => keyOf[x]).SelectParallelAsync(
+            List<int> results = await items.PartitionBy(x => keyOf[x], perKey).SelectParallelAsync(
                 async (x, _) =>
                 {
                     probe.Enter(keyOf[x], x);

@@ -169,7 +169,7 @@ public sealed class CallsAfterTheEndTests : IDisposable
         {
             MaxDegreeOfParallelism = 6,
             PerItemTimeout = Limit,
-            SharedConcurrencyLimit = _shared,
+            ConcurrencyLimit = _shared,
             TimeProvider = _clock,
             OnStartItemAsync = async _ =>
             {
@@ -197,7 +197,7 @@ public sealed class CallsAfterTheEndTests : IDisposable
             new ParallelRunOptions
             {
                 MaxDegreeOfParallelism = 1,
-                ReturnOutcomesOnCancellation = true,
+                Output = new() { ReturnOutcomesOnCancellation = true },
                 OnStartItemAsync = async i =>
                 {
                     if (suspends)
@@ -264,10 +264,14 @@ public sealed class CallsAfterTheEndTests : IDisposable
             MaxDegreeOfParallelism = 2,
             TimeProvider = _clock,
             OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen,
-            IsTransient = static error => error is TestException,
-            BaseDelay = Long / 2,
-            MaxDelay = Long,
-            BackoffStrategy = BackoffStrategy.Linear,
+            Retry = new()
+            {
+                MaxRetries = 0,
+                IsTransient = static error => error is TestException,
+                BaseDelay = Long / 2,
+                MaxDelay = Long,
+                BackoffStrategy = BackoffStrategy.Linear,
+            },
         };
         ParallelRunOptions retries = options with { MaxRetries = 1 };
         _throwsOnce = place is "OnRetryAsync" or "Hooks.OnRetryAsync" or "retry delay";
@@ -276,7 +280,7 @@ public sealed class CallsAfterTheEndTests : IDisposable
             case "OnStartItemAsync":
                 return options with { OnStartItemAsync = HoldAsync };
             case "OnStartItemAsync under a limit":
-                return options with { OnStartItemAsync = HoldAsync, SharedConcurrencyLimit = _shared };
+                return options with { OnStartItemAsync = HoldAsync, ConcurrencyLimit = _shared };
             case "Hooks.OnStartItemAsync":
                 return options with { Hooks = new ItemHooks<int> { OnStartItemAsync = item => HoldAsync(item.Item) } };
             case "OnRetryAsync":
@@ -287,21 +291,21 @@ public sealed class CallsAfterTheEndTests : IDisposable
                 return retries;
             case "SharedConcurrencyLimit":
                 Assert.True(_shared.TryEnter());
-                return options with { SharedConcurrencyLimit = _shared };
+                return options with { ConcurrencyLimit = _shared };
             case "SharedRateLimit":
                 Assert.True(_bucket.TryEnter());
-                return options with { SharedRateLimit = _bucket };
+                return options with { RateLimit = _bucket };
             case "SharedCircuitBreaker":
-                options = options with { SharedCircuitBreaker = new CircuitBreaker(Circuit) };
+                options = options with { CircuitBreaker = new CircuitBreaker(Circuit) };
                 break;
             case "ConcurrencyLimitByKey":
-                options = options with { ConcurrencyLimitByKey = ConcurrencyLimits.ByKey<int, int>(static item => item, 1) };
+                options = options with { ConcurrencyLimit = ConcurrencyLimits.ByKey<int, int>(static item => item, 1) };
                 break;
             case "RateLimitByKey":
-                options = options with { RateLimitByKey = RateLimits.ByKey<int, int>(static item => item, Rate) };
+                options = options with { RateLimit = RateLimits.ByKey<int, int>(static item => item, Rate) };
                 break;
             default:
-                options = options with { CircuitBreakerByKey = CircuitBreakers.ByKey<int, int>(static item => item, Circuit) };
+                options = options with { CircuitBreaker = CircuitBreakers.ByKey<int, int>(static item => item, Circuit) };
                 break;
         }
 

@@ -27,7 +27,7 @@ public sealed class CircuitWaitTests : IDisposable
         // Somebody else has the only probe, so all items of the run meet a half-open circuit and wait. The clock stands still from here on.
         Assert.True(breaker.TryEnter(out CircuitTicket probe));
         Task<List<int>> run =
-            Enumerable.Range(0, 20).SelectParallelAsync(static (x, _) => new ValueTask<int>(x), Options with { SharedCircuitBreaker = breaker });
+            Enumerable.Range(0, 20).SelectParallelAsync(static (x, _) => new ValueTask<int>(x), Options with { CircuitBreaker = breaker });
         await Guard.UntilAsync(() => _time.ArmedTimers > 0, "items that wait for the circuit");
         Assert.False(run.IsCompleted);
         if (probeIsIgnored)
@@ -66,7 +66,7 @@ public sealed class CircuitWaitTests : IDisposable
             return now;
         });
         Task<List<int>> run = new[] { 7 }.SelectParallelAsync(
-            static (x, _) => new ValueTask<int>(x), Options with { SharedCircuitBreaker = breaker, TimeProvider = clock });
+            static (x, _) => new ValueTask<int>(x), Options with { CircuitBreaker = breaker, TimeProvider = clock });
         Assert.Equal([7], await run.WithinAsync("the run whose circuit closed as its item began to wait"));
         Assert.InRange(readings, 2, int.MaxValue);
     }
@@ -86,7 +86,7 @@ public sealed class CircuitWaitTests : IDisposable
 
                 return x;
             },
-            Options with { SharedCircuitBreaker = breaker });
+            Options with { CircuitBreaker = breaker });
         await Guard.UntilAsync(() => _time.ArmedTimers > 0, "items that wait for the circuit");
         _time.Advance(OpenTimeout);
         await Guard.UntilAsync(() => Volatile.Read(ref calls) == 1, "the probe");
@@ -129,7 +129,7 @@ public sealed class CircuitWaitTests : IDisposable
             new CircuitBreakerOptions { FailureThreshold = 1, OpenTimeout = TimeSpan.FromDays(1), TimeProvider = _time });
         Task<ItemOutcome<int, int>[]> run = new[] { 0, 1 }.SelectParallelOutcomesAsync(
             static (x, _) => x == 0 ? throw new TestException("opens the circuit") : new ValueTask<int>(x),
-            Options with { MaxDegreeOfParallelism = 1, CircuitBreakerByKey = breakers, PerItemTimeout = OpenTimeout / 2, TimeProvider = clock });
+            Options with { MaxDegreeOfParallelism = 1, CircuitBreaker = breakers, PerItemTimeout = OpenTimeout / 2, TimeProvider = clock });
         await Guard.UntilAsync(
             () =>
             {
@@ -146,7 +146,7 @@ public sealed class CircuitWaitTests : IDisposable
         object item = new();
         using CancellationTokenSource cancelling = new();
         Task run = new[] { item }.SelectParallelAsync(
-            static (x, _) => new ValueTask<object>(x), Options with { SharedCircuitBreaker = breaker }, cancellationToken: cancelling.Token);
+            static (x, _) => new ValueTask<object>(x), Options with { CircuitBreaker = breaker }, cancellationToken: cancelling.Token);
         await Guard.UntilAsync(() => _time.ArmedTimers > 0, "an item that waits for the circuit");
         await cancelling.CancelAsync();
         await Assert.ThrowsAnyAsync<OperationCanceledException>(() => run);

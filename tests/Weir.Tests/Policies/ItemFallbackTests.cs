@@ -81,7 +81,7 @@ public sealed class ItemFallbackTests : IDisposable
         open.TryEnter(out CircuitTicket ticket);
         open.Failed(ticket);
         List<string> refused = await new[] { "one" }.SelectParallelAsync(
-            static (item, _) => new ValueTask<string>(item), new ParallelRunOptions { SharedCircuitBreaker = open, OnFallback = fallback });
+            static (item, _) => new ValueTask<string>(item), new ParallelRunOptions { CircuitBreaker = open, OnFallback = fallback });
         Assert.Equal(["one: "], refused);
     }
 

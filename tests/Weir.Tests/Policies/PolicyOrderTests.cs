@@ -117,7 +117,7 @@ public class PolicyOrderTests
                 order.Enqueue(x);
                 return default;
             },
-            Options with { SharedRateLimit = bucket });
+            Options with { RateLimit = bucket });
         while (!run.IsCompleted)
         {
             // The clock moves when all in flight wait for their tokens, 10 ms each, so that none can be late for another reason.
@@ -151,7 +151,7 @@ public class PolicyOrderTests
                 await Task.Delay(Timeout.InfiniteTimeSpan, _time, token);
                 return x;
             },
-            Options with { SharedCircuitBreaker = breaker },
+            Options with { CircuitBreaker = breaker },
             cancel.Token);
         await probe.InsideAsync(4);
         await cancel.CancelAsync();
@@ -164,7 +164,7 @@ public class PolicyOrderTests
     public async Task CircuitBreaker_LateSuccessOfAnOlderState_DoesNotCloseIt()
     {
         CircuitBreaker breaker = new(new CircuitBreakerOptions { FailureThreshold = 1, SuccessThreshold = 1, OpenTimeout = Second, TimeProvider = _time });
-        ParallelRunOptions options = Options with { SharedCircuitBreaker = breaker };
+        ParallelRunOptions options = Options with { CircuitBreaker = breaker };
         using Gate old = new();
         using Gate probe = new();
         ConcurrencyProbe inside = new();
@@ -195,7 +195,7 @@ public class PolicyOrderTests
                 await Task.Delay(Timeout.InfiniteTimeSpan, _time, token);
                 return x;
             },
-            Options with { SharedCircuitBreaker = breaker, PerItemTimeout = Second });
+            Options with { CircuitBreaker = breaker, PerItemTimeout = Second });
         await _time.DriveAsync(run, Second, () => Volatile.Read(ref begun));
         Assert.Equal(ItemStatus.TimedOut, (await run)[0].Status);
         await Guard.UntilAsync(() => breaker.State == CircuitBreakerState.Open, "the circuit that hears of the item's limit");
@@ -214,7 +214,7 @@ public class PolicyOrderTests
                 await Task.Delay(TimeSpan.FromMilliseconds(20), _time, token);
                 return x;
             },
-            Options with { SharedCircuitBreaker = breaker, OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen });
+            Options with { CircuitBreaker = breaker, OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen });
         await Guard.UntilAsync(() => _time.ArmedTimers > 0, "items that wait for the circuit");
         _time.Advance(Second * 30);
         for (int step = 0; step < 1_000 && !run.IsCompleted; step++)
@@ -233,7 +233,7 @@ public class PolicyOrderTests
         CircuitBreaker breaker = new(new CircuitBreakerOptions { FailureThreshold = 2, TimeProvider = _time });
         await new[] { 1, 2 }.SelectParallelOutcomesAsync<int, int>(
             static (x, _) => x == 1 ? throw new CircuitBreakerOpenException() : throw new RateLimitRejectedException(),
-            Options with { SharedCircuitBreaker = breaker });
+            Options with { CircuitBreaker = breaker });
         Assert.Equal(CircuitBreakerState.Open, breaker.State);
     }
 

@@ -26,7 +26,7 @@ public sealed class RaisedLimitTests : IDisposable
         Task run = RunAsync(new ParallelRunOptions
         {
             MaxDegreeOfParallelism = Items,
-            SharedConcurrencyLimit = shared,
+            ConcurrencyLimit = shared,
             Control = _control,
             AdaptiveConcurrency = adaptive
                 ? new AdaptiveConcurrencyOptions { InitialConcurrency = Items, MaxConcurrency = Items, MinConcurrency = Items }
@@ -42,7 +42,7 @@ public sealed class RaisedLimitTests : IDisposable
     public async Task MaxDegreeOfParallelism_RaisedStepByStep_LetsAsManyStart()
     {
         SharedConcurrencyLimit shared = new(Items);
-        Task run = RunAsync(new ParallelRunOptions { MaxDegreeOfParallelism = Items, SharedConcurrencyLimit = shared, Control = _control });
+        Task run = RunAsync(new ParallelRunOptions { MaxDegreeOfParallelism = Items, ConcurrencyLimit = shared, Control = _control });
         await WaitForPlacesAsync(shared);
         for (int most = 2; most <= Items; most++)
         {
@@ -69,9 +69,9 @@ public sealed class RaisedLimitTests : IDisposable
                     await others.WaitAsync();
                 }
             },
-            new ParallelRunOptions { MaxDegreeOfParallelism = 2 * Items, ConcurrencyLimitByKey = limits });
+            new ParallelRunOptions { MaxDegreeOfParallelism = 2 * Items, ConcurrencyLimit = limits });
         await held.InsideAsync(2 * Items);
-        Task run = RunAsync(new ParallelRunOptions { MaxDegreeOfParallelism = Items, ConcurrencyLimitByKey = limits, Control = _control });
+        Task run = RunAsync(new ParallelRunOptions { MaxDegreeOfParallelism = Items, ConcurrencyLimit = limits, Control = _control });
         await Guard.UntilAsync(() => _control.Snapshot().Waiting == Items, "all items in the queues");
         others.Open();
         await other.WithinAsync();
@@ -93,7 +93,7 @@ public sealed class RaisedLimitTests : IDisposable
         Task run = runtime.ProcessManyAsync(
             Enumerable.Range(0, Items).ToArray(),
             CallAsync,
-            new ProcessManyOptions { Control = _control, Policies = new ParallelRunOptions { SharedConcurrencyLimit = shared } });
+            new ProcessManyOptions { Control = _control, Policies = new ParallelRunOptions { ConcurrencyLimit = shared } });
         await WaitForPlacesAsync(shared);
         _control.MaxDegreeOfParallelism = Items;
         await AssertAllRunAsync(run);
@@ -109,7 +109,7 @@ public sealed class RaisedLimitTests : IDisposable
 
     private async Task RunAsync(ParallelRunOptions options)
     {
-        if (options.SharedConcurrencyLimit is { } shared)
+        if (options.ConcurrencyLimit is SharedConcurrencyLimit shared)
         {
             TakeAll(shared);
         }

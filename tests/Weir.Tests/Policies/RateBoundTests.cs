@@ -32,7 +32,7 @@ public class RateBoundTests
             new()
             {
                 MaxDegreeOfParallelism = limit,
-                RateLimit = new() { TokensPerSecond = rate, BurstCapacity = burst, TimeProvider = clock },
+                RateLimit = new RateLimitOptions { TokensPerSecond = rate, BurstCapacity = burst, TimeProvider = clock },
             });
         Assert.Equal(items, starts.Count);
         Assert.InRange(RateBound.Excess(starts, clock.TimestampFrequency, rate, burst), -burst, Rounding);
@@ -64,7 +64,7 @@ public class RateBoundTests
                 IsTransient = static _ => true,
                 BaseDelay = TimeSpan.FromMilliseconds(1),
                 TimeProvider = ticked,
-                SharedRateLimit = bucket,
+                RateLimit = bucket,
             });
         await time.DriveAsync(run, TimeSpan.FromMilliseconds(5));
         Assert.Equal(Enumerable.Range(0, 60), await run);

@@ -80,7 +80,7 @@ public sealed class RateByKeyTests : IDisposable
         int[] items = [.. Enumerable.Range(0, Burst + 5).Select(static i => Slow + (i * Keys)), 0, 1, 2];
         Task<ItemOutcome<int, int>[]> run = items.SelectParallelOutcomesAsync(Start, Options() with
         {
-            MaxDegreeOfParallelism = 2, SharedConcurrencyLimit = shared, PerItemTimeout = TimeSpan.FromMinutes(1), Control = control,
+            MaxDegreeOfParallelism = 2, ConcurrencyLimit = shared, PerItemTimeout = TimeSpan.FromMinutes(1), Control = control,
         });
         await Guard.UntilAsync(() => _starts.Count == Burst + 3 && control.Snapshot() is { Waiting: 5, InFlight: 0 }, "all that need not wait");
         Assert.Equal((0, 0), (shared.InUse, shared.Waiting));
@@ -206,7 +206,7 @@ public sealed class RateByKeyTests : IDisposable
                 await (x == 1 ? _gate.WaitAsync(token) : Task.CompletedTask);
                 return x == 1 ? throw new TestException("down") : x;
             },
-            Options(rates) with { MaxDegreeOfParallelism = 2, SharedCircuitBreaker = breaker, Control = control });
+            Options(rates) with { MaxDegreeOfParallelism = 2, CircuitBreaker = breaker, Control = control });
         await Guard.UntilAsync(() => control.Snapshot() is { Waiting: 6, InFlight: 1 }, "six in the queue, and the call of another key");
         _gate.Open();
         await Guard.UntilAsync(() => breaker.State == CircuitBreakerState.Open, "the open circuit");
@@ -264,7 +264,7 @@ public sealed class RateByKeyTests : IDisposable
     private RateLimits Rates() => RateLimits.ByKey<int, int>(
         static item => item % Keys, new RateLimitOptions { TokensPerSecond = 1, BurstCapacity = Burst, TimeProvider = _time });
 
-    private ParallelRunOptions Options(RateLimits? rates = null) => new() { RateLimitByKey = rates ?? Rates(), TimeProvider = _time };
+    private ParallelRunOptions Options(RateLimits? rates = null) => new() { RateLimit = rates ?? Rates(), TimeProvider = _time };
 
     /// <summary>No turn is left, so another run goes on at the rate from the moment at which the first one took its last tokens.</summary>
     private async Task AssertNothingIsLeftAsync(RateLimits rates)

@@ -38,7 +38,7 @@ public class RefusedResultTests
             BaseDelay = then == Follows.TheWaitIsCancelled ? TimeSpan.FromMinutes(1) : TimeSpan.Zero,
             TimeProvider = then == Follows.TheWaitIsCancelled ? clock : TimeProvider.System,
             PerItemTimeout = guarded ? TimeSpan.FromDays(1) : null,
-            ReturnOutcomesOnCancellation = true,
+            Output = new() { ReturnOutcomesOnCancellation = true },
             OnRetryAsync = (_, _, _) =>
             {
                 if (then == Follows.TheHookStopsTheRun)

@@ -93,8 +93,7 @@ public class ResultRetryTests
             (_, _) => new ValueTask<int>(Interlocked.Increment(ref calls)),
             new ParallelRunOptions
             {
-                MaxRetries = 3,
-                MaxDelay = 10 * Second,
+                Retry = new() { MaxRetries = 3, MaxDelay = 10 * Second },
                 TimeProvider = clock,
                 ShouldRetry = RetryRule.Of<int>(
                     static outcome => outcome.Result < 3, static outcome => outcome.Result == 1 ? 7 * Second : TimeSpan.FromHours(1)),
@@ -162,14 +161,14 @@ public class ResultRetryTests
                 MaxDegreeOfParallelism = 4,
                 MaxRetries = 2,
                 BaseDelay = TimeSpan.Zero,
-                SharedCircuitBreaker = breaker,
-                SharedConcurrencyLimit = new SharedConcurrencyLimit(2),
-                RateLimitByKey = withKeys
+                CircuitBreaker = breaker,
+                ConcurrencyLimit = new SharedConcurrencyLimit(2),
+                RateLimit = withKeys
                     ? RateLimits.ByKey(static (int x) => x % 3, new RateLimitOptions { TokensPerSecond = 1_000_000, BurstCapacity = 1_000 })
                     : null,
                 AttemptTimeout = TimeSpan.FromMinutes(1),
                 PerItemTimeout = TimeSpan.FromMinutes(1),
-                IncludeDetails = true,
+                Output = new() { IncludeDetails = true },
                 ShouldRetry = RetryRule.Of<int>(static o => o.Result % 2 == 0),
             }).WithinAsync();
         Assert.All(outcomes.Index(), static o => Assert.Equal(
@@ -208,7 +207,7 @@ public class ResultRetryTests
                 MaxRetries = 1,
                 BaseDelay = Second,
                 TimeProvider = clock,
-                ReturnOutcomesOnCancellation = true,
+                Output = new() { ReturnOutcomesOnCancellation = true },
                 ShouldRetry = RetryRule.Of<int>(static _ => true),
             },
             caller.Token);
@@ -233,15 +232,15 @@ public class ResultRetryTests
     }
 
     [Fact(Timeout = 90_000)]
-    public async Task ShouldRetry_WithoutMaxRetries_IsRefusedAtTheCallUnlessItIsZeroOnPurpose()
+    public async Task ShouldRetry_WithoutRetries_IsRefusedAtTheCallUnlessThereAreNoneOnPurpose()
     {
         ParallelRunOptions options = new() { ShouldRetry = RetryRule.Of<int>(static _ => true) };
         Assert.Equal(
-            "ShouldRetry is set, which needs MaxRetries; set that too; 0 means no retries. (Parameter 'ShouldRetry')",
+            "ShouldRetry is set, which needs Retry; set that too, such as Retry = new() { MaxRetries = 3 }. (Parameter 'ShouldRetry')",
             Assert.Throws<ArgumentException>("ShouldRetry", () => { _ = new[] { 1 }.SelectParallelAsync(Selectors.Twice, options); }).Message);
         await using ConcurrentRuntime runtime = new();
         Assert.Throws<ArgumentException>("ShouldRetry", () => { _ = runtime.ProcessManyAsync([1], Selectors.Twice, new() { Policies = options }); });
-        Assert.Equal([2], await new[] { 1 }.SelectParallelAsync(Selectors.Twice, options with { MaxRetries = 0 }));
+        Assert.Equal([2], await new[] { 1 }.SelectParallelAsync(Selectors.Twice, options with { Retry = new() { MaxRetries = 0 } }));
     }
 
     private sealed class Answer(int item) : IDisposable

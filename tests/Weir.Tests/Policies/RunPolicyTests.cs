@@ -71,7 +71,7 @@ public class RunPolicyTests
         int calls = 0;
         Task<List<int>> run = new[] { 1 }.SelectParallelAsync(
             (x, _) => Interlocked.Increment(ref calls) < 4 ? throw new TimeoutException() : new ValueTask<int>(x),
-            Options with { MaxRetries = 3, Randomness = new SeededRandom(5).NextDouble });
+            Options with { Retry = new() { BaseDelay = Options.BaseDelay, Randomness = new SeededRandom(5).NextDouble } });
         TimeSpan due = TimeSpan.Zero;
         for (int retry = 1; retry <= 3; retry++)
         {
@@ -172,7 +172,7 @@ public class RunPolicyTests
     public async Task SharedCircuitBreaker_OpenedByOneRun_IsOpenForTheNext()
     {
         CircuitBreaker breaker = new(new CircuitBreakerOptions { FailureThreshold = 2, TimeProvider = _time });
-        ParallelRunOptions options = Options with { SharedCircuitBreaker = breaker, MaxDegreeOfParallelism = 1 };
+        ParallelRunOptions options = Options with { CircuitBreaker = breaker, MaxDegreeOfParallelism = 1 };
         await Enumerable.Range(0, 2).SelectParallelOutcomesAsync<int, int>(static (_, _) => throw new FormatException(), options);
         int calls = 0;
         ItemOutcome<int, int>[] second = await new[] { 1 }.SelectParallelOutcomesAsync(
@@ -289,13 +289,14 @@ public class RunPolicyTests
     {
         Refused("MaxRetries", new() { MaxRetries = -1 });
         Refused("BaseDelay", new() { BaseDelay = -Second });
-        Refused("MaxDelay", new() { MaxRetries = 1, BaseDelay = Second, MaxDelay = TimeSpan.Zero });
+        Refused("MaxDelay", new() { Retry = new() { BaseDelay = Second, MaxDelay = TimeSpan.Zero } });
         Refused("BackoffStrategy", new() { BackoffStrategy = (BackoffStrategy)77 });
         Refused("AttemptTimeout", new() { AttemptTimeout = TimeSpan.Zero });
-        Refused("FailureThreshold", new() { CircuitBreaker = new() { FailureThreshold = 0 } });
-        Refused("TokensPerSecond", new() { RateLimit = new() { TokensPerSecond = 0 } });
-        Refused("SharedCircuitBreaker", new() { CircuitBreaker = new(), SharedCircuitBreaker = new() });
-        Refused("SharedRateLimit", new() { RateLimit = new(), SharedRateLimit = new TokenBucket() });
+        Refused("FailureThreshold", new() { CircuitBreaker = new CircuitBreakerOptions { FailureThreshold = 0 } });
+        Refused("TokensPerSecond", new() { RateLimit = new RateLimitOptions { TokensPerSecond = 0 } });
+        Refused("CircuitBreaker", new() { CircuitBreaker = new OtherSetting() });
+        Refused("RateLimit", new() { RateLimit = new OtherSetting() });
+        Refused("ConcurrencyLimit", new() { ConcurrencyLimit = new OtherSetting() });
         Refused("OnFallback", new() { OnFallback = Fallback.Of(static (_, _) => "text") });
         Assert.Equal("OnFallback", Assert.Throws<ArgumentException>(() =>
         {
@@ -312,6 +313,8 @@ public class RunPolicyTests
             Assert.Equal(name, error.ParamName);
         }
     }
+
+    private sealed class OtherSetting : ICircuitBreakerSetting, IRateLimitSetting, IConcurrencyLimitSetting;
 
     private static ValueTask Log(ConcurrentQueue<string> log, string line)
     {

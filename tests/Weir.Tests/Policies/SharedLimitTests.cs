@@ -46,7 +46,7 @@ public sealed class SharedLimitTests : IDisposable
             }
         }
 
-        ParallelRunOptions options = new() { MaxDegreeOfParallelism = 4, SharedConcurrencyLimit = shared, ErrorMode = ErrorMode.BestEffort };
+        ParallelRunOptions options = new() { MaxDegreeOfParallelism = 4, ConcurrencyLimit = shared, ErrorMode = ErrorMode.BestEffort };
         Task<List<int>>[] runs = [.. Enumerable.Range(0, 3).Select(i => family.RunAsync(
             TestSource.Of(source, items),
             CallAsync,
@@ -73,7 +73,7 @@ public sealed class SharedLimitTests : IDisposable
             new ParallelRunOptions
             {
                 MaxDegreeOfParallelism = 1,
-                SharedConcurrencyLimit = shared,
+                ConcurrencyLimit = shared,
                 OnStartItemAsync = i =>
                 {
                     started.Add(i);
@@ -103,7 +103,7 @@ public sealed class SharedLimitTests : IDisposable
                     return x;
                 }
             },
-            new ParallelRunOptions { MaxDegreeOfParallelism = degree, SharedConcurrencyLimit = shared });
+            new ParallelRunOptions { MaxDegreeOfParallelism = degree, ConcurrencyLimit = shared });
         Assert.True(shared.TryEnter() && shared.TryEnter() && shared.TryEnter());
         Task<List<int>> one = Run(first, 1);
         await Guard.UntilAsync(() => shared.Waiting == 20, "the items of the first run");
@@ -132,7 +132,7 @@ public sealed class SharedLimitTests : IDisposable
                 order.Add(x);
                 return default;
             },
-            new ParallelRunOptions { MaxDegreeOfParallelism = 1, SharedConcurrencyLimit = shared });
+            new ParallelRunOptions { MaxDegreeOfParallelism = 1, ConcurrencyLimit = shared });
         await Guard.UntilAsync(() => shared.Waiting == 30, "all items in the queue");
         shared.Leave();
         await run.WithinAsync();
@@ -150,7 +150,7 @@ public sealed class SharedLimitTests : IDisposable
             new ParallelRunOptions
             {
                 MaxDegreeOfParallelism = 2,
-                SharedConcurrencyLimit = shared,
+                ConcurrencyLimit = shared,
                 PerItemTimeout = TimeSpan.FromSeconds(1),
                 TimeProvider = _time,
                 Control = control,
@@ -194,7 +194,7 @@ public sealed class SharedLimitTests : IDisposable
 
                 return x;
             },
-            new ParallelRunOptions { MaxDegreeOfParallelism = 1, SharedConcurrencyLimit = shared, PerItemTimeout = limit, TimeProvider = _time });
+            new ParallelRunOptions { MaxDegreeOfParallelism = 1, ConcurrencyLimit = shared, PerItemTimeout = limit, TimeProvider = _time });
         await begun.WaitAsync();
         await _time.AdvanceUntilAsync(run, limit);
         ItemOutcome<int, int>[] outcomes = await run.WithinAsync("a run whose first call never ends");
@@ -217,7 +217,7 @@ public sealed class SharedLimitTests : IDisposable
         Task<List<int>> run = family.RunAsync(
             TestSource.Of(SourceKind.Lazy, 30),
             static (x, _) => new ValueTask<int>(x),
-            new ParallelRunOptions { MaxDegreeOfParallelism = 2, SharedConcurrencyLimit = shared, PerItemTimeout = timed ? TimeSpan.FromMinutes(5) : null },
+            new ParallelRunOptions { MaxDegreeOfParallelism = 2, ConcurrencyLimit = shared, PerItemTimeout = timed ? TimeSpan.FromMinutes(5) : null },
             cancelling.Token);
         await Guard.UntilAsync(() => shared.Waiting == 30, "all items in the queue");
         await cancelling.CancelAsync();
@@ -239,7 +239,7 @@ public sealed class SharedLimitTests : IDisposable
                 await _gate.WaitAsync(CancellationToken.None);
                 return x;
             },
-            new ParallelRunOptions { MaxDegreeOfParallelism = 1, SharedConcurrencyLimit = shared },
+            new ParallelRunOptions { MaxDegreeOfParallelism = 1, ConcurrencyLimit = shared },
             cancelling.Token);
         await Guard.UntilAsync(() => shared.InUse == 1, "the first call");
         Assert.True(shared.TryEnter());
@@ -265,7 +265,7 @@ public sealed class SharedLimitTests : IDisposable
                 await Task.Yield();
                 return x;
             },
-            new ParallelRunOptions { MaxDegreeOfParallelism = 5, SharedConcurrencyLimit = shared, OrderedOutput = ordered, ChannelCapacity = 4 }))
+            new ParallelRunOptions { MaxDegreeOfParallelism = 5, ConcurrencyLimit = shared, OrderedOutput = ordered, ChannelCapacity = 4 }))
         {
             if (result >= 50)
             {
@@ -288,7 +288,7 @@ public sealed class SharedLimitTests : IDisposable
                     await Task.Yield();
                     return x == 5 ? throw new TestException("five") : x;
                 },
-                new ParallelRunOptions { MaxDegreeOfParallelism = 4, SharedConcurrencyLimit = shared }).WithinAsync());
+                new ParallelRunOptions { MaxDegreeOfParallelism = 4, ConcurrencyLimit = shared }).WithinAsync());
             Assert.Equal("five", error.Message);
             Assert.Equal((0, 0), (shared.InUse, shared.Waiting));
         }
@@ -299,7 +299,7 @@ public sealed class SharedLimitTests : IDisposable
     {
         SharedConcurrencyLimit shared = new(1, maxWaiting: 2);
         Assert.True(shared.TryEnter());
-        ParallelRunOptions options = new() { MaxDegreeOfParallelism = 1, SharedConcurrencyLimit = shared, TimeProvider = _time };
+        ParallelRunOptions options = new() { MaxDegreeOfParallelism = 1, ConcurrencyLimit = shared, TimeProvider = _time };
         RunControl control = new();
         Task<ItemOutcome<int, int>[]> run = Enumerable.Range(0, 4).SelectParallelOutcomesAsync(
             static (x, _) => new ValueTask<int>(x), options with { Control = control });
@@ -330,7 +330,7 @@ public sealed class SharedLimitTests : IDisposable
             },
             new ParallelRunOptions
             {
-                MaxDegreeOfParallelism = 2, SharedConcurrencyLimit = shared, SharedCircuitBreaker = breaker, OpenCircuitMode = mode, TimeProvider = _time,
+                MaxDegreeOfParallelism = 2, ConcurrencyLimit = shared, CircuitBreaker = breaker, OpenCircuitMode = mode, TimeProvider = _time,
             });
         Task<ItemOutcome<int, int>[]> run = Run(OpenCircuitMode.FailFast);
         await Guard.UntilAsync(() => shared.Waiting == 5, "the others");
@@ -368,7 +368,7 @@ public sealed class SharedLimitTests : IDisposable
             new ParallelRunOptions
             {
                 MaxDegreeOfParallelism = 6,
-                SharedConcurrencyLimit = shared,
+                ConcurrencyLimit = shared,
                 PerItemTimeout = timed ? TimeSpan.FromMinutes(5) : null,
             }).WithinAsync();
         Assert.All(lanes, static lane => Assert.Equal(lane.Order(), lane));

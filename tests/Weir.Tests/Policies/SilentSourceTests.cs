@@ -106,11 +106,14 @@ public class SilentSourceTests
             new ParallelRunOptions
             {
                 MaxDegreeOfParallelism = 1,
-                MaxRetries = 3,
-                IsTransient = static e => e is IOException,
-                BaseDelay = TimeSpan.FromHours(1),
-                BackoffStrategy = Resilience.BackoffStrategy.Linear,
-                MaxDelay = TimeSpan.FromHours(2),
+                Retry = new()
+                {
+                    MaxRetries = 3,
+                    IsTransient = static e => e is IOException,
+                    BaseDelay = TimeSpan.FromHours(1),
+                    BackoffStrategy = Resilience.BackoffStrategy.Linear,
+                    MaxDelay = TimeSpan.FromHours(2),
+                },
                 PerItemTimeout = Second,
                 TimeProvider = _time,
                 ErrorMode = ErrorMode.BestEffort,

@@ -25,7 +25,7 @@ public sealed class StoppedQueueTests : IDisposable
                 await _gate.WaitAsync(CancellationToken.None);
                 return item;
             },
-            OptionsOf(policy) with { MaxDegreeOfParallelism = 5, Control = control, ReturnOutcomesOnCancellation = true },
+            OptionsOf(policy) with { MaxDegreeOfParallelism = 5, Control = control, Output = new() { ReturnOutcomesOnCancellation = true } },
             cancel.Token);
         await Guard.UntilAsync(() => control.Snapshot() is { Started: 5 }, "all items");
         cancel.Cancel();
@@ -39,10 +39,10 @@ public sealed class StoppedQueueTests : IDisposable
         RateLimitOptions rate = new() { TokensPerSecond = 2_000, BurstCapacity = 1 };
         return policy switch
         {
-            "shared limit" => new() { SharedConcurrencyLimit = new SharedConcurrencyLimit(1) },
-            "limit by key" => new() { ConcurrencyLimitByKey = ConcurrencyLimits.ByKey<int, int>(static item => item % 3, 1) },
+            "shared limit" => new() { ConcurrencyLimit = new SharedConcurrencyLimit(1) },
+            "limit by key" => new() { ConcurrencyLimit = ConcurrencyLimits.ByKey<int, int>(static item => item % 3, 1) },
             "rate limit" => new() { RateLimit = rate },
-            _ => new() { RateLimitByKey = RateLimits.ByKey<int, int>(static item => item % 3, rate) },
+            _ => new() { RateLimit = RateLimits.ByKey<int, int>(static item => item % 3, rate) },
         };
     }
 }

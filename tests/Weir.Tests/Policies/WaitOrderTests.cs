@@ -21,7 +21,7 @@ public sealed class WaitOrderTests
     {
         RateLimits rates = RateLimits.ByKey<int, int>(
             static _ => 0, new RateLimitOptions { TokensPerSecond = Burst, BurstCapacity = Burst, TimeProvider = _clock });
-        ParallelRunOptions options = Options() with { RateLimitByKey = rates };
+        ParallelRunOptions options = Options() with { RateLimit = rates };
 
         // Another run has taken the burst.
         await Enumerable.Range(0, Burst).ForEachParallelAsync(static (_, _) => default, options with { Control = null }).WithinAsync("the burst");
@@ -60,7 +60,7 @@ public sealed class WaitOrderTests
             OpenTimeout = Second,
             TimeProvider = _clock,
         });
-        ParallelRunOptions options = Options() with { SharedCircuitBreaker = breaker, OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen };
+        ParallelRunOptions options = Options() with { CircuitBreaker = breaker, OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen };
         await new[] { 0 }.ForEachParallelAsync(
             static (_, _) => throw new TestException("opens"), options with { Control = null, ErrorMode = ErrorMode.BestEffort }).WithinAsync("the failure");
         Task run = Enumerable.Range(0, Items).ForEachParallelAsync(StartAsync, options);

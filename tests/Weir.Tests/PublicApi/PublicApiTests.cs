@@ -1,3 +1,4 @@
+using System.ComponentModel;
 using System.Reflection;
 using System.Runtime.CompilerServices;
 
@@ -30,6 +31,25 @@ public class PublicApiTests
             reviewed.SequenceEqual(now),
             $"The public API of {package} is not the reviewed one of PublicApi/{package}.txt. If the change is wanted, run this test with WEIR_ACCEPT_API=1 "
             + $"and put the file into the same commit.\n{string.Join('\n', changes)}");
+    }
+
+    [Theory]
+    [MemberData(nameof(Packages))]
+    public void Package_Options_ShowAtMostTwentyNames(string package)
+    {
+        foreach (Type type in Assembly.Load(package).GetExportedTypes().Where(static t => t.Name.Split('`')[0].EndsWith("Options", StringComparison.Ordinal)))
+        {
+            string[] shown =
+            [
+                .. type.GetProperties()
+                    .Where(static p => p.GetCustomAttribute<EditorBrowsableAttribute>()?.State != EditorBrowsableState.Never)
+                    .Select(static p => p.Name),
+            ];
+
+            // The names of a worker are the keys of its configuration, which a group would only make deeper.
+            int most = type.Name == "WeirWorkerOptions" ? 21 : 20;
+            Assert.True(shown.Length <= most, $"{type.Name} shows {shown.Length} names: put rare ones into a group. {string.Join(", ", shown)}");
+        }
     }
 
     [Fact]

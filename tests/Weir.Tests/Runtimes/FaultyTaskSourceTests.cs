@@ -77,7 +77,7 @@ public class FaultyTaskSourceTests
                     Way.Retried => options with { MaxRetries = 1, ShouldRetry = RetryRule.Of<int>(static _ => false) },
                     Way.Guarded => options with { CircuitBreaker = new CircuitBreakerOptions { FailureThreshold = 10_000 } },
                     Way.Adaptive => options with { AdaptiveConcurrency = new AdaptiveConcurrencyOptions { MaxConcurrency = 4 } },
-                    Way.Limited => options with { SharedConcurrencyLimit = new SharedConcurrencyLimit(3) },
+                    Way.Limited => options with { ConcurrencyLimit = new SharedConcurrencyLimit(3) },
                     _ => options,
                 };
                 outcomes = await calls.UntilAsync(Run(items));

@@ -83,7 +83,7 @@ public class RuntimeArgumentTests
 
         Assert.Throws<ArgumentOutOfRangeException>("TotalConcurrency", () => new ConcurrentRuntime(1, new RuntimeOptions { TotalConcurrency = 0 }));
         Assert.Throws<ArgumentException>(
-            "SharedConcurrencyLimit", () => new DirectRuntime(new RuntimeOptions { TotalConcurrency = 1, SharedConcurrencyLimit = new(1) }));
+            "ConcurrencyLimit", () => new DirectRuntime(new RuntimeOptions { TotalConcurrency = 1, ConcurrencyLimit = new(1) }));
         RuntimeOptions noClock = new() { TimeProvider = null! };
         Assert.Throws<ArgumentNullException>("TimeProvider", () => new DirectRuntime(noClock));
         Assert.Throws<ArgumentNullException>("TimeProvider", () => new ConcurrentRuntime(1, noClock));

@@ -132,10 +132,6 @@ public class RuntimeKeyStreamTests
         Assert.Throws<ArgumentException>(() => { _ = runtime.ProcessManyStreamAsync(items.PartitionBatchesBy(static _ => 0), Selectors.Twice); });
         Assert.Throws<ArgumentNullException>(
             "items", () => { _ = runtime.ProcessManyStreamAsync((int[])null!, static (x, _) => new ValueTask<int>(x)); });
-        Assert.Throws<ArgumentOutOfRangeException>(
-            "MaxPerPartition",
-            () => { _ = runtime.ProcessManyStreamAsync(
-                items.PartitionBy(static x => x), static (x, _) => new ValueTask<int>(x), false, new ProcessManyOptions { MaxPerPartition = 0 }); });
     }
 
     private static async Task<List<(int Index, ItemOutcome<int, int> Outcome)>> DrainAsync(IAsyncEnumerable<(int Index, ItemOutcome<int, int> Outcome)> stream)

@@ -167,19 +167,18 @@ public class RuntimeKeyTests
 
     [Theory(Timeout = 90_000)]
     [MemberData(nameof(SeveralAtOnce))]
-    public async Task MaxPerPartition_TwoOfAKey_RunTogetherAndNoMore(string name)
+    public async Task MaxPerKey_TwoOfAKey_RunTogetherAndNoMore(string name)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         using RuntimeGate gate = new();
         ConcurrentQueue<int> seen = new();
         Task<ItemOutcome<int, int>[]> call = runtime.ProcessManyAsync(
-            RuntimeRun.Count(40).PartitionBy(static _ => 1),
+            RuntimeRun.Count(40).PartitionBy(static _ => 1, maxPerKey: 2),
             (x, _) =>
             {
                 seen.Enqueue(x);
                 return gate.PassAsync(x);
-            },
-            new ProcessManyOptions { MaxPerPartition = 2 });
+            });
         await gate.ArrivedAsync(2);
         Assert.Equal([0, 1], seen.Order());
         gate.Open();
@@ -193,9 +192,5 @@ public class RuntimeKeyTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         int[] items = [1];
         Assert.Throws<ArgumentException>(() => { _ = runtime.ProcessManyAsync(items.PartitionBatchesBy(static _ => 0), Selectors.Twice); });
-        Assert.Throws<ArgumentOutOfRangeException>(
-            "MaxPerPartition",
-            () => { _ =
-                runtime.ProcessManyAsync(items.PartitionBy(static x => x), Selectors.Twice, new ProcessManyOptions { MaxPerPartition = 0 }); });
     }
 }

@@ -246,10 +246,10 @@ public sealed class RuntimePolicyTests : IDisposable
         Refused<ArgumentException>("Hooks", new() { Hooks = new ItemHooks<string>() });
 
         SharedConcurrencyLimit shared = new(1);
-        RuntimeOptions limited = new() { TotalConcurrency = 1, Policies = new ParallelRunOptions { SharedConcurrencyLimit = shared } };
-        Assert.Throws<ArgumentException>("SharedConcurrencyLimit", () => RuntimeCases.Create(name, limited));
+        RuntimeOptions limited = new() { TotalConcurrency = 1, Policies = new ParallelRunOptions { ConcurrencyLimit = shared } };
+        Assert.Throws<ArgumentException>("ConcurrencyLimit", () => RuntimeCases.Create(name, limited));
         await using IExecutionRuntime other = RuntimeCases.Create(name, limited with { Policies = null });
-        Assert.Throws<ArgumentException>("SharedConcurrencyLimit", () =>
+        Assert.Throws<ArgumentException>("ConcurrencyLimit", () =>
         {
             _ = other.ProcessManyAsync([1], static (x, _) => new ValueTask<int>(x), new ProcessManyOptions { Policies = limited.Policies });
         });

@@ -86,11 +86,11 @@ public sealed class RuntimeTotalLimitTests : IDisposable
     {
         SharedConcurrencyLimit shared = new(1);
         Assert.True(shared.TryEnter());
-        await using IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { SharedConcurrencyLimit = shared });
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { ConcurrencyLimit = shared });
         Task<ItemOutcome<int, int>[]> call = Task.Run(() => runtime.ProcessManyAsync([1, 2, 3], static (x, _) => new ValueTask<int>(x)));
         Task<List<int>> run = new[] { 4, 5 }.SelectParallelAsync(static (x, _) => new ValueTask<int>(x), new ParallelRunOptions
         {
-            SharedConcurrencyLimit = shared,
+            ConcurrencyLimit = shared,
         });
         await Guard.UntilAsync(() => shared.Waiting >= 3, "items that wait");
         Assert.False(call.IsCompleted || run.IsCompleted);
@@ -107,7 +107,7 @@ public sealed class RuntimeTotalLimitTests : IDisposable
         ManualTimeProvider clock = new();
         SharedConcurrencyLimit shared = new(1);
         Assert.True(shared.TryEnter());
-        await using IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { SharedConcurrencyLimit = shared, TimeProvider = clock });
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { ConcurrencyLimit = shared, TimeProvider = clock });
         Task<ItemOutcome<int, int>[]> call = runtime.ProcessManyAsync(
             [1, 2], static (x, _) => new ValueTask<int>(x), new ProcessManyOptions { TotalTimeout = TimeSpan.FromSeconds(1) });
         await Guard.UntilAsync(() => shared.Waiting > 0, "an item that waits");
@@ -130,7 +130,7 @@ public sealed class RuntimeTotalLimitTests : IDisposable
     public async Task PerItemTimeout_OfACallThatNeverEnds_ThePlaceIsReturned(string name, bool blocks)
     {
         SharedConcurrencyLimit shared = new(1);
-        await using IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { SharedConcurrencyLimit = shared });
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { ConcurrencyLimit = shared });
         ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(
             [0, 1],
             async (x, _) =>
@@ -160,7 +160,7 @@ public sealed class RuntimeTotalLimitTests : IDisposable
     {
         SharedConcurrencyLimit shared = new(1);
         Assert.True(shared.TryEnter());
-        IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { SharedConcurrencyLimit = shared, GracePeriod = TimeSpan.Zero });
+        IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { ConcurrencyLimit = shared, GracePeriod = TimeSpan.Zero });
         Task<ItemOutcome<int, int>[]> call = runtime.ProcessManyAsync([1, 2, 3], static (x, _) => new ValueTask<int>(x));
         await Guard.UntilAsync(() => shared.Waiting > 0, "items that wait");
         await runtime.DisposeAsync().WithinAsync("the end of the runtime");

@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using Weir.Resilience;
 using Weir.Runtimes;
 using Weir.TestKit;
 using Weir.Tests.Operators.Support;
@@ -144,7 +145,10 @@ public sealed class RuntimeWorkQueueTests
                 Interlocked.Increment(ref called);
                 throw new TestException("item");
             },
-            new ProcessManyOptions { Policies = new() { CircuitBreaker = new() { FailureThreshold = 1, OpenTimeout = TimeSpan.FromHours(1) } } }).WithinAsync();
+            new ProcessManyOptions
+            {
+                Policies = new() { CircuitBreaker = new CircuitBreakerOptions { FailureThreshold = 1, OpenTimeout = TimeSpan.FromHours(1) } },
+            }).WithinAsync();
         Assert.Equal(40, outcomes.Count(static outcome => outcome.Status == ItemStatus.Failed));
         Assert.InRange(called, 1, RuntimeCases.LimitOf(name));
         queue.AssertEnded();

@@ -1,3 +1,4 @@
+using Weir.Resilience;
 using Weir.Runtimes;
 using Weir.Tests.Operators.Budgets;
 
@@ -173,7 +174,10 @@ public sealed class StarvedPoolTests : IDisposable
     {
         using CountdownEvent begun = new(2);
         TaskCompletionSource<int> never = new();
-        ParallelRunOptions options = new() { MaxDegreeOfParallelism = 2, AttemptTimeout = TimeSpan.FromSeconds(1), CircuitBreaker = new() };
+        ParallelRunOptions options = new()
+        {
+            MaxDegreeOfParallelism = 2, AttemptTimeout = TimeSpan.FromSeconds(1), CircuitBreaker = new CircuitBreakerOptions(),
+        };
         Task<ItemOutcome<int, int>[]> run = new int[2].SelectParallelOutcomesAsync(
             (_, _) =>
             {

@@ -61,7 +61,7 @@ public class LateResultTests
             {
                 MaxDegreeOfParallelism = 2,
                 PerItemTimeout = Limit,
-                SharedConcurrencyLimit = new SharedConcurrencyLimit(5),
+                ConcurrencyLimit = new SharedConcurrencyLimit(5),
                 OnStartItemAsync = static _ => default,
                 OnCompleteItemAsync = static _ => default,
             });
@@ -74,7 +74,7 @@ public class LateResultTests
     public async Task LateResult_OfAnAwaitedCallThatIsGivenUp_IsDisposedOfOnce(string form, bool isAttempt)
     {
         ParallelRunOptions options = isAttempt
-            ? new() { AttemptTimeout = Limit, SharedConcurrencyLimit = new SharedConcurrencyLimit(5) }
+            ? new() { AttemptTimeout = Limit, ConcurrencyLimit = new SharedConcurrencyLimit(5) }
             : new() { PerItemTimeout = Limit };
         await RunAsync(form, Where.Suspended, options);
     }

@@ -56,11 +56,15 @@ internal static class ResultForm
 
                 break;
             case "outcomes" or "lazy outcomes" or "detailed outcomes":
-                Add(got, await source.SelectParallelOutcomesAsync(call, options with { IncludeDetails = form == "detailed outcomes" }, token));
+                Add(got, await source.SelectParallelOutcomesAsync(
+                    call, options with { Output = options.Output with { IncludeDetails = form == "detailed outcomes" } }, token));
                 break;
             case "outcome stream" or "detailed stream":
                 await ReadAsync(
-                    source.SelectParallelOutcomesStreamAsync(call, options with { IncludeDetails = form == "detailed stream" }, token), got, leavesAfter);
+                    source.SelectParallelOutcomesStreamAsync(
+                        call, options with { Output = options.Output with { IncludeDetails = form == "detailed stream" } }, token),
+                    got,
+                    leavesAfter);
                 break;
             case "batch stream":
                 await ReadAsync(
@@ -86,7 +90,7 @@ internal static class ResultForm
         await using IExecutionRuntime runtime = RuntimeCases.Create(
             runtimeName, new RuntimeOptions { TimeProvider = options.TimeProvider, GracePeriod = Timeout.InfiniteTimeSpan });
         ProcessManyOptions used = name == runtimeName
-            ? new() { PerItemTimeout = options.PerItemTimeout, DisposeUnusedResults = options.DisposeUnusedResults }
+            ? new() { PerItemTimeout = options.PerItemTimeout, DisposeUnusedResults = options.Output.DisposeUnusedResults }
             : new() { Policies = options with { ErrorMode = ErrorMode.FailFast } };
         if (form == name)
         {

@@ -79,7 +79,7 @@ public class UnusedResultTests
         Resource shared = new(0);
         await Assert.ThrowsAsync<TestException>(() => Enumerable.Range(0, Count).ToArray().SelectParallelAsync(
             (x, _) => x == Count - 1 ? throw new TestException("last") : new ValueTask<Resource>(shared),
-            new ParallelRunOptions { MaxDegreeOfParallelism = 1, DisposeUnusedResults = true }).WithinAsync());
+            new ParallelRunOptions { MaxDegreeOfParallelism = 1, Output = new() { DisposeUnusedResults = true } }).WithinAsync());
         await shared.DisposedOnceAsync();
     }
 
@@ -90,7 +90,7 @@ public class UnusedResultTests
         Holder.DefaultsDisposed = 0;
         await Assert.ThrowsAsync<TestException>(() => Enumerable.Range(0, Count).ToArray().SelectParallelAsync(
             (x, _) => x == 5 ? throw new TestException("fifth") : new ValueTask<Holder>(new Holder(inner[x])),
-            new ParallelRunOptions { MaxDegreeOfParallelism = 1, DisposeUnusedResults = true }).WithinAsync());
+            new ParallelRunOptions { MaxDegreeOfParallelism = 1, Output = new() { DisposeUnusedResults = true } }).WithinAsync());
         Assert.All(inner.Take(5), static resource => Assert.Equal(1, resource.Disposals));
         Assert.All(inner.Skip(5), static resource => Assert.Equal(0, resource.Disposals));
         Assert.Equal(0, Holder.DefaultsDisposed);
@@ -107,7 +107,7 @@ public class UnusedResultTests
                 made.Add(resource);
                 return x == Count - 1 ? throw new TestException("last") : new ValueTask<Resource>(resource);
             },
-            new ParallelRunOptions { MaxDegreeOfParallelism = 1, DisposeUnusedResults = true }).WithinAsync());
+            new ParallelRunOptions { MaxDegreeOfParallelism = 1, Output = new() { DisposeUnusedResults = true } }).WithinAsync());
         Assert.Equal("last", error.Message);
         Assert.All(made.Take(Count - 1), static resource => Assert.Equal(1, resource.Disposals));
     }
@@ -127,7 +127,7 @@ public class UnusedResultTests
             {
                 MaxDegreeOfParallelism = 1,
                 PerItemTimeout = TimeSpan.FromSeconds(1),
-                DisposeUnusedResults = true,
+                Output = new() { DisposeUnusedResults = true },
                 TimeProvider = clock,
             });
         await Guard.UntilAsync(() => first.Disposals == 1, "the disposal that hangs");
@@ -144,7 +144,7 @@ public class UnusedResultTests
     {
         await Assert.ThrowsAsync<TestException>(() => Enumerable.Range(0, Count).ToArray().SelectParallelAsync(
             (x, _) => x == Count - 1 ? throw new TestException("last") : new ValueTask<string>("text"),
-            new ParallelRunOptions { DisposeUnusedResults = true }).WithinAsync());
+            new ParallelRunOptions { Output = new() { DisposeUnusedResults = true } }).WithinAsync());
     }
 
     /// <summary>One run of which the test knows all results.</summary>
@@ -193,8 +193,7 @@ public class UnusedResultTests
                 {
                     MaxDegreeOfParallelism = 3,
                     ErrorMode = ErrorMode,
-                    ReturnOutcomesOnCancellation = ReturnOutcomesOnCancellation,
-                    DisposeUnusedResults = disposes,
+                    Output = new() { ReturnOutcomesOnCancellation = ReturnOutcomesOnCancellation, DisposeUnusedResults = disposes },
                 },
                 Got,
                 leavesAfter,

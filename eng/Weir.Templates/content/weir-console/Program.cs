@@ -14,7 +14,7 @@ ParallelRunOptions options = new()
     MaxDegreeOfParallelism = 16, // What the other side bears. Without it: one for each processor.
     MaxRetries = 3, // Of failures that may go away, such as a busy server.
     AttemptTimeout = TimeSpan.FromSeconds(10),
-    ReturnOutcomesOnCancellation = true,
+    Output = new() { ReturnOutcomesOnCancellation = true },
 };
 
 var outcomes = await items.SelectParallelOutcomesAsync(ProcessAsync, options, stop.Token);

@@ -8,21 +8,24 @@ internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, ChangeSt
     // What waits was read before what is there, so this often in a row no item is on its way between the two.
     private const int Settled = 5;
 
+    private readonly AuditTally _tally = new(engine);
     private readonly List<DateTime> _kills = [];
     private long _before;
     private long _goal;
+    private bool _isLast;
 
     /// <summary>Runs a round.</summary>
     /// <param name="plan">Its faults.</param>
     /// <param name="goal">The number of its last change.</param>
+    /// <param name="isLast">Whether no other follows, so that all is read once more that was counted before.</param>
     /// <param name="stop">Ends it; its result is of no use then.</param>
     /// <returns>
     /// All that was counted since the scenario began, what else is wrong, so that no other round can follow, and the longest recovery from a kill of a worker.
     /// </returns>
     public async Task<(AuditCounts Counts, IReadOnlyList<string> Wrong, AuditRecovery? Recovery)> RunAsync(
-        IReadOnlyList<PlannedFault> plan, long goal, CancellationToken stop)
+        IReadOnlyList<PlannedFault> plan, long goal, bool isLast, CancellationToken stop)
     {
-        (_before, _goal) = (_goal, goal);
+        (_before, _goal, _isLast) = (_goal, goal, isLast);
         _kills.Clear();
         scene.Publish(goal);
         foreach (PlannedFault fault in plan)
@@ -80,7 +83,7 @@ internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, ChangeSt
 
     private async Task<(AuditCounts Counts, IReadOnlyList<string> Wrong, AuditRecovery? Recovery)> EndAsync(IReadOnlyList<string> wrong, CancellationToken stop)
     {
-        AuditCounts counts = await database.RetryAsync(c => AuditChecks.CountAsync(c, engine, stop), stop) with { Asked = _goal };
+        AuditCounts counts = await database.RetryAsync(c => _tally.CountAsync(c, reread: _isLast, stop), stop) with { Asked = _goal };
         AuditRecovery? recovery = null;
         foreach (DateTime moment in _kills)
         {

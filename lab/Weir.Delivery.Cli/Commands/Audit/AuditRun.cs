@@ -7,6 +7,7 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
 {
     private const string Nothing = "nothing happens";
 
+    private static readonly TimeSpan LeasePoll = TimeSpan.FromMilliseconds(250);
     private static readonly TimeSpan DropPatience = TimeSpan.FromMinutes(1);
 
     private readonly List<AuditRoundRecord> _rounds = [];
@@ -93,7 +94,7 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
                 await scene.StartAsync(stop);
                 isOver = await RunRoundsAsync(scene, new AuditRound(scene, engine, stream, database, settings), scenario, stop);
                 string[] stuck = await scene.StopAsync();
-                _left.AddRange([.. stuck, .. await database.RetryAsync(_ => engine.FindLeftoversAsync(workers: 0, stop), stop)]);
+                _left.AddRange([.. stuck, .. await FindLeftAsync(engine, database, stop)]);
             }
             catch (Exception) when (stop.IsCancellationRequested)
             {
@@ -117,6 +118,26 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
         return isOver || _left.Count > 0;
     }
 
+    // Who was killed in the last round may have a lease still: it runs out, and the next consumer that opens the queue takes it away.
+    private async Task<IReadOnlyList<string>> FindLeftAsync(IAuditEngine engine, AuditDatabase database, CancellationToken stop)
+    {
+        long start = Stopwatch.GetTimestamp();
+        IReadOnlyList<string> left = await database.RetryAsync(_ => engine.FindLeftoversAsync(workers: 0, stop), stop);
+        while (left.Count > 0 && Stopwatch.GetElapsedTime(start) < settings.Patience)
+        {
+            await Task.Delay(LeasePoll, stop);
+            left = await database.RetryAsync(
+                async _ =>
+                {
+                    await (await engine.Queue.OpenSourceAsync(stop)).DisposeAsync();
+                    return await engine.FindLeftoversAsync(workers: 0, stop);
+                },
+                stop);
+        }
+
+        return left;
+    }
+
     private async Task<bool> RunRoundsAsync(AuditScene scene, AuditRound runner, AuditScenario scenario, CancellationToken stop)
     {
         AuditCounts before = new();
@@ -130,7 +151,7 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
             progress.Begin($"{name}: {(plan.Count == 0 ? Nothing : plan[0].ToString())}", _rounds.Count, RoundsPlanned);
             long start = Stopwatch.GetTimestamp();
             (AuditCounts counts, IReadOnlyList<string> wrong, AuditRecovery? recovery) =
-                await runner.RunAsync(plan, (long)round * settings.ChangesOf(scenario), stop);
+                await runner.RunAsync(plan, (long)round * settings.ChangesOf(scenario), isLast: round == settings.Plan.RoundsPlanned, stop);
             AuditCounts added = counts.Since(before);
             before = counts;
             _total = _total.Plus(added);

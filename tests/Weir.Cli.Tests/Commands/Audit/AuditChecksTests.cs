@@ -17,6 +17,7 @@ public sealed class AuditChecksTests(AuditPostgres server) : IClassFixture<Audit
         await using AuditDatabase database = await AuditDatabase.CreateAsync(given, CancellationToken.None);
         await using PostgresAuditEngine engine = new(database.Source, AuditScenario.All["faults"], SeededFault.None);
         await engine.Queue.SetupAsync();
+        AuditTally tally = new(engine);
         await ExecuteAsync("INSERT INTO changes (number, key) SELECT n, 'key ' || n % 2 FROM generate_series(1, 10) n");
         await ExecuteAsync("INSERT INTO effects (number, key) SELECT number, key FROM changes ORDER BY number");
         AuditCounts kept = await CountAsync();
@@ -80,6 +81,79 @@ public sealed class AuditChecksTests(AuditPostgres server) : IClassFixture<Audit
         }
 
         async Task<AuditCounts> CountAsync() =>
-            await database.RetryAsync(c => AuditChecks.CountAsync(c, engine, CancellationToken.None), CancellationToken.None) with { Asked = 10 };
+            await database.RetryAsync(c => tally.CountAsync(c, reread: true, CancellationToken.None), CancellationToken.None) with { Asked = 10 };
+    }
+
+    [Fact(Timeout = 300_000)]
+    public async Task Count_RowsThatAppearLate_CountsWhatACountOfAllRowsFinds()
+    {
+        await using AuditServer given = AuditServer.Given(server.Connection, broker: null);
+        await using AuditDatabase database = await AuditDatabase.CreateAsync(given, CancellationToken.None);
+        await using PostgresAuditEngine engine = new(database.Source, AuditScenario.All["faults"], SeededFault.None);
+        await engine.Queue.SetupAsync();
+        await using NpgsqlConnection connection = await database.Source.OpenConnectionAsync();
+        AuditTally tally = new(engine);
+        await ExecuteAsync(connection, "INSERT INTO changes (number, key) SELECT n, '' FROM generate_series(1, 10) n");
+        await ExecuteAsync(connection, "INSERT INTO effects (number, key) SELECT number, key FROM changes WHERE number <= 6");
+        Assert.Equal((10, 6, 4), await CountAsync());
+
+        // Rows with lower numbers than some that have been counted, and whose transaction began before the count.
+        await using NpgsqlConnection late = await database.Source.OpenConnectionAsync();
+        await ExecuteAsync(late, "BEGIN");
+        await ExecuteAsync(late, "INSERT INTO changes (number, key) VALUES (11, '')");
+        await ExecuteAsync(late, "INSERT INTO effects (number, key) VALUES (7, ''), (11, '')");
+        await ExecuteAsync(connection, "INSERT INTO changes (number, key) VALUES (12, '')");
+        await ExecuteAsync(connection, "INSERT INTO effects (number, key) VALUES (8, ''), (12, '')");
+        Assert.Equal((11, 8, 3), await CountAsync());
+        await ExecuteAsync(late, "COMMIT");
+        Assert.Equal((12, 10, 2), await CountAsync());
+        await ExecuteAsync(connection, "INSERT INTO effects (number, key) VALUES (9, ''), (10, '')");
+        Assert.Equal((12, 12, 0), await CountAsync());
+
+        // Late, and in its place all the same: the order is that of the rows, and not that in which they appeared.
+        await ExecuteAsync(connection, "INSERT INTO changes (number, key) VALUES (13, 'k'), (14, 'k')");
+        await ExecuteAsync(late, "BEGIN");
+        await ExecuteAsync(late, "INSERT INTO effects (number, key) VALUES (13, 'k')");
+        await ExecuteAsync(connection, "INSERT INTO effects (number, key) VALUES (14, 'k')");
+        Assert.Equal((14, 13, 1), await CountAsync());
+        await ExecuteAsync(late, "COMMIT");
+        Assert.Equal((14, 14, 0), await CountAsync());
+        Assert.Equal(0, (await tally.CountAsync(connection, reread: false, CancellationToken.None)).OutOfOrder);
+
+        // What is gone again is missed by whoever reads everything once more.
+        await ExecuteAsync(connection, "DELETE FROM effects WHERE number = 5");
+        Assert.Equal((14, 14, 0), await CountAsync());
+        Assert.Equal(["1 lost"], ((await tally.CountAsync(connection, reread: true, CancellationToken.None)) with { Asked = 14 }).FindBroken());
+        await database.DropAsync();
+
+        static async Task ExecuteAsync(NpgsqlConnection on, string statement)
+        {
+            await using NpgsqlCommand command = new(statement, on);
+            await command.ExecuteNonQueryAsync();
+        }
+
+        async Task<(long, long, long)> CountAsync()
+        {
+            AuditCounts counts = await tally.CountAsync(connection, reread: false, CancellationToken.None);
+            return (counts.Published, counts.Applied, counts.Lost);
+        }
+    }
+
+    // A read that breaks off has told the judge a part of the rows.
+    [Fact(Timeout = 300_000)]
+    public async Task Count_AReadThatBreaksOff_StartsOver()
+    {
+        await using AuditServer given = AuditServer.Given(server.Connection, broker: null);
+        await using AuditDatabase database = await AuditDatabase.CreateAsync(given, CancellationToken.None);
+        await using PostgresAuditEngine engine = new(database.Source, AuditScenario.All["no-keys"], SeededFault.None);
+        await engine.Queue.SetupAsync();
+        await using NpgsqlConnection connection = await database.Source.OpenConnectionAsync();
+        AuditTally tally = new(engine);
+        await AuditTables.ExecuteAsync(connection, "INSERT INTO changes (number, key) VALUES (1, '')", CancellationToken.None);
+        await AuditTables.ExecuteAsync(connection, "ALTER TABLE repeats RENAME TO away", CancellationToken.None);
+        await Assert.ThrowsAsync<PostgresException>(() => tally.CountAsync(connection, reread: false, CancellationToken.None).AsTask());
+        await AuditTables.ExecuteAsync(connection, "ALTER TABLE away RENAME TO repeats", CancellationToken.None);
+        Assert.Equal(1, (await tally.CountAsync(connection, reread: false, CancellationToken.None)).Published);
+        await database.DropAsync();
     }
 }

@@ -14,17 +14,19 @@ public class GatePassesTests
     // As many pairs of a pass as fit on two processors in 20 s.
     private const int Pairs = 4;
 
-    [Fact]
-    public async Task RunAsync_TheSameCodeWithNeighbours_FailsInAtMostOneOfAThousand()
+    [Theory]
+    [InlineData(200)]
+    [InlineData(2_000, Explicit = true)]
+    public async Task RunAsync_TheSameCodeWithNeighbours_FailsInAtMostOneOfAThousand(int gates)
     {
         RecordedPairs recorded = new(seed: 3);
         int failed = 0;
-        for (int gate = 0; gate < 2_000; gate++)
+        for (int gate = 0; gate < gates; gate++)
         {
             failed += await FailsAsync(recorded, 1) ? 1 : 0;
         }
 
-        Assert.InRange(failed, 0, 2);
+        Assert.InRange(failed, 0, gates / 1_000);
     }
 
     // By the quick calls. The rates of these pairs differ by a third, so by them alone no change of a tenth is ever found.

@@ -114,7 +114,7 @@ public class AllocationTests
     [Fact(Timeout = Selectors.Timeout)]
     public async Task List_UnderASharedLimitThatIsFree_AddsNoBytePerItem()
     {
-        ParallelRunOptions options = Eight with { SharedConcurrencyLimit = new SharedConcurrencyLimit(8) };
+        ParallelRunOptions options = Eight with { ConcurrencyLimit = new SharedConcurrencyLimit(8) };
         AssertAtMost(ListBytes(10_000) + 8_192, await BytesAsync(20, () => TenThousand.SelectParallelAsync(Twice, options)));
     }
 

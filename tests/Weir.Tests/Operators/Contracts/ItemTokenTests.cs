@@ -1,3 +1,4 @@
+using Weir.Resilience;
 using Weir.Runtimes;
 using Weir.Tests.Operators.Support;
 
@@ -97,9 +98,10 @@ public class ItemTokenTests
         {
             "item" => items.SelectParallelOutcomesAsync(call, one with { PerItemTimeout = Limit }, cancellationToken),
             "attempt" => items.SelectParallelOutcomesAsync(call, one with { AttemptTimeout = Limit }, cancellationToken),
-            "attempt in policies" => items.SelectParallelOutcomesAsync(call, one with { AttemptTimeout = Limit, CircuitBreaker = new() }, cancellationToken),
+            "attempt in policies" => items.SelectParallelOutcomesAsync(
+                call, one with { AttemptTimeout = Limit, CircuitBreaker = new CircuitBreakerOptions() }, cancellationToken),
             "both" => items.SelectParallelOutcomesAsync(
-                call, one with { AttemptTimeout = Limit, PerItemTimeout = 2 * Limit, CircuitBreaker = new() }, cancellationToken),
+                call, one with { AttemptTimeout = Limit, PerItemTimeout = 2 * Limit, CircuitBreaker = new CircuitBreakerOptions() }, cancellationToken),
             "concurrent" => new ConcurrentRuntime(1, clock).ProcessManyAsync(items, call, limit, cancellationToken),
             "parallel" => new ParallelRuntime(1, clock).ProcessManyAsync(items, call, limit, cancellationToken),
             "auto" => new AutoRuntime(1, 1, clock).ProcessManyAsync(items, call, limit, cancellationToken),

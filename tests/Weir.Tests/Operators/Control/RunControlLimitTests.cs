@@ -211,7 +211,7 @@ public sealed class RunControlLimitTests : IDisposable
         Assert.True(shared.TryEnter());
         Task<List<int>> run = Enumerable.Range(0, 5).SelectParallelAsync(
             static (x, _) => new ValueTask<int>(x),
-            new ParallelRunOptions { MaxDegreeOfParallelism = 2, SharedConcurrencyLimit = shared, Control = _control });
+            new ParallelRunOptions { MaxDegreeOfParallelism = 2, ConcurrencyLimit = shared, Control = _control });
         await Guard.UntilAsync(() => shared.Waiting == 5, "all items in the queue");
         _control.Pause();
         shared.Leave();

@@ -41,7 +41,7 @@ public class ActOnOutcomesTests
         Assert.Empty(outcomes.Failed());
         Assert.Empty(outcomes.NotSucceeded());
         ItemOutcome<int, int>[] stopped = await new[] { 1, 2 }.SelectParallelOutcomesAsync(
-            static x => x, new() { ReturnOutcomesOnCancellation = true }, new CancellationToken(canceled: true)).WithinAsync();
+            static x => x, new() { Output = new() { ReturnOutcomesOnCancellation = true } }, new CancellationToken(canceled: true)).WithinAsync();
         Assert.StartsWith("2 items", Assert.Throws<OperationCanceledException>(() => stopped.ThrowIfFailed()).Message, StringComparison.Ordinal);
         Assert.StartsWith("One item", Assert.Throws<OperationCanceledException>(() => stopped[1..].ThrowIfFailed()).Message, StringComparison.Ordinal);
         Assert.Equal([1, 2], stopped.NotSucceeded());

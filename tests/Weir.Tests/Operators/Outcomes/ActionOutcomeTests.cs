@@ -18,7 +18,7 @@ public class ActionOutcomeTests
     public async Task Outcomes_OfMixedItems_SayHowEachEnded(SourceKind kind)
     {
         ItemOutcome<int>[] outcomes = await RunAsync(
-            TestSource.Of(kind, 100), Mixed, new() { MaxDegreeOfParallelism = 3, IncludeDetails = true }).WithinAsync();
+            TestSource.Of(kind, 100), Mixed, new() { MaxDegreeOfParallelism = 3, Output = new() { IncludeDetails = true } }).WithinAsync();
         AssertMixed(outcomes);
         Assert.All(outcomes, static (o, i) => Assert.Equal((i, 1), (o.Details!.Index, o.Details.Attempts)));
     }
@@ -41,7 +41,7 @@ public class ActionOutcomeTests
                     }
                 }
             },
-            new() { MaxDegreeOfParallelism = 2, ReturnOutcomesOnCancellation = true },
+            new() { MaxDegreeOfParallelism = 2, Output = new() { ReturnOutcomesOnCancellation = true } },
             caller.Token);
         await probe.InsideAsync(2);
         await caller.CancelAsync();

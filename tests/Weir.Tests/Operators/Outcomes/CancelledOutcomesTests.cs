@@ -29,7 +29,7 @@ public class CancelledOutcomesTests
 
                 return item == 1 ? throw new TestException("one") : item;
             },
-            new() { MaxDegreeOfParallelism = 2, ReturnOutcomesOnCancellation = true },
+            new() { MaxDegreeOfParallelism = 2, Output = new() { ReturnOutcomesOnCancellation = true } },
             caller.Token);
         await probe.InsideAsync(2);
         await caller.CancelAsync();
@@ -59,7 +59,7 @@ public class CancelledOutcomesTests
                 Interlocked.Increment(ref calls);
                 return new(item);
             },
-            new() { ReturnOutcomesOnCancellation = true },
+            new() { Output = new() { ReturnOutcomesOnCancellation = true } },
             new CancellationToken(canceled: true)).WithinAsync();
 
         Assert.Equal(0, calls);
@@ -77,7 +77,7 @@ public class CancelledOutcomesTests
         ManualTimeProvider time = new();
         Task<ItemOutcome<int, int>[]> running = new[] { 0, 1 }.SelectParallelOutcomesAsync(
             static (x, _) => x == 0 ? new ValueTask<int>(7) : throw new TimeoutException(),
-            new ParallelRunOptions { MaxRetries = 3, TimeProvider = time, ReturnOutcomesOnCancellation = true },
+            new ParallelRunOptions { MaxRetries = 3, TimeProvider = time, Output = new() { ReturnOutcomesOnCancellation = true } },
             caller.Token);
         await Guard.UntilAsync(() => time.NextDue is not null, "the wait for the second attempt");
         await caller.CancelAsync();

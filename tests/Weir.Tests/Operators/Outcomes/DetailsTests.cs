@@ -39,7 +39,13 @@ public class DetailsTests
                         _ => throw new TestException("not transient"),
                     };
                 },
-                new() { MaxDegreeOfParallelism = limit, ErrorMode = mode, MaxRetries = 2, BaseDelay = TimeSpan.Zero, IncludeDetails = true });
+                new()
+                {
+                    MaxDegreeOfParallelism = limit,
+                    ErrorMode = mode,
+                    Retry = new() { MaxRetries = 2, BaseDelay = TimeSpan.Zero },
+                    Output = new() { IncludeDetails = true },
+                });
 
             Assert.Equal(100, outcomes.Length);
             int[] expected = [1, 1, 2, 3, 1];
@@ -64,7 +70,12 @@ public class DetailsTests
             asStream,
             TestSource.Of(SourceKind.Array, 1),
             (item, _) => ++calls == 1 ? throw new TimeoutException() : new(item),
-            new() { MaxRetries = 1, BaseDelay = Second, BackoffStrategy = BackoffStrategy.Exponential, TimeProvider = clock, IncludeDetails = true });
+            new()
+            {
+                Retry = new() { MaxRetries = 1, BaseDelay = Second, BackoffStrategy = BackoffStrategy.Exponential },
+                TimeProvider = clock,
+                Output = new() { IncludeDetails = true },
+            });
         await Guard.UntilAsync(() => clock.NextDue == Second, "the wait for the second attempt");
         clock.Advance(Second);
 
@@ -92,7 +103,7 @@ public class DetailsTests
 
                 return item;
             },
-            new() { MaxDegreeOfParallelism = 1, PerItemTimeout = Second, TimeProvider = clock, IncludeDetails = true });
+            new() { MaxDegreeOfParallelism = 1, PerItemTimeout = Second, TimeProvider = clock, Output = new() { IncludeDetails = true } });
         await inside.WaitAsync();
         await clock.AdvanceUntilAsync(running, Second);
 
@@ -129,7 +140,7 @@ public class DetailsTests
                     return item;
                 }
             },
-            new() { MaxDegreeOfParallelism = 3, OnErrorAsync = static (_, _) => new(false), IncludeDetails = true });
+            new() { MaxDegreeOfParallelism = 3, OnErrorAsync = static (_, _) => new(false), Output = new() { IncludeDetails = true } });
 
         // The first item, which ends at once, may be inside for a while beside the next two.
         await probe.EnteredAsync(4);
@@ -154,8 +165,7 @@ public class DetailsTests
                 MaxDegreeOfParallelism = 1,
                 MaxRetries = 3,
                 TimeProvider = clock,
-                ReturnOutcomesOnCancellation = true,
-                IncludeDetails = true,
+                Output = new() { ReturnOutcomesOnCancellation = true, IncludeDetails = true },
             },
             caller.Token);
         await Guard.UntilAsync(() => clock.NextDue is not null, "the wait for a second attempt");
@@ -174,7 +184,7 @@ public class DetailsTests
     {
         ManualTimeProvider clock = new();
         using CancellationTokenSource caller = new();
-        ParallelRunOptions options = new() { TimeProvider = clock, IncludeDetails = true, ReturnOutcomesOnCancellation = true };
+        ParallelRunOptions options = new() { TimeProvider = clock, Output = new() { IncludeDetails = true, ReturnOutcomesOnCancellation = true } };
 
         // An item may begin late, when the clock has moved on for long: it has to wait then as well.
         CircuitBreaker breaker = new(new CircuitBreakerOptions { FailureThreshold = 1, OpenTimeout = TimeSpan.FromDays(40), TimeProvider = clock });
@@ -184,17 +194,17 @@ public class DetailsTests
         {
             Assert.True(breaker.TryEnter(out CircuitTicket ticket));
             breaker.Failed(ticket);
-            options = options with { SharedCircuitBreaker = breaker, OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen, PerItemTimeout = Second };
+            options = options with { CircuitBreaker = breaker, OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen, PerItemTimeout = Second };
         }
         else if (what == "rate")
         {
             Assert.True(bucket.TryEnter());
-            options = options with { SharedRateLimit = bucket, PerItemTimeout = Second };
+            options = options with { RateLimit = bucket, PerItemTimeout = Second };
         }
         else
         {
             await places.EnterAsync(TestContext.Current.CancellationToken);
-            options = options with { SharedConcurrencyLimit = places };
+            options = options with { ConcurrencyLimit = places };
         }
 
         Task<ItemOutcome<int, int>[]> running = new[] { 0, 1 }.SelectParallelOutcomesAsync(static (x, _) => new ValueTask<int>(x), options, caller.Token);
@@ -232,8 +242,8 @@ public class DetailsTests
                     throw new TestException("start");
                 }
             },
-            RateLimitByKey = RateLimits.ByKey(static (int x) => x % 3, new RateLimitOptions { TokensPerSecond = 1_000_000, BurstCapacity = 1_000 }),
-            IncludeDetails = true,
+            RateLimit = RateLimits.ByKey(static (int x) => x % 3, new RateLimitOptions { TokensPerSecond = 1_000_000, BurstCapacity = 1_000 }),
+            Output = new() { IncludeDetails = true },
         };
         Func<int, CancellationToken, ValueTask<int>> selector = static (x, _) => x % 2 == 0 ? throw new TimeoutException() : new(x);
         ItemOutcome<int, int>[] outcomes = new ItemOutcome<int, int>[60];

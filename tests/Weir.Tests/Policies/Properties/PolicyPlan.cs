@@ -56,6 +56,9 @@ internal sealed record PolicyPlan
     /// <summary>How many keys there are; 0 for none.</summary>
     public required int Keys { get; init; }
 
+    /// <summary>How many items of one key may run at once.</summary>
+    public required int MaxPerKey { get; init; }
+
     /// <summary>By how much the clock moves each time.</summary>
     public required int StepMilliseconds { get; init; }
 
@@ -96,6 +99,7 @@ internal sealed record PolicyPlan
             ItemHooks = random.Next(3) == 0,
             FallsBack = family != OperatorFamily.ForEach && random.Next(3) == 0,
             Keys = keys,
+            MaxPerKey = 1 + random.Next(2),
             StepMilliseconds = Pick(random, [1, 3, 10]),
             Items = [.. Enumerable.Range(0, count).Select(_ => SomeAttempts(random, failures, slow, limited))],
         };
@@ -134,7 +138,7 @@ internal sealed record PolicyPlan
 
     public override string ToString() =>
         $"{Family} over {Kind}, {End} at {EndAt}, step {StepMilliseconds} ms{(ItemHooks ? ", item hooks" : "")}{(FallsBack ? ", fallback" : "")}, "
-        + $"{Keys} keys; {Options}; {Items.Length} items: "
+        + $"{Keys} keys, {MaxPerKey} at once; {Options}; {Items.Length} items: "
         + $"{string.Join(' ', Items.SelectMany(static a => a).GroupBy(static a => a).Select(static g => $"{g.Key} x{g.Count()}"))}";
 
     private static ParallelRunOptions SomeRetries(Random random) => new()
@@ -142,15 +146,18 @@ internal sealed record PolicyPlan
         MaxDegreeOfParallelism = random.Next(5) == 0 ? 100 : 1 + random.Next(6),
         ChannelCapacity = 1 + random.Next(20),
         ErrorMode = Pick(random, Enum.GetValues<ErrorMode>()),
-        MaxRetries = random.Next(4),
-        BaseDelay = TimeSpan.FromMilliseconds(Pick(random, [0, 0.3, 1, 20])),
-        MaxDelay = TimeSpan.FromMilliseconds(50),
-        BackoffStrategy = Pick(random, Enum.GetValues<BackoffStrategy>()),
-        IsTransient = random.Next(4) switch
+        Retry = new()
         {
-            0 => null,
-            1 => static e => e is TestException,
-            _ => static e => Transient.IsTransient(e) || e is TestException,
+            MaxRetries = random.Next(4),
+            BaseDelay = TimeSpan.FromMilliseconds(Pick(random, [0, 0.3, 1, 20])),
+            MaxDelay = TimeSpan.FromMilliseconds(50),
+            BackoffStrategy = Pick(random, Enum.GetValues<BackoffStrategy>()),
+            IsTransient = random.Next(4) switch
+            {
+                0 => null,
+                1 => static e => e is TestException,
+                _ => static e => Transient.IsTransient(e) || e is TestException,
+            },
         },
     };
 
@@ -168,7 +175,6 @@ internal sealed record PolicyPlan
             SampleInterval = TimeSpan.FromMilliseconds(5),
             IncreaseStrategy = Pick(random, Enum.GetValues<AdaptiveConcurrencyStrategy>()),
         },
-        MaxPerPartition = 1 + random.Next(2),
     };
 
     private static CircuitBreakerOptions SomeBreaker(Random random)

@@ -30,7 +30,7 @@ internal static class PolicyPlanCheck
         {
             Assert.InRange(run.Probe.Most, 0, plan.Options.AdaptiveConcurrency?.MaxConcurrency ?? plan.Options.MaxDegreeOfParallelism);
             Assert.All(run.Successes, static successes => Assert.InRange(successes, 0, 1));
-            Assert.InRange(run.MostOfAKey, 0, plan.Options.MaxPerPartition);
+            Assert.InRange(run.MostOfAKey, 0, plan.MaxPerKey);
         }
     }
 

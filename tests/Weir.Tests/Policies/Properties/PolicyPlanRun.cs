@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using Weir.Resilience;
 using Weir.Tests.Operators.Support;
 
 namespace Weir.Tests.Policies.Properties;
@@ -87,7 +88,7 @@ internal sealed class PolicyPlanRun(PolicyPlan plan) : IDisposable
 
         await driver.WithinAsync();
         Error = await Record.ExceptionAsync(() => running);
-        if (plan.Options.RateLimit is { } rate)
+        if (plan.Options.RateLimit is RateLimitOptions rate)
         {
             MostAttempts = rate.BurstCapacity + (rate.TokensPerSecond * TimeSpan.FromTicks(Clock.GetTimestamp()).TotalSeconds);
         }
@@ -101,7 +102,7 @@ internal sealed class PolicyPlanRun(PolicyPlan plan) : IDisposable
         if (plan.Family == OperatorFamily.Outcomes)
         {
             Outcomes = plan.Keys > 0
-                ? await Source.Sequence!.PartitionBy(KeyOf).SelectParallelOutcomesAsync(Select, Options(), Token)
+                ? await Source.Sequence!.PartitionBy(KeyOf, plan.MaxPerKey).SelectParallelOutcomesAsync(Select, Options(), Token)
                 : await Source.OutcomesAsync(Select, Options(), Token);
             Results = [.. Outcomes.Where(static o => o.IsSuccess).Select(static o => o.Value)];
         }
@@ -111,12 +112,13 @@ internal sealed class PolicyPlanRun(PolicyPlan plan) : IDisposable
         }
         else if (plan.Family == OperatorFamily.List)
         {
-            Results = await Source.Sequence!.PartitionBy(KeyOf).SelectParallelAsync(Select, Options(), Token);
+            Results = await Source.Sequence!.PartitionBy(KeyOf, plan.MaxPerKey).SelectParallelAsync(Select, Options(), Token);
         }
         else
         {
             ConcurrentQueue<int> results = [];
-            await Source.Sequence!.PartitionBy(KeyOf).ForEachParallelAsync(async (item, token) => results.Enqueue(await Select(item, token)), Options(), Token);
+            await Source.Sequence!.PartitionBy(KeyOf, plan.MaxPerKey).ForEachParallelAsync(
+                async (item, token) => results.Enqueue(await Select(item, token)), Options(), Token);
             Results = [.. results];
         }
     }
@@ -125,7 +127,8 @@ internal sealed class PolicyPlanRun(PolicyPlan plan) : IDisposable
     {
         ParallelRunOptions options = Options();
         IAsyncEnumerable<int> stream = plan.Keys > 0
-            ? Source.Sequence!.PartitionBy(KeyOf).SelectParallelStreamAsync(Select, options with { OrderedOutput = plan.Family.IsOrdered() }, Token)
+            ? Source.Sequence!.PartitionBy(KeyOf, plan.MaxPerKey).SelectParallelStreamAsync(
+                Select, options with { OrderedOutput = plan.Family.IsOrdered() }, Token)
             : plan.Family.Open(Source, Select, options, Token);
         await foreach (int result in stream.ConfigureAwait(false))
         {

@@ -76,7 +76,7 @@ public class CallShapeTests
 
     [Theory(Timeout = 300_000)]
     [InlineData(LanguageVersion.CSharp12)]
-    [InlineData(LanguageVersion.CSharp13)]
+    [InlineData(LanguageVersion.CSharp13, Explicit = true)]
     [InlineData(LanguageVersion.CSharp14)]
     public async Task Calls_OfEachShape_MeanOneOverload(LanguageVersion version)
     {

@@ -1,6 +1,6 @@
 namespace Weir.Delivery.Cli.Commands.Audit.Checks;
 
-/// <summary>Reads the tables of an audit for its judge.</summary>
+/// <summary>Asks the tables of an audit whether a round is over, and how long it took.</summary>
 internal static class AuditChecks
 {
     private const string Missing = """
@@ -11,21 +11,6 @@ internal static class AuditChecks
         SELECT extract(epoch FROM max(e.time) - $1)::float8, count(*) FROM changes c JOIN effects e ON e.number = c.number
         WHERE c.number > $2 AND c.time <= $1 AND e.time > $1
         """;
-
-    /// <summary>Counts everything, as it is at one moment.</summary>
-    public static async ValueTask<AuditCounts> CountAsync(NpgsqlConnection connection, IAuditEngine engine, CancellationToken stop)
-    {
-        AuditJudge judge = new();
-        long repeats;
-        await using (NpgsqlTransaction transaction = await connection.BeginTransactionAsync(System.Data.IsolationLevel.RepeatableRead, stop))
-        {
-            await ReadAsync(connection, "SELECT number, key FROM changes", judge.Publish, stop);
-            await ReadAsync(connection, "SELECT number, key FROM effects ORDER BY sequence", judge.Apply, stop);
-            repeats = await AuditTables.ScalarAsync<long>(connection, "SELECT count(*) FROM repeats", stop);
-        }
-
-        return judge.Counts with { DeliveredAgain = repeats, DeadLetters = await engine.CountDeadLettersAsync(stop) };
-    }
 
     /// <summary>Counts the changes after one that have no effect yet: whether there is something to wait for.</summary>
     public static ValueTask<long> CountMissingAsync(NpgsqlConnection connection, long after, CancellationToken stop) =>
@@ -42,15 +27,5 @@ internal static class AuditChecks
         await using NpgsqlDataReader reader = await command.ExecuteReaderAsync(stop);
         await reader.ReadAsync(stop);
         return reader.GetInt64(1) == 0 ? null : new AuditRecovery(reader.GetDouble(0), reader.GetInt64(1));
-    }
-
-    private static async ValueTask ReadAsync(NpgsqlConnection connection, string query, Action<long, string> add, CancellationToken stop)
-    {
-        await using NpgsqlCommand command = new(query, connection);
-        await using NpgsqlDataReader reader = await command.ExecuteReaderAsync(stop);
-        while (await reader.ReadAsync(stop))
-        {
-            add(reader.GetInt64(0), reader.GetString(1));
-        }
     }
 }

@@ -6,12 +6,17 @@ internal static class AuditTables
     /// <summary>The origin of the identities of changes; the index is their number.</summary>
     public const string Origin = "change";
 
+    // By the transaction that wrote a row, one can tell which rows are new.
     public const string Create = """
-        CREATE TABLE changes (number bigint PRIMARY KEY, key text NOT NULL, time timestamptz NOT NULL DEFAULT clock_timestamp());
+        CREATE TABLE changes (
+            number bigint PRIMARY KEY, key text NOT NULL, time timestamptz NOT NULL DEFAULT clock_timestamp(),
+            written xid8 NOT NULL DEFAULT pg_current_xact_id());
+        CREATE INDEX ON changes (written);
         CREATE TABLE effects (
             sequence bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, number bigint NOT NULL, key text NOT NULL,
-            time timestamptz NOT NULL DEFAULT clock_timestamp());
+            time timestamptz NOT NULL DEFAULT clock_timestamp(), written xid8 NOT NULL DEFAULT pg_current_xact_id());
         CREATE INDEX ON effects (number);
+        CREATE INDEX ON effects (written);
         CREATE TABLE repeats (sequence bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, number bigint NOT NULL);
         """;
 

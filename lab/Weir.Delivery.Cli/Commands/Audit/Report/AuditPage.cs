@@ -17,7 +17,8 @@ internal static class AuditPage
         page.Append(report.FromTable ? " --from table" : "");
         page.Append(report.Fault == SeededFault.None ? "" : Invariant($" --fault {AuditFaults.NameOf(report.Fault)}"));
         bool hasBroker = AuditEngines.NeedsBroker(report.Engine);
-        page.Append(Invariant($" --output docs/results/{(isUsual ? "audit" : "audit-scenarios")}{(hasBroker ? $"-{report.Engine}" : "")}.md`."));
+        string name = isUsual ? "audit" : report.Scenarios is [var one] ? $"audit-{one}" : "audit-scenarios";
+        page.Append(Invariant($" --output docs/results/{name}{(hasBroker ? $"-{report.Engine}" : "")}.md`."));
         page.Append(" [The audit](../audit.md) explains the figures.\n\n");
         page.Append(Invariant($"Measured at commit {Surroundings.Commit()}; {Surroundings.Machine()}. {report.Workers} workers, "));
         page.Append(report.FromTable ? "a reader of changes, a publisher" : "a publisher");

@@ -1,0 +1,144 @@
+using Weir.Explore.Model;
+
+namespace Weir.Explore.Rewriting;
+
+/// <summary>Which accesses and calls of a module a search for data races has to know.</summary>
+internal sealed class RaceRewriter
+{
+    /// <summary>Types whose calls the platform orders, and which are no points.</summary>
+    private static readonly HashSet<string> Ordered =
+        ["System.Lazy`1", "System.Threading.LazyInitializer", "System.Runtime.CompilerServices.ConditionalWeakTable`2", "System.Threading.Tasks.TaskScheduler"];
+
+    /// <summary>A generic parameter that may be a type of the stack alone.</summary>
+    private const int AllowsStackOnly = 0x20;
+
+    private readonly PointCalls _points;
+    private readonly HashSet<string> _readOnly;
+    private readonly Dictionary<string, bool> _known = [];
+
+    public RaceRewriter(ModuleDefinition module, PointCalls points)
+    {
+        _points = points;
+        IsPlatform = IsOfPlatform(module.Assembly.Name.Name);
+
+        // Before static fields are no longer read-only, because each schedule sets them again.
+        _readOnly = [.. module.GetTypes().SelectMany(static t => t.Fields).Where(static f => f.IsInitOnly).Select(static f => f.FullName)];
+    }
+
+    /// <summary>The platform's own assemblies, and those of tests, order what goes through them; their own fields are not looked at.</summary>
+    public bool IsPlatform { get; }
+
+    /// <summary>Whether an access is one of an element of an array, or one through a reference: to a part of a structure, most often.</summary>
+    public static bool IsElement(Instruction access) => IsOf(access, "elem") && access.OpCode.Code != Code.Ldelema;
+
+    public static bool IsRead(Instruction access) => access.OpCode.Name.StartsWith("ld", StringComparison.Ordinal);
+
+    public static TypeReference TypeOf(Instruction access, ModuleDefinition module) => access.OpCode.Name.Split('.')[^1] switch
+    {
+        "i1" => module.TypeSystem.SByte,
+        "u1" => module.TypeSystem.Byte,
+        "i2" => module.TypeSystem.Int16,
+        "u2" => module.TypeSystem.UInt16,
+        "i4" => module.TypeSystem.Int32,
+        "u4" => module.TypeSystem.UInt32,
+        "i8" => module.TypeSystem.Int64,
+        "i" => module.TypeSystem.IntPtr,
+        "r4" => module.TypeSystem.Single,
+        "r8" => module.TypeSystem.Double,
+        "ref" => module.TypeSystem.Object,
+        _ => (TypeReference)access.Operand,
+    };
+
+    /// <summary>Whether an access that names no field is one that others could race with.</summary>
+    public bool IsChecked(Instruction access) =>
+        !IsPlatform && (IsElement(access) || IsOf(access, "ind") || IsOf(access, "obj")) && access.Previous?.OpCode.OpCodeType != OpCodeType.Prefix &&
+        access.Operand switch
+        {
+            null => true,
+            GenericParameter parameter => ((int)parameter.Attributes & AllowsStackOnly) == 0,
+            PointerType or FunctionPointerType => false,
+            TypeReference type => Resolve(type) is { } found && !Has(found, nameof(IsByRefLikeAttribute)),
+            _ => false,
+        };
+
+    /// <summary>Whether an access to a field that has no point is one that others could race with.</summary>
+    public bool IsChecked(Instruction access, FieldReference field) =>
+        !IsPlatform && IsShared(field) &&
+        !(AccessRewriter.Before(access) is { OpCode.Code: Code.Ldsflda, Operand: FieldReference owner } && field.DeclaringType.IsValueType && !IsShared(owner));
+
+    /// <summary>What a call of the platform does to the order of threads: how to tell that, or null for nothing that has to be told.</summary>
+    public Action<ILProcessor, Instruction>? HookOf(MethodReference called, AccessRewriter accesses)
+    {
+        TypeReference type = called.DeclaringType.GetElementType();
+        string name = type.FullName;
+        if (!called.HasThis)
+        {
+            return null;
+        }
+
+        if (Platform.IsBuilder(type) && called.Name is "SetResult" or "SetException")
+        {
+            return (il, call) => accesses.OnReceiver(il, call, _points.Closed(typeof(Order), nameof(Order.OfBuilder), called.DeclaringType));
+        }
+
+        if (name == "System.Threading.Tasks.ValueTask" && called.Name.StartsWith("get_", StringComparison.Ordinal))
+        {
+            return (il, call) => accesses.OnReceiver(il, call, _points.Of(typeof(Order), nameof(Order.OfValueTask)));
+        }
+
+        if (called.DeclaringType is GenericInstanceType { ElementType.FullName: "System.Threading.Tasks.ValueTask`1" } ofResult &&
+            called.Name.StartsWith("get_", StringComparison.Ordinal))
+        {
+            return (il, call) => accesses.OnReceiver(
+                il, call, _points.Closed(typeof(Order), nameof(Order.OfValueTaskWithResult), ofResult.GenericArguments[0]));
+        }
+
+        string? hook = name is "System.Threading.Tasks.Task" or "System.Threading.Tasks.Task`1" && called.Name.StartsWith("get_", StringComparison.Ordinal)
+            ? nameof(Order.Acquire)
+            : called.Name is ".ctor" or "get_Task" ? null
+            : name.StartsWith("System.Threading.Tasks.TaskCompletionSource", StringComparison.Ordinal) ? nameof(Order.Complete)
+            : name.StartsWith("System.Collections.Concurrent.Concurrent", StringComparison.Ordinal) ? nameof(Order.Use)
+            : null;
+
+        // What a dictionary calls to make a value comes before that value is there.
+        bool calls = called.Parameters.Any(static p => p.ParameterType.Name.StartsWith("Func`", StringComparison.Ordinal));
+        return hook is null ? null : (il, call) => accesses.OnReceiver(il, call, _points.Of(typeof(Order), hook), calls);
+    }
+
+    /// <summary>A call that the platform orders before and after, and not at a point.</summary>
+    public static bool IsOrdered(MethodReference called) => Ordered.Contains(called.DeclaringType.GetElementType().FullName) ||
+        called is { Name: "ContinueWith", DeclaringType.Namespace: "System.Threading.Tasks" };
+
+    private static bool IsOfPlatform(string name) =>
+        name.StartsWith("System.", StringComparison.Ordinal) || name.StartsWith("xunit.", StringComparison.Ordinal);
+
+    private bool IsShared(FieldReference field)
+    {
+        if (_known.TryGetValue(field.FullName, out bool known))
+        {
+            return known;
+        }
+
+        return _known[field.FullName] = !_readOnly.Contains(field.FullName) && field.FieldType is not (PointerType or FunctionPointerType or ByReferenceType) &&
+            Resolve(field.DeclaringType) is { } type && type.Fields.FirstOrDefault(f => f.Name == field.Name) is { IsInitOnly: false } found &&
+            !(found.IsStatic && (type.Name.StartsWith('<') || Has(found, nameof(ThreadStaticAttribute)))) &&
+            !Has(type, nameof(IsByRefLikeAttribute)) &&
+            !type.Interfaces.Any(static i => i.InterfaceType.Name == nameof(IAsyncStateMachine));
+    }
+
+    private static bool IsOf(Instruction access, string what) => access.OpCode.Name is ['l' or 's', 't' or 'd', .. var rest] && rest.StartsWith(what, StringComparison.Ordinal);
+
+    private static TypeDefinition? Resolve(TypeReference type)
+    {
+        try
+        {
+            return type.Resolve();
+        }
+        catch (AssemblyResolutionException)
+        {
+            return null;
+        }
+    }
+
+    private static bool Has(ICustomAttributeProvider member, string attribute) => member.CustomAttributes.Any(a => a.AttributeType.Name == attribute);
+}

@@ -1,0 +1,69 @@
+using System.Diagnostics;
+
+namespace Weir.Resilience;
+
+/// <summary>Reads the options of runs and chains that take one's own policy, a shared one, or one for each key.</summary>
+internal static class PolicySettings
+{
+    /// <exception cref="ArgumentException">It is of a type that is none of ours.</exception>
+    [StackTraceHidden]
+    public static void Validate(ICircuitBreakerSetting? setting)
+    {
+        if (setting is CircuitBreakerOptions own)
+        {
+            own.Validate();
+        }
+        else if (setting is not (null or CircuitBreaker or CircuitBreakers))
+        {
+            throw Unknown(setting, "CircuitBreaker", "CircuitBreakerOptions, a CircuitBreaker, or those of CircuitBreakers.ByKey");
+        }
+    }
+
+    /// <inheritdoc cref="Validate(ICircuitBreakerSetting?)"/>
+    [StackTraceHidden]
+    public static void Validate(IRateLimitSetting? setting)
+    {
+        if (setting is RateLimitOptions own)
+        {
+            own.Validate();
+        }
+        else if (setting is not (null or IRateLimit or RateLimits))
+        {
+            throw Unknown(setting, "RateLimit", "RateLimitOptions, an IRateLimit such as a TokenBucket, or those of RateLimits.ByKey");
+        }
+    }
+
+    /// <inheritdoc cref="Validate(ICircuitBreakerSetting?)"/>
+    [StackTraceHidden]
+    public static void Validate(IConcurrencyLimitSetting? setting)
+    {
+        if (setting is not (null or SharedConcurrencyLimit or ConcurrencyLimits))
+        {
+            throw Unknown(setting, "ConcurrencyLimit", "a SharedConcurrencyLimit, or those of ConcurrencyLimits.ByKey");
+        }
+    }
+
+    /// <summary>The one circuit breaker: the shared one, or a new one with the clock of its run or chain unless it has another.</summary>
+    /// <param name="setting">The option, which is valid.</param>
+    /// <param name="clock">The clock of the run or chain.</param>
+    /// <param name="isCounted">Whether meters show a new one by itself. If not, they show it with its run.</param>
+    /// <returns>The circuit breaker; null if there is none, or one for each key.</returns>
+    public static CircuitBreaker? BreakerOf(ICircuitBreakerSetting? setting, TimeProvider clock, bool isCounted)
+    {
+        if (setting is not CircuitBreakerOptions own)
+        {
+            return setting as CircuitBreaker;
+        }
+
+        own = own.TimeProvider == TimeProvider.System ? own with { TimeProvider = clock } : own;
+        return isCounted ? new CircuitBreaker(own) : new CircuitBreaker(own, group: null);
+    }
+
+    /// <summary>The one rate limit: the shared one, or a new one. As <see cref="BreakerOf"/>.</summary>
+    public static IRateLimit? RateLimitOf(IRateLimitSetting? setting, TimeProvider clock, bool isCounted) => setting is RateLimitOptions own
+        ? new TokenBucket(own.TimeProvider == TimeProvider.System ? own with { TimeProvider = clock } : own, isCounted)
+        : setting as IRateLimit;
+
+    private static ArgumentException Unknown(object setting, string name, string types) =>
+        new($"{name} must be {types}; it is of type {setting.GetType().Name}.", name);
+}
