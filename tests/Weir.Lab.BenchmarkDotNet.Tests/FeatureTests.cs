@@ -172,7 +172,8 @@ public class FeatureTests
 
         run.AssertAllSucceeded();
         long calls = run.Summary.Reports[0].AllMeasurements
-            .Where(static m => m.IterationMode == BenchmarkDotNet.Engines.IterationMode.Workload && m.IterationStage != BenchmarkDotNet.Engines.IterationStage.Result)
+            .Where(static m => m.IterationMode == BenchmarkDotNet.Engines.IterationMode.Workload
+                && m.IterationStage != BenchmarkDotNet.Engines.IterationStage.Result)
             .Sum(static m => m.Operations);
         Assert.InRange(GrowingBenchmarks.LastCount, 5 * 1_600, calls + 1);
     }

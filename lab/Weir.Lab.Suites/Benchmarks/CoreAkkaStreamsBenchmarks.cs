@@ -5,7 +5,8 @@ namespace Weir.Lab.Suites;
 [SuiteInfo(
     72,
     "Beside Akka.Streams, 1,000 items, limit 32",
-    "Less time (waits: 3 % for chance) and fewer bytes than Akka.Streams, in source order and without it. What differs in guarantees: a stream of Akka runs as an actor, which can be "
+    "Less time (waits: 3 % for chance) and fewer bytes than Akka.Streams, in source order and without it. "
+        + "What differs in guarantees: a stream of Akka runs as an actor, which can be "
         + "supervised, and joined with other stages that push back; its stages give a call no token, so calls go on when their stream has failed or was left. "
         + "Ours give each call a token, and end only when no call is under way any more. In both, a failed call ends the run unless told otherwise.")]
 public class CoreAkkaStreamsBenchmarks : StreamSuite

@@ -73,9 +73,9 @@ internal sealed record CommandPage
         Verb = "hash-table",
         Page = "hash-workers",
         Title = "`weir hash` with 16 to 128 workers",
-        Introduction = "Each section is a run of\n[`weir hash`](../hash.md), whose page explains the columns; each round has a process of its own and a cold page "
-            + "cache. Run it in a control\ngroup whose device is held to a rate, as [the other page](hash.md#a-device-of-372-mbs-io-bound) shows: a fast device "
-            + "measures the processors.",
+        Introduction = "Each section is a run of\n[`weir hash`](../hash.md), whose page explains the columns; each round has a process of its own and a cold "
+            + "page cache. Run it in a control\ngroup whose device is held to a rate, as [the other page](hash.md#a-device-of-372-mbs-io-bound) shows: a fast "
+            + "device measures the processors.",
         Often = "--rounds",
         Usual = 10,
         Tables = [ResultTables.Cost, ResultTables.Modes, ResultTables.Arms],

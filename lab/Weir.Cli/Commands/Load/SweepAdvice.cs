@@ -16,7 +16,8 @@ internal static class SweepAdvice
                 (RuntimeChoice fastest, double most) = kind.MaxBy(static s => s.Rate);
                 (RuntimeChoice first, double rate) = kind.Where(s => s.Rate >= most * Enough).MinBy(static s => s.Choice.Size);
                 string why = first != fastest
-                    ? $"with {Numbers.Scaled(rate)} items/s the smallest within {(1 - Enough) * 100:0} % of the fastest, {fastest.Name} with {Numbers.Scaled(most)}"
+                    ? $"with {Numbers.Scaled(rate)} items/s the smallest within {(1 - Enough) * 100:0} % of the fastest, "
+                        + $"{fastest.Name} with {Numbers.Scaled(most)}"
                     : $"the fastest of these sizes, with {Numbers.Scaled(most)} items/s{(fastest == Largest(kind) ? "; larger ones may be faster still" : "")}";
                 yield return $"Start with {first.Name}: {why}.";
             }

@@ -77,7 +77,9 @@ public class CompareTests
         Assert.Equal("weir-result", listed.Json.GetProperty("main").GetProperty("format").GetString());
         Assert.Contains("now: work x 4 is SLOWER than @main: work x 4", slower.Out, StringComparison.Ordinal);
         Assert.Contains("::error title=now%3A work x 4 is SLOWER", slower.Error, StringComparison.Ordinal);
-        Assert.Contains("| SLOWER | now: work ", await File.ReadAllTextAsync(directory.File("summary.md"), TestContext.Current.CancellationToken), StringComparison.Ordinal);
+        Assert.Contains(
+            "| SLOWER | now: work ",
+            await File.ReadAllTextAsync(directory.File("summary.md"), TestContext.Current.CancellationToken), StringComparison.Ordinal);
     }
 
     [Fact(Timeout = 300_000)]

@@ -12,7 +12,8 @@ public class SweepAdviceTests
     [InlineData(100, 96, 95, "Start with concurrent/10: with 95.0 items/s the smallest within 5 % of the fastest, concurrent/100 with 100.")]
     public void Of_SizesOfAKind_IsTheSmallestThatIsFast(double atHundred, double atTwentyFive, double atTen, string advice) => Assert.Equal(
         advice,
-        Assert.Single(SweepAdvice.Of([Size(100, atHundred), Size(10, atTen), Size(25, atTwentyFive), (new RuntimeChoice(RuntimeKind.Direct, 1, false), 1000)])));
+        Assert.Single(SweepAdvice.Of([Size(100, atHundred), Size(10, atTen), Size(25, atTwentyFive),
+            (new RuntimeChoice(RuntimeKind.Direct, 1, false), 1000)])));
 
     [Fact]
     public void Of_OneSize_IsNothing() => Assert.Empty(SweepAdvice.Of([Size(100, 5)]));
