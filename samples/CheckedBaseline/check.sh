@@ -9,12 +9,16 @@ assembly=$1 store=$2
 shift 2
 weir() { dotnet "${WEIR:-artifacts/bin/Weir.Cli/release/Weir.Cli.dll}" "$@"; }
 
+# GitHub shows what is slower at the pull request, and a table on the page of the job.
+shown=()
+if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then shown=(--annotate --summary "$GITHUB_STEP_SUMMARY"); fi
+
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 weir run --assembly "$assembly" --method Prices.Sum --processes 5 --quiet --export json --out "$results" "$@"
 
 if weir baseline list --dir "$store" | grep -q '^prices '; then
-    weir baseline check prices "$results/weir-run.json" --dir "$store" --max-regression 10% --fail-on slower
+    weir baseline check prices "$results/weir-run.json" --dir "$store" --max-regression 10% --fail-on slower "${shown[@]}"
 else
     weir baseline save prices "$results/weir-run.json" --dir "$store"
 fi

@@ -68,6 +68,9 @@ public sealed partial class FigureTests
     [InlineData("235 ms", 251, "1,068/s")]
     public void Rate_OfATime_IsHowOftenASecond(string cell, int count, string rate) => Assert.Equal(rate, FigureValue.Rate(cell, "time a run", count));
 
+    [Fact]
+    public void Cycles_OfAMessage_AreItsTimeOnAllProcessorsByTheClock() => Assert.Equal("7.3", FigureValue.Cycles("17.4 ms", "1.05", 2.4m, 6_000_000));
+
     [Theory]
     [InlineData("One", "`0123456789`, Some Processor")]
     [InlineData("Two", "`abcdef0123`, Other Processor, not quiet")]

@@ -1,3 +1,4 @@
+using System.Globalization;
 using Weir.Lab.Benchmarks.Tests.Samples;
 using Weir.Lab.Benchmarks.Tests.Support;
 
@@ -146,6 +147,46 @@ public class FeatureTests
         run.AssertAllSucceeded();
         Assert.Equal(2, run.Summary.Reports.Length);
         Assert.All(run.Summary.Reports, static r => Assert.Equal(3, r.GetResultRuns().Count));
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Jobs_OneOfThemTheBaseline_AreComparedWithIt()
+    {
+        using BenchmarkRun run = await BenchmarkRun.RunAsync(typeof(JobBenchmarks), "--filter", "*");
+
+        run.AssertAllSucceeded();
+        string[] header = run.Summary.Table.FullHeader;
+        Dictionary<string, string> ratios = run.Summary.Table.FullContent.ToDictionary(
+            row => row[Array.IndexOf(header, "Job")], row => row[Array.IndexOf(header, "Ratio")]);
+        Assert.Equal([JobBenchmarks.Few, JobBenchmarks.Many], ratios.Keys.Order());
+        Assert.StartsWith("1.00", ratios[JobBenchmarks.Few], StringComparison.Ordinal);
+        Assert.True(double.TryParse(ratios[JobBenchmarks.Many], CultureInfo.InvariantCulture, out _), ratios[JobBenchmarks.Many]);
+    }
+
+    // A call with a side effect: the list is as long as all calls of all stages were many, and nothing of the harness stops that.
+    [Fact(Timeout = Limit)]
+    public async Task SideEffect_OfACall_GrowsWithEveryStage()
+    {
+        using BenchmarkRun run = await BenchmarkRun.InProcessAsync(
+            typeof(GrowingBenchmarks), "--invocationCount", "1600", "--unrollFactor", "16", "--warmupCount", "2", "--iterationCount", "3");
+
+        run.AssertAllSucceeded();
+        long calls = run.Summary.Reports[0].AllMeasurements
+            .Where(static m => m.IterationMode == BenchmarkDotNet.Engines.IterationMode.Workload
+                && m.IterationStage != BenchmarkDotNet.Engines.IterationStage.Result)
+            .Sum(static m => m.Operations);
+        Assert.InRange(GrowingBenchmarks.LastCount, 5 * 1_600, calls + 1);
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData("--counters BranchInstructions+BranchMispredictions --inProcess", "Unable to resolve IHardwareCountersDiagnoser")]
+    [InlineData("--runtimes mono", "Mono is not installed or added to PATH")]
+    public async Task Features_ThatLinuxLacks_AreRefusedWithBenchmarkDotNetsOwnMessage(string arguments, string message)
+    {
+        Assert.SkipUnless(OperatingSystem.IsLinux(), "What is missing differs by system.");
+        using BenchmarkRun run = await BenchmarkRun.RunAsync(typeof(PlainBenchmarks), ["--filter", "*Allocate*", "--job", "dry", .. arguments.Split(' ')]);
+
+        Assert.Contains(message, run.Log, StringComparison.Ordinal);
     }
 
     [Fact(Timeout = Limit)]

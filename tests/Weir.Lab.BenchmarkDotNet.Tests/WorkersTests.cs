@@ -242,4 +242,17 @@ public class WorkersTests
         Assert.True(Directory.Exists(files), files);
         Directory.Delete(files, recursive: true);
     }
+
+    [Fact(Timeout = Limit, Explicit = true)]
+    public async Task OutOfProcess_WithKnobsOfTheCollector_ItsProcessHasThem()
+    {
+        Assert.SkipWhen(Environment.ProcessorCount < 2, "The server's collector needs two processors.");
+        using BenchmarkRun run = await BenchmarkRun.RunAsync(
+            typeof(CollectorBenchmarks),
+            "--filter", "*", "--job", "dry",
+            "--envVars", "DOTNET_gcServer:1", "DOTNET_GCHeapCount:2", "DOTNET_GCRetainVM:1", "DOTNET_GCNoAffinitize:1");
+
+        // The benchmark itself fails where the collector is another.
+        run.AssertAllSucceeded();
+    }
 }

@@ -7,7 +7,8 @@ namespace Weir.Site.Figures;
 
 /// <summary>
 /// Reads figures from the pages of results. A reference has the parts <c>page; section; row; column</c>, with as many parts for the row as tell it from others.
-/// A time or bytes may be divided (<c>time a run / 1000</c>), and a number divided by a time is a rate (<c>1000 / time a run</c>).
+/// A time or bytes may be divided (<c>time a run / 1000</c>), and a number divided by a time is a rate (<c>1000 / time a run</c>). <c>cycles / 1000</c> is the
+/// processor time, divided, by the clock that the section says.
 /// </summary>
 /// <param name="root">The folder of the repository.</param>
 public sealed partial class FigureReader(string root)
@@ -31,6 +32,15 @@ public sealed partial class FigureReader(string root)
             return FigureValue.Rate(Cell(column[1]).Read(Page(parts[0])), column[1], count);
         }
 
+        if (column is ["cycles", var messages])
+        {
+            string page = Page(parts[0]);
+            Match clock = Clock().Match(ResultCell.Part(page, parts[1]) ?? "");
+            return clock.Success
+                ? FigureValue.Cycles(Cell("time a run").Read(page), Cell("cores").Read(page), Number(clock.Groups["clock"].Value), Number(messages))
+                : throw new SiteException($"docs/results/{parts[0]}.md, '{parts[1]}', does not say the clock of the processor.");
+        }
+
         decimal divided = column.Length == 1 ? 1 : decimal.Parse(column[1], CultureInfo.InvariantCulture);
         return FigureValue.Of(Cell(column[0]).Read(Page(parts[0])), column[0], divided);
     }
@@ -48,6 +58,8 @@ public sealed partial class FigureReader(string root)
         return $"{(commit.Length > 0 ? $"`{commit}`" : "no commit there")}, {(machine.Length > 0 ? machine : "no processor there")}{noise}";
     }
 
+    private static decimal Number(string text) => decimal.Parse(text, CultureInfo.InvariantCulture);
+
     private string Page(string name)
     {
         if (!_pages.TryGetValue(name, out string? page))
@@ -62,6 +74,9 @@ public sealed partial class FigureReader(string root)
 
     [GeneratedRegex("\\bat commit (?<commit>[0-9a-f]{7,10})[0-9a-f]*;\\s+\\d+ cores(?: of|,) (?<machine>[^,;\n]+)")]
     private static partial Regex Measured();
+
+    [GeneratedRegex("; clock (?<clock>[0-9.]+) GHz")]
+    private static partial Regex Clock();
 
     [GeneratedRegex("\\bat commit (?<commit>[0-9a-f]{7,10})")]
     private static partial Regex Commit();

@@ -45,6 +45,17 @@ public static class FigureValue
         };
     }
 
+    /// <summary>How many cycles of the processors a part took: their time, which is that of the run on so many of them, by the clock.</summary>
+    /// <param name="time">The time of a run.</param>
+    /// <param name="cores">How many processors it kept busy.</param>
+    /// <param name="clock">The clock in GHz.</param>
+    /// <param name="parts">How many parts a run has, such as its messages.</param>
+    /// <exception cref="SiteException">The time is none.</exception>
+    public static string Cycles(string time, string cores, decimal clock, decimal parts) =>
+        Seconds(time) is { } seconds
+        ? Digits(seconds * decimal.Parse(cores, CultureInfo.InvariantCulture) * clock * 1e9m / parts)
+        : throw new SiteException($"'{time}' is no time, so it gives no cycles.");
+
     private static decimal? Seconds(string cell) =>
         cell.Split(' ') is [var number, var unit] && Units.FirstOrDefault(u => u.Unit == unit) is { Unit: not null } one
         ? decimal.Parse(number, NumberStyles.Number, CultureInfo.InvariantCulture) * one.Seconds

@@ -25,7 +25,7 @@ internal static class WeirApp
     private static readonly string[] OfWork = ["cdc", "audit"];
 
     private static readonly string[] OfTables =
-        ["ratios", "warm-up", "cold-start", "auto-table", "runtimes-table", "blocking-table", "selfcheck", "figures"];
+        ["ratios", "warm-up", "cold-start", "auto-table", "runtimes-table", "blocking-table", "load-table", "hash-table", "selfcheck", "figures"];
 
     public static Task<int> RunAsync(IReadOnlyList<string> args, WeirHost host) =>
         FindRefusal(args) is { } now ? CliApp.GuardAsync(host, () => throw new BadInputException(now))

@@ -23,6 +23,11 @@ public class BatchingBenchmarks : Suite
     [Params(100, 500, 1_000)]
     public int BatchSize { get; set; }
 
+    /// <summary>How many batches are in flight; by default as many as there are cores.</summary>
+    private protected virtual int Limit => Environment.ProcessorCount;
+
+    private ParallelRunOptions Options => new() { MaxDegreeOfParallelism = Limit };
+
     internal override IEnumerable<Goal> Goals =>
     [
         Goal.TimeRatio(nameof(BatchParallel), nameof(ParallelForEachAsync), 1.03),
@@ -35,7 +40,7 @@ public class BatchingBenchmarks : Suite
     /// <returns>The size of each batch.</returns>
     [Benchmark]
     [BenchmarkCategory(Lists)]
-    public Task<List<int>> BatchParallel() => _source.BatchParallelAsync(BatchSize, _call);
+    public Task<List<int>> BatchParallel() => _source.BatchParallelAsync(BatchSize, _call, Options);
 
     /// <summary>The platform's chunks and parallel loop.</summary>
     /// <returns>The size of each batch.</returns>
@@ -46,7 +51,7 @@ public class BatchingBenchmarks : Suite
         int[] results = new int[(N + BatchSize - 1) / BatchSize];
         await Parallel.ForEachAsync(
             _source.Chunk(BatchSize).Index(),
-            new ParallelOptions { MaxDegreeOfParallelism = Environment.ProcessorCount },
+            new ParallelOptions { MaxDegreeOfParallelism = Limit },
             async (pair, token) => results[pair.Index] = await _call(pair.Item, token));
         return results;
     }
@@ -54,7 +59,7 @@ public class BatchingBenchmarks : Suite
     /// <summary>Weir's stream over an asynchronous source, summed.</summary>
     [Benchmark]
     [BenchmarkCategory(Streams)]
-    public async Task<int> BatchParallelStream() => await _source.ToAsyncEnumerable().BatchParallelStreamAsync(BatchSize, _call).SumAsync();
+    public async Task<int> BatchParallelStream() => await _source.ToAsyncEnumerable().BatchParallelStreamAsync(BatchSize, _call, Options).SumAsync();
 
     /// <summary>The platform's chunks of an asynchronous source and its parallel loop, summed.</summary>
     [Benchmark(Baseline = true)]
@@ -64,7 +69,7 @@ public class BatchingBenchmarks : Suite
         int sum = 0;
         await Parallel.ForEachAsync(
             _source.ToAsyncEnumerable().Chunk(BatchSize),
-            new ParallelOptions { MaxDegreeOfParallelism = Environment.ProcessorCount },
+            new ParallelOptions { MaxDegreeOfParallelism = Limit },
             async (batch, token) => Interlocked.Add(ref sum, await _call(batch, token)));
         return sum;
     }

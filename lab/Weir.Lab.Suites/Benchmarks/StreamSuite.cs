@@ -19,6 +19,15 @@ public abstract class StreamSuite : ItemSuite
         return new ArraySegment<int>(buffer, 0, count);
     }
 
+    /// <summary>The same for a peer that calls a delegate with each result, one at a time.</summary>
+    private protected async Task<ArraySegment<int>> ReceiveAsync(Func<Action<int>, Task> run)
+    {
+        int[] buffer = _buffer;
+        int count = 0;
+        await run(result => buffer[count++] = result);
+        return new ArraySegment<int>(buffer, 0, count);
+    }
+
     private protected override void Prepare(CallCounter? counter)
     {
         base.Prepare(counter);

@@ -23,6 +23,7 @@ internal sealed record Peer(string Name, Func<int[], int, ItemCall, Cancellation
         new("ActionBlock", Dataflow.InBoxActionBlock.RunAsync),
         new("Weir ActionBlock", Dataflow.WeirActionBlock.RunAsync),
         new("WhenAll + semaphore", static (items, limit, call, token) => TaskWhenAll.WithSemaphoreAsync(items, limit, call, token)),
+        new("Akka.Streams", AkkaStreams.RunAsync),
     ];
 
     /// <summary>How many items are under way at once.</summary>

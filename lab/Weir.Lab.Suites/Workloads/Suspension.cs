@@ -3,6 +3,9 @@ namespace Weir.Lab.Suites.Workloads;
 /// <summary>How an item suspends.</summary>
 public enum Suspension
 {
+    /// <summary>Not at all: it is done at once.</summary>
+    None,
+
     /// <summary>Once, and it goes on at once.</summary>
     Yield,
 

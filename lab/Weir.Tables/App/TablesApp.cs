@@ -1,6 +1,7 @@
 using Weir.Cli.Kit.App;
 using Weir.Tables.Auto;
 using Weir.Tables.Blocking;
+using Weir.Tables.Commands;
 using Weir.Tables.Peers;
 using Weir.Tables.Servers;
 using Weir.Tables.Verbs;
@@ -57,9 +58,18 @@ internal static class TablesApp
                 "Which workloads, by their names on the page or in the catalogue. Without it, those of the page.",
                 "The page to write, such as docs/results/auto.md.",
                 new AutoRun(host.Out, host.Error).RunAsync),
+            OfCommands(host, CommandPage.Load, "Measures weir load at the sizes of the document on runtimes. About 16 minutes, 7 of them for the peers."),
+            OfCommands(host, CommandPage.Hash, "Measures weir hash with 16 to 128 workers, twice. Makes 512 files of 16 MiB in artifacts/hash."),
             ComparedCommand.Create(host.Out, host.Error),
             SelfCheckCommand.Create(host.Out, host.Error),
             FiguresCommand.Create(host),
             QueuesCommand.Create(host),
         ]);
+
+    private static Command OfCommands(CliHost host, CommandPage page, string description) => TableCommand.Create(
+        new Command(page.Verb, description),
+        SuiteOptions.Rounds($"What {page.Often} of the command is.", page.Usual, 1, 1000),
+        $"Which sections: {string.Join(", ", page.Sections.Select(static s => s.Name))}. Without it, all.",
+        $"The page to write, such as docs/results/{page.Page}.md. Its notes and the sections that are not measured are kept.",
+        new CommandPageRun(host, page).RunAsync);
 }

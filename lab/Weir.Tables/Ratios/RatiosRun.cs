@@ -61,6 +61,7 @@ internal sealed class RatiosRun(TextWriter output, TextWriter progress)
     {
         long start = Stopwatch.GetTimestamp();
         string commit = Surroundings.Commit();
+        string clock = ProcessorClock.Text() is { Length: > 0 } text ? $"; {text}" : "";
         double tick = (await TimerTick.MeasureAsync(cancellationToken: CancellationToken.None)).TotalMilliseconds;
         foreach (IGrouping<Type, SuiteCatalog.ParameterSet> suite in selected)
         {
@@ -91,7 +92,7 @@ internal sealed class RatiosRun(TextWriter output, TextWriter progress)
             string appendix = last is null ? "" : await last.AppendixAsync();
             double noiseAfter = Surroundings.Noise();
             string provenance = Surroundings.Provenance(
-                commit, Invariant($"timer tick {tick:0.0} ms; {SpinSpeed.PerMicrosecond} spins = 1 us"), noiseBefore, noiseAfter,
+                commit, Invariant($"timer tick {tick:0.0} ms; {SpinSpeed.PerMicrosecond} spins = 1 us{clock}"), noiseBefore, noiseAfter,
                 Invariant($"{rounds} rounds"));
             string section = SuiteTable.Render(provenance, results) + (appendix.Length == 0 ? "" : $"\n\n{appendix}");
             page.Replace(suite.Key, section);

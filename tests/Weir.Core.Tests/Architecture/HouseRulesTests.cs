@@ -90,7 +90,7 @@ public partial class HouseRulesTests
         ],
         ["Weir.Tables"] =
         [
-            "Page", "Ratios", "Auto", "Startup", "Compared", "Blocking", "SelfChecks", "Verbs",
+            "Page", "Ratios", "Auto", "Startup", "Compared", "Blocking", "Commands", "SelfChecks", "Verbs",
             "Servers/Turns", "Servers/Changes", "Servers/Queue", "Servers/Broker", "Servers", "Peers", "App", "",
         ],
     };

@@ -74,16 +74,19 @@ internal static class BaselineCommand
         BaselineOption directory = new();
         TextOption failOn = TextOption.Of("--fail-on", null, "WHAT", "slower (exit code 2), or inconclusive (exit code 4 as well). Default slower");
         TextOption most = TextOption.Of("--max-regression", null, "SHARE", "How much slower is allowed: 5% or 0.05. Default: the margin");
+        PullRequestOptionSet reviews = new();
         OutputOptionSet outputs = new();
         KeepOption keep = new();
         Command command = new("check", "Compares a result with a baseline. Exit code 2 if it is slower than allowed, or allocates more.") { name, file };
         compare.AddTo(command);
         command.AddAll(directory.Flag, failOn, most);
+        reviews.AddTo(command);
         outputs.AddTo(command);
         keep.AddTo(command);
         command.SetAction(async (parsed, _) =>
         {
             OutputSettings output = outputs.Read(parsed, "compare");
+            string? summary = reviews.File(parsed);
             Lab.Statistics.ComparisonOptions options = compare.Read(parsed);
             if (most.Find(parsed) is { } allowed)
             {
@@ -108,9 +111,8 @@ internal static class BaselineCommand
 
             ResultFile result = ResultComparing.Compare(
                 ("@" + baseline, before), ("now", after), options, compare.Across(parsed), [.. parsed.Tokens.Select(static t => t.Value)]);
-            int code = ResultOutput.Write(result, output with { Strict = false }, host);
+            int code = reviews.Write(parsed, summary, result, ResultOutput.Write(result, output with { Strict = false }, host), host);
             return code != ExitCode.Success ? code
-                : result.Comparisons.Any(static c => c.IsWorse) ? ExitCode.Regression
                 : strict && result.Comparisons.Any(static c => c.Verdict == Verdict.Inconclusive) ? ExitCode.Inconclusive
                 : ExitCode.Success;
         });

@@ -16,7 +16,7 @@ internal static class LoadResults
             Settings = Texts(settings),
             Arms = records,
             Comparisons = Comparing.All(records.Skip(1).Select(arm => (arm, records[0])), new ComparisonOptions(), interleaved: true),
-            Findings = [.. Findings(settings, trials)],
+            Findings = [.. Findings(settings, trials), .. Advice(arms, records)],
         };
     }
 
@@ -46,6 +46,12 @@ internal static class LoadResults
         ("input", settings.Input?.Path),
         ("fail_rate", Numbers.Short(settings.FailRate)),
         ("watched", settings.Watch ? "true" : "false"));
+
+    private static IEnumerable<Finding> Advice(IReadOnlyList<LoadArm> arms, ArmRecord[] records) =>
+        SweepAdvice.Of(arms.Zip(records)
+            .Where(static row => row.First.Choice is not null && row.Second.IsMeasured)
+            .Select(static row => (row.First.Choice!, row.Second.Rate().Median)))
+            .Select(static text => new Finding(FindingLevel.Note, text));
 
     private static IEnumerable<Finding> Findings(LoadSettings settings, TrialReport trials)
     {

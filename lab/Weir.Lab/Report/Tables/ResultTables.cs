@@ -124,6 +124,10 @@ internal static class ResultTables
             ("waiting reads avg/max", static a => Depth(a.Mean(static r => r.InFlight), a.Max(static r => r.InFlightMax))),
             ("pool threads", static a => Numbers.Grouped(a.Max(static r => r.PoolThreads) ?? 0)),
             ("cores", static a => FormattableString.Invariant($"{a.Mean(static r => r.Cores):0.00}")),
+            ("of the processors", a => bytes && result.Machine.Cores > 0
+                ? FormattableString.Invariant($"{a.Mean(static r => r.Cores) / result.Machine.Cores * 100:0.0} %")
+                : null),
+            ("resident memory", a => bytes && a.Max(static r => r.PeakResidentBytes) is > 0 and { } most ? Numbers.Bytes(most) : null),
             (bytes ? "B/file" : "B/op", static a => PerOperation(a)),
             ("overhead", static a => Overhead(a)),
             ("from device", static a => a.Mean(static r => r.Bytes > 0 ? r.DeviceBytes / (double)r.Bytes : null) is { } share

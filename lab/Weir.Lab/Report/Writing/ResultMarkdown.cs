@@ -36,7 +36,8 @@ internal static class ResultMarkdown
 
         foreach (Table table in ResultTables.Summary(result).Append(ResultTables.Rounds(result)))
         {
-            Append(text, table);
+            text.Append("\n## ").Append(table.Title).Append("\n\n");
+            AppendRows(text, table);
         }
 
         return text.ToString();
@@ -48,9 +49,10 @@ internal static class ResultMarkdown
         ? argument
         : $"'{argument.Replace("'", "'\\''", StringComparison.Ordinal)}'";
 
-    private static void Append(StringBuilder text, Table table)
+    /// <summary>Writes a table without its title.</summary>
+    public static void AppendRows(StringBuilder text, Table table)
     {
-        text.Append("\n## ").Append(table.Title).Append("\n\n| ").AppendJoin(" | ", table.Columns.Select(Escaped)).Append(" |\n|");
+        text.Append("| ").AppendJoin(" | ", table.Columns.Select(Escaped)).Append(" |\n|");
         for (int i = 0; i < table.Columns.Count; i++)
         {
             text.Append(i < table.Labels ? "---|" : "---:|");

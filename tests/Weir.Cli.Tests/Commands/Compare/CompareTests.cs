@@ -66,7 +66,8 @@ public class CompareTests
         LoadResult save = await new CliUnderTest().RunAsync($"baseline save main {directory.File("a.json")} --dir {store}");
         LoadResult list = await new CliUnderTest().RunAsync($"baseline list --dir {store}");
         LoadResult same = await new CliUnderTest().RunAsync($"baseline check main {directory.File("a.json")} --dir {store} --quiet");
-        LoadResult slower = await new CliUnderTest().RunAsync($"baseline check main {directory.File("b.json")} --dir {store} --quiet");
+        LoadResult slower = await new CliUnderTest().RunAsync(
+            $"baseline check main {directory.File("b.json")} --dir {store} --quiet --annotate --summary {directory.File("summary.md")}");
         LoadResult allowed = await new CliUnderTest().RunAsync($"baseline check main {directory.File("b.json")} --dir {store} --quiet --max-regression 20%");
         LoadResult listed = await new CliUnderTest().RunAsync($"baseline list --dir {store} --json");
         LoadResult byName = await new CliUnderTest().RunAsync($"compare @main {directory.File("b.json")} --dir {store}");
@@ -75,6 +76,10 @@ public class CompareTests
         Assert.StartsWith("main  2026-01-02 03:04  weir scale", list.Out, StringComparison.Ordinal);
         Assert.Equal("weir-result", listed.Json.GetProperty("main").GetProperty("format").GetString());
         Assert.Contains("now: work x 4 is SLOWER than @main: work x 4", slower.Out, StringComparison.Ordinal);
+        Assert.Contains("::error title=now%3A work x 4 is SLOWER", slower.Error, StringComparison.Ordinal);
+        Assert.Contains(
+            "| SLOWER | now: work ",
+            await File.ReadAllTextAsync(directory.File("summary.md"), TestContext.Current.CancellationToken), StringComparison.Ordinal);
     }
 
     [Fact(Timeout = 300_000)]

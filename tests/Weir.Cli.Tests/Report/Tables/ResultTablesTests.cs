@@ -41,6 +41,20 @@ public class ResultTablesTests
         Assert.Equal(expected, table.Columns.Contains("overhead") ? Cell(table, "overhead") : null);
     }
 
+    [Fact]
+    public void Cost_OfFiles_ShowsTheShareOfTheProcessorsAndTheMostMemory()
+    {
+        ArmRecord arm = Arm("sync", (10, 2, 5), (10, 2, 5));
+        RoundRecord read = arm.Rounds[0] with { Bytes = 1, CpuUserSeconds = 1.5, CpuSystemSeconds = 0.5, PeakResidentBytes = 40 << 20 };
+        arm = arm with { Rounds = [read, read with { PeakResidentBytes = 50 << 20 }] };
+        ResultFile result = Result(arm);
+
+        Table table = ResultTables.Cost(result with { Machine = result.Machine with { Cores = 4 } })!;
+
+        Assert.Equal(["1.00", "25.0 %", "50 MB"], new[] { "cores", "of the processors", "resident memory" }.Select(head => Cell(table, head)));
+        Assert.DoesNotContain("resident memory", ResultTables.Cost(Result(Arm("lock", (10, 1, 10))))!.Columns);
+    }
+
     [Theory]
     [InlineData(96, 99.9, 1_000, 25, null)]
     [InlineData(96, 99, 1_000, 25, null)]

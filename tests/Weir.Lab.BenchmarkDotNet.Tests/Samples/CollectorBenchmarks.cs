@@ -1,0 +1,19 @@
+using System.Runtime;
+using BenchmarkDotNet.Attributes;
+
+namespace Weir.Lab.Benchmarks.Tests.Samples;
+
+/// <summary>Fails in a process whose collector is not as was asked for: the server's, not concurrent, two heaps, memory kept.</summary>
+/// <remarks>That it is not concurrent is an attribute: the settings of the generated program win over a variable there, and over none of the others.</remarks>
+[GcConcurrent(false)]
+public class CollectorBenchmarks
+{
+    [Benchmark]
+    public int Collector()
+    {
+        IReadOnlyDictionary<string, object> settings = GC.GetConfigurationVariables();
+        object[] found = [GCSettings.IsServerGC, GCSettings.LatencyMode, settings["HeapCount"], settings["RetainVM"], settings["NoAffinitize"]];
+        string text = string.Join(' ', found);
+        return text == "True Batch 2 True True" ? found.Length : throw new InvalidOperationException($"The collector is {text}.");
+    }
+}
