@@ -4,9 +4,9 @@ namespace Weir.Explore.Tests;
 public class ReplayTests
 {
     [Theory]
-    [InlineData(ExploreStrategy.Bounded)]
+    [InlineData(ExploreStrategy.Bounded, Explicit = true)]
     [InlineData(ExploreStrategy.Pct)]
-    [InlineData(ExploreStrategy.Random)]
+    [InlineData(ExploreStrategy.Random, Explicit = true)]
     public void Failure_Replayed_FailsAHundredTimes(ExploreStrategy strategy)
     {
         ExploreOptions options = new() { Strategy = strategy };
