@@ -65,15 +65,13 @@ internal sealed class RaceDetector(Execution execution)
 
     public void Read<T>(ControlledThread me, ref T at, string site)
     {
-        nint address = AddressOf(ref at);
-        if (me.IsOnStack(address))
+        Access access = new(me, site, execution.Trace.Count);
+        ref Place place = ref PlaceOf(ref at, access);
+        if (Unsafe.IsNullRef(ref place))
         {
             return;
         }
 
-        ref Place place = ref CollectionsMarshal.GetValueRefOrAddDefault(_places, address, out _);
-        Access access = new(me, site, execution.Trace.Count);
-        Require(place.Write, access);
         if (place.Read.By == me || place.Read.IsBefore(me))
         {
             place.Read = access;
@@ -88,18 +86,30 @@ internal sealed class RaceDetector(Execution execution)
 
     public void Write<T>(ControlledThread me, ref T at, string site)
     {
-        nint address = AddressOf(ref at);
-        if (me.IsOnStack(address))
+        Access access = new(me, site, execution.Trace.Count);
+        ref Place place = ref PlaceOf(ref at, access);
+        if (Unsafe.IsNullRef(ref place))
         {
             return;
         }
 
-        ref Place place = ref CollectionsMarshal.GetValueRefOrAddDefault(_places, address, out _);
-        Access access = new(me, site, execution.Trace.Count);
-        Require(place.Write, access);
         Require(place.Read, access);
         place.Reads?.ForEach(r => Require(r, access));
         place = new Place { Write = access };
+    }
+
+    /// <summary>What is known of a place that is accessed, after its last write. None, a null reference, if no other thread sees it.</summary>
+    private ref Place PlaceOf<T>(ref T at, Access access)
+    {
+        nint address = AddressOf(ref at);
+        if (access.By.IsOnStack(address))
+        {
+            return ref Unsafe.NullRef<Place>();
+        }
+
+        ref Place place = ref CollectionsMarshal.GetValueRefOrAddDefault(_places, address, out _);
+        Require(place.Write, access);
+        return ref place;
     }
 
     private static VectorClock Of<TKey>(Dictionary<TKey, VectorClock> clocks, TKey key)

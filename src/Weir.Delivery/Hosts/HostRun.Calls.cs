@@ -58,7 +58,7 @@ internal sealed partial class HostRun<T, TResult>
         }
 
         Func<(HostCall<T, TResult> Call, int Index), CancellationToken, ValueTask<TResult>> process = HostTrace.HasListeners ? _processTraced : _process;
-        bool[] hasEnded = [];
+        bool[]? hasEnded = null;
         try
         {
             if (_options.PartitionBy is null)
@@ -90,7 +90,7 @@ internal sealed partial class HostRun<T, TResult>
             // The runtime returns no outcomes then, but processed items must not be delivered again.
             for (int i = 0; i < indices.Length; i++)
             {
-                if (!(i < hasEnded.Length && hasEnded[i]) && call.TryGetReturned(i, out TResult result))
+                if (hasEnded?[i] != true && call.TryGetReturned(i, out TResult result))
                 {
                     Succeed(call.Entries[i], result);
                 }
@@ -109,13 +109,10 @@ internal sealed partial class HostRun<T, TResult>
             {
                 if (outcomes[i].Status == ItemStatus.Succeeded)
                 {
-                    WorkEntry<T, TResult> entry = call.Entries[i];
-                    entry.Batch.SetResult(entry.Index, outcomes[i].Value);
+                    SucceedNeedsLock(call.Entries[i], outcomes[i].Value);
                     succeeded++;
                 }
             }
-
-            _succeeded += succeeded;
         }
 
         for (int i = 0; succeeded < outcomes.Length && i < outcomes.Length; i++)
@@ -147,9 +144,14 @@ internal sealed partial class HostRun<T, TResult>
     {
         lock (_lock)
         {
-            _succeeded++;
-            entry.Batch.SetResult(entry.Index, result);
+            SucceedNeedsLock(entry, result);
         }
+    }
+
+    private void SucceedNeedsLock(WorkEntry<T, TResult> entry, TResult result)
+    {
+        _succeeded++;
+        entry.Batch.SetResult(entry.Index, result);
     }
 
     private void Release(WorkEntry<T, TResult> entry)

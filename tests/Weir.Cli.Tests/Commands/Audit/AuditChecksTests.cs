@@ -126,11 +126,7 @@ public sealed class AuditChecksTests(AuditPostgres server) : IClassFixture<Audit
         Assert.Equal(["1 lost"], ((await tally.CountAsync(connection, reread: true, CancellationToken.None)) with { Asked = 14 }).FindBroken());
         await database.DropAsync();
 
-        static async Task ExecuteAsync(NpgsqlConnection on, string statement)
-        {
-            await using NpgsqlCommand command = new(statement, on);
-            await command.ExecuteNonQueryAsync();
-        }
+        static ValueTask<int> ExecuteAsync(NpgsqlConnection on, string statement) => AuditTables.ExecuteAsync(on, statement, CancellationToken.None);
 
         async Task<(long, long, long)> CountAsync()
         {
