@@ -13,7 +13,8 @@ public class BlockScenarios(ITestOutputHelper output)
     {
         int sum = 0;
         Weir.Dataflow.ActionBlock<int> block = new(
-            item => Interlocked.Add(ref sum, item), new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = degree });
+            item => _ = degree == 1 ? sum += item : Interlocked.Add(ref sum, item),
+            new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = degree });
         await Task.WhenAll(Task.Run(() => block.Post(1)), Task.Run(() => block.Post(2)));
         block.Complete();
         await block.Completion;

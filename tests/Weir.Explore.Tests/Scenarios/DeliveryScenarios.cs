@@ -134,6 +134,19 @@ public class DeliveryScenarios(ITestOutputHelper output)
     });
 
     [Fact]
+    public void Fault_OfACallThatWorksAgain_IsNotTheLastOneAnyMore() => output.Explored(
+        static async () =>
+        {
+            Repeater repeater = new(TimeProvider.System, null);
+            int attempts = 0;
+            Task repeated = Task.Run(() => repeater.RunAsync(_ => ++attempts == 1 ? throw new IOException() : default, default).AsTask());
+            await repeater.RunAsync(static _ => default, default);
+            await repeated;
+            Assert.Equal((1, null), (repeater.Faults, repeater.Last));
+        },
+        new ExploreOptions { TimersFireAnyTime = true });
+
+    [Fact]
     public void Redelivery_AsTheQueueIsCompleted_ComesBack() => output.Explored(static async () =>
     {
         await using MemoryWorkQueue<string> queue = await QueueAsync(["a"]);

@@ -253,6 +253,16 @@ public class PolicyScenarios(ITestOutputHelper output)
         void EnterTwice() => Interlocked.Add(ref entered, (bucket.TryEnter() ? 1 : 0) + (bucket.TryEnter() ? 1 : 0));
     });
 
+    [Fact]
+    public void Randomness_OfTwoThreads_LosesNoNumber() => output.Explored(static async () =>
+    {
+        SeededRandom random = new(99);
+        Task<double> other = Task.Run(random.NextDouble);
+        double[] drawn = [random.NextDouble(), random.NextDouble(), await other];
+        SeededRandom alone = new(99);
+        Assert.Equal(new[] { alone.NextDouble(), alone.NextDouble(), alone.NextDouble() }.Order(), drawn.Order());
+    });
+
     /// <summary>A circuit that has opened, and may be tried again.</summary>
     private static async Task<CircuitBreaker> OpenAsync(int successThreshold = 1)
     {

@@ -3,7 +3,10 @@ using Weir.TestKit;
 
 namespace Weir.Resilience.Tests.RateLimit;
 
-/// <summary>The promises of a bucket that many threads use at once. None of them depends on how fast a thread is.</summary>
+/// <summary>
+/// The promises of a bucket that many threads use at once, where not each call reads the clock. That begins at a burst of some thousand calls, so that it has
+/// too many steps for a scenario of the explorer, which has the rest. None of them depends on how fast a thread is.
+/// </summary>
 public class TokenBucketRaceTests
 {
     private const double Rounding = 1e-3;
