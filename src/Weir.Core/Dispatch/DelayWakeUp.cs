@@ -8,7 +8,8 @@ namespace Weir.Core.Dispatch;
 /// </summary>
 internal sealed class DelayWakeUp<T>(DelayQueue<T> queue)
 {
-    private DelayQueue<T>? _queue = queue;
+    // A call that comes just as the run ends finds the queue, which is closed by then, or nothing.
+    private volatile DelayQueue<T>? _queue = queue;
 
     /// <remarks>
     /// At once, if the task allows it: items that are told one after the other come back in that order, and each may be claimed as soon as it is back.

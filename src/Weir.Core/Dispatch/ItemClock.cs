@@ -21,6 +21,7 @@ internal struct ItemClock()
     private WatchTimer? _spareTimer;
 
     private ItemTokens? _tokens;
+    private ITimer? _timer;
 
     /// <summary>When the attempt's time limit passes, as a timestamp of the run's clock; or <see cref="NotSet"/>.</summary>
     public long Deadline;
@@ -31,7 +32,8 @@ internal struct ItemClock()
     /// <summary>The item's own token. It is cancelled when the item's time limit passes or the run stops.</summary>
     public CancellationTokenSource? Stop;
 
-    public ITimer? Timer { get; private set; }
+    /// <summary>The timer, for the timer's own call and for who gives the worker up. The end of the run may just end it.</summary>
+    public readonly ITimer? TimerNow => Volatile.Read(in _timer);
 
     /// <summary>An attempt begins: gives it a token and a deadline, its own limit or the item's, whichever comes first.</summary>
     /// <param name="run">The run.</param>
@@ -40,7 +42,7 @@ internal struct ItemClock()
     /// <returns>False if the item's time has already passed.</returns>
     public bool TryStart(Pump run, PumpWorker worker, Repetition? repetition)
     {
-        if (run.SeesStarts && repetition is null && Timer is not null)
+        if (run.SeesStarts && repetition is null && _timer is not null)
         {
             // Most items end before anything needs to know when they began.
             Stop = _tokens!.Next();
@@ -68,14 +70,14 @@ internal struct ItemClock()
         }
 
         Stop = _tokens.Next();
-        if (Timer is null)
+        if (_timer is null)
         {
             StartTimer(run, worker);
         }
         else if (repetition is not null)
         {
             // The remaining time of an item that comes back may be shorter than any limit.
-            Timer.Change(ItemLimits.RoundUp(run.Time.GetElapsedTime(now, Deadline)), Timeout.InfiniteTimeSpan);
+            _timer.Change(ItemLimits.RoundUp(run.Time.GetElapsedTime(now, Deadline)), Timeout.InfiniteTimeSpan);
         }
 
         return true;
@@ -94,22 +96,22 @@ internal struct ItemClock()
         {
             _spareTimer = null;
             spare.Renew();
-            Timer = spare;
+            _timer = spare;
         }
         else
         {
-            Timer = WatchTime.CreateTimer(run.Time, static worker => ((PumpWorker)worker!).CheckDeadline(), worker);
+            _timer = WatchTime.CreateTimer(run.Time, static worker => ((PumpWorker)worker!).CheckDeadline(), worker);
         }
 
-        Timer.Change(run.Limits.Shortest, Timeout.InfiniteTimeSpan);
+        _timer.Change(run.Limits.Shortest, Timeout.InfiniteTimeSpan);
     }
 
     /// <summary>Ends the timer.</summary>
     /// <returns>False if it may be calling the worker.</returns>
     public bool EndTimer()
     {
-        ITimer? timer = Timer;
-        Timer = null;
+        ITimer? timer = _timer;
+        _timer = null;
         if (timer is not WatchTimer own)
         {
             timer?.Dispose();

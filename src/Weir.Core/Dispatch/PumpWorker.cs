@@ -18,11 +18,10 @@ internal abstract partial class PumpWorker : PumpWork, IUnattended
     /// <summary>Whether the worker waits for a thread. Then it holds no item.</summary>
     public bool IsQueued;
 
-    /// <summary>Whether a thread is inside this worker. A hint for the stall watch, which reads it without a lock.</summary>
-    public bool IsExecuting;
-
-    /// <summary>The thread inside, if it was started for the run. A hint for the stall watch, as <see cref="IsExecuting"/> is.</summary>
-    public Thread? Inside;
+    // Hints for the stall watch, which reads them at any time: whether a thread is inside this worker, and that thread, if it was started for the run. Who
+    // takes the item of a call that still waits says that no thread is; one that just goes on says so too, in the end.
+    private bool _isExecuting;
+    private Thread? _inside;
 
     /// <summary>Whether the worker is inside the source, so that it has no item. A hint, for statistics.</summary>
     public bool Reads;
@@ -70,12 +69,15 @@ internal abstract partial class PumpWorker : PumpWork, IUnattended
         Left,
     }
 
+    /// <summary>Whether a thread is inside this worker. A hint: it may just come or go.</summary>
+    public bool IsExecuting => Volatile.Read(ref _isExecuting);
+
     /// <summary>
     /// Whether the thread inside waits: for a time, a lock, an event or a task. There are waits that the runtime does not know of, such as some of sockets.
     /// </summary>
-    public bool IsWaiting => Inside is { } thread && (thread.ThreadState & System.Threading.ThreadState.WaitSleepJoin) != 0;
+    public bool IsWaiting => Volatile.Read(ref _inside) is { } thread && (thread.ThreadState & System.Threading.ThreadState.WaitSleepJoin) != 0;
 
-    /// <summary>How often the worker claimed. Written by the worker alone; the stall watch reads it without a lock.</summary>
+    /// <summary>How often the worker claimed. Written by the worker alone; a hint for the stall watch, which reads it at any time.</summary>
     public abstract long Claims { get; }
 
     public abstract void AddTo(ref RunSample sample);
@@ -95,7 +97,7 @@ internal abstract partial class PumpWorker : PumpWork, IUnattended
     {
         NextCreated = null;
         NextIdle = null;
-        Inside = null;
+        _inside = null;
         Guard?.Forget();
     }
 
@@ -115,9 +117,9 @@ internal abstract partial class PumpWorker : PumpWork, IUnattended
         Thread? thread = ownThread ? Thread.CurrentThread : null;
         for (PumpWorker? current = this; current is not null;)
         {
-            current.IsExecuting = true;
+            current._isExecuting = true;
             current.IsOnOwnThread = ownThread;
-            current.Inside = thread;
+            current._inside = thread;
             bool waits;
             try
             {
@@ -175,8 +177,8 @@ internal abstract partial class PumpWorker : PumpWork, IUnattended
     }
 
     /// <summary>Called by the worker itself before it waits or leaves.</summary>
-    protected void StopsExecuting() => IsExecuting = false;
+    protected void StopsExecuting() => _isExecuting = false;
 
     /// <summary>Called by a worker that was about to wait or leave but has work after all.</summary>
-    protected void StartsExecuting() => IsExecuting = true;
+    protected void StartsExecuting() => _isExecuting = true;
 }

@@ -35,8 +35,11 @@ internal abstract partial class PumpWorker
     /// <summary>What the item brought along from earlier attempts, if it had any.</summary>
     protected abstract Repetition? Repetition { get; }
 
-    /// <summary>Whether the worker has claimed items that it has not begun.</summary>
+    /// <summary>Whether the worker has claimed items that it has not begun. For the worker, or for the thread that has taken them from it.</summary>
     protected abstract bool HasClaimed { get; }
+
+    /// <summary>The same for any thread, as a hint: the worker may be changing it.</summary>
+    protected abstract bool MayHaveClaimed { get; }
 
     /// <summary>Gives those back to the source.</summary>
     protected abstract void GiveBackClaimed();
@@ -113,7 +116,7 @@ internal abstract partial class PumpWorker
         long word = guard.Word;
         isStuck = guard.IsStuck(word);
         if (!guard.RecordSeen(word, run.SeesStarts ? run.Time.GetTimestamp() : 0) || ItemWord.StateOf(word) != ItemWord.InCall
-            || !HasClaimed || run.Orders is not null
+            || !MayHaveClaimed || run.Orders is not null
             || !guard.TryShare(word))
         {
             return false;
@@ -184,7 +187,7 @@ internal abstract partial class PumpWorker
         }
 
         left = CheckParked(left);
-        guard.Clock.Timer?.Change(ItemLimits.RoundUp(left), Timeout.InfiniteTimeSpan);
+        guard.Clock.TimerNow?.Change(ItemLimits.RoundUp(left), Timeout.InfiniteTimeSpan);
     }
 
     private void GiveUp(ItemGuard guard, long word)
@@ -266,7 +269,7 @@ internal abstract partial class PumpWorker
         PumpWorker successor = run.CreateSuccessor(this);
         successor.Guard!.Clock.Continue(guard.Clock);
         successor.TakeOver(this);
-        guard.Clock.Timer?.Dispose();
+        guard.Clock.TimerNow?.Dispose();
         successor.HandOver(Index, error);
         return successor;
     }

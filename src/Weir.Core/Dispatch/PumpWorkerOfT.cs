@@ -28,7 +28,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     private int _retries;
     private bool _helper = true;
 
-    public override long Claims => _claims;
+    public override long Claims => Volatile.Read(ref _claims);
 
     protected override Pump Run => run;
 
@@ -63,6 +63,8 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     }
 
     protected override bool HasClaimed => !_chunk.IsEmpty;
+
+    protected override bool MayHaveClaimed => Volatile.Read(ref _chunk.Position) < Volatile.Read(ref _chunk.Count);
 
     protected override void GiveBackClaimed()
     {

@@ -7,7 +7,7 @@ namespace Weir.Core.Dispatch;
 /// <summary>Whether a run was stopped before its end, by what, and what went wrong in it; and the tokens that its end cancels.</summary>
 /// <remarks>
 /// A run is stopped once, under its lock. As what it was stopped is written before it is over, by a volatile write: who sees that it is over sees that too, and
-/// would otherwise give an item that ends just now the outcome of another run. What broke needs no lock: of two that break at once, either may be reported.
+/// would otherwise give an item that ends just now the outcome of another run.
 /// </remarks>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable",
     Justification = "The source has neither timer nor link; user code may hold its token for longer than the run.")]
@@ -82,7 +82,13 @@ internal struct RunStop()
     }
 
     /// <summary>Something went wrong outside user code, and has to reach the code that waits for the run. The first counts.</summary>
-    public void Break(Exception? error) => _broken ??= error;
+    public void Break(Exception? error)
+    {
+        if (error is not null)
+        {
+            Interlocked.CompareExchange(ref _broken, error, null);
+        }
+    }
 
     /// <summary>Whether the source has not failed before: a worker that reads next, before the run stops, may get the same failure again.</summary>
     public bool TryFailSource() => Interlocked.Exchange(ref _sourceFailed, 1) == 0;
@@ -100,7 +106,8 @@ internal struct RunStop()
     /// <summary>The caller's tokens no longer stop the run, unless one of them is stopping it at this moment, or has.</summary>
     /// <remarks>
     /// The end of the run calls it, and so may its start, at the same time, if the run ended before it was wholly in place. The end may then see part of a
-    /// registration, and takes it for one that calls; the start sees all of it.
+    /// registration: its number or what it was registered with. The platform says of both that it could not be taken back, so the end takes it for one that
+    /// calls; the start sees all of it.
     /// </remarks>
     public void Unregister()
     {

@@ -15,7 +15,9 @@ internal static class StallWatch
     // The idle periods before the timer is stopped, so that a series of short runs does not start and stop it each time.
     private const int IdlePeriods = 100;
 
-    private static readonly Lock RunsLock = new();
+    /// <summary>Guards all of this. Tests hold it so that the watch does not find a run of theirs.</summary>
+    internal static readonly Lock RunsLock = new();
+
     private static readonly List<LiveRun> Runs = [];
 
     // Threads and their stalls are real, so this clock is the system's, not the run's.

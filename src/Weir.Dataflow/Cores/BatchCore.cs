@@ -345,7 +345,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
     {
         try
         {
-            Steps.Pass(Step.Allocates, this);
+            MemoryPoint.Pass(this);
             T[] copy = new T[length];
             Array.Copy(items, copy, count);
             return copy;

@@ -69,7 +69,7 @@ internal sealed class BatchedJoinTarget<T>(BatchedJoinShared join, BlockOptions 
     {
         try
         {
-            Steps.Pass(Step.Allocates, typeof(BatchedJoinTarget<T>));
+            MemoryPoint.Pass(typeof(BatchedJoinTarget<T>));
             _items.EnsureCapacity(_items.Count + 1);
             return true;
         }

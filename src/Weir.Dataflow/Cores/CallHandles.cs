@@ -38,7 +38,7 @@ internal struct CallHandles<TIn>
             }
         }
 
-        Steps.Pass(Step.Allocates, typeof(CallHandle<TIn>));
+        MemoryPoint.Pass(typeof(CallHandle<TIn>));
         return new CallHandle<TIn>(owner);
     }
 

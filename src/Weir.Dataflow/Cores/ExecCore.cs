@@ -14,7 +14,8 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
 {
     /// <summary>
     /// The execution context of the thread that made the last worker. Dropped when the block rests, because it may keep anything alive. It is changed
-    /// under the monitor of this object, unless it is the pool's own context, which holds nothing of anybody's.
+    /// under the monitor of this object, unless it is the pool's own context, which holds nothing of anybody's. A worker reads it without: of two threads that
+    /// make workers at once, each may get either's context, whole, and a context never changes.
     /// </summary>
     private ExecutionContext? _context;
     private volatile bool _dropped;
@@ -276,9 +277,7 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
             return rests;
         }
 
-        Steps.Pass(Step.FoundNothing, Self);
         _workers.Add(-1);
-        Steps.Pass(Step.SaidIdle, Self);
         ProcessBarrier.Heavy();
         if (!queue.IsEmpty && _workers.TryJoin())
         {

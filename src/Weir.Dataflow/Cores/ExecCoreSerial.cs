@@ -152,7 +152,6 @@ internal abstract partial class ExecCore<T>
             return NoMemory.Instance;
         }
 
-        Steps.Pass(Step.Stored, Self);
         ProcessBarrier.Light();
         return _workers.TryJoin() ? this : null;
     }

@@ -201,7 +201,7 @@ internal sealed class InputQueue<T>
     {
         try
         {
-            Steps.Pass(Step.Allocates, typeof(InputQueue<T>));
+            MemoryPoint.Pass(typeof(InputQueue<T>));
             return NextToWrite(written);
         }
         catch (OutOfMemoryException)

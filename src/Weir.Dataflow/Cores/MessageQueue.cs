@@ -87,7 +87,7 @@ internal struct MessageQueue<T>
     {
         try
         {
-            Steps.Pass(Step.Allocates, typeof(MessageQueue<T>));
+            MemoryPoint.Pass(typeof(MessageQueue<T>));
             T[] grown = new T[_items is null ? FirstLength : checked(_items.Length * 2)];
             for (int i = 0; i < Count; i++)
             {

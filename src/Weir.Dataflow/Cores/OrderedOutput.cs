@@ -158,7 +158,7 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
 
     private void Grow()
     {
-        Steps.Pass(Step.Allocates, this);
+        MemoryPoint.Pass(this);
         Slot[] grown = new Slot[checked(_slots.Length * 2)];
         for (long id = _next; id < _next + _slots.Length; id++)
         {

@@ -17,7 +17,6 @@ internal abstract partial class TargetCore<T>
     {
         FreedCount count = _freedByWorker!;
         Volatile.Write(ref count.Freed.Value, count.Freed.Value + 1);
-        Steps.Pass(Step.CountedRoom, Self);
         ProcessBarrier.Light();
         if (count.IsAwaited)
         {
@@ -48,9 +47,7 @@ internal abstract partial class TargetCore<T>
             return false;
         }
 
-        Steps.Pass(Step.FoundFull, Self);
         count.IsAwaited = true;
-        Steps.Pass(Step.SaidWaiting, Self);
         ProcessBarrier.Heavy();
         return StartPullNeedsLock();
     }

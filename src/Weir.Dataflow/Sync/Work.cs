@@ -5,7 +5,7 @@ namespace Weir.Dataflow.Sync;
 /// <summary>How blocks get a thread.</summary>
 internal static class Work
 {
-    /// <summary>The context in which the pool begins each work item. Threads that find none at the same time write the same one.</summary>
+    /// <summary>The context in which the pool begins each work item. Threads that find none at the same time write the same one, which never changes.</summary>
     private static ExecutionContext? PoolContext;
 
     private static readonly Action<object?> Execute = static state => ((IThreadPoolWorkItem)state!).Execute();

@@ -243,14 +243,16 @@ internal sealed partial class HostRun<T, TResult> : IHostRun, IUnattended
             IsAcknowledged = isAcknowledged,
             ReadAt = _options.TimeProvider.GetTimestamp(),
         };
+        bool isEmpty;
         lock (_lock)
         {
             _read += batch.Items.Count;
             _window.Add(tracked);
             _backlog.Add(tracked, keys);
+            isEmpty = tracked.IsDone;
         }
 
-        if (tracked.IsDone)
+        if (isEmpty)
         {
             _done.Set();
         }

@@ -8,10 +8,12 @@ internal sealed class Repeater(TimeProvider clock, Action<Exception>? onFault)
     private static readonly TimeSpan Base = TimeSpan.FromMilliseconds(100);
     private static readonly TimeSpan Longest = TimeSpan.FromSeconds(5);
     private long _faults;
+    private volatile Exception? _last;
 
     public long Faults => Volatile.Read(ref _faults);
 
-    public Exception? Last { get; private set; }
+    /// <summary>The last fault, until a call that was repeated has worked.</summary>
+    public Exception? Last => _last;
 
     public async ValueTask RunAsync(Func<CancellationToken, ValueTask> call, CancellationToken cancellationToken)
     {
@@ -20,7 +22,11 @@ internal sealed class Repeater(TimeProvider clock, Action<Exception>? onFault)
             try
             {
                 await call(cancellationToken).ConfigureAwait(false);
-                Last = attempt == 1 ? Last : null;
+                if (attempt > 1)
+                {
+                    _last = null;
+                }
+
                 return;
             }
             catch (Exception e) when (IsWorthRepeating(e) && !(e is OperationCanceledException && cancellationToken.IsCancellationRequested))
@@ -38,7 +44,7 @@ internal sealed class Repeater(TimeProvider clock, Action<Exception>? onFault)
     public void Report(Exception fault)
     {
         Interlocked.Increment(ref _faults);
-        Last = fault;
+        _last = fault;
         try
         {
             onFault?.Invoke(fault);

@@ -45,8 +45,12 @@ internal sealed class ManualExecutor(int threads = 2) : Executor
     /// <summary>Starts a run of which the test alone says what runs: were its thread held up inside a worker, the watch would call another one.</summary>
     public static void Start(Pump run, CancellationToken cancellationToken = default)
     {
-        run.Start(1, cancellationToken);
-        StallWatch.Remove(run);
+        // It cannot begin a look meanwhile, in which it would find the run.
+        lock (StallWatch.RunsLock)
+        {
+            run.Start(1, cancellationToken);
+            StallWatch.Remove(run);
+        }
     }
 
     public void RunOne(int at = 0)

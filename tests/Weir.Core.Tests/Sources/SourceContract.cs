@@ -46,46 +46,6 @@ public abstract class SourceContract
         Assert.Equal(count, source.NextIndex);
     }
 
-    [Fact(Timeout = 90_000)]
-    public async Task TryClaim_FromManyThreads_GivesEachItemOnce()
-    {
-        const int count = 20_000;
-        Source<int> source = Create(count);
-        int[] claims = new int[count];
-        await Task.WhenAll(Enumerable.Range(0, 4).Select(seed => Task.Run(async () =>
-        {
-            Random random = new(seed);
-            Chunk<int> chunk = default;
-            List<int> seen = [];
-            while (true)
-            {
-                ClaimResult result = source.TryClaim(ref chunk, random.Next(1, 50), long.MaxValue);
-                switch (result)
-                {
-                    case ClaimResult.Empty when source.IsExhausted:
-                        return;
-                    case ClaimResult.Empty or ClaimResult.Busy:
-                        await Task.Yield();
-                        break;
-                    case ClaimResult.Pending:
-                        seen.Clear();
-                        await FinishAsync(source, chunk, seen);
-                        seen.ForEach(item => Interlocked.Increment(ref claims[item]));
-                        break;
-                    default:
-                        foreach (int item in chunk.Items)
-                        {
-                            Interlocked.Increment(ref claims[item]);
-                        }
-
-                        chunk.Position = chunk.Count;
-                        break;
-                }
-            }
-        }))).WithinAsync("the claims of all threads");
-        Assert.All(claims, static n => Assert.Equal(1, n));
-    }
-
     [Fact]
     public void TryClaim_AtCeiling_IsThrottledAndGoesOnWhenItIsRaised()
     {

@@ -4,6 +4,7 @@ namespace Weir.Core.Tests.Threads;
 
 public class PooledArraysTests
 {
+    // The locks are those of the platform's own pool of arrays, which the explorer does not see.
     [Fact(Timeout = 90_000)]
     public async Task ThreadIsInterrupted_WhileOthersUseThePool_GetsItAtItsOwnWait()
     {

@@ -65,63 +65,6 @@ public class WatchThreadTests
     }
 
     [Fact]
-    public async Task Timer_SetEarlierThanTheFirst_WakesTheThread()
-    {
-        WatchThread watch = new(TimeSpan.FromSeconds(1));
-        WatchTimer late = new(watch, static _ => { }, null);
-        late.Change(Never, Timeout.InfiniteTimeSpan);
-        await Guard.PauseAsync();
-
-        TaskCompletionSource fired = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        new WatchTimer(watch, _ => fired.TrySetResult(), null).Change(Soon, Timeout.InfiniteTimeSpan);
-        await fired.Task.WithinAsync("the earlier timer");
-        late.Dispose();
-    }
-
-    [Fact]
-    public async Task Timer_WithPeriod_FiresUntilItIsDisposed()
-    {
-        WatchThread watch = new(Soon);
-        int fired = 0;
-        WatchTimer timer = new(watch, _ => Interlocked.Increment(ref fired), null);
-        timer.Change(Soon, Soon);
-        await Guard.UntilAsync(() => Volatile.Read(ref fired) > 2, "the third firing");
-
-        timer.Dispose();
-        await Guard.UntilAsync(() => !watch.IsRunning, "the end of the thread");
-        int seen = fired;
-        Assert.False(timer.Change(Soon, Soon));
-        await Guard.PauseAsync();
-        Assert.Equal(seen, fired);
-    }
-
-    [Fact]
-    public async Task Thread_NoTimerForTheGraceTime_EndsAndStartsAgain()
-    {
-        WatchThread watch = new(Soon);
-        WatchTimer timer = new(watch, static _ => { }, null);
-        for (int round = 0; round < 3; round++)
-        {
-            timer.Change(Never, Timeout.InfiniteTimeSpan);
-            await Guard.PauseAsync();
-            Assert.True(watch.IsRunning);
-
-            timer.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
-            await Guard.UntilAsync(() => !watch.IsRunning, "the end of the thread");
-        }
-    }
-
-    /// <summary>The thread ends all the time here, so that many timers are set just as it does.</summary>
-    [Fact]
-    public async Task Thread_EndsWhileTimersAreSet_LosesNone()
-    {
-        WatchThread watch = new(TimeSpan.FromMilliseconds(1));
-        Task[] setters = [.. Enumerable.Range(0, 3).Select(seed => Task.Run(() => SetManyAsync(watch, new Random(seed))))];
-        await Task.WhenAll(setters).WithinAsync("all timers");
-        await Guard.UntilAsync(() => !watch.IsRunning, "the end of the thread");
-    }
-
-    [Fact]
     public void Heap_SetAndRemovedAtRandom_KeepsTheEarliestFirst()
     {
         Random random = new(7);
@@ -151,17 +94,6 @@ public class WatchThreadTests
             {
                 Assert.Equal(inside.Min(static t => t.Due), heap.First.Due);
             }
-        }
-    }
-
-    private static async Task SetManyAsync(WatchThread watch, Random random)
-    {
-        for (int i = 0; i < 200; i++)
-        {
-            TaskCompletionSource fired = new(TaskCreationOptions.RunContinuationsAsynchronously);
-            WatchTimer timer = new(watch, _ => fired.TrySetResult(), null);
-            timer.Change(TimeSpan.FromMicroseconds(random.Next(3000)), Timeout.InfiniteTimeSpan);
-            await fired.Task.WithinAsync("a timer");
         }
     }
 }

@@ -34,40 +34,6 @@ public abstract class JoinContract<TBlocks> : Contract<TBlocks> where TBlocks : 
     }
 
     [Fact(Timeout = Limit)]
-    public async Task Complete_WhileBothTargetsArePosted_EveryAcceptedPairComesOut()
-    {
-        for (int round = 0; round < 200; round++)
-        {
-            var join = Blocks.Join<int, int>();
-            using var start = new Barrier(3);
-            Task<int> Feed(ITargetBlock<int> target) => Task.Run(() =>
-            {
-                start.SignalAndWait();
-                int accepted = 0;
-                while (accepted < 200 && target.Post(accepted))
-                {
-                    accepted++;
-                }
-
-                return accepted;
-            });
-            Task<int> first = Feed(join.First);
-            Task<int> second = Feed(join.Second);
-            start.SignalAndWait();
-            Thread.SpinWait(round * 20);
-            join.Block.Complete();
-            int pairs = Math.Min(await Eventually.Result(first), await Eventually.Result(second));
-            for (int i = 0; i < pairs; i++)
-            {
-                Assert.Equal((i, i), (await Eventually.Result(join.Block.ReceiveAsync())).ToValueTuple());
-            }
-
-            Assert.False(join.Block.TryReceive(out _));
-            await Eventually.Done(join.Block.Completion);
-        }
-    }
-
-    [Fact(Timeout = Limit)]
     public async Task Complete_OneTargetWithNothingLeft_EndsTheJoin()
     {
         var join = Blocks.Join<int, int>();

@@ -267,22 +267,6 @@ public abstract class ReceiveContract<TBlocks> : Contract<TBlocks> where TBlocks
         Assert.Equal([1], seen);
     }
 
-    [Fact(Timeout = Limit)]
-    public async Task ReceiveAsync_ManyReadersManyWriters_EachMessageOnce()
-    {
-        IReceivableSourceBlock<int> block = Filled();
-        Task<int>[] readers = [.. Enumerable.Range(0, 200).Select(_ => Task.Run(() => block.ReceiveAsync()))];
-        await Task.WhenAll(Enumerable.Range(0, 4).Select(w => Task.Run(() =>
-        {
-            for (int i = 0; i < 50; i++)
-            {
-                ((ITargetBlock<int>)block).Post((w * 50) + i);
-            }
-        })));
-        int[] all = await Eventually.Result(Task.WhenAll(readers));
-        Assert.Equal(Enumerable.Range(0, 200), all.Order());
-    }
-
     private IReceivableSourceBlock<int> Filled(params int[] items)
     {
         IPropagatorBlock<int, int> block = Blocks.Buffer<int>();

@@ -119,16 +119,4 @@ public abstract class WriteOnceContract<TBlocks> : Contract<TBlocks> where TBloc
         Assert.True(block.Receivable().TryReceive(out int item));
         Assert.Equal(5, item);
     }
-
-    [Fact(Timeout = Limit)]
-    public async Task SendAsync_Race_ExactlyOneWins()
-    {
-        for (int round = 0; round < 50; round++)
-        {
-            IPropagatorBlock<int, int> block = Blocks.WriteOnce<int>(null);
-            bool[] sent = await Task.WhenAll(Enumerable.Range(0, 4).Select(i => Task.Run(() => block.SendAsync(i))));
-            int winner = Assert.Single(Enumerable.Range(0, 4), i => sent[i]);
-            Assert.Equal(winner, await Eventually.Result(block.ReceiveAsync()));
-        }
-    }
 }

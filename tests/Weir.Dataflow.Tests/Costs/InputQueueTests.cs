@@ -5,7 +5,7 @@ using Weir.TestKit;
 namespace Weir.Dataflow.Tests.Costs;
 
 /// <summary>What a block's queue holds on to. Not beside tests that are called at the steps of a Debug build, on this thread too, and allocate there.</summary>
-[Collection(nameof(Steps))]
+[Collection(nameof(MemoryPoint))]
 public class InputQueueTests
 {
     private const int Many = 100_000;

@@ -110,52 +110,6 @@ public class LastingCallTests
         await Eventually.Done(block.Completion);
     }
 
-    [Theory(Timeout = Limit)]
-    [InlineData(1)]
-    [InlineData(2)]
-    [InlineData(3)]
-    [InlineData(4)]
-    public async Task Calls_AnyMixtureOfShortLastingAndPending_EachMessageOnceAndInOrder(int seed)
-    {
-        var random = new Random(seed);
-        for (int run = 0; run < 6; run++)
-        {
-            int degree = random.Next(2, 9);
-            bool ordered = random.Next(2) == 0;
-            int often = random.Next(2, 400);
-            int count = random.Next(1, 2_000);
-            string kind = ((string[])["action", "transform", "many"])[random.Next(3)];
-            ExecutionDataflowBlockOptions options = Options(degree, random.Next(3) switch { 0 => 1, 1 => random.Next(2, 100), _ => -1 }, ordered);
-            options.TaskScheduler = random.Next(2) == 0 ? TaskScheduler.Default : options.TaskScheduler;
-            int[] calls = new int[count];
-            List<int> seen = [];
-            int salt = random.Next(1, 1000);
-            (ITargetBlock<int> block, Task end) = Create(
-                kind,
-                options,
-                seen,
-                async i =>
-                {
-                    Interlocked.Increment(ref calls[i]);
-                    switch (((i * 7919) + salt) % often)
-                    {
-                        case 0:
-                            Thread.SpinWait(2_000);
-                            break;
-                        case 1:
-                            await Task.Yield();
-                            break;
-                    }
-                },
-                isAsync: true);
-            Post(block, count);
-            block.Complete();
-            await Eventually.Done(end);
-            Assert.All(calls, static call => Assert.Equal(1, call));
-            Check(kind, seen, count, ordered);
-        }
-    }
-
     private static ExecutionDataflowBlockOptions Options(int degree, int messagesPerTask, bool ordered) => new()
     {
         MaxDegreeOfParallelism = degree,

@@ -5,7 +5,7 @@ using Weir.Dataflow.Tests.Probes;
 namespace Weir.Dataflow.Tests.Interleavings;
 
 /// <summary>There is no memory for a message: who brought it is told, and the block goes on with all that it has taken.</summary>
-[Collection(nameof(Steps))]
+[Collection(nameof(MemoryPoint))]
 public class NoMemoryTests
 {
     private const int Limit = Eventually.Limit;
@@ -22,9 +22,9 @@ public class NoMemoryTests
         var posted = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         (ITargetBlock<Item> target, IDataflowBlock whole, Task end) = Create(kind, seen, posted.Task);
         int refused = 0;
-        Steps.Passing = (step, who) =>
+        MemoryPoint.Passing = who =>
         {
-            if (step == Step.Allocates && (who as Type ?? who.GetType()).GenericTypeArguments.Any(Concerns) && Interlocked.Increment(ref refused) % 2 == 1)
+            if ((who as Type ?? who.GetType()).GenericTypeArguments.Any(Concerns) && Interlocked.Increment(ref refused) % 2 == 1)
             {
                 throw new InsufficientMemoryException("none");
             }
@@ -57,7 +57,7 @@ public class NoMemoryTests
         }
         finally
         {
-            Steps.Passing = null;
+            MemoryPoint.Passing = null;
             posted.SetResult();
         }
 
@@ -82,9 +82,9 @@ public class NoMemoryTests
                 return new Item(i);
             },
             new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 2 });
-        Steps.Passing = static (step, who) =>
+        MemoryPoint.Passing = static who =>
         {
-            if (step == Step.Allocates && who is Cores.OrderedOutput<Item>)
+            if (who is Cores.OrderedOutput<Item>)
             {
                 throw new InsufficientMemoryException("none");
             }
@@ -103,7 +103,7 @@ public class NoMemoryTests
         {
             gate.Open();
             Assert.Equal(TaskStatus.Faulted, await Eventually.Status(block.Completion));
-            Steps.Passing = null;
+            MemoryPoint.Passing = null;
         }
 
         Assert.IsAssignableFrom<OutOfMemoryException>(block.Completion.Exception!.InnerExceptions[0]);
@@ -116,9 +116,9 @@ public class NoMemoryTests
     {
         var call = new TaskCompletionSource();
         var block = new ActionBlock<Item>(_ => call.Task, new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = parallelism });
-        Steps.Passing = static (step, who) =>
+        MemoryPoint.Passing = static who =>
         {
-            if (step == Step.Allocates && who as Type == typeof(Cores.CallHandle<Item>))
+            if (who as Type == typeof(Cores.CallHandle<Item>))
             {
                 throw new InsufficientMemoryException("none");
             }
@@ -130,7 +130,7 @@ public class NoMemoryTests
         }
         finally
         {
-            Steps.Passing = null;
+            MemoryPoint.Passing = null;
         }
 
         Assert.IsAssignableFrom<OutOfMemoryException>(block.Completion.Exception!.InnerExceptions[0]);

@@ -6,11 +6,15 @@ namespace Weir.Explore.Tests.Scenarios;
 /// <summary>Blocks and their links.</summary>
 public class BlockScenarios(ITestOutputHelper output)
 {
-    [Fact]
-    public void WakeUp_OfAnIdleBlock_IsNotLost() => output.Explored(static async () =>
+    [Theory]
+    [InlineData(1)]
+    [InlineData(2)]
+    public void WakeUp_OfAnIdleBlock_IsNotLost(int degree) => output.Explored(async () =>
     {
         int sum = 0;
-        Weir.Dataflow.ActionBlock<int> block = new(item => { sum += item; });
+        Weir.Dataflow.ActionBlock<int> block = new(
+            item => _ = degree == 1 ? sum += item : Interlocked.Add(ref sum, item),
+            new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = degree });
         await Task.WhenAll(Task.Run(() => block.Post(1)), Task.Run(() => block.Post(2)));
         block.Complete();
         await block.Completion;
@@ -89,6 +93,18 @@ public class BlockScenarios(ITestOutputHelper output)
         Weir.Dataflow.BufferBlock<int> block = new();
         Task posting = Task.Run(() => block.Post(1));
         Assert.Equal(1, await block.ReceiveAsync());
+        await posting;
+    });
+
+    [Fact]
+    public void Receives_AgainstPosts_GetEachMessageOnce() => output.Explored(static async () =>
+    {
+        Weir.Dataflow.BufferBlock<int> block = new();
+        Task posting = Task.Run(() => block.Post(1));
+        Task<int> receiving = Task.Run(() => block.ReceiveAsync());
+        block.Post(2);
+        int own = await block.ReceiveAsync();
+        Assert.Equal(3, own + await receiving);
         await posting;
     });
 
@@ -252,6 +268,15 @@ public class BlockScenarios(ITestOutputHelper output)
         await linking;
         await target.Completion;
         Assert.Equal([1, 2], seen);
+    });
+
+    [Fact]
+    public void WriteOnce_SentToByTwo_TakesOne() => output.Explored(static async () =>
+    {
+        Weir.Dataflow.WriteOnceBlock<int> block = new(null);
+        bool[] sent = await Task.WhenAll(Task.Run(() => block.SendAsync(1)), Task.Run(() => block.SendAsync(2)));
+        Assert.NotEqual(sent[0], sent[1]);
+        Assert.Equal(sent[0] ? 1 : 2, await block.ReceiveAsync());
     });
 
     [Fact]

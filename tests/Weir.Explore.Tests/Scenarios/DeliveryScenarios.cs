@@ -65,6 +65,33 @@ public class DeliveryScenarios(ITestOutputHelper output)
     });
 
     [Fact]
+    public void Writers_AtTheCapacity_GoOnWhenThereIsRoom() => output.Explored(static async () =>
+    {
+        await using MemoryWorkQueue<string> queue = await QueueAsync([], capacity: 1);
+        Task writing = Task.WhenAll(Task.Run(() => PublishAsync(queue, ["a", "b"])), Task.Run(() => PublishAsync(queue, ["c"])));
+        await using IWorkSource<string> source = await queue.OpenSourceAsync();
+        bool isReturned = false;
+        List<string> read = [];
+        while (read.Count < 3)
+        {
+            WorkBatch<string> batch = (await source.ReadAsync(default))!;
+            if (!isReturned)
+            {
+                isReturned = true;
+                await source.ReturnAsync([batch], default);
+                continue;
+            }
+
+            read.AddRange(batch.Items.Select(static i => i.Value));
+            await source.AcknowledgeAsync([batch], default);
+        }
+
+        await writing;
+        Assert.Equal(["a", "b", "c"], read.Order());
+        Assert.Equal(0, queue.Count);
+    });
+
+    [Fact]
     public void Source_DisposedAsItAcknowledges_GivesBackOnce() => output.Explored(static async () =>
     {
         await using MemoryWorkQueue<string> queue = await QueueAsync(["a"]);
@@ -107,6 +134,19 @@ public class DeliveryScenarios(ITestOutputHelper output)
     });
 
     [Fact]
+    public void Fault_OfACallThatWorksAgain_IsNotTheLastOneAnyMore() => output.Explored(
+        static async () =>
+        {
+            Repeater repeater = new(TimeProvider.System, null);
+            int attempts = 0;
+            Task repeated = Task.Run(() => repeater.RunAsync(_ => ++attempts == 1 ? throw new IOException() : default, default).AsTask());
+            await repeater.RunAsync(static _ => default, default);
+            await repeated;
+            Assert.Equal((1, null), (repeater.Faults, repeater.Last));
+        },
+        new ExploreOptions { TimersFireAnyTime = true });
+
+    [Fact]
     public void Redelivery_AsTheQueueIsCompleted_ComesBack() => output.Explored(static async () =>
     {
         await using MemoryWorkQueue<string> queue = await QueueAsync(["a"]);
@@ -122,9 +162,9 @@ public class DeliveryScenarios(ITestOutputHelper output)
         Assert.Null(await source.ReadAsync(default));
     });
 
-    private static async Task<MemoryWorkQueue<string>> QueueAsync(string[] values)
+    private static async Task<MemoryWorkQueue<string>> QueueAsync(string[] values, int capacity = 10)
     {
-        MemoryWorkQueue<string> queue = new("memory", WorkSerializer.Text, new MemoryWorkQueueOptions { MaxItemsPerBatch = 1 });
+        MemoryWorkQueue<string> queue = new("memory", WorkSerializer.Text, new MemoryWorkQueueOptions { MaxItemsPerBatch = 1, Capacity = capacity });
         await PublishAsync(queue, values);
         return queue;
     }

@@ -49,6 +49,128 @@ public class PolicyScenarios(ITestOutputHelper output)
     });
 
     [Fact]
+    public void SharedLimit_MovedWhileItsUsersCome_LosesNoPermit() => output.Explored(static async () =>
+    {
+        SharedConcurrencyLimit limit = new(2);
+        PlaceUser bounded = new(limit, static () => 1);
+        PlaceUser other = new(limit, null);
+        using CancellationTokenSource source = new();
+        int inside = 0;
+        await Task.WhenAll(
+            Task.Run(() => EnterAsync(bounded, default)),
+            Task.Run(() => EnterAsync(bounded, source.Token)),
+            Task.Run(() => EnterAsync(other, source.Token)),
+            Task.Run(() =>
+            {
+                limit.Limit = 1;
+                source.Cancel();
+                limit.Limit = 2;
+            }));
+        Assert.Equal((0, 0), (limit.InUse, limit.Waiting));
+        Assert.Equal([true, true, false], [limit.TryEnter(), limit.TryEnter(), limit.TryEnter()]);
+
+        async Task EnterAsync(PlaceUser user, CancellationToken token)
+        {
+            try
+            {
+                await (user.TryEnter() ? default : user.EnterAsync(token));
+            }
+            catch (OperationCanceledException) when (token.IsCancellationRequested)
+            {
+                return;
+            }
+
+            Assert.InRange(Interlocked.Increment(ref inside), 1, 2);
+            Interlocked.Decrement(ref inside);
+            user.Leave();
+        }
+    });
+
+    [Fact]
+    public void Failure_WhileItemsWaitForASharedLimit_LeavesNothingBehind() => output.Explored(static async () =>
+    {
+        SharedConcurrencyLimit limit = new(1);
+        await Assert.ThrowsAsync<InvalidOperationException>(() => new[] { 1, 2, 3 }.ForEachParallelAsync(
+            static async (item, token) =>
+            {
+                await Task.Yield();
+                if (item == 2)
+                {
+                    throw new InvalidOperationException();
+                }
+            },
+            new ParallelRunOptions { MaxDegreeOfParallelism = 2, ConcurrencyLimit = limit }));
+        Assert.Equal((0, 0), (limit.InUse, limit.Waiting));
+    });
+
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public void Failures_AtTheSameTime_AreEachCounted(bool isWindow) => output.Explored(async () =>
+    {
+        CircuitBreaker circuit = new(new CircuitBreakerOptions { FailureThreshold = 3, SamplingDuration = isWindow ? TimeSpan.FromHours(1) : null });
+        await Task.WhenAll(Task.Run(Fail), Task.Run(Fail));
+        Assert.Equal(CircuitBreakerState.Closed, circuit.State);
+        Fail();
+        Assert.Equal(CircuitBreakerState.Open, circuit.State);
+
+        void Fail()
+        {
+            Assert.True(circuit.TryEnter(out CircuitTicket ticket));
+            circuit.Failed(ticket);
+        }
+    });
+
+    [Fact]
+    public void Circuit_ChangedFromAllSides_TellsItsChangesInTheirOrder() => output.Explored(static async () =>
+    {
+        List<(CircuitBreakerState From, CircuitBreakerState To)> changes = [];
+        CircuitBreaker circuit = new(new CircuitBreakerOptions
+        {
+            FailureThreshold = 1,
+            SuccessThreshold = 1,
+            OpenTimeout = TimeSpan.FromSeconds(1),
+            OnStateChange = (from, to) =>
+            {
+                changes.Add((from, to));
+                return default;
+            },
+        });
+        await Task.WhenAll(Task.Run(() => CallTwiceAsync(fails: true)), Task.Run(() => CallTwiceAsync(fails: false)));
+
+        // However it was left, a probe closes it.
+        await Task.Delay(TimeSpan.FromSeconds(1), TimeProvider.System);
+        Call(fails: false);
+        await Task.Delay(TimeSpan.FromSeconds(1), TimeProvider.System);
+        Assert.Equal(CircuitBreakerState.Closed, circuit.State);
+        changes.Insert(0, (default, CircuitBreakerState.Closed));
+        Assert.Equal(CircuitBreakerState.Closed, changes[^1].To);
+        Assert.All(changes.Zip(changes.Skip(1)), static pair => Assert.Equal(pair.First.To, pair.Second.From));
+
+        async Task CallTwiceAsync(bool fails)
+        {
+            Call(fails);
+            await Task.Delay(TimeSpan.FromSeconds(1), TimeProvider.System);
+            Call(fails);
+        }
+
+        void Call(bool fails)
+        {
+            if (circuit.TryEnter(out CircuitTicket ticket))
+            {
+                if (fails)
+                {
+                    circuit.Failed(ticket);
+                }
+                else
+                {
+                    circuit.Succeeded(ticket);
+                }
+            }
+        }
+    });
+
+    [Fact]
     public void Circuit_HalfOpen_LetsOneProbeThrough() => output.Explored(static async () =>
     {
         CircuitBreaker circuit = await OpenAsync();
@@ -99,22 +221,46 @@ public class PolicyScenarios(ITestOutputHelper output)
     {
         TokenBucket bucket = new(new RateLimitOptions { TokensPerSecond = 1, BurstCapacity = 1 });
         using CancellationTokenSource source = new();
+        List<long> starts = [];
         await Task.WhenAll(
             Task.Run(() => TakeAsync(default)),
             Task.Run(() => TakeAsync(source.Token)),
             Task.Run(() => TakeAsync(default)),
             Task.Run(source.Cancel));
+        Assert.All(starts.Zip(starts.Skip(1)), static pair => Assert.InRange(pair.Second - pair.First, 999, 1_001));
 
         async Task TakeAsync(CancellationToken token)
         {
             try
             {
                 await bucket.WaitAsync(token);
+                starts.Add(Environment.TickCount64);
             }
             catch (OperationCanceledException) when (token.IsCancellationRequested)
             {
             }
         }
+    });
+
+    [Fact]
+    public void RateLimit_TakenFromTwoSides_LetsInItsBurst() => output.Explored(static async () =>
+    {
+        TokenBucket bucket = new(new RateLimitOptions { TokensPerSecond = 1, BurstCapacity = 2, TimeProvider = new StandingClock() });
+        int entered = 0;
+        await Task.WhenAll(Task.Run(EnterTwice), Task.Run(EnterTwice));
+        Assert.Equal(2, entered);
+
+        void EnterTwice() => Interlocked.Add(ref entered, (bucket.TryEnter() ? 1 : 0) + (bucket.TryEnter() ? 1 : 0));
+    });
+
+    [Fact]
+    public void Randomness_OfTwoThreads_LosesNoNumber() => output.Explored(static async () =>
+    {
+        SeededRandom random = new(99);
+        Task<double> other = Task.Run(random.NextDouble);
+        double[] drawn = [random.NextDouble(), random.NextDouble(), await other];
+        SeededRandom alone = new(99);
+        Assert.Equal(new[] { alone.NextDouble(), alone.NextDouble(), alone.NextDouble() }.Order(), drawn.Order());
     });
 
     /// <summary>A circuit that has opened, and may be tried again.</summary>

@@ -30,8 +30,7 @@ internal static class Scenario
     // What src says is read or written without an order, and why that is enough.
     private static readonly string[] Meant =
     [
-        "RunStop._broken", "RunStop._ofCall", "RunStop._ofEnumerator", "PumpWorker.IsExecuting", "PumpWorker.Inside", "PumpWorker._claims",
-        "ItemClock.Timer", "ExecCore._context", "Work.PoolContext", "PlaceTurn.State",
+        "RunStop._ofCall", "RunStop._ofEnumerator", "PumpWorker._isExecuting", "ExecCore._context", "Work.PoolContext", "PlaceTurn.State",
     ];
 
     public static void Explored(this ITestOutputHelper output, Func<Task> body, ExploreOptions? options = null, [CallerMemberName] string scenario = "")

@@ -8,6 +8,8 @@ public class SourceScenarios(ITestOutputHelper output)
     private static readonly int[] Four = [1, 2, 3, 4];
 
     [Theory]
+    [InlineData("array")]
+    [InlineData("keyed")]
     [InlineData("collection")]
     [InlineData("lazy")]
     [InlineData("async")]
@@ -25,6 +27,8 @@ public class SourceScenarios(ITestOutputHelper output)
         ParallelRunOptions options = new() { MaxDegreeOfParallelism = 2, MaxRetries = 1, BaseDelay = TimeSpan.Zero, Control = control };
         List<int> results = kind switch
         {
+            "array" => await Four.SelectParallelAsync(CallAsync, options),
+            "keyed" => await Four.PartitionBy(static item => item % 2).SelectParallelAsync(CallAsync, options),
             "collection" => await new Queue<int>(Four).SelectParallelAsync(CallAsync, options),
             "lazy" => await Lazy().SelectParallelAsync(CallAsync, options),
             "async" => await Calls.ItemsAsync(Four).SelectParallelAsync(CallAsync, options),
@@ -43,6 +47,7 @@ public class SourceScenarios(ITestOutputHelper output)
     [InlineData("array")]
     [InlineData("lazy")]
     [InlineData("async")]
+    [InlineData("queue")]
     public void Batches_OfARunThatIsPaused_AreFull(string kind) => output.Explored(async () =>
     {
         RunControl control = new();
@@ -56,6 +61,7 @@ public class SourceScenarios(ITestOutputHelper output)
         {
             "array" => await Four.BatchParallelAsync(2, SumAsync, options),
             "lazy" => await Lazy().BatchParallelAsync(2, SumAsync, options),
+            "queue" => await Queued().BatchParallelAsync(2, SumAsync, options),
             _ => await Calls.ItemsAsync(Four).BatchParallelAsync(2, SumAsync, options),
         };
         await ordering;
@@ -65,6 +71,13 @@ public class SourceScenarios(ITestOutputHelper output)
     });
 
     private static IEnumerable<int> Lazy() => Four.Select(static item => item);
+
+    private static WorkQueue<int> Queued()
+    {
+        WorkQueue<int> queue = new();
+        queue.AddRange(Four);
+        return queue;
+    }
 
     private static ChannelReader<int> Channelled()
     {

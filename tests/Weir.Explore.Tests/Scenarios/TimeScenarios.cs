@@ -1,3 +1,4 @@
+using Weir.Resilience;
 using Weir.Runtimes;
 
 namespace Weir.Explore.Tests.Scenarios;
@@ -24,6 +25,34 @@ public class TimeScenarios(ITestOutputHelper output)
                 new ParallelRunOptions { MaxDegreeOfParallelism = 1, PerItemTimeout = TimeSpan.FromMilliseconds(10) });
             Assert.All(outcomes, static o => Assert.True(o.IsSuccess || o.Status == ItemStatus.TimedOut));
             Assert.InRange(outcomes.Count(static o => o.IsSuccess), 0, ended);
+        },
+        AnyTime);
+
+    [Fact]
+    public void TimeLimit_OfCallsThatShareAPolicy_EndsEachInItsOwnWay() => output.Explored(
+        static async () =>
+        {
+            TimeSpan limit = TimeSpan.FromMilliseconds(10);
+            TimeoutPolicy<int> policy = new(new TimeoutOptions { Timeout = limit });
+            await Task.WhenAll(Task.Run(() => CallTwiceAsync(10)), Task.Run(() => CallTwiceAsync(20)));
+
+            async Task CallTwiceAsync(int own)
+            {
+                for (int i = 1; i <= 2; i++)
+                {
+                    long begin = TimeProvider.System.GetTimestamp();
+                    try
+                    {
+                        Assert.Equal(own + i, await policy.ExecuteAsync(Calls.YieldedAsync, own + i));
+                    }
+                    catch (OperationCanceledException late)
+                    {
+                        // Not one that an older call of the same scope has left behind.
+                        Assert.IsAssignableFrom<TimeoutException>(late.InnerException);
+                        Assert.InRange(TimeProvider.System.GetElapsedTime(begin), limit, TimeSpan.MaxValue);
+                    }
+                }
+            }
         },
         AnyTime);
 

@@ -61,7 +61,9 @@ public class MeasureTests
         ResultFile result = await Measure.RunAsync(workload, Quick with { Rounds = 10_000 }, stop.Token);
 
         Assert.True(result.Partial);
-        Assert.NotEmpty(result.Arms[0].Counted);
+
+        // Whether any of them counts depends on when code was compiled.
+        Assert.NotEmpty(result.Arms[0].Rounds);
         Assert.True(workload.IsCleanedUp);
     }
 

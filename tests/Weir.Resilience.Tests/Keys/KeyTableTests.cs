@@ -94,6 +94,7 @@ public class KeyTableTests
         Assert.True(nested);
     }
 
+    // Keys are forgotten from a thousand on: too many for a scenario of the explorer.
     [Fact(Timeout = Timeout)]
     public async Task Use_ManyThreads_OneInstanceOfAKeyAtATime()
     {

@@ -126,21 +126,4 @@ public class RetryPolicyTests
 
         Assert.All(tenths, static n => Assert.InRange(n, 9_500, 10_500));
     }
-
-    [Fact]
-    public void SeededRandom_SeveralThreads_LoseNoNumber()
-    {
-        var random = new SeededRandom(99);
-        double[] shared = new double[40_000];
-        Parallel.For(0, 4, part =>
-        {
-            for (int i = 0; i < 10_000; i++)
-            {
-                shared[(part * 10_000) + i] = random.NextDouble();
-            }
-        });
-
-        var alone = new SeededRandom(99);
-        Assert.Equal(Enumerable.Range(0, shared.Length).Select(_ => alone.NextDouble()).Order(), shared.Order());
-    }
 }

@@ -217,52 +217,6 @@ public class TimeoutPolicyTests
         Assert.Equal(1, _clock.ArmedTimers);
     }
 
-    [Fact(Timeout = 60_000)]
-    public async Task ExecuteAsync_ManyCallsAndARunningClock_EachEndsOnceInItsOwnWay()
-    {
-        TimeoutPolicy<int> policy = Make();
-        using var stop = new CancellationTokenSource();
-        Task time = Task.Run(() =>
-        {
-            while (!stop.IsCancellationRequested)
-            {
-                _clock.Advance(Span.Ms(0.5));
-            }
-        });
-        await Task.WhenAll(Enumerable.Range(0, 4).Select(seed => Task.Run(async () =>
-        {
-            var random = new SeededRandom(seed);
-            for (int i = 0; i < 3_000; i++)
-            {
-                int yields = (int)(random.NextDouble() * 30);
-                long start = _clock.GetTimestamp();
-                try
-                {
-                    int result = await policy.ExecuteAsync(async (state, token) =>
-                    {
-                        for (int n = 0; n < state.Yields; n++)
-                        {
-                            await Task.Yield();
-                        }
-
-                        return state.Value;
-                    }, (Value: i, Yields: yields));
-                    Assert.Equal(i, result);
-                }
-                catch (OperationCanceledException exception)
-                {
-                    // Not one that an older call of the same scope has left behind.
-                    Assert.True(TimeoutFailure.Is(exception));
-                    Assert.True(_clock.GetTimestamp() - start >= Limit.Ticks);
-                }
-            }
-        })));
-        await stop.CancelAsync();
-        await time;
-        _clock.Advance(TimeSpan.FromSeconds(1));
-        Assert.Equal(0, _clock.ArmedTimers);
-    }
-
     [Fact]
     public void TimeoutFailure_Is_KnowsTheTwoShapes()
     {

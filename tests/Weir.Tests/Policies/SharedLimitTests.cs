@@ -277,24 +277,6 @@ public sealed class SharedLimitTests : IDisposable
     }
 
     [Fact(Timeout = Selectors.Timeout)]
-    public async Task Run_FailsFast_WhileOthersWait_NothingIsLeft()
-    {
-        SharedConcurrencyLimit shared = new(1);
-        for (int round = 0; round < 50; round++)
-        {
-            TestException error = await Assert.ThrowsAsync<TestException>(() => Enumerable.Range(0, 20).SelectParallelAsync(
-                async (x, token) =>
-                {
-                    await Task.Yield();
-                    return x == 5 ? throw new TestException("five") : x;
-                },
-                new ParallelRunOptions { MaxDegreeOfParallelism = 4, ConcurrencyLimit = shared }).WithinAsync());
-            Assert.Equal("five", error.Message);
-            Assert.Equal((0, 0), (shared.InUse, shared.Waiting));
-        }
-    }
-
-    [Fact(Timeout = Selectors.Timeout)]
     public async Task Queue_Full_FailsTheItemOrRetriesIt()
     {
         SharedConcurrencyLimit shared = new(1, maxWaiting: 2);

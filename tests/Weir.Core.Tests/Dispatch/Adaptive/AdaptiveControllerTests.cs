@@ -82,6 +82,7 @@ public class AdaptiveControllerTests
         Assert.Equal((2, limit + 1), (controller.Windows, controller.Limit));
     }
 
+    // A window has 64 samples: too many for a scenario of the explorer.
     [Fact(Timeout = 90_000)]
     public async Task Record_FromManyThreads_ClosesEachWindowOnce()
     {

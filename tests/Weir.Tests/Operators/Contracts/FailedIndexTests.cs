@@ -138,6 +138,7 @@ public class FailedIndexTests
         Assert.InRange(Assert.Single(ItemFailure.PathOf(shared)), 0, 49);
     }
 
+    // What an exception carries is in the platform's own dictionary, which the explorer does not see.
     [Fact(Timeout = 60_000)]
     public async Task IndexOf_OneExceptionOfManyRunsAtOnce_EndsEachAsItWould()
     {
