@@ -83,7 +83,7 @@ internal sealed class BrokerFigures : IFigures
             "whole" => await WholeAsync(queues, bare, turns, messages, order.Rounds, stop),
             "throughput" => await ThroughputAsync(queues, bare, turns, messages, order.Rounds, stop),
             "safety" => await SafetyAsync(bare, bare with { Queue = queues.Classic }, turns, messages, order.Rounds, stop),
-            _ => await MemoryAsync(new WeirQueue(queues.Batched, Batch, ItemBytes), millions),
+            _ => await MemoryAsync(new WeirQueue(queues.Batched, ItemBytes), millions),
         };
     }
 
@@ -91,8 +91,8 @@ internal sealed class BrokerFigures : IFigures
         BesideBareAsync(
             bare with { Queue = queues.UsualSingle.Name },
             bare with { Queue = queues.Usual.Name, BodyBytes = BatchBytes, Items = Batch, ItemBytes = ItemBytes },
-            items => new WeirQueue(queues.UsualSingle, 1, ItemBytes).RunToHostAsync(items, stop),
-            items => new WeirQueue(queues.Usual, Batch, ItemBytes).RunToHostAsync(items, stop),
+            items => new WeirQueue(queues.UsualSingle, ItemBytes).RunToHostAsync(items, stop),
+            items => new WeirQueue(queues.Usual, ItemBytes).RunToHostAsync(items, stop),
             turns,
             messages,
             rounds,
@@ -102,8 +102,8 @@ internal sealed class BrokerFigures : IFigures
         BesideBareAsync(
             bare,
             bare with { Queue = queues.Batched.Name, BodyBytes = BatchBytes, Items = Batch, ItemBytes = ItemBytes },
-            items => new WeirQueue(queues.Single, 1, ItemBytes).RunAsync(items),
-            items => new WeirQueue(queues.Batched, Batch, ItemBytes).RunAsync(items),
+            items => new WeirQueue(queues.Single, ItemBytes).RunAsync(items),
+            items => new WeirQueue(queues.Batched, ItemBytes).RunAsync(items),
             turns,
             messages,
             rounds,

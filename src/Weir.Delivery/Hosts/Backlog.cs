@@ -64,7 +64,7 @@ internal sealed class Backlog<T, TResult>(int maxItemsPerCall)
 
             if (_ready.Count == 0 && _queue.Peek().Keyed is null)
             {
-                TakeRun(call ??= new HostCall<T, TResult>(alone), entry.Batch);
+                TakeRun(call ??= New(alone), entry.Batch);
                 continue;
             }
 
@@ -75,7 +75,7 @@ internal sealed class Backlog<T, TResult>(int maxItemsPerCall)
                 continue;
             }
 
-            call ??= new HostCall<T, TResult>(alone);
+            call ??= New(alone);
             if (entry.KeyedItems is { } keyed)
             {
                 keyed.Call = call;
@@ -119,7 +119,6 @@ internal sealed class Backlog<T, TResult>(int maxItemsPerCall)
     {
         int room = call.IsAlone ? int.MaxValue : maxItemsPerCall - call.Entries.Count;
         int run = Math.Min(room, batch.Batch.Items.Count - _next);
-        call.Entries.EnsureCapacity(call.Entries.Count + run);
         for (int i = _next; i < _next + run; i++)
         {
             call.Entries.Add(new WorkEntry<T, TResult>(batch, i, null));
@@ -128,6 +127,8 @@ internal sealed class Backlog<T, TResult>(int maxItemsPerCall)
         Count -= run;
         Leave(_next + run);
     }
+
+    private HostCall<T, TResult> New(bool alone) => new(alone, Math.Min(maxItemsPerCall, Count));
 
     private void Leave(int next)
     {

@@ -51,20 +51,17 @@ internal sealed partial class HostRun<T, TResult>
 
     private async Task RunItemsAsync(HostCall<T, TResult> call, HostFailures<T, TResult> failures)
     {
-        var indices = new (HostCall<T, TResult> Call, int Index)[call.Entries.Count];
-        for (int i = 0; i < indices.Length; i++)
-        {
-            indices[i] = (call, i);
-        }
-
-        Func<(HostCall<T, TResult> Call, int Index), CancellationToken, ValueTask<TResult>> process = HostTrace.HasListeners ? _processTraced : _process;
+        // The runtime gets numbers, so that its outcomes are small.
+        int[] indices = [.. Enumerable.Range(0, call.Entries.Count)];
+        Func<(HostCall<T, TResult> Call, int Index), CancellationToken, ValueTask<TResult>> processAt = HostTrace.HasListeners ? _processTraced : _process;
+        ValueTask<TResult> Process(int index, CancellationToken token) => processAt((call, index), token);
         bool[]? hasEnded = null;
         try
         {
             if (_options.PartitionBy is null)
             {
-                ItemOutcome<(HostCall<T, TResult> Call, int Index), TResult>[] outcomes =
-                    await _runtime.ProcessManyAsync(indices, process, _callOptions, _running.Token).ConfigureAwait(false);
+                ItemOutcome<int, TResult>[] outcomes = await _runtime.ProcessManyAsync<int, TResult>(
+                    indices, Process, _callOptions, _running.Token).ConfigureAwait(false);
                 EndAll(call, outcomes, failures);
                 return;
             }
@@ -72,13 +69,13 @@ internal sealed partial class HostRun<T, TResult>
             hasEnded = new bool[indices.Length];
 
             // One by one, so that the next item of a key does not wait for items of other keys. An item without a key waits for none.
-            IAsyncEnumerable<(int Index, ItemOutcome<(HostCall<T, TResult> Call, int Index), TResult> Outcome)> stream = _runtime.ProcessManyStreamAsync(
-                indices.PartitionBy(static at => at.Call.Entries[at.Index].KeyedItems ?? new object()),
-                process,
+            IAsyncEnumerable<(int Index, ItemOutcome<int, TResult> Outcome)> stream = _runtime.ProcessManyStreamAsync<int, TResult>(
+                indices.PartitionBy(index => call.Entries[index].KeyedItems ?? new object()),
+                Process,
                 orderedOutput: false,
                 _callOptions,
                 _running.Token);
-            await foreach ((int index, ItemOutcome<(HostCall<T, TResult> Call, int Index), TResult> outcome) in stream.ConfigureAwait(false))
+            await foreach ((int index, ItemOutcome<int, TResult> outcome) in stream.ConfigureAwait(false))
             {
                 hasEnded[index] = true;
                 End(call.Entries[index], outcome, failures);
@@ -99,8 +96,7 @@ internal sealed partial class HostRun<T, TResult>
     }
 
     /// <summary>Takes the outcomes of a call, those that succeeded under one lock: it is what the calls and the reader contend for.</summary>
-    private void EndAll(
-        HostCall<T, TResult> call, ItemOutcome<(HostCall<T, TResult> Call, int Index), TResult>[] outcomes, HostFailures<T, TResult> failures)
+    private void EndAll(HostCall<T, TResult> call, ItemOutcome<int, TResult>[] outcomes, HostFailures<T, TResult> failures)
     {
         int succeeded = 0;
         lock (_lock)
@@ -124,7 +120,7 @@ internal sealed partial class HostRun<T, TResult>
         }
     }
 
-    private void End(WorkEntry<T, TResult> entry, ItemOutcome<(HostCall<T, TResult> Call, int Index), TResult> outcome, HostFailures<T, TResult> failures)
+    private void End(WorkEntry<T, TResult> entry, ItemOutcome<int, TResult> outcome, HostFailures<T, TResult> failures)
     {
         switch (outcome.Status)
         {

@@ -5,15 +5,22 @@ using System.Text;
 namespace Weir.RabbitMQ;
 
 /// <summary>Writes items into the body of a message, until it is taken, and then into the next.</summary>
-internal sealed class EnvelopeWriter
+/// <param name="pool">Where the bytes of a message come from.</param>
+internal sealed class EnvelopeWriter(ArrayPool<byte> pool)
 {
+    private const int LeastBytes = 1024;
+
     private byte[] _buffer = [];
     private int _length;
     private string _lastOrigin = "";
     private int _lastIndex;
+    private int _lastLength;
     private MessageName _name;
 
     public int Count { get; private set; }
+
+    /// <summary>Where the bytes of a message that is taken go back to.</summary>
+    public ArrayPool<byte> Pool => pool;
 
     /// <summary>The bytes of the message so far.</summary>
     public int Length => _length;
@@ -90,6 +97,7 @@ internal sealed class EnvelopeWriter
     {
         BinaryPrimitives.WriteInt32LittleEndian(_buffer.AsSpan(2), Count);
         (byte[], int, int, string) message = (_buffer, _length, Count, _name.ToString());
+        _lastLength = _length;
         _buffer = [];
         _length = 0;
         Count = 0;
@@ -126,11 +134,13 @@ internal sealed class EnvelopeWriter
             return;
         }
 
-        byte[] larger = ArrayPool<byte>.Shared.Rent(Math.Max(_length + bytes, Math.Max(1024, 2 * _length)));
+        // The next message is most likely as long as the last one, and then it grows only once.
+        int usual = _length == 0 ? Math.Max(LeastBytes, _lastLength) : 2 * _length;
+        byte[] larger = pool.Rent(Math.Max(_length + bytes, usual));
         _buffer.AsSpan(0, _length).CopyTo(larger);
         if (_buffer.Length > 0)
         {
-            ArrayPool<byte>.Shared.Return(_buffer);
+            pool.Return(_buffer);
         }
 
         _buffer = larger;

@@ -4,7 +4,7 @@ using RabbitMQ.Client;
 namespace Weir.RabbitMQ;
 
 /// <summary>A message on its way, which is kept until it is confirmed: it may have to be published again.</summary>
-internal sealed class Outgoing(string routingKey, string messageId, string type, byte[] buffer, int length, bool isPooled)
+internal sealed class Outgoing(string routingKey, string messageId, string type, byte[] buffer, int length, ArrayPool<byte>? pool = null)
 {
     public string RoutingKey => routingKey;
 
@@ -26,7 +26,7 @@ internal sealed class Outgoing(string routingKey, string messageId, string type,
     public static Outgoing Of(EnvelopeWriter writer, string routingKey, IDictionary<string, object?>? headers)
     {
         (byte[] buffer, int length, _, string id) = writer.Take();
-        var message = new Outgoing(routingKey, id, EnvelopeFormat.MessageType, buffer, length, isPooled: true);
+        var message = new Outgoing(routingKey, id, EnvelopeFormat.MessageType, buffer, length, writer.Pool);
         message.Properties.Headers = headers;
         return message;
     }
@@ -35,7 +35,7 @@ internal sealed class Outgoing(string routingKey, string messageId, string type,
     {
         byte[] body = letter.Write();
         string id = letter.Id.Length <= 60 ? letter.Id : letter.Id[..60];
-        var message = new Outgoing(routingKey, id, DeadLetterMessage.MessageType, body, body.Length, isPooled: false);
+        var message = new Outgoing(routingKey, id, DeadLetterMessage.MessageType, body, body.Length);
         message.Properties.ContentType = "application/json";
         return message;
     }
@@ -43,11 +43,5 @@ internal sealed class Outgoing(string routingKey, string messageId, string type,
     public void SetHeader(string name, object value) =>
         (Properties.Headers ??= new Dictionary<string, object?>(StringComparer.Ordinal))[name] = value;
 
-    public void Release()
-    {
-        if (isPooled)
-        {
-            ArrayPool<byte>.Shared.Return(buffer);
-        }
-    }
+    public void Release() => pool?.Return(buffer);
 }

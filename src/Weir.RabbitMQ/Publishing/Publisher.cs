@@ -1,3 +1,4 @@
+using System.Buffers;
 using RabbitMQ.Client;
 using RabbitMQ.Client.Events;
 using Weir.Resilience;
@@ -14,6 +15,7 @@ internal sealed class Publisher(Broker broker, string exchange, RabbitWorkQueueO
     private static readonly TimeSpan FirstPause = TimeSpan.FromMilliseconds(50);
     private static readonly TimeSpan LongestPause = TimeSpan.FromSeconds(2);
 
+    private readonly MessageBuffers _buffers = new(options);
     private readonly SemaphoreSlim _window = new(options.ConfirmWindow);
     private readonly SemaphoreSlim _turn = new(1, 1);
     private readonly CancellationTokenSource _stop = new();
@@ -21,6 +23,9 @@ internal sealed class Publisher(Broker broker, string exchange, RabbitWorkQueueO
     private List<Outgoing> _lost = [];
     private PublishLink? _link;
     private bool _isDisposed;
+
+    /// <summary>Where the bytes of messages come from, for one call or message at a time.</summary>
+    public ArrayPool<byte> Buffers => _buffers.Pool;
 
     /// <summary>Opens the connection, and uses it for something other than publishing.</summary>
     public async ValueTask UseAsync(Func<IConnection, ValueTask> use, CancellationToken cancellationToken)

@@ -2,13 +2,21 @@ using System.Diagnostics.CodeAnalysis;
 using System.Threading.Channels;
 using RabbitMQ.Client;
 using RabbitMQ.Client.Events;
+using Weir.Resilience;
 
 namespace Weir.RabbitMQ;
 
 /// <summary>One connection that consumes. The tags of its deliveries mean something only here, and nothing after its end.</summary>
-[SuppressMessage("Design", "CA1001", Justification = "Neither a semaphore whose handle nobody asked for nor a source without a timer holds anything.")]
-internal sealed class ConsumerLink
+[SuppressMessage("Design", "CA1001", Justification = "Its end disposes of the timer. A semaphore whose handle nobody asked for holds nothing.")]
+internal sealed class ConsumerLink : IUnattended
 {
+    // How long a message that is done waits for others, so that RabbitMQ hears of many at once: each acknowledgement is an entry in the log of a quorum queue.
+    private static readonly TimeSpan LongestWait = TimeSpan.FromMilliseconds(10);
+
+    // Nothing is delivered in place of messages that wait, so they are at most this part of the prefetch.
+    private const int WaitingPart = 4;
+
+
     private readonly Broker _broker;
     private readonly TimeProvider _clock;
     private readonly IConnection _connection;
@@ -16,6 +24,12 @@ internal sealed class ConsumerLink
     private readonly Channel<Delivery?> _incoming = Channel.CreateUnbounded<Delivery?>(new UnboundedChannelOptions { SingleReader = true });
     private readonly SemaphoreSlim _acknowledging = new(1, 1);
     private readonly Acknowledgements _acknowledgements = new();
+
+    // Guarded by the semaphore, as is whether the timer will end their wait.
+    private readonly List<ulong> _waiting = [];
+    private readonly int _mostWaiting;
+    private readonly ITimer _timer;
+    private bool _isTimed;
     private readonly List<string> _consumers = [];
 
     // Cancelled with the link: the client may wait forever for a connection that passes nothing on.
@@ -27,18 +41,27 @@ internal sealed class ConsumerLink
     private int _isNudged;
     private long _consumerTimeout;
 
-    private ConsumerLink(Broker broker, IConnection connection, IChannel channel, TimeProvider clock)
+    private ConsumerLink(Broker broker, IConnection connection, IChannel channel, int prefetch, TimeProvider clock)
     {
         _broker = broker;
         _clock = clock;
         _connection = connection;
         _channel = channel;
+        _mostWaiting = Math.Max(1, prefetch / WaitingPart);
+        _timer = clock.CreateTimer(
+            static link => Unattended.Run((ConsumerLink)link!, static link => _ = link.AcknowledgeAsync([], isLast: true).AsTask()),
+            this,
+            Timeout.InfiniteTimeSpan,
+            Timeout.InfiniteTimeSpan);
     }
 
     public bool IsOpen => !_isClosed;
 
     /// <summary>The limit of RabbitMQ for acknowledging a message, if that is why it has ended the link; null if it is not, or not known yet.</summary>
     public TimeSpan? ConsumerTimeout => Volatile.Read(ref _consumerTimeout) is > 0 and long limit ? TimeSpan.FromMilliseconds(limit) : null;
+
+    /// <summary>How many messages wait to be acknowledged, for tests.</summary>
+    internal int Waiting => _waiting.Count;
 
     /// <summary>The channel, for tests.</summary>
     internal IChannel Amqp => _channel;
@@ -53,9 +76,9 @@ internal sealed class ConsumerLink
             return await broker.GuardAsync(async () =>
             {
                 IChannel channel = await connection.CreateChannelAsync(cancellationToken: cancellationToken).ConfigureAwait(false);
-                var link = new ConsumerLink(broker, connection, channel, options.TimeProvider);
-                channel.ChannelShutdownAsync += link.OnShutdownAsync;
                 int share = Math.Max(1, options.MessagesAtOnce / queues.Count);
+                var link = new ConsumerLink(broker, connection, channel, share, options.TimeProvider);
+                channel.ChannelShutdownAsync += link.OnShutdownAsync;
 
                 // Holds for each consumer from here on, so at most this many messages are in the memory of this process.
                 await channel.BasicQosAsync(0, (ushort)share, global: false, cancellationToken).ConfigureAwait(false);
@@ -105,8 +128,13 @@ internal sealed class ConsumerLink
         }
     }
 
-    /// <summary>Acknowledges tags. They mean nothing if the link has ended, and then RabbitMQ delivers their messages again.</summary>
-    public async ValueTask AcknowledgeAsync(List<ulong> tags)
+    /// <summary>
+    /// Acknowledges tags, at once or together with those of messages that are done soon after. They mean nothing if the link has ended, and then RabbitMQ
+    /// delivers their messages again.
+    /// </summary>
+    /// <param name="tags">The tags; none for those that wait.</param>
+    /// <param name="isLast">Whether all that wait are acknowledged now, because nothing else is open that could be done soon.</param>
+    public async ValueTask AcknowledgeAsync(List<ulong> tags, bool isLast)
     {
         await _acknowledging.WaitAsync(CancellationToken.None).ConfigureAwait(false);
         try
@@ -116,15 +144,14 @@ internal sealed class ConsumerLink
                 return;
             }
 
-            (ulong upTo, int covered) = _acknowledgements.Settle(tags);
-            if (upTo > 0)
+            _waiting.AddRange(tags);
+            if (isLast || _waiting.Count >= _mostWaiting)
             {
-                await _channel.BasicAckAsync(upTo, multiple: true, _ended.Token).ConfigureAwait(false);
+                await AcknowledgeWaitingAsync().ConfigureAwait(false);
             }
-
-            for (int i = covered; i < tags.Count; i++)
+            else if (!_isTimed)
             {
-                await _channel.BasicAckAsync(tags[i], multiple: false, _ended.Token).ConfigureAwait(false);
+                _isTimed = _timer.Change(LongestWait, Timeout.InfiniteTimeSpan);
             }
         }
         catch (Exception e) when (e is not OutOfMemoryException)
@@ -182,6 +209,9 @@ internal sealed class ConsumerLink
         await _stopped.Task.WaitAsync(cancellationToken).ConfigureAwait(false);
     }
 
+    /// <summary>Acknowledging failed: RabbitMQ delivers again what is not acknowledged.</summary>
+    void IUnattended.WorkFailed(Exception error) => Close();
+
     public void Close()
     {
         if (!_isClosed && _channel.CloseReason is { } reason)
@@ -190,6 +220,7 @@ internal sealed class ConsumerLink
         }
 
         _isClosed = true;
+        _timer.Dispose();
         _incoming.Writer.TryComplete();
         _ = _ended.CancelAsync();
         _ = Broker.CloseAsync(_connection).AsTask();
@@ -199,6 +230,7 @@ internal sealed class ConsumerLink
     public async ValueTask CloseAsync()
     {
         _isClosed = true;
+        _timer.Dispose();
         _incoming.Writer.TryComplete();
         try
         {
@@ -228,6 +260,23 @@ internal sealed class ConsumerLink
             Close();
             throw;
         }
+    }
+
+    private async ValueTask AcknowledgeWaitingAsync()
+    {
+        _isTimed = false;
+        (ulong upTo, int covered) = _acknowledgements.Settle(_waiting);
+        if (upTo > 0)
+        {
+            await _channel.BasicAckAsync(upTo, multiple: true, _ended.Token).ConfigureAwait(false);
+        }
+
+        for (int i = covered; i < _waiting.Count; i++)
+        {
+            await _channel.BasicAckAsync(_waiting[i], multiple: false, _ended.Token).ConfigureAwait(false);
+        }
+
+        _waiting.Clear();
     }
 
     // Only hands the message over, because the connection waits for this.

@@ -67,7 +67,7 @@ internal sealed class Delivery
     /// <summary>The same bytes to publish again.</summary>
     public Outgoing Again(string routingKey, string messageId)
     {
-        var message = new Outgoing(routingKey, messageId, Type ?? "", Body.ToArray(), Length, isPooled: false);
+        var message = new Outgoing(routingKey, messageId, Type ?? "", Body.ToArray(), Length);
         message.Properties.Headers = TraceHeaders();
         if (Copy is { } copy)
         {

@@ -4,7 +4,7 @@ using System.Globalization;
 namespace Weir.RabbitMQ;
 
 /// <summary>Makes messages of items: as many items in each as the options allow, in their order.</summary>
-internal sealed class ItemMessages<T>(IWorkSerializer<T> serializer, RabbitWorkQueueOptions options)
+internal sealed class ItemMessages<T>(IWorkSerializer<T> serializer, RabbitWorkQueueOptions options, ArrayPool<byte> buffers)
 {
     /// <summary>How many messages are made before the first is sent. The broker has nothing to do meanwhile.</summary>
     public const int MadeFirst = 32;
@@ -62,7 +62,7 @@ internal sealed class ItemMessages<T>(IWorkSerializer<T> serializer, RabbitWorkQ
                 lastRoute = route;
                 if (!writers.TryGetValue(route, out writer!))
                 {
-                    writers.Add(route, writer = new EnvelopeWriter());
+                    writers.Add(route, writer = new EnvelopeWriter(buffers));
                 }
             }
 
@@ -139,10 +139,10 @@ internal sealed class ItemMessages<T>(IWorkSerializer<T> serializer, RabbitWorkQ
     /// <summary>By how many bytes an item is too long, exactly.</summary>
     private int Excess(WorkItem<T> item)
     {
-        var alone = new EnvelopeWriter();
+        var alone = new EnvelopeWriter(buffers);
         alone.Add(item.Id, item.Key, item.Attempt, item.Headers, _value.WrittenSpan);
         (byte[] buffer, int length, _, _) = alone.Take();
-        ArrayPool<byte>.Shared.Return(buffer);
+        buffers.Return(buffer);
         return length - EnvelopeFormat.HeaderLength - options.MaxItemBytes;
     }
 }

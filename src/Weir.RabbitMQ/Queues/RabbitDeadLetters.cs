@@ -213,10 +213,10 @@ internal sealed class RabbitDeadLetters(Broker broker, Publisher publisher, Queu
         {
             byte[] body = letter.Payload.ToArray();
             string queue = names.Work.Contains(letter.Source) ? letter.Source : names.Work[0];
-            return new Outgoing(queue, letter.Id["message ".Length..], EnvelopeFormat.MessageType, body, body.Length, isPooled: false);
+            return new Outgoing(queue, letter.Id["message ".Length..], EnvelopeFormat.MessageType, body, body.Length);
         }
 
-        var writer = new EnvelopeWriter();
+        var writer = new EnvelopeWriter(publisher.Buffers);
         WorkId id = WorkId.Parse(letter.Id);
         writer.Add(id, letter.Key, 1, letter.Headers, letter.Payload.Span);
         return Outgoing.Of(writer, names.PartitionOf(letter.Key, id), headers: null);

@@ -159,7 +159,7 @@ public sealed class RabbitWorkQueue<T> : IWorkQueue<T>
     internal async ValueTask PublishAsync(IReadOnlyList<WorkItem<T>> items, CancellationToken cancellationToken)
     {
         ArgumentNullException.ThrowIfNull(items);
-        IEnumerable<Outgoing> messages = new ItemMessages<T>(Serializer, Options).Split(
+        IEnumerable<Outgoing> messages = new ItemMessages<T>(Serializer, Options, Publisher.Buffers).Split(
             items, item => Names.PartitionOf(item.Key, item.Id), MessageTrace.Current(), isNew: true);
         await Publisher.PublishAsync(messages, cancellationToken).ConfigureAwait(false);
     }

@@ -104,7 +104,7 @@ internal sealed partial class RabbitWorkSource<T>
         List<Outgoing> messages;
         try
         {
-            messages = [.. new ItemMessages<T>(_queue.Serializer, whole).Split(batch.Items, _ => route, headers: null, isNew: false)];
+            messages = [.. new ItemMessages<T>(_queue.Serializer, whole, _queue.Publisher.Buffers).Split(batch.Items, _ => route, headers: null, isNew: false)];
         }
         catch (Exception e) when (e is not OutOfMemoryException)
         {
@@ -161,7 +161,7 @@ internal sealed partial class RabbitWorkSource<T>
 
             if (isOver)
             {
-                await link.AcknowledgeAsync([tag]).ConfigureAwait(false);
+                await link.AcknowledgeAsync([tag], isLast: true).ConfigureAwait(false);
             }
         }
 

@@ -221,7 +221,7 @@ internal sealed partial class RabbitWorkSource<T>
     private List<Outgoing> Halves(Delivery delivery)
     {
         List<Outgoing> halves = new(2);
-        var writer = new EnvelopeWriter();
+        var writer = new EnvelopeWriter(_queue.Publisher.Buffers);
         var reader = new EnvelopeReader(delivery.Body);
         int first = (reader.Count + 1) / 2;
         while (reader.Read())
@@ -243,7 +243,7 @@ internal sealed partial class RabbitWorkSource<T>
 
     private static async ValueTask DropAsync(ConsumerLink link, Delivery delivery)
     {
-        await link.AcknowledgeAsync([delivery.Tag]).ConfigureAwait(false);
+        await link.AcknowledgeAsync([delivery.Tag], isLast: true).ConfigureAwait(false);
         delivery.Release();
     }
 

@@ -169,6 +169,7 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
             try
             {
                 using var limit = new CancellationTokenSource(ReleaseLimit, _queue.Options.TimeProvider);
+                await link.AcknowledgeAsync([], isLast: true).AsTask().WaitAsync(limit.Token).ConfigureAwait(false);
                 if (link.IsOpen && !_isKeyed)
                 {
                     await GiveBackAsync(link, limit.Token).ConfigureAwait(false);
@@ -217,7 +218,7 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
 
         await _queue.Publisher.PublishAsync(messages, cancellationToken).ConfigureAwait(false);
         await AcknowledgeAsync(open).ConfigureAwait(false);
-        await link.AcknowledgeAsync(tags).ConfigureAwait(false);
+        await link.AcknowledgeAsync(tags, isLast: true).ConfigureAwait(false);
     }
 
     private static void AddCrashes(Outgoing message, int crashes)
@@ -230,7 +231,7 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
 
     private static int Crashes(Delivery suspect) => suspect.PastCrashes + (int)Math.Min(suspect.Deliveries, int.MaxValue / 2);
 
-    private ItemMessages<T> Messages() => new(_queue.Serializer, _queue.Options);
+    private ItemMessages<T> Messages() => new(_queue.Serializer, _queue.Options, _queue.Publisher.Buffers);
 
     // A suspect stays one.
     private IEnumerable<Outgoing> Again(RabbitBatch<T> batch)
@@ -247,6 +248,7 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
     {
         Dictionary<ConsumerLink, List<ulong>> tags = [];
         bool hasSuspect = false;
+        bool isLast;
         lock (_lock)
         {
             foreach (WorkBatch<T> item in batches)
@@ -272,11 +274,13 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
                     ofLink.Add(batch.Tag);
                 }
             }
+
+            isLast = _open.Count == 0;
         }
 
         foreach ((ConsumerLink link, List<ulong> ofLink) in tags)
         {
-            await link.AcknowledgeAsync(ofLink).ConfigureAwait(false);
+            await link.AcknowledgeAsync(ofLink, isLast).ConfigureAwait(false);
         }
 
         if (hasSuspect || _hasSuspects || _waitsForRoom)

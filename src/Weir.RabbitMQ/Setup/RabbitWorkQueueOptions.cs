@@ -13,7 +13,9 @@ public sealed record RabbitWorkQueueOptions
     internal const int LeastPrefetch = 32;
 
     private const int MostPrefetch = 200;
-    private const int UsualItems = 8192;
+
+    // As many as a host has in flight by default, and as many again that are here when it is done with those.
+    private const int UsualItems = 16_384;
 
     /// <summary>The maximum number of items in a message.</summary>
     /// <value>From 1 to 10,000. The default is 256.</value>
@@ -32,7 +34,7 @@ public sealed record RabbitWorkQueueOptions
     public int ConfirmWindow { get; init; } = 512;
 
     /// <summary>The maximum number of messages that a source has and did not acknowledge; in each partition, its share of that.</summary>
-    /// <value>From 1 to 2,000; <see langword="null"/>, the default, for as many full messages as have 8,192 items, from 32 to 200.</value>
+    /// <value>From 1 to 2,000; <see langword="null"/>, the default, for as many full messages as have 16,384 items, from 32 to 200.</value>
     public int? Prefetch { get; init; }
 
     /// <summary>

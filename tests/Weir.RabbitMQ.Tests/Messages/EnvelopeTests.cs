@@ -97,7 +97,7 @@ public sealed class EnvelopeTests
         }
 
         WorkItem<byte[]>[] items = [new(new WorkId("origin", -1), [])];
-        var messages = new ItemMessages<byte[]>(WorkSerializer.Bytes, new RabbitWorkQueueOptions());
+        var messages = new ItemMessages<byte[]>(WorkSerializer.Bytes, new RabbitWorkQueueOptions(), ArrayPool<byte>.Shared);
         WorkRefusedException refused = Assert.Throws<WorkRefusedException>(() => messages.Split(items, static _ => "route", null, isNew: true).Count());
         Assert.Contains("must be 0 or more", refused.Message, StringComparison.Ordinal);
     }
@@ -121,7 +121,10 @@ public sealed class EnvelopeTests
         WorkItem<byte[]>[] items =
             [.. Enumerable.Range(0, 1000).Select(i => new WorkItem<byte[]>(new WorkId("a", i), new byte[random.Next(20) == 0 ? 5000 : random.Next(99)]))];
         List<Outgoing> messages =
-            [.. new ItemMessages<byte[]>(WorkSerializer.Bytes, options).Split(items, static i => i.Id.Index % 2 == 0 ? "even" : "odd", null, isNew: true)];
+            [
+                .. new ItemMessages<byte[]>(WorkSerializer.Bytes, options, ArrayPool<byte>.Shared)
+                    .Split(items, static i => i.Id.Index % 2 == 0 ? "even" : "odd", null, isNew: true),
+            ];
         List<Item>[] read = [.. messages.Select(static m => Read(m.Body.ToArray()))];
         Assert.All(read, static r => Assert.InRange(r.Count, 1, 100));
         Assert.All(messages, static m => Assert.True(m.Body.Length <= 4096 || Read(m.Body.ToArray()).Count == 1));
@@ -133,11 +136,11 @@ public sealed class EnvelopeTests
 
         WorkItem<byte[]>[] tooLong = [new(new WorkId("a", 3), new byte[10_000])];
         WorkRefusedException refused = Assert.Throws<WorkRefusedException>(
-            () => new ItemMessages<byte[]>(WorkSerializer.Bytes, options).Split(tooLong, static _ => "q", null, isNew: true).Count());
+            () => new ItemMessages<byte[]>(WorkSerializer.Bytes, options, ArrayPool<byte>.Shared).Split(tooLong, static _ => "q", null, isNew: true).Count());
         Assert.Contains("a/3", refused.Message, StringComparison.Ordinal);
         WorkItem<byte[]>[] half = [new(new WorkId("a", 3), [], "\uD800")];
         Assert.Throws<WorkRefusedException>(
-            () => new ItemMessages<byte[]>(WorkSerializer.Bytes, options).Split(half, static _ => "q", null, isNew: true).Count());
+            () => new ItemMessages<byte[]>(WorkSerializer.Bytes, options, ArrayPool<byte>.Shared).Split(half, static _ => "q", null, isNew: true).Count());
     }
 
     [Fact]
@@ -158,7 +161,7 @@ public sealed class EnvelopeTests
 
     private static string Name(params (string Origin, int Index, int Attempt)[] items)
     {
-        var writer = new EnvelopeWriter();
+        var writer = new EnvelopeWriter(ArrayPool<byte>.Shared);
         foreach ((string origin, int index, int attempt) in items)
         {
             writer.Add(new WorkId(origin, index), null, attempt, null, []);
@@ -187,7 +190,7 @@ public sealed class EnvelopeTests
 
     private static byte[] Write(IEnumerable<Item> items)
     {
-        var writer = new EnvelopeWriter();
+        var writer = new EnvelopeWriter(ArrayPool<byte>.Shared);
         foreach (Item item in items)
         {
             writer.Add(item.Id, item.Key, item.Attempt, item.Headers, item.Value);

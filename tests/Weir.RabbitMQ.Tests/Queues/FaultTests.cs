@@ -47,7 +47,7 @@ public sealed class FaultTests(RabbitServer server) : QueueTest(server)
         ConsumerLink link = ((RabbitWorkSource<string>)source).Link()!;
 
         // A tag that RabbitMQ does not know makes it close the channel.
-        await link.AcknowledgeAsync([1_000_000]);
+        await link.AcknowledgeAsync([1_000_000], isLast: true);
         await Guard.UntilAsync(() => !link.IsOpen, "The end of the channel");
         await source.AcknowledgeAsync([stale], CancellationToken.None);
         await source.ReturnAsync([stale], CancellationToken.None);

@@ -1,3 +1,4 @@
+using System.Buffers;
 using System.Text;
 using Weir.RabbitMQ.Tests.Servers;
 
@@ -71,7 +72,7 @@ public sealed class PoisonTests(RabbitServer server) : QueueTest(server)
         await PublishRawAsync(Name, new byte[2000], "large");
         await PublishRawAsync(Name, [EnvelopeFormat.Mark, EnvelopeFormat.Version, 1, 0, 0, 0, 2, 0, 0], "torn");
         await PublishRawAsync(queue.Names.Dead, "somebody else's"u8.ToArray(), "else");
-        var writer = new EnvelopeWriter();
+        var writer = new EnvelopeWriter(ArrayPool<byte>.Shared);
         writer.Add(new WorkId("mixed", 0), null, 1, null, "good"u8);
         writer.Add(new WorkId("mixed", 1), "k", 2, null, [0xff]);
         (byte[] buffer, int length, _, string id) = writer.Take();

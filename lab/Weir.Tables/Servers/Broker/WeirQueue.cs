@@ -3,10 +3,11 @@ using Weir.RabbitMQ;
 namespace Weir.Tables.Servers.Broker;
 
 /// <summary>The same with a <see cref="RabbitWorkQueue{T}"/>: a sink, a source, and the same acknowledgements.</summary>
-internal sealed class WeirQueue(RabbitWorkQueue<byte[]> queue, int itemsPerMessage, int itemBytes)
+internal sealed class WeirQueue(RabbitWorkQueue<byte[]> queue, int itemBytes)
 {
     private const string Origin = "0199f3a2b4c5d6e7f8091a2b3c4d5e6f";
-    private const int MessagesAtOnce = 2000;
+    private const int ItemsAtOnce = 2048;
+    private const int CallsAtOnce = 32;
 
     private readonly byte[] _value = new byte[itemBytes];
 
@@ -39,14 +40,25 @@ internal sealed class WeirQueue(RabbitWorkQueue<byte[]> queue, int itemsPerMessa
 
     private async Task PublishAsync(IWorkSink<byte[]> sink, long items)
     {
-        WorkItem<byte[]>[] part = [];
-        for (long next = 0; next < items; next += part.Length)
+        // Some thousand items a call, and several calls at once: a call waits for its confirms.
+        Queue<Task> calls = new();
+        for (long first = 0; first < items; first += ItemsAtOnce)
         {
-            long first = next;
-            part = [.. Enumerable.Range(0, (int)Math.Min(MessagesAtOnce * itemsPerMessage, items - next))
-                .Select(i => new WorkItem<byte[]>(new WorkId(Origin, (int)(first + i)), _value))];
-            await sink.WriteAsync(part, null, CancellationToken.None);
+            if (calls.Count == CallsAtOnce)
+            {
+                await calls.Dequeue();
+            }
+
+            WorkItem<byte[]>[] part = new WorkItem<byte[]>[(int)Math.Min(ItemsAtOnce, items - first)];
+            for (int i = 0; i < part.Length; i++)
+            {
+                part[i] = new WorkItem<byte[]>(new WorkId(Origin, (int)(first + i)), _value);
+            }
+
+            calls.Enqueue(sink.WriteAsync(part, null, CancellationToken.None).AsTask());
         }
+
+        await Task.WhenAll(calls);
     }
 
     private static async Task ConsumeAsync(IWorkSource<byte[]> source, long items, Action<long>? progress)

@@ -17,23 +17,26 @@ internal static class HostPass
         await using (source)
         {
             await using ConcurrentRuntime runtime = new();
-            long left = items;
             WorkHost<T> host = new(
                 source,
                 runtime,
                 (item, _) =>
                 {
                     handle(item.Value);
-                    if (Interlocked.Decrement(ref left) == 0)
-                    {
-                        end.CancelAfter(TimeSpan.Zero);
-                    }
-
                     return default;
                 },
                 options);
             long started = Stopwatch.GetTimestamp();
-            await host.RunAsync(end.Token);
+            Task running = host.RunAsync(end.Token);
+
+            // The host counts its items anyway. A count in the handler would be one more that all threads write to, once an item.
+            while (host.Statistics.Succeeded < items && !running.IsCompleted)
+            {
+                await Task.Delay(1, CancellationToken.None);
+            }
+
+            await end.CancelAsync();
+            await running;
             return Stopwatch.GetElapsedTime(started);
         }
     }
