@@ -5,8 +5,8 @@ using Microsoft.Diagnostics.Tracing.Parsers.Clr;
 namespace Weir.Cli.Profiling;
 
 /// <summary>
-/// For how much time a sample stands. The runtime stops all threads for a sample, so compiled code ran only from the end of the last stop on; code of the system
-/// or of a native library went on meanwhile, and stands for all the time since the last sample.
+/// For how much time a sample stands. The runtime stops all threads for a sample, so compiled code ran only from the end of the last stop on; code of the
+/// system or of a native library went on meanwhile, and stands for all the time since the last sample.
 /// </summary>
 internal sealed class SampleTimes
 {

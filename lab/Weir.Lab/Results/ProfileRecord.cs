@@ -15,7 +15,9 @@ public sealed record ProfileRecord
     /// <summary>How long the round was, in seconds.</summary>
     public required double Seconds { get; init; }
 
-    /// <summary>How fast it was, in operations per second, while the stacks were sampled: how much slower than the other rounds is the sampling's cost.</summary>
+    /// <summary>
+    /// How fast it was, in operations per second, while the stacks were sampled: how much slower than the other rounds is the sampling's cost.
+    /// </summary>
     public double? Rate { get; init; }
 
     /// <summary>How fast it was while the awaits were recorded.</summary>

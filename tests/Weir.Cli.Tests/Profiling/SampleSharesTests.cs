@@ -58,7 +58,8 @@ public class SampleSharesTests
         Assert.Equal([("Run;Hot", 60.0), ("Run", 20.0), (ProfileRecord.LabLoop, 20.0)], work.Select(static w => (w.Key, Math.Round(w.Value, 6))));
     }
 
-    // Each sample stops compiled code for a quarter of the time until the next one, and native code goes on: 80 ms are 100 samples of the first, 80 of the second.
+    // Each sample stops compiled code for a quarter of the time until the next one, and native code goes on: 80 ms are 100 samples of the first, and 80 of the
+    // second.
     [Fact]
     public void Divide_HalfOfTheWorkIsNative_IsHalfThoughItHasFewerSamples()
     {

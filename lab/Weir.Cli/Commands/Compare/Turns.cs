@@ -44,16 +44,17 @@ internal sealed class Turns(WeirHost host, TurnPlan plan, ComparisonOptions opti
                 break;
             }
 
-            left = pair < LeastPairs && left < LeastTime - Stopwatch.GetElapsedTime(began, start) ? LeastTime - Stopwatch.GetElapsedTime(began, start) : left;
+            TimeSpan least = LeastTime - Stopwatch.GetElapsedTime(began, start);
+            left = pair < LeastPairs && left < least ? least : left;
             int pairs = Math.Min(pair == 0 ? Math.Max(1, Math.Min(atOnce, plan.Pairs / LeastPairs)) : atOnce, plan.Pairs - pair);
             bool isWhole = await MeasureAsync(orders, pair, pairs, left + (plan.Within * Tolerance));
             pair += pairs;
             if (!isWhole)
             {
-                if (_rounds.Any(static r => r.Select(static x => x.Process).Distinct().Count() < LeastPairs))
+                if (!host.Stop.IsCancellationRequested && _rounds.Any(static r => r.Select(static x => x.Process).Distinct().Count() < LeastPairs))
                 {
-                    _findings.Add(new Finding(
-                        FindingLevel.Doubt, $"The time was up before {LeastPairs} pairs of processes had ended; --within gives them more.", FindingKind.Rounds));
+                    string early = $"The time was up before {LeastPairs} pairs of processes had ended; --within gives them more.";
+                    _findings.Add(new Finding(FindingLevel.Doubt, early, FindingKind.Rounds));
                 }
 
                 break;

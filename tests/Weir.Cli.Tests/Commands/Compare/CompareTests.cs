@@ -190,7 +190,8 @@ public class CompareTests
             $"compare --assembly {typeof(PlantedWaits).Assembly.Location} --method {methods} --within 5s --timeout 100s --quiet");
 
         Assert.True(Stopwatch.GetElapsedTime(start) < TimeSpan.FromSeconds(30), result.Out + result.Error);
-        Assert.Contains("The time was up before 2 pairs of processes had ended; --within gives them more.", result.Out + result.Error, StringComparison.Ordinal);
+        Assert.Contains(
+            "The time was up before 2 pairs of processes had ended; --within gives them more.", result.Out + result.Error, StringComparison.Ordinal);
     }
 
     [Fact(Timeout = 300_000)]
