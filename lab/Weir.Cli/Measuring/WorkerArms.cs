@@ -21,7 +21,7 @@ internal sealed class WorkerArms(WeirHost host, string command, IReadOnlyList<st
     public async Task<ResultFile> MeasureAsync(IReadOnlyList<WorkerOrder> orders, RunSettings settings, int turns, RunProgress progress)
     {
         Arms<WorkerOrder> arms = new(host, MeasuringProcess.WorkerKind, static (order, stop) => WorkerRounds.RunAsync(order, report: null, turns: null, stop),
-            Unit, static order => CollectorMode.Variables(order.Workload.Collector));
+            Unit, static order => order.Variables());
         ResultFile result = await MeasureAsync(
             [
                 .. orders.Select(o => o.With(run => run with

@@ -20,7 +20,7 @@ internal sealed class TurnSession
         Order = order;
         Task run = host.Measure.UseProcesses
             ? MeasuringProcess.RunAsync(
-                MeasuringProcess.WorkerKind, order, CollectorMode.Variables(order.Workload.Collector), Receive, printed, host.Stop, _words.Reader)
+                MeasuringProcess.WorkerKind, order, order.Variables(), Receive, printed, host.Stop, _words.Reader)
             : Task.Run(() => InThisProcessAsync(order, host.Stop), CancellationToken.None);
         _run = EndAsync(run);
     }

@@ -1,3 +1,5 @@
+using Weir.Cli.Profiling;
+
 namespace Weir.Cli.Processes;
 
 /// <summary>What a measuring process is to do: some rounds of one workload with some workers.</summary>
@@ -14,6 +16,10 @@ internal sealed record WorkerOrder
     public string Name => Run.Workload;
 
     public int Workers => Run.Workers;
+
+    /// <summary>Environment variables that its process gets besides those of this one.</summary>
+    public IReadOnlyDictionary<string, string> Variables() =>
+        new Dictionary<string, string>(CollectorMode.Variables(Workload.Collector).Concat(IsProfiled ? ProfiledRound.Variables : []));
 
     /// <summary>The same, run in another way.</summary>
     public WorkerOrder With(Func<WorkerRunSpec, WorkerRunSpec> change) => this with { Run = change(Run) };

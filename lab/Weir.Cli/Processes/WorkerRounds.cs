@@ -46,7 +46,7 @@ internal static class WorkerRounds
         // Last: it takes a while, and stopping it then does not lose the rounds.
         if (profiled is not null && !stop.IsCancellationRequested)
         {
-            ProfileRecord? profile = profiled.Read();
+            ProfileRecord? profile = profiled.Read([.. rounds.Select(static r => r.Rate)]);
             yield return new MeasureAnswer(Findings: profiled.Findings, Profile: profile);
         }
     }

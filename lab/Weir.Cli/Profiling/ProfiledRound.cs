@@ -16,6 +16,9 @@ internal sealed class ProfiledRound : IDisposable
     private static readonly string[] Switches =
         ["DOTNET_EnableDiagnostics", "DOTNET_EnableDiagnostics_IPC", "COMPlus_EnableDiagnostics", "COMPlus_EnableDiagnostics_IPC"];
 
+    // By how much the profiled round may be slower before it is said.
+    private const double MostSlower = 0.05;
+
     // A few tenths of a second of code that does nothing but await.
     private const int MostBytesOfAwaits = 32 << 20;
 
@@ -32,12 +35,18 @@ internal sealed class ProfiledRound : IDisposable
 
     private readonly string _folder = Directory.CreateTempSubdirectory("weir-profile-").FullName;
     private readonly List<Finding> _findings = [];
-    private ((DateTime Begin, DateTime End) Round, double Seconds, ThreadTimes Times)? _done;
-    private (DateTime Begin, DateTime End)? _awaited;
+    private (Recorded Round, ThreadTimes Times)? _done;
+    private Recorded? _awaited;
 
     private string SamplesPath => Path.Combine(_folder, "samples.nettrace");
 
     private string AwaitsPath => Path.Combine(_folder, "awaits.nettrace");
+
+    /// <summary>
+    /// Environment variables of a process that will be profiled. Code that ends with a call keeps its place on the stack: without them, the compiler replaces
+    /// the frame of <c>void Nap() => Thread.Sleep(5)</c> by that of the sleep, and nothing tells any more who sleeps.
+    /// </summary>
+    public static IReadOnlyDictionary<string, string> Variables { get; } = new Dictionary<string, string> { ["DOTNET_TailCallOpt"] = "0" };
 
     /// <summary>Why there is no profile, or the problem with it.</summary>
     public IReadOnlyList<Finding> Findings => _findings;
@@ -59,8 +68,8 @@ internal sealed class ProfiledRound : IDisposable
             }
 
             times.Dispose();
-            _done = (sampled.Round, sampled.Seconds, times);
-            _awaited = (await RecordAsync(window, Awaiting, LeastOfAwaits, AwaitsPath, MostBytesOfAwaits, stop))?.Round;
+            _done = (sampled, times);
+            _awaited = await RecordAsync(window, Awaiting, LeastOfAwaits, AwaitsPath, MostBytesOfAwaits, stop);
         }
         catch (OperationCanceledException) when (stop.IsCancellationRequested)
         {
@@ -73,7 +82,7 @@ internal sealed class ProfiledRound : IDisposable
     }
 
     // One window with the events of some providers; null if there are none.
-    private async Task<((DateTime Begin, DateTime End) Round, double Seconds)?> RecordAsync(
+    private async Task<Recorded?> RecordAsync(
         ExtraWindow window, EventPipeProvider[] providers, TimeSpan least, string path, long most, CancellationToken stop)
     {
         using EventPipeSession session = await new DiagnosticsClient(Environment.ProcessId).StartEventPipeSessionAsync(
@@ -87,7 +96,7 @@ internal sealed class ProfiledRound : IDisposable
         };
         copying.Start();
         DateTime begin = DateTime.UtcNow;
-        (double seconds, IReadOnlyList<string> troubles) = await window(least);
+        (double seconds, double rate, IReadOnlyList<string> troubles) = await window(least);
         DateTime end = DateTime.UtcNow;
         if (stop.IsCancellationRequested)
         {
@@ -103,11 +112,12 @@ internal sealed class ProfiledRound : IDisposable
         }
 
         _findings.AddRange(troubles.Select(static t => new Finding(FindingLevel.Note, $"In the profiled round: {t}")));
-        return ((begin, end), seconds);
+        return new Recorded((begin, end), seconds, rate);
     }
 
     /// <summary>What it found; <see langword="null"/> when it could not be made.</summary>
-    public ProfileRecord? Read()
+    /// <param name="rates">How fast the measured rounds were.</param>
+    public ProfileRecord? Read(IReadOnlyList<double> rates)
     {
         if (_done is not { } done)
         {
@@ -116,14 +126,16 @@ internal sealed class ProfiledRound : IDisposable
 
         try
         {
-            (ProfileRecord profile, string? starved) = TraceFile.Read(SamplesPath, done.Round, done.Seconds, done.Times);
+            (ProfileRecord profile, string? starved) = TraceFile.Read(SamplesPath, done.Round.At, done.Round.Seconds, done.Times);
             _findings.AddRange(starved is null ? [] : [new Finding(FindingLevel.Note, starved)]);
             if (profile.Samples == 0)
             {
                 _findings.Add(new Finding(FindingLevel.Note, "The profile has no samples of work: all threads were waiting each time."));
             }
 
-            return _awaited is { } awaited ? profile with { Awaits = TraceFile.Awaits(AwaitsPath, awaited) } : profile;
+            AddCost(done.Round.Rate, rates);
+            profile = profile with { Rate = done.Round.Rate };
+            return _awaited is { } awaited ? profile with { Awaits = TraceFile.Awaits(AwaitsPath, awaited.At), AwaitsRate = awaited.Rate } : profile;
         }
         catch (Exception e)
         {
@@ -168,6 +180,19 @@ internal sealed class ProfiledRound : IDisposable
         }
     }
 
+    private void AddCost(double rate, IReadOnlyList<double> rates)
+    {
+        double usual = rates.Count == 0 ? 0 : Spread.Of(rates).Median;
+        if (rate < usual * (1 - MostSlower))
+        {
+            _findings.Add(new Finding(
+                FindingLevel.Note, FormattableString.Invariant($"The profiled round was {(1 - (rate / usual)) * 100:0} % slower than the measured ones.")));
+        }
+    }
+
     private void AddFinding(string why) =>
         _findings.Add(new Finding(FindingLevel.Note, $"There is no profile: {why.TrimEnd('.')}. The rounds are not affected."));
+
+    // One window of events: when it was in UTC, how long of it was measured, and how fast.
+    private readonly record struct Recorded((DateTime Begin, DateTime End) At, double Seconds, double Rate);
 }

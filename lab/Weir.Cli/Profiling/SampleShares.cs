@@ -3,28 +3,29 @@ namespace Weir.Cli.Profiling;
 /// <summary>Divides samples into work and waiting, by the processor time of the threads.</summary>
 /// <remarks>
 /// A stack does not tell whether a native call works or sleeps, and a thread that wakes up is found in compiled code more often than it runs, because a sample
-/// stops it there. The processor time of the thread does: of the samples in an interval, as many are work as the thread had of it. Where that time is not
-/// known, all samples are work except those of waiting threads. Code that cannot be stopped, or that waits for a processor until it can, delays the samples of
-/// its interval. So an interval counts by its length, however few samples it has.
+/// stops it there. The system tells how long the thread had something to do in an interval: so much of its samples is work. They count by the time for which
+/// they stand, not by their number, because a sample stops compiled code, but not a native call, which goes on meanwhile. Where the system does not tell it,
+/// all samples are work except those of waiting threads.
 /// </remarks>
-/// <param name="share">The share of an interval that a thread had a processor; <see langword="null"/> if it is not known.</param>
+/// <param name="share">The share of an interval in which a thread had something to do; <see langword="null"/> if it is not known.</param>
 /// <param name="length">The length of an interval.</param>
 internal sealed class SampleShares(Func<int, int, double?> share, Func<int, double> length)
 {
-    private readonly Dictionary<(int Thread, int Interval), List<FoldedSample>> _samples = [];
+    private readonly Dictionary<(int Thread, int Interval), List<(FoldedSample Sample, double Time)>> _samples = [];
 
     /// <summary>Adds a sample.</summary>
     /// <param name="thread">The system's number of the thread.</param>
     /// <param name="interval">The interval in which it was taken.</param>
     /// <param name="sample">The sample.</param>
-    public void Add(int thread, int interval, FoldedSample sample)
+    /// <param name="time">For how much of the thread's time it stands, in the unit of the lengths.</param>
+    public void Add(int thread, int interval, FoldedSample sample, double time)
     {
-        if (!_samples.TryGetValue((thread, interval), out List<FoldedSample>? samples))
+        if (!_samples.TryGetValue((thread, interval), out List<(FoldedSample, double)>? samples))
         {
             _samples[(thread, interval)] = samples = [];
         }
 
-        samples.Add(sample);
+        samples.Add((sample, time));
     }
 
     /// <summary>The stacks of work and of waiting, with their samples.</summary>
@@ -32,31 +33,41 @@ internal sealed class SampleShares(Func<int, int, double?> share, Func<int, doub
     {
         Dictionary<string, double> work = [];
         Dictionary<string, double> waiting = [];
-        var known = _samples.Where(s => share(s.Key.Thread, s.Key.Interval) is not null).ToArray();
-        double mean = known.Sum(static s => s.Value.Count) / known.Sum(s => length(s.Key.Interval));
-        foreach (((int thread, int interval), List<FoldedSample> samples) in _samples)
+        (FoldedSample Sample, double Time)[] all = [.. _samples.Values.SelectMany(static s => s)];
+        double one = all.Length == 0 ? 1 : all.Sum(static s => s.Time) / all.Length;
+        foreach (((int thread, int interval), List<(FoldedSample Sample, double Time)> samples) in _samples)
         {
-            double? had = share(thread, interval);
-            double weight = had is null ? 1 : mean * length(interval) / samples.Count;
-            double left = had * samples.Count ?? double.PositiveInfinity;
-            foreach (IGrouping<SampleKind, FoldedSample> kind in samples.GroupBy(static s => s.Kind).OrderBy(static g => g.Key))
-            {
-                int count = kind.Count();
-                double part = kind.Key == SampleKind.Waiting ? 0 : Math.Min(1, left / count);
-                left -= part * count;
-                foreach (FoldedSample sample in kind)
-                {
-                    Add(work, sample.Frames, weight * part);
+            double? busy = share(thread, interval) * (interval < 0 ? 0 : length(interval));
+            (SampleKind Kind, double Time, double Part)[] kinds = [.. Parts(samples, busy ?? double.PositiveInfinity)];
+            double known = kinds.Sum(static k => k.Time * k.Part);
 
-                    // Compiled code without a processor waits for one, or for the profiler, and the loop is no part of the work.
-                    bool waits = kind.Key != SampleKind.Managed && sample.Frames is not (ProfileRecord.LabLoop or ProfileRecord.Operation);
-                    Add(waiting, sample.Frames, waits ? weight * (1 - part) : 0);
-                }
+            // Code that cannot be stopped has few samples, and counts by its time all the same.
+            double scale = busy is { } whole && known > 0 ? whole / known : 1;
+            foreach ((FoldedSample sample, double time) in samples)
+            {
+                double part = Array.Find(kinds, k => k.Kind == sample.Kind).Part;
+                Add(work, sample.Frames, time * part * scale / one);
+
+                // Compiled code that was not at work was stopped by the profiler, and the loop is no part of the work.
+                bool waits = sample.Kind != SampleKind.Managed && sample.Frames is not (ProfileRecord.LabLoop or ProfileRecord.Operation);
+                Add(waiting, sample.Frames, waits ? time * (1 - part) / one : 0);
             }
         }
 
         GiveReturns(work);
         return (work, waiting);
+    }
+
+    // How much of the samples of each kind is work: the kinds get what there is of it in their order.
+    private static IEnumerable<(SampleKind Kind, double Time, double Part)> Parts(List<(FoldedSample Sample, double Time)> samples, double left)
+    {
+        foreach (IGrouping<SampleKind, (FoldedSample Sample, double Time)> kind in samples.GroupBy(static s => s.Sample.Kind).OrderBy(static g => g.Key))
+        {
+            double time = kind.Sum(static s => s.Time);
+            double part = kind.Key == SampleKind.Waiting || !(time > 0) ? 0 : Math.Min(1, left / time);
+            left -= part * time;
+            yield return (kind.Key, time, part);
+        }
     }
 
     // Where compiled code cannot be stopped, it is stopped when it returns: a short operation in the loop that called it.
@@ -75,7 +86,8 @@ internal sealed class SampleShares(Func<int, int, double?> share, Func<int, doub
 
     private static void Add(Dictionary<string, double> stacks, string frames, double part)
     {
-        if (part > 0)
+        // Less is what is left of rounding.
+        if (part > 1e-6)
         {
             stacks[frames] = stacks.GetValueOrDefault(frames) + part;
         }

@@ -76,8 +76,9 @@ internal static partial class StackFolding
     private static bool IsOfThisProgram(SampledFrame frame) =>
         frame.Module == OwnProgram && !frame.Method.StartsWith("Weir.Cli.Workloads.", StringComparison.Ordinal);
 
-    // The profiler at work: sources of events describe themselves to it.
-    private static bool IsTracing(SampledFrame frame) => frame.Method.StartsWith("System.Diagnostics.Tracing.", StringComparison.Ordinal);
+    // The profiler at work: sources of events describe themselves to it, and it talks to the runtime.
+    private static bool IsTracing(SampledFrame frame) => frame.Method.StartsWith("System.Diagnostics.Tracing.", StringComparison.Ordinal)
+        || frame.Method.StartsWith("Microsoft.Diagnostics.NETCore.Client.", StringComparison.Ordinal);
 
     // It waits for all sockets of the process, including those of the lab.
     private static bool IsEventLoop(SampledFrame frame) => frame.Method.StartsWith("System.Net.Sockets.SocketAsyncEngine.EventLoop", StringComparison.Ordinal);

@@ -1,6 +1,9 @@
 namespace Weir.Cli.Profiling;
 
-/// <summary>Reads the processor time of each thread of this process every few milliseconds. Only Linux tells it at this resolution.</summary>
+/// <summary>
+/// Reads every few milliseconds how long each thread of this process had something to do: with a processor, or waiting for one. So neighbours do not turn work
+/// into waiting. Only Linux tells it at this resolution.
+/// </summary>
 internal sealed class ThreadTimes : IDisposable
 {
     private const string Tasks = "/proc/self/task";
@@ -33,7 +36,7 @@ internal sealed class ThreadTimes : IDisposable
         return next - 1;
     }
 
-    /// <summary>The share of an interval that a thread had a processor, from 0 to 1; <see langword="null"/> if it is not known.</summary>
+    /// <summary>The share of an interval in which a thread had something to do, from 0 to 1; <see langword="null"/> if it is not known.</summary>
     public double? Share(int thread, int interval)
     {
         if (interval < 0 || interval + 1 >= _readings.Count
@@ -59,7 +62,7 @@ internal sealed class ThreadTimes : IDisposable
                 {
                     // The time with a processor, the time without one though ready, and the number of turns.
                     times[int.Parse(Path.GetFileName(task), CultureInfo.InvariantCulture)] =
-                        long.Parse(File.ReadAllText(task + "/schedstat").Split(' ')[0], CultureInfo.InvariantCulture);
+                        File.ReadAllText(task + "/schedstat").Split(' ').Take(2).Sum(static t => long.Parse(t, CultureInfo.InvariantCulture));
                 }
                 catch (IOException)
                 {

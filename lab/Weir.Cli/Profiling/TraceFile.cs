@@ -33,7 +33,10 @@ internal static class TraceFile
         Dictionary<string, (int Ticks, long Bytes)> types = [];
         Dictionary<string, int> blocked = [];
         int starvations = 0;
+        int stop = 0;
+        int stops = 0;
         using TraceLogEventSource source = log.Events.GetSource();
+        SampleTimes sampling = new(source);
         SampleProfilerTraceEventParser samples = new(source);
         samples.ThreadSample += sample =>
         {
@@ -42,10 +45,13 @@ internal static class TraceFile
                 return;
             }
 
+            stops += sampling.Stop == stop ? 0 : 1;
+            stop = sampling.Stop;
             List<SampledFrame> frames = Frames(sample.CallStack());
             if (StackFolding.Fold(frames, sample.Type == ClrThreadSampleType.External) is { } folded)
             {
-                shares.Add(sample.ThreadID, times.IntervalOf(sample.TimeStamp.ToUniversalTime()), folded);
+                shares.Add(
+                    sample.ThreadID, times.IntervalOf(sample.TimeStamp.ToUniversalTime()), folded, sampling.Of(folded.Kind == SampleKind.Managed));
                 if (folded.Kind == SampleKind.Waiting && StackFolding.IsOfThePool(frames))
                 {
                     blocked[folded.Frames] = blocked.GetValueOrDefault(folded.Frames) + 1;
@@ -76,9 +82,19 @@ internal static class TraceFile
                     .OrderByDescending(static t => t.Bytes).ThenBy(static t => t.Type, StringComparer.Ordinal).Take(MostTypes),
             ],
         };
-        return (profile, starvations == 0 || WaitPlace.Of([.. blocked.Select(static b => new ProfileStack(b.Key, b.Value))]) is not [var place, ..] ? null
-            : $"The pool was starved: it added threads {Numbers.Counted(starvations, "time")} because its own were blocked, most of them in {place.Method} by "
-                + $"{place.For}.");
+        return (profile, Starved(starvations, blocked, stops));
+    }
+
+    // A pool that has grown adds no more threads, though most of those that it has do nothing but wait.
+    private static string? Starved(int starvations, Dictionary<string, int> blocked, int stops)
+    {
+        double mean = (double)blocked.Values.Sum() / Math.Max(1, stops);
+        string? how = starvations > 0 ? $"it added threads {Numbers.Counted(starvations, "time")} because its own were blocked"
+            : mean > Environment.ProcessorCount
+                ? FormattableString.Invariant($"{mean:0.0} of its threads were blocked on average, which is more than there are processors")
+            : null;
+        return how is null || WaitPlace.Of([.. blocked.Select(static b => new ProfileStack(b.Key, b.Value))]) is not [var place, ..] ? null
+            : $"The pool was starved: {how}, most of them in {place.Method} by {place.For}.";
     }
 
     /// <summary>Reads who awaited whom from a file of its own.</summary>

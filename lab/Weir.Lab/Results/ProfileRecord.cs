@@ -15,6 +15,14 @@ public sealed record ProfileRecord
     /// <summary>How long the round was, in seconds.</summary>
     public required double Seconds { get; init; }
 
+    /// <summary>
+    /// How fast it was, in operations per second, while the stacks were sampled: how much slower than the other rounds is the sampling's cost.
+    /// </summary>
+    public double? Rate { get; init; }
+
+    /// <summary>How fast it was while the awaits were recorded.</summary>
+    public double? AwaitsRate { get; init; }
+
     /// <summary>Stacks of threads that worked, with how often each was found, the most frequent first.</summary>
     public IReadOnlyList<ProfileStack> Stacks { get; init; } = [];
 

@@ -142,11 +142,12 @@ internal sealed class WorkerArm(
         return GC.GetTotalMemory(forceFullCollection: false);
     }
 
-    private async Task<(double Seconds, IReadOnlyList<string> Troubles)> ExtraWindowAsync(TimeSpan least, CancellationToken cancellationToken)
+    private async Task<(double Seconds, double Rate, IReadOnlyList<string> Troubles)> ExtraWindowAsync(TimeSpan least, CancellationToken cancellationToken)
     {
         int round = _rounds.Count + 1;
         WindowOutcome outcome = await MeasureAsync(round, Spec.Duration > least ? Spec.Duration : least, cancellationToken).ConfigureAwait(false);
-        return (outcome.Seconds, RoundOf(outcome, round, default).Troubles);
+        WorkerRound result = RoundOf(outcome, round, default);
+        return (outcome.Seconds, result.Rate, result.Troubles);
     }
 
     // By the conditions, never by the rate: code that became old enough in this round is compiled in the next.

@@ -61,6 +61,10 @@ public static partial class PlantedWaits
 
     public static int SleepsInTheSystem() => USleep(5_000);
 
+    public static void SleepsForMinutes() => Thread.Sleep(120_000);
+
+    public static void SleepsForMinutesToo() => Thread.Sleep(120_000);
+
     public static Task<int> StarvesThePool() => Task.Run(BlocksOnATask);
 
     public static async Task<int> AwaitsAChain() => 1 + await AwaitsTheLastAsync();

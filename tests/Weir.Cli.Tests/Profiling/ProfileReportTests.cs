@@ -93,6 +93,28 @@ public partial class ProfileReportTests
         Assert.Equal(["N.C.Run", "N.C.Hot"], work.GetProperty("samples")[0].EnumerateArray().Select(i => frames[i.GetInt32()]));
     }
 
+    // What its published schema asks for, and what the program itself relies on: indices of frames that exist, and a weight for each sample.
+    [Fact]
+    public void Speedscope_OfAProfile_IsAFileOfItsFormat()
+    {
+        using JsonDocument json = JsonDocument.Parse(Assert.Single(ProfileFiles.Of(Result(), "weir-run")).Text);
+        JsonElement root = json.RootElement;
+        Assert.Equal("https://www.speedscope.app/file-format-schema.json", root.GetProperty("$schema").GetString());
+        int frames = root.GetProperty("shared").GetProperty("frames").GetArrayLength();
+        Assert.Equal(2, root.GetProperty("profiles").GetArrayLength());
+        Assert.All(root.GetProperty("profiles").EnumerateArray(), profile =>
+        {
+            Assert.Equal("sampled", profile.GetProperty("type").GetString());
+            Assert.NotEmpty(profile.GetProperty("name").GetString()!);
+            Assert.Contains(profile.GetProperty("unit").GetString(), (string[])["bytes", "microseconds", "milliseconds", "nanoseconds", "none", "seconds"]);
+            int[] weights = [.. profile.GetProperty("weights").EnumerateArray().Select(static w => w.GetInt32())];
+            Assert.Equal(weights.Sum(), profile.GetProperty("endValue").GetInt32() - profile.GetProperty("startValue").GetInt32());
+            Assert.Equal(weights.Length, profile.GetProperty("samples").GetArrayLength());
+            Assert.All(
+                profile.GetProperty("samples").EnumerateArray().SelectMany(static s => s.EnumerateArray()), i => Assert.InRange(i.GetInt32(), 0, frames - 1));
+        });
+    }
+
     internal static ResultFile Result() => SampleResults.Single().With(new Dictionary<int, ProfileRecord> { [0] = Planted });
 
     [GeneratedRegex("<g class=\"s[0-7]\"><title>[^<]+</title><rect ")]

@@ -25,18 +25,18 @@ public class SampleSharesTests
 
         (Dictionary<string, double> work, Dictionary<string, double> waiting) = shares.Divide();
 
-        Assert.Equal(("Compute", 50.0), (Assert.Single(work).Key, work["Compute"]));
-        Assert.Equal(("Sleep", 50.0), (Assert.Single(waiting).Key, waiting["Sleep"]));
+        Assert.Equal(("Compute", 50.0), (Assert.Single(work).Key, Math.Round(work["Compute"], 6)));
+        Assert.Equal(("Sleep", 50.0), (Assert.Single(waiting).Key, Math.Round(waiting["Sleep"], 6)));
     }
 
     [Fact]
     public void Divide_ALoopThatCannotBeStopped_CountsByItsTime()
     {
         SampleShares shares = new(static (_, interval) => interval < 2 ? 1 : 0.5, static interval => interval == 1 ? 40 : 20);
-        Add(shares, "Stoppable", SampleKind.Managed, 20);
-        shares.Add(1, 1, new FoldedSample("Loop", SampleKind.Managed));
-        shares.Add(1, 1, new FoldedSample("Loop", SampleKind.Managed));
-        shares.Add(1, 2, new FoldedSample("Half", SampleKind.Managed));
+        Add(shares, "Stoppable", SampleKind.Managed, 20, time: 1);
+        shares.Add(1, 1, new FoldedSample("Loop", SampleKind.Managed), 20);
+        shares.Add(1, 1, new FoldedSample("Loop", SampleKind.Managed), 20);
+        shares.Add(1, 2, new FoldedSample("Half", SampleKind.Managed), 20);
 
         (Dictionary<string, double> work, _) = shares.Divide();
 
@@ -55,7 +55,22 @@ public class SampleSharesTests
 
         (Dictionary<string, double> work, _) = shares.Divide();
 
-        Assert.Equal([("Run;Hot", 60.0), ("Run", 20.0), (ProfileRecord.LabLoop, 20.0)], work.Select(static w => (w.Key, w.Value)));
+        Assert.Equal([("Run;Hot", 60.0), ("Run", 20.0), (ProfileRecord.LabLoop, 20.0)], work.Select(static w => (w.Key, Math.Round(w.Value, 6))));
+    }
+
+    // Each sample stops compiled code for a quarter of the time until the next one, and native code goes on: 80 ms are 100 samples of the first, and 80 of the
+    // second.
+    [Fact]
+    public void Divide_HalfOfTheWorkIsNative_IsHalfThoughItHasFewerSamples()
+    {
+        SampleShares shares = new(static (_, _) => 16.0 / 18, static _ => 180);
+        Add(shares, "Compute", SampleKind.Managed, 100, time: 0.8);
+        Add(shares, "Hash", SampleKind.Native, 80, time: 1);
+
+        (Dictionary<string, double> work, Dictionary<string, double> waiting) = shares.Divide();
+
+        Assert.Equal(work["Compute"], work["Hash"], 6);
+        Assert.Empty(waiting);
     }
 
     // Compiled code that was stopped is neither; here it is counted as waiting, so that the sum is whole.
@@ -70,11 +85,11 @@ public class SampleSharesTests
         return (Math.Round(working), Math.Round(all - working));
     }
 
-    private static void Add(SampleShares shares, string name, SampleKind kind, int count)
+    private static void Add(SampleShares shares, string name, SampleKind kind, int count, double time = 0.2)
     {
         for (int i = 0; i < count; i++)
         {
-            shares.Add(1, 0, new FoldedSample(name, kind));
+            shares.Add(1, 0, new FoldedSample(name, kind), time);
         }
     }
 }

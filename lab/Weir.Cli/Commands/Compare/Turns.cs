@@ -11,7 +11,10 @@ internal sealed class Turns(WeirHost host, TurnPlan plan, ComparisonOptions opti
     private const int LeastPairs = 2;
 
     // The share of the time that a pair may take longer than all before it.
-    private const double Tolerance = 0.1;
+    private const double Tolerance = 0.05;
+
+    // What the first pairs get if less is asked for: with fewer there would be nothing to say.
+    private static readonly TimeSpan LeastTime = TimeSpan.FromSeconds(10);
 
     private readonly SequentialLooks _looks = new();
     private readonly List<Finding> _findings = [];
@@ -41,9 +44,22 @@ internal sealed class Turns(WeirHost host, TurnPlan plan, ComparisonOptions opti
                 break;
             }
 
+            TimeSpan least = LeastTime - Stopwatch.GetElapsedTime(began, start);
+            left = pair < LeastPairs && left < least ? least : left;
             int pairs = Math.Min(pair == 0 ? Math.Max(1, Math.Min(atOnce, plan.Pairs / LeastPairs)) : atOnce, plan.Pairs - pair);
-            await MeasureAsync(orders, pair, pairs, pair < LeastPairs ? null : left + (plan.Within * Tolerance));
+            bool isWhole = await MeasureAsync(orders, pair, pairs, left + (plan.Within * Tolerance));
             pair += pairs;
+            if (!isWhole)
+            {
+                if (!host.Stop.IsCancellationRequested && _rounds.Any(static r => r.Select(static x => x.Process).Distinct().Count() < LeastPairs))
+                {
+                    string early = $"The time was up before {LeastPairs} pairs of processes had ended; --within gives them more.";
+                    _findings.Add(new Finding(FindingLevel.Doubt, early, FindingKind.Rounds));
+                }
+
+                break;
+            }
+
             longest = TimeSpan.FromTicks(Math.Max(longest.Ticks, Stopwatch.GetElapsedTime(start).Ticks));
             double progressed = Math.Max((double)pair / plan.Pairs, Stopwatch.GetElapsedTime(began) / plan.Within);
             if (pair >= LeastPairs && pair < plan.Pairs && _looks.IsDue(progressed) && longest < plan.Within - Stopwatch.GetElapsedTime(began)
@@ -58,10 +74,11 @@ internal sealed class Turns(WeirHost host, TurnPlan plan, ComparisonOptions opti
     }
 
     // The pairs of one batch: they warm up together, and each has its turn before one has the next.
-    private async Task MeasureAsync(IReadOnlyList<WorkerOrder> orders, int first, int pairs, TimeSpan? limit)
+    // Whether they ended within the limit.
+    private async Task<bool> MeasureAsync(IReadOnlyList<WorkerOrder> orders, int first, int pairs, TimeSpan limit)
     {
         using CancellationTokenSource stop = CancellationTokenSource.CreateLinkedTokenSource(host.Stop);
-        stop.CancelAfter(limit ?? Timeout.InfiniteTimeSpan);
+        stop.CancelAfter(limit > TimeSpan.Zero ? limit : TimeSpan.Zero);
         TurnSessions sessions = new(host with { Stop = stop.Token }, orders, pairs, plan.AllRounds / 2 * orders.Count, progress)
         {
             First = first, Made = _rounds.Sum(static r => r.Count),
@@ -77,6 +94,7 @@ internal sealed class Turns(WeirHost host, TurnPlan plan, ComparisonOptions opti
         }
 
         _findings.AddRange(findings);
+        return !stop.IsCancellationRequested;
 
         // There and back, and in every other turn of a pair the other way round.
         IEnumerable<int> Order(int round)

@@ -1,5 +1,7 @@
+using System.Diagnostics;
 using Weir.Cli.Commands.Compare;
 using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Tests.Profiling;
 using Weir.Cli.Tests.Report.Page;
 using Weir.Cli.Tests.Support;
 using Weir.Lab.Results;
@@ -175,6 +177,21 @@ public class CompareTests
 
         Assert.True(result.ExitCode == 130, result.Error);
         Assert.Contains(said, result.Error, StringComparison.Ordinal);
+    }
+
+    // The first pairs never become warm; whatever is asked for, they get ten seconds.
+    [Fact(Timeout = 100_000, Explicit = true)]
+    public async Task Compare_ProcessesThatAreSlowToStart_KeepsWithin()
+    {
+        const string methods = "PlantedWaits.SleepsForMinutes,PlantedWaits.SleepsForMinutesToo";
+        long start = Stopwatch.GetTimestamp();
+
+        LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync(
+            $"compare --assembly {typeof(PlantedWaits).Assembly.Location} --method {methods} --within 5s --timeout 100s --quiet");
+
+        Assert.True(Stopwatch.GetElapsedTime(start) < TimeSpan.FromSeconds(30), result.Out + result.Error);
+        Assert.Contains(
+            "The time was up before 2 pairs of processes had ended; --within gives them more.", result.Out + result.Error, StringComparison.Ordinal);
     }
 
     [Fact(Timeout = 300_000)]
