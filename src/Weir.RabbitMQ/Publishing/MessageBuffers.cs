@@ -3,8 +3,8 @@ using System.Buffers;
 namespace Weir.RabbitMQ;
 
 /// <summary>
-/// The memory of messages that are not confirmed. The shared pool keeps a few dozen arrays of a size, and a publisher has hundreds of messages on their way: most
-/// of them would become garbage that has lived long enough for a collection to copy it.
+/// The memory of messages that are not confirmed. The shared pool keeps a few dozen arrays of a size, and a publisher has hundreds of messages on their way:
+/// most of them would become garbage that has lived long enough for a collection to copy it.
 /// </summary>
 internal sealed class MessageBuffers(RabbitWorkQueueOptions options)
 {
