@@ -8,11 +8,15 @@ internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, ChangeSt
     // What waits was read before what is there, so this often in a row no item is on its way between the two.
     private const int Settled = 5;
 
+    // The same where nobody says what workers hold: they may be at it without an effect for a while.
+    private const int SettledUnseen = 50;
+
     private readonly AuditTally _tally = new(engine);
     private readonly List<DateTime> _kills = [];
     private long _before;
     private long _goal;
     private bool _isLast;
+    private int _settled;
 
     /// <summary>Runs a round.</summary>
     /// <param name="plan">Its faults.</param>
@@ -25,7 +29,7 @@ internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, ChangeSt
     public async Task<(AuditCounts Counts, IReadOnlyList<string> Wrong, AuditRecovery? Recovery)> RunAsync(
         IReadOnlyList<PlannedFault> plan, long goal, bool isLast, CancellationToken stop)
     {
-        (_before, _goal, _isLast) = (_goal, goal, isLast);
+        (_before, _goal, _isLast, _settled) = (_goal, goal, isLast, engine.CountsWhatIsHeld ? Settled : SettledUnseen);
         _kills.Clear();
         scene.Publish(goal);
         foreach (PlannedFault fault in plan)
@@ -64,6 +68,9 @@ internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, ChangeSt
         while (!isLost && await MissingAsync(stop) > 0)
         {
             isLost = await IsLostAsync(stop);
+
+            // They were only slow. Each stop gives back what they hold, so they get twice the time before the next one.
+            _settled *= 2;
             if (!await UntilDoneAsync(stop))
             {
                 return await EndAsync(["the queue is never empty"], stop);
@@ -144,7 +151,7 @@ internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, ChangeSt
                 long lost = waiting > 0 ? 1 : await MissingAsync(stop);
                 times = waiting > 0 || lost != before ? 0 : times + 1;
                 before = lost;
-                return waiting == 0 && (lost == 0 || times >= Settled);
+                return waiting == 0 && (lost == 0 || times >= _settled);
             },
             stop);
     }
