@@ -156,6 +156,7 @@ public class FeatureTests
 
         run.AssertAllSucceeded();
         string[] header = run.Summary.Table.FullHeader;
+        Assert.All(run.Summary.Table.FullContent, row => Assert.Equal($"'{JobBenchmarks.Description}'", row[Array.IndexOf(header, "Method")]));
         Dictionary<string, string> ratios = run.Summary.Table.FullContent.ToDictionary(
             row => row[Array.IndexOf(header, "Job")], row => row[Array.IndexOf(header, "Ratio")]);
         Assert.Equal([JobBenchmarks.Few, JobBenchmarks.Many], ratios.Keys.Order());

@@ -29,4 +29,26 @@ public class LabGeneratorTests
 
         Assert.Equal(before, project.ToString());
     }
+
+    [Theory]
+    [InlineData("App.csproj")]
+    [InlineData("App.fsproj")]
+    [InlineData("App.vbproj")]
+    public void Find_ProjectOfALanguage_FromWhereTheProgramIs(string file)
+    {
+        DirectoryInfo root = Directory.CreateTempSubdirectory("weir-find-");
+        try
+        {
+            string bin = root.CreateSubdirectory("bin").FullName;
+            string project = Path.Combine(root.CreateSubdirectory("src").FullName, file);
+            File.WriteAllText(Path.Combine(root.FullName, "global.json"), "{}");
+            File.WriteAllText(project, "<Project />");
+
+            Assert.Equal(project, LabGenerator.Find("App", bin));
+        }
+        finally
+        {
+            root.Delete(recursive: true);
+        }
+    }
 }

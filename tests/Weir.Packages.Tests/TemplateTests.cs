@@ -127,6 +127,34 @@ public class TemplateTests(Feed feed)
         await Program.RunAsync(folder, feed.Settings, "dotnet", [Path.Combine("out", "App.dll"), "--filter", "*Fail*", "--inProcess"], 1);
     }
 
+    [Fact(Timeout = 900_000, Explicit = true)]
+    public async Task BenchmarkInFSharp_WithWorkers_RunsInProcessesOfItsOwn()
+    {
+        string folder = await NewAsync("console", ["-lang", "F#"], "Weir.Lab.BenchmarkDotNet");
+        Write(folder, "Program.fs", """
+            module App
+
+            open System.Threading
+            open BenchmarkDotNet.Attributes
+            open Weir.Lab.Benchmarks
+
+            [<Workers(1, 2)>]
+            type Counting() =
+                let mutable count = 0L
+
+                [<Benchmark>]
+                member _.Add() = Interlocked.Increment(&count)
+
+            [<EntryPoint>]
+            let main args =
+                LabBenchmarks.Run(typeof<Counting>.Assembly, args) |> ignore
+                System.Environment.ExitCode
+            """);
+        await feed.DotNetAsync(folder, "build", "-c", "Release", "--no-restore", "-warnaserror", "-o", "out");
+        string output = await feed.DotNetAsync(folder, Path.Combine("out", "App.dll"), "--filter", "*", "--job", "dry");
+        Assert.All([1, 2], workers => Assert.Matches($@"\| Add +\|.*\| {workers} +\| +[\d.,]+ .?s ", output));
+    }
+
     private static void Write(string folder, string file, string text) => File.WriteAllText(Path.Combine(folder, file), text);
 
     private async Task<string> NewAsync(string template, string[] options, params string[] packages)

@@ -11,6 +11,7 @@ namespace Weir.Lab.Benchmarks.Building;
 internal sealed class LabGenerator() : CsProjGenerator(LabToolchain.Moniker, null!, null!, null!, true)
 {
     private static readonly string[] Roots = ["global.json", "*.sln", "*.slnx"];
+    private static readonly string[] Projects = [".csproj", ".fsproj", ".vbproj"];
 
     /// <inheritdoc/>
     protected override FileInfo GetProjectFilePath(Type benchmarkTarget, ILogger logger) =>
@@ -66,7 +67,7 @@ internal sealed class LabGenerator() : CsProjGenerator(LabToolchain.Moniker, nul
 
         string[] found = root is null
             ? []
-            : [.. Directory.EnumerateFiles(root.FullName, name + ".csproj", SearchOption.AllDirectories).Take(2)];
+            : [.. Projects.SelectMany(kind => Directory.EnumerateFiles(root.FullName, name + kind, SearchOption.AllDirectories)).Take(2)];
         return found.Length == 1 ? found[0] : null;
     }
 }

@@ -261,7 +261,7 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
         if (!StateLock.HasOtherOwner)
         {
             // Writers take turns at the lock, or are this thread itself. One more turn is cheaper than the barrier.
-            LockOwner? key = StateLock.Enter();
+            LockOwner? key = StateLock.EnterToRest();
             bool rests = queue.IsEmpty;
             if (rests)
             {

@@ -11,7 +11,13 @@ namespace Weir.Dataflow.Sync;
 /// <para>
 /// As long as one thread (or one worker, whatever its threads) alone uses it, it costs plain loads and stores (see <see cref="ProcessBarrier"/>): that one
 /// is its owner. The first other one takes that away with a process-wide barrier; from then on it is a spin lock, until one has been alone with it for long
-/// enough to own it again.
+/// enough to own it again. How long doubles with each owner, up to a bound at which the barrier costs little beside what the entries before it cost. There is
+/// no last owner: a block that lives long is posted to by one thread after another, and has each of them as its owner while it posts much.
+/// </para>
+/// <para>
+/// A worker that comes to rest is not counted as somebody else (<see cref="EnterToRest"/>), or a writer whose worker keeps up with it would never own the lock.
+/// But each rest takes something from the writer's streak, because a rest needs a barrier once there is an owner: where the worker rests after a few messages,
+/// the spin lock is the cheaper one.
 /// </para>
 /// <para>
 /// States: owned (<c>_owner</c> is set), or a spin lock (<c>_owner</c> is null). Only the holder of <c>_taken</c> changes <c>_owner</c>. The owner writes
@@ -28,7 +34,12 @@ namespace Weir.Dataflow.Sync;
 /// </remarks>
 internal struct BiasedLock
 {
-    private const int MaxOwners = 6;
+    /// <summary>How often in a row one has to come in before it owns the lock again: at first, and how often that doubles.</summary>
+    private const int FirstStreak = 64;
+    private const int MostDoublings = 8;
+
+    /// <summary>About what a barrier costs, in entries that it makes cheaper.</summary>
+    private const int StreakOfARest = 256;
 
     private static int LastId;
 
@@ -37,10 +48,10 @@ internal struct BiasedLock
     /// <summary>The spin lock, for everybody who does not own the lock.</summary>
     private int _taken;
 
-    /// <summary>Who came in last by the spin lock, and how often in a row.</summary>
+    /// <summary>Who came in last by the spin lock, and how often in a row. At most <c>FirstStreak &lt;&lt; MostDoublings</c>, which fits.</summary>
     private int _last;
     private short _streak;
-    private short _owners;
+    private short _doublings;
 
     /// <summary>Whether another thread or worker has the lock for itself. True one moment need not be true the next.</summary>
     public readonly bool HasOtherOwner => _owner is { } owner && owner.Id != ThreadId.Current;
@@ -70,7 +81,14 @@ internal struct BiasedLock
             Volatile.Write(ref owner.Inside.Value, 0);
         }
 
-        return EnterSlow(id);
+        return EnterSlow(id, rests: false);
+    }
+
+    /// <summary>Enters as a worker that comes to rest if nothing has come for it: that thread need not come again.</summary>
+    public LockOwner? EnterToRest()
+    {
+        int id = ThreadId.Current;
+        return _owner is null ? EnterSlow(id, rests: true) : Enter(id);
     }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
@@ -86,7 +104,7 @@ internal struct BiasedLock
         }
     }
 
-    private LockOwner? EnterSlow(int me)
+    private LockOwner? EnterSlow(int me, bool rests)
     {
         if (Interlocked.CompareExchange(ref _taken, 1, 0) != 0)
         {
@@ -98,6 +116,12 @@ internal struct BiasedLock
             Revoke(_owner);
         }
 
+        if (rests)
+        {
+            _streak = (short)Math.Max(0, _streak - StreakOfARest);
+            return null;
+        }
+
         if (_last != me)
         {
             bool first = _last == 0;
@@ -106,13 +130,13 @@ internal struct BiasedLock
             return first ? TakeOwnership(me) : null;
         }
 
-        return ++_streak >= 64 << _owners && _owners < MaxOwners ? TakeOwnership(me) : null;
+        return ++_streak >= FirstStreak << _doublings ? TakeOwnership(me) : null;
     }
 
     /// <summary>From the spin lock to ownership, in an order that lets nobody in between.</summary>
     private LockOwner? TakeOwnership(int me)
     {
-        _owners++;
+        _doublings = (short)Math.Min(_doublings + 1, MostDoublings);
         _streak = 0;
         if (!ProcessBarrier.IsAvailable)
         {

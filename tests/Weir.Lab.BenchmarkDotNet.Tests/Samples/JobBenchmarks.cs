@@ -12,7 +12,9 @@ public class JobBenchmarks
     public const string Few = "few";
     public const string Many = "many";
 
-    [Benchmark]
+    public const string Description = "new byte[1000]";
+
+    [Benchmark(Description = Description)]
     public byte[] Allocate() => new byte[1_000];
 
     private sealed class Jobs : ManualConfig

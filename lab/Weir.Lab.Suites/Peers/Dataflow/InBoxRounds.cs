@@ -27,9 +27,12 @@ internal sealed class InBoxRounds
     {
         _end = new TaskCompletionSource<long[]>(TaskCreationOptions.RunContinuationsAsynchronously);
         _last = n - 1;
+
+        // A local: the field may lie beside the tally, which the worker writes for each message.
+        ActionBlock<int> block = _block;
         for (int i = 0; i < n; i++)
         {
-            _block.Post(i);
+            block.Post(i);
         }
 
         return _end.Task;
