@@ -4,7 +4,10 @@ using BenchmarkDotNet.Attributes;
 namespace Weir.Lab.Benchmarks.Tests.Samples;
 
 /// <summary>Fails in a process whose collector is not as was asked for: the server's, not concurrent, two heaps, memory kept.</summary>
-/// <remarks>That it is not concurrent is an attribute: the settings of the generated program win over a variable there, and over none of the others.</remarks>
+/// <remarks>
+/// That it is not concurrent is an attribute. The generated program always says in its runtimeconfig whether it is, and then the runtime takes a variable
+/// that is 0 for none. The other variables are not 0.
+/// </remarks>
 [GcConcurrent(false)]
 public class CollectorBenchmarks
 {
