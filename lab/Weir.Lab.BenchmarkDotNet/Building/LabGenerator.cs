@@ -67,7 +67,10 @@ internal sealed class LabGenerator() : CsProjGenerator(LabToolchain.Moniker, nul
 
         string[] found = root is null
             ? []
-            : [.. Projects.SelectMany(kind => Directory.EnumerateFiles(root.FullName, name + kind, SearchOption.AllDirectories)).Take(2)];
+            : [
+                .. Directory.EnumerateFiles(root.FullName, name + ".*proj", SearchOption.AllDirectories)
+                    .Where(static file => Projects.Contains(Path.GetExtension(file), StringComparer.OrdinalIgnoreCase)).Take(2),
+            ];
         return found.Length == 1 ? found[0] : null;
     }
 }

@@ -64,7 +64,7 @@ internal sealed class Backlog<T, TResult>(int maxItemsPerCall)
 
             if (_ready.Count == 0 && _queue.Peek().Keyed is null)
             {
-                TakeRun(call ??= New(alone), entry.Batch);
+                TakeRun(call ??= new HostCall<T, TResult>(alone), entry.Batch);
                 continue;
             }
 
@@ -75,7 +75,7 @@ internal sealed class Backlog<T, TResult>(int maxItemsPerCall)
                 continue;
             }
 
-            call ??= New(alone);
+            call ??= new HostCall<T, TResult>(alone);
             if (entry.KeyedItems is { } keyed)
             {
                 keyed.Call = call;
@@ -119,6 +119,9 @@ internal sealed class Backlog<T, TResult>(int maxItemsPerCall)
     {
         int room = call.IsAlone ? int.MaxValue : maxItemsPerCall - call.Entries.Count;
         int run = Math.Min(room, batch.Batch.Items.Count - _next);
+
+        // Room for what the call may get from later batches too, so that the list does not grow with each of them.
+        call.Entries.EnsureCapacity(call.Entries.Count + (call.IsAlone ? run : Math.Min(room, Count)));
         for (int i = _next; i < _next + run; i++)
         {
             call.Entries.Add(new WorkEntry<T, TResult>(batch, i, null));
@@ -127,8 +130,6 @@ internal sealed class Backlog<T, TResult>(int maxItemsPerCall)
         Count -= run;
         Leave(_next + run);
     }
-
-    private HostCall<T, TResult> New(bool alone) => new(alone, Math.Min(maxItemsPerCall, Count));
 
     private void Leave(int next)
     {

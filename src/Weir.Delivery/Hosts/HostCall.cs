@@ -4,16 +4,14 @@ namespace Weir.Delivery;
 /// <remarks>
 /// A cancelled call of a runtime throws and returns no outcomes. So each item records its own end here: processed items must not be delivered again.
 /// </remarks>
-/// <param name="isAlone">Whether nothing else may run at the same time.</param>
-/// <param name="items">How many items it may get.</param>
-internal sealed class HostCall<T, TResult>(bool isAlone, int items)
+internal sealed class HostCall<T, TResult>(bool isAlone)
 {
     private (TResult Result, bool HasReturned)[] _returned = [];
 
     /// <summary>Whether nothing else may run at the same time.</summary>
     public bool IsAlone => isAlone;
 
-    public List<WorkEntry<T, TResult>> Entries { get; } = new(items);
+    public List<WorkEntry<T, TResult>> Entries { get; } = [];
 
     public void Begin() => _returned = new (TResult, bool)[Entries.Count];
 

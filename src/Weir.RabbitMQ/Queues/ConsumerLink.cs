@@ -16,7 +16,6 @@ internal sealed class ConsumerLink : IUnattended
     // Nothing is delivered in place of messages that wait, so they are at most this part of the prefetch.
     private const int WaitingPart = 4;
 
-
     private readonly Broker _broker;
     private readonly TimeProvider _clock;
     private readonly IConnection _connection;
@@ -24,13 +23,12 @@ internal sealed class ConsumerLink : IUnattended
     private readonly Channel<Delivery?> _incoming = Channel.CreateUnbounded<Delivery?>(new UnboundedChannelOptions { SingleReader = true });
     private readonly SemaphoreSlim _acknowledging = new(1, 1);
     private readonly Acknowledgements _acknowledgements = new();
+    private readonly List<string> _consumers = [];
 
-    // Guarded by the semaphore, as is whether the timer will end their wait.
+    // Guarded by the semaphore. The timer is set for the first of them.
     private readonly List<ulong> _waiting = [];
     private readonly int _mostWaiting;
     private readonly ITimer _timer;
-    private bool _isTimed;
-    private readonly List<string> _consumers = [];
 
     // Cancelled with the link: the client may wait forever for a connection that passes nothing on.
     private readonly CancellationTokenSource _ended = new();
@@ -144,14 +142,15 @@ internal sealed class ConsumerLink : IUnattended
                 return;
             }
 
+            bool isFirst = _waiting.Count == 0;
             _waiting.AddRange(tags);
             if (isLast || _waiting.Count >= _mostWaiting)
             {
                 await AcknowledgeWaitingAsync().ConfigureAwait(false);
             }
-            else if (!_isTimed)
+            else if (isFirst)
             {
-                _isTimed = _timer.Change(LongestWait, Timeout.InfiniteTimeSpan);
+                _timer.Change(LongestWait, Timeout.InfiniteTimeSpan);
             }
         }
         catch (Exception e) when (e is not OutOfMemoryException)
@@ -219,9 +218,7 @@ internal sealed class ConsumerLink : IUnattended
             Volatile.Write(ref _consumerTimeout, (long)(Broker.ConsumerTimeout(reason)?.TotalMilliseconds ?? 0));
         }
 
-        _isClosed = true;
-        _timer.Dispose();
-        _incoming.Writer.TryComplete();
+        TakeNoMore();
         _ = _ended.CancelAsync();
         _ = Broker.CloseAsync(_connection).AsTask();
     }
@@ -229,9 +226,7 @@ internal sealed class ConsumerLink : IUnattended
     /// <summary>Ends the link after everything that was sent on it has arrived.</summary>
     public async ValueTask CloseAsync()
     {
-        _isClosed = true;
-        _timer.Dispose();
-        _incoming.Writer.TryComplete();
+        TakeNoMore();
         try
         {
             await _channel.CloseAsync(Constants.ReplySuccess, "Done", abort: true, CancellationToken.None).ConfigureAwait(false);
@@ -262,9 +257,15 @@ internal sealed class ConsumerLink : IUnattended
         }
     }
 
+    private void TakeNoMore()
+    {
+        _isClosed = true;
+        _timer.Dispose();
+        _incoming.Writer.TryComplete();
+    }
+
     private async ValueTask AcknowledgeWaitingAsync()
     {
-        _isTimed = false;
         (ulong upTo, int covered) = _acknowledgements.Settle(_waiting);
         if (upTo > 0)
         {

@@ -1,14 +1,9 @@
-using System.Collections.Concurrent;
-
 namespace Weir.Delivery.Tests.Memory;
 
 /// <summary>Many who wait for a queue in memory, some of whom give up.</summary>
 public sealed class MemoryWorkQueueWaitTests
 {
     private const int Limit = 120_000;
-    private const int Readers = 60;
-    private const int Writers = 20;
-    private const int ItemsOfAWriter = 200;
 
     [Fact(Timeout = Limit)]
     public async Task Complete_WritersWait_SaysSoToThem()
