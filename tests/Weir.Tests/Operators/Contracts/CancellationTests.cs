@@ -146,28 +146,36 @@ public class CancellationTests
     public async Task Cancel_WithFailuresBefore_StillIsACancellation(OperatorFamily family, ErrorMode mode)
     {
         using CancellationTokenSource stop = new();
+        int expected = mode == ErrorMode.FailFast ? 0 : 5;
         int failures = 0;
+        TaskCompletionSource allFailed = new(TaskCreationOptions.RunContinuationsAsynchronously);
         Task<List<int>> running = family.RunAsync(
             TestSource.Endless(SourceKind.Lazy),
-            (item, _) =>
+            async (item, _) =>
             {
-                if (mode != ErrorMode.FailFast && item < 5)
+                if (item < expected)
                 {
-                    Interlocked.Increment(ref failures);
+                    if (Interlocked.Increment(ref failures) == expected)
+                    {
+                        allFailed.SetResult();
+                    }
+
                     throw new TestException("early");
                 }
 
                 if (item == 20)
                 {
-                    stop.Cancel();
+                    // The call of an earlier item may not have begun.
+                    await (expected == 0 ? Task.CompletedTask : allFailed.Task);
+                    await stop.CancelAsync();
                 }
 
-                return new(item);
+                return item;
             },
             new() { MaxDegreeOfParallelism = 2, ErrorMode = mode },
             stop.Token);
         await AssertCancelledAsync(running, stop.Token);
-        Assert.Equal(mode == ErrorMode.FailFast ? 0 : 5, failures);
+        Assert.Equal(expected, failures);
     }
 
     [Theory(Timeout = Selectors.Timeout)]

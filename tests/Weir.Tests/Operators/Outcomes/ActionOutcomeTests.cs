@@ -46,9 +46,11 @@ public class ActionOutcomeTests
         await probe.InsideAsync(2);
         await caller.CancelAsync();
         ItemOutcome<int>[] outcomes = await running.WithinAsync();
-        Assert.Equal(
-            [ItemStatus.Succeeded, ItemStatus.Cancelled, ItemStatus.Cancelled], outcomes[..3].Select(static o => o.Status));
-        Assert.All(outcomes[3..], static o => Assert.Equal(ItemStatus.NotRun, o.Status));
+        Assert.Equal([0], outcomes.Where(static o => o.IsSuccess).Select(static o => o.Item));
+
+        // Which two wait is open: the neighbour of an item that waits is given back, and the other worker may have claimed a later one before that.
+        Assert.Equal(2, outcomes.Count(static o => o.Status == ItemStatus.Cancelled));
+        Assert.Equal(outcomes.Length - 3, outcomes.Count(static o => o.Status == ItemStatus.NotRun));
         Assert.Equal(Enumerable.Range(1, outcomes.Length - 1), outcomes.NotSucceeded());
         Assert.Empty(outcomes.Failed());
         Assert.Throws<OperationCanceledException>(() => outcomes.ThrowIfFailed());
