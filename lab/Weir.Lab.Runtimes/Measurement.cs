@@ -5,7 +5,10 @@ namespace Weir.Lab.Runtimes;
 /// <summary>Measures a row: its two ways in turns, each warmed up.</summary>
 internal static class Measurement
 {
-    private static readonly TimeSpan LongRun = TimeSpan.FromMilliseconds(300);
+    private static readonly TimeSpan LongRun = TimeSpan.FromSeconds(1);
+
+    /// <summary>The runtime compiles methods again, better, once nothing new was called for 100 ms, and then needs some time for all of them.</summary>
+    private static readonly TimeSpan LeastWarmUp = TimeSpan.FromMilliseconds(500);
 
     /// <summary>Measures.</summary>
     /// <param name="row">The row.</param>
@@ -22,9 +25,9 @@ internal static class Measurement
         // What lasts so long only waits, and what is compiled meanwhile does not show.
         if (once < LongRun)
         {
-            // Methods are compiled a second time, better, after 30 calls and some time.
+            TimeSpan warmUp = span / 2 < LeastWarmUp ? LeastWarmUp : span / 2;
             long start = Stopwatch.GetTimestamp();
-            while (Stopwatch.GetElapsedTime(start) < span / 2)
+            while (Stopwatch.GetElapsedTime(start) < warmUp)
             {
                 await AllAsync(row, ways, times, bytes);
             }
