@@ -63,7 +63,8 @@ public static class Explore
                 int classes = Statics.Count;
                 try
                 {
-                    bounded = isReplay || options.Strategy != ExploreStrategy.Bounded ? null : new BoundedSearch(runner, options.MaxPreemptions, IsOver);
+                    bounded = isReplay || options.Strategy != ExploreStrategy.Bounded ? null
+                        : new BoundedSearch(runner, options.MaxPreemptions, IsOver, options.IsReduced);
                     failed = isReplay ? Failed(runner.Replay(choices)) : bounded is not null ? bounded.Find() : FindAtRandom(runner, options, IsOver);
                     foundAt = runner.Schedules;
                     if (isReplay && failed is null && Statics.Count != classes)
@@ -94,6 +95,7 @@ public static class Explore
                 Schedules = runner.Schedules,
                 Points = runner.Points,
                 Choices = runner.Choices,
+                IsReduced = options.IsReduced && bounded is not null,
                 IsExhausted = bounded is { IsExhausted: true },
                 ExhaustedPreemptions = bounded?.ExhaustedPreemptions,
                 Elapsed = watch.Elapsed,

@@ -17,6 +17,9 @@ public sealed record ExploreResult
     /// <summary>Whether every schedule up to the bound was run.</summary>
     public required bool IsExhausted { get; init; }
 
+    /// <summary>Whether schedules were left that came to a state of another one: <see cref="ExploreOptions.Reduction"/>.</summary>
+    public required bool IsReduced { get; init; }
+
     /// <summary>Up to how many preemptions every schedule was run; null if that was not begun, not ended, or the strategy is a random one.</summary>
     public required int? ExhaustedPreemptions { get; init; }
 
@@ -32,5 +35,6 @@ public sealed record ExploreResult
         CultureInfo.InvariantCulture,
         $"{(Failure is not null ? "failed" : IsExhausted ? "exhausted" : "not exhausted")}: {Schedules} schedules of at most {Points} points and " +
         $"{Choices} choices" +
-        $"{(ExhaustedPreemptions is { } preemptions ? $", all with up to {preemptions} preemptions" : "")}, {Elapsed.TotalSeconds:0.00} s");
+        $"{(ExhaustedPreemptions is { } preemptions ? $", all{(IsReduced ? " but equal ones" : "")} with up to {preemptions} preemptions" : "")}, " +
+        $"{Elapsed.TotalSeconds:0.00} s");
 }

@@ -87,12 +87,18 @@ internal static class Cancellation
         }
         else
         {
-            disposable.Dispose();
+            if (disposable?.GetType().Module == typeof(object).Module && disposable is not System.Collections.IEnumerator)
+            {
+                Order.Unordered();
+            }
+
+            disposable!.Dispose();
         }
     }
 
     private static CancellationTokenSource Linked(CancellationTokenSource source, params ReadOnlySpan<CancellationToken> tokens)
     {
+        Order.Unordered();
         HashSet<CancellationToken> parents = [];
         foreach (CancellationToken token in tokens)
         {

@@ -15,13 +15,18 @@ internal static class Clocks
 
     public static Random get_Shared() => Points.Me.Execution.Random;
 
-    public static Random New() => new(Points.Me.Execution.Random.Next());
+    public static Random New()
+    {
+        Random random = Points.Me.Execution.Random;
+        Order.Change(random);
+        return new Random(random.Next());
+    }
 
     public static long get_TickCount64() => Time.Ticks / TimeSpan.TicksPerMillisecond;
 
     public static int get_TickCount() => (int)get_TickCount64();
 
-    public static int get_CurrentManagedThreadId() => Points.Me.Id;
+    public static int get_CurrentManagedThreadId() => Points.Me.Execution.IdOf(Points.Me);
 
     public static int get_ProcessorCount() => 4;
 }

@@ -16,24 +16,33 @@ internal struct CompletionCore<TResult>
 
     public bool RunContinuationsAsynchronously { get; set; }
 
-    public short Version { get; private set; }
+    public short Version
+    {
+        readonly get
+        {
+            Order.Learn((ulong)field);
+            return field;
+        }
+        private set;
+    }
 
     public void Reset()
     {
+        Order.Change(_order);
         Version++;
         (_continuation, _state, _context, _error, _result, _isCompleted) = (null, null, null, null, default, false);
     }
 
     public void SetResult(TResult result)
     {
-        Points.Me.Step();
+        Points.Me.StepOn(_order ??= new object());
         _result = result;
         Complete();
     }
 
     public void SetException(Exception error)
     {
-        Points.Me.Step();
+        Points.Me.StepOn(_order ??= new object());
         _error = error;
         Complete();
     }
@@ -62,8 +71,8 @@ internal struct CompletionCore<TResult>
 
     public void OnCompleted(Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags)
     {
-        Require(token == Version && _continuation is null);
         Order.Use(_order ??= new object());
+        Require(token == Version && _continuation is null);
         if (_isCompleted)
         {
             Pool.QueueInside(() => continuation(state));
@@ -76,8 +85,8 @@ internal struct CompletionCore<TResult>
 
     private void Complete()
     {
-        Require(!_isCompleted);
         Order.Use(_order ??= new object());
+        Require(!_isCompleted);
         _isCompleted = true;
         if (_continuation is not { } continuation)
         {

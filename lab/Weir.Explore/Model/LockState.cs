@@ -21,7 +21,7 @@ internal sealed class LockState
     {
         ControlledThread me = Points.Me;
         me.Step(orders: false);
-        if (_owner != me && _owner is not null && !me.Block(Name(what), () => _owner is null, timeout))
+        if (_owner != me && _owner is not null && !me.Block(Name(what), () => _owner is null, timeout, orders: false))
         {
             return false;
         }
@@ -49,6 +49,7 @@ internal sealed class LockState
     public bool Wait(string what, TimeSpan timeout)
     {
         ControlledThread me = Mine();
+        Order.Change(this);
         int count = _count;
         _count = 0;
         Disown(me);
@@ -56,14 +57,15 @@ internal sealed class LockState
         bool isPulsed;
         try
         {
-            isPulsed = me.Block($"a pulse of {what}", () => !_waiting.Contains(me), timeout < TimeSpan.Zero ? null : timeout);
+            isPulsed = me.Block($"a pulse of {what}", () => !_waiting.Contains(me), timeout < TimeSpan.Zero ? null : timeout, orders: false);
         }
         finally
         {
+            Order.Change(this);
             _waiting.Remove(me);
             if (_owner is not null)
             {
-                me.Block(Name(what), () => _owner is null, isInterruptible: false);
+                me.Block(Name(what), () => _owner is null, isInterruptible: false, orders: false);
             }
 
             Own(me, count);
@@ -75,6 +77,7 @@ internal sealed class LockState
     public void Pulse(bool all)
     {
         Mine().Step(orders: false);
+        Order.Change(this);
         if (_waiting.Count > 0)
         {
             _waiting.RemoveRange(0, all ? _waiting.Count : 1);
@@ -91,7 +94,7 @@ internal sealed class LockState
     {
         if (_owner != me && _owner is not null)
         {
-            me.Block(Name(what), () => _owner is null);
+            me.Block(Name(what), () => _owner is null, orders: false);
         }
 
         Own(me, 1);

@@ -20,20 +20,21 @@ internal sealed class ManualResetEventSlim(bool initialState) : IDisposable
     {
         get
         {
-            Points.Me.Step();
+            Points.Me.StepOn(null);
+            Order.Learn(_isSet ? 1UL : 2UL);
             return _isSet;
         }
     }
 
     public void Set()
     {
-        Points.Me.Step();
+        Points.Me.StepOn(this);
         _isSet = true;
     }
 
     public void Reset()
     {
-        Points.Me.Step();
+        Points.Me.StepOn(this);
         _isSet = false;
     }
 
@@ -49,10 +50,14 @@ internal sealed class ManualResetEventSlim(bool initialState) : IDisposable
 
     public bool Wait(TimeSpan timeout, CancellationToken cancellationToken)
     {
-        Points.Me.Step();
+        Points.Me.StepOn(null);
+        Order.OfToken(ref cancellationToken);
         cancellationToken.ThrowIfCancellationRequested();
-        _ = Points.Me.Block("an event", () => _isSet || cancellationToken.IsCancellationRequested, timeout < TimeSpan.Zero ? null : timeout);
-        Order.Platform();
+        _ = Points.Me.Block(
+            "an event", () => _isSet || cancellationToken.IsCancellationRequested, timeout < TimeSpan.Zero ? null : timeout, orders: false);
+        Order.Awake();
+        Order.OfToken(ref cancellationToken);
+        Order.Learn(_isSet ? 1UL : 2UL);
         if (!_isSet)
         {
             cancellationToken.ThrowIfCancellationRequested();

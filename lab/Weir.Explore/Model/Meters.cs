@@ -21,6 +21,7 @@ internal static class Meters
     private static T Kept<T>(T kept)
         where T : IDisposable
     {
+        Order.UseInstruments();
         Statics.DisposeLater(kept);
         return kept;
     }

@@ -1,51 +1,66 @@
 namespace Weir.Explore.Model;
 
-/// <summary>Tells a search for data races what comes before what. Without such a search, it does nothing.</summary>
+/// <summary>Tells a search for data races what comes before what, and a search that leaves out equal schedules which operations conflict.</summary>
 internal static class Order
 {
+    private static readonly object Instruments = new();
+
     /// <summary>What this thread has done comes before what those do that see that the task, or another object, has come to its end.</summary>
     public static void Release(object ended)
     {
-        if (Of(out ControlledThread me) is { } races)
+        if (Of(out ControlledThread me) is { } execution)
         {
-            races.Release(me, ended);
+            execution.Races?.Release(me, ended);
+            if (ended is Task task)
+            {
+                execution.Conflicts?.EndTask(me, task);
+            }
+            else
+            {
+                execution.Conflicts?.Use(me, ended);
+            }
         }
     }
 
     public static void Acquire(object? ended)
     {
-        if (ended is not null && Of(out ControlledThread me) is { } races)
+        if (ended is not null && Of(out ControlledThread me) is { } execution)
         {
-            races.Acquire(me, ended);
+            execution.Races?.Acquire(me, ended);
+            Look(execution, me, ended);
         }
     }
 
     /// <summary>An operation of an object that several threads may use.</summary>
     public static void Use(object used)
     {
-        if (Of(out ControlledThread me) is { } races)
+        if (Of(out ControlledThread me) is { } execution)
         {
-            races.Order(me, used);
+            execution.Races?.Order(me, used);
+            execution.Conflicts?.Use(me, used);
         }
     }
 
     /// <summary>Before a task is completed. Those that the platform derives from it have no clock, and get the platform's.</summary>
     public static void Complete(object source)
     {
-        if (Of(out ControlledThread me) is { } races)
+        if (Of(out ControlledThread me) is { } execution)
         {
             // Laid over the generic one: both have their task as the only field.
-            races.Order(me, Unsafe.As<TaskCompletionSource>(source).Task);
-            races.OrderPlatform(me);
+            Task task = Unsafe.As<TaskCompletionSource>(source).Task;
+            execution.Races?.Order(me, task);
+            execution.Races?.OrderPlatform(me);
+            execution.Conflicts?.EndTask(me, task);
         }
     }
 
     /// <summary>A call of the platform without a clock of its own.</summary>
     public static void Platform()
     {
-        if (Of(out ControlledThread me) is { } races)
+        if (Of(out ControlledThread me) is { } execution)
         {
-            races.OrderPlatform(me);
+            execution.Races?.OrderPlatform(me);
+            execution.Conflicts?.Unknown(me);
         }
     }
 
@@ -56,14 +71,118 @@ internal static class Order
     /// <summary>Before the task of an async method is completed.</summary>
     public static void OfBuilder<TBuilder>(ref TBuilder builder)
     {
-        if (Of(out ControlledThread me) is { } races && Builders.TaskOf(ref builder) is { } task)
+        if (Of(out _) is { } execution && (execution.Races is not null || execution.Conflicts is not null) && Builders.TaskOf(ref builder) is { } task)
         {
-            races.Release(me, task);
+            Release(task);
         }
     }
 
     /// <summary>Null if nobody orders. What is returned is called by whoever comes after what this thread has done.</summary>
-    public static Action? Fork() => Of(out ControlledThread me) is null ? null : ForkOf(me);
+    public static Action? Fork()
+    {
+        if (Of(out ControlledThread me) is not { } execution)
+        {
+            return null;
+        }
+
+        ulong past = me.Past;
+        return execution.Races is not null ? ForkOf(me)
+            : execution.Conflicts is null ? null
+            : () => Learn(past);
+    }
+
+    /// <summary>A call of the platform that is in no order with others. It may read and change all that they do.</summary>
+    public static void Unordered() => Seen(out ControlledThread me)?.Unknown(me);
+
+    /// <summary>One that reads objects of the platform, and changes none that others see.</summary>
+    public static void Enumerate() => Seen(out ControlledThread me)?.Enumerate(me);
+
+    /// <summary>One that may read plain fields, too.</summary>
+    public static void All() => Seen(out ControlledThread me)?.All(me);
+
+    /// <summary>References into objects of the platform are given out.</summary>
+    public static void Alias() => Seen(out ControlledThread me)?.Alias(me);
+
+    /// <summary>A call begins that may call the program under test; then one has ended, or thrown.</summary>
+    public static void BeginCall() => _ = ControlledThread.Current is { } me ? me.CallDepth++ : 0;
+
+    public static void EndCall()
+    {
+        if (ControlledThread.Current is { CallDepth: > 0 } me)
+        {
+            me.CallDepth--;
+        }
+
+        Enumerate();
+    }
+
+    public static void EndUnknownCall()
+    {
+        EndCall();
+        Unordered();
+    }
+
+    /// <summary>A thread goes on that has waited for what is told apart from this.</summary>
+    public static void Awake() => Of(out ControlledThread me)?.Races?.OrderPlatform(me);
+
+    /// <summary>An operation of an object of the platform that is in no order with others, and changes it alone.</summary>
+    public static void Change(object? used)
+    {
+        if (used is not null)
+        {
+            Seen(out ControlledThread me)?.Use(me, used);
+        }
+    }
+
+    /// <summary>Before a task of the model is completed, in no order with others.</summary>
+    public static void End(Task task) => Seen(out ControlledThread me)?.EndTask(me, task);
+
+    /// <summary>One that reads an object.</summary>
+    public static void Look(object? at)
+    {
+        if (at is not null && Of(out ControlledThread me) is { } execution)
+        {
+            Look(execution, me, at);
+        }
+    }
+
+    /// <summary>A call of a structure of the platform, which lies here.</summary>
+    public static void At<T>(ref T place) => Seen(out ControlledThread me)?.Write(me, ref place, isThrough: true);
+
+    /// <summary>A call of a structure of the platform that does not change it.</summary>
+    public static void See<T>(ref T place) => Seen(out ControlledThread me)?.Read(me, ref place, isThrough: true);
+
+    /// <summary>What cannot be told.</summary>
+    public static void Lose() => ControlledThread.Current?.Execution.Conflicts?.Lose();
+
+    /// <summary>A value that others may change, and that this thread has seen.</summary>
+    public static void Learn(ulong value)
+    {
+        if (Of(out ControlledThread me) is { Conflicts: not null })
+        {
+            Conflicts.Value(me, value);
+        }
+    }
+
+    public static void OfToken(ref CancellationToken token) => Learn(token.IsCancellationRequested ? 1UL : 2UL);
+
+    public static void OfSource(CancellationTokenSource source) => Learn(source.IsCancellationRequested ? 1UL : 2UL);
+
+    public static void UseInstruments() => Change(Instruments);
+
+    public static void LookAtInstruments() => Look(Instruments);
+
+    private static void Look(Execution execution, ControlledThread me, object at)
+    {
+        if (at is Task task)
+        {
+            execution.Conflicts?.OfTask(me, task);
+        }
+        else
+        {
+            execution.Conflicts?.Look(me, at);
+        }
+    }
 
     private static Action ForkOf(ControlledThread me)
     {
@@ -71,9 +190,11 @@ internal static class Order
         return () => ControlledThread.Current?.Clock.Join(clock);
     }
 
-    private static RaceDetector? Of(out ControlledThread me)
+    private static Conflicts? Seen(out ControlledThread me) => Of(out me)?.Conflicts;
+
+    private static Execution? Of(out ControlledThread me)
     {
         me = ControlledThread.Current!;
-        return me is null ? null : me.Execution.Races;
+        return me?.Execution;
     }
 }

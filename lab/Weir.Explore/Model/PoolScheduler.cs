@@ -18,7 +18,7 @@ internal sealed class PoolScheduler : TaskScheduler
     private bool Run(Task task)
     {
         ControlledThread? me = ControlledThread.Current;
-        if (me?.Execution.Races is null)
+        if (me is not { Execution: { Races: not null } or { Conflicts: not null } })
         {
             return TryExecuteTask(task);
         }
@@ -33,6 +33,11 @@ internal sealed class PoolScheduler : TaskScheduler
         }
 
         bool hasRun = TryExecuteTask(task);
+        if (task.AsyncState is not Continuation)
+        {
+            Order.Unordered();
+        }
+
         Release(me.Runs);
         me.Runs = outer;
         return hasRun;
@@ -40,7 +45,8 @@ internal sealed class PoolScheduler : TaskScheduler
 
     private static void Release(Task? task)
     {
-        if (task is not null)
+        // One with children may end later, as the last of these does.
+        if (task is not null && (ControlledThread.Current!.Execution.Races is not null || task.IsCompleted))
         {
             Order.Release(task);
         }

@@ -45,12 +45,14 @@ internal static class Registrars
     public static void On(Task task, Action continuation, bool capture)
     {
         Action noted = Noted(continuation, capture);
+        Order.Learn(task.IsCompleted ? 1UL : 2UL);
         if (task.IsCompleted)
         {
             Pool.QueueInside(noted);
             return;
         }
 
+        Order.Change(task);
         task.ContinueWith(
             static (_, state) => ((PoolScheduler.Continuation)state!).Action(), new PoolScheduler.Continuation(noted), CancellationToken.None,
             TaskContinuationOptions.ExecuteSynchronously | TaskContinuationOptions.HideScheduler, PoolScheduler.Instance);

@@ -25,11 +25,12 @@ internal static class Registrations
     public static void Dispose(ref CancellationTokenRegistration registration)
     {
         ControlledThread me = Points.Me;
-        me.Step();
+        me.StepOn(SourceOf(registration.Token));
         if (me.Execution.Callbacks.TryGetValue(registration, out Callback? callback))
         {
-            me.Block("a callback of a cancellation", () => callback.RunsOn is null || callback.RunsOn == me);
+            me.Block("a callback of a cancellation", () => callback.RunsOn is null || callback.RunsOn == me, orders: false);
             Order.Acquire(callback);
+            Order.Change(SourceOf(registration.Token));
         }
 
         registration.Dispose();
@@ -37,7 +38,7 @@ internal static class Registrations
 
     public static ValueTask DisposeAsync(ref CancellationTokenRegistration registration)
     {
-        Points.Me.Step();
+        Points.Me.StepOn(SourceOf(registration.Token));
         if (!Points.Me.Execution.Callbacks.TryGetValue(registration, out Callback? callback) || callback.RunsOn is null)
         {
             registration.Dispose();
@@ -59,10 +60,16 @@ internal static class Registrations
         }
     }
 
+    /// <summary>Null if it is never cancelled.</summary>
+    public static object? SourceOf(CancellationToken token) => Source(ref token);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_source")]
+    private static extern ref CancellationTokenSource? Source(ref CancellationToken token);
+
     private static CancellationTokenRegistration Add(CancellationToken token, Action<object?, CancellationToken> action, object? state, bool flow)
     {
         ControlledThread me = Points.Me;
-        me.Step();
+        me.StepOn(SourceOf(token));
         Callback callback = new(action, state);
         CancellationTokenRegistration registration = flow ? token.Register(callback.Run, null) : token.UnsafeRegister(callback.Run, null);
         me.Execution.Callbacks[registration] = callback;

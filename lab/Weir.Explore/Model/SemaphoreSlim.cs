@@ -5,6 +5,7 @@ namespace Weir.Explore.Model;
 internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposable
 {
     private readonly List<TaskCompletionSource<bool>> _waiting = [];
+    private int _count = initialCount;
     private bool _isDisposed;
 
     public SemaphoreSlim(int initialCount)
@@ -12,7 +13,14 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
     {
     }
 
-    public int CurrentCount { get; private set; } = initialCount;
+    public int CurrentCount
+    {
+        get
+        {
+            Order.Learn((ulong)_count);
+            return _count;
+        }
+    }
 
     public void Wait() => _ = Wait(Timeout.InfiniteTimeSpan, CancellationToken.None);
 
@@ -27,14 +35,19 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
     public bool Wait(TimeSpan timeout, CancellationToken cancellationToken)
     {
         ControlledThread me = Points.Me;
-        me.Step();
+        me.StepOn(null);
+        Order.OfToken(ref cancellationToken);
+        Order.Learn(_isDisposed ? 1UL : 2UL);
         ObjectDisposedException.ThrowIf(_isDisposed, this);
         cancellationToken.ThrowIfCancellationRequested();
-        _ = me.Block("a semaphore", () => CurrentCount > 0 || cancellationToken.IsCancellationRequested, timeout < TimeSpan.Zero ? null : timeout);
-        Order.Platform();
-        if (CurrentCount > 0)
+        _ = me.Block(
+            "a semaphore", () => _count > 0 || cancellationToken.IsCancellationRequested, timeout < TimeSpan.Zero ? null : timeout, orders: false);
+        Order.Awake();
+        Order.OfToken(ref cancellationToken);
+        Order.Learn(_count > 0 ? 1UL : 2UL);
+        if (_count > 0)
         {
-            CurrentCount--;
+            _count--;
             return true;
         }
 
@@ -55,16 +68,19 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
 
     public Task<bool> WaitAsync(TimeSpan timeout, CancellationToken cancellationToken)
     {
-        Points.Me.Step();
+        Points.Me.StepOn(null);
+        Order.OfToken(ref cancellationToken);
+        Order.Learn(_count > 0 ? 1UL : 2UL);
+        Order.Learn(_isDisposed ? 1UL : 2UL);
         ObjectDisposedException.ThrowIf(_isDisposed, this);
         if (cancellationToken.IsCancellationRequested)
         {
             return Task.FromCanceled<bool>(cancellationToken);
         }
 
-        if (CurrentCount > 0)
+        if (_count > 0)
         {
-            CurrentCount--;
+            _count--;
             return Task.FromResult(true);
         }
 
@@ -73,23 +89,29 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
             return Task.FromResult(false);
         }
 
+        Order.Change(this);
         TaskCompletionSource<bool> waiter = new(TaskCreationOptions.RunContinuationsAsynchronously);
         _waiting.Add(waiter);
         ITimer? timer = timeout < TimeSpan.Zero ? null : Time.Provider.CreateTimer(
             _ =>
             {
+                Order.Change(this);
                 if (_waiting.Remove(waiter))
                 {
+                    Order.End(waiter.Task);
                     waiter.SetResult(false);
                 }
             },
             null, timeout, Timeout.InfiniteTimeSpan);
+        Order.Change(Registrations.SourceOf(cancellationToken));
         cancellationToken.UnsafeRegister(
             (_, token) =>
             {
+                Order.Change(this);
                 if (_waiting.Remove(waiter))
                 {
                     timer?.Dispose();
+                    Order.End(waiter.Task);
                     waiter.SetCanceled(token);
                 }
             },
@@ -101,20 +123,24 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
 
     public int Release(int releaseCount)
     {
-        Points.Me.Step();
+        Points.Me.StepOn(null);
+        Order.Change(_waiting.Count > 0 ? this : null);
+        Order.Learn((ulong)_count);
+        Order.Learn(_isDisposed ? 1UL : 2UL);
         ObjectDisposedException.ThrowIf(_isDisposed, this);
-        int before = CurrentCount;
+        int before = _count;
         if (maxCount - before < releaseCount)
         {
             throw new SemaphoreFullException();
         }
 
-        CurrentCount += releaseCount;
-        while (CurrentCount > 0 && _waiting.Count > 0)
+        _count += releaseCount;
+        while (_count > 0 && _waiting.Count > 0)
         {
             TaskCompletionSource<bool> first = _waiting[0];
             _waiting.RemoveAt(0);
-            CurrentCount--;
+            _count--;
+            Order.End(first.Task);
             first.SetResult(true);
         }
 

@@ -10,6 +10,7 @@ internal static class Stores
     {
         Execution? execution = Of(out ControlledThread? me);
         execution?.Races?.AcquireAt(me, ref place);
+        execution?.Conflicts?.Read(me, ref place, isThrough: true);
         return execution?.Stores is { } stores ? stores.Read(me, ref place) : place;
     }
 
@@ -18,6 +19,7 @@ internal static class Stores
     {
         Execution? execution = Of(out ControlledThread? me);
         execution?.Races?.ReleaseAt(me, ref place);
+        execution?.Conflicts?.Write(me, ref place, isThrough: true);
         Store(execution, me, ref place, value);
     }
 
@@ -25,6 +27,7 @@ internal static class Stores
     {
         Execution? execution = Of(out ControlledThread? me);
         execution?.Races?.Read(me, ref place, site);
+        execution?.Conflicts?.Read(me, ref place, isThrough: false);
         return execution?.Stores is { } stores ? stores.Read(me, ref place) : place;
     }
 
@@ -32,6 +35,7 @@ internal static class Stores
     {
         Execution? execution = Of(out ControlledThread? me);
         execution?.Races?.Write(me, ref place, site);
+        execution?.Conflicts?.Write(me, ref place, isThrough: false);
         Store(execution, me, ref place, value);
     }
 
@@ -48,10 +52,42 @@ internal static class Stores
         place = value;
     }
 
+    /// <summary>A plain write of no value at all.</summary>
+    public static void Clear<T>(ref T place) => WriteThrough(ref place, default!, "");
+
+    /// <summary>A plain read where states are compared.</summary>
+    public static T ReadField<T>(ref T place)
+    {
+        Of(out ControlledThread? me)?.Conflicts?.Read(me, ref place, isThrough: false);
+        return place;
+    }
+
+    public static void WriteField<T>(ref T place, T value)
+    {
+        Of(out ControlledThread? me)?.Conflicts?.Write(me, ref place, isThrough: false);
+        place = value;
+    }
+
+    /// <summary>A read through a reference, which may lead into an array or an object of the platform.</summary>
+    public static T ReadThrough<T>(ref T place, string site)
+    {
+        Of(out ControlledThread? me)?.Conflicts?.Read(me, ref place, isThrough: true);
+        return place;
+    }
+
+    public static void WriteThrough<T>(ref T place, T value, string site)
+    {
+        Of(out ControlledThread? me)?.Conflicts?.Write(me, ref place, isThrough: true);
+        place = value;
+    }
+
     public static T ReadElement<T>(T[] array, nint index, string site)
     {
         T value = array[index];
-        Of(out ControlledThread? me)?.Races?.Read(me, ref Unsafe.Add(ref MemoryMarshal.GetArrayDataReference(array), index), site);
+        ref T place = ref Unsafe.Add(ref MemoryMarshal.GetArrayDataReference(array), index);
+        Execution? execution = Of(out ControlledThread? me);
+        execution?.Races?.Read(me, ref place, site);
+        execution?.Conflicts?.Read(me, ref place, isThrough: true);
         return value;
     }
 
@@ -59,7 +95,10 @@ internal static class Stores
     {
         // Not by its address: an array of a type that is derived from T has no such addresses.
         _ = array[index];
-        Of(out ControlledThread? me)?.Races?.Write(me, ref Unsafe.Add(ref MemoryMarshal.GetArrayDataReference(array), index), site);
+        ref T place = ref Unsafe.Add(ref MemoryMarshal.GetArrayDataReference(array), index);
+        Execution? execution = Of(out ControlledThread? me);
+        execution?.Races?.Write(me, ref place, site);
+        execution?.Conflicts?.Write(me, ref place, isThrough: true);
         array[index] = value;
     }
 
@@ -70,6 +109,7 @@ internal static class Stores
         execution?.Stores?.ShowOfOthers(me, ref place);
         execution?.Races?.AcquireAt(me, ref place);
         execution?.Races?.ReleaseAt(me, ref place);
+        execution?.Conflicts?.Write(me, ref place, isThrough: true);
     }
 
     public static void BarrierProcessWide() => ControlledThread.Current?.Execution.Stores?.ShowAll();

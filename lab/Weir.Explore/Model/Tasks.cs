@@ -71,7 +71,7 @@ internal static class Tasks
     public static int WaitAny(params Task[] tasks)
     {
         Waits.For(WhenAny(tasks));
-        return Array.FindIndex(tasks, static t => t.IsCompleted);
+        return Array.FindIndex(tasks, HasEnded);
     }
 
 #pragma warning disable IDE1006, SA1300 // The names of the properties' methods.
@@ -147,6 +147,7 @@ internal static class Tasks
         Action<CancellationToken> cancel)
     {
         Order.Platform();
+        Order.Look(task);
         if (task.IsCompleted)
         {
             end();
@@ -176,6 +177,7 @@ internal static class Tasks
 
     private static Task<T> RunCore<T>(Func<T> function, CancellationToken token)
     {
+        Order.OfToken(ref token);
         if (token.IsCancellationRequested)
         {
             return Task.FromCanceled<T>(token);
@@ -185,9 +187,11 @@ internal static class Tasks
         _ = Pool.Queue(
             () =>
             {
+                Order.OfToken(ref token);
                 if (token.IsCancellationRequested)
                 {
                     Order.Platform();
+                    Order.End(ended.Task);
                     ended.TrySetCanceled(token);
                     return;
                 }
@@ -240,7 +244,7 @@ internal static class Tasks
         {
             failed();
         }
-        else if (outer.Result.IsCompleted)
+        else if (HasEnded(outer.Result))
         {
             inner();
         }
@@ -248,6 +252,12 @@ internal static class Tasks
         {
             Registrars.On(outer.Result, inner, capture: false);
         }
+    }
+
+    private static bool HasEnded(Task task)
+    {
+        Order.Look(task);
+        return task.IsCompleted;
     }
 
     private static void Set(TaskCompletionSource ended, Task task)
@@ -294,19 +304,21 @@ internal static class Tasks
 
     private static void Count(Task[] tasks, Action end)
     {
-        int left = tasks.Count(static t => !t.IsCompleted);
+        Task[] open = Array.FindAll(tasks, static t => !HasEnded(t));
+        int left = open.Length;
         if (left == 0)
         {
             End();
             return;
         }
 
-        foreach (Task task in tasks.Where(static t => !t.IsCompleted))
+        foreach (Task task in open)
         {
             Registrars.On(
                 task,
                 () =>
                 {
+                    Order.Change(open);
                     if (--left == 0)
                     {
                         End();
@@ -325,7 +337,7 @@ internal static class Tasks
     private static Task<TTask> Any<TTask>(TTask[] tasks)
         where TTask : Task
     {
-        if (tasks.FirstOrDefault(static t => t.IsCompleted) is { } first)
+        if (Array.Find(tasks, HasEnded) is { } first)
         {
             Order.Acquire(first);
             return Task.FromResult(first);

@@ -45,6 +45,7 @@ internal sealed class ThreadModel
         get => _thread?.IsBackground ?? _isBackground;
         set
         {
+            Order.Change(this);
             _isBackground = value;
             if (_thread is not null)
             {
@@ -55,26 +56,42 @@ internal sealed class ThreadModel
 
     public bool IsThreadPoolThread { get; }
 
-    public bool IsAlive => _thread is not null && !HasEnded(_thread);
+    public bool IsAlive
+    {
+        get
+        {
+            Order.Look(this);
+            bool isAlive = _thread is not null && !HasEnded(_thread);
+            Order.Learn(isAlive ? 1UL : 2UL);
+            return isAlive;
+        }
+    }
 
     public ThreadPriority Priority { get; set; } = ThreadPriority.Normal;
 
-    public int ManagedThreadId => _thread?.Id ?? 0;
+    public int ManagedThreadId => _thread?.Execution.IdOf(_thread) ?? 0;
 
-    public System.Threading.ThreadState ThreadState => _thread switch
+    public System.Threading.ThreadState ThreadState
     {
-        null => System.Threading.ThreadState.Unstarted,
-        { IsDone: true } => System.Threading.ThreadState.Stopped,
-        { WaitsFor: not null } => System.Threading.ThreadState.WaitSleepJoin,
-        _ => System.Threading.ThreadState.Running,
-    };
+        get
+        {
+            Order.All();
+            return _thread switch
+            {
+                null => System.Threading.ThreadState.Unstarted,
+                { IsDone: true } => System.Threading.ThreadState.Stopped,
+                { WaitsFor: not null } => System.Threading.ThreadState.WaitSleepJoin,
+                _ => System.Threading.ThreadState.Running,
+            };
+        }
+    }
 
     public static int GetCurrentProcessorId() => 0;
 
     public static void MemoryBarrier()
     {
         Points.Fence(Points.Me.Site);
-        Order.Platform();
+        Order.Awake();
     }
 
     public static void Sleep(int millisecondsTimeout) => Sleep(TimeSpan.FromMilliseconds(millisecondsTimeout));
@@ -87,7 +104,7 @@ internal sealed class ThreadModel
         }
         else
         {
-            Points.Me.Block("the end of a sleep", static () => false, timeout < TimeSpan.Zero ? null : timeout);
+            Points.Me.Block("the end of a sleep", static () => false, timeout < TimeSpan.Zero ? null : timeout, orders: false);
         }
     }
 
@@ -113,8 +130,9 @@ internal sealed class ThreadModel
 
     public bool Join(TimeSpan timeout)
     {
+        Order.Look(this);
         ControlledThread thread = _thread ?? throw new ThreadStateException();
-        _ = Points.Me.Block($"the end of {thread}", () => thread.IsDone, timeout < TimeSpan.Zero ? null : timeout);
+        _ = Points.Me.Block($"the end of {thread}", () => thread.IsDone, timeout < TimeSpan.Zero ? null : timeout, orders: false);
         return HasEnded(thread);
     }
 
@@ -127,6 +145,7 @@ internal sealed class ThreadModel
     private void Start(object? parameter, ExecutionContext? context)
     {
         ControlledThread me = Points.Me;
+        Order.Change(this);
         if (_thread is not null)
         {
             throw new ThreadStateException();

@@ -23,7 +23,7 @@ internal sealed class TimerModel : ITimer
 
     public bool Change(TimeSpan dueTime, TimeSpan period)
     {
-        Points.Me.Step();
+        Points.Me.StepOn(null);
         return _timer.Change(dueTime, period);
     }
 

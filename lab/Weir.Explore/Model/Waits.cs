@@ -8,6 +8,9 @@ internal static class Waits
     /// <summary>Before the awaiter's own <c>GetResult</c>.</summary>
     public static void Wait<TAwaiter>(ref TAwaiter awaiter) => For(Awaiters<TAwaiter>.Source!(ref awaiter));
 
+    /// <summary>Before the awaiter says whether what it awaits has ended.</summary>
+    public static void Look<TAwaiter>(ref TAwaiter awaiter) => Order.Acquire(Awaiters<TAwaiter>.Source?.Invoke(ref awaiter));
+
     public static void For(object? source)
     {
         if (source is Task { IsCompleted: false } task)
@@ -22,13 +25,15 @@ internal static class Waits
     {
         ControlledThread me = Points.Me;
         me.Step(orders: false);
-        bool hasEnded = me.Block("a task", () => task.IsCompleted || token.IsCancellationRequested, timeout < TimeSpan.Zero ? null : timeout);
+        bool hasEnded = me.Block(
+            "a task", () => task.IsCompleted || token.IsCancellationRequested, timeout < TimeSpan.Zero ? null : timeout, orders: token.CanBeCanceled);
         if (hasEnded && !task.IsCompleted)
         {
             token.ThrowIfCancellationRequested();
         }
 
         Order.Acquire(hasEnded ? task : null);
+        Order.Learn(hasEnded ? 1UL : 2UL);
         return hasEnded;
     }
 }

@@ -62,6 +62,14 @@ public sealed record ExploreOptions
     /// </summary>
     public IReadOnlyCollection<string> MeantRaces { get; init; } = [];
 
+    /// <summary>
+    /// Whether a schedule is left when it comes to a state that another one has come to before, so that what follows has been searched, or will be. For
+    /// <see cref="ExploreStrategy.Bounded"/>; with <see cref="StoreBuffers"/> or <see cref="DataRaces"/>, none is left.
+    /// </summary>
+    public bool Reduction { get; init; }
+
+    internal bool IsReduced => Reduction && Strategy == ExploreStrategy.Bounded && !StoreBuffers && !DataRaces;
+
     internal void Check()
     {
         Refuse(MaxPreemptions < 0, nameof(MaxPreemptions), "null or at least 0");

@@ -5,15 +5,18 @@ namespace Weir.Explore.Rewriting;
 /// <summary>
 /// Where stores are seen late, or data races are looked for: lets accesses to memory go through <see cref="Stores"/>, and tells it of operations on objects.
 /// </summary>
-internal sealed class AccessRewriter(ModuleDefinition module, PointCalls points, bool storeBuffers, RaceRewriter? races)
+internal sealed class AccessRewriter(ModuleDefinition module, PointCalls points, bool storeBuffers, RaceRewriter? races, ConflictRewriter? conflicts)
 {
     private readonly HashSet<string> _fields = [.. module.GetTypes().SelectMany(static t => t.Methods).Where(static m => m.HasBody).SelectMany(Addressed)];
 
     public RaceRewriter? Races => races;
 
+    public ConflictRewriter? Conflicts => conflicts;
+
     /// <summary>How to change a plain access without a point of its own: null if it stays as it is.</summary>
     public Action<ILProcessor, string>? ChangeOf(Instruction access, FieldReference field, MethodDefinition method) =>
-        !CanBeAddressed(access, field, method) ? null
+        conflicts is not null ? conflicts.ChangeOf(access, field, method, this)
+        : !CanBeAddressed(access, field, method) ? null
         : storeBuffers && _fields.Contains(field.FullName) ? (il, site) => Field(il, access, nameof(Stores.ReadPlain), nameof(Stores.WritePlain), site)
         : races?.IsChecked(access, field) is true ? (il, site) => Field(il, access, nameof(Stores.ReadAtOnce), nameof(Stores.WriteAtOnce), site)
         : null;
@@ -31,7 +34,7 @@ internal sealed class AccessRewriter(ModuleDefinition module, PointCalls points,
         }
     }
 
-    private void Field(ILProcessor il, Instruction access, string read, string write, string? site)
+    public void Field(ILProcessor il, Instruction access, string read, string write, string? site)
     {
         var field = (FieldReference)access.Operand;
         TypeReference type = Close(field.FieldType, field.DeclaringType as GenericInstanceType, null);
@@ -69,8 +72,8 @@ internal sealed class AccessRewriter(ModuleDefinition module, PointCalls points,
         {
             (true, true) => nameof(Stores.ReadElement),
             (false, true) => nameof(Stores.WriteElement),
-            (true, false) => nameof(Stores.ReadAtOnce),
-            (false, false) => nameof(Stores.WriteAtOnce),
+            (true, false) => conflicts is null ? nameof(Stores.ReadAtOnce) : nameof(Stores.ReadThrough),
+            (false, false) => conflicts is null ? nameof(Stores.WriteAtOnce) : nameof(Stores.WriteThrough),
         };
         GenericInstanceMethod call = Of(points.Of(typeof(Stores), name), RaceRewriter.TypeOf(access, module));
         (access.OpCode, access.Operand) = (OpCodes.Ldstr, site);
@@ -122,7 +125,7 @@ internal sealed class AccessRewriter(ModuleDefinition module, PointCalls points,
 
         if (called.Parameters.Count == 0)
         {
-            il.InsertBefore(call, il.Create(OpCodes.Call, points.Of(typeof(Order), nameof(Order.Platform))));
+            il.InsertBefore(call, il.Create(OpCodes.Call, points.Of(typeof(Order), nameof(Order.Awake))));
             return;
         }
 
@@ -130,7 +133,7 @@ internal sealed class AccessRewriter(ModuleDefinition module, PointCalls points,
     }
 
     /// <summary>Instructions before a call, with what is below its last arguments on the stack.</summary>
-    private void Below(ILProcessor il, Instruction call, MethodReference called, int from, params ReadOnlySpan<Instruction> instructions)
+    public void Below(ILProcessor il, Instruction call, MethodReference called, int from, params ReadOnlySpan<Instruction> instructions)
     {
         VariableDefinition[] others =
         [
@@ -153,7 +156,11 @@ internal sealed class AccessRewriter(ModuleDefinition module, PointCalls points,
         }
     }
 
-    private static VariableDefinition Local(ILProcessor il, TypeReference type)
+    /// <summary>A type as it is where a call uses it.</summary>
+    public TypeReference TypeOf(TypeReference type, MethodReference called) =>
+        Close(type, called.DeclaringType as GenericInstanceType, called as GenericInstanceMethod);
+
+    public static VariableDefinition Local(ILProcessor il, TypeReference type)
     {
         VariableDefinition local = new(type);
         il.Body.Variables.Add(local);
@@ -182,6 +189,8 @@ internal sealed class AccessRewriter(ModuleDefinition module, PointCalls points,
         Code.Ldloc_0 or Code.Ldloc_1 or Code.Ldloc_2 or Code.Ldloc_3 =>
             method.Body.Variables[before.OpCode.Code - Code.Ldloc_0].VariableType.IsByReference,
         Code.Ldloc or Code.Ldloc_S => ((VariableDefinition)before.Operand).VariableType.IsByReference,
+        Code.Ldarg_0 or Code.Ldarg_1 or Code.Ldarg_2 or Code.Ldarg_3 when before.OpCode.Code - Code.Ldarg_0 - (method.HasThis ? 1 : 0) is >= 0 and var index =>
+            method.Parameters[index].ParameterType.IsByReference,
         Code.Ldarg or Code.Ldarg_S => ((ParameterDefinition)before.Operand).ParameterType.IsByReference,
         Code.Call or Code.Callvirt => ((MethodReference)before.Operand).ReturnType.IsByReference,
         _ => false,

@@ -10,7 +10,8 @@ internal static class AssemblyRewriter
 
     private static readonly Lazy<ReplacementTable> Table = new(static () => new ReplacementTable(Model.Value));
 
-    public static void Rewrite(string path, string target, Func<FieldReference, bool> isSharedField, bool storeBuffers, IReadOnlyCollection<string>? meantRaces)
+    public static void Rewrite(
+        string path, string target, Func<FieldReference, bool> isSharedField, bool storeBuffers, IReadOnlyCollection<string>? meantRaces, bool conflicts)
     {
         using DefaultAssemblyResolver resolver = new();
         resolver.AddSearchDirectory(Path.GetDirectoryName(path));
@@ -19,8 +20,9 @@ internal static class AssemblyRewriter
         using ModuleDefinition module = ModuleDefinition.ReadModule(
             path, new ReaderParameters { ReadSymbols = hasSymbols, AssemblyResolver = resolver, InMemory = true });
         PointCalls points = new(module);
-        AccessRewriter? accesses = storeBuffers || meantRaces is not null
-            ? new AccessRewriter(module, points, storeBuffers, meantRaces is null ? null : new RaceRewriter(module, points, meantRaces))
+        RaceRewriter? races = meantRaces is null ? null : new RaceRewriter(module, points, meantRaces);
+        AccessRewriter? accesses = storeBuffers || conflicts || races is not null
+            ? new AccessRewriter(module, points, storeBuffers, races, conflicts ? new ConflictRewriter(module, points) : null)
             : null;
         MethodRewriter methods = new(module, Table.Value, points, accesses, isSharedField);
         StaticsRewriter statics = new(module, points);

@@ -72,9 +72,14 @@ internal sealed class MethodRewriter(
                 return isVolatile || isSharedField(field) ? (il, site) => InsertAccess(il, first, site, isLate, isVolatile)
                     : accesses?.ChangeOf(instruction, field, method);
             default:
-                if (accesses?.Races?.IsChecked(instruction) is true)
+                if (accesses?.Races?.IsChecked(instruction) is true || (accesses?.Conflicts is not null && ConflictRewriter.IsTracked(instruction)))
                 {
                     return (il, site) => accesses.Nameless(il, instruction, site);
+                }
+
+                if (accesses?.Conflicts?.ChangeOfOther(instruction) is { } change)
+                {
+                    return change;
                 }
 
                 return instruction.OpCode.Code == Code.Volatile && instruction.Next.Operand is not FieldReference
@@ -98,7 +103,10 @@ internal sealed class MethodRewriter(
         TypeReference type = called.DeclaringType.GetElementType();
         if (isOfInterface || !IsPlatform(type))
         {
-            return null;
+            bool isLeftAlone = type.Scope is AssemblyNameReference scope && !IsPlatform(type) && RewrittenProgram.IsLeftAlone(scope.Name);
+            return accesses?.Conflicts is { } foreign && isLeftAlone
+                ? (il, site) => foreign.Foreign()(il, Insert(il, first, site, points[nameof(Points.Site)]))
+                : null;
         }
 
         if (AwaitOf(called) is { } awaits)
@@ -116,7 +124,7 @@ internal sealed class MethodRewriter(
             };
         }
 
-        bool isOrdered = accesses?.Races is not null && RaceRewriter.IsOrdered(called);
+        bool isOrdered = accesses is { Races: not null } or { Conflicts: not null } && RaceRewriter.IsOrdered(called);
         if (table.MethodFor(called, isNew) is { } replacement)
         {
             MethodReference reference = Close(module.ImportReference(replacement), [.. Arguments(called.DeclaringType), .. Arguments(called)]);
@@ -139,12 +147,20 @@ internal sealed class MethodRewriter(
         {
             "System.Threading.Volatile" => (il, site) => accesses!.Volatile(Insert(il, first, site, points[nameof(Points.Access)])),
             "System.Threading.Interlocked" => (il, site) => accesses!.Atomic(il, Insert(il, first, site, points[nameof(Points.Fence)])),
+            _ when accesses?.Conflicts is { } conflicts => ChangeOfShared(first, conflicts.HookOf(instruction, called, accesses), Platform.IsPoint(called)),
             _ when accesses?.Races?.HookOf(called, accesses) is { } hook => (il, site) =>
                 hook(il, Insert(il, first, site, Platform.IsPoint(called) ? points[nameof(Points.StepAlone)] : points[nameof(Points.Site)])),
             _ when isOrdered => (il, site) => InsertOrdered(il, first, site),
             _ => Platform.IsPoint(called) ? (il, site) => Insert(il, first, site, points[nameof(Points.Step)]) : null,
         };
     }
+
+    private Action<ILProcessor, string>? ChangeOfShared(Instruction first, Action<ILProcessor, Instruction>? hook, bool isPoint) =>
+        hook is null && !isPoint ? null : (il, site) =>
+        {
+            Instruction moved = Insert(il, first, site, isPoint ? points[nameof(Points.StepAlone)] : points[nameof(Points.Site)]);
+            hook?.Invoke(il, moved);
+        };
 
     private void InsertAccess(ILProcessor il, Instruction first, string site, bool isLate, bool isVolatile)
     {

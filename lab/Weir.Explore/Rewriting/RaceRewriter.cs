@@ -56,7 +56,7 @@ internal sealed class RaceRewriter
         access.Operand switch
         {
             null => true,
-            GenericParameter parameter => ((int)parameter.Attributes & AllowsStackOnly) == 0,
+            GenericParameter parameter => !MayBeOfStack(parameter),
             PointerType or FunctionPointerType => false,
             TypeReference type => Resolve(type) is { } found && !Has(found, nameof(IsByRefLikeAttribute)),
             _ => false,
@@ -110,6 +110,19 @@ internal sealed class RaceRewriter
     public static bool IsOrdered(MethodReference called) => Ordered.Contains(called.DeclaringType.GetElementType().FullName) ||
         called is { Name: "ContinueWith", DeclaringType.Namespace: "System.Threading.Tasks" };
 
+    public static bool MayBeOfStack(GenericParameter parameter) => ((int)parameter.Attributes & AllowsStackOnly) != 0;
+
+    /// <summary>Whether values of the type are never where another thread could see them, or cannot be told apart.</summary>
+    public static bool IsOfStack(TypeReference type) => type switch
+    {
+        GenericParameter parameter => MayBeOfStack(parameter),
+        PointerType or FunctionPointerType or ByReferenceType => true,
+        ArrayType => false,
+        _ => Resolve(type) is { } found && Has(found, nameof(IsByRefLikeAttribute)),
+    };
+
+    public static bool IsReadOnly(TypeReference structure) => Resolve(structure) is { } found && Has(found, nameof(IsReadOnlyAttribute));
+
     private static bool IsOfPlatform(string name) =>
         name.StartsWith("System.", StringComparison.Ordinal) || name.StartsWith("xunit.", StringComparison.Ordinal);
 
@@ -134,7 +147,7 @@ internal sealed class RaceRewriter
     private static string Named(FieldDefinition field) =>
         $"{field.DeclaringType.Name.Split('`')[0]}.{(field.Name is ['<', .. var name] ? name.Split('>')[0] : field.Name)}";
 
-    private static TypeDefinition? Resolve(TypeReference type)
+    public static TypeDefinition? Resolve(TypeReference type)
     {
         try
         {
@@ -146,5 +159,5 @@ internal sealed class RaceRewriter
         }
     }
 
-    private static bool Has(ICustomAttributeProvider member, string attribute) => member.CustomAttributes.Any(a => a.AttributeType.Name == attribute);
+    public static bool Has(ICustomAttributeProvider member, string attribute) => member.CustomAttributes.Any(a => a.AttributeType.Name == attribute);
 }

@@ -26,12 +26,14 @@ internal sealed class RewrittenProgram
     {
         string[] types = [.. options.PointsAtFieldsOf.Select(static t => t.FullName!).Order(StringComparer.Ordinal)];
         IReadOnlyCollection<string>? meant = options.DataRaces ? [.. options.MeantRaces.Order(StringComparer.Ordinal)] : null;
-        string how = $"{options.StoreBuffers}|{(meant is null ? "" : $"races {string.Join('|', meant)}")}|{string.Join('|', types)}";
+        string state = options.IsReduced ? "conflicts|" : "";
+        string how = $"{state}{options.StoreBuffers}|{(meant is null ? "" : $"races {string.Join('|', meant)}")}|{string.Join('|', types)}";
         string key = $"{test.Location}|{how}";
         if (!Loaded.TryGetValue(key, out RewrittenProgram? program))
         {
             program = Load(test, how, (path, target) => AssemblyRewriter.Rewrite(
-                path, target, f => types.Contains(f.DeclaringType.GetElementType().FullName.Replace('/', '+')), options.StoreBuffers, meant));
+                path, target, f => types.Contains(f.DeclaringType.GetElementType().FullName.Replace('/', '+')), options.StoreBuffers, meant,
+                options.IsReduced));
             Loaded.Add(key, program);
         }
 
@@ -99,7 +101,7 @@ internal sealed class RewrittenProgram
         }
     }
 
-    private static bool IsLeftAlone(string name) =>
+    public static bool IsLeftAlone(string name) =>
         !Rewritten.Contains(name) && Array.Exists(LeftAlone, p => name == p || name.StartsWith(p + ".", StringComparison.OrdinalIgnoreCase));
 
     private static string Hash(string path, string how)

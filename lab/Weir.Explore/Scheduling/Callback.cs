@@ -10,18 +10,21 @@ internal sealed class Callback(Action<object?, CancellationToken> action, object
     public void Run(object? unused, CancellationToken token)
     {
         RunsOn = ControlledThread.Current;
-        RaceDetector? races = RunsOn?.Execution.Races;
 
         // It may have been registered after the cancellation began, which the platform may have called by itself.
-        races?.OrderPlatform(RunsOn!);
+        Execution? execution = RunsOn?.Execution;
+        execution?.Races?.OrderPlatform(RunsOn!);
+        execution?.Conflicts?.Unknown(RunsOn!);
         try
         {
             action(state, token);
         }
         finally
         {
-            races?.Release(RunsOn!, this);
-            races?.Release(RunsOn!, Ended.Task);
+            execution?.Races?.Release(RunsOn!, this);
+            execution?.Races?.Release(RunsOn!, Ended.Task);
+            execution?.Conflicts?.Use(RunsOn!, this);
+            execution?.Conflicts?.EndTask(RunsOn!, Ended.Task);
             RunsOn = null;
             Ended.TrySetResult();
         }

@@ -41,6 +41,8 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
 
     public bool IsYielding => _yieldsTo.Count > 0;
 
+    public IReadOnlyList<ControlledThread> YieldsTo => _yieldsTo;
+
     /// <summary>When it goes on although its condition does not hold.</summary>
     public long WakeAt => _condition is null ? long.MaxValue : _wakeAt;
 
@@ -48,6 +50,15 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
 
     /// <summary>What comes before what it does now.</summary>
     public VectorClock Clock { get; } = new();
+
+    /// <summary>Who it is, whatever its number: what began it, and when.</summary>
+    public ulong Identity { get; set; }
+
+    /// <summary>What it has done and seen.</summary>
+    public ulong Past { get; set; }
+
+    /// <summary>In how many calls of the platform it is that call the program under test.</summary>
+    public int CallDepth { get; set; }
 
     /// <summary>A task of the scheduler that it runs. It ends inside a call of the platform, before what goes on after it there.</summary>
     public Task? Runs { get; set; }
@@ -90,6 +101,21 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
             if (orders)
             {
                 Execution.Races?.OrderPlatform(this);
+                Execution.Conflicts?.Unknown(this);
+            }
+        }
+    }
+
+    /// <summary>A point of an operation on one object, or on what is told apart from it.</summary>
+    public void StepOn(object? used)
+    {
+        if (AtomicDepth == 0)
+        {
+            Step(orders: false);
+            Execution.Races?.OrderPlatform(this);
+            if (used is not null)
+            {
+                Execution.Conflicts?.Use(this, used);
             }
         }
     }
@@ -114,7 +140,12 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
     }
 
     /// <summary>Waits until the condition holds (true) or the time is up (false).</summary>
-    public bool Block(string what, Func<bool> condition, TimeSpan? timeout = null, bool isInterruptible = true)
+    /// <param name="what">For what, for messages.</param>
+    /// <param name="condition">What is waited for.</param>
+    /// <param name="timeout">How long at most.</param>
+    /// <param name="isInterruptible">Whether an interrupt ends it.</param>
+    /// <param name="orders">Whether what the condition depends on is not told apart from it.</param>
+    public bool Block(string what, Func<bool> condition, TimeSpan? timeout = null, bool isInterruptible = true, bool orders = true)
     {
         Execution.ThrowIfStopping(this);
         TakeInterrupt(isInterruptible);
@@ -138,6 +169,15 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
         _condition = null;
         WaitsFor = null;
         bool holds = condition();
+        if (Execution.Conflicts is { } conflicts)
+        {
+            Conflicts.Value(this, holds ? 1UL : 2UL);
+            if (orders)
+            {
+                conflicts.Unknown(this);
+            }
+        }
+
         TakeInterrupt(!holds && isInterruptible);
         return holds;
     }
@@ -180,6 +220,7 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
         {
             _isInterrupted = false;
             Execution.Races?.OrderPlatform(this);
+            Execution.Conflicts?.Unknown(this);
             throw new ThreadInterruptedException();
         }
     }

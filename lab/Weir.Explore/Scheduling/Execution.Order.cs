@@ -6,12 +6,56 @@ internal sealed partial class Execution
     /// <summary>Null if no data races are looked for.</summary>
     public RaceDetector? Races { get; private set; }
 
+    /// <summary>Null if no states are compared, or not any more.</summary>
+    public Conflicts? Conflicts { get; private set; } = seen?.Conflicts;
+
+    /// <summary>From which choice on all that follows was seen before.</summary>
+    public int SeenFrom { get; private set; } = int.MaxValue;
+
+    /// <summary>Whether the program has asked for the number of a thread.</summary>
+    public bool HasReadIds { get; private set; }
+
+    public int IdOf(ControlledThread thread)
+    {
+        HasReadIds = true;
+        Learn((ulong)thread.Id);
+        return thread.Id;
+    }
+
+    public ulong Pasts(Conflicts conflicts) => conflicts.Pasts(_threads, seen!.IdsMatter);
+
+    /// <summary>The running thread has seen a value that others may change.</summary>
+    private void Learn(ulong value)
+    {
+        if (Conflicts is not null && ControlledThread.Current is { } me)
+        {
+            Conflicts.Value(me, value);
+        }
+    }
+
+    /// <summary>A choice whose state was seen before is the last one that the search has to know of.</summary>
+    private void Compare(ControlledThread? me, bool couldContinue)
+    {
+        if (Conflicts is null)
+        {
+            return;
+        }
+
+        ulong state = Conflicts.State(Pasts(Conflicts), _runnable, couldContinue ? me : null, _now, _stepsInARow);
+        if (!seen!.IsNew(Decisions.Count, state))
+        {
+            SeenFrom = Decisions.Count;
+            Conflicts = null;
+        }
+    }
+
     /// <summary>A thread that may begin from now on.</summary>
     /// <param name="name">What it is, for messages.</param>
     /// <param name="body">What it does.</param>
     /// <param name="context">Where it does it; null for the default.</param>
     /// <param name="after">What its beginning comes after; null for what the calling thread has done.</param>
-    public ControlledThread Create(string name, Action body, ExecutionContext? context, VectorClock? after = null)
+    /// <param name="timer">The timer that begins it, whatever thread runs just then.</param>
+    public ControlledThread Create(string name, Action body, ExecutionContext? context, VectorClock? after = null, object? timer = null)
     {
         Stores?.ShowAll();
         ControlledThread thread = new(this, ++_lastId, name, body, context);
@@ -22,6 +66,7 @@ internal sealed partial class Execution
             thread.Clock.Increment(thread.Id);
         }
 
+        Conflicts?.Begin(ControlledThread.Current, thread, timer);
         if (!_isStopping)
         {
             _threads.Add(thread);

@@ -7,6 +7,20 @@ internal sealed partial class Execution
 
     private ControlledThread? _lastStepped;
     private int _stepsInARow;
+    private long _now;
+
+    /// <summary>The time of the schedule, in ticks.</summary>
+    public long Now
+    {
+        get
+        {
+            Learn((ulong)_now);
+            return _now;
+        }
+    }
+
+    /// <summary>The time, for what is no part of the program under test.</summary>
+    public long Ticks => _now;
 
     /// <summary>A thread that moves the time whenever it is chosen. The others come first until each has made a step.</summary>
     private void MoveTimeAgain()
@@ -53,8 +67,8 @@ internal sealed partial class Execution
             return false;
         }
 
-        Now = Math.Max(Now, next);
-        Timers.FireDue(Now);
+        _now = Math.Max(_now, next);
+        Timers.FireDue(_now);
         return true;
     }
 

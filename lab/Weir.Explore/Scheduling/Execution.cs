@@ -1,7 +1,7 @@
 namespace Weir.Explore.Scheduling;
 
 /// <summary>One schedule of a program: its threads, of which one runs at a time, its time, and what was chosen.</summary>
-internal sealed partial class Execution(IChooser chooser, ExploreOptions options)
+internal sealed partial class Execution(IChooser chooser, ExploreOptions options, SeenStates? seen = null)
 {
     private const long TicksOfYield = TimeSpan.TicksPerMicrosecond;
     private const int StopsOfThread = 200;
@@ -21,9 +21,6 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
 
     /// <summary>The schedule that is running in this process.</summary>
     public static Execution? Active { get; private set; }
-
-    /// <summary>The time of the schedule, in ticks.</summary>
-    public long Now { get; private set; }
 
     public List<Decision> Decisions { get; } = [];
 
@@ -131,6 +128,10 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
         ControlledThread next = Pick(me)!;
         Go(me, next);
         Trace.Add(new TraceLine(me.Id, me.Name, me.Site));
+        if (me.CallDepth > 0)
+        {
+            Conflicts?.Enumerate(me);
+        }
     }
 
     public void Yield(ControlledThread me)
@@ -138,8 +139,8 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
         ThrowIfStopping(me);
         Count(me);
         Trace.Add(new TraceLine(me.Id, me.Name, me.Site));
-        Now += TicksOfYield;
-        Timers.FireDue(Now);
+        _now += TicksOfYield;
+        Timers.FireDue(_now);
         if (!me.IsYielding)
         {
             _yielding++;
@@ -179,6 +180,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
         }
 
         _threads.Remove(thread);
+        Conflicts?.End(thread);
         Stores?.ShowAll();
         Races?.Release(thread, thread);
         Stepped(thread);
@@ -249,6 +251,10 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
         }
 
         Stepped(me);
+        if (Conflicts is not null)
+        {
+            Conflicts.Site(me);
+        }
     }
 
     private void Stepped(ControlledThread thread)
@@ -280,14 +286,14 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
     private void FindRunnable(ControlledThread? me)
     {
         _runnable.Clear();
-        if (me is not null && me.CanRun(Now))
+        if (me is not null && me.CanRun(_now))
         {
             _runnable.Add(me);
         }
 
         foreach (ControlledThread thread in _threads)
         {
-            if (thread != me && thread.CanRun(Now))
+            if (thread != me && thread.CanRun(_now))
             {
                 _runnable.Add(thread);
             }
@@ -296,7 +302,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
 
     private ControlledThread? Pick(ControlledThread? me)
     {
-        Timers.FireDue(Now);
+        Timers.FireDue(_now);
         FindRunnable(me);
         if (_runnable.Count == 0)
         {
@@ -319,6 +325,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
         }
 
         bool couldContinue = _runnable[0] == me;
+        Compare(me, couldContinue);
         int chosen = chooser.Choose(_runnable, couldContinue);
         Decisions.Add(new Decision((byte)chosen, (byte)Math.Min(_runnable.Count, byte.MaxValue), couldContinue));
         return _runnable[chosen];

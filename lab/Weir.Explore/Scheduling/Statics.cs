@@ -28,6 +28,8 @@ internal static class Statics
     /// <summary>Called by the class constructor of a rewritten class.</summary>
     public static void Register(Action reset)
     {
+        // In the middle of a schedule: a later one has it done before its first step.
+        ControlledThread.Current?.Execution.Conflicts?.Lose();
         RunInOnePiece(reset);
         lock (Resets)
         {

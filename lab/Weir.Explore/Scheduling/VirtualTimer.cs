@@ -12,6 +12,7 @@ internal sealed class VirtualTimer(Execution execution, TimerCallback callback, 
 
     public bool Change(TimeSpan dueTime, TimeSpan period)
     {
+        Tell();
         if (_isDisposed)
         {
             return false;
@@ -32,17 +33,18 @@ internal sealed class VirtualTimer(Execution execution, TimerCallback callback, 
     public void Fire()
     {
         execution.Timers.Remove(this);
-        DueAt = _period > TimeSpan.Zero ? execution.Now + _period.Ticks : long.MaxValue;
+        DueAt = _period > TimeSpan.Zero ? execution.Ticks + _period.Ticks : long.MaxValue;
         if (DueAt != long.MaxValue)
         {
             execution.Timers.Add(this);
         }
 
-        execution.Create("timer", () => callback(state), _context, _after).IsBackground = true;
+        execution.Create("timer", Call, _context, _after, this).IsBackground = true;
     }
 
     public void Dispose()
     {
+        Tell();
         _isDisposed = true;
         DueAt = long.MaxValue;
         execution.Timers.Remove(this);
@@ -52,5 +54,24 @@ internal sealed class VirtualTimer(Execution execution, TimerCallback callback, 
     {
         Dispose();
         return default;
+    }
+
+    private void Tell()
+    {
+        if (ControlledThread.Current is { } me)
+        {
+            execution.Conflicts?.Use(me, this);
+        }
+    }
+
+    private void Call()
+    {
+        if (ControlledThread.Current is { } me && callback.Method.Module == typeof(object).Module)
+        {
+            // The platform does in it what nobody is told of.
+            execution.Conflicts?.Unknown(me);
+        }
+
+        callback(state);
     }
 }

@@ -4,13 +4,15 @@ namespace Weir.Explore.Searching;
 /// Every schedule, those with the fewest preemptions first. A schedule is run from the choices of another one up to some place, with another choice there. What
 /// that leads to with one preemption more waits for its turn.
 /// </summary>
-internal sealed class BoundedSearch(ScheduleRunner runner, int? maxPreemptions, Func<bool> isOver)
+internal sealed class BoundedSearch(ScheduleRunner runner, int? maxPreemptions, Func<bool> isOver, bool isReduced = false)
 {
     private readonly List<Stack<Branch>> _levels = [];
+    private readonly SeenStates? _seen = isReduced ? new SeenStates() : null;
 
     /// <summary>Null if no schedule fails. What has been searched wholly is in <see cref="ExhaustedPreemptions"/>.</summary>
     public Execution? Find()
     {
+        _levels.Clear();
         Push(0, new Branch([], -1, 0));
         for (int level = 0; level < _levels.Count; level++)
         {
@@ -22,10 +24,16 @@ internal sealed class BoundedSearch(ScheduleRunner runner, int? maxPreemptions, 
                 }
 
                 byte[] prefix = branch.Prefix();
-                Execution execution = runner.Replay(prefix);
+                Execution execution = runner.Replay(prefix, _seen);
                 if (execution.Failure is not null)
                 {
                     return execution;
+                }
+
+                if (execution.HasReadIds && _seen is { IdsMatter: false })
+                {
+                    _seen.TellIdsApart();
+                    return Find();
                 }
 
                 Expand(execution, prefix.Length);
@@ -47,7 +55,7 @@ internal sealed class BoundedSearch(ScheduleRunner runner, int? maxPreemptions, 
     {
         byte[] choices = ScheduleText.Choices(execution.Decisions);
         int preemptions = 0;
-        for (int i = 0; i < choices.Length; i++)
+        for (int i = 0; i < Math.Min(choices.Length, execution.SeenFrom); i++)
         {
             Decision decision = execution.Decisions[i];
             if (i >= from)

@@ -13,9 +13,9 @@ internal sealed class ScheduleRunner(Func<Task> body, ExploreOptions options)
     /// <summary>The most choices of a schedule.</summary>
     public int Choices { get; private set; }
 
-    public Execution Run(IChooser chooser)
+    public Execution Run(IChooser chooser, SeenStates? seen = null)
     {
-        Execution execution = new(chooser, options);
+        Execution execution = new(chooser, options, seen);
         execution.Run(body, options.Patience);
         Schedules++;
         Points = Math.Max(Points, execution.Steps);
@@ -24,20 +24,24 @@ internal sealed class ScheduleRunner(Func<Task> body, ExploreOptions options)
     }
 
     /// <summary>Runs the given choices. A program that does not come to them again is refused.</summary>
-    public Execution Replay(byte[] choices)
+    public Execution Replay(byte[] choices, SeenStates? seen = null)
     {
         PrefixChooser chooser;
         Execution execution;
         int collections;
+        bool isForgetful = options.StoreBuffers || options.DataRaces;
         int again = MostRepeats;
         do
         {
             // A garbage collection shows the stores that were in buffers, and lets accesses be forgotten.
             collections = GC.CollectionCount(0);
             chooser = new(choices);
-            execution = Run(chooser);
+            seen?.Begin(choices.Length);
+            execution = Run(chooser, seen);
         }
-        while ((options.StoreBuffers || options.DataRaces) && collections != GC.CollectionCount(0) && again-- > 0);
+        while (((isForgetful && collections != GC.CollectionCount(0)) || seen is { Conflicts.IsLost: true }) && again-- > 0);
+
+        seen?.Keep();
 
         return chooser.HasDiverged || (execution.Failure is null && execution.Decisions.Count < choices.Length) ? throw new DivergedException() : execution;
     }
