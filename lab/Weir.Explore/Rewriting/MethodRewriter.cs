@@ -101,6 +101,11 @@ internal sealed class MethodRewriter(
         bool isOfInterface = instruction.Previous is { OpCode.Code: Code.Constrained } && called.DeclaringType.FullName == "System.IDisposable";
 
         TypeReference type = called.DeclaringType.GetElementType();
+        if (called.DeclaringType is ArrayType && accesses?.Conflicts is { } ofArrays)
+        {
+            return ChangeOfShared(first, ofArrays.HookOf(instruction, called, accesses), isPoint: false);
+        }
+
         if (isOfInterface || !IsPlatform(type))
         {
             bool isLeftAlone = type.Scope is AssemblyNameReference scope && !IsPlatform(type) && RewrittenProgram.IsLeftAlone(scope.Name);
