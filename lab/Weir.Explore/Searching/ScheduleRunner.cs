@@ -36,13 +36,13 @@ internal sealed class ScheduleRunner(Func<Task> body, ExploreOptions options)
             // A garbage collection shows the stores that were in buffers, and lets accesses be forgotten.
             collections = GC.CollectionCount(0);
             chooser = new(choices);
+            Schedules -= seen is not null && again < MostRepeats ? 1 : 0;
             seen?.Begin(choices.Length);
             execution = Run(chooser, seen);
         }
         while (((isForgetful && collections != GC.CollectionCount(0)) || seen is { Conflicts.IsLost: true }) && again-- > 0);
 
         seen?.Keep();
-
         return chooser.HasDiverged || (execution.Failure is null && execution.Decisions.Count < choices.Length) ? throw new DivergedException() : execution;
     }
 
