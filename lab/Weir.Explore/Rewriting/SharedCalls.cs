@@ -98,7 +98,7 @@ internal static class SharedCalls
         ["System.Runtime.CompilerServices.RuntimeHelpers::GetSubArray"] = SharedState.Enumerates,
         ["System.Collections.Immutable.ImmutableInterlocked::*"] = SharedState.Unknown,
         ["System.Threading.CancellationTokenSource::.ctor"] = SharedState.None,
-        ["System.Threading.CancellationTokenSource::get_Token"] = SharedState.None,
+        ["System.Threading.CancellationTokenSource::get_Token"] = SharedState.Looks,
         ["System.Threading.CancellationTokenRegistration::get_Token"] = SharedState.None,
         ["System.Threading.CancellationTokenRegistration::Equals"] = SharedState.None,
         ["System.Threading.Tasks.Task::get_CompletedTask"] = SharedState.None,

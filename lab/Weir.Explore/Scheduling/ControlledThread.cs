@@ -152,6 +152,11 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
         bool isThere = condition();
         if (isThere || timeout is { Ticks: 0 })
         {
+            if (Execution.Conflicts is not null)
+            {
+                Conflicts.Value(this, isThere ? 1UL : 2UL);
+            }
+
             return isThere;
         }
 
