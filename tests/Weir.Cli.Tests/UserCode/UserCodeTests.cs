@@ -168,6 +168,25 @@ public class UserCodeTests
         Assert.Contains(compared.Findings, static f => f.Text == "2 comparisons share the alpha of 1 %; each is made at 0.5 %.");
     }
 
+    [Theory(Timeout = 300_000)]
+    [InlineData("compare", "Lookups.Old,Lookups.Old", "A: Old", "B: Old")]
+    [InlineData("compare", "Lookups.Old,Lookups.NewAsync,Lookups.Old", "A: Old", "B: NewAsync", "C: Old")]
+    [InlineData("compare", "Lookups.Old,Lookups.Old --param size=1,10", "A: Old size=1", "B: Old size=1", "A: Old size=10", "B: Old size=10")]
+    [InlineData("gate", "Lookups.Old,Lookups.Old", "A: Old", "B: Old")]
+    public async Task Compare_MethodWithItself_TellsTheArmsApart(string verb, string methods, params string[] arms)
+    {
+        using TemporaryDirectory directory = new();
+        LoadResult result = await new CliUnderTest().RunAsync(
+            $"{verb} --assembly {Own} --method {methods} --workers 1 --rounds 2 --duration 10ms --figures bytes --export json --out {directory.Path}");
+
+        ResultFile compared = Lab.Results.ResultJson.Parse(
+            await File.ReadAllTextAsync(directory.File($"weir-{verb}.json"), TestContext.Current.CancellationToken), "output");
+        Assert.Equal(arms, compared.Arms.Select(static a => a.Name));
+        Assert.All(compared.Comparisons, static c => Assert.NotEqual(c.Arm, c.Against));
+        Assert.Equal(arms.Count(static a => a[0] != 'A'), compared.Comparisons.Count);
+        Assert.All(arms, a => Assert.Contains(a, result.Out, StringComparison.Ordinal));
+    }
+
     [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Compare_SeveralValuesOfOneThing_AreComparedWithTheFirst()
     {
