@@ -188,6 +188,17 @@ public class UserCodeTests
     }
 
     [Fact(Timeout = 300_000, Explicit = true)]
+    public async Task Compare_WhoseTimeIsUpBeforeARound_IsInvalidAndNotStopped()
+    {
+        LoadResult result = await new CliUnderTest().RunAsync(
+            $"compare --assembly {Own} --class Waiting,Waiting --param time=01:00:00 --workers 1 --within 1s --timeout 10min --quiet");
+
+        Assert.Equal(3, result.ExitCode);
+        Assert.Contains("The time was up before 2 pairs of processes had ended; --within gives them more.", result.Out, StringComparison.Ordinal);
+        Assert.DoesNotContain("stopped", result.Error, StringComparison.Ordinal);
+    }
+
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Compare_SeveralValuesOfOneThing_AreComparedWithTheFirst()
     {
         LoadResult result = await new CliUnderTest().RunAsync("compare yield --workers 1 --gc wks --rounds 2 --duration 10ms --quiet --json");

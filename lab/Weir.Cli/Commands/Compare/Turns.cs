@@ -55,8 +55,8 @@ internal sealed class Turns(WeirHost host, TurnPlan plan, ComparisonOptions opti
                 {
                     string early = $"The time was up before {LeastPairs} pairs of processes had ended; --within gives them more.";
 
-                    // A side without a round is no result, and no stop by the user either.
-                    FindingLevel level = _rounds.Any(static r => r.Count == 0) ? FindingLevel.Invalid : FindingLevel.Doubt;
+                    // A side without a whole round is no result, and no stop by the user either.
+                    FindingLevel level = _rounds.Any(static r => r.All(static x => x.Partial)) ? FindingLevel.Invalid : FindingLevel.Doubt;
                     _findings.Add(new Finding(level, early, FindingKind.Rounds));
                 }
 
