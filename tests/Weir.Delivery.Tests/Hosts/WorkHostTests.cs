@@ -109,6 +109,7 @@ public sealed class WorkHostTests
     public async Task Stop_ItemsEndWithinTheGracePeriod_AreDoneAndTheRestIsReturned()
     {
         using var gate = new Gate();
+        using var begun = new Gate();
         using var stop = new CancellationTokenSource();
         var clock = new ManualTimeProvider();
         var source = new ListSource(AcknowledgementOrder.Delivery, Batch(0, 1), Batch(1, 1), Batch(2, 1)) { Ends = false };
@@ -116,10 +117,17 @@ public sealed class WorkHostTests
         var host = new WorkHost<int>(
             source,
             runtime,
-            async (_, token) => await gate.WaitAsync(token),
+            async (_, token) =>
+            {
+                begun.Open();
+                await gate.WaitAsync(token);
+            },
             Options with { MaxConcurrentCalls = 1, MaxItemsPerCall = 1, TimeProvider = clock });
         Task run = host.RunAsync(stop.Token);
         await Guard.UntilAsync(() => host.Statistics.Read == 3, "All read");
+
+        // The first item may be read long before its call begins.
+        await begun.WaitAsync();
         await stop.CancelAsync();
         await Guard.UntilAsync(() => host.Statistics.State == WorkHostState.Draining, "Draining");
         gate.Open();
