@@ -1,3 +1,5 @@
+using Weir.Tests.Operators.Support;
+
 namespace Weir.Tests.Operators.Control;
 
 /// <summary>Batches of a queue that grows while it is worked on, given as a sequence.</summary>
