@@ -49,7 +49,8 @@ internal static class SharedCalls
     private static readonly string[] OfSpans =
     [
         ".ctor", "get_Item", "get_Length", "get_IsEmpty", "get_Span", "get_Empty", "get_Array", "get_Offset", "get_Count", "get_Current", "Slice",
-        "op_Implicit", "GetEnumerator", "MoveNext", "AsSpan", "AsMemory", "GetReference", "GetArrayDataReference", "GetPinnableReference", "CreateSpan", "CreateReadOnlySpan",
+        "op_Implicit", "GetEnumerator", "MoveNext", "AsSpan", "AsMemory", "GetReference", "GetArrayDataReference", "GetPinnableReference", "CreateSpan",
+        "CreateReadOnlySpan",
         "Cast", "AsBytes", "As", "AsRef", "Add", "AddByteOffset", "AreSame", "SizeOf", "IsNullRef", "NullRef", "SkipInit", "TryGetArray",
     ];
 
