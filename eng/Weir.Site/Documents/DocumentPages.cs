@@ -45,6 +45,7 @@ public sealed partial class DocumentPages(string root)
 
         page.Append(CountsOf("all", documents));
         page.Append("\nA feature is in one of the four columns after the number of features. *But* counts those that are here in part or in another way.\n");
+        page.Append("The lists have also the rows that no document has.\n");
         (Document Document, DocumentRow Row)[] reasons =
         [
             .. documents.SelectMany(static d => d.Rows.Where(static r => r.Reason.Length > 0).Select(r => (d, r))),
