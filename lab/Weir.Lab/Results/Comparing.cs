@@ -17,7 +17,10 @@ internal static class Comparing
             .. pairs.Select(p => (p.Arm, p.Against, Rates: Rates(p.Arm), Base: Rates(p.Against)))
                 .Where(static p => p.Rates.Length > 1 && p.Base.Length > 1)
                 .Select(p => (p.Arm, p.Against, p.Rates, p.Base,
-                    options with { IsPaired = interleaved && p.Rates.Length == p.Base.Length && p.Rates.Length >= LeastPairs })),
+                    options with
+                    {
+                        IsPaired = interleaved && p.Rates.Length == p.Base.Length && p.Rates.Length >= LeastPairs && IsWhole(p.Arm) && IsWhole(p.Against),
+                    })),
         ];
         double[] raw = [.. known.Select(static k => Comparison.Of(k.Base, k.Rates, k.Options).P)];
         double[] adjusted = Holm.Adjust(raw);
@@ -145,6 +148,9 @@ internal static class Comparing
     private static IEnumerable<TurnRound> RoundsOf(ArmRecord arm, bool isCandidate) => arm.Counted
         .Where(static r => r is { Process: not null, Turn: not null, Rate: > 0 })
         .Select(r => new TurnRound(r.Process!.Value, r.Turn!.Value, isCandidate, r.Rate, r.Room));
+
+    // Behind a round that is left out, rounds of the same number are not those of the same time.
+    private static bool IsWhole(ArmRecord arm) => arm.Rounds.All(static r => r.Problem is null);
 
     private static double[] Rates(ArmRecord arm) => [.. arm.Counted.Select(static r => r.Rate).Where(static r => r > 0)];
 

@@ -109,6 +109,7 @@ public sealed class WorkHostTests
     public async Task Stop_ItemsEndWithinTheGracePeriod_AreDoneAndTheRestIsReturned()
     {
         using var gate = new Gate();
+        using var begun = new Gate();
         using var stop = new CancellationTokenSource();
         var clock = new ManualTimeProvider();
         var source = new ListSource(AcknowledgementOrder.Delivery, Batch(0, 1), Batch(1, 1), Batch(2, 1)) { Ends = false };
@@ -116,10 +117,17 @@ public sealed class WorkHostTests
         var host = new WorkHost<int>(
             source,
             runtime,
-            async (_, token) => await gate.WaitAsync(token),
+            async (_, token) =>
+            {
+                begun.Open();
+                await gate.WaitAsync(token);
+            },
             Options with { MaxConcurrentCalls = 1, MaxItemsPerCall = 1, TimeProvider = clock });
         Task run = host.RunAsync(stop.Token);
         await Guard.UntilAsync(() => host.Statistics.Read == 3, "All read");
+
+        // The first item may be read long before its call begins.
+        await begun.WaitAsync();
         await stop.CancelAsync();
         await Guard.UntilAsync(() => host.Statistics.State == WorkHostState.Draining, "Draining");
         gate.Open();
@@ -292,6 +300,26 @@ public sealed class WorkHostTests
         await host.RunAsync().WithinAsync();
         Assert.Equal(["0"], before);
         Assert.Equal(["0"], source.Acknowledged);
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData(AcknowledgePoint.OnReceipt, 20)]
+    [InlineData(AcknowledgePoint.AfterProcessing, 1)]
+    public async Task Stop_ItemsThatCannotBeReturned_AreStillStarted(AcknowledgePoint acknowledge, int processed)
+    {
+        using var gate = new Gate();
+        using var stop = new CancellationTokenSource();
+        var source = new ListSource(AcknowledgementOrder.Any, Batch(0, 10), Batch(1, 10)) { Ends = false };
+        await using var runtime = new DirectRuntime();
+        var host = new WorkHost<int>(
+            source, runtime, async (_, _) => await gate.WaitAsync(), Options with { Acknowledge = acknowledge, MaxItemsPerCall = 1 });
+        Task run = host.RunAsync(stop.Token);
+        await Guard.UntilAsync(() => host.Statistics.Read == 20, "Both batches");
+        await stop.CancelAsync();
+        await Guard.UntilAsync(() => host.Statistics.State == WorkHostState.Draining, "Draining");
+        gate.Open();
+        await run.WithinAsync();
+        Assert.Equal((processed, 20 - processed), (host.Statistics.Succeeded, host.Statistics.Returned));
     }
 
     [Fact]

@@ -70,6 +70,7 @@ public sealed class KeyedPolicyTests : IDisposable
             },
             new ParallelRunOptions { MaxDegreeOfParallelism = 2, ConcurrencyLimit = limits, PerItemTimeout = timed ? TimeSpan.FromMinutes(5) : null });
         await Guard.UntilAsync(() => Volatile.Read(ref done) == (Servers - 1) * 10, "the items of all other servers");
+        await hanging.InsideAsync(1);
         Assert.Equal(1, hanging.Most);
         _gate.Open();
         Assert.Equal(Enumerable.Range(0, Servers * 10), await run.WithinAsync());

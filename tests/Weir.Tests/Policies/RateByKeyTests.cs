@@ -30,11 +30,18 @@ public sealed class RateByKeyTests : IDisposable
         // Ten items of each key are its burst; the slow key has ten more, in between.
         int[] items = [.. Enumerable.Range(0, Burst).SelectMany(static i =>
             Enumerable.Range(0, Keys).Select(k => (i * Keys) + k).Append(Slow + ((Burst + i) * Keys)))];
-        ParallelRunOptions options = Options() with { MaxDegreeOfParallelism = 1, PerItemTimeout = timed ? Second : null, ChannelCapacity = 1_000 };
+        RunControl control = new();
+        ParallelRunOptions options = Options() with
+        {
+            MaxDegreeOfParallelism = 1, PerItemTimeout = timed ? Second : null, ChannelCapacity = 1_000, Control = control,
+        };
         Task<List<int>> run = family.RunAsync(TestSource.Over(items.Select(static i => i)), Start, options);
-        await Guard.UntilAsync(() => _starts.Count == Keys * Burst && _time.ArmedTimers > 0, "all items of the other keys, and the burst of the slow one");
+        await Guard.UntilAsync(() => _starts.Count == Keys * Burst, "all items of the other keys, and the burst of the slow one");
         for (int more = 1; more <= Burst; more++)
         {
+            // The time of an item that is with a worker counts.
+            int left = Burst - more + 1;
+            await Guard.UntilAsync(() => control.Snapshot() is { InFlight: 0 } now && now.Waiting == left, "the others in the queue");
             await Guard.SettleAsync();
             Assert.Equal((Keys * Burst) + more - 1, _starts.Count);
             _time.Advance(Second);

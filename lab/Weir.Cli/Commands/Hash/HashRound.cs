@@ -35,29 +35,23 @@ internal static class HashRound
     }
 
     /// <summary>The problem of a completed round; <see langword="null"/> if there is none.</summary>
-    internal static string? Problem(HashOrder order, long done, long bytes, long? device)
-    {
-        if (done != order.Files)
-        {
-            return $"{Numbers.Grouped(done)} files were hashed instead of {Numbers.Grouped(order.Files)}";
-        }
+    internal static string? Problem(HashOrder order, long done, long bytes, long? device) => done != order.Files
+        ? $"{Numbers.Grouped(done)} files were hashed instead of {Numbers.Grouped(order.Files)}."
+        : CacheProblem(order, bytes, device);
 
+    // A condition and no wrong result: another program that reads the files brings them into the cache.
+    private static string? CacheProblem(HashOrder order, long bytes, long? device)
+    {
+        bool isWarm = order.Cache == CacheMode.Warm && !order.IsDirect;
         if (device is not { } read)
         {
-            return order.Cache == CacheMode.Warm && !order.IsDirect
-                ? null
-                : "this system does not count the bytes that a process reads from a device, so there is no proof of where they came from";
+            return isWarm ? null : "This system does not count the bytes that a process reads from a device, so there is no proof of where they came from.";
         }
 
         long allowed = Math.Max((long)(bytes * Tolerance), Slack);
-        if (order.Cache == CacheMode.Warm && !order.IsDirect)
-        {
-            return read <= allowed ? null : $"the cache was not warm: {Numbers.Bytes(read)} of {Numbers.Bytes(bytes)} came from the device";
-        }
-
-        return Math.Abs(read - bytes) <= allowed
+        return (isWarm ? read : Math.Abs(read - bytes)) <= allowed
             ? null
-            : $"the cache was not cold: {Numbers.Bytes(read)} of {Numbers.Bytes(bytes)} came from the device";
+            : $"The cache was not {(isWarm ? "warm" : "cold")}: {Numbers.Bytes(read)} of {Numbers.Bytes(bytes)} came from the device.";
     }
 
     private static RoundRecord Record(HashOrder order, FilesWorkload files, WorkerRound round) => new RoundRecord
@@ -67,6 +61,7 @@ internal static class HashRound
         Rate = files.Done / round.Seconds,
         Partial = round.IsPartial,
         Problem = round.Troubles.Count > 0 ? string.Join(" ", round.Troubles) : null,
+        Disturbed = round.Troubles is [var trouble] && trouble == CacheProblem(order, files.Done * order.FileSize, files.DeviceBytes),
         Open = round.InFlight.Average,
         OpenMax = round.InFlight.Max,
         InFlight = files.Seen.Average,

@@ -21,17 +21,8 @@ internal static class HashVerdicts
     /// <param name="interleaved">Whether the rounds of the arms were measured in turns.</param>
     public static ResultFile Evaluate(ResultFile result, bool interleaved)
     {
-        List<Finding> findings = [.. result.Findings];
+        List<Finding> findings = [.. result.Findings, .. RunRecords.Problems(result.Arms)];
         ArmRecord[] measured = [.. result.Arms.Where(static a => a.IsMeasured)];
-        foreach (ArmRecord arm in result.Arms)
-        {
-            if (arm.Rounds.FirstOrDefault(static r => r.Problem is not null) is { Problem: { } problem })
-            {
-                int invalid = arm.Rounds.Count(static r => r.Problem is not null);
-                findings.Add(new Finding(FindingLevel.Invalid, $"{arm.Label}: {problem} ({invalid} of {arm.Rounds.Count} rounds).", FindingKind.Rounds));
-            }
-        }
-
         if (result.Arms.SelectMany(static a => a.Rounds).Where(static r => !r.Partial).Select(static r => r.Checksum).Distinct().Count() > 1)
         {
             findings.Add(new Finding(FindingLevel.Invalid, "The hashes of the same files differ between rounds.", FindingKind.Rounds));

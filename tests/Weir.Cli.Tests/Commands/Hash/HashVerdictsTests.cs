@@ -11,17 +11,17 @@ public class HashVerdictsTests
     [Theory]
     [InlineData("Drop", 100, null)]
     [InlineData("Drop", 99.5, null)]
-    [InlineData("Drop", 97, "the cache was not cold: 97 MB of 100 MB came from the device")]
-    [InlineData("Drop", 0, "the cache was not cold: 0 B of 100 MB came from the device")]
-    [InlineData("Direct", 0, "the cache was not cold: 0 B of 100 MB came from the device")]
+    [InlineData("Drop", 97, "The cache was not cold: 97 MB of 100 MB came from the device.")]
+    [InlineData("Drop", 0, "The cache was not cold: 0 B of 100 MB came from the device.")]
+    [InlineData("Direct", 0, "The cache was not cold: 0 B of 100 MB came from the device.")]
     [InlineData("Warm", 0, null)]
-    [InlineData("Warm", 40, "the cache was not warm: 40 MB of 100 MB came from the device")]
+    [InlineData("Warm", 40, "The cache was not warm: 40 MB of 100 MB came from the device.")]
     public void Problem_BytesFromTheDevice_ProveTheCache(string cache, double megabytesRead, string? problem) =>
         Assert.Equal(problem, HashRound.Problem(Order(Enum.Parse<CacheMode>(cache)), 100, 100 * Mebibyte, (long)(megabytesRead * Mebibyte)));
 
     [Fact]
     public void Problem_FileMissing_IsSaid() =>
-        Assert.Equal("99 files were hashed instead of 100", HashRound.Problem(Order(CacheMode.Warm), 99, 99 * Mebibyte, 0));
+        Assert.Equal("99 files were hashed instead of 100.", HashRound.Problem(Order(CacheMode.Warm), 99, 99 * Mebibyte, 0));
 
     [Fact]
     public void Problem_NoCounter_ProvesNothingButWarm()
@@ -81,6 +81,20 @@ public class HashVerdictsTests
             HashVerdicts.Evaluate(Result(Arm("sync", 0.5, 0.6, 8), wrong with { Rounds = [wrong.Rounds[0] with { Checksum = "2" }] }), interleaved: true);
 
         Assert.Contains(judged.Findings, static f => f is { Level: FindingLevel.Invalid, Text: "The hashes of the same files differ between rounds." });
+    }
+
+    [Theory]
+    [InlineData(1, true, "sync x 16: 1 of 5 rounds was left out. Cold.", FindingLevel.Doubt)]
+    [InlineData(2, true, "sync x 16: 2 of 5 rounds were left out. Cold.", FindingLevel.Invalid)]
+    [InlineData(1, false, "sync x 16: Cold.", FindingLevel.Invalid)]
+    public void Judge_RoundsOfAnotherCache_AreLeftOutIfTheyAreFew(int wrong, bool disturbed, string text, FindingLevel level)
+    {
+        ArmRecord arm = Arm("sync", 0.5, 0.6, 8);
+        arm = arm with { Rounds = [.. Enumerable.Range(0, 5).Select(i => arm.Rounds[0] with { Problem = i < wrong ? "Cold." : null, Disturbed = disturbed })] };
+
+        Finding finding = Assert.Single(HashVerdicts.Evaluate(Result(arm), interleaved: true).Findings, static f => f.Text.Contains("Cold", StringComparison.Ordinal));
+
+        Assert.Equal((text, level), (finding.Text, finding.Level));
     }
 
     private static HashOrder Order(CacheMode cache) => new()
