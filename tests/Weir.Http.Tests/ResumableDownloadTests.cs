@@ -10,6 +10,7 @@ namespace Weir.Http.Tests;
 public sealed partial class ResumableDownloadTests : IDisposable
 {
     private const string Tag = "ETag: \"v1\"";
+    private const string OldDates = "Last-Modified: Thu, 01 Jan 2026 00:00:00 GMT\r\nDate: Thu, 01 Jan 2026 00:00:05 GMT";
 
     private readonly string _folder = Directory.CreateTempSubdirectory("weir-http-").FullName;
     private readonly HttpClient _client = new();
@@ -113,6 +114,26 @@ public sealed partial class ResumableDownloadTests : IDisposable
     }
 
     [Theory(Timeout = 90_000)]
+    [InlineData("ETag: \"v1\"", "ETag: \"v2\"")]
+    [InlineData("ETag: \"v1\"", "ETag: W/\"v1\"")]
+    [InlineData("ETag: \"v1\"", "ETag: \"v1\"\r\nContent-Encoding: br")]
+    [InlineData(OldDates, "Last-Modified: Thu, 01 Jan 2026 00:00:03 GMT\r\nDate: Thu, 01 Jan 2026 00:00:05 GMT")]
+    public async Task ToFile_PartOfAFileThatChanged_FromAServerThatIgnoresIfRange_StartsAgain(string first, string then)
+    {
+        // The same length, as of a table that was changed in place.
+        byte[] old = [.. _file.Select(static b => (byte)~b)];
+        await using LoopbackServer server = new((head, number) =>
+            number == 0 ? Answer.Of(200, first, old.AsMemory(0, 400_000), old.Length)
+            : IsRanged(head) ? Answer.Of(
+                206, $"Content-Range: bytes {Asked(head)}-{_file.Length - 1}/{_file.Length}\r\n{then}", _file.AsMemory((int)Asked(head)))
+            : Answer.Of(200, then, _file));
+
+        DownloadedFile done = await Download().ToFileAsync(server.Address, Target).WithinAsync();
+        Assert.Equal(0, done.Resumed);
+        AssertOnlyTheFile();
+    }
+
+    [Theory(Timeout = 90_000)]
     [InlineData("ETag: W/\"v1\"")]
     [InlineData("X-Nothing: 1")]
     [InlineData("Last-Modified: Thu, 01 Jan 2026 00:00:00 GMT\r\nDate: Thu, 01 Jan 2026 00:00:00 GMT")]
@@ -130,8 +151,7 @@ public sealed partial class ResumableDownloadTests : IDisposable
     [Fact(Timeout = 90_000)]
     public async Task ToFile_DateThatIsOldEnough_IsAskedWith()
     {
-        const string Dates = "Last-Modified: Thu, 01 Jan 2026 00:00:00 GMT\r\nDate: Thu, 01 Jan 2026 00:00:05 GMT";
-        await using LoopbackServer server = new((head, _) => FromRange(head, 300_000, headers: Dates));
+        await using LoopbackServer server = new((head, _) => FromRange(head, 300_000, headers: OldDates));
 
         await Download().ToFileAsync(server.Address, Target).WithinAsync();
         Assert.All(server.Requests.Skip(1), static r => Assert.Contains("If-Range: Thu, 01 Jan 2026 00:00:00 GMT", r, StringComparison.Ordinal));

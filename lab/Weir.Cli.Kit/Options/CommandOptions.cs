@@ -11,4 +11,13 @@ internal static class CommandOptions
             command.Add(option);
         }
     }
+
+    /// <summary>Leaves some of them out of the command's first help, because there they are rarely needed.</summary>
+    public static void MakeRare(this Command command, params ReadOnlySpan<string> names)
+    {
+        foreach (string name in names)
+        {
+            command.Options.First(o => o.Name == name).Hidden = true;
+        }
+    }
 }

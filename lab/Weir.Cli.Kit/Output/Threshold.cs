@@ -88,8 +88,9 @@ internal sealed partial record Threshold(string Text, string Metric, string Comp
                 double failed = arm.Counted.Sum(static r => r.Failures);
                 return failed + arm.Counted.Sum(static r => r.Operations) is > 0 and var all ? failed / all : null;
             case "bytes":
-                return arm.Counted.All(static r => r.AllocatedBytes is not null) && arm.Counted.Sum(static r => r.Operations) is > 0 and var operations
-                    ? arm.Counted.Sum(static r => (double)r.AllocatedBytes!.Value) / operations
+                RoundRecord[] read = [.. arm.Counted.Where(static r => r.AllocatedBytes is not null)];
+                return read.Sum(static r => r.Operations) is > 0 and var operations
+                    ? read.Sum(static r => (double)r.AllocatedBytes!.Value) / operations
                     : null;
         }
 

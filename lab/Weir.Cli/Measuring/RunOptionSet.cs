@@ -59,13 +59,13 @@ internal sealed class RunOptionSet
         (_timeout.Find(parsed) ?? new OptionValue(_timeout.Name, usual))
             .Time(TimeSpan.FromMilliseconds(100), TimeSpan.FromHours(1), usual);
 
-    public RunSettings Read(ParseResult parsed, string? workload, string? built = null, string? other = null)
+    public RunSettings Read(ParseResult parsed, string? workload, string? built = null, string? other = null, bool mayRepeat = false)
     {
         OptionValue? Find(TextOption option) => option.Find(parsed);
 
         OptionValue? workers = Find(_workers);
         OptionValue? groups = Find(_groups);
-        IReadOnlyList<IReadOnlyList<WorkloadSpec>> subjects = _subjects.Read(parsed, workload, groups is not null, built, other);
+        IReadOnlyList<IReadOnlyList<WorkloadSpec>> subjects = _subjects.Read(parsed, workload, groups is not null, built, other, mayRepeat);
         WorkloadSpec spec = subjects[0][0];
         if (workers is not null && groups is not null)
         {

@@ -54,11 +54,13 @@ internal sealed class SubjectOptions
     /// <param name="built">An assembly that takes the place of <c>--assembly</c>; <see langword="null"/> for none.</param>
     /// <param name="other">Another build of the assembly, in which the methods of <c>--filter</c> must be too; <see langword="null"/> for none.</param>
     /// <param name="inGroups">Whether several methods run side by side in groups of workers, and not one after the other.</param>
+    /// <param name="mayRepeat">Whether a method may be there twice: it is compared with itself.</param>
     /// <returns>What is measured: of each thing one for every combination of parameters.</returns>
-    public IReadOnlyList<IReadOnlyList<WorkloadSpec>> Read(ParseResult parsed, string? workload, bool inGroups, string? built = null, string? other = null)
+    public IReadOnlyList<IReadOnlyList<WorkloadSpec>> Read(
+        ParseResult parsed, string? workload, bool inGroups, string? built = null, string? other = null, bool mayRepeat = false)
     {
         (WorkloadSpec[] specs, UserAssembly? assembly) =
-            Specs(parsed, workload, inGroups, built is null ? Find(_assembly, parsed) : new OptionValue("--project", built), other);
+            Specs(parsed, workload, inGroups, built is null ? Find(_assembly, parsed) : new OptionValue("--project", built), other, mayRepeat && !inGroups);
         if (Find(_grain, parsed) is { } grain)
         {
             if (assembly is not null)
@@ -98,7 +100,8 @@ internal sealed class SubjectOptions
 
     private static OptionValue? Find(TextOption setting, ParseResult parsed) => setting.Find(parsed);
 
-    private (WorkloadSpec[] Specs, UserAssembly? Assembly) Specs(ParseResult parsed, string? workload, bool inGroups, OptionValue? file, string? other)
+    private (WorkloadSpec[] Specs, UserAssembly? Assembly) Specs(
+        ParseResult parsed, string? workload, bool inGroups, OptionValue? file, string? other, bool mayRepeat)
     {
         OptionValue? filter = Find(_filter, parsed);
         OptionValue? method = Find(_method, parsed);
@@ -128,7 +131,7 @@ internal sealed class SubjectOptions
         string[] names = filter is not null ? Filtered(assembly, filter, file, other)
             : method is null ? [Only(assembly, file)]
             : method.Text.Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries);
-        if (names.Length == 0 || names.Distinct().Count() != names.Length)
+        if (names.Length == 0 || (!mayRepeat && names.Distinct().Count() != names.Length))
         {
             throw method!.Bad("different methods or classes separated by commas, each as Namespace.Class.Method or Namespace.Class");
         }

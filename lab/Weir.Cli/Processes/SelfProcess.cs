@@ -74,11 +74,18 @@ internal static class SelfProcess
     private static async Task<bool> ExchangeAsync(
         NamedPipeServerStream pipe, string order, Action<string> answer, ChannelReader<string>? words, Process child, Task ended, CancellationToken stop)
     {
-        using CancellationTokenSource over = new();
+        using CancellationTokenSource over = CancellationTokenSource.CreateLinkedTokenSource(stop);
         Task connected = pipe.WaitForConnectionAsync(over.Token);
         if (await Task.WhenAny(connected, ended) != connected)
         {
             await over.CancelAsync();
+            return false;
+        }
+
+        if (!connected.IsCompletedSuccessfully)
+        {
+            // It has nothing to tell yet, and on a busy machine it would start for seconds before it could be asked to stop.
+            Kill(child);
             return false;
         }
 

@@ -2,7 +2,7 @@ namespace Weir.Lab.Results;
 
 /// <summary>
 /// The bytes that an operation of an arm allocates. Other programs do not change them, so where each round has the same they are exact, on a busy machine
-/// too: after one round of many operations, or three of few.
+/// too: after one round of many operations that allocate whole objects, or three others.
 /// </summary>
 internal sealed class ArmBytes
 {
@@ -12,7 +12,10 @@ internal sealed class ArmBytes
     // No object is so small; one in each twenty-fourth operation is.
     internal const double LeastDifference = 1;
 
-    // Fewer rounds are only exact if what a round may miss is too little to matter.
+    // The size of any object is a multiple of it.
+    private const double ObjectUnit = 8;
+
+    // Fewer rounds are only exact if what a round may miss is too little to matter, and they are of whole objects.
     private const int EnoughRounds = 3;
 
     // A round in which something else of the process allocated once does not count for more than it is.
@@ -26,8 +29,11 @@ internal sealed class ArmBytes
         Value = Spread.Of(values).Median;
         double middle = Value;
         IsExact = values.Count(v => Math.Abs(v - middle) > LeastDifference / 2) <= MostOthers * values.Length
-            && (values.Length >= EnoughRounds || uncertain <= LeastDifference / 2);
+            && (values.Length >= EnoughRounds || (uncertain <= LeastDifference / 2 && AreWhole(middle)));
     }
+
+    /// <summary>Whether bytes are those of whole objects, and no mean of operations that differ: nobody knows what one reading of a mean is worth.</summary>
+    public static bool AreWhole(double bytes) => Math.Abs(Math.IEEERemainder(bytes, ObjectUnit)) <= LeastDifference / 2;
 
     /// <summary>Bytes an operation: the median of the rounds.</summary>
     public double Value { get; }

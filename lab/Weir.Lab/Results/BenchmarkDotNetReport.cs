@@ -4,10 +4,22 @@ namespace Weir.Lab.Results;
 /// A report that BenchmarkDotNet wrote as JSON (<c>--exporters json</c>), as a result. Each benchmark is an arm, each of its measurements a round, and each of
 /// its launches a process. Nothing in it says what else ran on the machine, so its times alone decide nothing; its bytes do.
 /// </summary>
+/// <remarks>
+/// BenchmarkDotNet reads the bytes once, over one iteration. The reading is taken as exact, and so stands for all rounds, if it is a whole number of objects
+/// and has so many operations that what something else of the process allocated once would have shown as a part of one. Any other is that of one round.
+/// </remarks>
 internal static class BenchmarkDotNetReport
 {
     /// <summary>The command of such results.</summary>
     public const string Command = "benchmarkdotnet";
+
+    // Of a reading that is exact. What else allocates once allocates some kilobytes.
+    private const long LeastOperations = 1024;
+
+    // What the lab's workers allocated, which reports with workers have without any diagnoser.
+    private const string WorkersBytes = "Workers.Allocated/op";
+
+    private const string NoBytes = "A report of BenchmarkDotNet has no bytes, which are all that can be compared: add [MemoryDiagnoser], or --memory.";
 
     /// <summary>The result of a report; <see langword="null"/> if the text is something else.</summary>
     /// <exception cref="ResultFileException">It is a report without measurements.</exception>
@@ -54,28 +66,55 @@ internal static class BenchmarkDotNetReport
                 StartedAt = writtenAt,
                 Machine = MachineOf(machine),
                 Arms = arms,
-                Findings = [new Finding(FindingLevel.Doubt, "A report of BenchmarkDotNet does not say what else ran on the machine.", FindingKind.Machine)],
+                Findings =
+                [
+                    new Finding(FindingLevel.Doubt, "A report of BenchmarkDotNet does not say what else ran on the machine.", FindingKind.Machine),
+                    .. arms.Any(static a => a.Rounds.Any(static r => r.AllocatedBytes is not null)) ? Array.Empty<Finding>()
+                        : [new Finding(FindingLevel.Doubt, NoBytes, FindingKind.Difference)],
+                ],
             };
     }
 
     private static IEnumerable<RoundRecord> Rounds(JsonElement benchmark)
     {
-        double? bytes = benchmark.TryGetProperty("Memory", out JsonElement memory) && memory.ValueKind == JsonValueKind.Object
-            && memory.TryGetProperty("BytesAllocatedPerOperation", out JsonElement each) && each.ValueKind == JsonValueKind.Number ? each.GetDouble() : null;
-        return !benchmark.TryGetProperty("Measurements", out JsonElement measurements) || measurements.ValueKind != JsonValueKind.Array ? [] :
-            from m in measurements.EnumerateArray()
-            where Text(m, "IterationMode") == "Workload" && Text(m, "IterationStage") == "Result"
-            let operations = m.GetProperty("Operations").GetInt64()
-            let nanoseconds = m.GetProperty("Nanoseconds").GetDouble()
-            where operations > 0 && nanoseconds > 0
-            select new RoundRecord
-            {
-                Process = m.GetProperty("LaunchIndex").GetInt32(),
-                Operations = operations,
-                Seconds = nanoseconds / 1e9,
-                Rate = operations * 1e9 / nanoseconds,
-                AllocatedBytes = bytes is { } known ? (long)Math.Round(known * operations) : null,
-            };
+        RoundRecord[] rounds = !benchmark.TryGetProperty("Measurements", out JsonElement measurements) || measurements.ValueKind != JsonValueKind.Array ? [] :
+        [
+            .. from m in measurements.EnumerateArray()
+               where Text(m, "IterationMode") == "Workload" && Text(m, "IterationStage") == "Result"
+               let operations = m.GetProperty("Operations").GetInt64()
+               let nanoseconds = m.GetProperty("Nanoseconds").GetDouble()
+               where operations > 0 && nanoseconds > 0
+               select new RoundRecord
+               {
+                   Process = m.GetProperty("LaunchIndex").GetInt32(),
+                   Operations = operations,
+                   Seconds = nanoseconds / 1e9,
+                   Rate = operations * 1e9 / nanoseconds,
+               },
+        ];
+        if (rounds.Length == 0 || BytesOf(benchmark) is not var (bytes, over))
+        {
+            return rounds;
+        }
+
+        bool isExact = ArmBytes.AreWhole(bytes) && (over ?? rounds[0].Operations) >= LeastOperations;
+        return rounds.Select((r, i) => isExact || i == 0 ? r with { AllocatedBytes = (long)Math.Round(bytes * r.Operations) } : r);
+    }
+
+    // The bytes of an operation, and over how many operations they were read, if it is known.
+    private static (double Bytes, long? Over)? BytesOf(JsonElement benchmark)
+    {
+        if (benchmark.TryGetProperty("Memory", out JsonElement memory) && memory.ValueKind == JsonValueKind.Object
+            && memory.TryGetProperty("BytesAllocatedPerOperation", out JsonElement each) && each.ValueKind == JsonValueKind.Number)
+        {
+            return (each.GetDouble(), memory.TryGetProperty("TotalOperations", out JsonElement all) && all.TryGetInt64(out long over) ? over : null);
+        }
+
+        return !benchmark.TryGetProperty("Metrics", out JsonElement metrics) || metrics.ValueKind != JsonValueKind.Array ? null
+            : metrics.EnumerateArray()
+                .Where(static m => m.TryGetProperty("Descriptor", out JsonElement named) && Text(named, "Id") == WorkersBytes)
+                .Select(static m => ((double, long?)?)(m.GetProperty("Value").GetDouble(), null))
+                .FirstOrDefault();
     }
 
     private static MachineRecord MachineOf(JsonElement machine) => MachineRecord.Hashed(new MachineRecord

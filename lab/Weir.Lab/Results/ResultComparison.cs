@@ -72,6 +72,8 @@ public static class ResultComparison
 
         findings.Add(new Finding(FindingLevel.Doubt,
             "The two were measured one after the other, not in turns; the difference includes changes of the machine in between.", FindingKind.Difference));
+        findings.AddRange(InOneOnly(before.Name, before.Result, pairs.Select(static p => p.Before)));
+        findings.AddRange(InOneOnly(after.Name, after.Result, pairs.Select(static p => p.After)));
         ArmRecord[] labelled = [.. pairs.SelectMany(
             p => new[] { p.Before with { Name = $"{before.Name}: {p.Before.Name}" }, p.After with { Name = $"{after.Name}: {p.After.Name}" } })];
         return after.Result with
@@ -85,6 +87,15 @@ public static class ResultComparison
             Comparisons = new StoredComparing(before, after, options, across?.Contains(Machine) == true).All(
                 pairs, p => ($"{before.Name}: {p.Before.Label}", $"{after.Name}: {p.After.Label}")),
         };
+    }
+
+    // A benchmark that failed has no result on its side, and would go missing without a word.
+    private static IEnumerable<Finding> InOneOnly(string name, ResultFile result, IEnumerable<ArmRecord> compared)
+    {
+        string[] others = [.. result.Arms.Where(static a => a.IsMeasured).Except(compared).Select(static a => a.Label)];
+        return others.Length == 0
+            ? []
+            : [new Finding(FindingLevel.Doubt, $"Not compared, because only {name} has a result: {string.Join(", ", others)}.", FindingKind.Difference)];
     }
 
     // The rounds of the two follow each other, as they were measured.

@@ -78,7 +78,7 @@ internal static class RunChecks
 
         if (run.Repeats > 0)
         {
-            warnings.Add(new RunRemark(RunCause.Repeated, Invariant($"{run.Repeats} rounds were repeated, because the canary was disturbed around them.")));
+            warnings.Add(new RunRemark(RunCause.Repeated, Repeated(run.Repeats, "the canary was disturbed around")));
         }
 
         if (run.Spec is { SubtractsOverhead: true, Workers: 1 } && run.Rounds.Any(static r => r.Overhead is { } o && !o.CanBeSubtractedFrom(r.Rate))
@@ -90,8 +90,7 @@ internal static class RunChecks
 
         if (run.ColdRounds > 0 && !run.Spec.TakesTurns)
         {
-            warnings.Add(
-                new RunRemark(RunCause.ColdRounds, Invariant($"{run.ColdRounds} rounds were repeated, because code was still being compiled in them.")));
+            warnings.Add(new RunRemark(RunCause.ColdRounds, Repeated(run.ColdRounds, "code was still being compiled in")));
         }
 
         if (run.CpuQuota is double quota && quota < run.Cores)
@@ -152,4 +151,7 @@ internal static class RunChecks
 
         return warnings;
     }
+
+    private static string Repeated(int rounds, string why) =>
+        rounds == 1 ? $"1 round was repeated, because {why} it." : Invariant($"{rounds} rounds were repeated, because {why} them.");
 }

@@ -130,18 +130,29 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
     public void Release(DataflowMessageHeader messageHeader, ITargetBlock<T> target)
     {
         Protocol.CheckClaim(messageHeader, target);
-        lock (Source)
+        bool released = false;
+        try
         {
-            if (_reservedFor != target || messageHeader.Id != _currentId)
+            lock (Source)
             {
-                throw Protocol.NotReserved();
+                if (_reservedFor != target || messageHeader.Id != _currentId)
+                {
+                    throw Protocol.NotReserved();
+                }
+
+                _reservedFor = null;
+                released = true;
+                Offer(target, Source.Links.Find(target));
             }
-
-            _reservedFor = null;
-            Offer(target, Source.Links.Find(target));
         }
-
-        ContinueHeld();
+        finally
+        {
+            // Also if the target throws: the reservation has ended.
+            if (released)
+            {
+                ContinueHeld();
+            }
+        }
     }
 
     /// <summary>Accepts no more messages, and fails if there is an exception.</summary>
@@ -209,12 +220,17 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
 
         if (held)
         {
-            CallWatch? watch = CallEnds(_heldId, out CallWatch.Ending outer);
-            DiscardTaken();
-            CallWatch.Failed(null, watch);
-            watch?.Left(_heldId, isDone: true, outer);
-            PendingDone();
+            DiscardHeld();
         }
+    }
+
+    private void DiscardHeld()
+    {
+        CallWatch? watch = CallEnds(_heldId, out CallWatch.Ending outer);
+        DiscardTaken();
+        CallWatch.Failed(null, watch);
+        watch?.Left(_heldId, isDone: true, outer);
+        PendingDone();
     }
 
     /// <summary>The reservation has ended: what was held back continues, on a thread of the block.</summary>
@@ -229,8 +245,22 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
 
         if (held)
         {
-            Task.Factory.StartNew(
-                static core => ((BroadcastCore<T>)core!).PublishHeld(), this, CancellationToken.None, TaskCreationOptions.DenyChildAttach, Options.Scheduler);
+            try
+            {
+                Task.Factory.StartNew(
+                    static core => ((BroadcastCore<T>)core!).PublishHeld(),
+                    this,
+                    CancellationToken.None,
+                    TaskCreationOptions.DenyChildAttach,
+                    Options.Scheduler);
+            }
+            catch (Exception e)
+            {
+                // The scheduler takes no task, and without this message's end the block would never end.
+                Complete(e, drop: true, always: true);
+                _held = default;
+                DiscardHeld();
+            }
         }
     }
 

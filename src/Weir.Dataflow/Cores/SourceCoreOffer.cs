@@ -214,6 +214,7 @@ internal sealed partial class SourceCore<T>
         finally
         {
             _offering = false;
+            after = ServeLateNeedsLock(header.Id, after);
             _stateLock.Exit(key);
             after?.AfterLock();
         }
@@ -224,6 +225,31 @@ internal sealed partial class SourceCore<T>
         }
 
         return taker is not null || _headId != header.Id;
+    }
+
+    /// <summary>Serves the receivers that came while the last targets were asked, if none of these took the head: nothing else brings it.</summary>
+    /// <param name="id">The number of the head that was offered.</param>
+    /// <param name="after">Those that have been served, or null.</param>
+    /// <returns>All that have been served, or null.</returns>
+    private ReceiveWaiter<T>? ServeLateNeedsLock(long id, ReceiveWaiter<T>? after)
+    {
+        LinkNode<T>? next;
+        for (LinkNode<T>? node = _links.First; node is not null && _headId == id && _reservedFor is null; node = next)
+        {
+            next = node.Next;
+            if (node is ReceiveWaiter<T> waiter)
+            {
+                RemoveNeedsLock(waiter);
+                waiter.Next = after;
+                after = waiter;
+                if (waiter.TakesMessage)
+                {
+                    waiter.Give(TakeHeadNeedsLock());
+                }
+            }
+        }
+
+        return after;
     }
 
     public IDisposable LinkTo(ITargetBlock<T> target, DataflowLinkOptions linkOptions)
@@ -295,6 +321,7 @@ internal sealed partial class SourceCore<T>
 
     private void OfferToNewLink(TargetLink<T> link, TargetLink<T>? only)
     {
+        long head = Volatile.Read(ref _headId);
         try
         {
             OfferHead(only, linking: true);
@@ -303,7 +330,7 @@ internal sealed partial class SourceCore<T>
         {
             // The caller gets the exception. The target stays linked, and is asked again when something changes.
             LockOwner? key = _stateLock.Enter();
-            _refused |= _links.First == link && link.Next is null;
+            _refused |= _headId == head && _links.First == link && link.Next is null;
             _stateLock.Exit(key);
             throw;
         }

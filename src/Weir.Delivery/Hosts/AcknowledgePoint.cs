@@ -7,7 +7,8 @@ public enum AcknowledgePoint
     AfterProcessing,
 
     /// <summary>
-    /// When it has been read, before it is processed. Each item is processed at most once: items that are running when a process dies are lost.
+    /// When it has been read, before it is processed. Each item is processed at most once: items that a process has when it dies are lost. A host that is
+    /// stopped still starts what it has read, and what has not ended when its grace period ends is lost.
     /// </summary>
     OnReceipt,
 }

@@ -267,14 +267,17 @@ internal sealed partial class HostRun<T, TResult> : IHostRun, IUnattended
             HostCall<T, TResult>? call = null;
             lock (_lock)
             {
-                if (!_isDraining || !_reading.IsCancellationRequested)
+                // What is acknowledged already cannot be returned: it is started as long as there is time.
+                bool mayStart = !_isDraining
+                    || !(_options.Acknowledge == AcknowledgePoint.OnReceipt ? _running : _reading).IsCancellationRequested;
+                if (mayStart)
                 {
                     call = _calls < _maxCalls && !_isAlone ? _backlog.Take(isIdle: _calls == 0) : null;
                 }
 
                 if (call is null)
                 {
-                    if (_isDraining && _calls == 0 && (_backlog.IsEmpty || _reading.IsCancellationRequested))
+                    if (_isDraining && _calls == 0 && (_backlog.IsEmpty || !mayStart))
                     {
                         _idle.TrySetResult();
                         _done.Set();

@@ -26,4 +26,16 @@ internal static class DownloadValidator
             ? modified.ToString("R")
             : null;
     }
+
+    /// <summary>Whether a part may be one of the file that was asked for. A server that does not know <c>If-Range</c> sends a part of any file.</summary>
+    /// <param name="response">The response with the part. What it does not say is taken for the same.</param>
+    /// <param name="validator">What was sent as <c>If-Range</c>.</param>
+    public static bool MayBeOf(HttpResponseMessage response, string validator)
+    {
+        bool isTag = validator.StartsWith('"');
+        string? said = isTag ? response.Headers.ETag?.ToString() : response.Content.Headers.LastModified?.ToString("R");
+
+        // The bytes of a compressed part are others than those of the whole, which was not compressed.
+        return (said is null || said == validator) && response.Content.Headers.ContentEncoding.Count == 0;
+    }
 }

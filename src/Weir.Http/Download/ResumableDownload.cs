@@ -251,7 +251,8 @@ public sealed class ResumableDownload
         switch (response.StatusCode)
         {
             case HttpStatusCode.PartialContent when part.Length > 0:
-                return range is { From: { } from } && from == part.Length && (range.Length is null || range.Length == part.Total);
+                return range is { From: { } from } && from == part.Length && (range.Length is null || range.Length == part.Total)
+                    && DownloadValidator.MayBeOf(response, part.Validator!);
 
             case HttpStatusCode.RequestedRangeNotSatisfiable when part.Length > 0:
                 isComplete = part.Length == part.Total && range?.Length == part.Total;

@@ -28,10 +28,11 @@ internal sealed partial class QueueStatements
     // An identity is a text, a slash and a number. A dead letter whose identity is another text is published with that text and the number 0.
     private string ReplayLetters() => $"""
         WITH gone AS (
-            DELETE FROM {_dead} WHERE queue = {_queue} AND id = ANY ($1) RETURNING id, key, headers, payload)
+            DELETE FROM {_dead} WHERE queue = {_queue} AND id = ANY ($1) RETURNING id, key, headers, payload),
+        named AS (SELECT *, substring(id FROM '^.+/([0-9]{"{1,10}"})$')::bigint <= {int.MaxValue} IS TRUE AS is_name FROM gone)
         INSERT INTO {_items} (origin, place, key, attempt, headers, payload, due)
-        SELECT coalesce(substring(id FROM '^(.+)/[0-9]{"{1,9}"}$'), id), coalesce(substring(id FROM '^.+/([0-9]{"{1,9}"})$')::integer, 0),
-            key, 1, headers, payload, now()
-        FROM gone
+        SELECT CASE WHEN is_name THEN substring(id FROM '^(.+)/[0-9]+$') ELSE id END,
+            CASE WHEN is_name THEN substring(id FROM '^.+/([0-9]+)$')::integer ELSE 0 END, key, 1, headers, payload, now()
+        FROM named
         """;
 }

@@ -27,6 +27,18 @@ internal sealed class Publisher(Broker broker, string exchange, RabbitWorkQueueO
     /// <summary>Where the bytes of messages come from, for one call or message at a time.</summary>
     public ArrayPool<byte> Buffers => _buffers.Pool;
 
+    /// <summary>How many messages wait to be published again, for tests.</summary>
+    internal int Lost
+    {
+        get
+        {
+            lock (_lock)
+            {
+                return _lost.Count;
+            }
+        }
+    }
+
     /// <summary>Opens the connection, and uses it for something other than publishing.</summary>
     public async ValueTask UseAsync(Func<IConnection, ValueTask> use, CancellationToken cancellationToken)
     {
@@ -221,10 +233,18 @@ internal sealed class Publisher(Broker broker, string exchange, RabbitWorkQueueO
             {
                 if (!await link.SendAsync(exchange, lost[i]).ConfigureAwait(false))
                 {
+                    bool isDisposed;
                     lock (_lock)
                     {
                         // What was sent on the link before is lost with it, and is sent again first.
                         _lost.AddRange(lost[i..]);
+                        isDisposed = _isDisposed;
+                    }
+
+                    if (isDisposed)
+                    {
+                        // Whoever disposed of this has not seen them.
+                        FailLost(new ObjectDisposedException("RabbitWorkQueue"));
                     }
 
                     return false;
@@ -275,7 +295,8 @@ internal sealed class Publisher(Broker broker, string exchange, RabbitWorkQueueO
         }
         catch (Exception e) when (e is not OutOfMemoryException)
         {
-            FailLost(e);
+            // Nobody else cancels this.
+            FailLost(e is OperationCanceledException ? new ObjectDisposedException("RabbitWorkQueue") : e);
         }
     }
 

@@ -223,22 +223,18 @@ internal sealed class ConsumerLink : IUnattended
         _ = Broker.CloseAsync(_connection).AsTask();
     }
 
-    /// <summary>Ends the link after everything that was sent on it has arrived.</summary>
-    public async ValueTask CloseAsync()
+    /// <summary>Ends the link after everything that was sent on it has arrived, or when nobody waits for that any more.</summary>
+    public async ValueTask CloseAsync(CancellationToken cancellationToken)
     {
         TakeNoMore();
-        try
-        {
-            await _channel.CloseAsync(Constants.ReplySuccess, "Done", abort: true, CancellationToken.None).ConfigureAwait(false);
-        }
-        catch (Exception e) when (e is not OutOfMemoryException)
-        {
-            // The link has ended in another way.
-        }
-
+        await EndsAsync(_channel.CloseAsync(Constants.ReplySuccess, "Done", abort: true, CancellationToken.None), cancellationToken).ConfigureAwait(false);
         await _ended.CancelAsync().ConfigureAwait(false);
-        await Broker.CloseAsync(_connection).ConfigureAwait(false);
+        await EndsAsync(Broker.CloseAsync(_connection).AsTask(), cancellationToken).ConfigureAwait(false);
     }
+
+    // A failure says that the link has ended in another way.
+    private static async Task EndsAsync(Task closing, CancellationToken cancellationToken) =>
+        await closing.WaitAsync(cancellationToken).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
 
     /// <summary>
     /// Makes a request to RabbitMQ. Without an answer the link ends: the channel takes no other request while it waits for this one, and nobody would process a

@@ -20,6 +20,9 @@ internal sealed class RabbitBatch<T>(IReadOnlyList<WorkItem<T>> items, string po
 
     public bool IsAway => Away is not null;
 
+    /// <summary>Whether it is a copy that is delivered again. RabbitMQ has not taken the message away then.</summary>
+    public bool HasCopy => Away is not null && Away != MessageId;
+
     /// <summary>Whether its items could not be written for a copy, so that no other copy is tried.</summary>
     public bool IsUnwritable { get; set; }
 

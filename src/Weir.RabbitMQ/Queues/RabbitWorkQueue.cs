@@ -147,11 +147,8 @@ public sealed class RabbitWorkQueue<T> : IWorkQueue<T>
             sources = [.. _sources];
         }
 
-        foreach (RabbitWorkSource<T> source in sources)
-        {
-            await source.DisposeAsync().ConfigureAwait(false);
-        }
-
+        // Together: each waits for a broker that does not answer.
+        await Task.WhenAll(sources.Select(static source => source.DisposeAsync().AsTask())).ConfigureAwait(false);
         await Counting.DisposeAsync().ConfigureAwait(false);
         await Publisher.DisposeAsync().ConfigureAwait(false);
     }

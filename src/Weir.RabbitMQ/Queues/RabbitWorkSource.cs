@@ -24,6 +24,7 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
     private ConsumerLink? _link;
     private ITimer? _timer;
     private Task<RabbitBatch<T>?>? _taking;
+    private TaskCompletionSource? _starting;
     private Delivery? _suspect;
     private long _lastBatch;
     private int _openSuspects;
@@ -55,15 +56,42 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
 
     public async ValueTask StartAsync(CancellationToken cancellationToken)
     {
-        await LinkAsync(cancellationToken).ConfigureAwait(false);
-        if (!_isKeyed)
+        CancellationTokenSource either;
+        lock (_lock)
         {
-            _timer = _queue.Options.TimeProvider.CreateTimer(
-                static source => Unattended.Run((RabbitWorkSource<T>)source!, static source => source.LookAround()),
-                this,
-                SuspectInterval,
-                SuspectInterval);
+            ObjectDisposedException.ThrowIf(_isDisposed, this);
+            either = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _stop.Token);
+            _starting = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         }
+
+        try
+        {
+            using (either)
+            {
+                await LinkAsync(either.Token).ConfigureAwait(false);
+            }
+
+            if (!_isKeyed)
+            {
+                _timer = _queue.Options.TimeProvider.CreateTimer(
+                    static source => Unattended.Run((RabbitWorkSource<T>)source!, static source => source.LookAround()),
+                    this,
+                    SuspectInterval,
+                    SuspectInterval);
+            }
+        }
+        catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
+        {
+            ObjectDisposedException.ThrowIf(_isDisposed, this);
+            throw;
+        }
+        finally
+        {
+            // Who disposes of the source meanwhile closes what was opened.
+            _starting.SetResult();
+        }
+
+        ObjectDisposedException.ThrowIf(_isDisposed, this);
     }
 
     public async ValueTask<WorkBatch<T>?> ReadAsync(CancellationToken cancellationToken)
@@ -108,27 +136,35 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
     public async ValueTask ReturnAsync(IReadOnlyList<WorkBatch<T>> batches, CancellationToken cancellationToken)
     {
         ArgumentNullException.ThrowIfNull(batches);
-        List<RabbitBatch<T>> open = Open(batches);
-        if (_isKeyed)
+        List<RabbitBatch<T>> again = [];
+        lock (_lock)
         {
-            lock (_lock)
+            foreach (RabbitBatch<T> batch in batches.OfType<RabbitBatch<T>>().Where(_open.Contains))
             {
-                foreach (RabbitBatch<T> batch in open)
+                if (!_isKeyed && (batch.Link.IsOpen || batch.HasCopy))
                 {
-                    if (RemoveOpenNeedsLock(batch) && !batch.IsAway)
-                    {
-                        _returned.Enqueue(batch);
-                    }
+                    again.Add(batch);
+                    continue;
+                }
+
+                // What RabbitMQ has taken away because of its limit, or with a connection, is delivered again without this.
+                RemoveOpenNeedsLock(batch);
+                if (batch is { IsAway: false, Link.IsOpen: true })
+                {
+                    _returned.Enqueue(batch);
+                }
+                else if (batch is { IsAway: false, Link.ConsumerTimeout: not null })
+                {
+                    _away.Add(batch.MessageId, null);
                 }
             }
-
-            Link()?.Nudge();
-            return;
         }
 
-        // What RabbitMQ has taken away because of its limit is there already.
-        await _queue.Publisher.PublishAsync(open.Where(static b => b.Link.IsOpen).SelectMany(Again), cancellationToken).ConfigureAwait(false);
-        await AcknowledgeAsync(open).ConfigureAwait(false);
+        Link()?.Nudge();
+
+        // A copy that comes after this is dropped, because its batch is not open any more.
+        await _queue.Publisher.PublishAsync(again.SelectMany(Again), cancellationToken).ConfigureAwait(false);
+        await AcknowledgeAsync(again).ConfigureAwait(false);
     }
 
     public async ValueTask RedeliverAsync(WorkBatch<T> batch, IReadOnlyList<WorkItem<T>> items, TimeSpan delay, CancellationToken cancellationToken)
@@ -158,6 +194,7 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
 
         _queue.Forget(this);
         await _stop.CancelAsync().ConfigureAwait(false);
+        await (_starting?.Task ?? Task.CompletedTask).ConfigureAwait(false);
         await (_taking ?? Task.CompletedTask).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
         if (_timer is not null)
         {
@@ -166,9 +203,9 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
 
         if (Link() is { } link)
         {
+            using var limit = new CancellationTokenSource(ReleaseLimit, _queue.Options.TimeProvider);
             try
             {
-                using var limit = new CancellationTokenSource(ReleaseLimit, _queue.Options.TimeProvider);
                 await link.AcknowledgeAsync([], isLast: true).AsTask().WaitAsync(limit.Token).ConfigureAwait(false);
                 if (link.IsOpen && !_isKeyed)
                 {
@@ -180,7 +217,7 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
                 // When a connection ends, RabbitMQ takes back what it had, and counts that as a delivery.
             }
 
-            await link.CloseAsync().ConfigureAwait(false);
+            await link.CloseAsync(limit.Token).ConfigureAwait(false);
         }
 
         _stop.Dispose();

@@ -319,7 +319,8 @@ public sealed partial class TokenBucket : IRateLimit, IMeteredPolicy
     }
 
     /// <summary>The first moment at which a call that finds this mark may start. The check compares in the same way, so that it gets the same answer.</summary>
-    private long StartTicks(double mark) => (long)Math.Min(Math.Ceiling(mark - _reach), long.MaxValue / 2);
+    // Clamped on both sides, so that a difference of ticks does not overflow: a burst may be larger than any time.
+    private long StartTicks(double mark) => (long)Math.Clamp(Math.Ceiling(mark - _reach), long.MinValue / 2, long.MaxValue / 2);
 
     [Conditional("DEBUG")]
     private void AssertInvariantsNeedsLock()

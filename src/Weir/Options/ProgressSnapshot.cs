@@ -42,7 +42,11 @@ public sealed record ProgressSnapshot
     /// <summary>The estimated time for the remaining items, at the average pace so far.</summary>
     /// <value><see langword="null"/> if the total is not known, or no item has ended yet.</value>
     public TimeSpan? EstimatedTimeRemaining =>
-        TotalItems is { } total && (Ended > 0 || total == 0) ? Elapsed * (Math.Max(0, total - Ended) / (double)Math.Max(1, Ended)) : null;
+        TotalItems is { } total && (Ended > 0 || total == 0) ? Times(Elapsed, Math.Max(0, total - Ended) / (double)Math.Max(1, Ended)) : null;
 
     private long Ended => Succeeded + Failed;
+
+    // At most the longest time that there is: a run that was paused for a day after the first of twenty million items would need longer.
+    private static TimeSpan Times(TimeSpan elapsed, double factor) =>
+        elapsed.Ticks * factor < long.MaxValue ? elapsed * factor : TimeSpan.MaxValue;
 }

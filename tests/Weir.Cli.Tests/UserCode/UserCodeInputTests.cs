@@ -61,11 +61,15 @@ public class UserCodeInputTests
     [InlineData("run --assembly TEXT --method A.B", "--assembly 'TEXT' cannot be loaded: ")]
     [InlineData("run --method A.B", "--assembly and --method must be used together: --assembly X.dll --method Namespace.Class.Method.")]
     [InlineData("compare --assembly DLL --method Lookups.Old",
-        "compare needs two things: A and B, several methods in --method, another build in --against, or several values in --param.")]
+        "compare needs two things: A and B, several methods in --method (the same one twice shows what this machine can tell apart), "
+            + "another build in --against, or several values in --param.")]
     [InlineData("compare --assembly DLL --method Lookups.Old --against /no/such.dll",
         "--against '/no/such.dll': --assembly must be an assembly that exists; it is '/no/such.dll'.")]
+    [InlineData("compare --assembly DLL --against DLL --method Lookups.Old,Lookups.Old", "--method must be different methods or classes separated by commas, ")]
+    [InlineData("scale --assembly DLL --method Lookups.Old,Lookups.Old", "--method must be different methods or classes separated by commas, ")]
     [InlineData("compare cpu io --against DLL", "--against is another build of --assembly: --assembly before/X.dll --against after/X.dll.")]
-    [InlineData("compare cpu", "compare needs two things: A and B, several methods in --method, another build in --against, or several values in --param.")]
+    [InlineData("compare cpu", "compare needs two things: A and B, several methods in --method (the same one twice shows what this machine can tell apart), "
+            + "another build in --against, or several values in --param.")]
     [InlineData("compare", "WORKLOAD must be ")]
     [InlineData(
         "compare --assembly DLL --method Lookups.Old --param size=1,2,3,4,5,6,7,8,9",

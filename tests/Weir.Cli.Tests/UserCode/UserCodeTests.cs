@@ -168,6 +168,35 @@ public class UserCodeTests
         Assert.Contains(compared.Findings, static f => f.Text == "2 comparisons share the alpha of 1 %; each is made at 0.5 %.");
     }
 
+    [Theory(Timeout = 300_000)]
+    [InlineData("compare", "Lookups.Old,Lookups.Old", "A: Old", "B: Old")]
+    [InlineData("compare", "Lookups.Old,Lookups.NewAsync,Lookups.Old", "A: Old", "B: NewAsync", "C: Old")]
+    [InlineData("compare", "Lookups.Old,Lookups.Old --param size=1,10", "A: Old size=1", "B: Old size=1", "A: Old size=10", "B: Old size=10")]
+    [InlineData("gate", "Lookups.Old,Lookups.Old", "A: Old", "B: Old")]
+    public async Task Compare_MethodWithItself_TellsTheArmsApart(string verb, string methods, params string[] arms)
+    {
+        using TemporaryDirectory directory = new();
+        LoadResult result = await new CliUnderTest().RunAsync(
+            $"{verb} --assembly {Own} --method {methods} --workers 1 --rounds 2 --duration 10ms --export json --out {directory.Path}");
+
+        ResultFile compared = Lab.Results.ResultJson.Parse(
+            await File.ReadAllTextAsync(directory.File($"weir-{verb}.json"), TestContext.Current.CancellationToken), "output");
+        Assert.Equal(arms, compared.Arms.Select(static a => a.Name));
+        Assert.All(compared.Comparisons, static c => Assert.Equal(('A', true), (c.Against[0], c.Arm[0] > 'A')));
+        Assert.All(arms, a => Assert.Contains(a, result.Out, StringComparison.Ordinal));
+    }
+
+    [Fact(Timeout = 300_000, Explicit = true)]
+    public async Task Compare_WhoseTimeIsUpBeforeARound_IsInvalidAndNotStopped()
+    {
+        LoadResult result = await new CliUnderTest().RunAsync(
+            $"compare --assembly {Own} --class Waiting,Waiting --param time=01:00:00 --workers 1 --within 1s --timeout 10min --quiet");
+
+        Assert.Equal(3, result.ExitCode);
+        Assert.Contains("The time was up before 2 pairs of processes had ended; --within gives them more.", result.Out, StringComparison.Ordinal);
+        Assert.DoesNotContain("stopped", result.Error, StringComparison.Ordinal);
+    }
+
     [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Compare_SeveralValuesOfOneThing_AreComparedWithTheFirst()
     {

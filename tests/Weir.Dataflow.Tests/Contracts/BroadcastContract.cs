@@ -201,6 +201,52 @@ public abstract class BroadcastContract<TBlocks> : Contract<TBlocks> where TBloc
     }
 
     [Fact]
+    public void Release_TargetThrowsWhenAskedAgain_StillGoesOnWithTheNextOne()
+    {
+        IPropagatorBlock<int, int> block = Blocks.Broadcast<int>(null);
+        var holder = new ProbeTarget<int>(ProbeTarget<int>.Postpone);
+        var other = new ProbeTarget<int>();
+        block.LinkTo(holder);
+        block.LinkTo(other);
+        Post(block, 1, 1);
+        Eventually.Sequence([1], () => other.Offered);
+        Assert.True(holder.Reserve(holder.Last));
+        Post(block, 2, 2);
+        holder.Answer = (self, offer) => offer.Value == 1 ? throw new FormatException("target") : DataflowMessageStatus.Accepted;
+        Assert.Throws<FormatException>(() => holder.Release(holder.Offers[0]));
+        Eventually.Sequence([1, 2], () => other.Offered);
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Reservation_EndsAndTheSchedulerTakesNoTask_FaultsTheBlock(bool consumes)
+    {
+        var scheduler = new ManualScheduler();
+        IPropagatorBlock<int, int> block = Blocks.Broadcast<int>(null, new DataflowBlockOptions { TaskScheduler = scheduler });
+        var holder = new ProbeTarget<int>(ProbeTarget<int>.Postpone);
+        block.LinkTo(holder);
+        Post(block, 1, 1);
+        Eventually.True(() => { scheduler.RunAll(); return holder.Offers.Length == 1; });
+        Assert.True(holder.Reserve(holder.Last));
+        Post(block, 2, 2);
+        scheduler.RunAll();
+        scheduler.Throws = true;
+        if (consumes)
+        {
+            Assert.True(holder.Consume(holder.Last, out int kept));
+            Assert.Equal(1, kept);
+        }
+        else
+        {
+            holder.Release(holder.Last);
+        }
+
+        Assert.Equal(TaskStatus.Faulted, await Eventually.Status(block.Completion));
+        Assert.IsType<TaskSchedulerException>(block.Completion.Exception!.InnerExceptions[0]);
+    }
+
+    [Fact]
     public void LinkTo_CurrentMessageReserved_StillOffersItToTheNewcomer()
     {
         IPropagatorBlock<int, int> block = Blocks.Broadcast<int>(null);

@@ -11,6 +11,9 @@ public sealed class ManualScheduler : TaskScheduler
 
     public int Waiting => _tasks.Count;
 
+    /// <summary>Whether it takes no task any more.</summary>
+    public bool Throws { get; set; }
+
     public bool RunOne()
     {
         if (!_tasks.TryDequeue(out Task? task))
@@ -35,6 +38,11 @@ public sealed class ManualScheduler : TaskScheduler
 
     protected override void QueueTask(Task task)
     {
+        if (Throws)
+        {
+            throw new NotSupportedException("no");
+        }
+
         Interlocked.Increment(ref _queued);
         _tasks.Enqueue(task);
     }

@@ -302,6 +302,26 @@ public sealed class WorkHostTests
         Assert.Equal(["0"], source.Acknowledged);
     }
 
+    [Theory(Timeout = Limit)]
+    [InlineData(AcknowledgePoint.OnReceipt, 20)]
+    [InlineData(AcknowledgePoint.AfterProcessing, 1)]
+    public async Task Stop_ItemsThatCannotBeReturned_AreStillStarted(AcknowledgePoint acknowledge, int processed)
+    {
+        using var gate = new Gate();
+        using var stop = new CancellationTokenSource();
+        var source = new ListSource(AcknowledgementOrder.Any, Batch(0, 10), Batch(1, 10)) { Ends = false };
+        await using var runtime = new DirectRuntime();
+        var host = new WorkHost<int>(
+            source, runtime, async (_, _) => await gate.WaitAsync(), Options with { Acknowledge = acknowledge, MaxItemsPerCall = 1 });
+        Task run = host.RunAsync(stop.Token);
+        await Guard.UntilAsync(() => host.Statistics.Read == 20, "Both batches");
+        await stop.CancelAsync();
+        await Guard.UntilAsync(() => host.Statistics.State == WorkHostState.Draining, "Draining");
+        gate.Open();
+        await run.WithinAsync();
+        Assert.Equal((processed, 20 - processed), (host.Statistics.Succeeded, host.Statistics.Returned));
+    }
+
     [Fact]
     public async Task RunAsync_Twice_Throws()
     {

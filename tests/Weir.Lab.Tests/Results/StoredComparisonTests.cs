@@ -170,6 +170,24 @@ public class StoredComparisonTests
         Assert.All(ResultComparison.Of(("a", before), ("b", before), options).Comparisons, static c => Assert.Equal(Verdict.Equivalent, c.Verdict));
     }
 
+    [Fact]
+    public void Of_WhatOnlyOneHasAResultOf_IsNamed()
+    {
+        Random random = new(12);
+        ResultFile run = Run(random, 1000, 8, 0.01);
+        ArmRecord arm = run.Arms[0];
+        ResultFile before = run with { Arms = [arm, arm with { Name = "gone" }, arm with { Name = "failed" }] };
+        ResultFile after = run with { Arms = [arm, arm with { Name = "failed", Rounds = [] }, arm with { Name = "new" }] };
+
+        static string[] Said(ResultFile compared) =>
+            [.. compared.Findings.Select(static f => f.Text).Where(static t => t.StartsWith("Not compared", StringComparison.Ordinal))];
+
+        Assert.Equal(
+            ["Not compared, because only a has a result: gone x 1, failed x 1.", "Not compared, because only b has a result: new x 1."],
+            Said(Compare(before, after)));
+        Assert.Empty(Said(Compare(run, run)));
+    }
+
     private static ResultFile Compare(ResultFile before, ResultFile after) => ResultComparison.Of(("a", before), ("b", after));
 
     private static ComparisonRecord Rate(ResultFile result) => result.Comparisons.Single(static c => c.Figure == ComparedFigure.Rate);

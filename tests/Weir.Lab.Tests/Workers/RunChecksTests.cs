@@ -48,9 +48,11 @@ public class RunChecksTests
         Assert.Equal(expected, RunChecks.WasCompiling(run.Rounds[0], run.Spec with { TakesTurns = turns }));
     }
 
-    [Fact]
-    public void ColdRounds_AreSaid() => Assert.Equal(
-        "2 rounds were repeated, because code was still being compiled in them.", Assert.Single(RunChecks.Warnings(Run() with { ColdRounds = 2 })).Text);
+    [Theory]
+    [InlineData(1, "1 round was repeated, because code was still being compiled in it.")]
+    [InlineData(2, "2 rounds were repeated, because code was still being compiled in them.")]
+    public void ColdRounds_AreSaid(int rounds, string said) =>
+        Assert.Equal(said, Assert.Single(RunChecks.Warnings(Run() with { ColdRounds = rounds })).Text);
 
     [Theory]
     [InlineData(1_000, 150_000, false)]

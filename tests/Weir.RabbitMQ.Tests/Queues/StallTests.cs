@@ -69,6 +69,26 @@ public sealed class StallTests(RabbitServer server) : QueueTest(server)
         Assert.True(writing.IsFaulted);
     }
 
+    [Fact(Timeout = Limit)]
+    public async Task Dispose_ASourceWithoutAnAnswer_EndsWithItsLimit()
+    {
+        var clock = new ManualTimeProvider();
+        await using var proxy = new FaultProxy(Server.Worker.Host, Server.Worker.Port);
+        await using RabbitWorkQueue<string> queue = await StalledQueueAsync(proxy, o => o with { TimeProvider = clock });
+        await PublishAsync(queue, Values(3));
+        IWorkSource<string> source = await queue.OpenSourceAsync();
+        await NextAsync(source);
+
+        // The client itself waits for an answer for as long as this.
+        ((RabbitWorkSource<string>)source).Link()!.Amqp.ContinuationTimeout = TimeSpan.FromMinutes(10);
+        proxy.Stall();
+        Task disposing = source.DisposeAsync().AsTask();
+        await Guard.UntilAsync(() => clock.NextDue == TimeSpan.FromSeconds(10), "The limit");
+        clock.Advance(TimeSpan.FromSeconds(10));
+        await disposing.WithinAsync("the end of the source");
+        proxy.Resume();
+    }
+
     private async Task<RabbitWorkQueue<string>> StalledQueueAsync(FaultProxy proxy, Func<RabbitWorkQueueOptions, RabbitWorkQueueOptions> change)
     {
         await (await NewQueueAsync(change)).DisposeAsync();

@@ -270,6 +270,18 @@ public class TokenBucketTests
         Assert.Throws<ArgumentNullException>("TimeProvider", () => new TokenBucket(new RateLimitOptions { TimeProvider = null! }));
     }
 
+    [Theory]
+    [InlineData(1e12)]
+    [InlineData(double.MaxValue)]
+    public void RetryAfter_BurstThatLastsLongerThanAnyTime_IsZero(double burst)
+    {
+        TokenBucket bucket = Make(1, burst);
+        _clock.Advance(Span.Ms(1));
+        Assert.Equal(TimeSpan.Zero, bucket.RetryAfter);
+        Assert.True(bucket.TryEnter());
+        Assert.Equal(TimeSpan.Zero, bucket.RetryAfter);
+    }
+
     private async Task<(double Seconds, double Excess)> OneAfterTheOtherAsync(int rate, double burst, double cost, double tick)
     {
         using var clock = new LastReadTimeProvider(new TickedTimeProvider(_clock, Span.Ms(tick)));

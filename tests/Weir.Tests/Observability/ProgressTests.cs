@@ -66,6 +66,19 @@ public class ProgressTests
         Assert.Equal(0, _time.LiveTimers);
     }
 
+    [Theory]
+    [InlineData(20_000_000, 1, 1)]
+    [InlineData(int.MaxValue, 1, 400)]
+    [InlineData(int.MaxValue, 1_000_000, 10_000_000)]
+    public void EstimatedTimeRemaining_LongerThanAnyTime_IsTheLongest(int total, int ended, int days)
+    {
+        ProgressSnapshot paused = new()
+        {
+            Started = ended, Succeeded = ended, Failed = 0, TotalItems = total, Elapsed = TimeSpan.FromDays(days), IsFinal = false,
+        };
+        Assert.Equal(TimeSpan.MaxValue, paused.EstimatedTimeRemaining);
+    }
+
     [Theory(Timeout = 90_000)]
     [InlineData("list")]
     [InlineData("lazy list")]

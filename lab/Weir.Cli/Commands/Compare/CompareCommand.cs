@@ -34,6 +34,9 @@ internal static class CompareCommand
         command.Add(directory.Flag);
         outputs.AddTo(command);
         keep.AddTo(command);
+        command.MakeRare(
+            "--groups", "--rate", "--max-failures", "--grain", "--rounds", "--duration", "--name", "--prepare", "--warmup", "--shell", "--ignore-failure",
+            "--show-output", "--processes", "--across", "--dir", "--alpha", "--annotate");
         command.SetAction(async (parsed, _) =>
         {
             string?[] texts = sides.Texts(parsed);

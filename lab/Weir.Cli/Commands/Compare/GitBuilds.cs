@@ -135,7 +135,8 @@ internal sealed partial class GitBuilds : IAsyncDisposable
     private static async Task<string> GitAsync(IReadOnlyList<string> arguments, string failure, CancellationToken stop)
     {
         (int code, string text) = await RunAsync("git", arguments, stop);
-        return code == 0 ? text : throw new BadInputException(failure + (text.Trim() is { Length: > 0 } why ? why : "git gave no reason."));
+        string why = text.Trim() is { Length: > 0 } said ? said : failure.EndsWith(". ", StringComparison.Ordinal) ? "" : "git gave no reason.";
+        return code == 0 ? text : throw new BadInputException((failure + why).TrimEnd());
     }
 
     // Its exit code, and what it printed on both outputs.

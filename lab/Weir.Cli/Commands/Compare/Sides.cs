@@ -29,7 +29,7 @@ internal sealed record Sides(RunSettings Settings, IReadOnlyList<IReadOnlyList<(
             throw new BadInputException("--against is another build of --assembly: --assembly before/X.dll --against after/X.dll.");
         }
 
-        RunSettings first = options.Read(parsed, texts[0], other: against?.Text);
+        RunSettings first = options.Read(parsed, texts[0], other: against?.Text, mayRepeat: against is null);
         Sides sides = against is not null
             ? Builds(first, against) with { InOneOnly = options.Subjects.InOneOnly(parsed, first.Workload.Assembly!, against.Text) }
             : texts[1] is null ? Own(first, parsed.CommandResult.Command.Name)
@@ -73,11 +73,16 @@ internal sealed record Sides(RunSettings Settings, IReadOnlyList<IReadOnlyList<(
     private static Sides Own(RunSettings settings, string command)
     {
         IReadOnlyList<IReadOnlyList<WorkloadSpec>> subjects = settings.Subjects;
+
+        // What is compared with itself needs names that differ, as below.
+        bool isRepeated = subjects.Select(static s => s[0].Name).Distinct().Count() < subjects.Count;
+        string NameOf(int subject, WorkloadSpec workload) => isRepeated ? workload.Named($"{(char)('A' + subject)}: {workload.Name}") : workload.Label;
         return subjects.Count == 1 && subjects[0].Count == 1
             ? throw new BadInputException(
-                $"{command} needs two things: A and B, several methods in --method, another build in --against, or several values in --param.")
+                $"{command} needs two things: A and B, several methods in --method (the same one twice shows what this machine can tell apart), another build "
+                    + "in --against, or several values in --param.")
             : subjects.Count == 1 ? new Sides(settings, [[.. subjects[0].Select(static w => (w.Label, w))]])
-            : new Sides(settings, [.. Enumerable.Range(0, subjects[0].Count).Select(i => subjects.Select(s => (s[i].Label, s[i])).ToArray())]);
+            : new Sides(settings, [.. Enumerable.Range(0, subjects[0].Count).Select(i => subjects.Select((s, j) => (NameOf(j, s[i]), s[i])).ToArray())]);
     }
 
     private static Sides Workloads(RunSettings before, RunSettings after, IReadOnlyList<string> texts)

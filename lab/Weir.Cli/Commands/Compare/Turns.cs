@@ -54,7 +54,10 @@ internal sealed class Turns(WeirHost host, TurnPlan plan, ComparisonOptions opti
                 if (!host.Stop.IsCancellationRequested && _rounds.Any(static r => r.Select(static x => x.Process).Distinct().Count() < LeastPairs))
                 {
                     string early = $"The time was up before {LeastPairs} pairs of processes had ended; --within gives them more.";
-                    _findings.Add(new Finding(FindingLevel.Doubt, early, FindingKind.Rounds));
+
+                    // A side without a whole round is no result, and no stop by the user either.
+                    FindingLevel level = _rounds.Any(static r => r.All(static x => x.Partial)) ? FindingLevel.Invalid : FindingLevel.Doubt;
+                    _findings.Add(new Finding(level, early, FindingKind.Rounds));
                 }
 
                 break;

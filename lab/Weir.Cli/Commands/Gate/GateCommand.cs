@@ -26,6 +26,7 @@ internal static class GateCommand
         compare.AddTo(command);
         command.Add(directory.Flag);
         outputs.AddTo(command);
+        command.MakeRare("--groups", "--rate", "--max-failures", "--grain", "--rounds", "--duration", "--across", "--dir", "--alpha");
         command.SetAction(async (parsed, _) =>
         {
             string?[] texts = sides.Texts(parsed);

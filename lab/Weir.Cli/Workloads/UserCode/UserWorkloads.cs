@@ -17,14 +17,15 @@ internal static class UserWorkloads
             : new MethodWorkload(name, members, values);
     }
 
-    /// <summary>Short names for several members that differ all the same.</summary>
+    /// <summary>Short names for several members that differ all the same. A member that is there twice has the same one both times.</summary>
     public static IReadOnlyList<string> ShortNames(IReadOnlyList<string> names)
     {
         string[][] parts = [.. names.Select(static n => n.Split('.'))];
+        int members = names.Distinct().Count();
         for (int count = 1; ; count++)
         {
             string[] ends = [.. parts.Select(p => string.Join('.', p.TakeLast(count)))];
-            if (ends.Distinct().Count() == ends.Length || parts.All(p => p.Length <= count))
+            if (ends.Distinct().Count() == members || parts.All(p => p.Length <= count))
             {
                 return ends;
             }

@@ -63,7 +63,7 @@ internal static class DeadCommands
         work.AddTo(command);
         command.SetAction(async (parsed, token) =>
         {
-            string[] wanted = parsed.GetValue(ids) ?? [];
+            string[] wanted = [.. (parsed.GetValue(ids) ?? []).Distinct(StringComparer.Ordinal)];
             if (wanted.Length > 0 == parsed.GetValue(all))
             {
                 throw new BadInputException("Say which items to replay: their identities, or --all.");

@@ -64,8 +64,8 @@ public class GitCompareTests
     [Theory(Timeout = 300_000)]
     [InlineData("main", "lib", "weir: --git must be two commits as before..after, such as main..HEAD; it is 'main'.\n")]
     [InlineData("main~1..main", "other", "weir: --project must be a project, or a directory with one, in both commits; main~1 ")]
-    [InlineData("main..nothing", "lib", "weir: --git 'main..nothing': there is no commit 'nothing'. ")]
-    [InlineData("nothing..main", "lib", "weir: --git 'nothing..main': there is no commit 'nothing'. ")]
+    [InlineData("main..nothing", "lib", "weir: --git 'main..nothing': there is no commit 'nothing'.")]
+    [InlineData("nothing..main", "lib", "weir: --git 'nothing..main': there is no commit 'nothing'.")]
     public async Task Compare_BadRange_IsOneClearLine(string range, string project, string message)
     {
         using TemporaryDirectory directory = new();

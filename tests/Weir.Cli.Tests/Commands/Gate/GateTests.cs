@@ -30,6 +30,38 @@ public class GateTests
         Assert.Contains("| bytes |", summary, StringComparison.Ordinal);
     }
 
+    [Theory(Timeout = 300_000)]
+    [InlineData(101, 4096)]
+    [InlineData(104, 16)]
+    public async Task Gate_OfReportsWhoseBytesAreNoWholeObjectsOrOfFewCalls_FailsNobody(int after, int operations)
+    {
+        using TemporaryDirectory directory = new();
+        await File.WriteAllTextAsync(directory.File("a.json"), Report(96, 100, operations), TestContext.Current.CancellationToken);
+        await File.WriteAllTextAsync(directory.File("b.json"), Report(after, 100, operations), TestContext.Current.CancellationToken);
+
+        LoadResult ran = await new CliUnderTest().RunAsync($"gate {directory.File("a.json")} {directory.File("b.json")} --figures bytes");
+
+        Assert.True(ran.ExitCode == 0, ran.Out + ran.Error);
+        Assert.Contains("is INCONCLUSIVE against", ran.Out, StringComparison.Ordinal);
+    }
+
+    [Theory(Timeout = 300_000)]
+    [InlineData(""", "Metrics": [{ "Value": 1000.1, "Descriptor": { "Id": "Workers.Allocated/op" } }]""", "allocates MORE than")]
+    [InlineData("", "A report of BenchmarkDotNet has no bytes, which are all that can be compared: add [MemoryDiagnoser], or --memory.")]
+    public async Task Gate_OfReportsWithoutTheMemoryDiagnoser_TakesTheBytesOfWorkersOrSaysWhatIsMissing(string metrics, string said)
+    {
+        using TemporaryDirectory directory = new();
+        string with = Report(0, 100).Replace(""", "Memory": {""", metrics + """, "Other": {""", StringComparison.Ordinal);
+        await File.WriteAllTextAsync(
+            directory.File("a.json"), with.Replace("1000.1", "976.1", StringComparison.Ordinal), TestContext.Current.CancellationToken);
+        await File.WriteAllTextAsync(directory.File("b.json"), with, TestContext.Current.CancellationToken);
+
+        LoadResult ran = await new CliUnderTest().RunAsync($"gate {directory.File("a.json")} {directory.File("b.json")}");
+
+        Assert.Equal(metrics.Length > 0 ? 2 : 0, ran.ExitCode);
+        Assert.Contains(said, ran.Out, StringComparison.Ordinal);
+    }
+
     [Fact(Timeout = 300_000)]
     public async Task Gate_OfAReportWithoutMeasurements_SaysWhichOneIsNeeded()
     {
@@ -70,11 +102,11 @@ public class GateTests
             $"{ran.ExitCode}: {string.Join('\n', result.Findings)}");
     }
 
-    private static string Report(int bytes, double nanoseconds)
+    private static string Report(int bytes, double nanoseconds, int operations = 4096)
     {
         string Measurement(string mode, string stage, int index) => $$"""
-            { "IterationMode": "{{mode}}", "IterationStage": "{{stage}}", "LaunchIndex": 1, "IterationIndex": {{index}}, "Operations": 1000,
-              "Nanoseconds": {{nanoseconds}}e3 }
+            { "IterationMode": "{{mode}}", "IterationStage": "{{stage}}", "LaunchIndex": 1, "IterationIndex": {{index}}, "Operations": {{operations}},
+              "Nanoseconds": {{nanoseconds * operations}} }
             """;
         return $$"""
             {
@@ -82,8 +114,7 @@ public class GateTests
               "HostEnvironmentInfo": { "ProcessorName": "A processor", "LogicalCoreCount": 2, "OsVersion": "Linux", "RuntimeVersion": ".NET 10.0" },
               "Benchmarks": [{
                 "DisplayInfo": "Code.Parse: DefaultJob [n=4]",
-                "FullName": "My.Code.Parse(n: 4)",
-                "Memory": { "BytesAllocatedPerOperation": {{bytes}}, "TotalOperations": 1000 },
+                "FullName": "My.Code.Parse(n: 4)", "Memory": { "BytesAllocatedPerOperation": {{bytes}}, "TotalOperations": {{operations}} },
                 "Measurements": [
                   {{Measurement("Overhead", "Result", 1)}}, {{Measurement("Workload", "Warmup", 1)}},
                   {{Measurement("Workload", "Result", 1)}}, {{Measurement("Workload", "Result", 2)}}, {{Measurement("Workload", "Result", 3)}}

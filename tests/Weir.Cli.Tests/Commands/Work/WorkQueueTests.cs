@@ -36,7 +36,7 @@ public sealed class WorkQueueTests(TestPostgres postgres) : IClassFixture<TestPo
         Assert.Contains("'sh' ended with exit code 4: oh no", shown, StringComparison.Ordinal);
         Assert.Contains("file/11", (await Succeeds("dead", "list")).Out, StringComparison.Ordinal);
 
-        Assert.Equal(1, (await Succeeds("dead", "replay", "--all", "--json")).Json.GetProperty("replayed").GetInt32());
+        Assert.Equal(1, (await Succeeds("dead", "replay", "file/11", "file/11", "--json")).Json.GetProperty("replayed").GetInt32());
         LoadResult missing = await RunAsync("dead", "replay", "file/11");
         Assert.Equal(1, missing.ExitCode);
         Assert.StartsWith("weir-work: Only 0 of 1 items were dead letters of the queue work", missing.Error, StringComparison.Ordinal);
