@@ -389,20 +389,14 @@ public class ReductionTests(ITestOutputHelper output)
     [MemberData(nameof(Kinds))]
     public void Kind_WithReduction_HasTheSameEnds(string kind)
     {
-        for (int preemptions = 0; preemptions < 4; preemptions++)
-        {
-            Compare(kind, preemptions, async () => End(await Programs[kind]()));
-        }
+        Compare(kind, async () => End(await Programs[kind]()));
     }
 
     [Theory]
     [MemberData(nameof(Seeds))]
     public void Generated_WithReduction_HasTheSameEnds(int seed)
     {
-        for (int preemptions = 0; preemptions < 4; preemptions++)
-        {
-            Compare($"seed {seed}", preemptions, async () => End(await new GeneratedProgram(seed).RunAsync()));
-        }
+        Compare($"seed {seed}", async () => End(await new GeneratedProgram(seed).RunAsync()));
     }
 
     public static TheoryData<int> Seeds
@@ -447,6 +441,14 @@ public class ReductionTests(ITestOutputHelper output)
             ExploreResult same = Explore.Run(Body, options with { Reduction = true });
             Assert.False(same.IsReduced);
             Assert.Equal(full.Schedules, same.Schedules);
+        }
+    }
+
+    private void Compare(string name, Func<Task> body)
+    {
+        for (int preemptions = 0; preemptions < 4; preemptions++)
+        {
+            Compare(name, preemptions, body);
         }
     }
 

@@ -250,7 +250,8 @@ public class WorkersTests
         using BenchmarkRun run = await BenchmarkRun.RunAsync(
             typeof(CollectorBenchmarks),
             "--filter", "*", "--job", "dry",
-            "--envVars", "DOTNET_gcServer:1", "DOTNET_GCHeapCount:2", "DOTNET_GCRetainVM:1", "DOTNET_GCNoAffinitize:1");
+            "--envVars", "DOTNET_gcServer:1", "DOTNET_GCHeapCount:2", "DOTNET_GCRetainVM:1", "DOTNET_GCNoAffinitize:1",
+            "DOTNET_GCHeapAffinitizeMask:3");
 
         // The benchmark itself fails where the collector is another.
         run.AssertAllSucceeded();

@@ -18,6 +18,12 @@ public sealed record Document
     /// <summary>What it is, and where its figures come from.</summary>
     public required string Introduction { get; init; }
 
+    /// <summary>How many lines its text has, blank ones included.</summary>
+    public required int Lines { get; init; }
+
+    /// <summary>Its lines with nothing to show, and why.</summary>
+    public IReadOnlyList<DocumentAside> Without { get; init; } = [];
+
     /// <summary>Its parts, in its order.</summary>
     public required IReadOnlyList<DocumentPart> Parts { get; init; }
 

@@ -30,26 +30,62 @@ public sealed partial class DocumentPages(string root)
     private static string Index(IReadOnlyList<Document> documents)
     {
         StringBuilder page = new("# The five documents, line by line\n\n");
-        page.Append("Five published documents set the goals of Weir. Each line of them stands on a page here, with where it is in this repository,\n");
-        page.Append("what came out there, and what comes out here. Their machines are others, so compare ratios and bytes rather than times.\n\n");
-        page.Append(CultureInfo.InvariantCulture, $"{Made} the files of `{Document.Folder}`; a test tries each command, page, type and figure.\n\n");
-        page.Append("| document | lines | with a figure of the results | shown, without one | of these, with a figure of theirs | not here |\n");
-        page.Append("|---|---:|---:|---:|---:|---:|\n");
+        page.Append("Five published documents set the goals of Weir. Each feature, figure, option and sample of them stands on a page here, with where it\n");
+        page.Append("is in this repository, what came out there, and what comes out here. Their machines are others, so compare ratios and bytes rather\n");
+        page.Append("than times.\n\n");
+        page.Append(CultureInfo.InvariantCulture, $"{Made} the files of `{Document.Folder}`. A test tries each command, page, type and figure,\n");
+        page.Append("and whether each line of a document's text is in a row, or is said to have nothing to show.\n\n");
+        page.Append("| document | lines of text | with nothing to show | features | with a figure of ours | shown, without one ");
+        page.Append("| a figure of theirs alone | not here | *but* | rows that it does not have |\n");
+        page.Append("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
         foreach (Document document in documents)
         {
-            DocumentRow[] rows = [.. document.Rows];
-            page.Append(CultureInfo.InvariantCulture, $"| [{document.Title}]({document.Name}.md) | {rows.Length} | {rows.Count(static r => r.IsMeasured)} ");
-            page.Append(CultureInfo.InvariantCulture, $"| {rows.Count(static r => !r.IsMeasured && r.IsHere)} ");
-            page.Append(CultureInfo.InvariantCulture, $"| {rows.Count(static r => r.IsHere && r.IsOnlyTheirs)} | {rows.Count(IsAbsent)} |\n");
+            page.Append(CountsOf($"[{document.Title}]({document.Name}.md)", [document]));
         }
 
-        page.Append("\n## What is not here, not measured, or differs\n\n| document | line | why |\n|---|---|---|\n");
-        foreach ((Document document, DocumentRow row) in documents.SelectMany(static d => d.Rows.Where(static r => r.Reason.Length > 0).Select(r => (d, r))))
-        {
-            page.Append(CultureInfo.InvariantCulture, $"| [{document.Title[..3]}]({document.Name}.md) | {row.Feature} | {Why(row)} |\n");
-        }
-
+        page.Append(CountsOf("all", documents));
+        page.Append("\nA feature is in one of the four columns after the number of features. *But* counts those that are here in part or in another way.\n");
+        page.Append("The lists have also the rows that no document has.\n");
+        (Document Document, DocumentRow Row)[] reasons =
+        [
+            .. documents.SelectMany(static d => d.Rows.Where(static r => r.Reason.Length > 0).Select(r => (d, r))),
+        ];
+        page.Append(List("Not here", reasons, static row => row.IsAbsent));
+        page.Append(List("Not measured", reasons, static row => !row.IsAbsent && row.IsOnlyTheirs));
+        page.Append(List("Here, but", reasons, static row => !row.IsAbsent && !row.IsOnlyTheirs));
         return page.ToString();
+    }
+
+    private static string CountsOf(string name, IReadOnlyList<Document> documents)
+    {
+        DocumentRow[] rows = [.. documents.SelectMany(static d => d.Rows)];
+        DocumentRow[] theirs = [.. rows.Where(static r => r.IsTheirs)];
+        int[] counts =
+        [
+            documents.Sum(static d => d.Lines),
+            documents.Sum(static d => d.Without.Sum(static aside => DocumentLines.Of(aside.Lines).Count())),
+            theirs.Length,
+            theirs.Count(static r => r.IsMeasured),
+            theirs.Count(static r => r.IsHere && !r.IsMeasured && !r.IsOnlyTheirs),
+            theirs.Count(static r => r.IsHere && r.IsOnlyTheirs),
+            theirs.Count(static r => r.IsAbsent),
+            theirs.Count(static r => r.Reason.Length > 0 && !r.IsAbsent && !r.IsOnlyTheirs),
+            rows.Length - theirs.Length,
+        ];
+        return $"| {name} | {string.Join(" | ", counts.Select(static count => count.ToString("N0", CultureInfo.InvariantCulture)))} |\n";
+    }
+
+    private static string List(string title, (Document Document, DocumentRow Row)[] reasons, Func<DocumentRow, bool> isOne)
+    {
+        (Document Document, DocumentRow Row)[] rows = [.. reasons.Where(reason => isOne(reason.Row))];
+        StringBuilder list = new();
+        list.Append(CultureInfo.InvariantCulture, $"\n## {title}: {rows.Length}\n\n| document | what it has | why |\n|---|---|---|\n");
+        foreach ((Document document, DocumentRow row) in rows)
+        {
+            list.Append(CultureInfo.InvariantCulture, $"| [{document.Title[..3]}]({document.Name}.md) | {row.Feature} | {row.Reason} |\n");
+        }
+
+        return list.ToString();
     }
 
     private string Page(Document document)
@@ -58,13 +94,24 @@ public sealed partial class DocumentPages(string root)
         page.Append(CultureInfo.InvariantCulture, $"# {document.Title}\n\n{Wrapped(document.Introduction)}\n\n");
         page.Append(CultureInfo.InvariantCulture, $"{Made} `{Document.Folder}/{document.Name}.json`. ");
         page.Append("After figures of ours stand their commit and processor.\n");
+        page.Append("The first column has the lines of the document's text; where it has none, the document does not have the row.\n");
         foreach (DocumentPart part in document.Parts)
         {
-            page.Append(CultureInfo.InvariantCulture, $"\n## {part.Title}\n\n| the document's line | where it is here | theirs | ours |\n|---|---|---|---|\n");
+            page.Append(CultureInfo.InvariantCulture, $"\n## {part.Title}\n\n");
+            page.Append("| lines | what the document has | where it is here | theirs | ours |\n|---|---|---|---|---|\n");
             foreach (DocumentRow row in part.Rows)
             {
                 string from = row.From.Length > 0 ? row.From : part.From;
-                page.Append(CultureInfo.InvariantCulture, $"| {row.Feature} | {Place(row)} | {Filled(row.Theirs, from)} | {Ours(row, from)} |\n");
+                page.Append(CultureInfo.InvariantCulture, $"| {row.Lines} | {row.Feature} | {Place(row)} | {Filled(row.Theirs, from)} | {Ours(row, from)} |\n");
+            }
+        }
+
+        if (document.Without.Count > 0)
+        {
+            page.Append("\n## Lines with nothing to show\n\n| lines | what they have |\n|---|---|\n");
+            foreach (DocumentAside aside in document.Without)
+            {
+                page.Append(CultureInfo.InvariantCulture, $"| {aside.Lines} | {aside.Why} |\n");
             }
         }
 
@@ -82,9 +129,7 @@ public sealed partial class DocumentPages(string root)
         return row.Reason.Length == 0 ? figures : $"{figures} {Why(row)}".Trim();
     }
 
-    private static bool IsAbsent(DocumentRow row) => !row.IsMeasured && !row.IsHere;
-
-    private static string Why(DocumentRow row) => $"*{(IsAbsent(row) ? "Not here" : row.IsOnlyTheirs ? "Not measured" : "But")}*: {row.Reason}";
+    private static string Why(DocumentRow row) => $"*{(row.IsAbsent ? "Not here" : row.IsOnlyTheirs ? "Not measured" : "But")}*: {row.Reason}";
 
     private string Place(DocumentRow row) => string.Join(
         "; ",

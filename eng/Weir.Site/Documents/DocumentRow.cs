@@ -9,6 +9,9 @@ public sealed record DocumentRow
     /// <summary>What the document has: a feature, or what it measures.</summary>
     public required string Feature { get; init; }
 
+    /// <summary>The lines of the document's text that have it, as <see cref="DocumentLines"/> reads them; empty for what the document does not have.</summary>
+    public string Lines { get; init; } = "";
+
     /// <summary>The pages of docs that have it here, separated by commas, each with its heading if it has one.</summary>
     public string Pages { get; init; } = "";
 
@@ -33,6 +36,9 @@ public sealed record DocumentRow
     /// <summary>What stands before each reference of the row; empty for that of the part.</summary>
     public string From { get; init; } = "";
 
+    /// <summary>Whether the document has it, and it is not only added here.</summary>
+    public bool IsTheirs => Lines.Length > 0;
+
     /// <summary>Whether a page, a type, a command or a test has it.</summary>
     public bool IsHere => (Pages + Types + Command + Tests).Length > 0;
 
@@ -41,4 +47,7 @@ public sealed record DocumentRow
 
     /// <summary>Whether the document has a figure here, and the results have none.</summary>
     public bool IsOnlyTheirs => !IsMeasured && Theirs.Any(char.IsDigit);
+
+    /// <summary>Whether nothing here has it.</summary>
+    public bool IsAbsent => !IsMeasured && !IsHere;
 }

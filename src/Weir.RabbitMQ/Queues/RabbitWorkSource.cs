@@ -209,7 +209,8 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
                 await link.AcknowledgeAsync([], isLast: true).AsTask().WaitAsync(limit.Token).ConfigureAwait(false);
                 if (link.IsOpen && !_isKeyed)
                 {
-                    await GiveBackAsync(link, limit.Token).ConfigureAwait(false);
+                    // The client waits for an answer although its token is cancelled.
+                    await GiveBackAsync(link, limit.Token).AsTask().WaitAsync(limit.Token).ConfigureAwait(false);
                 }
             }
             catch (Exception e) when (e is not OutOfMemoryException)

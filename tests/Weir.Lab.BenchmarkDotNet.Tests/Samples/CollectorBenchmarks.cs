@@ -3,7 +3,7 @@ using BenchmarkDotNet.Attributes;
 
 namespace Weir.Lab.Benchmarks.Tests.Samples;
 
-/// <summary>Fails in a process whose collector is not as was asked for: the server's, not concurrent, two heaps, memory kept.</summary>
+/// <summary>Fails in a process whose collector is not as was asked for: the server's, not concurrent, two heaps, memory kept, a mask.</summary>
 /// <remarks>
 /// That it is not concurrent is an attribute. The generated program always says in its runtimeconfig whether it is, and then the runtime takes a variable
 /// that is 0 for none. The other variables are not 0.
@@ -15,8 +15,12 @@ public class CollectorBenchmarks
     public int Collector()
     {
         IReadOnlyDictionary<string, object> settings = GC.GetConfigurationVariables();
-        object[] found = [GCSettings.IsServerGC, GCSettings.LatencyMode, settings["HeapCount"], settings["RetainVM"], settings["NoAffinitize"]];
+        object[] found =
+        [
+            GCSettings.IsServerGC, GCSettings.LatencyMode, settings["HeapCount"], settings["RetainVM"], settings["NoAffinitize"],
+            settings["GCHeapAffinitizeMask"],
+        ];
         string text = string.Join(' ', found);
-        return text == "True Batch 2 True True" ? found.Length : throw new InvalidOperationException($"The collector is {text}.");
+        return text == "True Batch 2 True True 3" ? found.Length : throw new InvalidOperationException($"The collector is {text}.");
     }
 }

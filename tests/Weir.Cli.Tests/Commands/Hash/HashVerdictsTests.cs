@@ -92,7 +92,8 @@ public class HashVerdictsTests
         ArmRecord arm = Arm("sync", 0.5, 0.6, 8);
         arm = arm with { Rounds = [.. Enumerable.Range(0, 5).Select(i => arm.Rounds[0] with { Problem = i < wrong ? "Cold." : null, Disturbed = disturbed })] };
 
-        Finding finding = Assert.Single(HashVerdicts.Evaluate(Result(arm), interleaved: true).Findings, static f => f.Text.Contains("Cold", StringComparison.Ordinal));
+        Finding finding = Assert.Single(
+            HashVerdicts.Evaluate(Result(arm), interleaved: true).Findings, static f => f.Text.Contains("Cold", StringComparison.Ordinal));
 
         Assert.Equal((text, level), (finding.Text, finding.Level));
     }
