@@ -103,6 +103,17 @@ public class DataRaceTests
         await other;
     });
 
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public void Structure_ReadThroughAParameter_IsARace(bool isOfInstance) => Found(async () =>
+    {
+        Box box = new();
+        Task reading = Task.Run(() => isOfInstance ? box.FirstOf(ref box.Pair) : FirstOf(ref box.Pair));
+        box.Pair.First = 1;
+        await reading;
+    });
+
     [Fact]
     public void Locks_Order() => None(static () => BothAsync(static box =>
     {
@@ -264,6 +275,8 @@ public class DataRaceTests
         }
     });
 
+    private static int FirstOf(ref Two two) => two.First;
+
     private static ExploreFailure Found(Func<Task> body)
     {
         ExploreFailure failure = Explore.Search(body, Races).Failure!;
@@ -302,6 +315,8 @@ public class DataRaceTests
         public int Value;
         public Box? Next;
         public Two Pair;
+
+        public int FirstOf(ref Two two) => two.First + Value;
     }
 
     private sealed class Lazily

@@ -4,9 +4,10 @@ namespace Weir.Explore.Tests;
 public class SpeedTests(ITestOutputHelper output)
 {
     [Theory(Explicit = true)]
-    [InlineData(false)]
-    [InlineData(true)]
-    public void ThirtyPoints_OfThreeThreads_AreExhausted(bool dataRaces)
+    [InlineData(false, false)]
+    [InlineData(true, false)]
+    [InlineData(false, true)]
+    public void ThirtyPoints_OfThreeThreads_AreExhausted(bool dataRaces, bool reduction)
     {
         ExploreResult result = Explore.Run(
             static async () =>
@@ -22,7 +23,7 @@ public class SpeedTests(ITestOutputHelper output)
                     }
                 }
             },
-            new ExploreOptions { MaxSchedules = 30_000, DataRaces = dataRaces });
+            new ExploreOptions { MaxSchedules = 30_000, DataRaces = dataRaces, Reduction = reduction });
         output.WriteLine($"{result}: {result.Schedules / result.Elapsed.TotalSeconds:0} schedules a second");
         Assert.InRange(result.Points, 25, 45);
         Assert.True(result.IsExhausted, result.ToString());

@@ -42,6 +42,7 @@ internal static class Scenario
         {
             MaxSchedules = Math.Min(schedules, Bounded),
             DataRaces = Environment.GetEnvironmentVariable("WEIR_EXPLORE_RACES") == "1",
+            Reduction = Environment.GetEnvironmentVariable("WEIR_EXPLORE_REDUCTION") == "1",
             MeantRaces = Meant,
         };
         ExploreResult result = Explore.Run(body, options);
