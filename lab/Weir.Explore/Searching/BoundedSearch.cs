@@ -33,6 +33,8 @@ internal sealed class BoundedSearch(ScheduleRunner runner, int? maxPreemptions, 
                 if (execution.HasReadIds && _seen is { IdsMatter: false })
                 {
                     _seen.TellIdsApart();
+                    runner.BeginAgain();
+                    ExhaustedPreemptions = null;
                     return Find();
                 }
 

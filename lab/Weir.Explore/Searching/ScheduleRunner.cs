@@ -23,6 +23,9 @@ internal sealed class ScheduleRunner(Func<Task> body, ExploreOptions options)
         return execution;
     }
 
+    /// <summary>The schedules so far do not count: they are run again.</summary>
+    public void BeginAgain() => Schedules = 0;
+
     /// <summary>Runs the given choices. A program that does not come to them again is refused.</summary>
     public Execution Replay(byte[] choices, SeenStates? seen = null)
     {
@@ -36,7 +39,7 @@ internal sealed class ScheduleRunner(Func<Task> body, ExploreOptions options)
             // A garbage collection shows the stores that were in buffers, and lets accesses be forgotten.
             collections = GC.CollectionCount(0);
             chooser = new(choices);
-            Schedules -= seen is not null && again < MostRepeats ? 1 : 0;
+            Schedules -= again < MostRepeats ? 1 : 0;
             seen?.Begin(choices.Length);
             execution = Run(chooser, seen);
         }
