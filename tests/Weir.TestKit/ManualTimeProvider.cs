@@ -104,6 +104,8 @@ public sealed class ManualTimeProvider : TimeProvider
 
         public bool Change(TimeSpan dueTime, TimeSpan period)
         {
+            // As the timers of the platform do.
+            ArgumentOutOfRangeException.ThrowIfGreaterThan(dueTime.TotalMilliseconds, uint.MaxValue - 1, nameof(dueTime));
             lock (clock._lock)
             {
                 if (!clock._timers.Contains(this))

@@ -74,6 +74,9 @@ public static class ResultComparison
             "The two were measured one after the other, not in turns; the difference includes changes of the machine in between.", FindingKind.Difference));
         findings.AddRange(InOneOnly(before.Name, before.Result, pairs.Select(static p => p.Before)));
         findings.AddRange(InOneOnly(after.Name, after.Result, pairs.Select(static p => p.After)));
+        IReadOnlyList<ComparisonRecord> comparisons = new StoredComparing(before, after, options, across?.Contains(Machine) == true).All(
+            pairs, p => ($"{before.Name}: {p.Before.Label}", $"{after.Name}: {p.After.Label}"));
+        findings.AddRange(WithoutWord(options, pairs, p => $"{after.Name}: {p.Label}", comparisons));
         ArmRecord[] labelled = [.. pairs.SelectMany(
             p => new[] { p.Before with { Name = $"{before.Name}: {p.Before.Name}" }, p.After with { Name = $"{after.Name}: {p.After.Name}" } })];
         return after.Result with
@@ -84,8 +87,7 @@ public static class ResultComparison
             Arms = [.. Reordered(labelled)],
             Fits = [],
             Findings = findings,
-            Comparisons = new StoredComparing(before, after, options, across?.Contains(Machine) == true).All(
-                pairs, p => ($"{before.Name}: {p.Before.Label}", $"{after.Name}: {p.After.Label}")),
+            Comparisons = comparisons,
         };
     }
 
@@ -97,6 +99,16 @@ public static class ResultComparison
             ? []
             : [new Finding(FindingLevel.Doubt, $"Not compared, because only {name} has a result: {string.Join(", ", others)}.", FindingKind.Difference)];
     }
+
+    // A percentile that was asked for and is not there would look like one without a difference.
+    private static IEnumerable<Finding> WithoutWord(
+        ComparisonOptions options, (ArmRecord Before, ArmRecord After)[] pairs, Func<ArmRecord, string> label, IReadOnlyList<ComparisonRecord> compared) =>
+        from figure in options.Figures
+        where figure is not (ComparedFigure.Rate or ComparedFigure.Bytes)
+        from pair in pairs
+        where !compared.Any(c => c.Figure == figure && c.Arm == label(pair.After))
+        select new Finding(FindingLevel.Doubt, $"{FigureWords.Of(figure)} of {label(pair.After)} was not compared: it needs processes with enough latencies "
+            + "on both sides.", FindingKind.Difference);
 
     // The rounds of the two follow each other, as they were measured.
     private static IEnumerable<ArmRecord> Reordered(ArmRecord[] arms)

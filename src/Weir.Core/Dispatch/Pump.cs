@@ -180,6 +180,8 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
     /// <param name="otherCallerToken">A second token of the caller, such as that of an enumerator.</param>
     public void Start(int eager, CancellationToken callerToken, CancellationToken otherCallerToken = default)
     {
+        // First: the clock is the user's, and if it fails, nothing has begun.
+        StartedAt = Settings.TimeProvider.GetTimestamp();
         PumpWorker first = _workers.Idle ?? CreateWorker();
         first.IsQueued = true;
         Orders?.Settings.Control.Attach(this);
@@ -207,7 +209,6 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
         }
 
         // Before the tokens: a cancelled one ends the run immediately, and the end removes the run from the watch.
-        StartedAt = Settings.TimeProvider.GetTimestamp();
         StallWatch.Add(this);
 
         _stop.Register(this, callerToken, otherCallerToken);

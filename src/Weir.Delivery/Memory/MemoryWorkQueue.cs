@@ -246,18 +246,20 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
             }
 
             ITimer? timer = null;
+            long began = _options.TimeProvider.GetTimestamp();
             timer = _options.TimeProvider.CreateTimer(
-                _ => Unattended.Run(timer!, timer => EndDelay(timer, items), static (timer, _) => timer.Change(RetryPause, Timeout.InfiniteTimeSpan)),
+                _ => Unattended.Run(
+                    timer!, timer => EndDelay(timer, items, began, delay), static (timer, _) => timer.Change(RetryPause, Timeout.InfiniteTimeSpan)),
                 null,
                 Timeout.InfiniteTimeSpan,
                 Timeout.InfiniteTimeSpan);
             _delays.Add(timer);
             _scheduled += items.Count;
-            timer.Change(delay, Timeout.InfiniteTimeSpan);
+            timer.Change(TimerDelay.RoundUp(delay), Timeout.InfiniteTimeSpan);
         }
     }
 
-    private void EndDelay(ITimer timer, IReadOnlyList<WorkItem<T>> items)
+    private void EndDelay(ITimer timer, IReadOnlyList<WorkItem<T>> items, long began, TimeSpan delay)
     {
         lock (_lock)
         {
@@ -266,8 +268,15 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
                 return;
             }
 
-            // What needs memory comes first: if there is none, nothing has changed, and the timer tries again.
+            // No timer can be set to more than 49 days.
             long now = _options.TimeProvider.GetTimestamp();
+            if (delay - _options.TimeProvider.GetElapsedTime(began, now) is var left && left > TimeSpan.Zero)
+            {
+                timer.Change(TimerDelay.RoundUp(left), Timeout.InfiniteTimeSpan);
+                return;
+            }
+
+            // What needs memory comes first: if there is none, nothing has changed, and the timer tries again.
             LinkedListNode<WaitingItem<T>>[] nodes = [.. items.Select(item => new LinkedListNode<WaitingItem<T>>(new WaitingItem<T>(item, now)))];
             _delays.Remove(timer);
             _scheduled -= items.Count;

@@ -7,7 +7,7 @@ namespace Weir.Resilience;
 /// and that hold nothing which a new instance would not know. So there are at most about twice as many as are needed at once, or 1,024.
 /// </summary>
 /// <param name="make">Makes the instance of a new key.</param>
-/// <param name="isIdle">Whether an instance holds nothing that a new one would not know. Called under the table's lock; runs no user code.</param>
+/// <param name="isIdle">Whether an instance holds nothing that a new one would not know. Called under the table's lock; of the user's code it runs only the clock.</param>
 /// <param name="comparer">Compares keys. Its methods are the user's code: they run under no lock, and what they throw goes to the caller.</param>
 internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, bool> isIdle, IEqualityComparer<TKey>? comparer)
     where TKey : notnull
@@ -127,6 +127,19 @@ internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, 
         return true;
     }
 
+    // It reads the clock, which is the user's. In the middle of a sweep, a failure would leave entries that are forgotten in the table.
+    private bool IsIdle(TPolicy policy)
+    {
+        try
+        {
+            return isIdle(policy);
+        }
+        catch (Exception)
+        {
+            return false;
+        }
+    }
+
     private void SweepNeedsLock()
     {
         foreach (int hash in _byHash.Keys.ToArray())
@@ -135,7 +148,7 @@ internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, 
             Entry? last = null;
             for (Entry? entry = _byHash[hash]; entry is not null; entry = entry.Next)
             {
-                if (Volatile.Read(ref entry.Users) == 0 && !entry.WasUsed && isIdle(entry.Policy))
+                if (Volatile.Read(ref entry.Users) == 0 && !entry.WasUsed && IsIdle(entry.Policy))
                 {
                     entry.IsForgotten = true;
                     _count--;

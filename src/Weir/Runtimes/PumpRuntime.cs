@@ -247,6 +247,14 @@ internal sealed class PumpRuntime(
         Pump run, RuntimeCall call, int count, ProcessManyOptions processOptions, CancellationToken cancellationToken, CancellationToken otherToken)
     {
         call.Begin(run, processOptions.TotalTimeout, options.TimeProvider);
-        run.Start(eager ? Math.Clamp(count, 1, limit) : 1, cancellationToken, otherToken);
+        try
+        {
+            run.Start(eager ? Math.Clamp(count, 1, limit) : 1, cancellationToken, otherToken);
+        }
+        catch
+        {
+            call.End();
+            throw;
+        }
     }
 }

@@ -45,20 +45,41 @@ internal class RuntimeCall(RuntimeCalls calls, string operation, ProcessManyOpti
         calls.Add(this);
         if (batchTimeout is { } timeout)
         {
-            ITimer timer = WatchTime.CreateTimer(time, static deadline => ((Deadline)deadline!).Pass(), new Deadline(this, timeout));
-            timer.Change(timeout, Timeout.InfiniteTimeSpan);
-            if (Interlocked.CompareExchange(ref _deadline, timer, null) is not null)
+            try
             {
-                timer.Dispose();
+                StartDeadline(timeout, time);
+            }
+            catch
+            {
+                // The clock is the user's. Nothing of the call has begun, so nothing else would take it out of the list.
+                calls.Remove(this);
+                throw;
             }
         }
     }
 
-    /// <summary>The run has ended: ends the deadline and leaves the running calls. May be called again.</summary>
-    public virtual void End()
+    /// <summary>The run has ended, or could not start: ends the deadline and leaves the running calls. May be called again.</summary>
+    public void End()
     {
-        Interlocked.Exchange(ref _deadline, Ended)?.Dispose();
-        calls.Remove(this);
+        ITimer? deadline = Interlocked.Exchange(ref _deadline, Ended);
+        if (deadline != Ended)
+        {
+            deadline?.Dispose();
+            Leave();
+        }
+    }
+
+    /// <summary>Leaves the running calls. Called once.</summary>
+    protected virtual void Leave() => calls.Remove(this);
+
+    private void StartDeadline(TimeSpan timeout, TimeProvider time)
+    {
+        ITimer timer = WatchTime.CreateTimer(time, static deadline => ((Deadline)deadline!).Pass(), new Deadline(this, timeout));
+        timer.Change(timeout, Timeout.InfiniteTimeSpan);
+        if (Interlocked.CompareExchange(ref _deadline, timer, null) is not null)
+        {
+            timer.Dispose();
+        }
     }
 
     /// <summary>What a call with a limit has besides.</summary>

@@ -49,6 +49,29 @@ public class KeyTableTests
     }
 
     [Fact]
+    public void Use_InstancesThatCannotSayWhetherTheyAreIdle_Stay()
+    {
+        bool fails = true;
+        KeyTable<int, object> table = new(
+            static () => new object(), _ => fails ? throw new IOException() : true, new Faulty { Hash = static x => x / 4 });
+        object[] policies = [.. Enumerable.Range(0, 3_000).Select(i => Released(table.Use(i)))];
+        Assert.Equal(policies, Enumerable.Range(0, 3_000).Select(i => Released(table.Use(i))));
+        fails = false;
+        for (int i = 3_000; i < 20_000; i++)
+        {
+            table.Use(i).Release();
+        }
+
+        Assert.InRange(table.Count, 1, 5_000);
+
+        static object Released(KeyUse<object> use)
+        {
+            use.Release();
+            return use.Policy;
+        }
+    }
+
+    [Fact]
     public void Use_AllKeysOfOneHash_AreKeptApart()
     {
         KeyTable<int, object> table = new(static () => new object(), static _ => true, new Faulty { Hash = static _ => 7 });

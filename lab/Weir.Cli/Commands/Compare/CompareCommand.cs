@@ -72,7 +72,8 @@ internal static class CompareCommand
                         "Stored results are compared as they are; --assembly, --method, --param, --grain and --gc apply only to measurements.");
                 }
 
-                result = ResultComparing.Compare((NameOf(texts[0]!), a), (NameOf(texts[1]!), b), comparison, compare.Across(parsed), arguments);
+                (string before, string after) = NamesOf(texts[0]!, texts[1]!);
+                result = ResultComparing.Compare((before, a), (after, b), comparison, compare.Across(parsed), arguments);
             }
             else if (files is [null, null])
             {
@@ -104,7 +105,12 @@ internal static class CompareCommand
         return command;
     }
 
-    internal static string NameOf(string text) => text.StartsWith('@') ? text : Path.GetFileNameWithoutExtension(text);
+    /// <summary>What two stored results are called: files of one name, such as two weir-run.json, by their paths.</summary>
+    internal static (string Before, string After) NamesOf(string before, string after)
+    {
+        static string NameOf(string text) => text.StartsWith('@') ? text : Path.GetFileNameWithoutExtension(text);
+        return NameOf(before) == NameOf(after) && !before.StartsWith('@') ? (before, after) : (NameOf(before), NameOf(after));
+    }
 
     internal static ResultFile? Stored(string text, BaselineStore store) =>
         text.StartsWith('@') ? store.Load(text[1..])

@@ -36,10 +36,10 @@ internal static class GateCommand
             TimeSpan time = within.Find(parsed)?.Time(TimeSpan.FromSeconds(3), TimeSpan.FromHours(1), DefaultWithin) ?? DefaultWithinTime;
             string[] arguments = [.. parsed.Tokens.Select(static t => t.Value)];
             ResultFile?[] files = [.. texts.Select(t => t is null ? null : CompareCommand.Stored(t, directory.Store(parsed)))];
+            (string Before, string After) names = CompareCommand.NamesOf(texts[0] ?? "", texts[1] ?? "");
             ResultFile result = files switch
             {
-                [{ } a, { } b] => ResultComparing.Compare(
-                    (CompareCommand.NameOf(texts[0]!), a), (CompareCommand.NameOf(texts[1]!), b), options, compare.Across(parsed), arguments),
+                [{ } a, { } b] => ResultComparing.Compare((names.Before, a), (names.After, b), options, compare.Across(parsed), arguments),
                 [null, null] when compare.Across(parsed).Count == 0 => await RunProgress.RunAsync(host, output.Quiet, p => sides.UseAsync(
                     parsed, p, found => new GateRun(found, compare.Read(parsed, CompareOptionSet.InTurns), time, host, p).MeasureAsync(arguments), host.Stop)),
                 _ => throw new BadInputException(compare.Across(parsed).Count > 0

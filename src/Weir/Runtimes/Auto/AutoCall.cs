@@ -28,17 +28,17 @@ internal sealed class AutoCall(
         {
             base.Begin(run, batchTimeout, time);
         }
-        catch (ObjectDisposedException)
+        catch
         {
             budget.Leave();
             throw;
         }
     }
 
-    public override void End()
+    protected override void Leave()
     {
         pilot.Release();
-        base.End();
+        base.Leave();
         budget.Leave();
         ended(pilot);
     }

@@ -275,6 +275,23 @@ public class CompareTests
             () => ResultComparing.Compare(("a", a), ("b", b), new ComparisonOptions(), [], [])).Message, StringComparison.Ordinal);
     }
 
+    [Fact(Timeout = 60_000)]
+    public async Task Compare_OfFilesOfOneName_CallsThemByTheirPaths()
+    {
+        using TemporaryDirectory directory = new();
+        string[] files = [.. new[] { "old", "new" }.Select(f => Path.Combine(Directory.CreateDirectory(directory.File(f)).FullName, "weir-run.json"))];
+        Write(files[0], 1);
+        Write(files[1], 0.9);
+
+        LoadResult result = await new CliUnderTest().RunAsync($"compare {files[0]} {files[1]} --figures rate,p50");
+
+        Assert.Equal(2, result.ExitCode);
+        Assert.Contains($"VERDICT  {files[1]}: work x 4 is SLOWER than {files[0]}: work x 4", result.Out, StringComparison.Ordinal);
+
+        // The rounds have no latencies: p50 was asked for, and nothing is known of it.
+        Assert.Contains($"p50 of {files[1]}: work x 4 was not compared", result.Out, StringComparison.Ordinal);
+    }
+
     private static void Write(string path, double factor, int rounds = 10) => File.WriteAllText(path, ResultJson.Write(Result(factor, rounds)));
 
     private static ResultFile Result(double factor, int rounds = 10) => SampleResults.Scaling() with

@@ -143,7 +143,7 @@ public class LoadTextTests
     [Fact(Timeout = 300_000)]
     public async Task Help_Load_ListsEveryOptionWithItsVariable()
     {
-        LoadResult result = await CliUnderTest.LoadAsync("--help");
+        LoadResult result = await CliUnderTest.LoadAsync("--help-all");
 
         Assert.Equal(0, result.ExitCode);
         Assert.Contains("weir load [options]", result.Out, StringComparison.Ordinal);

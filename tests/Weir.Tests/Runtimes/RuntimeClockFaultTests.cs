@@ -1,0 +1,51 @@
+using Weir.Runtimes;
+
+namespace Weir.Tests.Runtimes;
+
+/// <summary>A user's clock that fails as a call begins: the call fails with that, and the runtime forgets it.</summary>
+public class RuntimeClockFaultTests
+{
+    public static TheoryData<string, bool> Cases
+    {
+        get
+        {
+            TheoryData<string, bool> cases = [];
+            foreach (string name in new[] { "concurrent 3", "parallel 2", "auto 3" })
+            {
+                cases.Add(name, true);
+                cases.Add(name, false);
+            }
+
+            return cases;
+        }
+    }
+
+    [Theory(Timeout = 90_000)]
+    [MemberData(nameof(Cases))]
+    public async Task Call_ClockFailsAsItBegins_FailsAndIsForgotten(string name, bool failsForTimers)
+    {
+        BrokenClock clock = new();
+        IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { TimeProvider = clock, GracePeriod = Timeout.InfiniteTimeSpan });
+        ProcessManyOptions limited = new() { TotalTimeout = TimeSpan.FromMinutes(1) };
+        clock.FailsForTimers = failsForTimers;
+        clock.FailsForTimestamps = !failsForTimers;
+        await Assert.ThrowsAsync<IOException>(() => runtime.ProcessManyAsync(new[] { 1, 2 }, static (x, _) => new ValueTask<int>(x), limited)).WithinAsync();
+        clock.FailsForTimers = clock.FailsForTimestamps = false;
+        Assert.Equal(0, runtime.Statistics.ActiveCalls);
+        ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(new[] { 1, 2 }, static (x, _) => new ValueTask<int>(x), limited).WithinAsync();
+        Assert.Equal([1, 2], outcomes.Select(static o => o.Value));
+        await runtime.DisposeAsync().AsTask().WithinAsync();
+    }
+
+    private sealed class BrokenClock : TimeProvider
+    {
+        public bool FailsForTimers { get; set; }
+
+        public bool FailsForTimestamps { get; set; }
+
+        public override long GetTimestamp() => FailsForTimestamps ? throw new IOException() : base.GetTimestamp();
+
+        public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period) =>
+            FailsForTimers ? throw new IOException() : base.CreateTimer(callback, state, dueTime, period);
+    }
+}
