@@ -7,7 +7,9 @@ namespace Weir.Resilience;
 /// and that hold nothing which a new instance would not know. So there are at most about twice as many as are needed at once, or 1,024.
 /// </summary>
 /// <param name="make">Makes the instance of a new key.</param>
-/// <param name="isIdle">Whether an instance holds nothing that a new one would not know. Called under the table's lock; of the user's code it runs only the clock.</param>
+/// <param name="isIdle">
+/// Whether an instance holds nothing that a new one would not know. Called under the table's lock; of the user's code it runs only the clock.
+/// </param>
 /// <param name="comparer">Compares keys. Its methods are the user's code: they run under no lock, and what they throw goes to the caller.</param>
 internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, bool> isIdle, IEqualityComparer<TKey>? comparer)
     where TKey : notnull
