@@ -12,7 +12,7 @@ public partial class ReductionTests(ITestOutputHelper output)
 {
     private const string Ends = "Weir.Explore.Tests.Ends";
 
-    private static readonly string[] Few = ["volatile fields", "lists", "locks", "any of two tasks", "child tasks", "child threads"];
+    private static readonly string[] Few = ["volatile fields", "locks"];
 
     public static TheoryData<string> FewKinds => [.. Few];
 
