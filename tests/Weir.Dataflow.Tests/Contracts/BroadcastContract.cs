@@ -185,15 +185,7 @@ public abstract class BroadcastContract<TBlocks> : Contract<TBlocks> where TBloc
     [Fact]
     public void Reserve_CurrentMessage_HoldsBackTheNextOne()
     {
-        IPropagatorBlock<int, int> block = Blocks.Broadcast<int>(null);
-        var holder = new ProbeTarget<int>(ProbeTarget<int>.Postpone);
-        var other = new ProbeTarget<int>();
-        block.LinkTo(holder);
-        block.LinkTo(other);
-        Post(block, 1, 1);
-        Eventually.Sequence([1], () => other.Offered);
-        Assert.True(holder.Reserve(holder.Last));
-        Post(block, 2, 2);
+        (ProbeTarget<int> holder, ProbeTarget<int> other) = HoldingBackTheSecond();
         Never.True(() => other.Offered.Length > 1);
         Assert.True(holder.Consume(holder.Offers[0], out int kept));
         Assert.Equal(1, kept);
@@ -203,15 +195,7 @@ public abstract class BroadcastContract<TBlocks> : Contract<TBlocks> where TBloc
     [Fact]
     public void Release_TargetThrowsWhenAskedAgain_StillGoesOnWithTheNextOne()
     {
-        IPropagatorBlock<int, int> block = Blocks.Broadcast<int>(null);
-        var holder = new ProbeTarget<int>(ProbeTarget<int>.Postpone);
-        var other = new ProbeTarget<int>();
-        block.LinkTo(holder);
-        block.LinkTo(other);
-        Post(block, 1, 1);
-        Eventually.Sequence([1], () => other.Offered);
-        Assert.True(holder.Reserve(holder.Last));
-        Post(block, 2, 2);
+        (ProbeTarget<int> holder, ProbeTarget<int> other) = HoldingBackTheSecond();
         holder.Answer = (self, offer) => offer.Value == 1 ? throw new FormatException("target") : DataflowMessageStatus.Accepted;
         Assert.Throws<FormatException>(() => holder.Release(holder.Offers[0]));
         Eventually.Sequence([1, 2], () => other.Offered);
@@ -285,6 +269,21 @@ public abstract class BroadcastContract<TBlocks> : Contract<TBlocks> where TBloc
         Assert.Equal(1, await Eventually.Result(narrow.ReceiveAsync()));
         Assert.Equal(10, await Eventually.Result(narrow.ReceiveAsync()));
         Assert.False(narrow.Receivable().TryReceive(out _));
+    }
+
+    /// <summary>A target that has reserved 1 and so holds 2 back, and another one, which has been offered 1.</summary>
+    private (ProbeTarget<int> Holder, ProbeTarget<int> Other) HoldingBackTheSecond()
+    {
+        IPropagatorBlock<int, int> block = Blocks.Broadcast<int>(null);
+        var holder = new ProbeTarget<int>(ProbeTarget<int>.Postpone);
+        var other = new ProbeTarget<int>();
+        block.LinkTo(holder);
+        block.LinkTo(other);
+        Post(block, 1, 1);
+        Eventually.Sequence([1], () => other.Offered);
+        Assert.True(holder.Reserve(holder.Last));
+        Post(block, 2, 2);
+        return (holder, other);
     }
 
     private static ProbeTarget<string> Consuming(ConcurrentQueue<string> into) => new((self, offer) =>
