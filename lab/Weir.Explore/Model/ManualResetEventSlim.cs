@@ -21,7 +21,7 @@ internal sealed class ManualResetEventSlim(bool initialState) : IDisposable
         get
         {
             Points.Me.StepOn(null);
-            Order.Learn(_isSet ? 1UL : 2UL);
+            Order.Learn(_isSet);
             return _isSet;
         }
     }
@@ -57,7 +57,7 @@ internal sealed class ManualResetEventSlim(bool initialState) : IDisposable
             "an event", () => _isSet || cancellationToken.IsCancellationRequested, timeout < TimeSpan.Zero ? null : timeout, orders: false);
         Order.Awake();
         Order.OfToken(ref cancellationToken);
-        Order.Learn(_isSet ? 1UL : 2UL);
+        Order.Learn(_isSet);
         if (!_isSet)
         {
             cancellationToken.ThrowIfCancellationRequested();

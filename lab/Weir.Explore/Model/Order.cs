@@ -10,15 +10,7 @@ internal static class Order
     {
         if (Of(out ControlledThread me) is { } execution)
         {
-            execution.Races?.Release(me, ended);
-            if (ended is Task task)
-            {
-                execution.Conflicts?.EndTask(me, task);
-            }
-            else
-            {
-                execution.Conflicts?.Use(me, ended);
-            }
+            execution.Release(me, ended);
         }
     }
 
@@ -59,8 +51,7 @@ internal static class Order
     {
         if (Of(out ControlledThread me) is { } execution)
         {
-            execution.Races?.OrderPlatform(me);
-            execution.Conflicts?.Unknown(me);
+            execution.OrderPlatform(me);
         }
     }
 
@@ -156,17 +147,13 @@ internal static class Order
     public static void Lose() => ControlledThread.Current?.Execution.Conflicts?.Lose();
 
     /// <summary>A value that others may change, and that this thread has seen.</summary>
-    public static void Learn(ulong value)
-    {
-        if (Of(out ControlledThread me) is { Conflicts: not null })
-        {
-            Conflicts.Value(me, value);
-        }
-    }
+    public static void Learn(ulong value) => ControlledThread.Current?.Execution.Learn(value);
 
-    public static void OfToken(ref CancellationToken token) => Learn(token.IsCancellationRequested ? 1UL : 2UL);
+    public static void Learn(bool value) => Learn(Conflicts.Number(value));
 
-    public static void OfSource(CancellationTokenSource source) => Learn(source.IsCancellationRequested ? 1UL : 2UL);
+    public static void OfToken(ref CancellationToken token) => Learn(token.IsCancellationRequested);
+
+    public static void OfSource(CancellationTokenSource source) => Learn(source.IsCancellationRequested);
 
     public static void UseInstruments() => Change(Instruments);
 

@@ -45,7 +45,7 @@ internal static class Registrars
     public static void On(Task task, Action continuation, bool capture)
     {
         Action noted = Noted(continuation, capture);
-        Order.Learn(task.IsCompleted ? 1UL : 2UL);
+        Order.Learn(task.IsCompleted);
         if (task.IsCompleted)
         {
             Pool.QueueInside(noted);

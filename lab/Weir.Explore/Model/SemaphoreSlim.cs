@@ -37,14 +37,14 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
         ControlledThread me = Points.Me;
         me.StepOn(null);
         Order.OfToken(ref cancellationToken);
-        Order.Learn(_isDisposed ? 1UL : 2UL);
+        Order.Learn(_isDisposed);
         ObjectDisposedException.ThrowIf(_isDisposed, this);
         cancellationToken.ThrowIfCancellationRequested();
         _ = me.Block(
             "a semaphore", () => _count > 0 || cancellationToken.IsCancellationRequested, timeout < TimeSpan.Zero ? null : timeout, orders: false);
         Order.Awake();
         Order.OfToken(ref cancellationToken);
-        Order.Learn(_count > 0 ? 1UL : 2UL);
+        Order.Learn(_count > 0);
         if (_count > 0)
         {
             _count--;
@@ -70,8 +70,8 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
     {
         Points.Me.StepOn(null);
         Order.OfToken(ref cancellationToken);
-        Order.Learn(_count > 0 ? 1UL : 2UL);
-        Order.Learn(_isDisposed ? 1UL : 2UL);
+        Order.Learn(_count > 0);
+        Order.Learn(_isDisposed);
         ObjectDisposedException.ThrowIf(_isDisposed, this);
         if (cancellationToken.IsCancellationRequested)
         {
@@ -126,7 +126,7 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
         Points.Me.StepOn(null);
         Order.Change(_waiting.Count > 0 ? this : null);
         Order.Learn((ulong)_count);
-        Order.Learn(_isDisposed ? 1UL : 2UL);
+        Order.Learn(_isDisposed);
         ObjectDisposedException.ThrowIf(_isDisposed, this);
         int before = _count;
         if (maxCount - before < releaseCount)

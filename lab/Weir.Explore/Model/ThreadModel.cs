@@ -62,7 +62,7 @@ internal sealed class ThreadModel
         {
             Order.Look(this);
             bool isAlive = _thread is not null && !HasEnded(_thread);
-            Order.Learn(isAlive ? 1UL : 2UL);
+            Order.Learn(isAlive);
             return isAlive;
         }
     }

@@ -33,7 +33,7 @@ internal static class Waits
         }
 
         Order.Acquire(hasEnded ? task : null);
-        Order.Learn(hasEnded ? 1UL : 2UL);
+        Order.Learn(hasEnded);
         return hasEnded;
     }
 }

@@ -83,12 +83,7 @@ internal sealed class AccessRewriter(ModuleDefinition module, PointCalls points,
     /// <summary>Calls <paramref name="hook"/> before a call, and after it too if asked for, with what is called on.</summary>
     public void OnReceiver(ILProcessor il, Instruction first, MethodReference hook, bool after = false)
     {
-        Instruction call = first;
-        while (call.OpCode.OpCodeType == OpCodeType.Prefix)
-        {
-            call = call.Next;
-        }
-
+        Instruction call = WithoutPrefixes(first);
         var called = (MethodReference)call.Operand;
         if (after)
         {
@@ -195,6 +190,18 @@ internal sealed class AccessRewriter(ModuleDefinition module, PointCalls points,
         Code.Call or Code.Callvirt => ((MethodReference)before.Operand).ReturnType.IsByReference,
         _ => false,
     };
+
+    /// <summary>The call or access behind its prefixes.</summary>
+    public static Instruction WithoutPrefixes(Instruction first)
+    {
+        Instruction found = first;
+        while (found.OpCode.OpCodeType == OpCodeType.Prefix)
+        {
+            found = found.Next;
+        }
+
+        return found;
+    }
 
     /// <summary>What is before an access and its prefixes, such as that of a volatile one.</summary>
     public static Instruction? Before(Instruction access)

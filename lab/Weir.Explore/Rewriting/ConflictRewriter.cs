@@ -5,10 +5,7 @@ namespace Weir.Explore.Rewriting;
 /// <summary>Where states are compared: tells of each access and call what it conflicts with. What is not known conflicts with all of its kind.</summary>
 internal sealed class ConflictRewriter(ModuleDefinition module, PointCalls points)
 {
-    // Before static fields are no longer read-only, because each schedule sets them again.
-    private readonly HashSet<string> _readOnly =
-        [.. module.GetTypes().SelectMany(static t => t.Fields).Where(static f => f.IsInitOnly).Select(static f => f.FullName)];
-
+    private readonly HashSet<string> _readOnly = RaceRewriter.ReadOnlyFields(module);
     private readonly Dictionary<string, bool> _known = [];
 
     /// <summary>Whether others may change the field while a thread goes on to its next point.</summary>
@@ -32,16 +29,7 @@ internal sealed class ConflictRewriter(ModuleDefinition module, PointCalls point
     }
 
     /// <summary>Whether an access that names no field is one that others may see.</summary>
-    public static bool IsTracked(Instruction access) =>
-        (RaceRewriter.IsElement(access) || IsOf(access, "ind") || IsOf(access, "obj")) && access.Previous?.OpCode.OpCodeType != OpCodeType.Prefix &&
-        access.Operand switch
-        {
-            null => true,
-            GenericParameter parameter => !RaceRewriter.MayBeOfStack(parameter),
-            PointerType or FunctionPointerType => false,
-            TypeReference type => !RaceRewriter.IsOfStack(type),
-            _ => false,
-        };
+    public static bool IsTracked(Instruction access) => RaceRewriter.IsNameless(access, static type => !RaceRewriter.IsOfStack(type));
 
     /// <summary>How to change an instruction whose access cannot be told: null if it has none.</summary>
     public Action<ILProcessor, string>? ChangeOfOther(Instruction instruction) => instruction.OpCode.Code switch
@@ -50,7 +38,7 @@ internal sealed class ConflictRewriter(ModuleDefinition module, PointCalls point
             !(type is GenericParameter parameter && RaceRewriter.MayBeOfStack(parameter)) => (_, _) =>
             (instruction.OpCode, instruction.Operand) = (OpCodes.Call, points.Closed(typeof(Stores), nameof(Stores.Clear), type)),
         Code.Cpobj or Code.Cpblk or Code.Initblk => (il, _) => InsertBefore(il, instruction, nameof(Order.Lose)),
-        _ when instruction.Previous?.OpCode.Code == Code.Volatile && (IsOf(instruction, "ind") || IsOf(instruction, "obj")) =>
+        _ when instruction.Previous?.OpCode.Code == Code.Volatile && RaceRewriter.IsThroughReference(instruction) =>
             (il, _) => InsertBefore(il, instruction.Previous, nameof(Order.Lose)),
         _ => null,
     };
@@ -69,17 +57,9 @@ internal sealed class ConflictRewriter(ModuleDefinition module, PointCalls point
         {
             OnReceiver(points.Of(typeof(Order), nameof(Order.Look)));
         }
-        else if (name == "System.Threading.Tasks.ValueTask" && reads)
+        else if (RaceRewriter.HookOfStructure(called, points) is { } ofStructure)
         {
-            OnReceiver(points.Of(typeof(Order), nameof(Order.OfValueTask)));
-        }
-        else if (called.DeclaringType is GenericInstanceType { ElementType.FullName: "System.Threading.Tasks.ValueTask`1" } ofResult && reads)
-        {
-            OnReceiver(points.Closed(typeof(Order), nameof(Order.OfValueTaskWithResult), ofResult.GenericArguments[0]));
-        }
-        else if (Platform.IsBuilder(type) && called.Name is "SetResult" or "SetException")
-        {
-            OnReceiver(points.Closed(typeof(Order), nameof(Order.OfBuilder), called.DeclaringType));
+            OnReceiver(ofStructure);
         }
         else if (Platform.IsAwaiter(type) && called.Name == "get_IsCompleted")
         {
@@ -147,12 +127,7 @@ internal sealed class ConflictRewriter(ModuleDefinition module, PointCalls point
         if (after is not null)
         {
             il.InsertBefore(call, il.Create(OpCodes.Call, points.Of(typeof(Order), nameof(Order.BeginCall))));
-            while (call.OpCode.OpCodeType == OpCodeType.Prefix)
-            {
-                call = call.Next;
-            }
-
-            il.InsertAfter(call, il.Create(OpCodes.Call, points.Of(typeof(Order), after)));
+            il.InsertAfter(AccessRewriter.WithoutPrefixes(call), il.Create(OpCodes.Call, points.Of(typeof(Order), after)));
         }
     }
 
@@ -192,13 +167,9 @@ internal sealed class ConflictRewriter(ModuleDefinition module, PointCalls point
         VariableDefinition place = AccessRewriter.Local(il, new ByReferenceType(type));
         accesses.Below(
             il, call, called, from, il.Create(OpCodes.Dup), il.Create(OpCodes.Stloc, place), il.Create(OpCodes.Dup), il.Create(OpCodes.Call, at));
-        while (call.OpCode.OpCodeType == OpCodeType.Prefix)
-        {
-            call = call.Next;
-        }
-
-        il.InsertAfter(call, il.Create(OpCodes.Call, at));
-        il.InsertAfter(call, il.Create(OpCodes.Ldloc, place));
+        Instruction end = AccessRewriter.WithoutPrefixes(call);
+        il.InsertAfter(end, il.Create(OpCodes.Call, at));
+        il.InsertAfter(end, il.Create(OpCodes.Ldloc, place));
     }
 
     /// <summary>Whether an address is that of a variable, or of a field that nobody else changes.</summary>
@@ -291,15 +262,11 @@ internal sealed class ConflictRewriter(ModuleDefinition module, PointCalls point
         TypeDefinition? type = RaceRewriter.Resolve(field.DeclaringType);
         FieldDefinition? found = type?.Fields.FirstOrDefault(f => f.Name == field.Name);
         return found is null || type is null || (!found.IsInitOnly && !found.IsLiteral &&
-            !(found.IsStatic && (type.Name.StartsWith('<') || RaceRewriter.Has(found, nameof(ThreadStaticAttribute)))) &&
-            !RaceRewriter.Has(type, nameof(IsByRefLikeAttribute)) && !IsStateOfMethod(type));
+            !RaceRewriter.IsOfOneThread(found, type) && !IsStateOfMethod(type));
     }
 
     /// <summary>What an async method keeps for itself. That of an iterator is read by whoever gets its elements, too.</summary>
     private static bool IsStateOfMethod(TypeDefinition type) =>
         type.Interfaces.Any(static i => i.InterfaceType.Name == nameof(IAsyncStateMachine)) &&
         !type.Interfaces.Any(static i => i.InterfaceType.Name.StartsWith("IAsyncEnumera", StringComparison.Ordinal));
-
-    private static bool IsOf(Instruction access, string what) =>
-        access.OpCode.Name is ['l' or 's', 't' or 'd', .. var rest] && rest.StartsWith(what, StringComparison.Ordinal);
 }

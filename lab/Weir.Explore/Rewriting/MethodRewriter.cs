@@ -228,12 +228,7 @@ internal sealed class MethodRewriter(
     /// <summary>Before and after: what the call runs comes before what sees that it has ended.</summary>
     private void InsertOrdered(ILProcessor il, Instruction first, string site)
     {
-        Instruction call = Insert(il, first, site, points[nameof(Points.OrderedSite)]);
-        while (call.OpCode.OpCodeType == OpCodeType.Prefix)
-        {
-            call = call.Next;
-        }
-
+        Instruction call = AccessRewriter.WithoutPrefixes(Insert(il, first, site, points[nameof(Points.OrderedSite)]));
         il.InsertAfter(call, il.Create(OpCodes.Call, points.Of(typeof(Order), nameof(Order.Platform))));
     }
 

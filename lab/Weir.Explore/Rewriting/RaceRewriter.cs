@@ -21,9 +21,7 @@ internal sealed class RaceRewriter
     {
         (_points, _meant) = (points, meant);
         IsPlatform = IsOfPlatform(module.Assembly.Name.Name);
-
-        // Before static fields are no longer read-only, because each schedule sets them again.
-        _readOnly = [.. module.GetTypes().SelectMany(static t => t.Fields).Where(static f => f.IsInitOnly).Select(static f => f.FullName)];
+        _readOnly = ReadOnlyFields(module);
     }
 
     /// <summary>The platform's own assemblies, and those of tests, order what goes through them; their own fields are not looked at.</summary>
@@ -52,15 +50,25 @@ internal sealed class RaceRewriter
 
     /// <summary>Whether an access that names no field is one that others could race with.</summary>
     public bool IsChecked(Instruction access) =>
-        !IsPlatform && (IsElement(access) || IsOf(access, "ind") || IsOf(access, "obj")) && access.Previous?.OpCode.OpCodeType != OpCodeType.Prefix &&
+        !IsPlatform && IsNameless(access, static type => Resolve(type) is { } found && !Has(found, nameof(IsByRefLikeAttribute)));
+
+    /// <summary>Whether an access names no field, and is one to a type that others may see.</summary>
+    public static bool IsNameless(Instruction access, Func<TypeReference, bool> isSeen) =>
+        (IsElement(access) || IsThroughReference(access)) && access.Previous?.OpCode.OpCodeType != OpCodeType.Prefix &&
         access.Operand switch
         {
             null => true,
             GenericParameter parameter => !MayBeOfStack(parameter),
             PointerType or FunctionPointerType => false,
-            TypeReference type => Resolve(type) is { } found && !Has(found, nameof(IsByRefLikeAttribute)),
+            TypeReference type => isSeen(type),
             _ => false,
         };
+
+    public static bool IsThroughReference(Instruction access) => IsOf(access, "ind") || IsOf(access, "obj");
+
+    /// <summary>The fields that are read-only, before static ones no longer are because each schedule sets them again.</summary>
+    public static HashSet<string> ReadOnlyFields(ModuleDefinition module) =>
+        [.. module.GetTypes().SelectMany(static t => t.Fields).Where(static f => f.IsInitOnly).Select(static f => f.FullName)];
 
     /// <summary>Whether an access to a field that has no point is one that others could race with.</summary>
     public bool IsChecked(Instruction access, FieldReference field) =>
@@ -77,21 +85,9 @@ internal sealed class RaceRewriter
             return null;
         }
 
-        if (Platform.IsBuilder(type) && called.Name is "SetResult" or "SetException")
+        if (HookOfStructure(called, _points) is { } ofStructure)
         {
-            return (il, call) => accesses.OnReceiver(il, call, _points.Closed(typeof(Order), nameof(Order.OfBuilder), called.DeclaringType));
-        }
-
-        if (name == "System.Threading.Tasks.ValueTask" && called.Name.StartsWith("get_", StringComparison.Ordinal))
-        {
-            return (il, call) => accesses.OnReceiver(il, call, _points.Of(typeof(Order), nameof(Order.OfValueTask)));
-        }
-
-        if (called.DeclaringType is GenericInstanceType { ElementType.FullName: "System.Threading.Tasks.ValueTask`1" } ofResult &&
-            called.Name.StartsWith("get_", StringComparison.Ordinal))
-        {
-            return (il, call) => accesses.OnReceiver(
-                il, call, _points.Closed(typeof(Order), nameof(Order.OfValueTaskWithResult), ofResult.GenericArguments[0]));
+            return (il, call) => accesses.OnReceiver(il, call, ofStructure);
         }
 
         string? hook = name is "System.Threading.Tasks.Task" or "System.Threading.Tasks.Task`1" && called.Name.StartsWith("get_", StringComparison.Ordinal)
@@ -104,6 +100,20 @@ internal sealed class RaceRewriter
         // What a dictionary calls to make a value comes before that value is there.
         bool calls = called.Parameters.Any(static p => p.ParameterType.Name.StartsWith("Func`", StringComparison.Ordinal));
         return hook is null ? null : (il, call) => accesses.OnReceiver(il, call, _points.Of(typeof(Order), hook), calls);
+    }
+
+    /// <summary>What is called on an awaited structure, or the builder of an async method, before a call of it; null if it is another call.</summary>
+    public static MethodReference? HookOfStructure(MethodReference called, PointCalls points)
+    {
+        TypeReference type = called.DeclaringType.GetElementType();
+        bool reads = called.HasThis && called.Name.StartsWith("get_", StringComparison.Ordinal);
+        return Platform.IsBuilder(type) && called.Name is "SetResult" or "SetException"
+            ? points.Closed(typeof(Order), nameof(Order.OfBuilder), called.DeclaringType)
+            : !reads ? null
+            : type.FullName == "System.Threading.Tasks.ValueTask" ? points.Of(typeof(Order), nameof(Order.OfValueTask))
+            : called.DeclaringType is GenericInstanceType { ElementType.FullName: "System.Threading.Tasks.ValueTask`1" } ofResult
+                ? points.Closed(typeof(Order), nameof(Order.OfValueTaskWithResult), ofResult.GenericArguments[0])
+            : null;
     }
 
     /// <summary>A call that the platform orders before and after, and not at a point.</summary>
@@ -135,10 +145,13 @@ internal sealed class RaceRewriter
 
         return _known[field.FullName] = !_readOnly.Contains(field.FullName) && field.FieldType is not (PointerType or FunctionPointerType or ByReferenceType) &&
             Resolve(field.DeclaringType) is { } type && type.Fields.FirstOrDefault(f => f.Name == field.Name) is { IsInitOnly: false } found &&
-            !(found.IsStatic && (type.Name.StartsWith('<') || Has(found, nameof(ThreadStaticAttribute)))) &&
-            !Has(type, nameof(IsByRefLikeAttribute)) && !_meant.Contains(Named(found)) &&
+            !IsOfOneThread(found, type) && !_meant.Contains(Named(found)) &&
             !type.Interfaces.Any(static i => i.InterfaceType.Name == nameof(IAsyncStateMachine));
     }
+
+    /// <summary>Whether a field is that of a thread, of a structure of the stack, or one that the compiler keeps a delegate in.</summary>
+    public static bool IsOfOneThread(FieldDefinition field, TypeDefinition type) =>
+        (field.IsStatic && (type.Name.StartsWith('<') || Has(field, nameof(ThreadStaticAttribute)))) || Has(type, nameof(IsByRefLikeAttribute));
 
     private static bool IsOf(Instruction access, string what) =>
         access.OpCode.Name is ['l' or 's', 't' or 'd', .. var rest] && rest.StartsWith(what, StringComparison.Ordinal);

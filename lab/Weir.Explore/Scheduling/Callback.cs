@@ -13,18 +13,15 @@ internal sealed class Callback(Action<object?, CancellationToken> action, object
 
         // It may have been registered after the cancellation began, which the platform may have called by itself.
         Execution? execution = RunsOn?.Execution;
-        execution?.Races?.OrderPlatform(RunsOn!);
-        execution?.Conflicts?.Unknown(RunsOn!);
+        execution?.OrderPlatform(RunsOn!);
         try
         {
             action(state, token);
         }
         finally
         {
-            execution?.Races?.Release(RunsOn!, this);
-            execution?.Races?.Release(RunsOn!, Ended.Task);
-            execution?.Conflicts?.Use(RunsOn!, this);
-            execution?.Conflicts?.EndTask(RunsOn!, Ended.Task);
+            execution?.Release(RunsOn!, this);
+            execution?.Release(RunsOn!, Ended.Task);
             RunsOn = null;
             Ended.TrySetResult();
         }

@@ -51,6 +51,9 @@ internal sealed class Conflicts
     /// <summary>Something that the thread has done or learnt by itself.</summary>
     public static void Value(ControlledThread me, ulong value) => me.Past = Mix(me.Past, value);
 
+    /// <summary>What is learnt of something that holds or does not. Not 0, which is what a place has that nobody has written.</summary>
+    public static ulong Number(bool value) => value ? 1UL : 2UL;
+
     public static void Site(ControlledThread me) => Value(me, (ulong)RuntimeHelpers.GetHashCode(me.Site));
 
     public void Begin(ControlledThread? by, ControlledThread thread, object? timer)

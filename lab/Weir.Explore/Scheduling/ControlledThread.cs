@@ -100,8 +100,7 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
             Execution.Stores?.ShowAll();
             if (orders)
             {
-                Execution.Races?.OrderPlatform(this);
-                Execution.Conflicts?.Unknown(this);
+                Execution.OrderPlatform(this);
             }
         }
     }
@@ -152,11 +151,7 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
         bool isThere = condition();
         if (isThere || timeout is { Ticks: 0 })
         {
-            if (Execution.Conflicts is not null)
-            {
-                Conflicts.Value(this, isThere ? 1UL : 2UL);
-            }
-
+            Execution.Learn(Conflicts.Number(isThere));
             return isThere;
         }
 
@@ -174,13 +169,10 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
         _condition = null;
         WaitsFor = null;
         bool holds = condition();
-        if (Execution.Conflicts is { } conflicts)
+        Execution.Learn(Conflicts.Number(holds));
+        if (orders)
         {
-            Conflicts.Value(this, holds ? 1UL : 2UL);
-            if (orders)
-            {
-                conflicts.Unknown(this);
-            }
+            Execution.Conflicts?.Unknown(this);
         }
 
         TakeInterrupt(!holds && isInterruptible);
@@ -224,8 +216,7 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
         if (isWanted && _isInterrupted)
         {
             _isInterrupted = false;
-            Execution.Races?.OrderPlatform(this);
-            Execution.Conflicts?.Unknown(this);
+            Execution.OrderPlatform(this);
             throw new ThreadInterruptedException();
         }
     }

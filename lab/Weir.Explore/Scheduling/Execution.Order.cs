@@ -24,8 +24,29 @@ internal sealed partial class Execution
 
     public ulong Pasts(Conflicts conflicts) => conflicts.Pasts(_threads, seen!.IdsMatter);
 
+    /// <summary>A call of the platform without a clock of its own, which may change anything but plain fields.</summary>
+    public void OrderPlatform(ControlledThread me)
+    {
+        Races?.OrderPlatform(me);
+        Conflicts?.Unknown(me);
+    }
+
+    /// <summary>What the thread has done comes before what those do that see the end of a task, or of another object.</summary>
+    public void Release(ControlledThread me, object ended)
+    {
+        Races?.Release(me, ended);
+        if (ended is Task task)
+        {
+            Conflicts?.EndTask(me, task);
+        }
+        else
+        {
+            Conflicts?.Use(me, ended);
+        }
+    }
+
     /// <summary>The running thread has seen a value that others may change.</summary>
-    private void Learn(ulong value)
+    public void Learn(ulong value)
     {
         if (Conflicts is not null && ControlledThread.Current is { } me)
         {
