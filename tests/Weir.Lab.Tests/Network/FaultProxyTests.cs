@@ -97,7 +97,24 @@ public sealed class FaultProxyTests : IAsyncDisposable
 
         await _proxy.DisposeAsync().WithinAsync("the proxy");
         Assert.Equal(0, _proxy.Connections);
-        await Assert.ThrowsAsync<SocketException>(OpenAsync);
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Dispose_NobodyListensAnyMore()
+    {
+        // The port is free afterwards: another program may be given it at once and accept the connection. It is not given ten of them.
+        for (int i = 0; i < 10; i++)
+        {
+            FaultProxy proxy = new("127.0.0.1", ((IPEndPoint)_server.LocalEndpoint).Port);
+            await proxy.DisposeAsync().AsTask().WithinAsync("the proxy");
+            using Socket client = new(SocketType.Stream, ProtocolType.Tcp);
+            if (await Record.ExceptionAsync(() => client.ConnectAsync(IPAddress.Loopback, proxy.Port).WithinAsync("the refusal")) is SocketException)
+            {
+                return;
+            }
+        }
+
+        Assert.Fail("Each of ten proxies was still listening after its end.");
     }
 
     public async ValueTask DisposeAsync()

@@ -38,13 +38,13 @@ public sealed class RunFaultTests : IDisposable
     public async Task Run_FailsAtAnyPlace_Ends(string name)
     {
         Assert.SkipUnless(FaultPlaces.Exist, "A Release build has no places to fail at.");
-        bool failed = true;
-        for (int at = 1; failed && at <= 60; at++)
+        int repetitions = 0;
+        for (int at = 1; at <= 60;)
         {
             _places.FailAt(at);
             Task<int[]> run = Runs[name](_places);
             await _places.EndsAsync(run, $"A run after a fault at place {at}");
-            failed = _places.HasFailed;
+            bool failed = _places.HasFailed;
             _places.Pass();
             if (run.IsCompletedSuccessfully)
             {
@@ -55,10 +55,22 @@ public sealed class RunFaultTests : IDisposable
                 Exception error = await Assert.ThrowsAnyAsync<Exception>(() => run);
                 Assert.True(failed, error.ToString());
             }
+
+            // On a busy machine a run may get by without the place: items look slow there, for example, and a worker takes one at a time.
+            if (failed)
+            {
+                at++;
+            }
+            else if (HasPassed(name) || ++repetitions == 100)
+            {
+                break;
+            }
         }
 
-        Assert.Contains(_places.Passed.Keys, place => place.StartsWith(name, StringComparison.Ordinal));
+        Assert.True(HasPassed(name), $"No run passed {name}, but {string.Join(", ", _places.Passed.Keys)}.");
     }
+
+    private bool HasPassed(string name) => _places.Passed.Keys.Any(place => place.StartsWith(name, StringComparison.Ordinal));
 
     private static async Task<int[]> WaitsForAPlace()
     {
