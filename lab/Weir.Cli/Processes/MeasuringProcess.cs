@@ -9,6 +9,7 @@ internal static class MeasuringProcess
     /// <summary>The kind of order of the commands over workloads.</summary>
     public const string WorkerKind = "workers";
 
+    private const string Ready = "ready";
     private const string Rate = "rate ";
     private const string Disturbed = "disturbed";
 
@@ -28,7 +29,7 @@ internal static class MeasuringProcess
         string? failure = null;
         await SelfProcess.RunAsync(
             [Command, kind],
-            JsonSerializer.Serialize(order, ResultJson.Line),
+            JsonSerializer.Serialize(order, MeasureJson.Line),
             line =>
             {
                 MeasureAnswer said = AnswerOf(line);
@@ -45,16 +46,25 @@ internal static class MeasuringProcess
         }
     }
 
-    // A rate is not written as JSON: it is written between rounds and must be cheap.
-    public static string LineOf(MeasureAnswer answer) => answer.Rate is { } rate
-        ? string.Create(CultureInfo.InvariantCulture, $"{Rate}{rate:R} {answer.Room:R} {(answer.IsDisturbed ? Disturbed : "")}")
-        : JsonSerializer.Serialize(answer, ResultJson.Line);
+    // What is said before and between rounds is no JSON: it must be cheap, and the first JSON has a half second of compiling behind it, beside a round.
+    public static string LineOf(MeasureAnswer answer) => answer switch
+    {
+        { Rate: { } rate } =>
+            string.Create(CultureInfo.InvariantCulture, $"{Rate}{rate:R} {answer.Room:R} {(answer.IsDisturbed ? Disturbed : "")}"),
+        { IsReady: true } => Ready,
+        _ => JsonSerializer.Serialize(answer, MeasureJson.Line),
+    };
 
     public static MeasureAnswer AnswerOf(string line)
     {
+        if (line == Ready)
+        {
+            return new MeasureAnswer(IsReady: true);
+        }
+
         if (!line.StartsWith(Rate, StringComparison.Ordinal))
         {
-            return JsonSerializer.Deserialize<MeasureAnswer>(line, ResultJson.Line)!;
+            return JsonSerializer.Deserialize<MeasureAnswer>(line, MeasureJson.Line)!;
         }
 
         string[] figures = line[Rate.Length..].Split(' ');

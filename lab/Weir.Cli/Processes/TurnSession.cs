@@ -8,6 +8,7 @@ internal sealed class TurnSession
     private readonly Channel<string> _words = Channel.CreateUnbounded<string>();
     private readonly Action<string> _waiting;
     private readonly Task _run;
+    private int _practice;
 
     /// <summary>Starts it.</summary>
     /// <param name="host">Whether there are processes, and what stops them.</param>
@@ -42,6 +43,13 @@ internal sealed class TurnSession
         return await _ended.Reader.WaitToReadAsync(CancellationToken.None) && _ended.Reader.TryRead(out MeasureAnswer? answer)
             ? answer
             : null;
+    }
+
+    /// <summary>Lets it make a round that does not count.</summary>
+    public Task PractiseAsync()
+    {
+        _practice++;
+        return NextAsync();
     }
 
     /// <summary>Says that there are enough rounds, and waits for its end.</summary>
@@ -96,6 +104,10 @@ internal sealed class TurnSession
         else if (answer.IsReady)
         {
             _ready.TrySetResult(true);
+        }
+        else if (answer is { Round: not null, IsStuck: false } && _practice > 0)
+        {
+            _practice--;
         }
         else if (answer.Rate is null)
         {

@@ -9,6 +9,7 @@ namespace Weir.Cli.Processes;
 internal sealed class TurnSessions(WeirHost host, IReadOnlyList<WorkerOrder> orders, int processes, int most, RunProgress progress)
 {
     private const int CanaryPieces = 40;
+    private static readonly TimeSpan LongestRest = TimeSpan.FromSeconds(1);
     private readonly PrintedOnce _printed = new(progress);
     private readonly List<TurnSession>[] _arms = [.. orders.Select(static _ => new List<TurnSession>())];
     private readonly Dictionary<TurnSession, List<(int Order, int Turn)>> _places = [];
@@ -34,6 +35,17 @@ internal sealed class TurnSessions(WeirHost host, IReadOnlyList<WorkerOrder> ord
         {
             progress.Begin($"warming up {all.Length} processes", i, all.Length);
             await all[i].Ready;
+        }
+
+        if (First == 0)
+        {
+            // This process has code too that is compiled once it is used, beside the first rounds otherwise.
+            foreach (TurnSession session in all)
+            {
+                await session.PractiseAsync();
+            }
+
+            await CompilerRest.WaitAsync(LongestRest, host.Stop);
         }
 
         _variation = Canary.Read(CanaryPieces).Variation;

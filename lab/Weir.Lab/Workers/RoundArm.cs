@@ -8,9 +8,11 @@ internal abstract class RoundArm(WorkerRunSpec spec, IWorkload workload, Workloa
     /// <summary>How long the compiler is waited for.</summary>
     protected static readonly TimeSpan CompilerPatience = TimeSpan.FromSeconds(5);
 
+    /// <summary>How long it is left alone at most, each time.</summary>
+    protected static readonly TimeSpan LongestRest = TimeSpan.FromSeconds(1);
+
     private static readonly int[] CompilerCalls = CompilerRest.IsDelayed ? [4, 64, 4, 64] : [34, 34];
     private static readonly TimeSpan LongShortWindow = TimeSpan.FromMilliseconds(200);
-    private static readonly TimeSpan LongestRest = TimeSpan.FromSeconds(1);
 
     public WorkerRunSpec Spec => spec;
 

@@ -218,6 +218,12 @@ internal sealed class WorkerArm(
             _overhead =
                 await OwnThread.RunAsync(() => OverheadMeter.Start(Spec, first, _batches[Spec.Groups[0].Name], cancellationToken)).ConfigureAwait(false);
         }
+
+        if (WarmsUp)
+        {
+            // What the last windows left to the compiler would run beside the first round, be it of this process or of another that takes turns with it.
+            await CompilerRest.WaitAsync(LongestRest, cancellationToken).ConfigureAwait(false);
+        }
     }
 
     private async Task<WindowOutcome?> UnmeasuredAsync(TimeSpan duration, CanaryReading reading, CancellationToken cancellationToken)

@@ -119,7 +119,7 @@ internal static class MeasureCommand
     {
         try
         {
-            return JsonSerializer.Deserialize<T>(order, ResultJson.Line) ?? throw new JsonException("it is empty");
+            return JsonSerializer.Deserialize<T>(order, MeasureJson.Line) ?? throw new JsonException("it is empty");
         }
         catch (JsonException e)
         {
