@@ -63,7 +63,9 @@ internal sealed class Turns(WeirHost host, TurnPlan plan, ComparisonOptions opti
                 break;
             }
 
-            longest = TimeSpan.FromTicks(Math.Max(longest.Ticks, Stopwatch.GetElapsedTime(start).Ticks));
+            // The first ones take longer, because this process gets warm too: they say nothing about those after them.
+            longest = pair == pairs || pair == 2 * pairs ? Stopwatch.GetElapsedTime(start)
+                : TimeSpan.FromTicks(Math.Max(longest.Ticks, Stopwatch.GetElapsedTime(start).Ticks));
             double progressed = Math.Max((double)pair / plan.Pairs, Stopwatch.GetElapsedTime(began) / plan.Within);
             if (pair >= LeastPairs && pair < plan.Pairs && _looks.IsDue(progressed) && longest < plan.Within - Stopwatch.GetElapsedTime(began)
                 && Decide(orders, isLast: false))
