@@ -105,6 +105,16 @@ public abstract class DifferentialContract<TBlocks> : Contract<TBlocks> where TB
                 return seen.Theirs == seen.Ours;
             }
 
+            if (attempt > 0)
+            {
+                // What is on its way through the pool comes to its end, however long that takes. The times below are over early on a busy machine.
+                Never.True(() =>
+                {
+                    Same();
+                    return false;
+                });
+            }
+
             if (instruction.Step >= Step.Complete || attempt > 0)
             {
                 SpinWait.SpinUntil(() => { Same(); return theirs.Ended && ours.Ended; }, 2 << (2 * attempt));
