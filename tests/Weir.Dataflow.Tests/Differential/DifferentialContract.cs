@@ -3,6 +3,7 @@ using System.Globalization;
 using FsCheck;
 using FsCheck.Fluent;
 using Weir.Dataflow.Tests.Blocks;
+using Weir.Dataflow.Tests.Probes;
 
 namespace Weir.Dataflow.Tests.Differential;
 
