@@ -87,6 +87,7 @@ public sealed partial class FaultPlaces : IDisposable
     /// <returns>Those that many rounds have missed.</returns>
     public async Task<IReadOnlyCollection<string>> MissedAsync(IEnumerable<string> places, Func<Task> round)
     {
+        ArgumentNullException.ThrowIfNull(places);
         ArgumentNullException.ThrowIfNull(round);
         string[] missed = [.. places];
         for (int i = 0; missed.Length > 0 && i < MostRounds; i++)
