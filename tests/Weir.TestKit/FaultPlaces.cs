@@ -83,7 +83,7 @@ public sealed partial class FaultPlaces : IDisposable
         return places;
     }
 
-    /// <summary>Lets something run until it has passed all of these places. A round may miss some: where a thread is late, others need not wait for it.</summary>
+    /// <summary>Lets something run until it has passed all of these places. A round may miss some: where a thread is late, others do not wait for it.</summary>
     /// <returns>Those that many rounds have missed.</returns>
     public async Task<IReadOnlyCollection<string>> MissedAsync(IEnumerable<string> places, Func<Task> round)
     {
