@@ -267,6 +267,7 @@ public sealed partial class RunLoggingTests : IDisposable
         Assert.True(limit.TryEnter());
         Assert.True(limit.TryEnter());
         using Gate gate = new();
+        RunControl control = new();
         int inside = 0;
         Task run = new[] { 1, 2, 3, 4 }.ForEachParallelAsync(
             async (_, token) =>
@@ -274,8 +275,10 @@ public sealed partial class RunLoggingTests : IDisposable
                 Interlocked.Increment(ref inside);
                 await gate.WaitAsync(token);
             },
-            log(Options with { ConcurrencyLimit = limit, MaxDegreeOfParallelism = 4 }));
-        await Guard.UntilAsync(() => limit.Waiting == 4, "the items at the limit");
+            log(Options with { ConcurrencyLimit = limit, MaxDegreeOfParallelism = 4, Control = control }));
+
+        // The run counts them once it has looked at the clock, which is after they have joined the queue of the limit.
+        await Guard.UntilAsync(() => control.Snapshot().Waiting == 4, "the items at the limit");
         _time.Advance(TimeSpan.FromSeconds(7));
         limit.Leave();
         limit.Leave();

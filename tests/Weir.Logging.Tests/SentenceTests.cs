@@ -75,12 +75,16 @@ public sealed partial class SentenceTests : IDisposable
     {
         SharedConcurrencyLimit limit = new(1, maxWaiting: 2);
         Assert.True(limit.TryEnter());
+        RunControl control = new();
         ParallelRunOptions options = new ParallelRunOptions
         {
             OperationName = name, TimeProvider = _time, ConcurrencyLimit = limit, MaxDegreeOfParallelism = 3, ErrorMode = ErrorMode.BestEffort,
+            Control = control,
         }.WithLogging(_factory);
         Task run3 = new[] { 1, 2, 3 }.ForEachParallelAsync(static (_, _) => default, options);
-        await Guard.UntilAsync(() => limit.Waiting == 2 && _lines.All.Any(static l => l.Id == 11), "the items at the limit");
+
+        // The run counts them once it has looked at the clock, which is after they have joined the queue of the limit.
+        await Guard.UntilAsync(() => control.Snapshot().Waiting == 2 && _lines.All.Any(static l => l.Id == 11), "the items at the limit");
         await Guard.UntilAsync(
             () =>
             {

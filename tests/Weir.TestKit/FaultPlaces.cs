@@ -10,6 +10,8 @@ namespace Weir.TestKit;
 /// </summary>
 public sealed partial class FaultPlaces : IDisposable
 {
+    private const int MostRounds = 20;
+
     private readonly ConcurrentDictionary<string, int> _passed = new();
     private readonly List<(EventInfo Event, Delegate Handler)> _events = [];
     private readonly Func<string, object, bool> _isMine;
@@ -79,6 +81,22 @@ public sealed partial class FaultPlaces : IDisposable
         }
 
         return places;
+    }
+
+    /// <summary>Lets something run until it has passed all of these places. A round may miss some: where a thread is late, others do not wait for it.</summary>
+    /// <returns>Those that many rounds have missed.</returns>
+    public async Task<IReadOnlyCollection<string>> MissedAsync(IEnumerable<string> places, Func<Task> round)
+    {
+        ArgumentNullException.ThrowIfNull(places);
+        ArgumentNullException.ThrowIfNull(round);
+        string[] missed = [.. places];
+        for (int i = 0; missed.Length > 0 && i < MostRounds; i++)
+        {
+            await round();
+            missed = [.. missed.Except(_passed.Keys)];
+        }
+
+        return missed;
     }
 
     /// <summary>From now on, the place that is passed as the so-and-so-manieth fails, and the one after it too if that is asked for.</summary>

@@ -29,11 +29,20 @@ public static class Guard
     public static async Task EndsAsync(this Task task, string what = "the awaited task")
     {
         ArgumentNullException.ThrowIfNull(task);
-        Task first = await Task.WhenAny(task, Task.Delay(Limit, TimeProvider.System)).ConfigureAwait(false);
-        if (first != task && !task.IsCompleted)
+        if (task.IsCompleted)
+        {
+            return;
+        }
+
+        using CancellationTokenSource ended = new();
+        await Task.WhenAny(task, Task.Delay(Limit, TimeProvider.System, ended.Token)).ConfigureAwait(false);
+        if (!task.IsCompleted)
         {
             throw new TimeoutException($"{what} did not end within {Limit.TotalSeconds:F0} s.");
         }
+
+        // Or each of the many waits of a test would leave a timer behind for a minute.
+        ended.Cancel();
     }
 
     /// <summary>Waits for a condition that other threads bring about.</summary>

@@ -185,10 +185,9 @@ public class ItemClockTests
         {
             SeesStarts = true,
         };
-        _pump.Start(1, default);
 
         // The test looks by itself.
-        StallWatch.Remove(_pump);
+        ManualExecutor.Start(_pump);
         _executor.RunAll();
         return completion.Task;
     }

@@ -233,10 +233,16 @@ public class PumpTests
     [Fact(Timeout = 90_000)]
     public async Task StallWatch_AllWorkersInsideBlockingCalls_StartsMoreUpToTheLimit()
     {
-        using Barrier together = new(6);
+        using Gate all = new();
+        int inside = 0;
         Func<int, CancellationToken, ValueTask<int>> blocking = (x, _) =>
         {
-            Assert.True(together.SignalAndWait(TimeSpan.FromSeconds(15)));
+            if (Interlocked.Increment(ref inside) == 6)
+            {
+                all.Open();
+            }
+
+            all.Wait(CancellationToken.None);
             return new ValueTask<int>(x);
         };
         TestRun<int, int> run = new(

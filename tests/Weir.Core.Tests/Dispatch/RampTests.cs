@@ -147,31 +147,29 @@ public class RampTests
     [Fact(Timeout = 90_000)]
     public async Task CallsThatWait_WhileOtherWorkKeepsAllProcessorsBusy_AreAsManyAsTheLimit()
     {
-        using CancellationTokenSource end = new();
-        using SemaphoreSlim waiting = new(0);
-        ThreadsOfTheRun executor = new();
+        using Gate end = new();
+        int inside = 0;
         TestRun<int, int> run = new(
             SourceOf.Enumerable(Enumerable.Range(0, 100).ToArray()),
             (x, _) =>
             {
-                waiting.Release();
-                end.Token.WaitHandle.WaitOne();
+                Interlocked.Increment(ref inside);
+                end.Wait(CancellationToken.None);
                 return new ValueTask<int>(x);
             },
-            new PumpSettings { Limit = 16, ErrorMode = ErrorMode.FailFast, Executor = executor });
-        run.Pump.Start(1, default);
-        StallWatch.Remove(run.Pump);
-        int inside = 0;
-        while (inside < 16)
-        {
-            Assert.True(await waiting.WaitAsync(TimeSpan.FromSeconds(60)));
-            inside++;
-            await executor.UntilAllWaitAsync(inside);
-            run.Pump.HelpIfStalled(All);
-            run.Pump.HelpIfStalled(All);
-        }
+            new PumpSettings { Limit = 16, ErrorMode = ErrorMode.FailFast, Executor = new ThreadsOfTheRun() });
+        ManualExecutor.Start(run.Pump);
 
-        await end.CancelAsync();
+        // A look finds a call waiting only once its thread has begun to, so there are as many looks as it takes, and two of them at least for each worker.
+        await Guard.UntilAsync(
+            () =>
+            {
+                run.Pump.HelpIfStalled(All);
+                run.Pump.HelpIfStalled(All);
+                return Volatile.Read(ref inside) == 16;
+            },
+            "the calls");
+        end.Open();
         Assert.Equal(100, (await run.Task.WithinAsync()).Count);
     }
 
@@ -295,40 +293,13 @@ public class RampTests
     /// <summary>A thread for each worker, as a pool with enough of them has.</summary>
     private sealed class ThreadsOfTheRun : Executor
     {
-        private readonly List<Thread> _threads = [];
-
         public override int Threads => 1;
 
         public override bool CanRunOnCurrentThread => false;
 
         public override long Quantum => long.MaxValue / 2;
 
-        public override void Queue(IThreadPoolWorkItem worker)
-        {
-            Thread thread = new(worker.Execute) { IsBackground = true };
-            lock (_threads)
-            {
-                _threads.Add(thread);
-            }
-
-            thread.Start();
-        }
-
-        public async Task UntilAllWaitAsync(int count)
-        {
-            while (Waiting() < count)
-            {
-                await Task.Yield();
-            }
-        }
-
-        private int Waiting()
-        {
-            lock (_threads)
-            {
-                return _threads.Count(static thread => (thread.ThreadState & System.Threading.ThreadState.WaitSleepJoin) != 0);
-            }
-        }
+        public override void Queue(IThreadPoolWorkItem worker) => new Thread(worker.Execute) { IsBackground = true }.Start();
     }
 
     private sealed class Work(Action action) : IThreadPoolWorkItem

@@ -13,6 +13,8 @@ namespace Weir.Core.Tests.Dispatch;
 /// </summary>
 public sealed class UnattendedFaultTests : IDisposable
 {
+    private const int MostRounds = 20;
+
     private static readonly TimeSpan Short = TimeSpan.FromMilliseconds(3);
 
     private static readonly (string File, string Text)[] Elsewhere =
@@ -24,7 +26,7 @@ public sealed class UnattendedFaultTests : IDisposable
     ];
 
     private readonly ConcurrentDictionary<string, int> _places = new();
-    private readonly ManualResetEventSlim _gate = new();
+    private Gate _gate = new();
     private volatile Pump? _pump;
     private int _countdown;
     private bool _again;
@@ -66,11 +68,10 @@ public sealed class UnattendedFaultTests : IDisposable
         {
             _again = again;
             _countdown = at;
-            _gate.Reset();
             using ThreadTeam team = new(2, "test", keeps: false);
             Task<ItemOutcome<int, int>[]> run = Start(scenario, team);
             Task ended = await Task.WhenAny(run, Task.Delay(TimeSpan.FromSeconds(30), TimeProvider.System));
-            _gate.Set();
+            _gate.Open();
             string passed = string.Join(", ", _places.Select(static place => $"{place.Key} {place.Value}"));
             Assert.True(ended == run, $"It does not end after a fault at place {at}. Passed: {passed}");
             bool failed = Volatile.Read(ref _countdown) <= 0;
@@ -104,21 +105,27 @@ public sealed class UnattendedFaultTests : IDisposable
 #if !DEBUG
         Assert.Skip("A Release build has no places to fail at.");
 #endif
-        _countdown = int.MaxValue;
-        foreach (Scenario scenario in Enum.GetValues<Scenario>())
-        {
-            _gate.Reset();
-            using ThreadTeam team = new(2, "test", keeps: false);
-            Task run = Start(scenario, team);
-            await Guard.SettleAsync();
-            _gate.Set();
-            await run.EndsAsync($"{scenario}");
-        }
-
         // A caller is above the start. The others fail in tests of their own: WakeFaultTests, ListenerDetectorTests, ParkedRaceTests, and RunFaultTests of the
         // operators.
         string[] elsewhere = ["Pump.Start", "ParkedCalls.Next", "DelayQueue.Wake", "Pump.Release", "PumpWorker.ShareIfStuck"];
-        string[] open = [.. FaultPlaces.InSources("Weir.Core", Elsewhere).Except(_places.Keys).Except(elsewhere)];
+        string[] open = [.. FaultPlaces.InSources("Weir.Core", Elsewhere).Except(elsewhere)];
+        _countdown = int.MaxValue;
+
+        // A round may miss a place: where a thread is late, a call has ended before anybody waits for it.
+        for (int round = 0; open.Length > 0 && round < MostRounds; round++)
+        {
+            foreach (Scenario scenario in Enum.GetValues<Scenario>())
+            {
+                using ThreadTeam team = new(2, "test", keeps: false);
+                Task run = Start(scenario, team);
+                await Guard.SettleAsync();
+                _gate.Open();
+                await run.EndsAsync($"{scenario}");
+            }
+
+            open = [.. open.Except(_places.Keys)];
+        }
+
         Assert.True(open.Length == 0, string.Join(", ", open));
     }
 
@@ -141,10 +148,13 @@ public sealed class UnattendedFaultTests : IDisposable
         bool parks = scenario is Scenario.Parked or Scenario.ParkedAndTimed or Scenario.FailingParked or Scenario.Aborted;
         bool timed = scenario is Scenario.ParkedAndTimed or Scenario.WaitingAndTimed or Scenario.BlockingAndTimed;
         OutcomeCompletion<int, int> completion = new(8);
+
+        // A gate for each run. One that is closed again for the next run may close before those who waited in the last one have seen it open.
+        _gate = new Gate();
         int[] items = [.. Enumerable.Range(0, 8)];
         Pump pump = new Pump<int, int, PendingResult<int>, SelectorCall<int, int>, OutcomeSink<int, int>>(
             SourceOf.Enumerable(items),
-            new SelectorCall<int, int>(CallOf(scenario)),
+            new SelectorCall<int, int>(CallOf(scenario, _gate)),
             new OutcomeSink<int, int>(completion),
             new PumpSettings
             {
@@ -175,7 +185,7 @@ public sealed class UnattendedFaultTests : IDisposable
         return completion.Task;
     }
 
-    private Func<int, CancellationToken, ValueTask<int>> CallOf(Scenario scenario) => scenario switch
+    private static Func<int, CancellationToken, ValueTask<int>> CallOf(Scenario scenario, Gate gate) => scenario switch
     {
         Scenario.Parked or Scenario.Waiting or Scenario.OwnThreads => static async (x, _) =>
         {
@@ -192,7 +202,7 @@ public sealed class UnattendedFaultTests : IDisposable
         {
             if (x == 1)
             {
-                _gate.Wait();
+                gate.Wait(CancellationToken.None);
             }
 
             return new ValueTask<int>(x);

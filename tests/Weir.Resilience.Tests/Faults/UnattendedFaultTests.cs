@@ -59,12 +59,13 @@ public sealed class UnattendedFaultTests : IDisposable
     public async Task Places_OfTheSources_AreThoseThatAreTested()
     {
         Assert.SkipUnless(FaultPlaces.Exist, "A Release build has no places to fail at.");
-        foreach (Func<bool, Task> scenario in All.Values)
+        Assert.Empty(await _places.MissedAsync(FaultPlaces.InSources("Weir.Resilience"), static async () =>
         {
-            await scenario(true).WithinAsync();
-        }
-
-        Assert.Empty(FaultPlaces.InSources("Weir.Resilience").Except(_places.Passed.Keys));
+            foreach (Func<bool, Task> scenario in All.Values)
+            {
+                await scenario(true).WithinAsync();
+            }
+        }));
     }
 
     private static async Task TimedOut(bool once)

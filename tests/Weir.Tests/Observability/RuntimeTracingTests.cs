@@ -93,7 +93,7 @@ public sealed class RuntimeTracingTests : IDisposable
         });
         string tags = $"weir.runtime={name.Split(' ')[0]},weir.operation.name=import,tenant=7";
         Assert.Equal(hasPolicies ? 18 : 15, _durations.Count(told => told.Contains(tags, StringComparison.Ordinal)));
-        Assert.Equal(3, _durations.Count(told => told.EndsWith("error.type=Weir.TestKit.TestException", StringComparison.Ordinal)));
+        Assert.Equal(3, _durations.Count(told => told.EndsWith($"{tags},error.type=Weir.TestKit.TestException", StringComparison.Ordinal)));
         NoneIsOpen();
     }
 

@@ -2,6 +2,7 @@ using System.Collections.Concurrent;
 using Weir.Core.Dispatch;
 using Weir.Runtimes;
 using Weir.TestKit;
+using Weir.Tests.Operators.Support;
 
 namespace Weir.Tests.Runtimes;
 
@@ -190,8 +191,10 @@ public class ParallelRuntimeThreadTests
         await gate.ArrivedAsync(1);
         Task<ItemOutcome<int, int>[]> other = runtime.ProcessManyAsync([1], (x, _) => new ValueTask<int>(holding.Block(x)));
         await holding.ArrivedAsync(1);
-        await clock.PassAsync(TimeSpan.FromSeconds(5), RuntimeRun.UntilAsync(() => runtime.Statistics.AbandonedWorkers == 1));
-        await clock.PassAsync(TimeSpan.FromSeconds(4), call);
+
+        // Not on with real time: on a busy machine, the call's time would be up before the item's.
+        await clock.AdvanceUntilAsync(RuntimeRun.UntilAsync(() => runtime.Statistics.AbandonedWorkers == 1), TimeSpan.FromSeconds(5));
+        await clock.AdvanceUntilAsync(call, TimeSpan.FromSeconds(4));
         ItemOutcome<int, int>[] outcomes = await call;
         RuntimeRun.AssertTimedOut(outcomes[0]);
         Assert.Contains("item", outcomes[0].Error!.Message, StringComparison.Ordinal);

@@ -161,6 +161,7 @@ public class RuntimeCancellationTests
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         int running = 0;
+        int first = 0;
         int read = 0;
         await foreach ((
             int index, ItemOutcome<int, int> outcome) in runtime.ProcessManyStreamAsync(RuntimeRun.Count(100_000), Process, form == RunForm.OrderedStream))
@@ -179,17 +180,19 @@ public class RuntimeCancellationTests
         Assert.Equal(0, statistics.InFlight);
         Assert.InRange(statistics.Succeeded, 5, 10_000);
 
-        // Items from the sixth on end only because their token is cancelled.
+        // Items from the sixth on end only because their token is cancelled, once the first five have ended. Before that, they would hold all workers, and an
+        // item before them that a worker gave back would not begin.
         async ValueTask<int> Process(int x, CancellationToken token)
         {
             Interlocked.Increment(ref running);
             try
             {
-                await (x < 5 ? Task.CompletedTask : new TaskCompletionSource().Task.WaitAsync(token));
+                await (x < 5 || Volatile.Read(ref first) < 5 ? Task.CompletedTask : new TaskCompletionSource().Task.WaitAsync(token));
                 return x;
             }
             finally
             {
+                Interlocked.Add(ref first, x < 5 ? 1 : 0);
                 Interlocked.Decrement(ref running);
             }
         }
