@@ -27,14 +27,14 @@ internal sealed class WorkloadCalls(string name, TimeSpan limit, Action<string>?
     /// <param name="cancellationToken">Ends the waiting soon. The call itself has to know it too.</param>
     /// <exception cref="TimeoutException">It has not ended in time.</exception>
     /// <exception cref="OperationCanceledException">It was cancelled, and has not ended since.</exception>
-    public Task RunAsync(string what, Func<ValueTask> call, CancellationToken cancellationToken) => RunAsync(what, call, limit, cancellationToken);
+    public Task RunAsync(string what, Func<ValueTask> call, CancellationToken cancellationToken) => WithinAsync(what, call, limit, cancellationToken);
 
     /// <summary>Calls what comes last.</summary>
     public async Task EndsAsync(string what, Func<ValueTask> call)
     {
         try
         {
-            await RunAsync(what, call, EndLimit ?? limit, CancellationToken.None).ConfigureAwait(false);
+            await WithinAsync(what, call, EndLimit ?? limit, CancellationToken.None).ConfigureAwait(false);
         }
         catch (TimeoutException) when (HasHung)
         {
@@ -46,15 +46,15 @@ internal sealed class WorkloadCalls(string name, TimeSpan limit, Action<string>?
     /// <param name="what">What is called.</param>
     /// <param name="call">Calls it.</param>
     /// <param name="cancellationToken">Ends the waiting soon. The call itself has to know it too.</param>
-    public void Run(string what, Func<ValueTask> call, CancellationToken cancellationToken) => Run(what, call, limit, cancellationToken);
+    public void Run(string what, Func<ValueTask> call, CancellationToken cancellationToken) => Within(what, call, limit, cancellationToken);
 
-    private Task RunAsync(string what, Func<ValueTask> call, TimeSpan longest, CancellationToken cancellationToken) => OwnThread.RunAsync(() =>
+    private Task<bool> WithinAsync(string what, Func<ValueTask> call, TimeSpan longest, CancellationToken cancellationToken) => OwnThread.RunAsync(() =>
     {
-        Run(what, call, longest, cancellationToken);
+        Within(what, call, longest, cancellationToken);
         return true;
     });
 
-    private void Run(string what, Func<ValueTask> call, TimeSpan longest, CancellationToken cancellationToken)
+    private void Within(string what, Func<ValueTask> call, TimeSpan longest, CancellationToken cancellationToken)
     {
         Task ended = OwnThread.RunAsync(() => call().AsTask(), ThreadPriority.Normal).Unwrap();
         TimeSpan patience = longest < Patience ? longest : Patience;

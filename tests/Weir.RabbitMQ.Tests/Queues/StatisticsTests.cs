@@ -69,7 +69,7 @@ public sealed class StatisticsTests(RabbitServer server) : QueueTest(server)
     private static async Task UntilAsync(RabbitWorkQueue<string> queue, Func<(long?, long?, long?), bool> isSo)
     {
         // A broker that is busy takes its time, so a clock ends this, and no number of readings.
-        using CancellationTokenSource patience = new(TimeSpan.FromSeconds(60));
+        using CancellationTokenSource patience = new(TimeSpan.FromSeconds(60), TimeProvider.System);
         (long?, long?, long?) last = default;
         while (!patience.IsCancellationRequested)
         {
