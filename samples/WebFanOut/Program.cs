@@ -18,7 +18,7 @@ ParallelRunOptions fanOut = new()
 {
     OperationName = "quotes",
     MaxDegreeOfParallelism = backends.Length,
-    PerItemTimeout = TimeSpan.FromSeconds(2),
+    PerItemTimeout = TimeSpan.FromSeconds(args.Length > 1 ? int.Parse(args[1]) : 2),
     MaxRetries = 1,
     BaseDelay = TimeSpan.FromMilliseconds(20),
     IsTransient = HttpRetry.IsTransient,

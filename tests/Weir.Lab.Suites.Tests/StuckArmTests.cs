@@ -29,14 +29,14 @@ public class StuckArmTests
         StandsStill suite = new();
         List<string> told = [];
 
-        // Rounds go there and back, each pair beginning with another arm: warm-up B S, then B S, S B, S B, B S. Between the first and the second turn of the
-        // baseline are the first two of the other.
+        // Rounds go there and back, each pair beginning with another arm: warm-up B S, then B S, S B, S B. Between the first and the second turn of the
+        // baseline are the first two of the other. From the fourth round on, an arm that takes long has fewer, by the machine's own clock.
         suite.IsStuck = _ => suite.BaselineTurns == 1;
-        CaseResult result = await MeasureAsync(suite, rounds: 4, told);
-        Assert.Equal(4, result["Baseline"].Samples.Count);
-        Assert.Equal([2, 3], result["Stuck"].Samples.Select(static sample => sample.Round));
+        CaseResult result = await MeasureAsync(suite, rounds: 3, told);
+        Assert.Equal(3, result["Baseline"].Samples.Count);
+        Assert.Equal([2], result["Stuck"].Samples.Select(static sample => sample.Round));
         Assert.Equal(2, told.Count);
-        Assert.Contains("- Stuck did not complete in 10 s, 2 times: left out; rounds 2 of 4\n", SuiteTable.Render("Here.", [result]), StringComparison.Ordinal);
+        Assert.Contains("- Stuck did not complete in 10 s, 2 times: left out; rounds 1 of 3\n", SuiteTable.Render("Here.", [result]), StringComparison.Ordinal);
         Assert.DoesNotContain("not judged", SuiteTable.Render("Here.", [result]), StringComparison.Ordinal);
     }
 

@@ -38,6 +38,12 @@ internal sealed class WorkerRunner
     /// </summary>
     internal Func<ExtraWindow, CancellationToken, Task>? AfterRounds { get; init; }
 
+    /// <summary>How long a call of the workload may take outside of its operations; null for <see cref="WorkerRunSpec.DrainLimit"/>.</summary>
+    internal TimeSpan? CallLimit { get; init; }
+
+    /// <summary>How long its clean-up may take; null for as long as the other calls.</summary>
+    internal TimeSpan? CleanUpLimit { get; init; }
+
     /// <summary>Runs the workload.</summary>
     /// <param name="workload">The workload.</param>
     /// <param name="cancellationToken">Stops the run. It is not an error: the result has what was done so far, marked as partial.</param>
@@ -74,7 +80,7 @@ internal sealed class WorkerRunner
 
     private WorkerArm ArmOf(IWorkload workload)
     {
-        WorkloadCalls guard = new(workload.Name, _spec.DrainLimit, what => _observer?.Waiting(what));
+        WorkloadCalls guard = new(workload.Name, CallLimit ?? _spec.DrainLimit, what => _observer?.Waiting(what)) { EndLimit = CleanUpLimit };
         if (_spec.MinThreads is int least)
         {
             ThreadPool.GetMinThreads(out int workers, out int ports);

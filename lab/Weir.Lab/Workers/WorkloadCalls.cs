@@ -15,6 +15,9 @@ internal sealed class WorkloadCalls(string name, TimeSpan limit, Action<string>?
     /// <summary>When it is told that a call is waited for.</summary>
     public TimeSpan Patience { get; init; } = TimeSpan.FromSeconds(5);
 
+    /// <summary>How long the call that comes last may take; null for as long as the others.</summary>
+    public TimeSpan? EndLimit { get; init; }
+
     /// <summary>Whether a call was abandoned. The workload is not called any more then, because the call may still be running.</summary>
     public bool HasHung { get; private set; }
 
@@ -24,18 +27,14 @@ internal sealed class WorkloadCalls(string name, TimeSpan limit, Action<string>?
     /// <param name="cancellationToken">Ends the waiting soon. The call itself has to know it too.</param>
     /// <exception cref="TimeoutException">It has not ended in time.</exception>
     /// <exception cref="OperationCanceledException">It was cancelled, and has not ended since.</exception>
-    public Task RunAsync(string what, Func<ValueTask> call, CancellationToken cancellationToken) => OwnThread.RunAsync(() =>
-    {
-        Run(what, call, cancellationToken);
-        return true;
-    });
+    public Task RunAsync(string what, Func<ValueTask> call, CancellationToken cancellationToken) => WithinAsync(what, call, limit, cancellationToken);
 
     /// <summary>Calls what comes last.</summary>
     public async Task EndsAsync(string what, Func<ValueTask> call)
     {
         try
         {
-            await RunAsync(what, call, CancellationToken.None).ConfigureAwait(false);
+            await WithinAsync(what, call, EndLimit ?? limit, CancellationToken.None).ConfigureAwait(false);
         }
         catch (TimeoutException) when (HasHung)
         {
@@ -47,21 +46,29 @@ internal sealed class WorkloadCalls(string name, TimeSpan limit, Action<string>?
     /// <param name="what">What is called.</param>
     /// <param name="call">Calls it.</param>
     /// <param name="cancellationToken">Ends the waiting soon. The call itself has to know it too.</param>
-    public void Run(string what, Func<ValueTask> call, CancellationToken cancellationToken)
+    public void Run(string what, Func<ValueTask> call, CancellationToken cancellationToken) => Within(what, call, limit, cancellationToken);
+
+    private Task<bool> WithinAsync(string what, Func<ValueTask> call, TimeSpan longest, CancellationToken cancellationToken) => OwnThread.RunAsync(() =>
+    {
+        Within(what, call, longest, cancellationToken);
+        return true;
+    });
+
+    private void Within(string what, Func<ValueTask> call, TimeSpan longest, CancellationToken cancellationToken)
     {
         Task ended = OwnThread.RunAsync(() => call().AsTask(), ThreadPriority.Normal).Unwrap();
-        TimeSpan patience = limit < Patience ? limit : Patience;
-        if (!HasEnded(ended, patience, cancellationToken) && !cancellationToken.IsCancellationRequested && limit > patience)
+        TimeSpan patience = longest < Patience ? longest : Patience;
+        if (!HasEnded(ended, patience, cancellationToken) && !cancellationToken.IsCancellationRequested && longest > patience)
         {
             waiting?.Invoke($"{what} to end");
-            HasEnded(ended, limit - patience, cancellationToken);
+            HasEnded(ended, longest - patience, cancellationToken);
         }
 
-        if (!ended.IsCompleted && !(cancellationToken.IsCancellationRequested && HasEnded(ended, limit < Grace ? limit : Grace, default)))
+        if (!ended.IsCompleted && !(cancellationToken.IsCancellationRequested && HasEnded(ended, longest < Grace ? longest : Grace, default)))
         {
             HasHung = true;
             cancellationToken.ThrowIfCancellationRequested();
-            throw new TimeoutException(Invariant($"{name}: {what} did not end within {limit.TotalSeconds:0.#} s."));
+            throw new TimeoutException(Invariant($"{name}: {what} did not end within {longest.TotalSeconds:0.#} s."));
         }
 
         ended.GetAwaiter().GetResult();

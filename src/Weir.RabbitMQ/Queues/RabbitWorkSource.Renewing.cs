@@ -33,6 +33,9 @@ internal sealed partial class RabbitWorkSource<T>
         }
     }
 
+    /// <summary>Whether it looks for messages that run for too long, for tests.</summary>
+    internal bool IsRenewing => Volatile.Read(ref _isRenewing) == 1;
+
     private bool IsOlder(long receivedAt, TimeSpan age) => _queue.Options.TimeProvider.GetElapsedTime(receivedAt) >= age;
 
     private bool HasRoom()

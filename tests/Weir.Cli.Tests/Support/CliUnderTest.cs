@@ -39,6 +39,9 @@ internal sealed class CliUnderTest
 
     public TimeSpan Window { get; set; } = TimeSpan.Zero;
 
+    /// <summary>The clock by which a load is measured.</summary>
+    public TimeProvider Clock { get; set; } = TimeProvider.System;
+
     public static Task<LoadResult> LoadAsync(string options) => new CliUnderTest().RunAsync("load " + options);
 
     /// <summary>Runs a command. The first word names the program, if it is not <c>weir</c>.</summary>
@@ -61,7 +64,10 @@ internal sealed class CliUnderTest
             Stop = interrupt.Token,
             Load = new LoadHost
             {
-                Trials = new TrialOptions { MinimumWindow = Window, LongestWarmUp = TimeSpan.Zero, CompilerPatience = TimeSpan.Zero },
+                Trials = new TrialOptions
+                {
+                    MinimumWindow = Window, LongestWarmUp = TimeSpan.Zero, CompilerPatience = TimeSpan.Zero, TimeProvider = Clock,
+                },
             },
         };
         int exitCode = await (arguments switch

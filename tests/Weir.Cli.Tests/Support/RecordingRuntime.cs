@@ -16,6 +16,9 @@ internal sealed class RecordingRuntime : IExecutionRuntime
     /// <summary>The different lists that the items came in.</summary>
     public HashSet<object> Lists { get; } = new(ReferenceEqualityComparer.Instance);
 
+    /// <summary>What happens at the beginning of each call.</summary>
+    public Action? OnCall { get; init; }
+
     /// <summary>How many calls asked for a stream.</summary>
     public int Streams { get; private set; }
 
@@ -50,6 +53,7 @@ internal sealed class RecordingRuntime : IExecutionRuntime
 
     private void Record<TItem>(IEnumerable<TItem> items, ProcessManyOptions? options)
     {
+        OnCall?.Invoke();
         Batches.Add(items.Count());
         Lists.Add(items);
         Options.Add(options);

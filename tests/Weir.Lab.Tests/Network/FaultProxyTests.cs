@@ -71,10 +71,13 @@ public sealed class FaultProxyTests : IAsyncDisposable
     [Fact(Timeout = Limit)]
     public async Task Connect_NobodyListens_ClosesTheConnection()
     {
-        _server.Stop();
+        // A port that is taken, where nobody listens. One that is free may be given to another program, which listens.
+        using Socket taken = new(SocketType.Stream, ProtocolType.Tcp);
+        taken.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        await using FaultProxy proxy = new("127.0.0.1", ((IPEndPoint)taken.LocalEndPoint!).Port);
         try
         {
-            using Socket client = await OpenAsync();
+            using Socket client = await OpenAsync(proxy);
             Assert.Equal(0, await client.ReceiveAsync(new byte[1]).WithinAsync("the end"));
         }
         catch (SocketException e)
@@ -144,17 +147,17 @@ public sealed class FaultProxyTests : IAsyncDisposable
         return bytes;
     }
 
-    private async Task<Socket> OpenAsync()
+    private static async Task<Socket> OpenAsync(FaultProxy proxy)
     {
         Socket client = new(SocketType.Stream, ProtocolType.Tcp);
-        await client.ConnectAsync(IPAddress.Loopback, _proxy.Port).WithinAsync("the connection");
+        await client.ConnectAsync(IPAddress.Loopback, proxy.Port).WithinAsync("the connection");
         return client;
     }
 
     private async Task<(Socket Client, Socket Server)> ConnectAsync()
     {
         Task<Socket> accepting = _server.AcceptSocketAsync();
-        Socket client = await OpenAsync();
+        Socket client = await OpenAsync(_proxy);
         return (client, await accepting.WithinAsync("the accepted connection"));
     }
 }

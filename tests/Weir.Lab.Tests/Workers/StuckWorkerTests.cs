@@ -14,7 +14,8 @@ public class StuckWorkerTests
         Workload workload = new("stands still", _ => Operation.Of(end.Wait));
         WorkerRunSpec spec = new() { Workload = workload.Name, Rounds = rounds, DrainLimit = TimeSpan.FromMilliseconds(100) };
 
-        WorkerRun run = await new WorkerRunner(spec, null, static () => default).RunAsync(workload);
+        // The calls around the operations have no such limit: a thread that is held up for 100 ms would end the run before its first operation.
+        WorkerRun run = await new WorkerRunner(spec, null, static () => default) { CallLimit = TimeSpan.FromHours(1) }.RunAsync(workload);
         end.Set();
 
         Assert.True(run.IsStuck);

@@ -60,8 +60,11 @@ public sealed class OrderTests(PostgresServer server) : ChangeTest(server)
                 break;
             }
 
-            await source.ReturnAsync([(await next.WithinAsync("the next batch"))!], CancellationToken.None);
-            mapped = i + 1;
+            WorkBatch<string> given = (await next.WithinAsync("the next batch"))!;
+
+            // Before it is given back: the reading goes on at once, and counts what it reads again.
+            Volatile.Write(ref mapped, i + 1);
+            await source.ReturnAsync([given], CancellationToken.None);
         }
     }
 

@@ -69,7 +69,7 @@ public sealed class PreflightTests(PostgresServer server) : ChangeTest(server)
         await SaysAsync("physical", OpenAsync);
         await ExecuteAsync($"SELECT pg_drop_replication_slot('{Slot}')");
         string database = $"other_{Guid.NewGuid():N}";
-        await ExecuteAsync($"CREATE DATABASE {database}");
+        await ExecuteAsync($"CREATE DATABASE {database} TEMPLATE template0");
         try
         {
             await using NpgsqlDataSource other = NpgsqlDataSource.Create(
@@ -82,7 +82,7 @@ public sealed class PreflightTests(PostgresServer server) : ChangeTest(server)
         }
         finally
         {
-            await ExecuteAsync($"DROP DATABASE {database}");
+            await ExecuteAsync($"DROP DATABASE {database} WITH (FORCE)");
         }
     }
 

@@ -166,6 +166,9 @@ public class EnqueueCallsTests
 
             shared.End();
             await AssertCountsAsync([1, 1], calls);
+
+            // A statement is over a moment after its calls, and takes with it what waits at that moment: half of the next round.
+            await Guard.UntilAsync(() => _calls.Running == statements.Length, "the end of the statement");
         }
 
         foreach (Statement statement in statements)

@@ -32,9 +32,14 @@ public sealed class EnqueueTests(PostgresServer server) : QueueTest(server)
     [Fact(Timeout = Limit)]
     public async Task Enqueue_InATransaction_NotifiesAfterItsCommitOnly()
     {
-        await using PostgresWorkQueue<string> queue = await NewQueueAsync(static o => o with { PollInterval = TimeSpan.FromHours(1) });
+        ManualTimeProvider clock = new();
+        TimeSpan poll = TimeSpan.FromHours(1);
+        await using PostgresWorkQueue<string> queue = await NewQueueAsync(o => o with { PollInterval = poll, TimeProvider = clock });
         await using IWorkSource<string> source = await queue.OpenSourceAsync();
         Task<WorkBatch<string>> next = NextAsync(source);
+
+        // A source that looks for the first time only after the commit finds the items without being told.
+        await Guard.UntilAsync(() => clock.IsArmedFor(poll), "the source's wait");
         await using NpgsqlConnection connection = await Source.OpenConnectionAsync();
         await using NpgsqlTransaction transaction = await connection.BeginTransactionAsync();
         await queue.EnqueueAsync(connection, Values(2));

@@ -83,7 +83,9 @@ public sealed class CdcRedirectedTests(TestPostgres postgres) : IClassFixture<Te
     public async Task LongLines_BesideAnotherWriter_StayWhole()
     {
         await _database!.ExecuteAsync("ALTER TABLE items ADD text text");
-        await _shell!.RunAsync("exec 3>f; { while [ ! -e end ]; do echo other; done; } >&3 & ");
+
+        // It writes once at least, however late it begins.
+        await _shell!.RunAsync("exec 3>f; { while echo other; [ ! -e end ]; do :; done; } >&3 & ");
         await _database.ExecuteAsync("INSERT INTO items SELECT i, repeat('x', i * 7) FROM generate_series(0, 999) i");
         Assert.Equal(0, (await _shell.RunAsync($"{Cdc} >&3; code=$?; touch end; wait; (exit $code)")).ExitCode);
         (int[] ids, string[] others) = await ReadAsync();

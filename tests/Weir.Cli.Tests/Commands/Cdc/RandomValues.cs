@@ -106,7 +106,9 @@ internal static class RandomValues
         ["regoperator"] = Catalog("pg_operator", "regoperator"),
         ["regclass"] = Catalog("pg_class", "regclass"),
         ["regtype"] = Catalog("pg_type", "regtype"),
-        ["regrole"] = Catalog("pg_roles", "regrole"),
+
+        // The server's own: those of other tests go while the rows are compared, and then they are numbers.
+        ["regrole"] = Catalog("pg_roles WHERE rolname ^@ 'pg_'", "regrole"),
         ["regnamespace"] = Catalog("pg_namespace", "regnamespace"),
         ["regconfig"] = Catalog("pg_ts_config", "regconfig"),
         ["regdictionary"] = Catalog("pg_ts_dict", "regdictionary"),

@@ -2,6 +2,7 @@ using Weir.Cli.Commands.Load.Arms;
 using Weir.Cli.Runtimes;
 using Weir.Cli.Tests.Support;
 using Weir.Lab.Results;
+using Weir.TestKit;
 
 namespace Weir.Cli.Tests.Commands.Load;
 
@@ -153,12 +154,20 @@ public class LoadRunTests
     [Fact(Timeout = 300_000)]
     public async Task Load_Window_RepeatsThePassUntilItIsOver()
     {
-        LoadResult result = await new CliUnderTest { Window = TimeSpan.FromMilliseconds(300) }.RunAsync("load --count 10 --runtime direct --trials 1 --json");
+        ManualTimeProvider clock = new();
+        CliUnderTest cli = new()
+        {
+            Window = TimeSpan.FromMilliseconds(300),
+            Clock = clock,
+            CreateRuntime = _ => new RecordingRuntime { OnCall = () => clock.Advance(TimeSpan.FromMilliseconds(100)) },
+        };
+
+        LoadResult result = await cli.RunAsync("load --count 10 --runtime direct --trials 1 --json");
 
         RoundRecord round = result.File.Arms[0].Rounds[0];
-        Assert.True(round.Seconds >= 0.3);
-        Assert.True(round.Passes > 1);
-        Assert.Equal(round.Passes * 10, round.Operations);
+        Assert.Equal(0.3, round.Seconds, 6);
+        Assert.Equal(3, round.Passes);
+        Assert.Equal(30, round.Operations);
         Assert.Equal(10, result.Figures["direct"]!.Processed);
     }
 

@@ -92,7 +92,9 @@ public class LoadTextTests
 
         // Colours depend on the environment of the test run.
         string error = Regex.Replace(result.Error, @"\e\[[0-9;?]*[a-zA-Z]", "");
-        Assert.Contains("warming up direct: 0%", error, StringComparison.Ordinal);
+
+        // What is drawn first: each second, the bar is drawn too, and then there may be no step yet.
+        Assert.Matches("(starting|warming up direct): 0%", error);
         Assert.DoesNotMatch(@"direct [\d.]+ ?[kMG]?/s", error);
         Assert.Equal("direct", result.File.Settings["runtime"]);
     }
@@ -123,7 +125,9 @@ public class LoadTextTests
         Assert.Contains(decisions, static line => line.StartsWith("first call, ", StringComparison.Ordinal));
         Assert.Contains(decisions, static line => line.StartsWith("last call, ", StringComparison.Ordinal));
         Assert.All(decisions, static line => Assert.Matches(@"^(first|last) call, [\d.,]+ ms, [\d,]+ items: .+, threads \d+, in flight \d+: .+$", line));
-        Assert.Contains(decisions, static line => line.Contains("-> concurrent", StringComparison.Ordinal));
+
+        // Where to depends on the machine: a wait that ends while its thread is held up looks like one that holds the thread.
+        Assert.Contains(decisions, static line => line.Contains("probe -> ", StringComparison.Ordinal));
 
         LoadResult json = await CliUnderTest.LoadAsync("--runtime auto --workload io --count 200 --trials 1 --json");
         DecisionRecord first = json.File.Arms[0].Decisions[0];
