@@ -235,6 +235,26 @@ public class TokenBucketTests
         Assert.False(wait.IsCompleted);
     }
 
+    // The rate decides, not its unit: the ticks of a whole token, or their number in a second, are more than a double can hold.
+    [Theory]
+    [InlineData(1e-300)]
+    [InlineData(1e-12)]
+    [InlineData(1e300)]
+    [InlineData(double.MaxValue)]
+    public void TryEnter_OperationOfOneSecond_IsOneASecondWhateverATokenIs(double tokens)
+    {
+        TokenBucket bucket = new(new RateLimitOptions
+        {
+            TokensPerSecond = tokens, BurstCapacity = tokens, TokensPerOperation = tokens, TimeProvider = _clock,
+        });
+        Assert.True(bucket.TryEnter());
+        Assert.False(bucket.TryEnter());
+        Assert.Equal(TimeSpan.FromSeconds(1), bucket.RetryAfter);
+        _clock.Advance(TimeSpan.FromSeconds(1));
+        Assert.True(bucket.TryEnter());
+        Assert.False(bucket.TryEnter());
+    }
+
     // A clock that fails while a call waits must not leave the others waiting for ever.
     [Fact(Timeout = 60_000)]
     public async Task WaitAsync_TheClockMakesNoTimer_FailsAndLetsTheOthersGoOn()
@@ -267,6 +287,12 @@ public class TokenBucketTests
         }
 
         Wrong(nameof(RateLimitOptions.BurstCapacity), new RateLimitOptions { BurstCapacity = 2, TokensPerOperation = 3 });
+        foreach (double slow in new[] { 9.9e-13, 1e-300, double.Epsilon })
+        {
+            Wrong(nameof(RateLimitOptions.TokensPerSecond), new RateLimitOptions { TokensPerSecond = slow });
+        }
+
+        Wrong(nameof(RateLimitOptions.TokensPerSecond), new RateLimitOptions { TokensPerOperation = 1e300, BurstCapacity = 1e300 });
         Assert.Throws<ArgumentNullException>("TimeProvider", () => new TokenBucket(new RateLimitOptions { TimeProvider = null! }));
     }
 
