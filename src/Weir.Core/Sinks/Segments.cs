@@ -69,10 +69,13 @@ internal sealed class Segments<T>
 
     private static int LengthOf(long count) => count <= Array.MaxLength ? (int)count : throw TooMany();
 
-    private static InvalidOperationException TooMany() => new(string.Create(
-        CultureInfo.InvariantCulture,
-        $"The source has more than {Array.MaxLength:N0} items, and no list or array can hold as many results: take them as a stream "
-        + "(SelectParallelStreamAsync, SelectParallelOutcomesStreamAsync)."));
+    private static InvalidOperationException TooMany()
+    {
+        string most = Array.MaxLength.ToString("N0", CultureInfo.InvariantCulture);
+        return new InvalidOperationException(
+            $"The source has more than {most} items, and no list or array can hold as many results: take them as a stream "
+            + "(SelectParallelStreamAsync, SelectParallelOutcomesStreamAsync).");
+    }
 
     private void CopyTo(Span<T> left)
     {
