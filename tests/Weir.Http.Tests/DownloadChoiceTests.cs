@@ -96,7 +96,79 @@ public sealed class DownloadChoiceTests : IDisposable
         Assert.Equal([Target], Directory.GetFiles(_folder));
     }
 
+    // A disk, or a caller, that is slow for longer than the limit: the server is not.
+    [Fact(Timeout = 90_000)]
+    public async Task ToFile_WhatIsNotAWaitForTheServer_TakesNoneOfItsTime()
+    {
+        byte[] large = new byte[1_000_000];
+        await using LoopbackServer server = new((_, _) => Answer.Of(200, Tag, large));
+        SlowEverything slow = new(Target + ".part");
+        ResumableDownload download = new(
+            () =>
+            {
+                slow.Clock.Advance(TimeSpan.FromSeconds(31));
+                return _client;
+            },
+            new DownloadOptions { Retry = new RetryOptions { MaxRetries = 0 }, TimeProvider = slow });
+
+        DownloadedFile done = await download.ToFileAsync(server.Address, Target, slow).WithinAsync();
+
+        Assert.Equal(large, File.ReadAllBytes(Target));
+        Assert.Equal(large.Length, done.Length);
+        Assert.True(slow.Reports >= 2, "No report came between two waits.");
+        Assert.True(slow.Waits.Count >= 1 + (large.Length / (128 * 1024)), $"{slow.Waits.Count} waits.");
+
+        // While the time runs, nothing is written.
+        Assert.All(slow.Waits, static wait => Assert.Equal(wait.LengthAtStart, wait.LengthAtStop));
+        Assert.True(slow.Waits[^1].LengthAtStart > 0);
+    }
+
     private ResumableDownload Careful() => new(_client, new DownloadOptions { Overwrite = false });
+
+    /// <summary>A clock that notes how long the part is whenever the time limit of a wait starts and stops, and that goes on by 31 s at the first report.</summary>
+    private sealed class SlowEverything(string path) : TimeProvider, IProgress<DownloadProgress>
+    {
+        public ManualTimeProvider Clock { get; } = new();
+
+        public List<(long LengthAtStart, long LengthAtStop)> Waits { get; } = [];
+
+        public int Reports { get; private set; }
+
+        public override long TimestampFrequency => Clock.TimestampFrequency;
+
+        private long Length => File.Exists(path) ? new FileInfo(path).Length : 0;
+
+        public override long GetTimestamp() => Clock.GetTimestamp();
+
+        public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period) =>
+            new Noted(this, Clock.CreateTimer(callback, state, dueTime, period));
+
+        public void Report(DownloadProgress value)
+        {
+            Reports++;
+            Clock.Advance(TimeSpan.FromSeconds(31));
+        }
+
+        private sealed class Noted(SlowEverything owner, ITimer timer) : ITimer
+        {
+            private long? _start;
+
+            public bool Change(TimeSpan dueTime, TimeSpan period)
+            {
+                if (_start is { } start)
+                {
+                    owner.Waits.Add((start, owner.Length));
+                }
+
+                _start = dueTime == Timeout.InfiniteTimeSpan ? null : owner.Length;
+                return timer.Change(dueTime, period);
+            }
+
+            public void Dispose() => timer.Dispose();
+
+            public ValueTask DisposeAsync() => timer.DisposeAsync();
+        }
+    }
 
     /// <summary>A factory of one client, which notes the names that it is asked for.</summary>
     private sealed class OneClient(HttpClient client) : IHttpClientFactory

@@ -29,7 +29,9 @@ internal struct ItemClock()
     /// <summary>When the item's own time limit, which covers all its attempts, passes. Only valid while <see cref="Deadline"/> is set.</summary>
     public long ItemDeadline = Never;
 
-    /// <summary>The item's own token. It is cancelled when the item's time limit passes or the run stops.</summary>
+    /// <summary>
+    /// The item's own token. It is cancelled when the item's time limit passes or the run stops. See <see cref="PumpSettings.SharesTokens"/>.
+    /// </summary>
     public CancellationTokenSource? Stop;
 
     /// <summary>The timer, for the timer's own call and for who gives the worker up. The end of the run may just end it.</summary>
@@ -45,7 +47,7 @@ internal struct ItemClock()
         if (run.SeesStarts && repetition is null && _timer is not null)
         {
             // Most items end before anything needs to know when they began.
-            Stop = _tokens!.Next();
+            Stop = NextToken(run);
             Volatile.Write(ref Deadline, NotSet);
             return true;
         }
@@ -69,7 +71,7 @@ internal struct ItemClock()
             run.AddTokens(_tokens);
         }
 
-        Stop = _tokens.Next();
+        Stop = NextToken(run);
         if (_timer is null)
         {
             StartTimer(run, worker);
@@ -82,6 +84,10 @@ internal struct ItemClock()
 
         return true;
     }
+
+    // An item that was given up has left its token, which may be cancelled later than this, to the worker that ran it. Its successor begins with a new one.
+    private readonly CancellationTokenSource NextToken(Pump run) =>
+        run.Settings.SharesTokens && Stop is { IsCancellationRequested: false } ? Stop : _tokens!.Next();
 
     /// <summary>Sets the deadlines of an attempt that began at a given time. In this order: the item's is valid when that of the attempt is set.</summary>
     public void Set(long start, in ItemLimits limits, Repetition? repetition)

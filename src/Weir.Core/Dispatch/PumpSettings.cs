@@ -18,6 +18,12 @@ internal record PumpSettings
     /// <summary>How long one item may take, or null.</summary>
     public TimeSpan? PerItemTimeout;
 
+    /// <summary>
+    /// Whether no code of the user gets an item's token, and nobody else keeps it for longer than its attempt. Then the items of a worker may have the same,
+    /// one after the other, as long as it is not cancelled.
+    /// </summary>
+    public bool SharesTokens;
+
     /// <summary>The user's hook for a failed item: false stops the run.</summary>
     public Func<long, Exception, ValueTask<bool>>? OnError;
 

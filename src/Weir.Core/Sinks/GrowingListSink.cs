@@ -10,7 +10,8 @@ internal readonly struct GrowingListSink<TResult>(ListCompletion<TResult> comple
 
     public bool HasSlots => false;
 
-    public long Ceiling => int.MaxValue;
+    // Not the most that a list may have: the run would wait there for room, and says at its end, or earlier, that there are too many.
+    public long Ceiling => long.MaxValue;
 
     public Span<TResult> Slots(long first, int count) => default;
 

@@ -12,7 +12,8 @@ internal readonly struct GrowingOutcomeSink<TItem, TResult>(
 
     public bool HasSlots => false;
 
-    public long Ceiling => int.MaxValue;
+    // Not the most that a list may have: the run would wait there for room, and says at its end, or earlier, that there are too many.
+    public long Ceiling => long.MaxValue;
 
     public Span<TResult> Slots(long first, int count) => default;
 
@@ -33,6 +34,6 @@ internal readonly struct GrowingOutcomeSink<TItem, TResult>(
             }
         }
 
-        _completion.Complete(end, _segments, static (end, segments) => segments.ToArray((int)end.Claimed));
+        _completion.Complete(end, _segments, static (end, segments) => segments.ToArray(end.Claimed));
     }
 }

@@ -72,7 +72,7 @@ internal class ListCompletion<TResult> : TaskCompletionSource<List<TResult>>
     /// <summary>Makes the list one of the results, and of nothing else.</summary>
     protected void Gather(RunEnd end, Segments<TResult>? segments)
     {
-        List = segments?.ToList((int)end.Claimed) ?? List;
+        List = segments?.ToList(end.Claimed) ?? List;
         if (_skipped is not null || end.Claimed != List.Count || !ReferenceEquals(end.LeftOver, Source.NothingLeft))
         {
             CloseGaps(end);

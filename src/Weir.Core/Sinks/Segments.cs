@@ -1,3 +1,4 @@
+using System.Globalization;
 using System.Numerics;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
@@ -13,6 +14,9 @@ internal sealed class Segments<T>
     private const int FirstBits = 5;
     private const int First = 1 << FirstBits;
     private const int FirstOfLarge = 8;
+
+    // The last one that an array can be. The first index behind it is larger than that of any list.
+    private const int Last = 30 - FirstBits;
 
     private static readonly Lock s_growing = new();
 
@@ -35,18 +39,21 @@ internal sealed class Segments<T>
     }
 
     /// <summary>The first <paramref name="count"/> values; those never written have the default value.</summary>
-    public List<T> ToList(int count)
+    /// <exception cref="InvalidOperationException">No list can hold as many.</exception>
+    public List<T> ToList(long count)
     {
-        List<T> list = new(count);
-        CollectionsMarshal.SetCount(list, count);
+        int length = LengthOf(count);
+        List<T> list = new(length);
+        CollectionsMarshal.SetCount(list, length);
         CopyTo(CollectionsMarshal.AsSpan(list));
         return list;
     }
 
     /// <summary>The same as an array.</summary>
-    public T[] ToArray(int count)
+    /// <exception cref="InvalidOperationException">No array can hold as many.</exception>
+    public T[] ToArray(long count)
     {
-        T[] array = new T[count];
+        T[] array = new T[LengthOf(count)];
         CopyTo(array);
         return array;
     }
@@ -58,6 +65,16 @@ internal sealed class Segments<T>
         uint shifted = (uint)index + First;
         int segment = BitOperations.Log2(shifted) - FirstBits;
         return (segment, shifted - ((uint)First << segment));
+    }
+
+    private static int LengthOf(long count) => count <= Array.MaxLength ? (int)count : throw TooMany();
+
+    private static InvalidOperationException TooMany()
+    {
+        string most = Array.MaxLength.ToString("N0", CultureInfo.InvariantCulture);
+        return new InvalidOperationException(
+            $"The source has more than {most} items, and no list or array can hold as many results: take them as a stream "
+            + "(SelectParallelStreamAsync, SelectParallelOutcomesStreamAsync).");
     }
 
     private void CopyTo(Span<T> left)
@@ -72,6 +89,11 @@ internal sealed class Segments<T>
 
     private T[] Add(int segment)
     {
+        if (segment > Last)
+        {
+            throw TooMany();
+        }
+
         if (segment < FirstOfLarge)
         {
             T[] added = new T[First << segment];

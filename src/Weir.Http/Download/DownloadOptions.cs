@@ -22,7 +22,7 @@ public sealed record DownloadOptions
     /// <summary>How long the server may send nothing before the attempt fails with a <see cref="TimeoutException"/>.</summary>
     /// <value>
     /// More than zero and at most 2^32 - 2 ms, or <see langword="null"/> for no limit. The default is 30 seconds. It applies to the wait for the response, and
-    /// to each wait for the next bytes, so a large file may take as long as it needs.
+    /// to each wait for the next bytes, so a large file may take as long as it needs. The time in which the file is written does not count.
     /// </value>
     public TimeSpan? ReadTimeout { get; init; } = TimeSpan.FromSeconds(30);
 

@@ -181,13 +181,12 @@ public sealed class ResumableDownload
         {
             bool isComplete = false;
             HttpClient client = _client();
-            HttpResponseMessage? response = await SendAsync(client, address, part, watch.Token).ConfigureAwait(false);
+            HttpResponseMessage? response = await SendAsync(client, address, part, watch).ConfigureAwait(false);
             if (response is null || !IsUsableFor(response, part, out isComplete))
             {
                 response?.Dispose();
                 part.Restart();
-                watch.Restart();
-                response = (await SendAsync(client, address, part, watch.Token).ConfigureAwait(false))!;
+                response = (await SendAsync(client, address, part, watch).ConfigureAwait(false))!;
             }
 
             using (response)
@@ -221,7 +220,7 @@ public sealed class ResumableDownload
     }
 
     /// <returns>The response; <see langword="null"/> if the server has no such range and a handler of the client made an exception of that.</returns>
-    private static async Task<HttpResponseMessage?> SendAsync(HttpClient client, Uri address, PartFile part, CancellationToken cancellationToken)
+    private static async Task<HttpResponseMessage?> SendAsync(HttpClient client, Uri address, PartFile part, ReadTimeoutWatch watch)
     {
         using HttpRequestMessage request = new(HttpMethod.Get, address);
 
@@ -233,13 +232,18 @@ public sealed class ResumableDownload
             request.Headers.TryAddWithoutValidation("If-Range", part.Validator);
         }
 
+        watch.Start();
         try
         {
-            return await client.SendAsync(request, HttpCompletionOption.ResponseHeadersRead, cancellationToken).ConfigureAwait(false);
+            return await client.SendAsync(request, HttpCompletionOption.ResponseHeadersRead, watch.Token).ConfigureAwait(false);
         }
         catch (HttpRequestException e) when (e.StatusCode == HttpStatusCode.RequestedRangeNotSatisfiable && part.Length > 0)
         {
             return null;
+        }
+        finally
+        {
+            watch.Stop();
         }
     }
 
@@ -268,13 +272,15 @@ public sealed class ResumableDownload
         byte[] buffer = ArrayPool<byte>.Shared.Rent(BufferSize);
         try
         {
+            watch.Start();
             Stream content = await response.Content.ReadAsStreamAsync(watch.Token).ConfigureAwait(false);
             await using (content.ConfigureAwait(false))
             {
                 while (true)
                 {
-                    watch.Restart();
+                    watch.Start();
                     int read = await content.ReadAsync(buffer, watch.Token).ConfigureAwait(false);
+                    watch.Stop();
                     if (read == 0)
                     {
                         break;

@@ -20,8 +20,8 @@ internal sealed class ChangeDecoder<T>(
     private readonly ChangeKeys _keys = new(source.Options.Order);
     private ChangeTransaction? _transaction;
     private ChangePosition _finished = new(start.Lsn);
-    private int _next;
-    private int _skip;
+    private long _next;
+    private long _skip;
 
     /// <summary>Whether the server is in the middle of a transaction.</summary>
     public bool IsInTransaction => _transaction is not null;
@@ -49,7 +49,7 @@ internal sealed class ChangeDecoder<T>(
 
     /// <summary>Treats a snapshot as a transaction whose changes are its rows.</summary>
     public async ValueTask ReadSnapshotRowAsync(
-        ChangeTransaction snapshot, PostgresRelation relation, string?[] row, int index, CancellationToken cancellationToken)
+        ChangeTransaction snapshot, PostgresRelation relation, string?[] row, long index, CancellationToken cancellationToken)
     {
         if (builder.MustBeTaken(nextIsAlone: false))
         {
@@ -90,7 +90,7 @@ internal sealed class ChangeDecoder<T>(
     private ValueTask Begin(BeginMessage message)
     {
         ulong commitLsn = (ulong)message.TransactionFinalLsn;
-        _transaction = ChangeTransaction.Of(source.Slot, message.TransactionXid, commitLsn, new DateTimeOffset(message.TransactionCommitTimestamp));
+        _transaction = new ChangeTransaction(message.TransactionXid, commitLsn, new DateTimeOffset(message.TransactionCommitTimestamp), source.Slot);
         _next = 0;
         _skip = commitLsn == start.PartLsn ? start.PartCount : 0;
         IsBeforePart = IsBeforePart && commitLsn < start.PartLsn;

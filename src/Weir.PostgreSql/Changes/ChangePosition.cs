@@ -9,7 +9,7 @@ namespace Weir.PostgreSql;
 /// <param name="Lsn">The end of the last transaction that is finished.</param>
 /// <param name="PartLsn">Where the partly processed transaction was committed; 0 for none.</param>
 /// <param name="PartCount">How many of its changes are done.</param>
-internal readonly record struct ChangePosition(ulong Lsn, ulong PartLsn = 0, int PartCount = 0)
+internal readonly record struct ChangePosition(ulong Lsn, ulong PartLsn = 0, long PartCount = 0)
 {
     private const string SnapshotText = "snapshot";
 
@@ -43,7 +43,7 @@ internal readonly record struct ChangePosition(ulong Lsn, ulong PartLsn = 0, int
             }
 
             if (colon > plus && NpgsqlLogSequenceNumber.TryParse(text[(plus + 1)..colon], out NpgsqlLogSequenceNumber part)
-                && int.TryParse(text.AsSpan(colon + 1), NumberStyles.None, CultureInfo.InvariantCulture, out int count))
+                && long.TryParse(text.AsSpan(colon + 1), NumberStyles.None, CultureInfo.InvariantCulture, out long count))
             {
                 return new ChangePosition((ulong)lsn, (ulong)part, count);
             }

@@ -204,13 +204,12 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
             {
                 await _relations.DefineAsync(table.Oid, table.Schema, table.Name, hasKey: true, table.Columns, cancellationToken).ConfigureAwait(false);
                 PostgresRelation relation = _relations[table.Oid];
-                var origin = new ChangeTransaction(
-                    0, lsn, _source.Options.TimeProvider.GetUtcNow(), $"{_source.Slot}:{slot.ConsistentPoint}:{relation.FullName}");
-                int index = 0;
+                var origin = new ChangeTransaction(0, lsn, _source.Options.TimeProvider.GetUtcNow(), _source.Slot, relation.FullName);
+                long index = 0;
                 await foreach (string?[] row in reader.ReadAsync(table, cancellationToken).ConfigureAwait(false))
                 {
                     await decoder.ReadSnapshotRowAsync(origin, relation, row, index, cancellationToken).ConfigureAwait(false);
-                    index = checked(index + 1);
+                    index++;
                 }
 
                 _builder.EndTransaction();

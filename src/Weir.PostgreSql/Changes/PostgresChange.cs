@@ -13,7 +13,7 @@ public sealed class PostgresChange
     private readonly ChangeTransaction _transaction;
 
     internal PostgresChange(
-        ChangeTransaction transaction, int index, PostgresChangeKind kind, PostgresRelation relation, PostgresRow? oldRow, PostgresRow? newRow)
+        ChangeTransaction transaction, long index, PostgresChangeKind kind, PostgresRelation relation, PostgresRow? oldRow, PostgresRow? newRow)
     {
         _transaction = transaction;
         Index = index;
@@ -49,16 +49,17 @@ public sealed class PostgresChange
     public DateTimeOffset CommitTime => _transaction.CommitTime;
 
     /// <summary>The place of the change in its transaction, from 0; for a row of the snapshot, its place in the table as it was read.</summary>
-    public int Index { get; }
+    public long Index { get; }
 
     /// <summary>Whether this is the last change of its transaction, or the last row of a table in the snapshot.</summary>
     public bool IsLast { get; internal set; }
 
     /// <summary>
     /// The identity of the change in its stream, the same at each delivery: the slot, <see cref="CommitLsn"/> and <see cref="Index"/>. For rows of a snapshot
-    /// it is the same only as long as the snapshot is not taken again.
+    /// it is the same only as long as the snapshot is not taken again. Its place has 31 bits: after 2^31 changes it begins
+    /// anew, with a plus and a number behind the position.
     /// </summary>
-    public WorkId Id => new(_transaction.Origin, Index);
+    public WorkId Id => _transaction.IdOf(Index);
 
     /// <summary>Writes the change as a JSON object, as a line of <c>weir-work cdc</c>: docs/cdc.md describes its members.</summary>
     /// <param name="writer">Where to. It must be where a value can stand.</param>

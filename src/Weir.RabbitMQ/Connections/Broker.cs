@@ -77,6 +77,27 @@ internal sealed class Broker(Uri uri, string what, Action<ConnectionFactory>? co
         }
     }
 
+    /// <summary>Uses a channel of its own on a connection, and ends it, whatever becomes of the use. Failures are those of a guard.</summary>
+    public ValueTask<T> OnChannelAsync<T>(IConnection connection, Func<IChannel, ValueTask<T>> use, CancellationToken cancellationToken) =>
+        GuardAsync(
+            async () =>
+            {
+                IChannel channel = await connection.CreateChannelAsync(cancellationToken: cancellationToken).ConfigureAwait(false);
+                try
+                {
+                    T result = await use(channel).ConfigureAwait(false);
+                    await EndAsync(channel).ConfigureAwait(false);
+                    return result;
+                }
+                catch
+                {
+                    // Whoever gave up, or got no answer, waits for no other one.
+                    _ = EndAsync(channel);
+                    throw;
+                }
+            },
+            cancellationToken);
+
     /// <summary>Ends a connection without waiting for answers or reads of a broker that may be unavailable.</summary>
     public static async ValueTask CloseAsync(IConnection? connection)
     {
@@ -100,6 +121,18 @@ internal sealed class Broker(Uri uri, string what, Action<ConnectionFactory>? co
     {
         await connection.CloseAsync(Constants.ReplySuccess, "Done", AnswerLimit, abort: true, CancellationToken.None).ConfigureAwait(false);
         await connection.DisposeAsync().ConfigureAwait(false);
+    }
+
+    private static async Task EndAsync(IChannel channel)
+    {
+        try
+        {
+            await channel.DisposeAsync().AsTask().WaitAsync(CloseLimit, TimeProvider.System).ConfigureAwait(false);
+        }
+        catch (Exception e) when (e is not OutOfMemoryException)
+        {
+            // It ends with its connection.
+        }
     }
 
     /// <summary>The limit for acknowledging a message, if a channel was closed because of it.</summary>

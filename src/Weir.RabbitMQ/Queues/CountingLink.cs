@@ -9,34 +9,46 @@ namespace Weir.RabbitMQ;
 internal sealed class CountingLink(Broker broker, Topology topology) : IAsyncDisposable
 {
     private readonly SemaphoreSlim _turn = new(1, 1);
+    private readonly CancellationTokenSource _stop = new();
     private IConnection? _connection;
-    private bool _isDisposed;
 
     /// <summary>How many connections were opened, for tests.</summary>
     public int Opened { get; private set; }
 
     public async ValueTask<WorkStatistics> CountAsync(CancellationToken cancellationToken)
     {
-        await _turn.WaitAsync(cancellationToken).ConfigureAwait(false);
+        using var either = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _stop.Token);
         try
         {
-            ObjectDisposedException.ThrowIf(_isDisposed, "RabbitWorkQueue");
-            if (_connection is not { IsOpen: true })
+            await _turn.WaitAsync(either.Token).ConfigureAwait(false);
+            try
             {
-                await Broker.CloseAsync(_connection).ConfigureAwait(false);
-                _connection = null;
-                _connection = await broker.ConnectAsync("statistics", cancellationToken).ConfigureAwait(false);
-                Opened++;
+                return await CountNeedsTurnAsync(either.Token).ConfigureAwait(false);
             }
-
-            return await topology.CountAsync(_connection, cancellationToken).ConfigureAwait(false);
+            finally
+            {
+                _turn.Release();
+            }
         }
-        catch (Exception e) when (e is OperationCanceledException or TimeoutException)
+        catch (OperationCanceledException)
         {
-            // A connection on which nothing comes back may never say that it is lost.
-            await Broker.CloseAsync(_connection).ConfigureAwait(false);
-            _connection = null;
+            cancellationToken.ThrowIfCancellationRequested();
+            ObjectDisposedException.ThrowIf(_stop.IsCancellationRequested, "RabbitWorkQueue");
             throw;
+        }
+    }
+
+    /// <summary>Loses the connection, for tests.</summary>
+    public ValueTask CutAsync() => Broker.CloseAsync(_connection);
+
+    /// <summary>Ends a count that is under way, and closes the connection.</summary>
+    public async ValueTask DisposeAsync()
+    {
+        await _stop.CancelAsync().ConfigureAwait(false);
+        await _turn.WaitAsync().ConfigureAwait(false);
+        try
+        {
+            await CloseNeedsTurnAsync().ConfigureAwait(false);
         }
         finally
         {
@@ -44,21 +56,32 @@ internal sealed class CountingLink(Broker broker, Topology topology) : IAsyncDis
         }
     }
 
-    /// <summary>Loses the connection, for tests.</summary>
-    public ValueTask CutAsync() => Broker.CloseAsync(_connection);
-
-    public async ValueTask DisposeAsync()
+    private async ValueTask<WorkStatistics> CountNeedsTurnAsync(CancellationToken cancellationToken)
     {
-        await _turn.WaitAsync().ConfigureAwait(false);
         try
         {
-            _isDisposed = true;
-            await Broker.CloseAsync(_connection).ConfigureAwait(false);
-            _connection = null;
+            if (_connection is not { IsOpen: true })
+            {
+                await CloseNeedsTurnAsync().ConfigureAwait(false);
+                _connection = await broker.ConnectAsync("statistics", cancellationToken).ConfigureAwait(false);
+                Opened++;
+            }
+
+            // The client waits for an answer although its token is cancelled.
+            return await topology.CountAsync(_connection, cancellationToken).AsTask().WaitAsync(cancellationToken).ConfigureAwait(false);
         }
-        finally
+        catch (Exception e) when (e is OperationCanceledException or TimeoutException)
         {
-            _turn.Release();
+            // A connection on which nothing comes back may never say that it is lost.
+            await CloseNeedsTurnAsync().ConfigureAwait(false);
+            throw;
         }
+    }
+
+    private async ValueTask CloseNeedsTurnAsync()
+    {
+        IConnection? connection = _connection;
+        _connection = null;
+        await Broker.CloseAsync(connection).ConfigureAwait(false);
     }
 }

@@ -147,10 +147,9 @@ public sealed class RabbitWorkQueue<T> : IWorkQueue<T>
             sources = [.. _sources];
         }
 
-        // Together: each waits for a broker that does not answer.
+        // Together, and then the rest, which sources use to give back: each waits for a broker that does not answer.
         await Task.WhenAll(sources.Select(static source => source.DisposeAsync().AsTask())).ConfigureAwait(false);
-        await Counting.DisposeAsync().ConfigureAwait(false);
-        await Publisher.DisposeAsync().ConfigureAwait(false);
+        await Task.WhenAll(Counting.DisposeAsync().AsTask(), Publisher.DisposeAsync().AsTask()).ConfigureAwait(false);
     }
 
     internal async ValueTask PublishAsync(IReadOnlyList<WorkItem<T>> items, CancellationToken cancellationToken)

@@ -25,9 +25,8 @@ internal sealed class Topology(Broker broker, QueueNames names, RabbitWorkQueueO
 
     /// <summary>Only asks whether the names exist, so it needs no rights to declare.</summary>
     public async ValueTask CheckAsync(IConnection connection, CancellationToken cancellationToken) =>
-        await broker.GuardAsync(async () =>
+        await broker.OnChannelAsync(connection, async channel =>
         {
-            IChannel channel = await connection.CreateChannelAsync(cancellationToken: cancellationToken).ConfigureAwait(false);
             await channel.ExchangeDeclarePassiveAsync(names.Exchange, cancellationToken).ConfigureAwait(false);
             try
             {
@@ -43,8 +42,6 @@ internal sealed class Topology(Broker broker, QueueNames names, RabbitWorkQueueO
                 await channel.QueueDeclarePassiveAsync(queue, cancellationToken).ConfigureAwait(false);
             }
 
-            await channel.CloseAsync(cancellationToken).ConfigureAwait(false);
-            await channel.DisposeAsync().ConfigureAwait(false);
             return true;
         }, cancellationToken).ConfigureAwait(false);
 
@@ -52,24 +49,15 @@ internal sealed class Topology(Broker broker, QueueNames names, RabbitWorkQueueO
 
     /// <summary>Asks for the messages of each queue that nobody has. It needs no rights to declare.</summary>
     public async ValueTask<WorkStatistics> CountAsync(IConnection connection, CancellationToken cancellationToken) =>
-        await broker.GuardAsync(async () =>
-        {
-            IChannel channel = await connection.CreateChannelAsync(cancellationToken: cancellationToken).ConfigureAwait(false);
-            try
+        await broker.OnChannelAsync(
+            connection,
+            async channel => new WorkStatistics
             {
-                return new WorkStatistics
-                {
-                    WaitingMessages = await CountAsync(channel, [.. names.Work, .. Suspects], cancellationToken).ConfigureAwait(false),
-                    ScheduledMessages = await CountAsync(channel, names.Retries.Select(static r => r.Queue), cancellationToken).ConfigureAwait(false),
-                    DeadLetters = await CountAsync(channel, [names.Dead], cancellationToken).ConfigureAwait(false),
-                };
-            }
-            finally
-            {
-                // A channel that RabbitMQ has closed, because a queue is missing, is closed already.
-                await channel.DisposeAsync().ConfigureAwait(false);
-            }
-        }, cancellationToken).ConfigureAwait(false);
+                WaitingMessages = await CountAsync(channel, [.. names.Work, .. Suspects], cancellationToken).ConfigureAwait(false),
+                ScheduledMessages = await CountAsync(channel, names.Retries.Select(static r => r.Queue), cancellationToken).ConfigureAwait(false),
+                DeadLetters = await CountAsync(channel, [names.Dead], cancellationToken).ConfigureAwait(false),
+            },
+            cancellationToken).ConfigureAwait(false);
 
     private static async ValueTask<long> CountAsync(IChannel channel, IEnumerable<string> queues, CancellationToken cancellationToken)
     {

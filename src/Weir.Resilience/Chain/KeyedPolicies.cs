@@ -4,16 +4,15 @@ namespace Weir.Resilience;
 /// <exception cref="ArgumentException">The keys are those of items of another type.</exception>
 internal sealed class KeyedPolicies<TItem>(ICircuitBreakerSetting? breakers, IConcurrencyLimitSetting? limits, IRateLimitSetting? rates)
 {
-    private readonly IKeyed<TItem, CircuitBreaker>? _breakers =
-        Typed<IKeyed<TItem, CircuitBreaker>>(breakers as CircuitBreakers, (breakers as CircuitBreakers)?.ItemType, nameof(PolicyChainOptions.CircuitBreaker));
+    private readonly IKeyed<TItem, CircuitBreaker>? _breakers = Typed<IKeyed<TItem, CircuitBreaker>>(breakers, nameof(PolicyChainOptions.CircuitBreaker));
 
-    private readonly IKeyed<TItem, SharedConcurrencyLimit>? _limits = Typed<IKeyed<TItem, SharedConcurrencyLimit>>(
-        limits as ConcurrencyLimits, (limits as ConcurrencyLimits)?.ItemType, nameof(PolicyChainOptions.ConcurrencyLimit));
+    private readonly IKeyed<TItem, SharedConcurrencyLimit>? _limits =
+        Typed<IKeyed<TItem, SharedConcurrencyLimit>>(limits, nameof(PolicyChainOptions.ConcurrencyLimit));
 
     private readonly IItemRateLimits<TItem>? _otherRates = rates as IItemRateLimits<TItem>;
 
-    private readonly IKeyed<TItem, TokenBucket>? _rates = Typed<IKeyed<TItem, TokenBucket>>(
-        rates is IItemRateLimits<TItem> ? null : rates as RateLimits, (rates as RateLimits)?.ItemType, nameof(PolicyChainOptions.RateLimit));
+    private readonly IKeyed<TItem, TokenBucket>? _rates =
+        Typed<IKeyed<TItem, TokenBucket>>(rates is IItemRateLimits<TItem> ? null : rates, nameof(PolicyChainOptions.RateLimit));
 
     /// <summary>The policies of an item's keys. Runs the user's functions, and throws what they throw.</summary>
     public KeyedUse Use(TItem item)
@@ -34,8 +33,17 @@ internal sealed class KeyedPolicies<TItem>(ICircuitBreakerSetting? breakers, ICo
         }
     }
 
-    private static T? Typed<T>(object? policy, Type? items, string property)
-        where T : class =>
-        policy is null ? null : policy as T ?? throw new ArgumentException(
-            $"{property} has the keys of items of type {items!.Name}, but the items here are of type {typeof(TItem).Name}.", property);
+    private static T? Typed<T>(object? setting, string property)
+        where T : class
+    {
+        Type? items = setting switch
+        {
+            CircuitBreakers breakers => breakers.ItemType,
+            ConcurrencyLimits limits => limits.ItemType,
+            RateLimits rates => rates.ItemType,
+            _ => null,
+        };
+        return items is null ? null : setting as T ?? throw new ArgumentException(
+            $"{property} has the keys of items of type {items.Name}, but the items here are of type {typeof(TItem).Name}.", property);
+    }
 }

@@ -4,8 +4,11 @@ namespace Weir.Resilience;
 /// <remarks>The values are checked when a <see cref="TokenBucket"/> is created from them.</remarks>
 public sealed record RateLimitOptions : IRateLimitSetting
 {
+    // The bucket counts time in a double, which must be able to hold the time of each call. A rate below is no rate: one call in 31,000 years.
+    private const double MostSecondsAnOperation = 1e12;
+
     /// <summary>How many tokens per second flow into the bucket.</summary>
-    /// <value>A finite number greater than 0. The default is 100.</value>
+    /// <value>A finite number greater than 0, at least a 1e-12th of <see cref="TokensPerOperation"/>. The default is 100.</value>
     public double TokensPerSecond { get; init; } = 100;
 
     /// <summary>How many tokens the bucket holds, and so how many can be used at once after a pause. The bucket starts full.</summary>
@@ -35,6 +38,14 @@ public sealed record RateLimitOptions : IRateLimitSetting
         {
             throw new ArgumentOutOfRangeException(
                 nameof(BurstCapacity), BurstCapacity, $"{nameof(BurstCapacity)} must be at least {nameof(TokensPerOperation)}, which is {TokensPerOperation}.");
+        }
+
+        if (TokensPerOperation / TokensPerSecond > MostSecondsAnOperation)
+        {
+            throw new ArgumentOutOfRangeException(
+                nameof(TokensPerSecond),
+                TokensPerSecond,
+                $"{nameof(TokensPerSecond)} must be at least 1E-12 times {nameof(TokensPerOperation)}, which is {TokensPerOperation}.");
         }
 
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));

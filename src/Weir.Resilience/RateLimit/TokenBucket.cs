@@ -67,9 +67,11 @@ public sealed partial class TokenBucket : IRateLimit, IMeteredPolicy
         Name = options.Name;
         _clock = new Clock(options.TimeProvider);
         _origin = _clock.Now;
-        double ticksAToken = options.TimeProvider.TimestampFrequency / options.TokensPerSecond;
-        _cost = options.TokensPerOperation * ticksAToken;
-        double tolerance = (options.BurstCapacity - options.TokensPerOperation) * ticksAToken;
+
+        // First by the rate: the ticks of a whole token may be more than a double can hold, of which an operation takes a small part.
+        double frequency = options.TimeProvider.TimestampFrequency;
+        _cost = options.TokensPerOperation / options.TokensPerSecond * frequency;
+        double tolerance = (options.BurstCapacity - options.TokensPerOperation) / options.TokensPerSecond * frequency;
 
         // A thousandth of a tick, or a millionth of a call: the rounding of the double must not cost a whole tick.
         _reach = tolerance + Math.Min(1e-3, 1e-6 * _cost);

@@ -98,6 +98,10 @@ internal static class OperatorPump
             {
                 OnEnd = AtEnd(timeout, policies.Places, settings.OnEnd),
                 OnLimitRaised = policies.Places is { } places ? places.LimitRaised : null,
+
+                // The call has a token of its own then, that of its attempt. A limit of the user's gets the item's, and one whose place an item waits for
+                // without a worker keeps it meanwhile.
+                SharesTokens = timeout is not null && policies.Places is null && policies.RateLimit is null or TokenBucket,
             },
             recovery,
             trace);

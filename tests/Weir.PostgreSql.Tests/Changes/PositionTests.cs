@@ -59,7 +59,7 @@ public sealed class PositionTests(PostgresServer server) : ChangeTest(server)
         await using IWorkSource<PostgresChange> last = await stream.OpenSourceAsync();
         List<PostgresChange> changes = await TakeAsync(last, 2);
         Assert.Equal([9, 10], changes.Select(static c => c.New!.Get<int>("id")));
-        Assert.Equal([(9, true), (0, true)], changes.Select(static c => (c.Index, c.IsLast)));
+        Assert.Equal([(9L, true), (0L, true)], changes.Select(static c => (c.Index, c.IsLast)));
     }
 
     [Fact(Timeout = Limit)]

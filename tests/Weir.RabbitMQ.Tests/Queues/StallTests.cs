@@ -1,3 +1,4 @@
+using RabbitMQ.Client;
 using Weir.Lab.Network;
 using Weir.RabbitMQ.Tests.Servers;
 
@@ -87,6 +88,81 @@ public sealed class StallTests(RabbitServer server) : QueueTest(server)
         clock.Advance(TimeSpan.FromSeconds(10));
         await disposing.WithinAsync("the end of the source");
         proxy.Resume();
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Dispose_ACountWithoutAnAnswer_DoesNotWaitForIt()
+    {
+        await using var proxy = new FaultProxy(Server.Worker.Host, Server.Worker.Port);
+
+        // The client would wait for as long as this.
+        RabbitWorkQueue<string> queue = await StalledQueueAsync(
+            proxy, static o => o with { ConfigureConnection = static c => c.ContinuationTimeout = TimeSpan.FromMinutes(10) });
+        await queue.GetStatisticsAsync();
+        proxy.Stall();
+        Task<WorkStatistics> counting = queue.GetStatisticsAsync().AsTask();
+        await Guard.SettleAsync();
+        Assert.False(counting.IsCompleted);
+        await queue.DisposeAsync().AsTask().WithinAsync("the end of the queue");
+        await Assert.ThrowsAsync<ObjectDisposedException>(() => counting.WithinAsync("the count"));
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task GetStatistics_CancelledWithoutAnAnswer_EndsAndLaterWorks()
+    {
+        await using var proxy = new FaultProxy(Server.Worker.Host, Server.Worker.Port);
+        await using RabbitWorkQueue<string> queue = await StalledQueueAsync(
+            proxy, static o => o with { ConfigureConnection = static c => c.ContinuationTimeout = TimeSpan.FromMinutes(10) });
+        await queue.GetStatisticsAsync();
+        proxy.Stall();
+        using CancellationTokenSource source = new();
+        Task<WorkStatistics> counting = queue.GetStatisticsAsync(source.Token).AsTask();
+        await Guard.SettleAsync();
+        await source.CancelAsync();
+        OperationCanceledException e = await Assert.ThrowsAnyAsync<OperationCanceledException>(() => counting.WithinAsync("the count"));
+        Assert.Equal(source.Token, e.CancellationToken);
+        proxy.Resume();
+        Assert.Equal(0, (await queue.GetStatisticsAsync().WithinAsync("the next count")).WaitingMessages);
+    }
+
+    // The connection that publishes lives as long as the queue, so a channel that is left open on it stays.
+    [Fact(Timeout = Limit)]
+    public async Task OpenSink_CancelledWhileItChecksTheNames_LeavesNoChannelOpen()
+    {
+        await using var proxy = new FaultProxy(Server.Worker.Host, Server.Worker.Port);
+        await using RabbitWorkQueue<string> queue = await StalledQueueAsync(proxy, static o => o);
+        await queue.OpenSinkAsync();
+        ushort free = await FreeChannelAsync(queue);
+        proxy.Stall();
+        using CancellationTokenSource source = new();
+        Task<IWorkSink<string>> opening = queue.OpenSinkAsync(source.Token).AsTask();
+
+        // The broker has been asked for a channel, and says yes later than the caller gives up.
+        await Guard.SettleAsync();
+        Assert.False(opening.IsCompleted);
+        await source.CancelAsync();
+        proxy.Resume();
+        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => opening.WithinAsync("opening the sink"));
+        for (int i = 0; await FreeChannelAsync(queue) != free; i++)
+        {
+            Assert.True(i < 600, "The channel is still open.");
+            await Guard.PauseAsync();
+        }
+    }
+
+    /// <summary>The least number of a channel that is free on the connection that publishes.</summary>
+    private static async Task<ushort> FreeChannelAsync(RabbitWorkQueue<string> queue)
+    {
+        int number = 0;
+        await queue.Publisher.UseAsync(
+            async connection =>
+            {
+                await using IChannel channel = await connection.CreateChannelAsync();
+                number = channel.ChannelNumber;
+                await channel.CloseAsync();
+            },
+            CancellationToken.None);
+        return (ushort)number;
     }
 
     private async Task<RabbitWorkQueue<string>> StalledQueueAsync(FaultProxy proxy, Func<RabbitWorkQueueOptions, RabbitWorkQueueOptions> change)

@@ -235,15 +235,35 @@ public class TokenBucketTests
         Assert.False(wait.IsCompleted);
     }
 
+    // The rate decides, not its unit: the ticks of a whole token, or their number in a second, are more than a double can hold.
+    [Theory]
+    [InlineData(1e-300)]
+    [InlineData(1e-12)]
+    [InlineData(1e300)]
+    [InlineData(double.MaxValue)]
+    public void TryEnter_OperationOfOneSecond_IsOneASecondWhateverATokenIs(double tokens)
+    {
+        TokenBucket bucket = new(new RateLimitOptions
+        {
+            TokensPerSecond = tokens, BurstCapacity = tokens, TokensPerOperation = tokens, TimeProvider = _clock,
+        });
+        Assert.True(bucket.TryEnter());
+        Assert.False(bucket.TryEnter());
+        Assert.Equal(TimeSpan.FromSeconds(1), bucket.RetryAfter);
+        _clock.Advance(TimeSpan.FromSeconds(1));
+        Assert.True(bucket.TryEnter());
+        Assert.False(bucket.TryEnter());
+    }
+
     // A clock that fails while a call waits must not leave the others waiting for ever.
     [Fact(Timeout = 60_000)]
     public async Task WaitAsync_TheClockMakesNoTimer_FailsAndLetsTheOthersGoOn()
     {
-        int timers = 0;
-        var clock = new BrokenTimers(_clock, () => Interlocked.Increment(ref timers) == 1);
+        var clock = new BrokenTimeProvider(_clock) { FailsForTimers = true };
         var bucket = new TokenBucket(new RateLimitOptions { TokensPerSecond = 1, BurstCapacity = 1, TimeProvider = clock });
         Assert.True(bucket.TryEnter());
         await Assert.ThrowsAsync<IOException>(() => bucket.WaitAsync().AsTask());
+        clock.FailsForTimers = false;
         Task next = bucket.WaitAsync().AsTask();
         _clock.Advance(TimeSpan.FromSeconds(1));
         await next;
@@ -267,6 +287,12 @@ public class TokenBucketTests
         }
 
         Wrong(nameof(RateLimitOptions.BurstCapacity), new RateLimitOptions { BurstCapacity = 2, TokensPerOperation = 3 });
+        foreach (double slow in new[] { 9.9e-13, 1e-300, double.Epsilon })
+        {
+            Wrong(nameof(RateLimitOptions.TokensPerSecond), new RateLimitOptions { TokensPerSecond = slow });
+        }
+
+        Wrong(nameof(RateLimitOptions.TokensPerSecond), new RateLimitOptions { TokensPerOperation = 1e300, BurstCapacity = 1e300 });
         Assert.Throws<ArgumentNullException>("TimeProvider", () => new TokenBucket(new RateLimitOptions { TimeProvider = null! }));
     }
 
@@ -318,14 +344,4 @@ public class TokenBucketTests
     }
 
     private TokenBucket Make(double rate, double burst) => new(new RateLimitOptions { TokensPerSecond = rate, BurstCapacity = burst, TimeProvider = _clock });
-
-    private sealed class BrokenTimers(TimeProvider inner, Func<bool> breaks) : TimeProvider
-    {
-        public override long TimestampFrequency => inner.TimestampFrequency;
-
-        public override long GetTimestamp() => inner.GetTimestamp();
-
-        public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period) =>
-            breaks() ? throw new IOException() : inner.CreateTimer(callback, state, dueTime, period);
-    }
 }

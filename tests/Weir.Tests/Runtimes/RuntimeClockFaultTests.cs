@@ -24,7 +24,7 @@ public class RuntimeClockFaultTests
     [MemberData(nameof(Cases))]
     public async Task Call_ClockFailsAsItBegins_FailsAndIsForgotten(string name, bool failsForTimers)
     {
-        BrokenClock clock = new();
+        BrokenTimeProvider clock = new(TimeProvider.System);
         IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { TimeProvider = clock, GracePeriod = Timeout.InfiniteTimeSpan });
         ProcessManyOptions limited = new() { TotalTimeout = TimeSpan.FromMinutes(1) };
         clock.FailsForTimers = failsForTimers;
@@ -35,17 +35,5 @@ public class RuntimeClockFaultTests
         ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(new[] { 1, 2 }, static (x, _) => new ValueTask<int>(x), limited).WithinAsync();
         Assert.Equal([1, 2], outcomes.Select(static o => o.Value));
         await runtime.DisposeAsync().AsTask().WithinAsync();
-    }
-
-    private sealed class BrokenClock : TimeProvider
-    {
-        public bool FailsForTimers { get; set; }
-
-        public bool FailsForTimestamps { get; set; }
-
-        public override long GetTimestamp() => FailsForTimestamps ? throw new IOException() : base.GetTimestamp();
-
-        public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period) =>
-            FailsForTimers ? throw new IOException() : base.CreateTimer(callback, state, dueTime, period);
     }
 }

@@ -29,7 +29,7 @@ internal static class DeadCommands
             ("reason", static l => $"{l.Reason}"),
             ("attempts", static l => l.Attempts.ToString(CultureInfo.InvariantCulture)),
             ("key", static l => l.Key),
-            ("error", static l => l.Error.Split('\n')[0].TrimEnd('\r'))));
+            ("error", LetterText.Message)));
     }
 
     private static Command Show(WorkCliHost host)

@@ -34,7 +34,10 @@ public sealed class WorkQueueTests(TestPostgres postgres) : IClassFixture<TestPo
                 letter.GetProperty("value").GetString()));
         string shown = (await Succeeds("dead", "show", "file/11")).Out;
         Assert.Contains("'sh' ended with exit code 4: oh no", shown, StringComparison.Ordinal);
-        Assert.Contains("file/11", (await Succeeds("dead", "list")).Out, StringComparison.Ordinal);
+        string listed = (await Succeeds("dead", "list")).Out;
+        Assert.Contains("file/11", listed, StringComparison.Ordinal);
+        Assert.Contains(" 'sh' ended with exit code 4: oh no", listed, StringComparison.Ordinal);
+        Assert.DoesNotContain("Exception", listed, StringComparison.Ordinal);
 
         Assert.Equal(1, (await Succeeds("dead", "replay", "file/11", "file/11", "--json")).Json.GetProperty("replayed").GetInt32());
         LoadResult missing = await RunAsync("dead", "replay", "file/11");

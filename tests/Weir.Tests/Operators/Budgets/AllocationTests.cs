@@ -109,6 +109,21 @@ public class AllocationTests
         await AssertAtMostAsync(each + few, 200, static () => Thousand.ForEachParallelAsync(static _ => { }, Eight));
     }
 
+    // The token of the attempt, which the call may keep, and nothing else. One of the item, and a link between them, would be another 210.
+    [Fact(Timeout = Selectors.Timeout)]
+    public async Task List_UnderAllPoliciesOfACall_IsATokenForEachAttempt()
+    {
+        ParallelRunOptions options = Eight with
+        {
+            PerItemTimeout = TimeSpan.FromMinutes(1),
+            MaxRetries = 3,
+            CircuitBreaker = new CircuitBreakerOptions(),
+            RateLimit = new RateLimitOptions { TokensPerSecond = 1e9, BurstCapacity = 1e9 },
+            AttemptTimeout = TimeSpan.FromMinutes(1),
+        };
+        await AssertAtMostAsync(ListBytes(10_000) + (56 * 10_000) + 16_384, 20, () => TenThousand.SelectParallelAsync(Twice, options));
+    }
+
     [Fact(Timeout = Selectors.Timeout)]
     public async Task List_UnderASharedLimitThatIsFree_AddsNoBytePerItem()
     {
