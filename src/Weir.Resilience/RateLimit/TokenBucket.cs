@@ -35,6 +35,9 @@ public sealed partial class TokenBucket : IRateLimit, IMeteredPolicy
     // waits. With a read and a write in place of the exchange, tokens that were taken in between would be given out twice.
     private const double Held = double.PositiveInfinity;
 
+    // In ticks: longer than any time. A power of two, so that a burst of them is exact.
+    private static readonly double LongestToken = Math.ScaleB(1, 200);
+
     private readonly Clock _clock;
     private readonly Lock _lock = new();
     private readonly LinkedList<RateTurn> _waiting = [];
@@ -67,8 +70,10 @@ public sealed partial class TokenBucket : IRateLimit, IMeteredPolicy
         Name = options.Name;
         _clock = new Clock(options.TimeProvider);
         _origin = _clock.Now;
-        double ticksAToken = options.TimeProvider.TimestampFrequency / options.TokensPerSecond;
-        _cost = options.TokensPerOperation * ticksAToken;
+
+        // With infinite ones, the marks would be no numbers, and no limit.
+        double ticksAToken = Math.Min(options.TimeProvider.TimestampFrequency / options.TokensPerSecond, LongestToken);
+        _cost = Math.Min(options.TokensPerOperation * ticksAToken, LongestToken);
         double tolerance = (options.BurstCapacity - options.TokensPerOperation) * ticksAToken;
 
         // A thousandth of a tick, or a millionth of a call: the rounding of the double must not cost a whole tick.

@@ -236,6 +236,21 @@ public class TokenBucketTests
     }
 
     // A clock that fails while a call waits must not leave the others waiting for ever.
+    // A token every 10^316 years or so: more ticks than the largest double.
+    [Fact(Timeout = 60_000)]
+    public async Task TryEnter_RateTheSmallestNumber_GivesTheBurstAndNoMore()
+    {
+        TokenBucket bucket = Make(double.Epsilon, 5);
+        Assert.Equal(5, Enumerable.Range(0, 10).Count(_ => bucket.TryEnter()));
+        using CancellationTokenSource stop = new();
+        Task waits = bucket.WaitAsync(stop.Token).AsTask();
+        _clock.Advance(TimeSpan.FromDays(1_000));
+        await Guard.SettleAsync();
+        Assert.False(waits.IsCompleted);
+        await stop.CancelAsync();
+        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => waits.WithinAsync());
+    }
+
     [Fact(Timeout = 60_000)]
     public async Task WaitAsync_TheClockMakesNoTimer_FailsAndLetsTheOthersGoOn()
     {
