@@ -119,7 +119,16 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
 
                 _moving = moving;
                 _isMoving = true;
-                _moving.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(() => Signal(moved: true));
+                try
+                {
+                    _moving.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(() => Signal(moved: true));
+                }
+                catch
+                {
+                    // No signal will come, so the end of the run must not wait for one.
+                    _isMoving = false;
+                    throw;
+                }
             }
 
             return ClaimResult.Pending;

@@ -1,4 +1,5 @@
 using System.Threading.Channels;
+using System.Threading.Tasks.Sources;
 using Weir.Tests.Operators.Support;
 
 namespace Weir.Tests.Operators.Batches;
@@ -40,6 +41,13 @@ public class BatchTimeoutTests
         await stream.DisposeAsync().WithinAsync();
         Assert.Equal(0, clock.LiveTimers);
         source.AssertUsedWell();
+    }
+
+    [Fact(Timeout = Selectors.Timeout)]
+    public async Task Step_ThatCannotBeWaitedFor_FailsTheRun()
+    {
+        Task run = new UnwaitableSequence().ForEachBatchParallelAsync(3, static (_, _) => default, batchTimeout: Limit);
+        await Assert.ThrowsAsync<NotSupportedException>(() => run.WithinAsync());
     }
 
     [Theory(Timeout = Selectors.Timeout)]
@@ -155,4 +163,23 @@ public class BatchTimeoutTests
     private static Task ArmedAndReadAsync(ManualTimeProvider clock, TestSource source, SourceKind kind, int reads) => Guard.UntilAsync(
         () => clock.ArmedTimers == 1 && source.Record.Reads >= (kind == SourceKind.Channel ? reads + 2 : reads),
         "a batch that waits");
+
+    /// <summary>A sequence whose step is under way and can never be waited for.</summary>
+    private sealed class UnwaitableSequence : IAsyncEnumerable<int>, IAsyncEnumerator<int>, IValueTaskSource<bool>
+    {
+        public int Current => 0;
+
+        public IAsyncEnumerator<int> GetAsyncEnumerator(CancellationToken cancellationToken = default) => this;
+
+        public ValueTask<bool> MoveNextAsync() => new(this, 0);
+
+        public ValueTask DisposeAsync() => default;
+
+        public ValueTaskSourceStatus GetStatus(short token) => ValueTaskSourceStatus.Pending;
+
+        public bool GetResult(short token) => throw new NotSupportedException();
+
+        public void OnCompleted(Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
+            throw new NotSupportedException();
+    }
 }
