@@ -248,11 +248,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
             raised = _workers.Limit > before;
         }
 
-        for (; more > 0; more--)
-        {
-            AddQueued();
-        }
-
+        AddUpTo(more);
         if (raised)
         {
             LimitRaised();
@@ -330,7 +326,13 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
             QueueFinish();
         }
 
-        for (; more > 0 && AddQueued(); more--)
+        AddUpTo(more);
+    }
+
+    // A limit may be any number, and so may the places that it gives. Those beyond this follow as items suspend or block, as at the start of a run.
+    private void AddUpTo(int more)
+    {
+        for (more = Math.Min(more, 1024); more > 0 && AddQueued(); more--)
         {
         }
     }

@@ -22,6 +22,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
     // Shared with the callbacks of the step and of the timer, under the lock.
     private bool _moved;
     private bool _timerOn;
+    private long _begun;
     private bool _due;
     private Action? _waiter;
     private Exception? _failure;
@@ -119,7 +120,16 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
 
                 _moving = moving;
                 _isMoving = true;
-                _moving.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(() => Signal(moved: true));
+                try
+                {
+                    _moving.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(Moved);
+                }
+                catch
+                {
+                    // No signal will come, so the end of the run must not wait for one.
+                    _isMoving = false;
+                    throw;
+                }
             }
 
             return ClaimResult.Pending;
@@ -176,14 +186,16 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
 
         if (_batch.Count == 1 && timeout is { } limit)
         {
+            long begun = time.GetTimestamp();
             using (_lock.Hold())
             {
+                _begun = begun;
                 _timerOn = true;
                 _due = false;
             }
 
             _timer ??= time.CreateTimer(
-                static source => Unattended.Run((TimedBatchSource<T>)source!, static source => source.Signal(moved: false)),
+                static source => Unattended.Run((TimedBatchSource<T>)source!, static source => source.Fire()),
                 this,
                 Timeout.InfiniteTimeSpan,
                 Timeout.InfiniteTimeSpan);
@@ -237,26 +249,52 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
         Interlocked.Exchange(ref _waiter, null)?.Invoke();
     }
 
-    /// <summary>Called when the step has ended, or when the oldest item of the batch has waited long enough.</summary>
-    private void Signal(bool moved)
+    /// <summary>Called when the step has ended.</summary>
+    private void Moved()
     {
         Action? waiter;
         using (_lock.Hold())
         {
-            if (moved)
+            _moved = true;
+            waiter = _waiter;
+            _waiter = null;
+        }
+
+        waiter?.Invoke();
+    }
+
+    /// <summary>Called when the oldest item of the batch has waited long enough, or at least that of the batch before.</summary>
+    private void Fire()
+    {
+        long begun;
+        using (_lock.Hold())
+        {
+            if (!_timerOn)
             {
-                _moved = true;
-            }
-            else if (_timerOn)
-            {
-                _due = true;
-            }
-            else
-            {
-                // A timer that fired just as its batch became full.
+                // It fired just as its batch became full.
                 return;
             }
 
+            begun = _begun;
+        }
+
+        // It was set again after it fired: without this, the next batch would go out at once, with what it has.
+        TimeSpan left = timeout!.Value - time.GetElapsedTime(begun);
+        if (left > TimeSpan.FromMilliseconds(1))
+        {
+            _timer!.Change(left, Timeout.InfiniteTimeSpan);
+            return;
+        }
+
+        Action? waiter;
+        using (_lock.Hold())
+        {
+            if (!_timerOn || _begun != begun)
+            {
+                return;
+            }
+
+            _due = true;
             waiter = _waiter;
             _waiter = null;
         }

@@ -29,15 +29,35 @@ internal sealed class BatchTimer : IAfterLock, IUnattended, IDisposable
     /// <summary>A batch has got its first message.</summary>
     public void AfterLock()
     {
-        // Before the timer is set: a timer that fires late then sees the time of the newest batch. With an older time, it would end that batch too early.
-        Volatile.Write(ref _begun, _timeProvider.GetTimestamp());
-        _timer.Change(_after, Timeout.InfiniteTimeSpan);
+        try
+        {
+            // Before the timer is set: a timer that fires late then sees the time of the newest batch. With an older time, it would end that batch too early.
+            Volatile.Write(ref _begun, _timeProvider.GetTimestamp());
+            _timer.Change(_after, Timeout.InfiniteTimeSpan);
+        }
+        catch (Exception e)
+        {
+            // The clock is the user's, and the message is stored: the block faults, as when the timer fails. If this threw, who has just sent it, or taken
+            // the batch before, would not come to tell the senders that wait, and the block would take nothing any more.
+            WorkFailed(e);
+        }
     }
 
     /// <summary>The timer failed: the block faults.</summary>
     public void WorkFailed(Exception error) => _block.WorkFailed(error);
 
-    public void Dispose() => _timer.Dispose();
+    /// <summary>The block has ended, and has its outcome. Throws nothing: the timer may be the user's, and who waits for the end has yet to be told.</summary>
+    public void Dispose()
+    {
+        try
+        {
+            _timer.Dispose();
+        }
+        catch (Exception)
+        {
+            // See above.
+        }
+    }
 
     private void Fire()
     {

@@ -88,7 +88,7 @@ internal sealed partial class BroadcastCore<T>
         try
         {
             // A target that is linked from within an offer gets the message when it is linked.
-            int last = Source.Links.Highest;
+            long last = Source.Links.Highest;
             LinkNode<T>? next;
             for (LinkNode<T>? node = Source.Links.First; node is not null && node.Order <= last && _reservedFor is null; node = next)
             {

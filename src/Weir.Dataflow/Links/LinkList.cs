@@ -8,7 +8,7 @@ internal struct LinkList<T>
     private const int SearchLimit = 8;
 
     private NodeList<LinkNode<T>> _nodes;
-    private int _lowest;
+    private long _lowest;
 
     /// <summary>Made when there are many, of which one is looked for at each link and each message that is consumed.</summary>
     private Dictionary<ITargetBlock<T>, TargetLink<T>>? _byTarget;
@@ -19,7 +19,7 @@ internal struct LinkList<T>
     public int Targets { get; private set; }
 
     /// <summary>The order of the node that was appended last.</summary>
-    public int Highest { get; private set; }
+    public long Highest { get; private set; }
 
     public void Add(LinkNode<T> node, bool append)
     {

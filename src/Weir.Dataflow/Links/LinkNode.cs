@@ -4,5 +4,6 @@ namespace Weir.Dataflow.Links;
 internal abstract class LinkNode<T> : ListNode<LinkNode<T>>
 {
     /// <summary>Grows from the first to the last node, so that a walk through the list finds its position again when its node was removed.</summary>
-    public int Order { get; set; }
+    // Not an int: each call that waits for a message counts, and a block may live for long.
+    public long Order { get; set; }
 }

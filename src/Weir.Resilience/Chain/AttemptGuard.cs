@@ -60,7 +60,7 @@ internal sealed class AttemptGuard(
     public AttemptPhase TryEnterWithPlace(out CircuitTicket ticket)
     {
         ticket = default;
-        return breaker is not null && !breaker.TryEnter(out ticket) ? AttemptPhase.Circuit : AfterPlaces();
+        return breaker is not null && !breaker.TryEnter(out ticket) ? AttemptPhase.Circuit : AfterPlaces(ref ticket, keeps: true);
     }
 
     /// <summary>Asks the rate limit. One that throws is treated as one whose task failed.</summary>
@@ -200,7 +200,7 @@ internal sealed class AttemptGuard(
     {
         if (places is null || places.TryEnter())
         {
-            return AfterPlaces();
+            return AfterPlaces(ref ticket, keeps: false);
         }
 
         Ignored(ticket);
@@ -208,8 +208,28 @@ internal sealed class AttemptGuard(
         return AttemptPhase.ConcurrencyLimit;
     }
 
-    private AttemptPhase AfterPlaces() =>
-        rateLimit is null || _bucket?.TryEnter() == true ? AttemptPhase.Call : AttemptPhase.RateLimit;
+    private AttemptPhase AfterPlaces(ref CircuitTicket ticket, bool keeps) =>
+        rateLimit is null ? AttemptPhase.Call : _bucket is null ? AttemptPhase.RateLimit : TakeTokens(ref ticket, keeps);
+
+    // The clock is the user's. When it throws, the attempt ends, and gives back what it took.
+    private AttemptPhase TakeTokens(ref CircuitTicket ticket, bool keeps)
+    {
+        try
+        {
+            return _bucket!.TryEnter() ? AttemptPhase.Call : AttemptPhase.RateLimit;
+        }
+        catch
+        {
+            Ignored(ticket);
+            ticket = default;
+            if (!keeps)
+            {
+                places?.Leave();
+            }
+
+            throw;
+        }
+    }
 
     private async ValueTask<CircuitTicket> EnterCircuitAsync(CancellationToken token)
     {

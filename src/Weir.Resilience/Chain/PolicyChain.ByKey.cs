@@ -87,10 +87,20 @@ public sealed partial class PolicyChain<TResult>
             return ValueTask.FromException<TResult>(exception);
         }
 
-        ValueTask<TResult> pending = ChainOf(use).ExecuteAsync(call, state, cancellationToken);
-        if (!pending.IsCompleted)
+        ValueTask<TResult> pending;
+        try
         {
-            return ReleaseAsync(pending, use);
+            pending = ChainOf(use).ExecuteAsync(call, state, cancellationToken);
+            if (!pending.IsCompleted)
+            {
+                return ReleaseAsync(pending, use);
+            }
+        }
+        catch
+        {
+            // A clock of the user's, for example. A key that stays in use is never forgotten.
+            use.Release();
+            throw;
         }
 
         use.Release();

@@ -152,19 +152,17 @@ public sealed partial class PolicyChain<TResult>
             lease = entry.Result;
         }
 
-        ValueTask<TResult> pending = Call(call, state, token);
-        if (!pending.IsCompletedSuccessfully || _shouldRetry is not null)
+        ValueTask<TResult> pending = CallFirst(call, state, token, ticket, out bool succeeded);
+        if (!succeeded)
         {
             return _guard.Breaker is null && _guard.Places is null && _retry is null && lease is null
                 ? pending
                 : AfterCallAsync(ticket, lease, pending, call, state, token, callerToken);
         }
 
-        TResult result = pending.Result;
-        _guard.Succeeded(ticket);
         _guard.Places?.Leave();
         lease?.Dispose();
-        return new ValueTask<TResult>(result);
+        return pending;
     }
 
     // Separate methods, because otherwise the entry to the fast path would have to clear the large struct too.
@@ -366,19 +364,6 @@ public sealed partial class PolicyChain<TResult>
         }
 
         return result;
-    }
-
-    // A call that throws before it returns a task is treated like one whose task failed.
-    private ValueTask<TResult> Call<TState>(Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken token)
-    {
-        try
-        {
-            return _limit is null ? call(state, token) : _limit.ExecuteAsync(call, state, token);
-        }
-        catch (Exception exception)
-        {
-            return ValueTask.FromException<TResult>(exception);
-        }
     }
 
     private static void ThrowForCaller(ExceptionDispatchInfo failure, CancellationToken callerToken)

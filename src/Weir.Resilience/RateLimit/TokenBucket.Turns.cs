@@ -24,10 +24,14 @@ public sealed partial class TokenBucket
     internal bool TryEnter(out ItemRateTurn? turn)
     {
         ToldTurns<ItemRateTurn> called;
+        turn = null;
         using (_lock.Hold())
         {
             AssertInvariantsNeedsLock();
             Debug.Assert(_waiting.Count == 0, "Items that wait elsewhere share a bucket with nobody else.");
+
+            // Before anything changes: the clock is the user's, and one that throws must not leave a bucket held by nobody.
+            long now = _clock.Now - _origin;
             if (Turns == 0)
             {
                 SettleNeedsLock();
@@ -36,8 +40,6 @@ public sealed partial class TokenBucket
                 _heldMark = _calledMark = Interlocked.Exchange(ref _mark, Held);
             }
 
-            long now = _clock.Now - _origin;
-            turn = null;
             if (_turns is not { Count: > 0 } && _calledMark - _reach <= now)
             {
                 _heldMark = MarkAfter(_heldMark, now);
@@ -90,7 +92,7 @@ public sealed partial class TokenBucket
         return taken;
     }
 
-    /// <summary>Takes a turn out of the queue.</summary>
+    /// <summary>Takes a turn out of the queue. Never throws: the item has ended, and its run may be ending too.</summary>
     internal void Drop(ItemRateTurn turn)
     {
         ToldTurns<ItemRateTurn> called;
@@ -106,10 +108,24 @@ public sealed partial class TokenBucket
                 _turns!.Remove(turn.Node);
             }
 
-            called = CallNeedsLock(_clock.Now - _origin);
+            called = CallOthersNeedsLock();
         }
 
         called.Tell();
+    }
+
+    private ToldTurns<ItemRateTurn> CallOthersNeedsLock()
+    {
+        try
+        {
+            // Without anybody to call, the time does not matter.
+            return CallNeedsLock(_turns is { Count: > 0 } ? _clock.Now - _origin : 0);
+        }
+        catch (Exception)
+        {
+            CallLaterNeedsLock();
+            return default;
+        }
     }
 
     private void UncallNeedsLock(ItemRateTurn turn, bool taken)
@@ -128,6 +144,12 @@ public sealed partial class TokenBucket
     private ToldTurns<ItemRateTurn> CallNeedsLock(long now)
     {
         ToldTurns<ItemRateTurn> called = default;
+        if (Turns == 0)
+        {
+            // Before the timer, which is one of the user's clock, and may throw.
+            Volatile.Write(ref _mark, _heldMark);
+        }
+
         if (_turns is { Count: > 0 } turns)
         {
             while (turns.First is { } node && _calledMark - _reach <= now)
@@ -145,11 +167,6 @@ public sealed partial class TokenBucket
         else
         {
             StopTimerNeedsLock();
-        }
-
-        if (Turns == 0)
-        {
-            Volatile.Write(ref _mark, _heldMark);
         }
 
         return called;
@@ -182,14 +199,15 @@ public sealed partial class TokenBucket
             return;
         }
 
-        _timerFor = start;
         _timer.Change(TimerDelay.RoundUp(_clock.ToTimeSpan(start - now)), Timeout.InfiniteTimeSpan);
+        _timerFor = start;
     }
 
     private void StopTimerNeedsLock()
     {
-        _timer?.Dispose();
+        ITimer? timer = _timer;
         _timer = null;
+        timer?.Dispose();
     }
 
     // There was no memory, or the clock is the user's. The items still wait.
@@ -197,9 +215,14 @@ public sealed partial class TokenBucket
     {
         using (_lock.Hold())
         {
-            _timerFor = -1;
-            _timer?.Change(RetryPause, Timeout.InfiniteTimeSpan);
+            CallLaterNeedsLock();
         }
+    }
+
+    private void CallLaterNeedsLock()
+    {
+        _timerFor = -1;
+        _timer?.Change(RetryPause, Timeout.InfiniteTimeSpan);
     }
 
     private void CallTurns()

@@ -108,23 +108,34 @@ public sealed class TimeoutPolicy<TResult>
         }
 
         TimeoutScope<TResult> scope = Rent();
-        CancellationToken token = scope.Begin(cancellationToken);
-        ValueTask<TResult> pending;
+        TResult result;
         try
         {
-            pending = call(state, token);
+            CancellationToken token = scope.Begin(cancellationToken);
+            ValueTask<TResult> pending;
+            try
+            {
+                pending = call(state, token);
+            }
+            catch (Exception exception)
+            {
+                pending = ValueTask.FromException<TResult>(exception);
+            }
+
+            if (!pending.IsCompletedSuccessfully)
+            {
+                return scope.Watch(pending, given);
+            }
+
+            result = pending.Result;
         }
         catch (Exception exception)
         {
-            pending = ValueTask.FromException<TResult>(exception);
+            // The clock failed, or somebody has awaited the call's task before.
+            scope.Abandon();
+            return ValueTask.FromException<TResult>(exception);
         }
 
-        if (!pending.IsCompletedSuccessfully)
-        {
-            return scope.Watch(pending, given);
-        }
-
-        TResult result = pending.Result;
         scope.EndAtOnce();
         return new ValueTask<TResult>(result);
     }

@@ -107,6 +107,14 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
         }
     }
 
+    /// <summary>Ends a call that could not be begun or watched. It leaves no timer, and no registration with the caller's token.</summary>
+    public void Abandon()
+    {
+        TryDecide(Volatile.Read(ref _word), Idle);
+        _callerLink.Unregister();
+        _policy.Forget(this);
+    }
+
     /// <summary>Returns what the caller awaits: the end of the call or the limit, whichever comes first.</summary>
     /// <param name="call">The call.</param>
     /// <param name="given">What it was given, such as its item, which is not disposed of if the call returns it late.</param>

@@ -1,5 +1,6 @@
 using Weir.Core;
 using Weir.Core.Threads;
+using TimerDelay = Weir.Resilience.TimerDelay;
 
 namespace Weir.Observability;
 
@@ -11,9 +12,13 @@ internal sealed class PeriodicReport(TimeSpan interval, TimeSpan callbackTimeout
     private Task _current = Task.CompletedTask;
     private bool _ended;
 
-    // A report that could not be made is one that is missing.
-    public void Start() => _timer = time.CreateTimer(
-        static report => Unattended.Run((PeriodicReport)report!, static report => report.Tick()), this, interval, interval);
+    // A report that could not be made is one that is missing. A timer counts whole milliseconds, and with a period of none it would fire only once.
+    public void Start()
+    {
+        TimeSpan period = interval == Timeout.InfiniteTimeSpan ? interval : TimerDelay.RoundUp(interval);
+        _timer = time.CreateTimer(
+            static report => Unattended.Run((PeriodicReport)report!, static report => report.Tick()), this, period, period);
+    }
 
     /// <summary>Makes the final report.</summary>
     public async Task EndAsync()

@@ -161,12 +161,17 @@ internal sealed class RunObservation
         try
         {
             _waits?.Dispose();
-            RunSample sample = Sample();
-            string outcome = _pump!.StoppedAs == ItemStatus.TimedOut ? "timed_out" : OutcomeOf(end);
+
+            // A run that could not be made has a span all the same.
+            RunSample sample = _pump?.Sample() ?? default;
+            string outcome = _pump?.StoppedAs == ItemStatus.TimedOut ? "timed_out" : OutcomeOf(end);
             InvokeSafely(() => Trace?.End(sample, outcome, end.FirstError));
-            _events?.Ended(
-                outcome, sample.Succeeded, sample.Failed, sample.Cancelled, sample.Retries, _time.GetElapsedTime(_started), end.FirstError);
-            await Task.WhenAll(_progress?.EndAsync() ?? Task.CompletedTask, _metrics?.EndAsync() ?? Task.CompletedTask).ConfigureAwait(false);
+            if (_pump is not null)
+            {
+                _events?.Ended(
+                    outcome, sample.Succeeded, sample.Failed, sample.Cancelled, sample.Retries, _time.GetElapsedTime(_started), end.FirstError);
+                await Task.WhenAll(_progress?.EndAsync() ?? Task.CompletedTask, _metrics?.EndAsync() ?? Task.CompletedTask).ConfigureAwait(false);
+            }
         }
         catch (Exception)
         {

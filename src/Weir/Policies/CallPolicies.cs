@@ -246,12 +246,10 @@ internal sealed class CallPolicies
         }
     }
 
-    /// <summary>Waits for a hook that was called.</summary>
-    public ValueTask HookEndedAsync(ValueTask hook) => hook.IsCompletedSuccessfully ? hook : WaitAsync(hook);
-
     public bool IsHookFailure(Exception error) => Volatile.Read(ref _hookFailures)?.TryGetValue(error, out _) == true;
 
-    private async ValueTask WaitAsync(ValueTask hook)
+    /// <summary>Waits for a hook that was called. One whose task somebody has awaited before has failed, like one that throws.</summary>
+    public async ValueTask HookEndedAsync(ValueTask hook)
     {
         try
         {

@@ -22,13 +22,16 @@ internal readonly partial struct PolicyCall<TItem, TResult>
             {
                 inHook = true;
                 ValueTask started = starting(Indices.ToInt(index));
-                inHook = false;
+
+                // A question to its task is part of the hook: one that somebody has awaited before throws.
                 if (!started.IsCompletedSuccessfully)
                 {
+                    inHook = false;
                     return AfterStartAsync(started, item, index, cancellationToken);
                 }
 
                 started.GetAwaiter().GetResult();
+                inHook = false;
             }
 
             ValueTask<TResult> pending = Select(item, null, cancellationToken);
@@ -46,9 +49,9 @@ internal readonly partial struct PolicyCall<TItem, TResult>
             hasResult = true;
             inHook = true;
             ValueTask hook = completed(Indices.ToInt(index));
-            inHook = false;
             if (!hook.IsCompletedSuccessfully)
             {
+                inHook = false;
                 return AfterCompletionAsync(hook, item, result);
             }
 

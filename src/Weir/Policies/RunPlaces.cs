@@ -62,7 +62,20 @@ internal sealed class RunPlaces(bool guarded)
         until = turns.Place?.Served;
         if (turns.Place is null && attempt.Phase == AttemptPhase.RateLimit && guard.BucketToWaitFor is { } bucket)
         {
-            if (turns.Rate is null ? bucket.TryEnter(out turns.Rate) : turns.Rate.TryEnter())
+            bool hasTokens;
+            try
+            {
+                hasTokens = turns.Rate is null ? bucket.TryEnter(out turns.Rate) : turns.Rate.TryEnter();
+            }
+            catch
+            {
+                // The bucket's clock is the user's.
+                guard.End(ref attempt);
+                turns.Rate?.Drop();
+                throw;
+            }
+
+            if (hasTokens)
             {
                 attempt.Phase = AttemptPhase.Call;
                 return attempt;
@@ -147,7 +160,16 @@ internal sealed class RunPlaces(bool guarded)
             return default;
         }
 
-        next = guard.TryEnterWithPlace(out ticket);
+        try
+        {
+            next = guard.TryEnterWithPlace(out ticket);
+        }
+        catch
+        {
+            user.Leave();
+            throw;
+        }
+
         if (next == AttemptPhase.Circuit)
         {
             user.Leave();

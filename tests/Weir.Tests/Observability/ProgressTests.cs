@@ -66,6 +66,27 @@ public class ProgressTests
         Assert.Equal(0, _time.LiveTimers);
     }
 
+    [Fact(Timeout = 90_000)]
+    public async Task Reports_IntervalBelowAMillisecond_AreMadeAgainAndAgain()
+    {
+        using Gate gate = new();
+        int reports = 0;
+        ValueTask OnProgress(ProgressSnapshot report)
+        {
+            if (Interlocked.Increment(ref reports) == 3)
+            {
+                gate.Open();
+            }
+
+            return default;
+        }
+
+        await new[] { 1 }.ForEachParallelAsync(
+            (_, token) => new ValueTask(gate.WaitAsync(token)),
+            new() { Progress = new ProgressOptions { ReportInterval = TimeSpan.FromTicks(1), OnProgress = OnProgress } });
+        Assert.True(reports >= 3);
+    }
+
     [Theory]
     [InlineData(20_000_000, 1, 1)]
     [InlineData(int.MaxValue, 1, 400)]

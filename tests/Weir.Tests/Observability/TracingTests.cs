@@ -44,6 +44,17 @@ public sealed class TracingTests : IDisposable
     }
 
     [Fact(Timeout = 90_000)]
+    public async Task Span_OfARunThatCannotBeMade_Ends()
+    {
+        FaultyTimeProvider clock = new(TimeProvider.System);
+        clock.FailAfter(0);
+        await Assert.ThrowsAsync<IOException>(() => new[] { 1 }.ForEachParallelAsync(
+            static (_, _) => default, new ParallelRunOptions { RateLimit = new RateLimitOptions { TimeProvider = clock } }));
+        Assert.Equal("failed", Assert.Single(Spans("ForEachParallelAsync")).GetTagItem("weir.outcome"));
+        NoneIsOpen();
+    }
+
+    [Fact(Timeout = 90_000)]
     public async Task Spans_OfARun_AreOneForItAndOneAnItemUnderIt()
     {
         using Activity? outer = Own.StartActivity("outer");

@@ -1,4 +1,5 @@
 using System.Threading.Channels;
+using System.Threading.Tasks.Sources;
 using Weir.Tests.Operators.Support;
 
 namespace Weir.Tests.Operators.Batches;
@@ -40,6 +41,42 @@ public class BatchTimeoutTests
         await stream.DisposeAsync().WithinAsync();
         Assert.Equal(0, clock.LiveTimers);
         source.AssertUsedWell();
+    }
+
+    [Fact(Timeout = Selectors.Timeout)]
+    public async Task Timer_ThatComesAfterItsBatchBecameFull_LeavesTheNextBatchItsTime()
+    {
+        ManualTimeProvider clock = new();
+        LateTimers timers = new(clock);
+        Channel<int> channel = Channel.CreateUnbounded<int>();
+        IAsyncEnumerator<int[]> stream = channel.Reader.BatchParallelStreamAsync(
+            2, static (batch, _) => new ValueTask<int[]>([.. batch]), new() { TimeProvider = timers }, Limit).GetAsyncEnumerator();
+        Task<bool> step = stream.MoveNextAsync().AsTask();
+        Assert.True(channel.Writer.TryWrite(1));
+        await Guard.UntilAsync(() => clock.ArmedTimers == 1, "the first batch's timer");
+        Assert.True(channel.Writer.TryWrite(2));
+        Assert.True(await step.WithinAsync("the first batch"));
+        step = stream.MoveNextAsync().AsTask();
+        await Guard.UntilAsync(() => clock.ArmedTimers == 0, "the end of the first batch's time");
+        Assert.True(channel.Writer.TryWrite(3));
+        await Guard.UntilAsync(() => clock.ArmedTimers == 1, "the second batch's timer");
+
+        // It had fired, and its thread was late.
+        timers.Fire!();
+        await Guard.SettleAsync();
+        Assert.False(step.IsCompleted, "The time of the second batch has not passed.");
+        clock.Advance(Limit);
+        Assert.True(await step.WithinAsync("the second batch"));
+        Assert.Equal([3], stream.Current);
+        channel.Writer.Complete();
+        Assert.False(await stream.MoveNextAsync().WithinAsync());
+    }
+
+    [Fact(Timeout = Selectors.Timeout)]
+    public async Task Step_ThatCannotBeWaitedFor_FailsTheRun()
+    {
+        Task run = new UnwaitableSequence().ForEachBatchParallelAsync(3, static (_, _) => default, batchTimeout: Limit);
+        await Assert.ThrowsAsync<NotSupportedException>(() => run.WithinAsync());
     }
 
     [Theory(Timeout = Selectors.Timeout)]
@@ -155,4 +192,39 @@ public class BatchTimeoutTests
     private static Task ArmedAndReadAsync(ManualTimeProvider clock, TestSource source, SourceKind kind, int reads) => Guard.UntilAsync(
         () => clock.ArmedTimers == 1 && source.Record.Reads >= (kind == SourceKind.Channel ? reads + 2 : reads),
         "a batch that waits");
+
+    /// <summary>A sequence whose step is under way and can never be waited for.</summary>
+    private sealed class UnwaitableSequence : IAsyncEnumerable<int>, IAsyncEnumerator<int>, IValueTaskSource<bool>
+    {
+        public int Current => 0;
+
+        public IAsyncEnumerator<int> GetAsyncEnumerator(CancellationToken cancellationToken = default) => this;
+
+        public ValueTask<bool> MoveNextAsync() => new(this, 0);
+
+        public ValueTask DisposeAsync() => default;
+
+        public ValueTaskSourceStatus GetStatus(short token) => ValueTaskSourceStatus.Pending;
+
+        public bool GetResult(short token) => throw new NotSupportedException();
+
+        public void OnCompleted(Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
+            throw new NotSupportedException();
+    }
+
+    /// <summary>A clock whose last timer fires once more when the test says so.</summary>
+    private sealed class LateTimers(TimeProvider inner) : TimeProvider
+    {
+        public Action? Fire { get; private set; }
+
+        public override long TimestampFrequency => inner.TimestampFrequency;
+
+        public override long GetTimestamp() => inner.GetTimestamp();
+
+        public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period)
+        {
+            Fire = () => callback(state);
+            return inner.CreateTimer(callback, state, dueTime, period);
+        }
+    }
 }

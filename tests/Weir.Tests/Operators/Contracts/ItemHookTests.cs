@@ -84,6 +84,32 @@ public class ItemHookTests
             },
             static _ => { });
 
+    [Theory(Timeout = Selectors.Timeout)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task OnComplete_GivesATaskThatWasAwaitedBefore_FailsTheItemWithoutRunningItAgain(bool suspends)
+    {
+        int runs = 0;
+        int[] items = [1];
+        ItemOutcome<int, int>[] outcomes = await items.SelectParallelOutcomesAsync(
+            async (item, _) =>
+            {
+                Interlocked.Increment(ref runs);
+                if (suspends)
+                {
+                    await Task.Yield();
+                }
+
+                return item;
+            },
+            new()
+            {
+                OnCompleteItemAsync = static _ => ConsumedCall.StartHook(), MaxRetries = 3, BaseDelay = TimeSpan.Zero, IsTransient = static _ => true,
+            });
+        Assert.IsType<InvalidOperationException>(Assert.Single(outcomes).Error);
+        Assert.Equal(1, runs);
+    }
+
     private static async Task AssertItemsFailAsync(OperatorFamily family, SourceKind kind, ErrorMode mode, ParallelRunOptions options, Action<int> ran)
     {
         ConcurrentQueue<int> hooked = [];

@@ -69,6 +69,26 @@ public sealed class RunControlLimitTests : IDisposable
     }
 
     [Fact(Timeout = Selectors.Timeout)]
+    public async Task Limit_RaisedToAHugeNumber_MakesNoWorkerForEachPlace()
+    {
+        using Gate gate = new();
+        Task run = new int[2_000_000].ForEachParallelAsync(
+            (_, _) =>
+            {
+                gate.Wait(CancellationToken.None);
+                return default;
+            },
+            new ParallelRunOptions { MaxDegreeOfParallelism = 1, Control = _control });
+        await Guard.UntilAsync(() => _control.Snapshot() is { InFlight: 1 }, "the first item");
+        long before = GC.GetAllocatedBytesForCurrentThread();
+        _control.MaxDegreeOfParallelism = 1_000_000;
+        long allocated = GC.GetAllocatedBytesForCurrentThread() - before;
+        gate.Open();
+        await run.WithinAsync();
+        Assert.InRange(allocated, 0, 10_000_000);
+    }
+
+    [Fact(Timeout = Selectors.Timeout)]
     public async Task Limit_WithAdaptiveConcurrency_IsACeiling()
     {
         _control.MaxDegreeOfParallelism = 2;

@@ -1,0 +1,46 @@
+using Weir.TestKit;
+
+namespace Weir.Resilience.Tests.Faults;
+
+/// <summary>A clock of the user's that fails when a call begins: the call fails, and nothing of it stays behind.</summary>
+public sealed class FailedClockTests
+{
+    private const int Timeout = 90_000;
+
+    private readonly ManualTimeProvider _time = new();
+    private readonly FaultyTimeProvider _clock;
+
+    public FailedClockTests() => _clock = new FaultyTimeProvider(_time);
+
+    private static CancellationToken Token => TestContext.Current.CancellationToken;
+
+    [Fact(Timeout = Timeout)]
+    public async Task Breaker_CannotTellTheTimeOfASuccess_ThePlaceComesBack()
+    {
+        SharedConcurrencyLimit limit = new(1);
+        CircuitBreaker breaker = new(new CircuitBreakerOptions { FailureRatio = 0.5, SamplingDuration = TimeSpan.FromSeconds(10), TimeProvider = _clock });
+        PolicyChain<int> chain = new(new PolicyChainOptions<int> { CircuitBreaker = breaker, ConcurrencyLimit = limit });
+        _clock.FailAfter(0);
+        await Assert.ThrowsAsync<IOException>(async () => await chain.ExecuteAsync(static _ => new ValueTask<int>(1), Token));
+        _clock.Work();
+        Assert.Equal(0, limit.InUse);
+        Assert.Equal(2, await chain.ExecuteAsync(static _ => new ValueTask<int>(2), Token).WithinAsync("the next call"));
+    }
+
+    [Fact(Timeout = Timeout)]
+    public async Task RateLimitOfAKey_CannotTellTheTime_TheKeyIsForgottenAllTheSame()
+    {
+        RateLimits<int> limits = RateLimits.ByKey<int, int>(static item => item, new RateLimitOptions { TimeProvider = _clock });
+        PolicyChain<int> chain = new(new PolicyChainOptions<int> { RateLimit = limits });
+        limits.Get(-1);
+        _clock.FailAfter(0);
+        await Assert.ThrowsAsync<IOException>(async () => await chain.For(-1).ExecuteAsync(static _ => new ValueTask<int>(1), Token));
+        _clock.Work();
+        for (int key = 0; key < 5_000; key++)
+        {
+            limits.Get(key);
+        }
+
+        Assert.DoesNotContain(-1, limits.GetAll().Select(static limit => limit.Key));
+    }
+}
