@@ -67,11 +67,6 @@ public static class Explore
                         : new BoundedSearch(runner, options.MaxPreemptions, IsOver, options.IsReduced);
                     failed = isReplay ? Failed(runner.Replay(choices)) : bounded is not null ? bounded.Find() : FindAtRandom(runner, options, IsOver);
                     foundAt = runner.Schedules;
-                    if (isReplay && failed is null && Statics.Count != classes)
-                    {
-                        continue;
-                    }
-
                     if (failed is not null && !isReplay)
                     {
                         runner.Confirm(failed);
@@ -83,6 +78,7 @@ public static class Explore
                 catch (DivergedException) when (Statics.Count != classes)
                 {
                     // It begins again, with all classes initialized that there are by now.
+                    runner.BeginAgain();
                 }
                 catch (DivergedException)
                 {
@@ -111,8 +107,8 @@ public static class Explore
         for (int i = 0; !isOver(); i++)
         {
             int seed = HashOf(options.Seed, i);
-            IChooser chooser = options.Strategy == ExploreStrategy.Pct ? new PctChooser(seed, options.Depth, runner.Choices) : new RandomChooser(seed);
-            Execution execution = runner.Run(chooser);
+            Execution execution = runner.Run(
+                () => options.Strategy == ExploreStrategy.Pct ? new PctChooser(seed, options.Depth, runner.Choices) : new RandomChooser(seed));
             if (execution.Failure is not null)
             {
                 return execution;

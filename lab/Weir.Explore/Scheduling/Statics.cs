@@ -11,8 +11,8 @@ internal static class Statics
     private static Action[] _threadClears = [];
 
     /// <summary>
-    /// How many classes there are. One that a schedule is the first to use is initialized in the middle of it, and before all later ones; if its constructor
-    /// does what others see, such as to make an instrument, what came before may not come again.
+    /// How many classes there are. One that a schedule is the first to use is initialized in the middle of it, and before the first step of all later ones; if
+    /// its constructor does what others see, such as to make an instrument, what came before may not come again.
     /// </summary>
     public static int Count
     {
@@ -28,8 +28,6 @@ internal static class Statics
     /// <summary>Called by the class constructor of a rewritten class.</summary>
     public static void Register(Action reset)
     {
-        // In the middle of a schedule: a later one has it done before its first step.
-        ControlledThread.Current?.Execution.Conflicts?.Lose();
         RunInOnePiece(reset);
         lock (Resets)
         {

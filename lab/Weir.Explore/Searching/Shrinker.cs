@@ -59,7 +59,7 @@ internal sealed class Shrinker(ScheduleRunner runner)
 
     private Execution? Try(byte[] choices, Execution best)
     {
-        Execution execution = runner.Run(new PrefixChooser(choices));
+        Execution execution = runner.Run(() => new PrefixChooser(choices));
         return execution.Failure?.Kind == best.Failure!.Kind && (Preemptions(execution), Choices(execution)).CompareTo((Preemptions(best), Choices(best))) < 0
             ? execution
             : null;

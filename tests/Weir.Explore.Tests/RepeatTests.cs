@@ -1,0 +1,85 @@
+namespace Weir.Explore.Tests;
+
+/// <summary>The same search has the same schedules, whatever comes in between.</summary>
+public class RepeatTests
+{
+    private const string Runs = "Weir.Explore.Tests.Runs";
+
+    /// <summary>The first search meets the class in the middle of a schedule. Its work item can begin there, and in later schedules at once.</summary>
+    [Theory]
+    [InlineData(ExploreStrategy.Bounded, true)]
+    [InlineData(ExploreStrategy.Pct, false)]
+    public void Search_ThatMeetsAClass_IsThatOfOneThatKnowsIt(ExploreStrategy strategy, bool storeBuffers) => Same(
+        static async () =>
+        {
+            int value = 0;
+            await Task.WhenAll(Task.Run(Work), Task.Run(Work));
+
+            void Work()
+            {
+                Interlocked.Increment(ref value);
+                Volatile.Write(ref Met.Value, 1);
+            }
+        },
+        new ExploreOptions { Strategy = strategy, MaxSchedules = 1_000, StoreBuffers = storeBuffers });
+
+    /// <summary>A collection in every second schedule shows the stores that are in buffers. Where it comes differs from search to search.</summary>
+    [Theory]
+    [InlineData(ExploreStrategy.Bounded)]
+    [InlineData(ExploreStrategy.Pct)]
+    [InlineData(ExploreStrategy.Random)]
+    public void Search_WithCollections_FindsTheSame(ExploreStrategy strategy) => Assert.NotNull(Same(
+        static async () =>
+        {
+            Two two = new();
+            int seen = 0;
+            Task other = Task.Run(() =>
+            {
+                two.First = 1;
+                CollectInEverySecondRun();
+                Interlocked.Add(ref seen, two.Second);
+            });
+            two.Second = 1;
+            Interlocked.Add(ref seen, two.First);
+            await other;
+            Assert.InRange(seen, 1, 2);
+        },
+        new ExploreOptions { Strategy = strategy, MaxSchedules = 2_000, StoreBuffers = true }).Failure);
+
+    private static ExploreResult Same(Func<Task> body, ExploreOptions options)
+    {
+        ExploreResult first = Explore.Search(body, options);
+        for (int i = 0; i < 4; i++)
+        {
+            ExploreResult again = Explore.Search(body, options);
+            Assert.Equal((first.Schedules, first.Points, first.Choices), (again.Schedules, again.Points, again.Choices));
+            Assert.Equal((first.IsExhausted, first.ExhaustedPreemptions), (again.IsExhausted, again.ExhaustedPreemptions));
+            Assert.Equal((first.Failure?.FoundAt, first.Failure?.Schedule), (again.Failure?.FoundAt, again.Failure?.Schedule));
+        }
+
+        return first;
+    }
+
+    private static void CollectInEverySecondRun()
+    {
+        // The process's own state, which no schedule puts back.
+        int runs = AppContext.GetData(Runs) is int before ? before + 1 : 1;
+        AppContext.SetData(Runs, runs);
+        if (runs % 2 == 0)
+        {
+            GC.Collect(0);
+        }
+    }
+
+    private static class Met
+    {
+        public static readonly Task Started = Task.Run(static () => Interlocked.Increment(ref Value));
+        public static int Value;
+    }
+
+    private sealed class Two
+    {
+        public volatile int First;
+        public volatile int Second;
+    }
+}
