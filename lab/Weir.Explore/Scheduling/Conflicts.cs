@@ -54,7 +54,7 @@ internal sealed class Conflicts
     /// <summary>What is learnt of something that holds or does not. Not 0, which is what a place has that nobody has written.</summary>
     public static ulong Number(bool value) => value ? 1UL : 2UL;
 
-    public static void Site(ControlledThread me) => Value(me, (ulong)RuntimeHelpers.GetHashCode(me.Site));
+    public void Site(ControlledThread me) => Value(me, (ulong)RuntimeHelpers.GetHashCode(me.Site));
 
     public void Begin(ControlledThread? by, ControlledThread thread, object? timer)
     {

@@ -184,7 +184,8 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
     public void WaitForTurn() => _worker!.Turn.Wait();
 
     /// <summary>Runs it on the worker that has been given its turn. What is returned passes the turn on.</summary>
-    public Action RunToEnd()
+    /// <param name="clean">A context without values, which undoes what the code inside sets, for a thread that has none of its own.</param>
+    public Action RunToEnd(ExecutionContext clean)
     {
         _current = this;
         Exception? error = null;
@@ -197,7 +198,7 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
         try
         {
             Statics.ClearThread();
-            ExecutionContext.Run(context ?? Contexts.Default, static body => ((Action)body!)(), body);
+            ExecutionContext.Run(context ?? clean, static body => ((Action)body!)(), body);
         }
         catch (StopException)
         {

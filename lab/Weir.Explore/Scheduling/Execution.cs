@@ -14,7 +14,6 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
     private bool _isDraining;
     private bool _isMainDone;
     private int _lastId;
-    private int _yielding;
     private volatile string? _elsewhere;
     private volatile ControlledThread? _running;
     private volatile int _steps;
@@ -44,7 +43,8 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
     /// <summary>The tasks that failed. Their exceptions have to be looked at.</summary>
     public FailedTasks FailedTasks { get; } = new();
 
-    public TimerList Timers { get; } = new();
+    /// <summary>The timers that are set.</summary>
+    public List<VirtualTimer> Timers { get; } = [];
 
     /// <summary>Null if stores are seen at once.</summary>
     public StoreBuffers? Stores { get; } = options.StoreBuffers ? new StoreBuffers() : null;
@@ -125,8 +125,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
         }
 
         Count(me);
-        ControlledThread next = Pick(me)!;
-        Go(me, next);
+        Go(me, Pick(me));
         Trace.Add(new TraceLine(me.Id, me.Name, me.Site));
         if (me.CallDepth > 0)
         {
@@ -140,32 +139,18 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
         Count(me);
         Trace.Add(new TraceLine(me.Id, me.Name, me.Site));
         _now += TicksOfYield;
-        Timers.FireDue(_now);
-        if (!me.IsYielding)
-        {
-            _yielding++;
-        }
-
+        FireTimers();
         FindRunnable(me);
         me.YieldTo(_runnable);
         chooser.Yielded(me);
-        Go(me, Pick(me)!);
+        Go(me, Pick(me));
     }
 
     public void Blocked(ControlledThread me)
     {
         Stores?.ShowAll();
         Count(me);
-        ControlledThread? next = Pick(me);
-        if (next is null)
-        {
-            NobodyCanRun();
-            me.WaitForTurn();
-            ThrowIfStopping(me);
-            return;
-        }
-
-        Go(me, next);
+        Go(me, Pick(me));
         Trace.Add(new TraceLine(me.Id, me.Name, me.Site));
     }
 
@@ -190,16 +175,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
             return;
         }
 
-        ControlledThread? next = Pick(null);
-        if (next is null)
-        {
-            NobodyCanRun();
-        }
-        else
-        {
-            _running = next;
-            next.GiveTurn();
-        }
+        GiveTurn(Pick(null));
     }
 
     /// <summary>Ends the schedule with a failure, from a controlled thread that goes no further.</summary>
@@ -251,36 +227,37 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
         }
 
         Stepped(me);
-        if (Conflicts is not null)
-        {
-            Conflicts.Site(me);
-        }
+        Conflicts?.Site(me);
     }
 
     private void Stepped(ControlledThread thread)
     {
-        if (_yielding == 0)
-        {
-            return;
-        }
-
-        _yielding = 0;
         foreach (ControlledThread other in _threads)
         {
             other.Stepped(thread);
-            _yielding += other.IsYielding ? 1 : 0;
         }
     }
 
-    private void Go(ControlledThread me, ControlledThread next)
+    private void Go(ControlledThread me, ControlledThread? next)
     {
         if (next != me)
         {
-            _running = next;
-            next.GiveTurn();
+            GiveTurn(next);
             me.WaitForTurn();
             ThrowIfStopping(me);
         }
+    }
+
+    private void GiveTurn(ControlledThread? next)
+    {
+        if (next is null)
+        {
+            NobodyCanRun();
+            return;
+        }
+
+        _running = next;
+        next.GiveTurn();
     }
 
     private void FindRunnable(ControlledThread? me)
@@ -302,7 +279,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
 
     private ControlledThread? Pick(ControlledThread? me)
     {
-        Timers.FireDue(_now);
+        FireTimers();
         FindRunnable(me);
         if (_runnable.Count == 0)
         {
@@ -314,7 +291,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
             FindRunnable(me);
         }
 
-        if (_yielding > 0)
+        if (_runnable.Exists(static t => t.IsYielding))
         {
             HoldBackYielding();
         }

@@ -6,92 +6,57 @@ namespace Weir.Explore.Scheduling;
 /// </summary>
 internal static class Statics
 {
-    private static readonly List<Action> Resets = [];
     private static readonly List<IDisposable> Kept = [];
+    private static Action[] _resets = [];
     private static Action[] _threadClears = [];
 
     /// <summary>
     /// How many classes there are. One that a schedule is the first to use is initialized in the middle of it, and before the first step of all later ones; if
     /// its constructor does what others see, such as to make an instrument, what came before may not come again.
     /// </summary>
-    public static int Count
-    {
-        get
-        {
-            lock (Resets)
-            {
-                return Resets.Count;
-            }
-        }
-    }
+    public static int Count => _resets.Length;
 
     /// <summary>Called by the class constructor of a rewritten class.</summary>
     public static void Register(Action reset)
     {
         RunInOnePiece(reset);
-        lock (Resets)
-        {
-            Resets.Add(reset);
-        }
+        Add(ref _resets, reset);
     }
 
     /// <summary>Called by the class constructor of a rewritten class with fields for each thread.</summary>
-    public static void RegisterThread(Action clear)
-    {
-        lock (Resets)
-        {
-            _threadClears = [.. _threadClears, clear];
-        }
-    }
+    public static void RegisterThread(Action clear) => Add(ref _threadClears, clear);
 
     /// <summary>What the platform would keep: it is disposed of before the next schedule.</summary>
     public static void DisposeLater(IDisposable disposable) => Kept.Add(disposable);
 
     public static void Reset()
     {
-        foreach (IDisposable kept in Kept)
-        {
-            RunInOnePiece(kept.Dispose);
-        }
-
+        Kept.ForEach(static k => RunInOnePiece(k.Dispose));
         Kept.Clear();
-        Action[] resets;
-        lock (Resets)
-        {
-            resets = [.. Resets];
-        }
-
-        foreach (Action reset in resets)
-        {
-            RunInOnePiece(reset);
-        }
+        Array.ForEach(_resets, RunInOnePiece);
     }
 
-    public static void ClearThread()
+    public static void ClearThread() => Array.ForEach(_threadClears, static clear => clear());
+
+    private static void Add(ref Action[] actions, Action added)
     {
-        foreach (Action clear in _threadClears)
+        lock (Kept)
         {
-            clear();
+            actions = [.. actions, added];
         }
     }
 
     private static void RunInOnePiece(Action action)
     {
         ControlledThread? me = ControlledThread.Current;
-        if (me is null)
-        {
-            action();
-            return;
-        }
-
-        me.AtomicDepth++;
+        me?.AtomicDepth += 1;
         try
         {
             action();
         }
         finally
         {
-            me.AtomicDepth--;
+            me?.AtomicDepth -= 1;
         }
     }
 }

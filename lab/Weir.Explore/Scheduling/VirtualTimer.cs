@@ -3,7 +3,7 @@ namespace Weir.Explore.Scheduling;
 /// <summary>A timer on the time of a schedule, which calls on a thread of the pool.</summary>
 internal sealed class VirtualTimer(Execution execution, TimerCallback callback, object? state) : ITimer
 {
-    private readonly ExecutionContext? _context = ExecutionContext.IsFlowSuppressed() ? null : ExecutionContext.Capture();
+    private readonly ExecutionContext? _context = ExecutionContext.Capture();
     private VectorClock? _after;
     private TimeSpan _period;
     private bool _isDisposed;
@@ -20,25 +20,13 @@ internal sealed class VirtualTimer(Execution execution, TimerCallback callback, 
 
         _period = period;
         _after = execution.Races is not null && ControlledThread.Current is { } me ? RaceDetector.Fork(me) : null;
-        execution.Timers.Remove(this);
-        DueAt = dueTime < TimeSpan.Zero ? long.MaxValue : execution.Now + dueTime.Ticks;
-        if (DueAt != long.MaxValue)
-        {
-            execution.Timers.Add(this);
-        }
-
+        Set(dueTime < TimeSpan.Zero ? long.MaxValue : execution.Now + dueTime.Ticks);
         return true;
     }
 
     public void Fire()
     {
-        execution.Timers.Remove(this);
-        DueAt = _period > TimeSpan.Zero ? execution.Ticks + _period.Ticks : long.MaxValue;
-        if (DueAt != long.MaxValue)
-        {
-            execution.Timers.Add(this);
-        }
-
+        Set(_period > TimeSpan.Zero ? execution.Ticks + _period.Ticks : long.MaxValue);
         execution.Create("timer", Call, _context, _after, this).IsBackground = true;
     }
 
@@ -46,14 +34,23 @@ internal sealed class VirtualTimer(Execution execution, TimerCallback callback, 
     {
         Tell();
         _isDisposed = true;
-        DueAt = long.MaxValue;
-        execution.Timers.Remove(this);
+        Set(long.MaxValue);
     }
 
     public ValueTask DisposeAsync()
     {
         Dispose();
         return default;
+    }
+
+    private void Set(long dueAt)
+    {
+        execution.Timers.Remove(this);
+        DueAt = dueAt;
+        if (dueAt != long.MaxValue)
+        {
+            execution.Timers.Add(this);
+        }
     }
 
     private void Tell()

@@ -8,7 +8,7 @@ internal sealed class Worker
     private static readonly ConcurrentStack<Worker> Idle = new();
     private ControlledThread? _job;
 
-    private Worker() => new Thread(Loop) { IsBackground = true, Name = "Weir.Explore" }.Start();
+    private Worker() => new Thread(Loop) { IsBackground = true, Name = "Weir.Explore" }.UnsafeStart();
 
     public Turn Turn { get; } = new();
 
@@ -26,12 +26,13 @@ internal sealed class Worker
 
     private void Loop()
     {
+        ExecutionContext clean = ExecutionContext.Capture()!;
         while (true)
         {
             Turn.Wait();
             ControlledThread job = _job!;
             _job = null;
-            Action afterwards = job.RunToEnd();
+            Action afterwards = job.RunToEnd(clean);
 
             // Idle first: whoever has the turn next may need a worker at once.
             Idle.Push(this);
