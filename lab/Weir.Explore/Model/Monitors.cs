@@ -5,11 +5,11 @@ internal static class Monitors
 {
     private static readonly ConditionalWeakTable<object, LockState> States = [];
 
-    public static void Enter(object obj) => Of(obj).Enter(Name(obj));
+    public static void Enter(object obj) => Of(obj).Enter();
 
     public static void Enter(object obj, ref bool lockTaken)
     {
-        Of(obj).Enter(Name(obj));
+        Of(obj).Enter();
         lockTaken = true;
     }
 
@@ -23,7 +23,7 @@ internal static class Monitors
 
     public static bool TryEnter(object obj, int millisecondsTimeout) => TryEnter(obj, TimeSpan.FromMilliseconds(millisecondsTimeout));
 
-    public static bool TryEnter(object obj, TimeSpan timeout) => Of(obj).TryEnter(Name(obj), timeout);
+    public static bool TryEnter(object obj, TimeSpan timeout) => Of(obj).TryEnter(timeout);
 
     public static void TryEnter(object obj, int millisecondsTimeout, ref bool lockTaken) => lockTaken = TryEnter(obj, millisecondsTimeout);
 
@@ -33,13 +33,11 @@ internal static class Monitors
 
     public static bool Wait(object obj, int millisecondsTimeout) => Wait(obj, TimeSpan.FromMilliseconds(millisecondsTimeout));
 
-    public static bool Wait(object obj, TimeSpan timeout) => Of(obj).Wait(Name(obj), timeout);
+    public static bool Wait(object obj, TimeSpan timeout) => Of(obj).Wait(timeout);
 
     public static void Pulse(object obj) => Of(obj).Pulse(all: false);
 
     public static void PulseAll(object obj) => Of(obj).Pulse(all: true);
 
-    private static LockState Of(object obj) => States.GetOrCreateValue(obj);
-
-    private static string Name(object obj) => obj.GetType().Name;
+    private static LockState Of(object obj) => States.GetValue(obj, static o => new LockState(o.GetType().Name));
 }

@@ -218,8 +218,7 @@ internal static class Tasks
                 Points.Me.Step("the end of a task", orders: false);
                 Order.Release(ended.Task);
                 ended.TrySetResult(result);
-            },
-            Pool.Context());
+            });
         return ended.Task;
     }
 

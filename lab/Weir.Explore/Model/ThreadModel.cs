@@ -1,6 +1,5 @@
 namespace Weir.Explore.Model;
 
-/// <summary>A thread of the schedule.</summary>
 [Replaces("System.Threading.Thread")]
 internal sealed class ThreadModel
 {
@@ -47,10 +46,7 @@ internal sealed class ThreadModel
         {
             Order.Change(this);
             _isBackground = value;
-            if (_thread is not null)
-            {
-                _thread.IsBackground = value;
-            }
+            _thread?.IsBackground = value;
         }
     }
 
@@ -104,7 +100,7 @@ internal sealed class ThreadModel
         }
         else
         {
-            Points.Me.Block("the end of a sleep", static () => false, timeout < TimeSpan.Zero ? null : timeout, orders: false);
+            Points.Me.Block("the end of a sleep", static () => false, timeout, orders: false);
         }
     }
 
@@ -118,7 +114,7 @@ internal sealed class ThreadModel
 
     public void Start() => Start(null);
 
-    public void Start(object? parameter) => Start(parameter, ExecutionContext.IsFlowSuppressed() ? null : ExecutionContext.Capture());
+    public void Start(object? parameter) => Start(parameter, ExecutionContext.Capture());
 
     public void UnsafeStart() => Start(null, null);
 
@@ -132,7 +128,7 @@ internal sealed class ThreadModel
     {
         Order.Look(this);
         ControlledThread thread = _thread ?? throw new ThreadStateException();
-        _ = Points.Me.Block($"the end of {thread}", () => thread.IsDone, timeout < TimeSpan.Zero ? null : timeout, orders: false);
+        _ = Points.Me.Block($"the end of {thread}", () => thread.IsDone, timeout, orders: false);
         return HasEnded(thread);
     }
 

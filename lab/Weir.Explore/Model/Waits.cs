@@ -1,6 +1,6 @@
 namespace Weir.Explore.Model;
 
-/// <summary>A thread that waits for a task, and calls of the platform's awaiters outside of async methods.</summary>
+/// <summary>A thread that waits for a task or another object, and calls of the platform's awaiters outside of async methods.</summary>
 internal static class Waits
 {
     public static void OnCompleted<TAwaiter>(ref TAwaiter awaiter, Action continuation) => Awaiters<TAwaiter>.Register!(ref awaiter, continuation);
@@ -25,8 +25,7 @@ internal static class Waits
     {
         ControlledThread me = Points.Me;
         me.Step(orders: false);
-        bool hasEnded = me.Block(
-            "a task", () => task.IsCompleted || token.IsCancellationRequested, timeout < TimeSpan.Zero ? null : timeout, orders: token.CanBeCanceled);
+        bool hasEnded = me.Block("a task", () => task.IsCompleted || token.IsCancellationRequested, timeout, orders: token.CanBeCanceled);
         if (hasEnded && !task.IsCompleted)
         {
             token.ThrowIfCancellationRequested();
@@ -35,5 +34,23 @@ internal static class Waits
         Order.Acquire(hasEnded ? task : null);
         Order.Learn(hasEnded);
         return hasEnded;
+    }
+
+    /// <summary>Waits for what an object of the model has, and throws if it is cancelled before that is there.</summary>
+    public static bool For(string what, Func<bool> isThere, TimeSpan timeout, CancellationToken token)
+    {
+        Order.OfToken(ref token);
+        token.ThrowIfCancellationRequested();
+        _ = Points.Me.Block(what, () => isThere() || token.IsCancellationRequested, timeout, orders: false);
+        Order.Awake();
+        Order.OfToken(ref token);
+        bool holds = isThere();
+        Order.Learn(holds);
+        if (!holds)
+        {
+            token.ThrowIfCancellationRequested();
+        }
+
+        return holds;
     }
 }

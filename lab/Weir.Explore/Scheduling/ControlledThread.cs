@@ -141,7 +141,7 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
     /// <summary>Waits until the condition holds (true) or the time is up (false).</summary>
     /// <param name="what">For what, for messages.</param>
     /// <param name="condition">What is waited for.</param>
-    /// <param name="timeout">How long at most.</param>
+    /// <param name="timeout">How long at most; null, or less than zero, for as long as it takes.</param>
     /// <param name="isInterruptible">Whether an interrupt ends it.</param>
     /// <param name="orders">Whether what the condition depends on is not told apart from it.</param>
     public bool Block(string what, Func<bool> condition, TimeSpan? timeout = null, bool isInterruptible = true, bool orders = true)
