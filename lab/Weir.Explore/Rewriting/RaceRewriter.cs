@@ -73,10 +73,10 @@ internal sealed class RaceRewriter
     /// <summary>Whether an access to a field that has no point is one that others could race with.</summary>
     public bool IsChecked(Instruction access, FieldReference field) =>
         !IsPlatform && IsShared(field) &&
-        !(AccessRewriter.Before(access) is { OpCode.Code: Code.Ldsflda, Operand: FieldReference owner } && field.DeclaringType.IsValueType && !IsShared(owner));
+        !(Instructions.Before(access) is { OpCode.Code: Code.Ldsflda, Operand: FieldReference owner } && field.DeclaringType.IsValueType && !IsShared(owner));
 
     /// <summary>What a call of the platform does to the order of threads: how to tell that, or null for nothing that has to be told.</summary>
-    public Action<ILProcessor, Instruction>? HookOf(MethodReference called, AccessRewriter accesses)
+    public Action<ILProcessor, Instruction>? HookOf(MethodReference called)
     {
         TypeReference type = called.DeclaringType.GetElementType();
         string name = type.FullName;
@@ -87,7 +87,7 @@ internal sealed class RaceRewriter
 
         if (HookOfStructure(called, _points) is { } ofStructure)
         {
-            return (il, call) => accesses.OnReceiver(il, call, ofStructure);
+            return (il, call) => _points.Tell(il, call, ofStructure);
         }
 
         string? hook = name is "System.Threading.Tasks.Task" or "System.Threading.Tasks.Task`1" && called.Name.StartsWith("get_", StringComparison.Ordinal)
@@ -99,7 +99,7 @@ internal sealed class RaceRewriter
 
         // What a dictionary calls to make a value comes before that value is there.
         bool calls = called.Parameters.Any(static p => p.ParameterType.Name.StartsWith("Func`", StringComparison.Ordinal));
-        return hook is null ? null : (il, call) => accesses.OnReceiver(il, call, _points.Of(typeof(Order), hook), calls);
+        return hook is null ? null : (il, call) => _points.Tell(il, call, _points.Of(typeof(Order), hook), after: calls);
     }
 
     /// <summary>What is called on an awaited structure, or the builder of an async method, before a call of it; null if it is another call.</summary>

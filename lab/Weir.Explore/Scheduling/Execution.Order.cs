@@ -45,6 +45,19 @@ internal sealed partial class Execution
         }
     }
 
+    /// <summary>A plain access. Through a reference, others may have changed the place in a call of the platform.</summary>
+    public void Read<T>(ControlledThread me, ref T place, string site, bool isThrough)
+    {
+        Races?.Read(me, ref place, site);
+        Conflicts?.Read(me, ref place, isThrough);
+    }
+
+    public void Write<T>(ControlledThread me, ref T place, string site, bool isThrough)
+    {
+        Races?.Write(me, ref place, site);
+        Conflicts?.Write(me, ref place, isThrough);
+    }
+
     /// <summary>The running thread has seen a value that others may change.</summary>
     public void Learn(ulong value)
     {
