@@ -7,16 +7,14 @@ internal static class Awaiters<TAwaiter>
 {
     public delegate void Registrar(ref TAwaiter awaiter, Action continuation);
 
-    public delegate object? Finder(ref TAwaiter awaiter);
-
     /// <summary>Null for an awaiter that is not the platform's: its own code is rewritten.</summary>
-    public static Registrar? Register { get; } = Find<Registrar>("");
+    public static Registrar? Register { get; } = Find();
 
-    /// <summary>The task, or other source of a value task, that is awaited, if there is one. Null for an awaiter that is not the platform's.</summary>
-    public static Finder? Source { get; } = Find<Finder>("Source");
+    /// <summary>The task, or other source of a value task, that is awaited: its first field. Null if it has none, or is not the platform's.</summary>
+    public static object? Source(ref TAwaiter awaiter) =>
+        Register is null || typeof(TAwaiter) == typeof(YieldAwaitable.YieldAwaiter) ? null : Unsafe.As<TAwaiter, object?>(ref awaiter);
 
-    private static T? Find<T>(string prefix)
-        where T : Delegate
+    private static Registrar? Find()
     {
         Type type = typeof(TAwaiter);
         Type definition = type.IsGenericType ? type.GetGenericTypeDefinition() : type;
@@ -34,8 +32,8 @@ internal static class Awaiters<TAwaiter>
             return null;
         }
 
-        MethodInfo method = typeof(Registrars).GetMethod(prefix + name)!;
+        MethodInfo method = typeof(Registrars).GetMethod(name)!;
         method = method.MakeGenericMethod(method.GetGenericArguments().Length == 2 ? [type, type.GetGenericArguments()[0]] : [type]);
-        return method.CreateDelegate<T>();
+        return method.CreateDelegate<Registrar>();
     }
 }

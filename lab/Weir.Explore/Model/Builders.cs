@@ -50,13 +50,6 @@ internal static class Builders
     /// <summary>What the builder completes: a task, or another source of a value task. Null if it has none.</summary>
     public static object? TaskOf<TBuilder>(ref TBuilder builder) => Results<TBuilder>.Find?.Invoke(ref builder);
 
-    private static object? SourceOf<TBuilder, TTask>(ResultCall<TBuilder, TTask> result, ref TBuilder builder)
-    {
-        TTask task = result(ref builder);
-        ref object? first = ref Unsafe.As<TTask, object?>(ref task);
-        return first;
-    }
-
     private static class Results<TBuilder>
     {
         public static readonly ResultCall<TBuilder, object?>? Find = Of(typeof(TBuilder).GetProperty("Task"));
@@ -69,7 +62,11 @@ internal static class Builders
         private static ResultCall<TBuilder, object?> As<TTask>(MethodInfo method)
         {
             ResultCall<TBuilder, TTask> result = method.CreateDelegate<ResultCall<TBuilder, TTask>>();
-            return (ref TBuilder builder) => SourceOf(result, ref builder);
+            return (ref TBuilder builder) =>
+            {
+                TTask task = result(ref builder);
+                return Unsafe.As<TTask, object?>(ref task);
+            };
         }
     }
 

@@ -6,13 +6,7 @@ internal static class Order
     private static readonly object Instruments = new();
 
     /// <summary>What this thread has done comes before what those do that see that the task, or another object, has come to its end.</summary>
-    public static void Release(object ended)
-    {
-        if (Of(out ControlledThread me) is { } execution)
-        {
-            execution.Release(me, ended);
-        }
-    }
+    public static void Release(object ended) => Of(out ControlledThread me)?.Release(me, ended);
 
     public static void Acquire(object? ended)
     {
@@ -47,22 +41,15 @@ internal static class Order
     }
 
     /// <summary>A call of the platform without a clock of its own.</summary>
-    public static void Platform()
-    {
-        if (Of(out ControlledThread me) is { } execution)
-        {
-            execution.OrderPlatform(me);
-        }
-    }
+    public static void Platform() => Of(out ControlledThread me)?.OrderPlatform(me);
 
-    public static void OfValueTask(ref ValueTask task) => Acquire(Fields.Source(ref task));
-
-    public static void OfValueTaskWithResult<TResult>(ref ValueTask<TResult> task) => Acquire(Fields<TResult>.Source(ref task));
+    /// <summary>What a value task is of is its first field, whatever its result is.</summary>
+    public static void OfValueTask<TTask>(ref TTask task) => Acquire(Unsafe.As<TTask, object?>(ref task));
 
     /// <summary>Before the task of an async method is completed.</summary>
     public static void OfBuilder<TBuilder>(ref TBuilder builder)
     {
-        if (Of(out _) is { } execution && (execution.Races is not null || execution.Conflicts is not null) && Builders.TaskOf(ref builder) is { } task)
+        if (Of(out _) is { Races: not null } or { Conflicts: not null } && Builders.TaskOf(ref builder) is { } task)
         {
             Release(task);
         }
@@ -155,8 +142,10 @@ internal static class Order
 
     public static void OfSource(CancellationTokenSource source) => Learn(source.IsCancellationRequested);
 
+    /// <summary>A call that makes what a listener sees, or listens.</summary>
     public static void UseInstruments() => Change(Instruments);
 
+    /// <summary>One that tells a listener.</summary>
     public static void LookAtInstruments() => Look(Instruments);
 
     private static void Look(Execution execution, ControlledThread me, object at)

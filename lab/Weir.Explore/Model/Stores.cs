@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace Weir.Explore.Model;
 
-/// <summary>What is called for accesses to memory, and before atomic ones: where stores are seen late, data races are looked for or states are compared.</summary>
+/// <summary>What is called for accesses to memory where stores are seen late, data races are looked for or states are compared.</summary>
 internal static class Stores
 {
     /// <summary>A volatile read.</summary>

@@ -6,10 +6,10 @@ internal static class Waits
     public static void OnCompleted<TAwaiter>(ref TAwaiter awaiter, Action continuation) => Awaiters<TAwaiter>.Register!(ref awaiter, continuation);
 
     /// <summary>Before the awaiter's own <c>GetResult</c>.</summary>
-    public static void Wait<TAwaiter>(ref TAwaiter awaiter) => For(Awaiters<TAwaiter>.Source!(ref awaiter));
+    public static void Wait<TAwaiter>(ref TAwaiter awaiter) => For(Awaiters<TAwaiter>.Source(ref awaiter));
 
     /// <summary>Before the awaiter says whether what it awaits has ended.</summary>
-    public static void Look<TAwaiter>(ref TAwaiter awaiter) => Order.Acquire(Awaiters<TAwaiter>.Source?.Invoke(ref awaiter));
+    public static void Look<TAwaiter>(ref TAwaiter awaiter) => Order.Acquire(Awaiters<TAwaiter>.Source(ref awaiter));
 
     public static void For(object? source)
     {

@@ -109,10 +109,8 @@ internal sealed class RaceRewriter
         bool reads = called.HasThis && called.Name.StartsWith("get_", StringComparison.Ordinal);
         return Platform.IsBuilder(type) && called.Name is "SetResult" or "SetException"
             ? points.Closed(typeof(Order), nameof(Order.OfBuilder), called.DeclaringType)
-            : !reads ? null
-            : type.FullName == "System.Threading.Tasks.ValueTask" ? points.Of(typeof(Order), nameof(Order.OfValueTask))
-            : called.DeclaringType is GenericInstanceType { ElementType.FullName: "System.Threading.Tasks.ValueTask`1" } ofResult
-                ? points.Closed(typeof(Order), nameof(Order.OfValueTaskWithResult), ofResult.GenericArguments[0])
+            : reads && type.FullName is "System.Threading.Tasks.ValueTask" or "System.Threading.Tasks.ValueTask`1"
+                ? points.Closed(typeof(Order), nameof(Order.OfValueTask), called.DeclaringType)
             : null;
     }
 
