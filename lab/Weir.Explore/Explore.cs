@@ -55,25 +55,34 @@ public static class Explore
 
             byte[] choices = [];
             bool isReplay = !string.IsNullOrEmpty(schedule) && ScheduleText.TryRead(schedule, name, out choices);
-            Execution? failed;
-            BoundedSearch? bounded;
-            long foundAt;
             while (true)
             {
                 int classes = Statics.Count;
                 try
                 {
-                    bounded = isReplay || options.Strategy != ExploreStrategy.Bounded ? null
+                    BoundedSearch? bounded = isReplay || options.Strategy != ExploreStrategy.Bounded ? null
                         : new BoundedSearch(runner, options.MaxPreemptions, IsOver, options.IsReduced);
-                    failed = isReplay ? Failed(runner.Replay(choices)) : bounded is not null ? bounded.Find() : FindAtRandom(runner, options, IsOver);
-                    foundAt = runner.Schedules;
+                    Execution? failed = isReplay ? Failed(runner.Replay(choices))
+                        : bounded is not null ? bounded.Find()
+                        : FindAtRandom(runner, options, IsOver);
+                    long foundAt = runner.Schedules;
                     if (failed is not null && !isReplay)
                     {
                         runner.Confirm(failed);
                         failed = bounded is null && failed.Failure!.Kind != FailureKind.Hang ? new Shrinker(runner).Shrink(failed) : failed;
                     }
 
-                    break;
+                    return new ExploreResult
+                    {
+                        Schedules = runner.Schedules,
+                        Points = runner.Points,
+                        Choices = runner.Choices,
+                        IsReduced = options.IsReduced && bounded is not null,
+                        IsExhausted = bounded is { IsExhausted: true },
+                        ExhaustedPreemptions = bounded?.ExhaustedPreemptions,
+                        Elapsed = watch.Elapsed,
+                        Failure = failed is null ? null : Describe(failed, name, foundAt),
+                    };
                 }
                 catch (DivergedException) when (Statics.Count != classes)
                 {
@@ -85,18 +94,6 @@ public static class Explore
                     throw new ExploreException(NotTheSame);
                 }
             }
-
-            return new ExploreResult
-            {
-                Schedules = runner.Schedules,
-                Points = runner.Points,
-                Choices = runner.Choices,
-                IsReduced = options.IsReduced && bounded is not null,
-                IsExhausted = bounded is { IsExhausted: true },
-                ExhaustedPreemptions = bounded?.ExhaustedPreemptions,
-                Elapsed = watch.Elapsed,
-                Failure = failed is null ? null : Describe(failed, name, foundAt),
-            };
         }
     }
 
@@ -126,7 +123,7 @@ public static class Explore
         Message = failed.Failure.Message,
         Exception = failed.Failure.Exception,
         Steps = [.. failed.Trace.TakeLast(StepsShown).Select(static s => $"  {s.Id} {s.Name}: {s.Site}")],
-        Preemptions = failed.Decisions.Count(static d => d.IsPreemption),
+        Preemptions = failed.Preemptions,
         FoundAt = foundAt,
         Schedule = ScheduleText.Write(name, ScheduleText.Choices(failed.Decisions)),
     };

@@ -1,4 +1,5 @@
 using System.Reflection;
+using System.Runtime.Loader;
 using System.Security.Cryptography;
 
 namespace Weir.Explore.Rewriting;
@@ -17,9 +18,9 @@ internal sealed class RewrittenProgram
     /// </summary>
     private static readonly string[] Rewritten = ["xunit.assert", "xunit.v3.assert", "System.Threading.Channels", "System.Threading.Tasks.Dataflow"];
 
-    private readonly RewrittenContext _context;
+    private readonly Context _context;
 
-    private RewrittenProgram(RewrittenContext context) => _context = context;
+    private RewrittenProgram(Context context) => _context = context;
 
     /// <summary>The program of a test assembly. It is written and loaded once in a process.</summary>
     public static RewrittenProgram Of(Assembly test, ExploreOptions options)
@@ -78,7 +79,7 @@ internal sealed class RewrittenProgram
             copies.Add(name, copy);
         }
 
-        return new RewrittenProgram(new RewrittenContext(copies));
+        return new RewrittenProgram(new Context(copies));
     }
 
     private static void Collect(string path, Dictionary<string, string> found)
@@ -104,13 +105,8 @@ internal sealed class RewrittenProgram
     public static bool IsLeftAlone(string name) =>
         !Rewritten.Contains(name) && Array.Exists(LeftAlone, p => name == p || name.StartsWith(p + ".", StringComparison.OrdinalIgnoreCase));
 
-    private static string Hash(string path, string how)
-    {
-        using IncrementalHash hash = IncrementalHash.CreateHash(HashAlgorithmName.SHA256);
-        hash.AppendData(File.ReadAllBytes(path));
-        hash.AppendData(Encoding.UTF8.GetBytes(how));
-        return Convert.ToHexString(hash.GetHashAndReset())[..24];
-    }
+    private static string Hash(string path, string how) =>
+        Convert.ToHexString(SHA256.HashData([.. File.ReadAllBytes(path), .. Encoding.UTF8.GetBytes(how)]))[..24];
 
     private static void Write(string path, string copy, Action<string, string> rewrite)
     {
@@ -127,5 +123,12 @@ internal sealed class RewrittenProgram
         {
             Directory.Delete(mine, recursive: true);
         }
+    }
+
+    /// <summary>Where the rewritten copies are loaded. All else is what the process has.</summary>
+    private sealed class Context(Dictionary<string, string> copies) : AssemblyLoadContext("Weir.Explore")
+    {
+        protected override Assembly? Load(AssemblyName assemblyName) =>
+            copies.TryGetValue(assemblyName.Name!, out string? path) ? LoadFromAssemblyPath(path) : null;
     }
 }

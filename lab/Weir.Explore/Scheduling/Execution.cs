@@ -23,6 +23,8 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
 
     public List<Decision> Decisions { get; } = [];
 
+    public int Preemptions => Decisions.Count(static d => d.IsPreemption);
+
     public List<TraceLine> Trace { get; } = [];
 
     public Failure? Failure { get; private set; }

@@ -10,17 +10,9 @@ internal sealed class Shrinker(ScheduleRunner runner)
     public Execution Shrink(Execution failed)
     {
         failed = LeaveOut(failed);
-        int preemptions = Preemptions(failed);
-        if (preemptions == 0)
-        {
-            return failed;
-        }
-
         long last = runner.Schedules + MostRuns;
-        return new BoundedSearch(runner, preemptions - 1, () => runner.Schedules >= last).Find() ?? failed;
+        return failed.Preemptions == 0 ? failed : new BoundedSearch(runner, failed.Preemptions - 1, () => runner.Schedules >= last).Find() ?? failed;
     }
-
-    private static int Preemptions(Execution execution) => execution.Decisions.Count(static d => d.IsPreemption);
 
     private static int Choices(Execution execution) => execution.Decisions.Count(static d => d.Chosen != 0);
 
@@ -60,7 +52,7 @@ internal sealed class Shrinker(ScheduleRunner runner)
     private Execution? Try(byte[] choices, Execution best)
     {
         Execution execution = runner.Run(() => new PrefixChooser(choices));
-        return execution.Failure?.Kind == best.Failure!.Kind && (Preemptions(execution), Choices(execution)).CompareTo((Preemptions(best), Choices(best))) < 0
+        return execution.Failure?.Kind == best.Failure!.Kind && (execution.Preemptions, Choices(execution)).CompareTo((best.Preemptions, Choices(best))) < 0
             ? execution
             : null;
     }
