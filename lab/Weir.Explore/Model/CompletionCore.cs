@@ -18,11 +18,7 @@ internal struct CompletionCore<TResult>
 
     public short Version
     {
-        readonly get
-        {
-            Order.Learn((ulong)field);
-            return field;
-        }
+        readonly get => (short)Order.Learn((ulong)field);
         private set;
     }
 

@@ -20,8 +20,7 @@ internal sealed class ManualResetEventSlim(bool initialState) : IDisposable
         get
         {
             Points.Me.StepOn(null);
-            Order.Learn(_isSet);
-            return _isSet;
+            return Order.Learn(_isSet);
         }
     }
 

@@ -13,7 +13,7 @@ internal static class Order
         if (ended is not null && Of(out ControlledThread me) is { } execution)
         {
             execution.Races?.Acquire(me, ended);
-            Look(execution, me, ended);
+            execution.Conflicts?.Look(me, ended);
         }
     }
 
@@ -66,7 +66,7 @@ internal static class Order
         ulong past = me.Past;
         return execution.Races is not null ? ForkOf(me)
             : execution.Conflicts is null ? null
-            : () => Learn(past);
+            : (Action)(() => Learn(past));
     }
 
     /// <summary>A call of the platform that is in no order with others. It may read and change all that they do.</summary>
@@ -104,25 +104,13 @@ internal static class Order
     public static void Awake() => Of(out ControlledThread me)?.Races?.OrderPlatform(me);
 
     /// <summary>An operation of an object of the platform that is in no order with others, and changes it alone.</summary>
-    public static void Change(object? used)
-    {
-        if (used is not null)
-        {
-            Seen(out ControlledThread me)?.Use(me, used);
-        }
-    }
+    public static void Change(object? used) => Seen(out ControlledThread me)?.Use(me, used);
 
     /// <summary>Before a task of the model is completed, in no order with others.</summary>
     public static void End(Task task) => Seen(out ControlledThread me)?.EndTask(me, task);
 
     /// <summary>One that reads an object.</summary>
-    public static void Look(object? at)
-    {
-        if (at is not null && Of(out ControlledThread me) is { } execution)
-        {
-            Look(execution, me, at);
-        }
-    }
+    public static void Look(object? at) => Seen(out ControlledThread me)?.Look(me, at);
 
     /// <summary>A call of a structure of the platform, which lies here.</summary>
     public static void At<T>(ref T place) => Seen(out ControlledThread me)?.Write(me, ref place, isThrough: true);
@@ -134,9 +122,13 @@ internal static class Order
     public static void Lose() => ControlledThread.Current?.Execution.Conflicts?.Lose();
 
     /// <summary>A value that others may change, and that this thread has seen.</summary>
-    public static void Learn(ulong value) => ControlledThread.Current?.Execution.Learn(value);
+    public static ulong Learn(ulong value) => ControlledThread.Current?.Execution.Learn(value) ?? value;
 
-    public static void Learn(bool value) => Learn(Conflicts.Number(value));
+    public static bool Learn(bool value)
+    {
+        Learn(Conflicts.Number(value));
+        return value;
+    }
 
     public static void OfToken(ref CancellationToken token) => Learn(token.IsCancellationRequested);
 
@@ -147,18 +139,6 @@ internal static class Order
 
     /// <summary>One that tells a listener.</summary>
     public static void LookAtInstruments() => Look(Instruments);
-
-    private static void Look(Execution execution, ControlledThread me, object at)
-    {
-        if (at is Task task)
-        {
-            execution.Conflicts?.OfTask(me, task);
-        }
-        else
-        {
-            execution.Conflicts?.Look(me, at);
-        }
-    }
 
     private static Action ForkOf(ControlledThread me)
     {

@@ -27,11 +27,5 @@ internal static class Pool
     }
 
     /// <summary>Queues a work item from inside an operation that is one piece.</summary>
-    public static void QueueInside(Action body)
-    {
-        if (ControlledThread.Current is { } me)
-        {
-            me.Execution.Create("pool", body, null);
-        }
-    }
+    public static void QueueInside(Action body) => ControlledThread.Current?.Execution.Create("pool", body, null);
 }

@@ -13,14 +13,7 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
     {
     }
 
-    public int CurrentCount
-    {
-        get
-        {
-            Order.Learn((ulong)_count);
-            return _count;
-        }
-    }
+    public int CurrentCount => (int)Order.Learn((ulong)_count);
 
     public void Wait() => _ = Wait(Timeout.InfiniteTimeSpan, CancellationToken.None);
 

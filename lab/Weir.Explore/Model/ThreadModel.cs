@@ -57,9 +57,7 @@ internal sealed class ThreadModel
         get
         {
             Order.Look(this);
-            bool isAlive = _thread is not null && !HasEnded(_thread);
-            Order.Learn(isAlive);
-            return isAlive;
+            return Order.Learn(_thread is not null && !HasEnded(_thread));
         }
     }
 
@@ -155,11 +153,7 @@ internal sealed class ThreadModel
 
     private static bool HasEnded(ControlledThread thread)
     {
-        if (thread.IsDone)
-        {
-            Order.Acquire(thread);
-        }
-
+        Order.Acquire(thread.IsDone ? thread : null);
         return thread.IsDone;
     }
 }

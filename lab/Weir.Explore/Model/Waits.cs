@@ -32,8 +32,7 @@ internal static class Waits
         }
 
         Order.Acquire(hasEnded ? task : null);
-        Order.Learn(hasEnded);
-        return hasEnded;
+        return Order.Learn(hasEnded);
     }
 
     /// <summary>Waits for what an object of the model has, and throws if it is cancelled before that is there.</summary>
@@ -44,8 +43,7 @@ internal static class Waits
         _ = Points.Me.Block(what, () => isThere() || token.IsCancellationRequested, timeout, orders: false);
         Order.Awake();
         Order.OfToken(ref token);
-        bool holds = isThere();
-        Order.Learn(holds);
+        bool holds = Order.Learn(isThere());
         if (!holds)
         {
             token.ThrowIfCancellationRequested();

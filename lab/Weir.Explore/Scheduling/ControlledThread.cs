@@ -112,10 +112,7 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
         {
             Step(orders: false);
             Execution.Races?.OrderPlatform(this);
-            if (used is not null)
-            {
-                Execution.Conflicts?.Use(this, used);
-            }
+            Execution.Conflicts?.Use(this, used);
         }
     }
 

@@ -18,8 +18,7 @@ internal sealed partial class Execution
     public int IdOf(ControlledThread thread)
     {
         HasReadIds = true;
-        Learn((ulong)thread.Id);
-        return thread.Id;
+        return (int)Learn((ulong)thread.Id);
     }
 
     public ulong Pasts(Conflicts conflicts) => conflicts.Pasts(_threads, seen!.IdsMatter);
@@ -59,12 +58,14 @@ internal sealed partial class Execution
     }
 
     /// <summary>The running thread has seen a value that others may change.</summary>
-    public void Learn(ulong value)
+    public ulong Learn(ulong value)
     {
         if (Conflicts is not null && ControlledThread.Current is { } me)
         {
             Conflicts.Value(me, value);
         }
+
+        return value;
     }
 
     /// <summary>A choice whose state was seen before is the last one that the search has to know of.</summary>

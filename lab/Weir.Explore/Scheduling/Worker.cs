@@ -15,11 +15,7 @@ internal sealed class Worker
     /// <summary>A worker whose next turn runs <paramref name="job"/>.</summary>
     public static Worker For(ControlledThread job)
     {
-        if (!Idle.TryPop(out Worker? worker))
-        {
-            worker = new Worker();
-        }
-
+        Worker worker = Idle.TryPop(out Worker? idle) ? idle : new Worker();
         worker._job = job;
         return worker;
     }

@@ -9,23 +9,17 @@ internal sealed class Shrinker(ScheduleRunner runner)
 
     public Execution Shrink(Execution failed)
     {
-        failed = LeaveOut(failed);
-        long last = runner.Schedules + MostRuns;
-        return failed.Preemptions == 0 ? failed : new BoundedSearch(runner, failed.Preemptions - 1, () => runner.Schedules >= last).Find() ?? failed;
-    }
-
-    private static int Choices(Execution execution) => execution.Decisions.Count(static d => d.Chosen != 0);
-
-    private Execution LeaveOut(Execution failed)
-    {
         long last = runner.Schedules + MostRuns;
         while (runner.Schedules < last && Better(failed) is { } better)
         {
             failed = better;
         }
 
-        return failed;
+        last = runner.Schedules + MostRuns;
+        return failed.Preemptions == 0 ? failed : new BoundedSearch(runner, failed.Preemptions - 1, () => runner.Schedules >= last).Find() ?? failed;
     }
+
+    private static int Choices(Execution execution) => execution.Decisions.Count(static d => d.Chosen != 0);
 
     private Execution? Better(Execution failed)
     {
