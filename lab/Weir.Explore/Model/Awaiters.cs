@@ -14,26 +14,13 @@ internal static class Awaiters<TAwaiter>
     public static object? Source(ref TAwaiter awaiter) =>
         Register is null || typeof(TAwaiter) == typeof(YieldAwaitable.YieldAwaiter) ? null : Unsafe.As<TAwaiter, object?>(ref awaiter);
 
+    /// <summary>By the names of the platform's awaiters: those of a value task and of a configured one have the same fields.</summary>
     private static Registrar? Find()
     {
         Type type = typeof(TAwaiter);
-        Type definition = type.IsGenericType ? type.GetGenericTypeDefinition() : type;
-        string? name = definition == typeof(YieldAwaitable.YieldAwaiter) ? nameof(Registrars.OfYield)
-            : definition == typeof(TaskAwaiter) || definition == typeof(TaskAwaiter<>) ? nameof(Registrars.OfTask)
-            : definition == typeof(ConfiguredTaskAwaitable.ConfiguredTaskAwaiter) ||
-                definition == typeof(ConfiguredTaskAwaitable<>.ConfiguredTaskAwaiter) ? nameof(Registrars.OfConfiguredTask)
-            : definition == typeof(ValueTaskAwaiter) ||
-                definition == typeof(ConfiguredValueTaskAwaitable.ConfiguredValueTaskAwaiter) ? nameof(Registrars.OfValueTask)
-            : definition == typeof(ValueTaskAwaiter<>) ||
-                definition == typeof(ConfiguredValueTaskAwaitable<>.ConfiguredValueTaskAwaiter) ? nameof(Registrars.OfValueTaskWithResult)
-            : null;
-        if (name is null)
-        {
-            return null;
-        }
-
-        MethodInfo method = typeof(Registrars).GetMethod(name)!;
-        method = method.MakeGenericMethod(method.GetGenericArguments().Length == 2 ? [type, type.GetGenericArguments()[0]] : [type]);
-        return method.CreateDelegate<Registrar>();
+        string kind = type.Name.Split('`')[0].Replace("Awaiter", "", StringComparison.Ordinal).Replace("ConfiguredValue", "Value", StringComparison.Ordinal);
+        bool hasResult = type.IsGenericType && kind == "ValueTask";
+        MethodInfo? method = type.Assembly == typeof(object).Assembly ? typeof(Registrars).GetMethod($"Of{kind}{(hasResult ? "WithResult" : "")}") : null;
+        return method?.MakeGenericMethod(hasResult ? [type, type.GetGenericArguments()[0]] : [type]).CreateDelegate<Registrar>();
     }
 }

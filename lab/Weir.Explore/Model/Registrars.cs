@@ -18,13 +18,13 @@ internal static class Registrars
     public static void OfValueTask<TAwaiter>(ref TAwaiter awaiter, Action continuation)
     {
         ValueTask task = Unsafe.As<TAwaiter, ValueTask>(ref awaiter);
-        OnSource(ref awaiter, continuation, Fields.Captures(ref task), noted => task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(noted));
+        OnSource(ref awaiter, continuation, Captures(ref task), noted => task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(noted));
     }
 
     public static void OfValueTaskWithResult<TAwaiter, TResult>(ref TAwaiter awaiter, Action continuation)
     {
         ValueTask<TResult> task = Unsafe.As<TAwaiter, ValueTask<TResult>>(ref awaiter);
-        OnSource(ref awaiter, continuation, Fields<TResult>.Captures(ref task), noted => task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(noted));
+        OnSource(ref awaiter, continuation, WithResult<TResult>.Captures(ref task), noted => task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(noted));
     }
 
     /// <summary>Goes on when the task has ended: on the thread that ends it, or on one of the pool where the task asks for that.</summary>
@@ -100,6 +100,15 @@ internal static class Registrars
                 Points.NobodyTakes(error);
             }
         };
+    }
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_continueOnCapturedContext")]
+    private static extern ref bool Captures(ref ValueTask task);
+
+    private static class WithResult<TResult>
+    {
+        [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_continueOnCapturedContext")]
+        public static extern ref bool Captures(ref ValueTask<TResult> task);
     }
 
     private struct ConfiguredFields

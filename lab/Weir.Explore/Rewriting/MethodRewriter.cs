@@ -11,18 +11,23 @@ internal sealed class MethodRewriter(
     {
         MethodBody body = method.Body;
         body.SimplifyMacros();
-        (Instruction Instruction, Action<ILProcessor, string>? Change)[] changes =
-            [.. body.Instructions.Select(i => (i, ChangeOf(i))).Where(static c => c.Item2 is not null)];
-        if (changes.Length > 0)
+        IDictionary<Instruction, SequencePoint> lines = method.DebugInformation.GetSequencePointMapping();
+        string line = $"{method.DeclaringType.Name}.{method.Name}";
+        List<(Action<ILProcessor, string> Change, string Site)> changes = [];
+        foreach (Instruction instruction in body.Instructions)
         {
-            Lines lines = new(method);
-            ILProcessor il = body.GetILProcessor();
-            foreach ((Instruction instruction, Action<ILProcessor, string>? change) in changes)
+            if (lines.TryGetValue(instruction, out SequencePoint? point) && !point.IsHidden)
             {
-                change!(il, lines.At(instruction, What(instruction)));
+                line = $"{Path.GetFileName(point.Document.Url.Replace('\\', '/'))}:{point.StartLine}";
+            }
+
+            if (ChangeOf(instruction) is { } change)
+            {
+                changes.Add((change, $"{line} {What(instruction)}"));
             }
         }
 
+        changes.ForEach(c => c.Change(body.GetILProcessor(), c.Site));
         body.OptimizeMacros();
     }
 
@@ -176,12 +181,8 @@ internal sealed class MethodRewriter(
         }
     }
 
-    private static bool IsPlatform(TypeReference type)
-    {
-        IMetadataScope scope = type.Scope;
-        return scope is AssemblyNameReference { Name: var name } &&
-            (name.StartsWith("System.", StringComparison.Ordinal) || name is "netstandard" or "mscorlib");
-    }
+    private static bool IsPlatform(TypeReference type) => type.Scope is AssemblyNameReference { Name: var name } &&
+        (name.StartsWith("System.", StringComparison.Ordinal) || name is "netstandard" or "mscorlib");
 
     private TypeDefinition? Substituted(TypeReference type) => type.DeclaringType is { } outer
         ? Substituted(outer)?.NestedTypes.FirstOrDefault(t => t.Name == type.Name)

@@ -3,29 +3,20 @@ using Weir.Explore.Model;
 namespace Weir.Explore.Rewriting;
 
 /// <summary>Which accesses and calls of a module a search for data races has to know.</summary>
-internal sealed class RaceRewriter
+internal sealed class RaceRewriter(ModuleDefinition module, PointCalls points, IReadOnlyCollection<string> meant)
 {
+    /// <summary>A generic parameter that may be a type of the stack alone.</summary>
+    private const int AllowsStackOnly = 0x20;
+
     /// <summary>Types whose calls the platform orders, and which are no points.</summary>
     private static readonly HashSet<string> Ordered =
         ["System.Lazy`1", "System.Threading.LazyInitializer", "System.Runtime.CompilerServices.ConditionalWeakTable`2", "System.Threading.Tasks.TaskScheduler"];
 
-    /// <summary>A generic parameter that may be a type of the stack alone.</summary>
-    private const int AllowsStackOnly = 0x20;
-
-    private readonly PointCalls _points;
-    private readonly IReadOnlyCollection<string> _meant;
-    private readonly HashSet<string> _readOnly;
+    private readonly HashSet<string> _readOnly = ReadOnlyFields(module);
     private readonly Dictionary<string, bool> _known = [];
 
-    public RaceRewriter(ModuleDefinition module, PointCalls points, IReadOnlyCollection<string> meant)
-    {
-        (_points, _meant) = (points, meant);
-        IsPlatform = IsOfPlatform(module.Assembly.Name.Name);
-        _readOnly = ReadOnlyFields(module);
-    }
-
     /// <summary>The platform's own assemblies, and those of tests, order what goes through them; their own fields are not looked at.</summary>
-    public bool IsPlatform { get; }
+    public bool IsPlatform { get; } = IsOfPlatform(module.Assembly.Name.Name);
 
     /// <summary>Whether an access is one of an element of an array, or one through a reference: to a part of a structure, most often.</summary>
     public static bool IsElement(Instruction access) => IsOf(access, "elem") && access.OpCode.Code != Code.Ldelema;
@@ -87,7 +78,7 @@ internal sealed class RaceRewriter
 
         if (HookOfStructure(called, _points) is { } ofStructure)
         {
-            return (il, call) => _points.Tell(il, call, ofStructure);
+            return (il, call) => points.Tell(il, call, ofStructure);
         }
 
         string? hook = name is "System.Threading.Tasks.Task" or "System.Threading.Tasks.Task`1" && called.Name.StartsWith("get_", StringComparison.Ordinal)
@@ -99,7 +90,7 @@ internal sealed class RaceRewriter
 
         // What a dictionary calls to make a value comes before that value is there.
         bool calls = called.Parameters.Any(static p => p.ParameterType.Name.StartsWith("Func`", StringComparison.Ordinal));
-        return hook is null ? null : (il, call) => _points.Tell(il, call, _points.Of(typeof(Order), hook), after: calls);
+        return hook is null ? null : (il, call) => points.Tell(il, call, points.Of(typeof(Order), hook), after: calls);
     }
 
     /// <summary>What is called on an awaited structure, or the builder of an async method, before a call of it; null if it is another call.</summary>
@@ -134,18 +125,11 @@ internal sealed class RaceRewriter
     private static bool IsOfPlatform(string name) =>
         name.StartsWith("System.", StringComparison.Ordinal) || name.StartsWith("xunit.", StringComparison.Ordinal);
 
-    private bool IsShared(FieldReference field)
-    {
-        if (_known.TryGetValue(field.FullName, out bool known))
-        {
-            return known;
-        }
-
-        return _known[field.FullName] = !_readOnly.Contains(field.FullName) && field.FieldType is not (PointerType or FunctionPointerType or ByReferenceType) &&
+    private bool IsShared(FieldReference field) => _known.TryGetValue(field.FullName, out bool known) ? known
+        : _known[field.FullName] = !_readOnly.Contains(field.FullName) && field.FieldType is not (PointerType or FunctionPointerType or ByReferenceType) &&
             Resolve(field.DeclaringType) is { } type && type.Fields.FirstOrDefault(f => f.Name == field.Name) is { IsInitOnly: false } found &&
-            !IsOfOneThread(found, type) && !_meant.Contains(Named(found)) &&
+            !IsOfOneThread(found, type) && !meant.Contains(Named(found)) &&
             !type.Interfaces.Any(static i => i.InterfaceType.Name == nameof(IAsyncStateMachine));
-    }
 
     /// <summary>Whether a field is that of a thread, of a structure of the stack, or one that the compiler keeps a delegate in.</summary>
     public static bool IsOfOneThread(FieldDefinition field, TypeDefinition type) =>

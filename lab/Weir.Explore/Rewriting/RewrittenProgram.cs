@@ -5,7 +5,7 @@ using System.Security.Cryptography;
 namespace Weir.Explore.Rewriting;
 
 /// <summary>The assemblies of a test, rewritten and loaded. They are written once for each content, to a folder of the user's temporary files.</summary>
-internal sealed class RewrittenProgram
+internal sealed class RewrittenProgram(AssemblyLoadContext context)
 {
     private static readonly Dictionary<string, RewrittenProgram> Loaded = [];
 
@@ -17,10 +17,6 @@ internal sealed class RewrittenProgram
     /// for several threads.
     /// </summary>
     private static readonly string[] Rewritten = ["xunit.assert", "xunit.v3.assert", "System.Threading.Channels", "System.Threading.Tasks.Dataflow"];
-
-    private readonly Context _context;
-
-    private RewrittenProgram(Context context) => _context = context;
 
     /// <summary>The program of a test assembly. It is written and loaded once in a process.</summary>
     public static RewrittenProgram Of(Assembly test, ExploreOptions options)
@@ -58,7 +54,7 @@ internal sealed class RewrittenProgram
             throw new NotSupportedException($"The body is in the generic {type}. Write it in a class and a method that are not generic.");
         }
 
-        return _context.LoadFromAssemblyName(type.Assembly.GetName()).GetType(type.FullName!, throwOnError: true)!;
+        return context.LoadFromAssemblyName(type.Assembly.GetName()).GetType(type.FullName!, throwOnError: true)!;
     }
 
     private static RewrittenProgram Load(Assembly test, string how, Action<string, string> rewrite)
