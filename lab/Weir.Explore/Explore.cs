@@ -62,11 +62,11 @@ public static class Explore
                 {
                     BoundedSearch? bounded = isReplay || options.Strategy != ExploreStrategy.Bounded ? null
                         : new BoundedSearch(runner, options.MaxPreemptions, IsOver, options.IsReduced);
-                    Execution? failed = isReplay ? Failed(runner.Replay(choices))
+                    Execution? failed = isReplay ? runner.Replay(choices)
                         : bounded is not null ? bounded.Find()
                         : FindAtRandom(runner, options, IsOver);
                     long foundAt = runner.Schedules;
-                    if (failed is not null && !isReplay)
+                    if (failed?.Failure is not null && !isReplay)
                     {
                         runner.Confirm(failed);
                         failed = bounded is null && failed.Failure!.Kind != FailureKind.Hang ? new Shrinker(runner).Shrink(failed) : failed;
@@ -81,7 +81,7 @@ public static class Explore
                         IsExhausted = bounded is { IsExhausted: true },
                         ExhaustedPreemptions = bounded?.ExhaustedPreemptions,
                         Elapsed = watch.Elapsed,
-                        Failure = failed is null ? null : Describe(failed, name, foundAt),
+                        Failure = failed?.Failure is null ? null : Describe(failed, name, foundAt),
                     };
                 }
                 catch (DivergedException) when (Statics.Count != classes)
@@ -97,13 +97,11 @@ public static class Explore
         }
     }
 
-    private static Execution? Failed(Execution execution) => execution.Failure is null ? null : execution;
-
     private static Execution? FindAtRandom(ScheduleRunner runner, ExploreOptions options, Func<bool> isOver)
     {
         for (int i = 0; !isOver(); i++)
         {
-            int seed = HashOf(options.Seed, i);
+            int seed = unchecked((options.Seed * 397) ^ (i * (int)2654435761));
             Execution execution = runner.Run(
                 () => options.Strategy == ExploreStrategy.Pct ? new PctChooser(seed, options.Depth, runner.Choices) : new RandomChooser(seed));
             if (execution.Failure is not null)
@@ -114,8 +112,6 @@ public static class Explore
 
         return null;
     }
-
-    private static int HashOf(int seed, int number) => unchecked((seed * 397) ^ (number * (int)2654435761));
 
     private static ExploreFailure Describe(Execution failed, string name, long foundAt) => new()
     {

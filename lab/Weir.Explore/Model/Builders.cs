@@ -70,6 +70,26 @@ internal static class Builders
         }
     }
 
+    /// <summary>Stands before an awaiter of the platform when an async method awaits it.</summary>
+    private sealed class ControlledAwaiter<TAwaiter>(TAwaiter awaiter) : ICriticalNotifyCompletion
+    {
+        private TAwaiter _awaiter = awaiter;
+
+        public void OnCompleted(Action continuation) => UnsafeOnCompleted(continuation);
+
+        public void UnsafeOnCompleted(Action continuation)
+        {
+            try
+            {
+                Awaiters<TAwaiter>.Register!(ref _awaiter, continuation);
+            }
+            catch (StopException)
+            {
+                // The platform's builder would throw it on a thread of the pool, which ends the process. The next point throws it again.
+            }
+        }
+    }
+
     /// <summary>The builder's own method.</summary>
     private static class Awaits<TBuilder, TAwaiter, TMachine>
     {

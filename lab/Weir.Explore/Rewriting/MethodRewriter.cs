@@ -124,6 +124,12 @@ internal sealed class MethodRewriter(
             };
         }
 
+        if (isNew && type.FullName is "System.Diagnostics.Metrics.Meter" or "System.Diagnostics.Metrics.MeterListener")
+        {
+            MethodReference keep = points.Closed(typeof(Meters), nameof(Meters.Keep), called.DeclaringType);
+            return (il, site) => il.InsertAfter(Insert(il, first, site, points[nameof(Points.Site)]), il.Create(OpCodes.Call, keep));
+        }
+
         bool isOrdered = accesses is { Races: not null } or { Conflicts: not null } && RaceRewriter.IsOrdered(called);
         if (table.MethodFor(called, isNew) is { } replacement)
         {

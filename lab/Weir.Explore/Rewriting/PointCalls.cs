@@ -41,30 +41,24 @@ internal sealed class PointCalls(ModuleDefinition module)
     {
         var field = (FieldReference)access.Operand;
         TypeReference type = TypeOf(field.FieldType, field);
+        bool writes = access.OpCode.Code is Code.Stfld or Code.Stsfld;
         OpCode address = access.OpCode.Code is Code.Ldsfld or Code.Stsfld ? OpCodes.Ldsflda : OpCodes.Ldflda;
-        if (access.OpCode.Code is Code.Stfld or Code.Stsfld)
+        il.InsertAfter(access, il.Create(OpCodes.Call, Closed(typeof(Stores), writes ? write : read, type)));
+        if (site is not null)
         {
-            VariableDefinition value = il.Local(type);
-            (access.OpCode, access.Operand) = (OpCodes.Stloc, value);
-            il.InsertAfter(access, il.Create(OpCodes.Call, Closed(typeof(Stores), write, type)));
-            WriteSite();
-            il.InsertAfter(access, il.Create(OpCodes.Ldloc, value));
-            il.InsertAfter(access, il.Create(address, field));
-        }
-        else
-        {
-            access.OpCode = address;
-            il.InsertAfter(access, il.Create(OpCodes.Call, Closed(typeof(Stores), read, type)));
-            WriteSite();
+            il.InsertAfter(access, il.Create(OpCodes.Ldstr, site));
         }
 
-        void WriteSite()
+        if (!writes)
         {
-            if (site is not null)
-            {
-                il.InsertAfter(access, il.Create(OpCodes.Ldstr, site));
-            }
+            access.OpCode = address;
+            return;
         }
+
+        VariableDefinition value = il.Local(type);
+        il.InsertAfter(access, il.Create(OpCodes.Ldloc, value));
+        il.InsertAfter(access, il.Create(address, field));
+        (access.OpCode, access.Operand) = (OpCodes.Stloc, value);
     }
 
     /// <summary>Calls a hook before a call, and after it too if asked for, with one of its arguments, of a type: 0 is what it is called on.</summary>

@@ -1,3 +1,5 @@
+using System.Reflection;
+
 namespace Weir.Explore.Scheduling;
 
 /// <summary>One schedule of a program: its threads, of which one runs at a time, its time, and what was chosen.</summary>
@@ -5,9 +7,11 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
 {
     private const long TicksOfYield = TimeSpan.TicksPerMicrosecond;
     private const int StopsOfThread = 200;
+    private const BindingFlags Private = BindingFlags.Instance | BindingFlags.NonPublic;
 
     private readonly List<ControlledThread> _threads = [];
     private readonly List<ControlledThread> _runnable = [];
+    private readonly List<Task> _failedTasks = [];
     private readonly Turn _over = new();
     private readonly Turn _unwound = new();
     private volatile bool _isStopping;
@@ -41,9 +45,6 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
 
     /// <summary>Who is in a cancellation.</summary>
     public List<(ControlledThread Thread, CancellationTokenSource Source)> Cancelling { get; } = [];
-
-    /// <summary>The tasks that failed. Their exceptions have to be looked at.</summary>
-    public FailedTasks FailedTasks { get; } = new();
 
     /// <summary>The timers that are set.</summary>
     public List<VirtualTimer> Timers { get; } = [];
@@ -94,11 +95,12 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
     public void CameFromElsewhere(string site) =>
         _elsewhere = $" The await at {site} would have gone on on a thread that the explorer does not control, so it did not.";
 
+    /// <summary>A task has failed. Somebody has to look at its exception.</summary>
     public void Failed(Task task)
     {
         if (!_isStopping)
         {
-            FailedTasks.Add(task);
+            _failedTasks.Add(task);
         }
     }
 
@@ -329,15 +331,24 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
             return;
         }
 
-        if (options.UnobservedExceptionsFail && FailedTasks.Unobserved() is { } unobserved)
+        if (options.UnobservedExceptionsFail && _failedTasks.Find(static t => !IsObserved(t)) is { Exception.InnerException: { } error })
         {
-            Stop(unobserved);
+            Stop(new Failure(FailureKind.UnobservedException, $"A task failed, and nobody has looked: {error.GetType().Name}: {error.Message}", error));
             return;
         }
 
         List<ControlledThread> left = _threads.FindAll(static t => !t.IsBackground && t.WakeAt == long.MaxValue);
         Stop(left.Count > 0 ? new Failure(FailureKind.LeftRunning, "The body has ended, and threads that it began have not." + Waiting(left), null) : null);
     }
+
+    /// <summary>True if the platform does not say it.</summary>
+    private static bool IsObserved(Task task)
+    {
+        object? properties = typeof(Task).GetField("m_contingentProperties", Private)?.GetValue(task);
+        return Field(Field(properties, "m_exceptionsHolder"), "m_isHandled") is not false;
+    }
+
+    private static object? Field(object? owner, string name) => owner?.GetType().GetField(name, Private)?.GetValue(owner);
 
     private string Waiting(List<ControlledThread> threads) => string.Concat(threads.Select(static t => $"\n  {t} waits for {t.WaitsFor}, at {t.Site}")) +
         string.Concat(Awaits.Select(static a => $"\n  an await has not gone on: {a}"));
