@@ -90,7 +90,6 @@ internal static class Builders
         }
     }
 
-    /// <summary>The builder's own method.</summary>
     private static class Awaits<TBuilder, TAwaiter, TMachine>
     {
         public static readonly AwaitCall<TBuilder, TAwaiter, TMachine> Call = Find();

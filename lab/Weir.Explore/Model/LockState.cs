@@ -97,9 +97,6 @@ internal sealed class LockState(string name)
     private void Disown(ControlledThread me)
     {
         _owner = null;
-        if (me.Execution.Races is not null)
-        {
-            RaceDetector.Release(me, _clock);
-        }
+        me.Execution.Races?.Release(me, _clock);
     }
 }

@@ -64,7 +64,7 @@ internal static class Order
         }
 
         ulong past = me.Past;
-        return execution.Races is not null ? ForkOf(me)
+        return execution.Races is { } races ? ForkOf(races.Fork(me))
             : execution.Conflicts is null ? null
             : (Action)(() => Learn(past));
     }
@@ -140,11 +140,7 @@ internal static class Order
     /// <summary>One that tells a listener.</summary>
     public static void LookAtInstruments() => Look(Instruments);
 
-    private static Action ForkOf(ControlledThread me)
-    {
-        VectorClock clock = RaceDetector.Fork(me);
-        return () => ControlledThread.Current?.Clock.Join(clock);
-    }
+    private static Action ForkOf(VectorClock clock) => () => ControlledThread.Current?.Clock.Join(clock);
 
     private static Conflicts? Seen(out ControlledThread me) => Of(out me)?.Conflicts;
 

@@ -73,9 +73,7 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
         TaskCompletionSource<bool> waiter = new(TaskCreationOptions.RunContinuationsAsynchronously);
         _waiting.Add(waiter);
         ITimer? timer = null;
-        timer = timeout < TimeSpan.Zero
-            ? null
-            : Time.Provider.CreateTimer(_ => GiveUp(() => waiter.SetResult(false)), null, timeout, Timeout.InfiniteTimeSpan);
+        timer = timeout < TimeSpan.Zero ? null : Time.Provider.CreateTimer(_ => GiveUp(() => waiter.SetResult(false)), null, timeout, Timeout.InfiniteTimeSpan);
         Order.Change(Registrations.SourceOf(cancellationToken));
         cancellationToken.UnsafeRegister((_, token) => GiveUp(() => waiter.SetCanceled(token)), null);
         return waiter.Task;

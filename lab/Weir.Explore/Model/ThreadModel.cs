@@ -28,14 +28,7 @@ internal sealed class ThreadModel
         IsThreadPoolThread = thread.Name != "main";
     }
 
-    public static ThreadModel CurrentThread
-    {
-        get
-        {
-            ControlledThread me = Points.Me;
-            return (ThreadModel)(me.Tag ??= new ThreadModel(me));
-        }
-    }
+    public static ThreadModel CurrentThread => (ThreadModel)(Points.Me.Tag ??= new ThreadModel(Points.Me));
 
     public string? Name { get; set; }
 

@@ -27,7 +27,7 @@ internal static class AssemblyRewriter
         {
             foreach (MethodDefinition method in type.Methods.Where(static m => m.HasBody))
             {
-                if (IsFinalizer(method))
+                if (method is { Name: "Finalize", IsVirtual: true, HasParameters: false })
                 {
                     // It would run at any time on a thread that is not controlled.
                     method.Body = new MethodBody(method);
@@ -49,8 +49,6 @@ internal static class AssemblyRewriter
         module.Architecture = TargetArchitecture.I386;
         module.Write(target, new WriterParameters { WriteSymbols = hasSymbols });
     }
-
-    private static bool IsFinalizer(MethodDefinition method) => method.Name == "Finalize" && method.IsVirtual && !method.HasParameters;
 
     private static void Substitute(ModuleDefinition module)
     {

@@ -13,20 +13,12 @@ internal sealed class ConflictRewriter(ModuleDefinition module, PointCalls point
         _known.TryGetValue(field.FullName, out bool known) ? known : _known[field.FullName] = !_readOnly.Contains(field.FullName) && IsShared(field);
 
     /// <summary>How to change an access to a field that has no point; null if it stays as it is.</summary>
-    public Action<ILProcessor, string>? ChangeOf(Instruction access, FieldReference field)
-    {
-        if (!IsTracked(field))
-        {
-            return null;
-        }
-
-        if (field.FieldType is not (PointerType or FunctionPointerType or ByReferenceType) && AccessRewriter.CanBeAddressed(access, field))
-        {
-            return (il, site) => points.Field(il, access, nameof(Stores.ReadAtOnce), nameof(Stores.WriteAtOnce), site);
-        }
-
-        return IsOfStack(Instructions.Before(access)) ? null : (il, _) => InsertBefore(il, access, nameof(Order.All));
-    }
+    public Action<ILProcessor, string>? ChangeOf(Instruction access, FieldReference field) =>
+        !IsTracked(field) ? null
+        : field.FieldType is not (PointerType or FunctionPointerType or ByReferenceType) && AccessRewriter.CanBeAddressed(access, field)
+            ? (il, site) => points.Field(il, access, nameof(Stores.ReadAtOnce), nameof(Stores.WriteAtOnce), site)
+        : IsOfStack(Instructions.Before(access)) ? null
+        : (il, _) => InsertBefore(il, access, nameof(Order.All));
 
     /// <summary>Whether an access that names no field is one that others may see.</summary>
     public static bool IsTracked(Instruction access) => RaceRewriter.IsNameless(access, static type => !RaceRewriter.IsOfStack(type));
@@ -215,13 +207,9 @@ internal sealed class ConflictRewriter(ModuleDefinition module, PointCalls point
         _ => false,
     };
 
-    private static bool IsShared(FieldReference field)
-    {
-        TypeDefinition? type = RaceRewriter.Resolve(field.DeclaringType);
-        FieldDefinition? found = type?.Fields.FirstOrDefault(f => f.Name == field.Name);
-        return found is null || type is null || (!found.IsInitOnly && !found.IsLiteral &&
-            !RaceRewriter.IsOfOneThread(found, type) && !IsStateOfMethod(type));
-    }
+    private static bool IsShared(FieldReference field) =>
+        RaceRewriter.Resolve(field.DeclaringType) is not { } type || type.Fields.FirstOrDefault(f => f.Name == field.Name) is not { } found ||
+            (!found.IsInitOnly && !found.IsLiteral && !RaceRewriter.IsOfOneThread(found, type) && !IsStateOfMethod(type));
 
     /// <summary>What an async method keeps for itself. That of an iterator is read by whoever gets its elements, too.</summary>
     private static bool IsStateOfMethod(TypeDefinition type) =>

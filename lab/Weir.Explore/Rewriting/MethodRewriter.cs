@@ -67,18 +67,11 @@ internal sealed class MethodRewriter(
                 return isVolatile || isSharedField(field) ? (il, site) => InsertAccess(il, first, site, isLate, isVolatile)
                     : accesses?.ChangeOf(instruction, field);
             default:
-                if (accesses?.Races?.IsChecked(instruction) is true || (accesses?.Conflicts is not null && ConflictRewriter.IsTracked(instruction)))
-                {
-                    return (il, site) => accesses.Nameless(il, instruction, site);
-                }
-
-                if (accesses?.Conflicts?.ChangeOfOther(instruction) is { } change)
-                {
-                    return change;
-                }
-
-                return instruction.OpCode.Code == Code.Volatile && instruction.Next.Operand is not FieldReference
-                    ? (il, site) => Insert(il, instruction, site, points[nameof(Points.Step)])
+                return accesses?.Races?.IsChecked(instruction) is true || (accesses?.Conflicts is not null && ConflictRewriter.IsTracked(instruction))
+                    ? (il, site) => accesses!.Nameless(il, instruction, site)
+                    : accesses?.Conflicts?.ChangeOfOther(instruction) is { } change ? change
+                    : instruction.OpCode.Code == Code.Volatile && instruction.Next.Operand is not FieldReference
+                        ? (il, site) => Insert(il, instruction, site, points[nameof(Points.Step)])
                     : null;
         }
     }

@@ -47,7 +47,6 @@ internal static class Platform
     /// <summary>Members of tasks and their factories that are known with some parameters.</summary>
     private static readonly string[] UnlessGivenWhere = ["ContinueWith", "StartNew", "WaitAsync", "ContinueWhenAll", "ContinueWhenAny"];
 
-    /// <summary>Whether a type is one of the platform's builders of async methods.</summary>
     public static bool IsBuilder(TypeReference type) => IsCompilers(type) && type.Name.Contains("MethodBuilder", StringComparison.Ordinal);
 
     public static bool IsAwaiter(TypeReference type) => IsCompilers(type.DeclaringType ?? type) && type.Name.Contains("Awaiter", StringComparison.Ordinal);

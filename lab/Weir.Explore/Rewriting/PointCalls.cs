@@ -9,7 +9,6 @@ internal sealed class PointCalls(ModuleDefinition module)
 
     public MethodReference NewAction { get; } = module.ImportReference(typeof(Action).GetConstructors()[0]);
 
-    /// <summary>A method of <see cref="Points"/>.</summary>
     public MethodReference this[string name] => Of(typeof(Points), name);
 
     /// <summary>A generic method of one parameter.</summary>

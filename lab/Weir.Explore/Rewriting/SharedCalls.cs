@@ -20,8 +20,8 @@ internal static class SharedCalls
         "System.Buffers.Binary.BinaryPrimitives", "System.Collections.Generic.KeyValuePair", "System.Collections.Generic.KeyValuePair`2",
         "System.Collections.Generic.EqualityComparer`1", "System.Collections.Generic.IEqualityComparer`1", "System.Collections.Generic.IComparer`1",
         "System.Collections.Generic.Comparer`1", "System.Collections.Generic.ReferenceEqualityComparer",
-        "System.Collections.Generic.IAsyncEnumerable`1",
-        "System.Collections.Generic.IAsyncEnumerator`1", "System.Diagnostics.Debug", "System.Diagnostics.TagList",
+        "System.Collections.Generic.IAsyncEnumerable`1", "System.Collections.Generic.IAsyncEnumerator`1", "System.Diagnostics.Debug",
+        "System.Diagnostics.TagList",
         "System.Diagnostics.Tracing.EventSource", "System.Text.Encoding", "System.Text.CompositeFormat", "System.Threading.ITimer",
         "System.Threading.AsyncLocal`1", "System.Threading.ExecutionContext", "System.Threading.AsyncFlowControl", "System.Threading.CancellationToken",
         "System.Threading.SynchronizationContext", "System.Threading.IThreadPoolWorkItem", "System.Threading.SendOrPostCallback",
@@ -52,8 +52,7 @@ internal static class SharedCalls
     [
         ".ctor", "get_Item", "get_Length", "get_IsEmpty", "get_Span", "get_Empty", "get_Array", "get_Offset", "get_Count", "get_Current", "Slice",
         "op_Implicit", "GetEnumerator", "MoveNext", "AsSpan", "AsMemory", "GetReference", "GetArrayDataReference", "GetPinnableReference", "CreateSpan",
-        "CreateReadOnlySpan",
-        "Cast", "AsBytes", "As", "AsRef", "Add", "AddByteOffset", "AreSame", "SizeOf", "IsNullRef", "NullRef", "SkipInit", "TryGetArray",
+        "CreateReadOnlySpan", "Cast", "AsBytes", "As", "AsRef", "Add", "AddByteOffset", "AreSame", "SizeOf", "IsNullRef", "NullRef", "SkipInit", "TryGetArray",
     ];
 
     /// <summary>Their objects share nothing beyond themselves.</summary>

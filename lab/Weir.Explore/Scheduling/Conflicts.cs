@@ -133,10 +133,10 @@ internal sealed class Conflicts
         }
     }
 
-    /// <summary>An operation that may change the object, if there is one, and nothing else.</summary>
-    public void Use(ControlledThread me, object? used)
+    /// <summary>An operation of a thread that may change the object, if there are both, and nothing else.</summary>
+    public void Use(ControlledThread? me, object? used)
     {
-        if (used is not null)
+        if (me is not null && used is not null)
         {
             LookAt(me, used);
             _objects[used] = me.Past;

@@ -96,7 +96,7 @@ internal sealed partial class Execution
         ControlledThread thread = new(this, ++_lastId, name, body, context);
         if (Races is not null)
         {
-            after ??= ControlledThread.Current is { } me ? RaceDetector.Fork(me) : new VectorClock();
+            after ??= ControlledThread.Current is { } me ? Races.Fork(me) : new VectorClock();
             thread.Clock.Join(after);
             thread.Clock.Increment(thread.Id);
         }

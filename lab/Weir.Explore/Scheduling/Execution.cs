@@ -46,7 +46,6 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
     /// <summary>Who is in a cancellation.</summary>
     public List<(ControlledThread Thread, CancellationTokenSource Source)> Cancelling { get; } = [];
 
-    /// <summary>The timers that are set.</summary>
     public List<VirtualTimer> Timers { get; } = [];
 
     /// <summary>Null if stores are seen at once.</summary>

@@ -22,7 +22,7 @@ internal sealed class RaceDetector(Execution execution)
     private Place _none;
 
     /// <summary>What this thread did comes before whatever joins the clock that is returned.</summary>
-    public static VectorClock Fork(ControlledThread me)
+    public VectorClock Fork(ControlledThread me)
     {
         VectorClock clock = new();
         Release(me, clock);
@@ -30,7 +30,7 @@ internal sealed class RaceDetector(Execution execution)
     }
 
     /// <summary>What this thread has done comes before what joins the clock.</summary>
-    public static void Release(ControlledThread me, VectorClock clock)
+    public void Release(ControlledThread me, VectorClock clock)
     {
         clock.Join(me.Clock);
         me.Clock.Increment(me.Id);

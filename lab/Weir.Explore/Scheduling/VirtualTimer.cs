@@ -12,14 +12,14 @@ internal sealed class VirtualTimer(Execution execution, TimerCallback callback, 
 
     public bool Change(TimeSpan dueTime, TimeSpan period)
     {
-        Tell();
+        execution.Conflicts?.Use(ControlledThread.Current, this);
         if (_isDisposed)
         {
             return false;
         }
 
         _period = period;
-        _after = execution.Races is not null && ControlledThread.Current is { } me ? RaceDetector.Fork(me) : null;
+        _after = ControlledThread.Current is { } me ? execution.Races?.Fork(me) : null;
         Set(dueTime < TimeSpan.Zero ? long.MaxValue : execution.Now + dueTime.Ticks);
         return true;
     }
@@ -32,7 +32,7 @@ internal sealed class VirtualTimer(Execution execution, TimerCallback callback, 
 
     public void Dispose()
     {
-        Tell();
+        execution.Conflicts?.Use(ControlledThread.Current, this);
         _isDisposed = true;
         Set(long.MaxValue);
     }
@@ -50,14 +50,6 @@ internal sealed class VirtualTimer(Execution execution, TimerCallback callback, 
         if (dueAt != long.MaxValue)
         {
             execution.Timers.Add(this);
-        }
-    }
-
-    private void Tell()
-    {
-        if (ControlledThread.Current is { } me)
-        {
-            execution.Conflicts?.Use(me, this);
         }
     }
 

@@ -7,10 +7,9 @@ internal sealed class ScheduleRunner(Func<Task> body, ExploreOptions options)
 
     public long Schedules { get; private set; }
 
-    /// <summary>The most points of a schedule.</summary>
+    /// <summary>The most that a schedule had.</summary>
     public int Points { get; private set; }
 
-    /// <summary>The most choices of a schedule.</summary>
     public int Choices { get; private set; }
 
     /// <summary>Runs a schedule. It is run again, and counts once, where something came in between that does not come each time.</summary>
