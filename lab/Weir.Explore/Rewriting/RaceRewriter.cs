@@ -76,7 +76,7 @@ internal sealed class RaceRewriter(ModuleDefinition module, PointCalls points, I
             return null;
         }
 
-        if (HookOfStructure(called, _points) is { } ofStructure)
+        if (HookOfStructure(called, points) is { } ofStructure)
         {
             return (il, call) => points.Tell(il, call, ofStructure);
         }
