@@ -49,7 +49,9 @@ public static class Explore
         string name = $"{body.Method.DeclaringType!.FullName}/{body.Method.Name}".Replace(':', '_');
         lock (_lock)
         {
-            ScheduleRunner runner = new(RewrittenProgram.Of(body.Method.Module.Assembly, options).Bind(body), options);
+            RewrittenProgram program = RewrittenProgram.Of(body.Method.Module.Assembly, options);
+            Statics.Current = program.Statics;
+            ScheduleRunner runner = new(program.Bind(body), options);
             Stopwatch watch = Stopwatch.StartNew();
             bool IsOver() => runner.Schedules >= options.MaxSchedules || (options.MaxTime > TimeSpan.Zero && watch.Elapsed >= options.MaxTime);
 

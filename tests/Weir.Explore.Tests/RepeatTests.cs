@@ -5,11 +5,12 @@ public class RepeatTests
 {
     private const string Runs = "Weir.Explore.Tests.Runs";
 
-    /// <summary>The first search meets the class in the middle of a schedule. Its work item can begin there, and in later schedules at once.</summary>
-    [Theory]
-    [InlineData(ExploreStrategy.Bounded, true)]
-    [InlineData(ExploreStrategy.Pct, false)]
-    public void Search_ThatMeetsAClass_IsThatOfOneThatKnowsIt(ExploreStrategy strategy, bool storeBuffers) => Same(
+    /// <summary>
+    /// The first search meets the class in the middle of a schedule. Its work item can begin there, and in later schedules at once: so this program is one of its
+    /// own, by its points.
+    /// </summary>
+    [Fact]
+    public void Search_ThatMeetsAClass_IsThatOfOneThatKnowsIt() => Same(
         static async () =>
         {
             int value = 0;
@@ -21,7 +22,7 @@ public class RepeatTests
                 Volatile.Write(ref Met.Value, 1);
             }
         },
-        new ExploreOptions { Strategy = strategy, MaxSchedules = 1_000, StoreBuffers = storeBuffers });
+        new ExploreOptions { MaxSchedules = 1_000, StoreBuffers = true, PointsAtFieldsOf = [typeof(Met)] });
 
     /// <summary>A collection in every second schedule shows the stores that are in buffers. Where it comes differs from search to search.</summary>
     [Theory]

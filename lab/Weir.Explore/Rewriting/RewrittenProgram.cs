@@ -18,6 +18,8 @@ internal sealed class RewrittenProgram(AssemblyLoadContext context)
     /// </summary>
     private static readonly string[] Rewritten = ["xunit.assert", "xunit.v3.assert", "System.Threading.Channels", "System.Threading.Tasks.Dataflow"];
 
+    public Statics Statics { get; } = new();
+
     /// <summary>The program of a test assembly. It is written and loaded once in a process.</summary>
     public static RewrittenProgram Of(Assembly test, ExploreOptions options)
     {
