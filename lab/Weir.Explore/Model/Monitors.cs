@@ -1,9 +1,12 @@
+using System.Runtime.InteropServices;
+
 namespace Weir.Explore.Model;
 
 [Replaces("System.Threading.Monitor")]
 internal static class Monitors
 {
-    private static readonly ConditionalWeakTable<object, LockState> States = [];
+    // Of a schedule: what is locked may live longer, as a type or a text does.
+    private static readonly ConditionalWeakTable<Execution, Dictionary<object, LockState>> States = [];
 
     public static void Enter(object obj) => Of(obj).Enter();
 
@@ -39,5 +42,9 @@ internal static class Monitors
 
     public static void PulseAll(object obj) => Of(obj).Pulse(all: true);
 
-    private static LockState Of(object obj) => States.GetValue(obj, static o => new LockState(o.GetType().Name));
+    private static LockState Of(object obj)
+    {
+        Dictionary<object, LockState> states = States.GetValue(Points.Me.Execution, static _ => new(ReferenceEqualityComparer.Instance));
+        return CollectionsMarshal.GetValueRefOrAddDefault(states, obj, out _) ??= new LockState(obj.GetType().Name);
+    }
 }
