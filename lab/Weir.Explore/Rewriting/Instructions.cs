@@ -40,7 +40,7 @@ internal static class Instructions
         return first;
     }
 
-    /// <summary>Makes room for what jumps to the instruction are to come to. Returns what is the instruction now.</summary>
+    /// <summary>Makes room where an instruction is, and where jumps to it come to. Returns what is the instruction now.</summary>
     public static Instruction Move(this ILProcessor il, Instruction instruction)
     {
         Instruction moved = il.Create(OpCodes.Nop);
