@@ -27,8 +27,14 @@ public class RepeatTests
     [InlineData(ExploreStrategy.Bounded)]
     [InlineData(ExploreStrategy.Pct)]
     [InlineData(ExploreStrategy.Random)]
-    public void Search_WithCollections_FindsTheSame(ExploreStrategy strategy) => Assert.NotNull(Same(
-        static async () =>
+    public void Search_WithCollections_FindsTheSame(ExploreStrategy strategy)
+    {
+        for (int seed = 1; seed <= 10; seed++)
+        {
+            Assert.NotNull(Same(Body, new ExploreOptions { Strategy = strategy, Seed = seed, MaxSchedules = 2_000, StoreBuffers = true }).Failure);
+        }
+
+        static async Task Body()
         {
             Two two = new();
             int seen = 0;
@@ -42,8 +48,8 @@ public class RepeatTests
             Interlocked.Add(ref seen, two.First);
             await other;
             Assert.InRange(seen, 1, 2);
-        },
-        new ExploreOptions { Strategy = strategy, MaxSchedules = 2_000, StoreBuffers = true }).Failure);
+        }
+    }
 
     private static ExploreResult Same(Func<Task> body, ExploreOptions options)
     {
