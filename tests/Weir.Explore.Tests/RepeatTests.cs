@@ -73,7 +73,7 @@ public class RepeatTests
         // The process's own state, which no schedule puts back.
         int runs = AppContext.GetData(Runs) is int before ? before + 1 : 1;
         AppContext.SetData(Runs, runs);
-        if (AppContext.GetData(Period) is > 1 and int period && runs % period == 0)
+        if (AppContext.GetData(Period) is int and > 1 and int period && runs % period == 0)
         {
             GC.Collect(0);
         }
