@@ -49,70 +49,63 @@ public static class Explore
         string name = $"{body.Method.DeclaringType!.FullName}/{body.Method.Name}".Replace(':', '_');
         lock (_lock)
         {
-            ScheduleRunner runner = new(RewrittenProgram.Of(body.Method.Module.Assembly, options).Bind(body), options);
+            RewrittenProgram program = RewrittenProgram.Of(body.Method.Module.Assembly, options);
+            Statics.Current = program.Statics;
+            ScheduleRunner runner = new(program.Bind(body), options);
             Stopwatch watch = Stopwatch.StartNew();
             bool IsOver() => runner.Schedules >= options.MaxSchedules || (options.MaxTime > TimeSpan.Zero && watch.Elapsed >= options.MaxTime);
 
             byte[] choices = [];
             bool isReplay = !string.IsNullOrEmpty(schedule) && ScheduleText.TryRead(schedule, name, out choices);
-            Execution? failed;
-            BoundedSearch? bounded;
-            long foundAt;
             while (true)
             {
                 int classes = Statics.Count;
                 try
                 {
-                    bounded = isReplay || options.Strategy != ExploreStrategy.Bounded ? null
+                    BoundedSearch? bounded = isReplay || options.Strategy != ExploreStrategy.Bounded ? null
                         : new BoundedSearch(runner, options.MaxPreemptions, IsOver, options.IsReduced);
-                    failed = isReplay ? Failed(runner.Replay(choices)) : bounded is not null ? bounded.Find() : FindAtRandom(runner, options, IsOver);
-                    foundAt = runner.Schedules;
-                    if (isReplay && failed is null && Statics.Count != classes)
-                    {
-                        continue;
-                    }
-
-                    if (failed is not null && !isReplay)
+                    Execution? failed = isReplay ? runner.Replay(choices)
+                        : bounded is not null ? bounded.Find()
+                        : FindAtRandom(runner, options, IsOver);
+                    long foundAt = runner.Schedules;
+                    if (failed?.Failure is not null && !isReplay)
                     {
                         runner.Confirm(failed);
                         failed = bounded is null && failed.Failure!.Kind != FailureKind.Hang ? new Shrinker(runner).Shrink(failed) : failed;
                     }
 
-                    break;
+                    return new ExploreResult
+                    {
+                        Schedules = runner.Schedules,
+                        Points = runner.Points,
+                        Choices = runner.Choices,
+                        IsReduced = options.IsReduced && bounded is not null,
+                        IsExhausted = bounded is { IsExhausted: true },
+                        ExhaustedPreemptions = bounded?.ExhaustedPreemptions,
+                        Elapsed = watch.Elapsed,
+                        Failure = failed?.Failure is null ? null : Describe(failed, name, foundAt),
+                    };
                 }
                 catch (DivergedException) when (Statics.Count != classes)
                 {
                     // It begins again, with all classes initialized that there are by now.
+                    runner.BeginAgain();
                 }
                 catch (DivergedException)
                 {
                     throw new ExploreException(NotTheSame);
                 }
             }
-
-            return new ExploreResult
-            {
-                Schedules = runner.Schedules,
-                Points = runner.Points,
-                Choices = runner.Choices,
-                IsReduced = options.IsReduced && bounded is not null,
-                IsExhausted = bounded is { IsExhausted: true },
-                ExhaustedPreemptions = bounded?.ExhaustedPreemptions,
-                Elapsed = watch.Elapsed,
-                Failure = failed is null ? null : Describe(failed, name, foundAt),
-            };
         }
     }
-
-    private static Execution? Failed(Execution execution) => execution.Failure is null ? null : execution;
 
     private static Execution? FindAtRandom(ScheduleRunner runner, ExploreOptions options, Func<bool> isOver)
     {
         for (int i = 0; !isOver(); i++)
         {
-            int seed = HashOf(options.Seed, i);
-            IChooser chooser = options.Strategy == ExploreStrategy.Pct ? new PctChooser(seed, options.Depth, runner.Choices) : new RandomChooser(seed);
-            Execution execution = runner.Run(chooser);
+            int seed = unchecked((options.Seed * 397) ^ (i * (int)2654435761));
+            Execution execution = runner.Run(
+                () => options.Strategy == ExploreStrategy.Pct ? new PctChooser(seed, options.Depth, runner.Choices) : new RandomChooser(seed));
             if (execution.Failure is not null)
             {
                 return execution;
@@ -122,15 +115,13 @@ public static class Explore
         return null;
     }
 
-    private static int HashOf(int seed, int number) => unchecked((seed * 397) ^ (number * (int)2654435761));
-
     private static ExploreFailure Describe(Execution failed, string name, long foundAt) => new()
     {
         Kind = failed.Failure!.Kind,
         Message = failed.Failure.Message,
         Exception = failed.Failure.Exception,
         Steps = [.. failed.Trace.TakeLast(StepsShown).Select(static s => $"  {s.Id} {s.Name}: {s.Site}")],
-        Preemptions = failed.Decisions.Count(static d => d.IsPreemption),
+        Preemptions = failed.Preemptions,
         FoundAt = foundAt,
         Schedule = ScheduleText.Write(name, ScheduleText.Choices(failed.Decisions)),
     };

@@ -103,6 +103,32 @@ public class DataRaceTests
         await other;
     });
 
+    /// <summary>A type lives longer than a schedule: what came before one schedule's end of a lock on it comes before nothing in the next one.</summary>
+    [Fact]
+    public void Lock_OnAType_OrdersNoMoreThanThatOnAnObject()
+    {
+        Assert.Equal(Found(static () => WriteThenLockAsync(new object())).FoundAt, Found(static () => WriteThenLockAsync(typeof(Box))).FoundAt);
+
+        static async Task WriteThenLockAsync(object locked)
+        {
+            Box box = new();
+            Task other = Task.Run(() =>
+            {
+                lock (locked)
+                {
+                    box.Value++;
+                }
+            });
+            Thread.MemoryBarrier();
+            box.Value++;
+            lock (locked)
+            {
+            }
+
+            await other;
+        }
+    }
+
     [Theory]
     [InlineData(false)]
     [InlineData(true)]

@@ -7,35 +7,20 @@ internal static class Awaiters<TAwaiter>
 {
     public delegate void Registrar(ref TAwaiter awaiter, Action continuation);
 
-    public delegate object? Finder(ref TAwaiter awaiter);
-
     /// <summary>Null for an awaiter that is not the platform's: its own code is rewritten.</summary>
-    public static Registrar? Register { get; } = Find<Registrar>("");
+    public static Registrar? Register { get; } = Find();
 
-    /// <summary>The task, or other source of a value task, that is awaited, if there is one. Null for an awaiter that is not the platform's.</summary>
-    public static Finder? Source { get; } = Find<Finder>("Source");
+    /// <summary>The task, or other source of a value task, that is awaited: its first field. Null if it has none, or is not the platform's.</summary>
+    public static object? Source(ref TAwaiter awaiter) =>
+        Register is null || typeof(TAwaiter) == typeof(YieldAwaitable.YieldAwaiter) ? null : Unsafe.As<TAwaiter, object?>(ref awaiter);
 
-    private static T? Find<T>(string prefix)
-        where T : Delegate
+    /// <summary>By the names of the platform's awaiters: those of a value task and of a configured one have the same fields.</summary>
+    private static Registrar? Find()
     {
         Type type = typeof(TAwaiter);
-        Type definition = type.IsGenericType ? type.GetGenericTypeDefinition() : type;
-        string? name = definition == typeof(YieldAwaitable.YieldAwaiter) ? nameof(Registrars.OfYield)
-            : definition == typeof(TaskAwaiter) || definition == typeof(TaskAwaiter<>) ? nameof(Registrars.OfTask)
-            : definition == typeof(ConfiguredTaskAwaitable.ConfiguredTaskAwaiter) ||
-                definition == typeof(ConfiguredTaskAwaitable<>.ConfiguredTaskAwaiter) ? nameof(Registrars.OfConfiguredTask)
-            : definition == typeof(ValueTaskAwaiter) ||
-                definition == typeof(ConfiguredValueTaskAwaitable.ConfiguredValueTaskAwaiter) ? nameof(Registrars.OfValueTask)
-            : definition == typeof(ValueTaskAwaiter<>) ||
-                definition == typeof(ConfiguredValueTaskAwaitable<>.ConfiguredValueTaskAwaiter) ? nameof(Registrars.OfValueTaskWithResult)
-            : null;
-        if (name is null)
-        {
-            return null;
-        }
-
-        MethodInfo method = typeof(Registrars).GetMethod(prefix + name)!;
-        method = method.MakeGenericMethod(method.GetGenericArguments().Length == 2 ? [type, type.GetGenericArguments()[0]] : [type]);
-        return method.CreateDelegate<T>();
+        string kind = type.Name.Split('`')[0].Replace("Awaiter", "", StringComparison.Ordinal).Replace("ConfiguredValue", "Value", StringComparison.Ordinal);
+        bool hasResult = type.IsGenericType && kind == "ValueTask";
+        MethodInfo? method = type.Assembly == typeof(object).Assembly ? typeof(Registrars).GetMethod($"Of{kind}{(hasResult ? "WithResult" : "")}") : null;
+        return method?.MakeGenericMethod(hasResult ? [type, type.GetGenericArguments()[0]] : [type]).CreateDelegate<Registrar>();
     }
 }

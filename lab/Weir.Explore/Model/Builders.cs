@@ -50,13 +50,6 @@ internal static class Builders
     /// <summary>What the builder completes: a task, or another source of a value task. Null if it has none.</summary>
     public static object? TaskOf<TBuilder>(ref TBuilder builder) => Results<TBuilder>.Find?.Invoke(ref builder);
 
-    private static object? SourceOf<TBuilder, TTask>(ResultCall<TBuilder, TTask> result, ref TBuilder builder)
-    {
-        TTask task = result(ref builder);
-        ref object? first = ref Unsafe.As<TTask, object?>(ref task);
-        return first;
-    }
-
     private static class Results<TBuilder>
     {
         public static readonly ResultCall<TBuilder, object?>? Find = Of(typeof(TBuilder).GetProperty("Task"));
@@ -69,11 +62,34 @@ internal static class Builders
         private static ResultCall<TBuilder, object?> As<TTask>(MethodInfo method)
         {
             ResultCall<TBuilder, TTask> result = method.CreateDelegate<ResultCall<TBuilder, TTask>>();
-            return (ref TBuilder builder) => SourceOf(result, ref builder);
+            return (ref TBuilder builder) =>
+            {
+                TTask task = result(ref builder);
+                return Unsafe.As<TTask, object?>(ref task);
+            };
         }
     }
 
-    /// <summary>The builder's own method.</summary>
+    /// <summary>Stands before an awaiter of the platform when an async method awaits it.</summary>
+    private sealed class ControlledAwaiter<TAwaiter>(TAwaiter awaiter) : ICriticalNotifyCompletion
+    {
+        private TAwaiter _awaiter = awaiter;
+
+        public void OnCompleted(Action continuation) => UnsafeOnCompleted(continuation);
+
+        public void UnsafeOnCompleted(Action continuation)
+        {
+            try
+            {
+                Awaiters<TAwaiter>.Register!(ref _awaiter, continuation);
+            }
+            catch (StopException)
+            {
+                // The platform's builder would throw it on a thread of the pool, which ends the process. The next point throws it again.
+            }
+        }
+    }
+
     private static class Awaits<TBuilder, TAwaiter, TMachine>
     {
         public static readonly AwaitCall<TBuilder, TAwaiter, TMachine> Call = Find();

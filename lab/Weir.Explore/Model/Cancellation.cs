@@ -5,7 +5,7 @@ namespace Weir.Explore.Model;
 internal static class Cancellation
 {
     private static readonly ConditionalWeakTable<CancellationTokenSource, ITimer> Timers = [];
-    private static readonly ConditionalWeakTable<CancellationTokenSource, HashSet<CancellationToken>> Parents = [];
+    private static readonly ConditionalWeakTable<CancellationTokenSource, HashSet<CancellationTokenSource?>> Parents = [];
 
     public static CancellationTokenSource New(int millisecondsDelay) => New(TimeSpan.FromMilliseconds(millisecondsDelay));
 
@@ -70,9 +70,9 @@ internal static class Cancellation
             timer.Dispose();
         }
 
-        if (Parents.TryGetValue(source, out HashSet<CancellationToken>? parents))
+        if (Parents.TryGetValue(source, out HashSet<CancellationTokenSource?>? parents))
         {
-            me.Block("the cancellation of a linked source", () => !me.Execution.Cancelling.Exists(c => c.Thread != me && parents.Contains(c.Source.Token)));
+            me.Block("the cancellation of a linked source", () => !me.Execution.Cancelling.Exists(c => c.Thread != me && parents.Contains(c.Source)));
         }
 
         source.Dispose();
@@ -99,17 +99,12 @@ internal static class Cancellation
     private static CancellationTokenSource Linked(CancellationTokenSource source, params ReadOnlySpan<CancellationToken> tokens)
     {
         Order.Unordered();
-        HashSet<CancellationToken> parents = [];
+        HashSet<CancellationTokenSource?> parents = [];
         foreach (CancellationToken token in tokens)
         {
-            parents.Add(token);
-            foreach ((CancellationTokenSource linked, HashSet<CancellationToken> more) in Parents)
-            {
-                if (Registrations.TokenOf(linked) == token)
-                {
-                    parents.UnionWith(more);
-                }
-            }
+            CancellationTokenSource? parent = Registrations.SourceOf(token);
+            parents.Add(parent);
+            parents.UnionWith(parent is not null && Parents.TryGetValue(parent, out HashSet<CancellationTokenSource?>? more) ? more : []);
         }
 
         Parents.Add(source, parents);

@@ -18,11 +18,7 @@ internal struct CompletionCore<TResult>
 
     public short Version
     {
-        readonly get
-        {
-            Order.Learn((ulong)field);
-            return field;
-        }
+        readonly get => (short)Order.Learn((ulong)field);
         private set;
     }
 
@@ -33,19 +29,9 @@ internal struct CompletionCore<TResult>
         (_continuation, _state, _context, _error, _result, _isCompleted) = (null, null, null, null, default, false);
     }
 
-    public void SetResult(TResult result)
-    {
-        Points.Me.StepOn(_order ??= new object());
-        _result = result;
-        Complete();
-    }
+    public void SetResult(TResult result) => Complete(result, null);
 
-    public void SetException(Exception error)
-    {
-        Points.Me.StepOn(_order ??= new object());
-        _error = error;
-        Complete();
-    }
+    public void SetException(Exception error) => Complete(default, error);
 
     public readonly ValueTaskSourceStatus GetStatus(short token)
     {
@@ -83,11 +69,12 @@ internal struct CompletionCore<TResult>
         (_continuation, _state) = (continuation, state);
     }
 
-    private void Complete()
+    private void Complete(TResult? result, Exception? error)
     {
-        Order.Use(_order ??= new object());
+        Points.Me.StepOn(_order ??= new object());
+        Order.Use(_order);
         Require(!_isCompleted);
-        _isCompleted = true;
+        (_result, _error, _isCompleted) = (result, error, true);
         if (_continuation is not { } continuation)
         {
             return;

@@ -1,7 +1,7 @@
 namespace Weir.Explore.Model;
 
 /// <summary>A lock that a thread may take several times, with those who wait for a pulse.</summary>
-internal sealed class LockState
+internal sealed class LockState(string name)
 {
     private readonly List<ControlledThread> _waiting = [];
     private readonly VectorClock _clock = new();
@@ -10,18 +10,15 @@ internal sealed class LockState
 
     public bool IsMine => _owner is not null && _owner == ControlledThread.Current;
 
-    public void Enter(string what)
-    {
-        ControlledThread me = Points.Me;
-        me.Step(orders: false);
-        Take(me, what);
-    }
+    private string Held => $"{name}, which {_owner} holds";
 
-    public bool TryEnter(string what, TimeSpan timeout)
+    public void Enter() => _ = TryEnter(Timeout.InfiniteTimeSpan);
+
+    public bool TryEnter(TimeSpan timeout)
     {
         ControlledThread me = Points.Me;
         me.Step(orders: false);
-        if (_owner != me && _owner is not null && !me.Block(Name(what), () => _owner is null, timeout, orders: false))
+        if (_owner != me && _owner is not null && !me.Block(Held, () => _owner is null, timeout, orders: false))
         {
             return false;
         }
@@ -46,7 +43,7 @@ internal sealed class LockState
         }
     }
 
-    public bool Wait(string what, TimeSpan timeout)
+    public bool Wait(TimeSpan timeout)
     {
         ControlledThread me = Mine();
         Order.Change(this);
@@ -57,7 +54,7 @@ internal sealed class LockState
         bool isPulsed;
         try
         {
-            isPulsed = me.Block($"a pulse of {what}", () => !_waiting.Contains(me), timeout < TimeSpan.Zero ? null : timeout, orders: false);
+            isPulsed = me.Block($"a pulse of {name}", () => !_waiting.Contains(me), timeout, orders: false);
         }
         finally
         {
@@ -65,7 +62,7 @@ internal sealed class LockState
             _waiting.Remove(me);
             if (_owner is not null)
             {
-                me.Block(Name(what), () => _owner is null, isInterruptible: false, orders: false);
+                me.Block(Held, () => _owner is null, isInterruptible: false, orders: false);
             }
 
             Own(me, count);
@@ -90,16 +87,6 @@ internal sealed class LockState
         return _owner == me ? me : throw new SynchronizationLockException();
     }
 
-    private void Take(ControlledThread me, string what)
-    {
-        if (_owner != me && _owner is not null)
-        {
-            me.Block(Name(what), () => _owner is null, orders: false);
-        }
-
-        Own(me, 1);
-    }
-
     private void Own(ControlledThread me, int times)
     {
         _owner = me;
@@ -110,11 +97,6 @@ internal sealed class LockState
     private void Disown(ControlledThread me)
     {
         _owner = null;
-        if (me.Execution.Races is not null)
-        {
-            RaceDetector.Release(me, _clock);
-        }
+        me.Execution.Races?.Release(me, _clock);
     }
-
-    private string Name(string what) => $"{what}, which {_owner} holds";
 }

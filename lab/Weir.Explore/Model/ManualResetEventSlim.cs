@@ -1,6 +1,5 @@
 namespace Weir.Explore.Model;
 
-/// <summary>An event of the schedule.</summary>
 [Replaces("System.Threading.ManualResetEventSlim")]
 internal sealed class ManualResetEventSlim(bool initialState) : IDisposable
 {
@@ -21,8 +20,7 @@ internal sealed class ManualResetEventSlim(bool initialState) : IDisposable
         get
         {
             Points.Me.StepOn(null);
-            Order.Learn(_isSet);
-            return _isSet;
+            return Order.Learn(_isSet);
         }
     }
 
@@ -51,19 +49,7 @@ internal sealed class ManualResetEventSlim(bool initialState) : IDisposable
     public bool Wait(TimeSpan timeout, CancellationToken cancellationToken)
     {
         Points.Me.StepOn(null);
-        Order.OfToken(ref cancellationToken);
-        cancellationToken.ThrowIfCancellationRequested();
-        _ = Points.Me.Block(
-            "an event", () => _isSet || cancellationToken.IsCancellationRequested, timeout < TimeSpan.Zero ? null : timeout, orders: false);
-        Order.Awake();
-        Order.OfToken(ref cancellationToken);
-        Order.Learn(_isSet);
-        if (!_isSet)
-        {
-            cancellationToken.ThrowIfCancellationRequested();
-        }
-
-        return _isSet;
+        return Waits.For("an event", () => _isSet, timeout, cancellationToken);
     }
 
     public void Dispose()

@@ -1,15 +1,18 @@
+using System.Runtime.InteropServices;
+
 namespace Weir.Explore.Model;
 
 [Replaces("System.Threading.Monitor")]
 internal static class Monitors
 {
-    private static readonly ConditionalWeakTable<object, LockState> States = [];
+    // Of a schedule: what is locked may live longer, as a type or a text does.
+    private static readonly ConditionalWeakTable<Execution, Dictionary<object, LockState>> States = [];
 
-    public static void Enter(object obj) => Of(obj).Enter(Name(obj));
+    public static void Enter(object obj) => Of(obj).Enter();
 
     public static void Enter(object obj, ref bool lockTaken)
     {
-        Of(obj).Enter(Name(obj));
+        Of(obj).Enter();
         lockTaken = true;
     }
 
@@ -23,7 +26,7 @@ internal static class Monitors
 
     public static bool TryEnter(object obj, int millisecondsTimeout) => TryEnter(obj, TimeSpan.FromMilliseconds(millisecondsTimeout));
 
-    public static bool TryEnter(object obj, TimeSpan timeout) => Of(obj).TryEnter(Name(obj), timeout);
+    public static bool TryEnter(object obj, TimeSpan timeout) => Of(obj).TryEnter(timeout);
 
     public static void TryEnter(object obj, int millisecondsTimeout, ref bool lockTaken) => lockTaken = TryEnter(obj, millisecondsTimeout);
 
@@ -33,13 +36,15 @@ internal static class Monitors
 
     public static bool Wait(object obj, int millisecondsTimeout) => Wait(obj, TimeSpan.FromMilliseconds(millisecondsTimeout));
 
-    public static bool Wait(object obj, TimeSpan timeout) => Of(obj).Wait(Name(obj), timeout);
+    public static bool Wait(object obj, TimeSpan timeout) => Of(obj).Wait(timeout);
 
     public static void Pulse(object obj) => Of(obj).Pulse(all: false);
 
     public static void PulseAll(object obj) => Of(obj).Pulse(all: true);
 
-    private static LockState Of(object obj) => States.GetOrCreateValue(obj);
-
-    private static string Name(object obj) => obj.GetType().Name;
+    private static LockState Of(object obj)
+    {
+        Dictionary<object, LockState> states = States.GetValue(Points.Me.Execution, static _ => new(ReferenceEqualityComparer.Instance));
+        return CollectionsMarshal.GetValueRefOrAddDefault(states, obj, out _) ??= new LockState(obj.GetType().Name);
+    }
 }

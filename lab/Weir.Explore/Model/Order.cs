@@ -6,20 +6,14 @@ internal static class Order
     private static readonly object Instruments = new();
 
     /// <summary>What this thread has done comes before what those do that see that the task, or another object, has come to its end.</summary>
-    public static void Release(object ended)
-    {
-        if (Of(out ControlledThread me) is { } execution)
-        {
-            execution.Release(me, ended);
-        }
-    }
+    public static void Release(object ended) => Of(out ControlledThread me)?.Release(me, ended);
 
     public static void Acquire(object? ended)
     {
         if (ended is not null && Of(out ControlledThread me) is { } execution)
         {
             execution.Races?.Acquire(me, ended);
-            Look(execution, me, ended);
+            execution.Conflicts?.Look(me, ended);
         }
     }
 
@@ -47,22 +41,15 @@ internal static class Order
     }
 
     /// <summary>A call of the platform without a clock of its own.</summary>
-    public static void Platform()
-    {
-        if (Of(out ControlledThread me) is { } execution)
-        {
-            execution.OrderPlatform(me);
-        }
-    }
+    public static void Platform() => Of(out ControlledThread me)?.OrderPlatform(me);
 
-    public static void OfValueTask(ref ValueTask task) => Acquire(Fields.Source(ref task));
-
-    public static void OfValueTaskWithResult<TResult>(ref ValueTask<TResult> task) => Acquire(Fields<TResult>.Source(ref task));
+    /// <summary>What a value task is of is its first field, whatever its result is.</summary>
+    public static void OfValueTask<TTask>(ref TTask task) => Acquire(Unsafe.As<TTask, object?>(ref task));
 
     /// <summary>Before the task of an async method is completed.</summary>
     public static void OfBuilder<TBuilder>(ref TBuilder builder)
     {
-        if (Of(out _) is { } execution && (execution.Races is not null || execution.Conflicts is not null) && Builders.TaskOf(ref builder) is { } task)
+        if (Of(out _) is { Races: not null } or { Conflicts: not null } && Builders.TaskOf(ref builder) is { } task)
         {
             Release(task);
         }
@@ -77,9 +64,9 @@ internal static class Order
         }
 
         ulong past = me.Past;
-        return execution.Races is not null ? ForkOf(me)
+        return execution.Races is { } races ? ForkOf(races.Fork(me))
             : execution.Conflicts is null ? null
-            : () => Learn(past);
+            : (Action)(() => Learn(past));
     }
 
     /// <summary>A call of the platform that is in no order with others. It may read and change all that they do.</summary>
@@ -117,25 +104,13 @@ internal static class Order
     public static void Awake() => Of(out ControlledThread me)?.Races?.OrderPlatform(me);
 
     /// <summary>An operation of an object of the platform that is in no order with others, and changes it alone.</summary>
-    public static void Change(object? used)
-    {
-        if (used is not null)
-        {
-            Seen(out ControlledThread me)?.Use(me, used);
-        }
-    }
+    public static void Change(object? used) => Seen(out ControlledThread me)?.Use(me, used);
 
     /// <summary>Before a task of the model is completed, in no order with others.</summary>
     public static void End(Task task) => Seen(out ControlledThread me)?.EndTask(me, task);
 
     /// <summary>One that reads an object.</summary>
-    public static void Look(object? at)
-    {
-        if (at is not null && Of(out ControlledThread me) is { } execution)
-        {
-            Look(execution, me, at);
-        }
-    }
+    public static void Look(object? at) => Seen(out ControlledThread me)?.Look(me, at);
 
     /// <summary>A call of a structure of the platform, which lies here.</summary>
     public static void At<T>(ref T place) => Seen(out ControlledThread me)?.Write(me, ref place, isThrough: true);
@@ -147,35 +122,25 @@ internal static class Order
     public static void Lose() => ControlledThread.Current?.Execution.Conflicts?.Lose();
 
     /// <summary>A value that others may change, and that this thread has seen.</summary>
-    public static void Learn(ulong value) => ControlledThread.Current?.Execution.Learn(value);
+    public static ulong Learn(ulong value) => ControlledThread.Current?.Execution.Learn(value) ?? value;
 
-    public static void Learn(bool value) => Learn(Conflicts.Number(value));
+    public static bool Learn(bool value)
+    {
+        Learn(Conflicts.Number(value));
+        return value;
+    }
 
     public static void OfToken(ref CancellationToken token) => Learn(token.IsCancellationRequested);
 
     public static void OfSource(CancellationTokenSource source) => Learn(source.IsCancellationRequested);
 
+    /// <summary>A call that makes what a listener sees, or listens.</summary>
     public static void UseInstruments() => Change(Instruments);
 
+    /// <summary>One that tells a listener.</summary>
     public static void LookAtInstruments() => Look(Instruments);
 
-    private static void Look(Execution execution, ControlledThread me, object at)
-    {
-        if (at is Task task)
-        {
-            execution.Conflicts?.OfTask(me, task);
-        }
-        else
-        {
-            execution.Conflicts?.Look(me, at);
-        }
-    }
-
-    private static Action ForkOf(ControlledThread me)
-    {
-        VectorClock clock = RaceDetector.Fork(me);
-        return () => ControlledThread.Current?.Clock.Join(clock);
-    }
+    private static Action ForkOf(VectorClock clock) => () => ControlledThread.Current?.Clock.Join(clock);
 
     private static Conflicts? Seen(out ControlledThread me) => Of(out me)?.Conflicts;
 

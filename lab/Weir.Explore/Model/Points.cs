@@ -34,13 +34,7 @@ internal static class Points
     }
 
     /// <summary>Where the next call of a replaced method is.</summary>
-    public static void Site(string site)
-    {
-        if (ControlledThread.Current is { } me)
-        {
-            me.Site = site;
-        }
-    }
+    public static void Site(string site) => ControlledThread.Current?.Site = site;
 
     public static void Unknown(string call, string site)
     {

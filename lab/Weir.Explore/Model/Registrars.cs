@@ -18,28 +18,14 @@ internal static class Registrars
     public static void OfValueTask<TAwaiter>(ref TAwaiter awaiter, Action continuation)
     {
         ValueTask task = Unsafe.As<TAwaiter, ValueTask>(ref awaiter);
-        OnSource(
-            Fields.Source(ref task), continuation, Fields.Captures(ref task), noted => task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(noted));
+        OnSource(ref awaiter, continuation, Captures(ref task), noted => task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(noted));
     }
 
     public static void OfValueTaskWithResult<TAwaiter, TResult>(ref TAwaiter awaiter, Action continuation)
     {
         ValueTask<TResult> task = Unsafe.As<TAwaiter, ValueTask<TResult>>(ref awaiter);
-        OnSource(
-            Fields<TResult>.Source(ref task), continuation, Fields<TResult>.Captures(ref task),
-            noted => task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(noted));
+        OnSource(ref awaiter, continuation, WithResult<TResult>.Captures(ref task), noted => task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(noted));
     }
-
-    public static object? SourceOfYield<TAwaiter>(ref TAwaiter awaiter) => null;
-
-    public static object? SourceOfTask<TAwaiter>(ref TAwaiter awaiter) => Unsafe.As<TAwaiter, Task>(ref awaiter);
-
-    public static object? SourceOfConfiguredTask<TAwaiter>(ref TAwaiter awaiter) => Unsafe.As<TAwaiter, ConfiguredFields>(ref awaiter).Task;
-
-    public static object? SourceOfValueTask<TAwaiter>(ref TAwaiter awaiter) => Fields.Source(ref Unsafe.As<TAwaiter, ValueTask>(ref awaiter));
-
-    public static object? SourceOfValueTaskWithResult<TAwaiter, TResult>(ref TAwaiter awaiter) =>
-        Fields<TResult>.Source(ref Unsafe.As<TAwaiter, ValueTask<TResult>>(ref awaiter));
 
     /// <summary>Goes on when the task has ended: on the thread that ends it, or on one of the pool where the task asks for that.</summary>
     public static void On(Task task, Action continuation, bool capture)
@@ -58,8 +44,9 @@ internal static class Registrars
             TaskContinuationOptions.ExecuteSynchronously | TaskContinuationOptions.HideScheduler, PoolScheduler.Instance);
     }
 
-    private static void OnSource(object? source, Action continuation, bool capture, Action<Action> ofSource)
+    private static void OnSource<TAwaiter>(ref TAwaiter awaiter, Action continuation, bool capture, Action<Action> ofSource)
     {
+        object? source = Awaiters<TAwaiter>.Source(ref awaiter);
         if (source is Task inner)
         {
             On(inner, continuation, capture);
@@ -113,6 +100,15 @@ internal static class Registrars
                 Points.NobodyTakes(error);
             }
         };
+    }
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_continueOnCapturedContext")]
+    private static extern ref bool Captures(ref ValueTask task);
+
+    private static class WithResult<TResult>
+    {
+        [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_continueOnCapturedContext")]
+        public static extern ref bool Captures(ref ValueTask<TResult> task);
     }
 
     private struct ConfiguredFields

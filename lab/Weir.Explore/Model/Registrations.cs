@@ -48,20 +48,8 @@ internal static class Registrations
         return new ValueTask(callback.Ended.Task);
     }
 
-    public static CancellationToken? TokenOf(CancellationTokenSource source)
-    {
-        try
-        {
-            return source.Token;
-        }
-        catch (ObjectDisposedException)
-        {
-            return null;
-        }
-    }
-
     /// <summary>Null if it is never cancelled.</summary>
-    public static object? SourceOf(CancellationToken token) => Source(ref token);
+    public static CancellationTokenSource? SourceOf(CancellationToken token) => Source(ref token);
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_source")]
     private static extern ref CancellationTokenSource? Source(ref CancellationToken token);

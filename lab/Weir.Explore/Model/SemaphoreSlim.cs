@@ -13,14 +13,7 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
     {
     }
 
-    public int CurrentCount
-    {
-        get
-        {
-            Order.Learn((ulong)_count);
-            return _count;
-        }
-    }
+    public int CurrentCount => (int)Order.Learn((ulong)_count);
 
     public void Wait() => _ = Wait(Timeout.InfiniteTimeSpan, CancellationToken.None);
 
@@ -34,25 +27,12 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
 
     public bool Wait(TimeSpan timeout, CancellationToken cancellationToken)
     {
-        ControlledThread me = Points.Me;
-        me.StepOn(null);
-        Order.OfToken(ref cancellationToken);
+        Points.Me.StepOn(null);
         Order.Learn(_isDisposed);
         ObjectDisposedException.ThrowIf(_isDisposed, this);
-        cancellationToken.ThrowIfCancellationRequested();
-        _ = me.Block(
-            "a semaphore", () => _count > 0 || cancellationToken.IsCancellationRequested, timeout < TimeSpan.Zero ? null : timeout, orders: false);
-        Order.Awake();
-        Order.OfToken(ref cancellationToken);
-        Order.Learn(_count > 0);
-        if (_count > 0)
-        {
-            _count--;
-            return true;
-        }
-
-        cancellationToken.ThrowIfCancellationRequested();
-        return false;
+        bool isTaken = Waits.For("a semaphore", () => _count > 0, timeout, cancellationToken);
+        _count -= isTaken ? 1 : 0;
+        return isTaken;
     }
 
     public Task WaitAsync() => WaitAsync(Timeout.InfiniteTimeSpan, CancellationToken.None);
@@ -92,31 +72,22 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
         Order.Change(this);
         TaskCompletionSource<bool> waiter = new(TaskCreationOptions.RunContinuationsAsynchronously);
         _waiting.Add(waiter);
-        ITimer? timer = timeout < TimeSpan.Zero ? null : Time.Provider.CreateTimer(
-            _ =>
-            {
-                Order.Change(this);
-                if (_waiting.Remove(waiter))
-                {
-                    Order.End(waiter.Task);
-                    waiter.SetResult(false);
-                }
-            },
-            null, timeout, Timeout.InfiniteTimeSpan);
+        ITimer? timer = null;
+        timer = timeout < TimeSpan.Zero ? null : Time.Provider.CreateTimer(_ => GiveUp(() => waiter.SetResult(false)), null, timeout, Timeout.InfiniteTimeSpan);
         Order.Change(Registrations.SourceOf(cancellationToken));
-        cancellationToken.UnsafeRegister(
-            (_, token) =>
-            {
-                Order.Change(this);
-                if (_waiting.Remove(waiter))
-                {
-                    timer?.Dispose();
-                    Order.End(waiter.Task);
-                    waiter.SetCanceled(token);
-                }
-            },
-            null);
+        cancellationToken.UnsafeRegister((_, token) => GiveUp(() => waiter.SetCanceled(token)), null);
         return waiter.Task;
+
+        void GiveUp(Action how)
+        {
+            Order.Change(this);
+            if (_waiting.Remove(waiter))
+            {
+                timer?.Dispose();
+                Order.End(waiter.Task);
+                how();
+            }
+        }
     }
 
     public int Release() => Release(1);

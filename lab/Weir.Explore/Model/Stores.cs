@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace Weir.Explore.Model;
 
-/// <summary>What is called for accesses to memory, and before atomic ones, where stores are seen late or data races are looked for.</summary>
+/// <summary>What is called for accesses to memory where stores are seen late, data races are looked for or states are compared.</summary>
 internal static class Stores
 {
     /// <summary>A volatile read.</summary>
@@ -26,68 +26,50 @@ internal static class Stores
     public static T ReadPlain<T>(ref T place, string site)
     {
         Execution? execution = Of(out ControlledThread? me);
-        execution?.Races?.Read(me, ref place, site);
-        execution?.Conflicts?.Read(me, ref place, isThrough: false);
+        execution?.Read(me, ref place, site, isThrough: false);
         return execution?.Stores is { } stores ? stores.Read(me, ref place) : place;
     }
 
     public static void WritePlain<T>(ref T place, T value, string site)
     {
         Execution? execution = Of(out ControlledThread? me);
-        execution?.Races?.Write(me, ref place, site);
-        execution?.Conflicts?.Write(me, ref place, isThrough: false);
+        execution?.Write(me, ref place, site, isThrough: false);
         Store(execution, me, ref place, value);
     }
 
     /// <summary>A plain read of what others do not write late.</summary>
     public static T ReadAtOnce<T>(ref T place, string site)
     {
-        Of(out ControlledThread? me)?.Races?.Read(me, ref place, site);
+        Of(out ControlledThread? me)?.Read(me, ref place, site, isThrough: false);
         return place;
     }
 
     public static void WriteAtOnce<T>(ref T place, T value, string site)
     {
-        Of(out ControlledThread? me)?.Races?.Write(me, ref place, site);
-        place = value;
-    }
-
-    /// <summary>A plain write of no value at all.</summary>
-    public static void Clear<T>(ref T place) => WriteThrough(ref place, default!, "");
-
-    /// <summary>A plain read where states are compared.</summary>
-    public static T ReadField<T>(ref T place)
-    {
-        Of(out ControlledThread? me)?.Conflicts?.Read(me, ref place, isThrough: false);
-        return place;
-    }
-
-    public static void WriteField<T>(ref T place, T value)
-    {
-        Of(out ControlledThread? me)?.Conflicts?.Write(me, ref place, isThrough: false);
+        Of(out ControlledThread? me)?.Write(me, ref place, site, isThrough: false);
         place = value;
     }
 
     /// <summary>A read through a reference, which may lead into an array or an object of the platform.</summary>
     public static T ReadThrough<T>(ref T place, string site)
     {
-        Of(out ControlledThread? me)?.Conflicts?.Read(me, ref place, isThrough: true);
+        Of(out ControlledThread? me)?.Read(me, ref place, site, isThrough: true);
         return place;
     }
 
     public static void WriteThrough<T>(ref T place, T value, string site)
     {
-        Of(out ControlledThread? me)?.Conflicts?.Write(me, ref place, isThrough: true);
+        Of(out ControlledThread? me)?.Write(me, ref place, site, isThrough: true);
         place = value;
     }
+
+    /// <summary>A plain write of no value at all.</summary>
+    public static void Clear<T>(ref T place) => WriteThrough(ref place, default!, "");
 
     public static T ReadElement<T>(T[] array, nint index, string site)
     {
         T value = array[index];
-        ref T place = ref Unsafe.Add(ref MemoryMarshal.GetArrayDataReference(array), index);
-        Execution? execution = Of(out ControlledThread? me);
-        execution?.Races?.Read(me, ref place, site);
-        execution?.Conflicts?.Read(me, ref place, isThrough: true);
+        Of(out ControlledThread? me)?.Read(me, ref Unsafe.Add(ref MemoryMarshal.GetArrayDataReference(array), index), site, isThrough: true);
         return value;
     }
 
@@ -95,10 +77,7 @@ internal static class Stores
     {
         // Not by its address: an array of a type that is derived from T has no such addresses.
         _ = array[index];
-        ref T place = ref Unsafe.Add(ref MemoryMarshal.GetArrayDataReference(array), index);
-        Execution? execution = Of(out ControlledThread? me);
-        execution?.Races?.Write(me, ref place, site);
-        execution?.Conflicts?.Write(me, ref place, isThrough: true);
+        Of(out ControlledThread? me)?.Write(me, ref Unsafe.Add(ref MemoryMarshal.GetArrayDataReference(array), index), site, isThrough: true);
         array[index] = value;
     }
 

@@ -51,16 +51,7 @@ internal static class Tasks
 
     public static bool Wait(Task task, int millisecondsTimeout) => Wait(task, TimeSpan.FromMilliseconds(millisecondsTimeout));
 
-    public static bool Wait(Task task, TimeSpan timeout)
-    {
-        bool hasEnded = Waits.For(task, timeout, CancellationToken.None);
-        if (hasEnded)
-        {
-            task.Wait();
-        }
-
-        return hasEnded;
-    }
+    public static bool Wait(Task task, TimeSpan timeout) => Waits.For(task, timeout, CancellationToken.None) && task.Wait(Timeout.InfiniteTimeSpan);
 
     public static void WaitAll(params Task[] tasks)
     {
@@ -218,8 +209,7 @@ internal static class Tasks
                 Points.Me.Step("the end of a task", orders: false);
                 Order.Release(ended.Task);
                 ended.TrySetResult(result);
-            },
-            Pool.Context());
+            });
         return ended.Task;
     }
 

@@ -1,6 +1,5 @@
 namespace Weir.Explore.Model;
 
-/// <summary>A thread of the schedule.</summary>
 [Replaces("System.Threading.Thread")]
 internal sealed class ThreadModel
 {
@@ -29,14 +28,7 @@ internal sealed class ThreadModel
         IsThreadPoolThread = thread.Name != "main";
     }
 
-    public static ThreadModel CurrentThread
-    {
-        get
-        {
-            ControlledThread me = Points.Me;
-            return (ThreadModel)(me.Tag ??= new ThreadModel(me));
-        }
-    }
+    public static ThreadModel CurrentThread => (ThreadModel)(Points.Me.Tag ??= new ThreadModel(Points.Me));
 
     public string? Name { get; set; }
 
@@ -47,10 +39,7 @@ internal sealed class ThreadModel
         {
             Order.Change(this);
             _isBackground = value;
-            if (_thread is not null)
-            {
-                _thread.IsBackground = value;
-            }
+            _thread?.IsBackground = value;
         }
     }
 
@@ -61,9 +50,7 @@ internal sealed class ThreadModel
         get
         {
             Order.Look(this);
-            bool isAlive = _thread is not null && !HasEnded(_thread);
-            Order.Learn(isAlive);
-            return isAlive;
+            return Order.Learn(_thread is not null && !HasEnded(_thread));
         }
     }
 
@@ -104,7 +91,7 @@ internal sealed class ThreadModel
         }
         else
         {
-            Points.Me.Block("the end of a sleep", static () => false, timeout < TimeSpan.Zero ? null : timeout, orders: false);
+            Points.Me.Block("the end of a sleep", static () => false, timeout, orders: false);
         }
     }
 
@@ -118,7 +105,7 @@ internal sealed class ThreadModel
 
     public void Start() => Start(null);
 
-    public void Start(object? parameter) => Start(parameter, ExecutionContext.IsFlowSuppressed() ? null : ExecutionContext.Capture());
+    public void Start(object? parameter) => Start(parameter, ExecutionContext.Capture());
 
     public void UnsafeStart() => Start(null, null);
 
@@ -132,7 +119,7 @@ internal sealed class ThreadModel
     {
         Order.Look(this);
         ControlledThread thread = _thread ?? throw new ThreadStateException();
-        _ = Points.Me.Block($"the end of {thread}", () => thread.IsDone, timeout < TimeSpan.Zero ? null : timeout, orders: false);
+        _ = Points.Me.Block($"the end of {thread}", () => thread.IsDone, timeout, orders: false);
         return HasEnded(thread);
     }
 
@@ -159,11 +146,7 @@ internal sealed class ThreadModel
 
     private static bool HasEnded(ControlledThread thread)
     {
-        if (thread.IsDone)
-        {
-            Order.Acquire(thread);
-        }
-
+        Order.Acquire(thread.IsDone ? thread : null);
         return thread.IsDone;
     }
 }

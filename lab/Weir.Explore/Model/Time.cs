@@ -7,8 +7,6 @@ internal sealed class Time : TimeProvider
 
     public static Time Provider { get; } = new();
 
-    public override long TimestampFrequency => Stopwatch.Frequency;
-
     public override TimeZoneInfo LocalTimeZone => TimeZoneInfo.Utc;
 
     public static long Ticks => ControlledThread.Current?.Execution.Now ?? 0;

@@ -1,6 +1,5 @@
 namespace Weir.Explore.Model;
 
-/// <summary>A timer of the schedule.</summary>
 [Replaces("System.Threading.Timer")]
 internal sealed class TimerModel : ITimer
 {

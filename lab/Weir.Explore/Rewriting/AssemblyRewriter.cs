@@ -3,9 +3,6 @@ namespace Weir.Explore.Rewriting;
 /// <summary>Writes a copy of an assembly in which the explorer has its points.</summary>
 internal static class AssemblyRewriter
 {
-    private const string AccessAttribute = "IgnoresAccessChecksToAttribute";
-    private const string AttributeNamespace = "System.Runtime.CompilerServices";
-
     private static readonly Lazy<ModuleDefinition> Model = new(static () => ModuleDefinition.ReadModule(typeof(AssemblyRewriter).Assembly.Location));
 
     private static readonly Lazy<ReplacementTable> Table = new(static () => new ReplacementTable(Model.Value));
@@ -30,7 +27,7 @@ internal static class AssemblyRewriter
         {
             foreach (MethodDefinition method in type.Methods.Where(static m => m.HasBody))
             {
-                if (IsFinalizer(method))
+                if (method is { Name: "Finalize", IsVirtual: true, HasParameters: false })
                 {
                     // It would run at any time on a thread that is not controlled.
                     method.Body = new MethodBody(method);
@@ -53,8 +50,6 @@ internal static class AssemblyRewriter
         module.Write(target, new WriterParameters { WriteSymbols = hasSymbols });
     }
 
-    private static bool IsFinalizer(MethodDefinition method) => method.Name == "Finalize" && method.IsVirtual && !method.HasParameters;
-
     private static void Substitute(ModuleDefinition module)
     {
         IMetadataScope scope = module.ImportReference(typeof(AssemblyRewriter)).Scope;
@@ -72,20 +67,7 @@ internal static class AssemblyRewriter
     /// <summary>The model is internal. The runtime lets an assembly use the internals of one that such an attribute names.</summary>
     private static void AllowAccess(ModuleDefinition module)
     {
-        TypeDefinition attribute = new(
-            AttributeNamespace, AccessAttribute, TypeAttributes.NotPublic | TypeAttributes.Sealed, module.ImportReference(typeof(Attribute)));
-        MethodDefinition constructor = new(
-            ".ctor", MethodAttributes.Public | MethodAttributes.HideBySig | MethodAttributes.SpecialName | MethodAttributes.RTSpecialName,
-            module.TypeSystem.Void);
-        constructor.Parameters.Add(new ParameterDefinition(module.TypeSystem.String));
-        ILProcessor il = constructor.Body.GetILProcessor();
-        il.Emit(OpCodes.Ldarg_0);
-        il.Emit(OpCodes.Call, module.ImportReference(typeof(Attribute).GetConstructor(
-            System.Reflection.BindingFlags.Instance | System.Reflection.BindingFlags.NonPublic, Type.EmptyTypes)));
-        il.Emit(OpCodes.Ret);
-        attribute.Methods.Add(constructor);
-        module.Types.Add(attribute);
-        CustomAttribute use = new(constructor);
+        CustomAttribute use = new(module.ImportReference(typeof(IgnoresAccessChecksToAttribute).GetConstructors()[0]));
         use.ConstructorArguments.Add(new CustomAttributeArgument(module.TypeSystem.String, typeof(AssemblyRewriter).Assembly.GetName().Name));
         module.Assembly.CustomAttributes.Add(use);
     }

@@ -13,20 +13,12 @@ internal sealed class ConflictRewriter(ModuleDefinition module, PointCalls point
         _known.TryGetValue(field.FullName, out bool known) ? known : _known[field.FullName] = !_readOnly.Contains(field.FullName) && IsShared(field);
 
     /// <summary>How to change an access to a field that has no point; null if it stays as it is.</summary>
-    public Action<ILProcessor, string>? ChangeOf(Instruction access, FieldReference field, MethodDefinition method, AccessRewriter accesses)
-    {
-        if (!IsTracked(field))
-        {
-            return null;
-        }
-
-        if (field.FieldType is not (PointerType or FunctionPointerType or ByReferenceType) && AccessRewriter.CanBeAddressed(access, field, method))
-        {
-            return (il, _) => accesses.Field(il, access, nameof(Stores.ReadField), nameof(Stores.WriteField), null);
-        }
-
-        return IsOfStack(AccessRewriter.Before(access)) ? null : (il, _) => InsertBefore(il, access, nameof(Order.All));
-    }
+    public Action<ILProcessor, string>? ChangeOf(Instruction access, FieldReference field) =>
+        !IsTracked(field) ? null
+        : field.FieldType is not (PointerType or FunctionPointerType or ByReferenceType) && AccessRewriter.CanBeAddressed(access, field)
+            ? (il, site) => points.Field(il, access, nameof(Stores.ReadAtOnce), nameof(Stores.WriteAtOnce), site)
+        : IsOfStack(Instructions.Before(access)) ? null
+        : (il, _) => InsertBefore(il, access, nameof(Order.All));
 
     /// <summary>Whether an access that names no field is one that others may see.</summary>
     public static bool IsTracked(Instruction access) => RaceRewriter.IsNameless(access, static type => !RaceRewriter.IsOfStack(type));
@@ -44,75 +36,54 @@ internal sealed class ConflictRewriter(ModuleDefinition module, PointCalls point
     };
 
     /// <summary>How to tell of a call of the platform; null if there is nothing to tell.</summary>
-    public Action<ILProcessor, Instruction>? HookOf(Instruction instruction, MethodReference called, AccessRewriter accesses)
+    public Action<ILProcessor, Instruction>? HookOf(Instruction instruction, MethodReference called)
     {
         List<Action<ILProcessor, Instruction>> hooks = [];
-        AddAddresses(hooks, instruction, called, accesses);
-        SharedState state = SharedCalls.Of(called);
-        TypeReference type = called.DeclaringType.GetElementType();
-        string name = type.FullName;
-        bool isTask = name is "System.Threading.Tasks.Task" or "System.Threading.Tasks.Task`1";
-        bool reads = called.HasThis && called.Name.StartsWith("get_", StringComparison.Ordinal);
-        if (isTask && reads && state == SharedState.Unknown)
+        AddAddresses(hooks, instruction, called);
+        string? shared = SharedCalls.Of(called);
+        if (HookOfReceiver(called, shared) is { } hook)
         {
-            OnReceiver(points.Of(typeof(Order), nameof(Order.Look)));
+            hooks.Add((il, call) => points.Tell(il, call, hook));
         }
-        else if (RaceRewriter.HookOfStructure(called, points) is { } ofStructure)
+        else if (shared is not null)
         {
-            OnReceiver(ofStructure);
-        }
-        else if (Platform.IsAwaiter(type) && called.Name == "get_IsCompleted")
-        {
-            OnReceiver(points.Closed(typeof(Waits), nameof(Waits.Look), called.DeclaringType));
-        }
-        else if (name == "System.Threading.CancellationToken" && called.Name is "get_IsCancellationRequested" or "ThrowIfCancellationRequested")
-        {
-            OnReceiver(points.Of(typeof(Order), nameof(Order.OfToken)));
-        }
-        else if (name == "System.Threading.CancellationTokenSource" && called.Name == "get_IsCancellationRequested")
-        {
-            OnReceiver(points.Of(typeof(Order), nameof(Order.OfSource)));
-        }
-        else if (state != SharedState.None)
-        {
-            AddState(hooks, instruction, called, accesses, state);
+            AddShared(hooks, instruction, called, shared);
         }
 
         return hooks.Count == 0 ? null : (il, call) => hooks.ForEach(h => h(il, call));
-
-        void OnReceiver(MethodReference hook) => hooks.Add((il, call) => accesses.OnReceiver(il, call, hook));
     }
 
     /// <summary>A call into an assembly that is left alone, and not of the platform.</summary>
-    public Action<ILProcessor, Instruction> Foreign() => (il, call) => Surround(il, call, nameof(Order.Unordered), nameof(Order.EndUnknownCall));
+    public void Foreign(ILProcessor il, Instruction call) => Surround(il, call, nameof(Order.Unordered), nameof(Order.EndUnknownCall));
 
-    private void AddState(
-        List<Action<ILProcessor, Instruction>> hooks, Instruction instruction, MethodReference called, AccessRewriter accesses, SharedState state)
+    /// <summary>What is told of the object alone that a call looks at, such as a task or a token; null if that is not all.</summary>
+    private MethodReference? HookOfReceiver(MethodReference called, string? shared)
+    {
+        TypeReference type = called.DeclaringType.GetElementType();
+        string name = type.FullName;
+        return name is "System.Threading.Tasks.Task" or "System.Threading.Tasks.Task`1" && shared == nameof(Order.Unordered) && called.HasThis &&
+            called.Name.StartsWith("get_", StringComparison.Ordinal) ? points.Of(typeof(Order), nameof(Order.Look))
+            : RaceRewriter.HookOfStructure(called, points) is { } ofStructure ? ofStructure
+            : Platform.IsAwaiter(type) && called.Name == "get_IsCompleted" ? points.Closed(typeof(Waits), nameof(Waits.Look), called.DeclaringType)
+            : name == "System.Threading.CancellationToken" && called.Name is "get_IsCancellationRequested" or "ThrowIfCancellationRequested"
+                ? points.Of(typeof(Order), nameof(Order.OfToken))
+            : name == "System.Threading.CancellationTokenSource" && called.Name == "get_IsCancellationRequested"
+                ? points.Of(typeof(Order), nameof(Order.OfSource))
+            : null;
+    }
+
+    private void AddShared(List<Action<ILProcessor, Instruction>> hooks, Instruction instruction, MethodReference called, string shared)
     {
         bool hasReceiver = called.HasThis && instruction.OpCode.Code != Code.Newobj && !called.DeclaringType.IsValueType &&
             instruction.Previous?.OpCode.Code != Code.Constrained;
         bool callsBack = SharedCalls.CallsBack(called);
-        string? receiver = !hasReceiver ? null : state switch
+        bool isOfReceiver = shared is nameof(Order.Look) or nameof(Order.Change) or nameof(Order.Complete);
+        if (isOfReceiver && hasReceiver)
         {
-            SharedState.Looks => nameof(Order.Look),
-            SharedState.Uses => nameof(Order.Change),
-            SharedState.EndsTask => nameof(Order.Complete),
-            _ => null,
-        };
-        if (receiver is not null)
-        {
-            hooks.Add((il, call) => accesses.OnReceiver(il, call, points.Of(typeof(Order), receiver), after: callsBack));
+            hooks.Add((il, call) => points.Tell(il, call, points.Of(typeof(Order), shared), after: callsBack));
         }
 
-        string? before = receiver is not null ? null : state switch
-        {
-            SharedState.Enumerates => nameof(Order.Enumerate),
-            SharedState.ReadsAll => nameof(Order.All),
-            SharedState.Aliases => nameof(Order.Alias),
-            SharedState.ChangesInstruments => nameof(Order.UseInstruments),
-            SharedState.UsesInstruments => nameof(Order.LookAtInstruments),
-            _ => nameof(Order.Unordered),
-        };
+        string? before = !isOfReceiver ? shared : hasReceiver ? null : nameof(Order.Unordered);
         string? after = !callsBack ? null : before == nameof(Order.Unordered) ? nameof(Order.EndUnknownCall) : nameof(Order.EndCall);
         hooks.Add((il, call) => Surround(il, call, before, after));
     }
@@ -127,21 +98,22 @@ internal sealed class ConflictRewriter(ModuleDefinition module, PointCalls point
         if (after is not null)
         {
             il.InsertBefore(call, il.Create(OpCodes.Call, points.Of(typeof(Order), nameof(Order.BeginCall))));
-            il.InsertAfter(AccessRewriter.WithoutPrefixes(call), il.Create(OpCodes.Call, points.Of(typeof(Order), after)));
+            il.InsertAfter(Instructions.Last(call), il.Create(OpCodes.Call, points.Of(typeof(Order), after)));
         }
     }
 
     /// <summary>Memory that a call is given the address of, and the structure that it is called on.</summary>
-    private void AddAddresses(List<Action<ILProcessor, Instruction>> hooks, Instruction instruction, MethodReference called, AccessRewriter accesses)
+    private void AddAddresses(List<Action<ILProcessor, Instruction>> hooks, Instruction instruction, MethodReference called)
     {
         int count = called.Parameters.Count;
         for (int i = 0; i < count; i++)
         {
-            int from = i + 1;
-            if (called.Parameters[i].ParameterType is ByReferenceType reference && !IsLocal(Producer(instruction, count - from)) &&
-                accesses.TypeOf(reference.ElementType, called) is { } type && !RaceRewriter.IsOfStack(type))
+            int argument = i + 1;
+            if (called.Parameters[i].ParameterType is ByReferenceType reference && !IsLocal(Producer(instruction, count - argument)) &&
+                points.TypeOf(reference.ElementType, called) is { } type && !RaceRewriter.IsOfStack(type))
             {
-                hooks.Add((il, call) => At(il, call, called, from, type, accesses));
+                MethodReference at = points.Closed(typeof(Order), nameof(Order.At), type);
+                hooks.Add((il, call) => points.Tell(il, call, at, SharedCalls.CallsBack(called), argument, new ByReferenceType(type)));
             }
         }
 
@@ -150,32 +122,15 @@ internal sealed class ConflictRewriter(ModuleDefinition module, PointCalls point
             !IsLocal(Producer(instruction, count)) && !RaceRewriter.IsOfStack(owner))
         {
             bool reads = RaceRewriter.IsReadOnly(owner) || called.Name.StartsWith("get_", StringComparison.Ordinal);
-            hooks.Add((il, call) => accesses.OnReceiver(
-                il, call, points.Closed(typeof(Order), reads && called.Name != ".ctor" ? nameof(Order.See) : nameof(Order.At), owner)));
+            MethodReference at = points.Closed(typeof(Order), reads && called.Name != ".ctor" ? nameof(Order.See) : nameof(Order.At), owner);
+            hooks.Add((il, call) => points.Tell(il, call, at));
         }
-    }
-
-    private void At(ILProcessor il, Instruction call, MethodReference called, int from, TypeReference type, AccessRewriter accesses)
-    {
-        MethodReference at = points.Closed(typeof(Order), nameof(Order.At), type);
-        if (!SharedCalls.CallsBack(called))
-        {
-            accesses.Below(il, call, called, from, il.Create(OpCodes.Dup), il.Create(OpCodes.Call, at));
-            return;
-        }
-
-        VariableDefinition place = AccessRewriter.Local(il, new ByReferenceType(type));
-        accesses.Below(
-            il, call, called, from, il.Create(OpCodes.Dup), il.Create(OpCodes.Stloc, place), il.Create(OpCodes.Dup), il.Create(OpCodes.Call, at));
-        Instruction end = AccessRewriter.WithoutPrefixes(call);
-        il.InsertAfter(end, il.Create(OpCodes.Call, at));
-        il.InsertAfter(end, il.Create(OpCodes.Ldloc, place));
     }
 
     /// <summary>Whether an address is that of a variable, or of a field that nobody else changes.</summary>
     private bool IsLocal(Instruction? producer) => producer?.OpCode.Code switch
     {
-        Code.Ldloca or Code.Ldloca_S or Code.Ldarga or Code.Ldarga_S => true,
+        Code.Ldloca or Code.Ldarga => true,
         Code.Ldflda => !IsTracked((FieldReference)producer.Operand) ||
             (((FieldReference)producer.Operand).DeclaringType.IsValueType && IsLocal(Producer(producer, 0))),
         Code.Ldsflda => !IsTracked((FieldReference)producer.Operand),
@@ -240,30 +195,21 @@ internal sealed class ConflictRewriter(ModuleDefinition module, PointCalls point
 
     private void InsertBefore(ILProcessor il, Instruction instruction, string hook)
     {
-        // What jumps to the instruction comes to what is inserted.
-        Instruction moved = il.Create(OpCodes.Nop);
-        (moved.OpCode, moved.Operand) = (instruction.OpCode, instruction.Operand);
+        il.Move(instruction);
         (instruction.OpCode, instruction.Operand) = (OpCodes.Call, points.Of(typeof(Order), hook));
-        il.InsertAfter(instruction, moved);
     }
 
     /// <summary>Whether a field is read from a structure that is a value of the stack.</summary>
     private static bool IsOfStack(Instruction? before) => before?.OpCode.Code switch
     {
-        Code.Ldloc_0 or Code.Ldloc_1 or Code.Ldloc_2 or Code.Ldloc_3 or Code.Ldloc or Code.Ldloc_S => true,
-        Code.Ldarg_0 or Code.Ldarg_1 or Code.Ldarg_2 or Code.Ldarg_3 or Code.Ldarg or Code.Ldarg_S => true,
-        Code.Ldfld or Code.Ldsfld or Code.Ldobj or Code.Unbox_Any or Code.Ldelem_Any => true,
+        Code.Ldloc or Code.Ldarg or Code.Ldfld or Code.Ldsfld or Code.Ldobj or Code.Unbox_Any or Code.Ldelem_Any => true,
         Code.Call or Code.Callvirt => !((MethodReference)before.Operand).ReturnType.IsByReference,
         _ => false,
     };
 
-    private static bool IsShared(FieldReference field)
-    {
-        TypeDefinition? type = RaceRewriter.Resolve(field.DeclaringType);
-        FieldDefinition? found = type?.Fields.FirstOrDefault(f => f.Name == field.Name);
-        return found is null || type is null || (!found.IsInitOnly && !found.IsLiteral &&
-            !RaceRewriter.IsOfOneThread(found, type) && !IsStateOfMethod(type));
-    }
+    private static bool IsShared(FieldReference field) =>
+        RaceRewriter.Resolve(field.DeclaringType) is not { } type || type.Fields.FirstOrDefault(f => f.Name == field.Name) is not { } found ||
+            (!found.IsInitOnly && !found.IsLiteral && !RaceRewriter.IsOfOneThread(found, type) && !IsStateOfMethod(type));
 
     /// <summary>What an async method keeps for itself. That of an iterator is read by whoever gets its elements, too.</summary>
     private static bool IsStateOfMethod(TypeDefinition type) =>

@@ -10,29 +10,24 @@ internal sealed class MethodRewriter(
     public void Rewrite(MethodDefinition method)
     {
         MethodBody body = method.Body;
-        Instruction[] instructions = [.. body.Instructions];
-        List<(Instruction Instruction, Action<ILProcessor, string> Change)> changes = [];
-        foreach (Instruction instruction in instructions)
+        body.SimplifyMacros();
+        IDictionary<Instruction, SequencePoint> lines = method.DebugInformation.GetSequencePointMapping();
+        string line = $"{method.DeclaringType.Name}.{method.Name}";
+        List<(Action<ILProcessor, string> Change, string Site)> changes = [];
+        foreach (Instruction instruction in body.Instructions)
         {
-            if (ChangeOf(instruction, method) is { } change)
+            if (lines.TryGetValue(instruction, out SequencePoint? point) && !point.IsHidden)
             {
-                changes.Add((instruction, change));
+                line = $"{Path.GetFileName(point.Document.Url.Replace('\\', '/'))}:{point.StartLine}";
+            }
+
+            if (ChangeOf(instruction) is { } change)
+            {
+                changes.Add((change, $"{line} {What(instruction)}"));
             }
         }
 
-        if (changes.Count == 0)
-        {
-            return;
-        }
-
-        body.SimplifyMacros();
-        Lines lines = new(method);
-        ILProcessor il = body.GetILProcessor();
-        foreach ((Instruction instruction, Action<ILProcessor, string> change) in changes)
-        {
-            change(il, lines.At(instruction, What(instruction)));
-        }
-
+        changes.ForEach(c => c.Change(body.GetILProcessor(), c.Site));
         body.OptimizeMacros();
     }
 
@@ -59,31 +54,24 @@ internal sealed class MethodRewriter(
         return "";
     }
 
-    private Action<ILProcessor, string>? ChangeOf(Instruction instruction, MethodDefinition method)
+    private Action<ILProcessor, string>? ChangeOf(Instruction instruction)
     {
-        Instruction first = First(instruction);
+        Instruction first = Instructions.First(instruction);
         switch (instruction.Operand)
         {
             case MethodReference called when instruction.OpCode.Code is Code.Call or Code.Callvirt or Code.Newobj:
                 return ChangeOfCall(instruction, first, called);
             case FieldReference field when instruction.OpCode.Code is Code.Ldfld or Code.Stfld or Code.Ldsfld or Code.Stsfld:
                 bool isVolatile = first.OpCode.Code == Code.Volatile;
-                bool isLate = accesses is not null && AccessRewriter.CanBeAddressed(instruction, field, method);
+                bool isLate = accesses is not null && AccessRewriter.CanBeAddressed(instruction, field);
                 return isVolatile || isSharedField(field) ? (il, site) => InsertAccess(il, first, site, isLate, isVolatile)
-                    : accesses?.ChangeOf(instruction, field, method);
+                    : accesses?.ChangeOf(instruction, field);
             default:
-                if (accesses?.Races?.IsChecked(instruction) is true || (accesses?.Conflicts is not null && ConflictRewriter.IsTracked(instruction)))
-                {
-                    return (il, site) => accesses.Nameless(il, instruction, site);
-                }
-
-                if (accesses?.Conflicts?.ChangeOfOther(instruction) is { } change)
-                {
-                    return change;
-                }
-
-                return instruction.OpCode.Code == Code.Volatile && instruction.Next.Operand is not FieldReference
-                    ? (il, site) => Insert(il, instruction, site, points[nameof(Points.Step)])
+                return accesses?.Races?.IsChecked(instruction) is true || (accesses?.Conflicts is not null && ConflictRewriter.IsTracked(instruction))
+                    ? (il, site) => accesses!.Nameless(il, instruction, site)
+                    : accesses?.Conflicts?.ChangeOfOther(instruction) is { } change ? change
+                    : instruction.OpCode.Code == Code.Volatile && instruction.Next.Operand is not FieldReference
+                        ? (il, site) => Insert(il, instruction, site, points[nameof(Points.Step)])
                     : null;
         }
     }
@@ -103,14 +91,14 @@ internal sealed class MethodRewriter(
         TypeReference type = called.DeclaringType.GetElementType();
         if (called.DeclaringType is ArrayType && accesses?.Conflicts is { } ofArrays)
         {
-            return ChangeOfShared(first, ofArrays.HookOf(instruction, called, accesses), isPoint: false);
+            return ChangeOfShared(first, ofArrays.HookOf(instruction, called), isPoint: false);
         }
 
         if (isOfInterface || !IsPlatform(type))
         {
             bool isLeftAlone = type.Scope is AssemblyNameReference scope && !IsPlatform(type) && RewrittenProgram.IsLeftAlone(scope.Name);
             return accesses?.Conflicts is { } foreign && isLeftAlone
-                ? (il, site) => foreign.Foreign()(il, Insert(il, first, site, points[nameof(Points.Site)]))
+                ? (il, site) => foreign.Foreign(il, Insert(il, first, site, points[nameof(Points.Site)]))
                 : null;
         }
 
@@ -125,14 +113,20 @@ internal sealed class MethodRewriter(
             {
                 Instruction call = Insert(il, first, site, points[nameof(Points.Site)]);
                 il.InsertBefore(call, il.Create(OpCodes.Dup));
-                il.InsertBefore(call, il.Create(OpCodes.Call, Close(points.Of(typeof(Waits), nameof(Waits.Wait)), [awaiter])));
+                il.InsertBefore(call, il.Create(OpCodes.Call, points.Closed(typeof(Waits), nameof(Waits.Wait), awaiter)));
             };
+        }
+
+        if (isNew && type.FullName is "System.Diagnostics.Metrics.Meter" or "System.Diagnostics.Metrics.MeterListener")
+        {
+            MethodReference keep = points.Closed(typeof(Meters), nameof(Meters.Keep), called.DeclaringType);
+            return (il, site) => il.InsertAfter(Insert(il, first, site, points[nameof(Points.Site)]), il.Create(OpCodes.Call, keep));
         }
 
         bool isOrdered = accesses is { Races: not null } or { Conflicts: not null } && RaceRewriter.IsOrdered(called);
         if (table.MethodFor(called, isNew) is { } replacement)
         {
-            MethodReference reference = Close(module.ImportReference(replacement), [.. Arguments(called.DeclaringType), .. Arguments(called)]);
+            MethodReference reference = PointCalls.Closed(module.ImportReference(replacement), [.. Arguments(called.DeclaringType), .. Arguments(called)]);
             return (il, site) => Replace(il, first, site, reference, isOrdered ? nameof(Points.OrderedSite) : nameof(Points.Site));
         }
 
@@ -152,8 +146,8 @@ internal sealed class MethodRewriter(
         {
             "System.Threading.Volatile" => (il, site) => accesses!.Volatile(Insert(il, first, site, points[nameof(Points.Access)])),
             "System.Threading.Interlocked" => (il, site) => accesses!.Atomic(il, Insert(il, first, site, points[nameof(Points.Fence)])),
-            _ when accesses?.Conflicts is { } conflicts => ChangeOfShared(first, conflicts.HookOf(instruction, called, accesses), Platform.IsPoint(called)),
-            _ when accesses?.Races?.HookOf(called, accesses) is { } hook => (il, site) =>
+            _ when accesses?.Conflicts is { } conflicts => ChangeOfShared(first, conflicts.HookOf(instruction, called), Platform.IsPoint(called)),
+            _ when accesses?.Races?.HookOf(called) is { } hook => (il, site) =>
                 hook(il, Insert(il, first, site, Platform.IsPoint(called) ? points[nameof(Points.StepAlone)] : points[nameof(Points.Site)])),
             _ when isOrdered => (il, site) => InsertOrdered(il, first, site),
             _ => Platform.IsPoint(called) ? (il, site) => Insert(il, first, site, points[nameof(Points.Step)]) : null,
@@ -175,46 +169,30 @@ internal sealed class MethodRewriter(
             return;
         }
 
-        while (access.OpCode.OpCodeType == OpCodeType.Prefix)
+        access = il.WithoutPrefixes(access);
+        if (isVolatile)
         {
-            access = access.Next;
-            il.Remove(access.Previous);
+            points.Field(il, access, nameof(Stores.Read), nameof(Stores.Write), null);
         }
-
-        accesses!.Field(il, access, isVolatile, site);
+        else
+        {
+            points.Field(il, access, nameof(Stores.ReadPlain), nameof(Stores.WritePlain), site);
+        }
     }
 
-    private static bool IsPlatform(TypeReference type)
-    {
-        IMetadataScope scope = type.Scope;
-        return scope is AssemblyNameReference { Name: var name } &&
-            (name.StartsWith("System.", StringComparison.Ordinal) || name is "netstandard" or "mscorlib");
-    }
+    private static bool IsPlatform(TypeReference type) => type.Scope is AssemblyNameReference { Name: var name } &&
+        (name.StartsWith("System.", StringComparison.Ordinal) || name is "netstandard" or "mscorlib");
 
     private TypeDefinition? Substituted(TypeReference type) => type.DeclaringType is { } outer
         ? Substituted(outer)?.NestedTypes.FirstOrDefault(t => t.Name == type.Name)
         : table.TypeFor(type.FullName);
 
-    private static Instruction First(Instruction instruction)
-    {
-        Instruction first = instruction;
-        while (first.Previous is { } previous && previous.OpCode.OpCodeType == OpCodeType.Prefix)
-        {
-            first = previous;
-        }
-
-        return first;
-    }
-
     /// <summary>Inserts so that jumps to the instruction come to what is inserted. Returns what is the instruction now.</summary>
-    private Instruction Insert(ILProcessor il, Instruction instruction, string site, MethodReference point)
+    private static Instruction Insert(ILProcessor il, Instruction instruction, string site, MethodReference point)
     {
-        Instruction moved = il.Create(OpCodes.Nop);
-        (moved.OpCode, moved.Operand) = (instruction.OpCode, instruction.Operand);
+        Instruction moved = il.Move(instruction);
         (instruction.OpCode, instruction.Operand) = (OpCodes.Ldstr, site);
-        Instruction call = il.Create(OpCodes.Call, point);
-        il.InsertAfter(instruction, call);
-        il.InsertAfter(call, moved);
+        il.InsertAfter(instruction, il.Create(OpCodes.Call, point));
         return moved;
     }
 
@@ -228,22 +206,14 @@ internal sealed class MethodRewriter(
     /// <summary>Before and after: what the call runs comes before what sees that it has ended.</summary>
     private void InsertOrdered(ILProcessor il, Instruction first, string site)
     {
-        Instruction call = AccessRewriter.WithoutPrefixes(Insert(il, first, site, points[nameof(Points.OrderedSite)]));
+        Instruction call = Instructions.Last(Insert(il, first, site, points[nameof(Points.OrderedSite)]));
         il.InsertAfter(call, il.Create(OpCodes.Call, points.Of(typeof(Order), nameof(Order.Platform))));
     }
 
     private void Replace(ILProcessor il, Instruction first, string site, MethodReference replacement, string point = nameof(Points.Site))
     {
-        Instruction call = Insert(il, first, site, points[point]);
-        while (call.OpCode.OpCodeType == OpCodeType.Prefix)
-        {
-            Instruction prefix = call;
-            call = call.Next;
-            il.Remove(prefix);
-        }
-
-        call.OpCode = OpCodes.Call;
-        call.Operand = replacement;
+        Instruction call = il.WithoutPrefixes(Insert(il, first, site, points[point]));
+        (call.OpCode, call.Operand) = (OpCodes.Call, replacement);
     }
 
     /// <summary>What is called in place of a method with which a builder, or code of its own, awaits.</summary>
@@ -253,28 +223,12 @@ internal sealed class MethodRewriter(
         return called.Name switch
         {
             "AwaitOnCompleted" or "AwaitUnsafeOnCompleted" when Platform.IsBuilder(type.GetElementType()) =>
-                Close(points.Of(typeof(Builders), nameof(Builders.Await)), [type, .. Arguments(called)]),
+                PointCalls.Closed(points.Of(typeof(Builders), nameof(Builders.Await)), [type, .. Arguments(called)]),
             "OnCompleted" or "UnsafeOnCompleted" when Platform.IsAwaiter(type.GetElementType()) =>
-                Close(points.Of(typeof(Waits), nameof(Waits.OnCompleted)), [type]),
+                points.Closed(typeof(Waits), nameof(Waits.OnCompleted), type),
             _ => null,
         };
     }
 
     private static Collection<TypeReference> Arguments(MemberReference member) => member is IGenericInstance instance ? instance.GenericArguments : [];
-
-    private static MethodReference Close(MethodReference method, TypeReference[] arguments)
-    {
-        if (arguments.Length == 0)
-        {
-            return method;
-        }
-
-        GenericInstanceMethod closed = new(method);
-        foreach (TypeReference argument in arguments)
-        {
-            closed.GenericArguments.Add(argument);
-        }
-
-        return closed;
-    }
 }

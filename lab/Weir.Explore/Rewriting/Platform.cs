@@ -19,12 +19,6 @@ internal static class Platform
         "System.Threading.Tasks.Task::get_IsCompleted", "System.Threading.Tasks.Task::get_IsCompletedSuccessfully", "System.Threading.Tasks.Task::get_Status",
         "System.Threading.Tasks.Task::get_IsFaulted", "System.Threading.Tasks.Task::get_IsCanceled",
         "System.Threading.CancellationToken::get_IsCancellationRequested", "System.Threading.CancellationToken::ThrowIfCancellationRequested",
-        "System.Runtime.CompilerServices.TaskAwaiter::get_IsCompleted", "System.Runtime.CompilerServices.TaskAwaiter`1::get_IsCompleted",
-        "System.Runtime.CompilerServices.ConfiguredTaskAwaitable/ConfiguredTaskAwaiter::get_IsCompleted",
-        "System.Runtime.CompilerServices.ConfiguredTaskAwaitable`1/ConfiguredTaskAwaiter::get_IsCompleted",
-        "System.Runtime.CompilerServices.ValueTaskAwaiter::get_IsCompleted", "System.Runtime.CompilerServices.ValueTaskAwaiter`1::get_IsCompleted",
-        "System.Runtime.CompilerServices.ConfiguredValueTaskAwaitable/ConfiguredValueTaskAwaiter::get_IsCompleted",
-        "System.Runtime.CompilerServices.ConfiguredValueTaskAwaitable`1/ConfiguredValueTaskAwaiter::get_IsCompleted",
     ];
 
     /// <summary>Reads that nobody else changes.</summary>
@@ -53,16 +47,16 @@ internal static class Platform
     /// <summary>Members of tasks and their factories that are known with some parameters.</summary>
     private static readonly string[] UnlessGivenWhere = ["ContinueWith", "StartNew", "WaitAsync", "ContinueWhenAll", "ContinueWhenAny"];
 
-    /// <summary>Whether a type is one of the platform's builders of async methods.</summary>
     public static bool IsBuilder(TypeReference type) => IsCompilers(type) && type.Name.Contains("MethodBuilder", StringComparison.Ordinal);
 
     public static bool IsAwaiter(TypeReference type) => IsCompilers(type.DeclaringType ?? type) && type.Name.Contains("Awaiter", StringComparison.Ordinal);
 
     public static bool IsPoint(MethodReference called)
     {
-        string type = called.DeclaringType.GetElementType().FullName;
+        TypeReference type = called.DeclaringType.GetElementType();
         return called.Name != ".ctor" && !NoPoints.Contains(called.Name) &&
-            (Points.Contains(type) || PointMembers.Contains($"{Base(type)}::{called.Name}") || PointMembers.Contains($"{type}::{called.Name}"));
+            (Points.Contains(type.FullName) || PointMembers.Contains($"{Base(type.FullName)}::{called.Name}") ||
+                (called.Name == "get_IsCompleted" && IsAwaiter(type) && type.Name != nameof(YieldAwaitable.YieldAwaiter)));
     }
 
     /// <summary>Whether a call could wait. With a provider or a scheduler given, the platform's methods go through that.</summary>

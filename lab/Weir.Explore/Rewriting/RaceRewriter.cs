@@ -3,29 +3,20 @@ using Weir.Explore.Model;
 namespace Weir.Explore.Rewriting;
 
 /// <summary>Which accesses and calls of a module a search for data races has to know.</summary>
-internal sealed class RaceRewriter
+internal sealed class RaceRewriter(ModuleDefinition module, PointCalls points, IReadOnlyCollection<string> meant)
 {
+    /// <summary>A generic parameter that may be a type of the stack alone.</summary>
+    private const int AllowsStackOnly = 0x20;
+
     /// <summary>Types whose calls the platform orders, and which are no points.</summary>
     private static readonly HashSet<string> Ordered =
         ["System.Lazy`1", "System.Threading.LazyInitializer", "System.Runtime.CompilerServices.ConditionalWeakTable`2", "System.Threading.Tasks.TaskScheduler"];
 
-    /// <summary>A generic parameter that may be a type of the stack alone.</summary>
-    private const int AllowsStackOnly = 0x20;
-
-    private readonly PointCalls _points;
-    private readonly IReadOnlyCollection<string> _meant;
-    private readonly HashSet<string> _readOnly;
+    private readonly HashSet<string> _readOnly = ReadOnlyFields(module);
     private readonly Dictionary<string, bool> _known = [];
 
-    public RaceRewriter(ModuleDefinition module, PointCalls points, IReadOnlyCollection<string> meant)
-    {
-        (_points, _meant) = (points, meant);
-        IsPlatform = IsOfPlatform(module.Assembly.Name.Name);
-        _readOnly = ReadOnlyFields(module);
-    }
-
     /// <summary>The platform's own assemblies, and those of tests, order what goes through them; their own fields are not looked at.</summary>
-    public bool IsPlatform { get; }
+    public bool IsPlatform { get; } = IsOfPlatform(module.Assembly.Name.Name);
 
     /// <summary>Whether an access is one of an element of an array, or one through a reference: to a part of a structure, most often.</summary>
     public static bool IsElement(Instruction access) => IsOf(access, "elem") && access.OpCode.Code != Code.Ldelema;
@@ -73,10 +64,10 @@ internal sealed class RaceRewriter
     /// <summary>Whether an access to a field that has no point is one that others could race with.</summary>
     public bool IsChecked(Instruction access, FieldReference field) =>
         !IsPlatform && IsShared(field) &&
-        !(AccessRewriter.Before(access) is { OpCode.Code: Code.Ldsflda, Operand: FieldReference owner } && field.DeclaringType.IsValueType && !IsShared(owner));
+        !(Instructions.Before(access) is { OpCode.Code: Code.Ldsflda, Operand: FieldReference owner } && field.DeclaringType.IsValueType && !IsShared(owner));
 
     /// <summary>What a call of the platform does to the order of threads: how to tell that, or null for nothing that has to be told.</summary>
-    public Action<ILProcessor, Instruction>? HookOf(MethodReference called, AccessRewriter accesses)
+    public Action<ILProcessor, Instruction>? HookOf(MethodReference called)
     {
         TypeReference type = called.DeclaringType.GetElementType();
         string name = type.FullName;
@@ -85,9 +76,9 @@ internal sealed class RaceRewriter
             return null;
         }
 
-        if (HookOfStructure(called, _points) is { } ofStructure)
+        if (HookOfStructure(called, points) is { } ofStructure)
         {
-            return (il, call) => accesses.OnReceiver(il, call, ofStructure);
+            return (il, call) => points.Tell(il, call, ofStructure);
         }
 
         string? hook = name is "System.Threading.Tasks.Task" or "System.Threading.Tasks.Task`1" && called.Name.StartsWith("get_", StringComparison.Ordinal)
@@ -99,7 +90,7 @@ internal sealed class RaceRewriter
 
         // What a dictionary calls to make a value comes before that value is there.
         bool calls = called.Parameters.Any(static p => p.ParameterType.Name.StartsWith("Func`", StringComparison.Ordinal));
-        return hook is null ? null : (il, call) => accesses.OnReceiver(il, call, _points.Of(typeof(Order), hook), calls);
+        return hook is null ? null : (il, call) => points.Tell(il, call, points.Of(typeof(Order), hook), after: calls);
     }
 
     /// <summary>What is called on an awaited structure, or the builder of an async method, before a call of it; null if it is another call.</summary>
@@ -109,10 +100,8 @@ internal sealed class RaceRewriter
         bool reads = called.HasThis && called.Name.StartsWith("get_", StringComparison.Ordinal);
         return Platform.IsBuilder(type) && called.Name is "SetResult" or "SetException"
             ? points.Closed(typeof(Order), nameof(Order.OfBuilder), called.DeclaringType)
-            : !reads ? null
-            : type.FullName == "System.Threading.Tasks.ValueTask" ? points.Of(typeof(Order), nameof(Order.OfValueTask))
-            : called.DeclaringType is GenericInstanceType { ElementType.FullName: "System.Threading.Tasks.ValueTask`1" } ofResult
-                ? points.Closed(typeof(Order), nameof(Order.OfValueTaskWithResult), ofResult.GenericArguments[0])
+            : reads && type.FullName is "System.Threading.Tasks.ValueTask" or "System.Threading.Tasks.ValueTask`1"
+                ? points.Closed(typeof(Order), nameof(Order.OfValueTask), called.DeclaringType)
             : null;
     }
 
@@ -136,18 +125,11 @@ internal sealed class RaceRewriter
     private static bool IsOfPlatform(string name) =>
         name.StartsWith("System.", StringComparison.Ordinal) || name.StartsWith("xunit.", StringComparison.Ordinal);
 
-    private bool IsShared(FieldReference field)
-    {
-        if (_known.TryGetValue(field.FullName, out bool known))
-        {
-            return known;
-        }
-
-        return _known[field.FullName] = !_readOnly.Contains(field.FullName) && field.FieldType is not (PointerType or FunctionPointerType or ByReferenceType) &&
+    private bool IsShared(FieldReference field) => _known.TryGetValue(field.FullName, out bool known) ? known
+        : _known[field.FullName] = !_readOnly.Contains(field.FullName) && field.FieldType is not (PointerType or FunctionPointerType or ByReferenceType) &&
             Resolve(field.DeclaringType) is { } type && type.Fields.FirstOrDefault(f => f.Name == field.Name) is { IsInitOnly: false } found &&
-            !IsOfOneThread(found, type) && !_meant.Contains(Named(found)) &&
+            !IsOfOneThread(found, type) && !meant.Contains(Named(found)) &&
             !type.Interfaces.Any(static i => i.InterfaceType.Name == nameof(IAsyncStateMachine));
-    }
 
     /// <summary>Whether a field is that of a thread, of a structure of the stack, or one that the compiler keeps a delegate in.</summary>
     public static bool IsOfOneThread(FieldDefinition field, TypeDefinition type) =>

@@ -23,7 +23,7 @@ internal sealed class ReplacementTable
 
                 foreach (MethodDefinition method in type.Methods.Where(static m => m.IsPublic && m.IsStatic))
                 {
-                    _methods[Key(name, method.Name, method.GenericParameters.Count, method.Parameters)] = method;
+                    _methods[Key(name, method.Name, method.GenericParameters.Count, Parameters(method.Parameters, name))] = method;
                 }
             }
         }
@@ -37,15 +37,9 @@ internal sealed class ReplacementTable
         TypeReference type = called.DeclaringType.GetElementType();
         int ofType = called.DeclaringType is GenericInstanceType instance ? instance.GenericArguments.Count : 0;
         int generic = ofType + (called is GenericInstanceMethod g ? g.GenericArguments.Count : called.GenericParameters.Count);
-        StringBuilder text = new();
-        text.Append(type.FullName).Append("::").Append(isNew ? "New" : called.Name).Append('`').Append(generic).Append('(');
-        if (called.HasThis && !isNew)
-        {
-            text.Append("@,");
-        }
-
-        WriteAll(text, called.Parameters, called.HasThis || isNew ? null : type.FullName, ofType);
-        return _methods.GetValueOrDefault(text.ToString());
+        string self = called.HasThis && !isNew ? "@," : "";
+        string parameters = Parameters(called.Parameters, called.HasThis || isNew ? null : type.FullName, ofType);
+        return _methods.GetValueOrDefault(Key(type.FullName, isNew ? "New" : called.Name, generic, self + parameters));
     }
 
     /// <summary>Whether a substituted type has the member that is called.</summary>
@@ -55,14 +49,11 @@ internal sealed class ReplacementTable
         return type.Methods.Any(m => m.Name == called.Name && Parameters(m.Parameters) == wanted);
     }
 
-    /// <summary>The key of a method of the model. An instance method of the platform has its object as the first parameter there.</summary>
-    private static string Key(string type, string name, int generic, IList<ParameterDefinition> parameters)
-    {
-        StringBuilder text = new();
-        text.Append(type).Append("::").Append(name).Append('`').Append(generic).Append('(');
-        WriteAll(text, parameters, type, 0);
-        return text.ToString();
-    }
+    private static string Key(string type, string name, int generic, string parameters) => $"{type}::{name}`{generic}({parameters}";
+
+    /// <summary>Types of parameters. An instance method of the platform has its object as the first one in the model.</summary>
+    private static string Parameters(IEnumerable<ParameterDefinition> parameters, string? type = null, int ofType = 0) => string.Concat(parameters.Select(
+        (p, i) => i == 0 && type is not null && IsThis(p.ParameterType, type) ? "@," : $"{Name(p.ParameterType, ofType)},"));
 
     private static bool IsThis(TypeReference parameter, string type)
     {
@@ -70,62 +61,14 @@ internal sealed class ReplacementTable
         return element.GetElementType().FullName == type;
     }
 
-    private static string Parameters(IList<ParameterDefinition> parameters)
-    {
-        StringBuilder text = new();
-        WriteAll(text, parameters, null, 0);
-        return text.ToString();
-    }
-
-    private static void WriteAll(StringBuilder text, IList<ParameterDefinition> parameters, string? type, int ofType)
-    {
-        for (int i = 0; i < parameters.Count; i++)
-        {
-            if (i == 0 && type is not null && IsThis(parameters[0].ParameterType, type))
-            {
-                text.Append('@');
-            }
-            else
-            {
-                Write(text, parameters[i].ParameterType, ofType);
-            }
-
-            text.Append(',');
-        }
-    }
-
     /// <summary>A type with generic parameters by number: first those of the declaring type, then those of the method.</summary>
-    private static void Write(StringBuilder text, TypeReference type, int ofType)
+    private static string Name(TypeReference type, int ofType) => type switch
     {
-        switch (type)
-        {
-            case GenericParameter parameter:
-                text.Append('!').Append(parameter.Position + (parameter.Type == GenericParameterType.Method ? ofType : 0));
-                break;
-            case GenericInstanceType instance:
-                text.Append(instance.ElementType.FullName).Append('<');
-                foreach (TypeReference argument in instance.GenericArguments)
-                {
-                    Write(text, argument, ofType);
-                    text.Append(',');
-                }
-
-                text.Append('>');
-                break;
-            case RequiredModifierType modified:
-                Write(text, modified.ElementType, ofType);
-                break;
-            case ArrayType array:
-                Write(text, array.ElementType, ofType);
-                text.Append("[]");
-                break;
-            case ByReferenceType reference:
-                Write(text, reference.ElementType, ofType);
-                text.Append('&');
-                break;
-            default:
-                text.Append(type.FullName);
-                break;
-        }
-    }
+        GenericParameter parameter => $"!{parameter.Position + (parameter.Type == GenericParameterType.Method ? ofType : 0)}",
+        GenericInstanceType instance => $"{instance.ElementType.FullName}<{string.Concat(instance.GenericArguments.Select(a => $"{Name(a, ofType)},"))}>",
+        RequiredModifierType modified => Name(modified.ElementType, ofType),
+        ArrayType array => $"{Name(array.ElementType, ofType)}[]",
+        ByReferenceType reference => $"{Name(reference.ElementType, ofType)}&",
+        _ => type.FullName,
+    };
 }

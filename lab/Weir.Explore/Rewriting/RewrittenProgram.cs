@@ -1,10 +1,11 @@
 using System.Reflection;
+using System.Runtime.Loader;
 using System.Security.Cryptography;
 
 namespace Weir.Explore.Rewriting;
 
 /// <summary>The assemblies of a test, rewritten and loaded. They are written once for each content, to a folder of the user's temporary files.</summary>
-internal sealed class RewrittenProgram
+internal sealed class RewrittenProgram(AssemblyLoadContext context)
 {
     private static readonly Dictionary<string, RewrittenProgram> Loaded = [];
 
@@ -17,9 +18,7 @@ internal sealed class RewrittenProgram
     /// </summary>
     private static readonly string[] Rewritten = ["xunit.assert", "xunit.v3.assert", "System.Threading.Channels", "System.Threading.Tasks.Dataflow"];
 
-    private readonly RewrittenContext _context;
-
-    private RewrittenProgram(RewrittenContext context) => _context = context;
+    public Statics Statics { get; } = new();
 
     /// <summary>The program of a test assembly. It is written and loaded once in a process.</summary>
     public static RewrittenProgram Of(Assembly test, ExploreOptions options)
@@ -57,7 +56,7 @@ internal sealed class RewrittenProgram
             throw new NotSupportedException($"The body is in the generic {type}. Write it in a class and a method that are not generic.");
         }
 
-        return _context.LoadFromAssemblyName(type.Assembly.GetName()).GetType(type.FullName!, throwOnError: true)!;
+        return context.LoadFromAssemblyName(type.Assembly.GetName()).GetType(type.FullName!, throwOnError: true)!;
     }
 
     private static RewrittenProgram Load(Assembly test, string how, Action<string, string> rewrite)
@@ -78,7 +77,7 @@ internal sealed class RewrittenProgram
             copies.Add(name, copy);
         }
 
-        return new RewrittenProgram(new RewrittenContext(copies));
+        return new RewrittenProgram(new Context(copies));
     }
 
     private static void Collect(string path, Dictionary<string, string> found)
@@ -104,13 +103,8 @@ internal sealed class RewrittenProgram
     public static bool IsLeftAlone(string name) =>
         !Rewritten.Contains(name) && Array.Exists(LeftAlone, p => name == p || name.StartsWith(p + ".", StringComparison.OrdinalIgnoreCase));
 
-    private static string Hash(string path, string how)
-    {
-        using IncrementalHash hash = IncrementalHash.CreateHash(HashAlgorithmName.SHA256);
-        hash.AppendData(File.ReadAllBytes(path));
-        hash.AppendData(Encoding.UTF8.GetBytes(how));
-        return Convert.ToHexString(hash.GetHashAndReset())[..24];
-    }
+    private static string Hash(string path, string how) =>
+        Convert.ToHexString(SHA256.HashData([.. File.ReadAllBytes(path), .. Encoding.UTF8.GetBytes(how)]))[..24];
 
     private static void Write(string path, string copy, Action<string, string> rewrite)
     {
@@ -127,5 +121,12 @@ internal sealed class RewrittenProgram
         {
             Directory.Delete(mine, recursive: true);
         }
+    }
+
+    /// <summary>Where the rewritten copies are loaded. All else is what the process has.</summary>
+    private sealed class Context(Dictionary<string, string> copies) : AssemblyLoadContext("Weir.Explore")
+    {
+        protected override Assembly? Load(AssemblyName assemblyName) =>
+            copies.TryGetValue(assemblyName.Name!, out string? path) ? LoadFromAssemblyPath(path) : null;
     }
 }

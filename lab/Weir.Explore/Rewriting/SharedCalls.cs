@@ -1,3 +1,5 @@
+using Weir.Explore.Model;
+
 namespace Weir.Explore.Rewriting;
 
 /// <summary>Which calls of the platform share what with other threads. What is not in these lists may share anything.</summary>
@@ -18,8 +20,8 @@ internal static class SharedCalls
         "System.Buffers.Binary.BinaryPrimitives", "System.Collections.Generic.KeyValuePair", "System.Collections.Generic.KeyValuePair`2",
         "System.Collections.Generic.EqualityComparer`1", "System.Collections.Generic.IEqualityComparer`1", "System.Collections.Generic.IComparer`1",
         "System.Collections.Generic.Comparer`1", "System.Collections.Generic.ReferenceEqualityComparer",
-        "System.Collections.Generic.IAsyncEnumerable`1",
-        "System.Collections.Generic.IAsyncEnumerator`1", "System.Diagnostics.Debug", "System.Diagnostics.TagList",
+        "System.Collections.Generic.IAsyncEnumerable`1", "System.Collections.Generic.IAsyncEnumerator`1", "System.Diagnostics.Debug",
+        "System.Diagnostics.TagList",
         "System.Diagnostics.Tracing.EventSource", "System.Text.Encoding", "System.Text.CompositeFormat", "System.Threading.ITimer",
         "System.Threading.AsyncLocal`1", "System.Threading.ExecutionContext", "System.Threading.AsyncFlowControl", "System.Threading.CancellationToken",
         "System.Threading.SynchronizationContext", "System.Threading.IThreadPoolWorkItem", "System.Threading.SendOrPostCallback",
@@ -50,8 +52,7 @@ internal static class SharedCalls
     [
         ".ctor", "get_Item", "get_Length", "get_IsEmpty", "get_Span", "get_Empty", "get_Array", "get_Offset", "get_Count", "get_Current", "Slice",
         "op_Implicit", "GetEnumerator", "MoveNext", "AsSpan", "AsMemory", "GetReference", "GetArrayDataReference", "GetPinnableReference", "CreateSpan",
-        "CreateReadOnlySpan",
-        "Cast", "AsBytes", "As", "AsRef", "Add", "AddByteOffset", "AreSame", "SizeOf", "IsNullRef", "NullRef", "SkipInit", "TryGetArray",
+        "CreateReadOnlySpan", "Cast", "AsBytes", "As", "AsRef", "Add", "AddByteOffset", "AreSame", "SizeOf", "IsNullRef", "NullRef", "SkipInit", "TryGetArray",
     ];
 
     /// <summary>Their objects share nothing beyond themselves.</summary>
@@ -81,94 +82,85 @@ internal static class SharedCalls
         "System.Linq.IGrouping`2",
     ];
 
-    private static readonly Dictionary<string, SharedState> Members = new()
+    /// <summary>Members that share nothing, of types that do.</summary>
+    private static readonly HashSet<string> NothingOf =
+    [
+        "System.Array::Empty", "System.Array::get_Length", "System.Array::GetLength", "System.Environment::get_NewLine",
+        "System.Environment::GetEnvironmentVariable", "System.GC::KeepAlive", "System.GC::SuppressFinalize", "System.Lazy`1::.ctor",
+        "System.Threading.CancellationTokenSource::.ctor", "System.Threading.CancellationTokenRegistration::get_Token",
+        "System.Threading.CancellationTokenRegistration::Equals", "System.Threading.Tasks.Task::get_CompletedTask",
+        "System.Threading.Tasks.Task::get_Factory", "System.Threading.Tasks.Task::get_AsyncState", "System.Threading.Tasks.Task::get_CreationOptions",
+        "System.Threading.Tasks.Task::FromResult", "System.Threading.Tasks.Task::FromException", "System.Threading.Tasks.Task::FromCanceled",
+        "System.Threading.Tasks.Task::ConfigureAwait", "System.Threading.Tasks.Task::GetAwaiter", "System.Threading.Tasks.Task`1::ConfigureAwait",
+        "System.Threading.Tasks.Task`1::GetAwaiter", "System.Threading.Tasks.Task`1::get_Factory", "System.Threading.Tasks.TaskScheduler::.ctor",
+        "System.Threading.Tasks.TaskScheduler::get_Id",
+    ];
+
+    private static readonly Dictionary<string, string> Members = new()
     {
-        ["System.Object::MemberwiseClone"] = SharedState.ReadsAll,
-        ["System.Object::ToString"] = SharedState.Enumerates,
-        ["System.Object::Equals"] = SharedState.Enumerates,
-        ["System.Object::GetHashCode"] = SharedState.Enumerates,
-        ["System.Activator::CreateInstance"] = SharedState.Unknown,
-        ["System.Array::Empty"] = SharedState.None,
-        ["System.Array::get_Length"] = SharedState.None,
-        ["System.Array::GetLength"] = SharedState.None,
-        ["System.Environment::get_NewLine"] = SharedState.None,
-        ["System.Environment::GetEnvironmentVariable"] = SharedState.None,
-        ["System.GC::KeepAlive"] = SharedState.None,
-        ["System.GC::SuppressFinalize"] = SharedState.None,
-        ["System.Lazy`1::.ctor"] = SharedState.None,
-        ["System.Runtime.CompilerServices.RuntimeHelpers::GetSubArray"] = SharedState.Enumerates,
-        ["System.Collections.Immutable.ImmutableInterlocked::*"] = SharedState.Unknown,
-        ["System.Threading.CancellationTokenSource::.ctor"] = SharedState.None,
-        ["System.Threading.CancellationTokenSource::get_Token"] = SharedState.Looks,
-        ["System.Threading.CancellationTokenRegistration::get_Token"] = SharedState.None,
-        ["System.Threading.CancellationTokenRegistration::Equals"] = SharedState.None,
-        ["System.Threading.Tasks.Task::get_CompletedTask"] = SharedState.None,
-        ["System.Threading.Tasks.Task::get_Factory"] = SharedState.None,
-        ["System.Threading.Tasks.Task::get_AsyncState"] = SharedState.None,
-        ["System.Threading.Tasks.Task::get_CreationOptions"] = SharedState.None,
-        ["System.Threading.Tasks.Task::FromResult"] = SharedState.None,
-        ["System.Threading.Tasks.Task::FromException"] = SharedState.None,
-        ["System.Threading.Tasks.Task::FromCanceled"] = SharedState.None,
-        ["System.Threading.Tasks.Task::ConfigureAwait"] = SharedState.None,
-        ["System.Threading.Tasks.Task::GetAwaiter"] = SharedState.None,
-        ["System.Threading.Tasks.Task`1::ConfigureAwait"] = SharedState.None,
-        ["System.Threading.Tasks.Task`1::GetAwaiter"] = SharedState.None,
-        ["System.Threading.Tasks.Task`1::get_Factory"] = SharedState.None,
-        ["System.Threading.Tasks.TaskScheduler::.ctor"] = SharedState.None,
-        ["System.Threading.Tasks.TaskScheduler::get_Id"] = SharedState.None,
-        ["System.Diagnostics.Metrics.Meter::.ctor"] = SharedState.ChangesInstruments,
-        ["System.Diagnostics.Metrics.Meter::Dispose"] = SharedState.ChangesInstruments,
+        ["System.Object::MemberwiseClone"] = nameof(Order.All),
+        ["System.Object::ToString"] = nameof(Order.Enumerate),
+        ["System.Object::Equals"] = nameof(Order.Enumerate),
+        ["System.Object::GetHashCode"] = nameof(Order.Enumerate),
+        ["System.Activator::CreateInstance"] = nameof(Order.Unordered),
+        ["System.Runtime.CompilerServices.RuntimeHelpers::GetSubArray"] = nameof(Order.Enumerate),
+        ["System.Collections.Immutable.ImmutableInterlocked::*"] = nameof(Order.Unordered),
+        ["System.Threading.CancellationTokenSource::get_Token"] = nameof(Order.Look),
+        ["System.Diagnostics.Metrics.Meter::.ctor"] = nameof(Order.UseInstruments),
+        ["System.Diagnostics.Metrics.Meter::Dispose"] = nameof(Order.UseInstruments),
     };
 
-    public static SharedState Of(MethodReference called)
+    /// <summary>The method of <see cref="Order"/> that tells what a call may read and change that other threads see; null for nothing.</summary>
+    public static string? Of(MethodReference called)
     {
         TypeReference declaring = called.DeclaringType;
         string type = declaring.GetElementType().FullName;
         if (declaring is ArrayType)
         {
-            return called.Name switch { "Get" => SharedState.Looks, "Set" => SharedState.Uses, ".ctor" => SharedState.None, _ => SharedState.Aliases };
+            return called.Name switch { "Get" => nameof(Order.Look), "Set" => nameof(Order.Change), ".ctor" => null, _ => nameof(Order.Alias) };
         }
 
-        if (Members.TryGetValue($"{type}::{called.Name}", out SharedState of) || Members.TryGetValue($"{type}::*", out of))
+        if (Members.TryGetValue($"{type}::{called.Name}", out string? of) || Members.TryGetValue($"{type}::*", out of) ||
+            NothingOf.Contains($"{type}::{called.Name}"))
         {
             return of;
         }
 
         if (type == "System.Runtime.InteropServices.CollectionsMarshal")
         {
-            return SharedState.Aliases;
+            return nameof(Order.Alias);
         }
 
         if (type.StartsWith("System.Threading.Tasks.TaskCompletionSource", StringComparison.Ordinal))
         {
-            return called.Name is ".ctor" or "get_Task" ? SharedState.None : SharedState.EndsTask;
+            return called.Name is ".ctor" or "get_Task" ? null : nameof(Order.Complete);
         }
 
         if (type.StartsWith("System.Diagnostics.Metrics.", StringComparison.Ordinal))
         {
             return type.EndsWith("Listener", StringComparison.Ordinal) || called.Name.StartsWith("Create", StringComparison.Ordinal)
-                ? SharedState.ChangesInstruments
-                : SharedState.UsesInstruments;
+                ? nameof(Order.UseInstruments)
+                : nameof(Order.LookAtInstruments);
         }
 
         bool isGivenMany = called.Parameters.Any(static p => IsMany(p.ParameterType));
         if (Spans.Contains(type))
         {
-            return OfSpans.Contains(called.Name) ? SharedState.None : SharedState.Unknown;
+            return OfSpans.Contains(called.Name) ? null : nameof(Order.Unordered);
         }
 
         if (Objects.Contains(type))
         {
-            return called.Name == ".ctor" ? isGivenMany ? SharedState.Enumerates : SharedState.None
-                : isGivenMany || !called.HasThis ? SharedState.Unknown
-                : LooksOnly.Contains(called.Name) ? SharedState.Looks
-                : SharedState.Uses;
+            return called.Name == ".ctor" ? isGivenMany ? nameof(Order.Enumerate) : null
+                : isGivenMany || !called.HasThis ? nameof(Order.Unordered)
+                : LooksOnly.Contains(called.Name) ? nameof(Order.Look)
+                : nameof(Order.Change);
         }
 
-        return Readers.Contains(type) || IsPartOfCollection(type) ? SharedState.Enumerates
-            : !SharesNothing(type) ? SharedState.Unknown
-            : isGivenMany ? SharedState.Enumerates
-            : SharedState.None;
+        return Readers.Contains(type) || IsPartOfCollection(type) ? nameof(Order.Enumerate)
+            : !SharesNothing(type) ? nameof(Order.Unordered)
+            : isGivenMany ? nameof(Order.Enumerate)
+            : null;
     }
 
     /// <summary>Whether a call may call the program under test, with what it is given.</summary>

@@ -83,11 +83,7 @@ internal sealed class StaticsRewriter(ModuleDefinition module, PointCalls points
         ? type.MakeGenericInstanceType([.. type.GenericParameters])
         : type;
 
-    private static MethodReference Own(TypeDefinition type, MethodDefinition method) => type.HasGenericParameters
-        ? new MethodReference(method.Name, method.ReturnType, Own(type))
-        : method;
+    private static MethodReference Own(TypeDefinition type, MethodDefinition method) => new(method.Name, method.ReturnType, Own(type));
 
-    private static FieldReference Own(TypeDefinition type, FieldDefinition field) => type.HasGenericParameters
-        ? new FieldReference(field.Name, field.FieldType, Own(type))
-        : field;
+    private static FieldReference Own(TypeDefinition type, FieldDefinition field) => new(field.Name, field.FieldType, Own(type));
 }

@@ -54,25 +54,19 @@ internal sealed class Conflicts
     /// <summary>What is learnt of something that holds or does not. Not 0, which is what a place has that nobody has written.</summary>
     public static ulong Number(bool value) => value ? 1UL : 2UL;
 
-    public static void Site(ControlledThread me) => Value(me, (ulong)RuntimeHelpers.GetHashCode(me.Site));
+    public void Site(ControlledThread me) => Value(me, (ulong)RuntimeHelpers.GetHashCode(me.Site));
 
     public void Begin(ControlledThread? by, ControlledThread thread, object? timer)
     {
-        if (timer is not null)
-        {
-            thread.Identity = _objects[timer] = Mix(Mix(_objects.GetValueOrDefault(timer), Fires), (ulong)thread.Execution.Ticks);
-        }
-        else if (by is null)
-        {
-            thread.Identity = Mix(Begins, (ulong)thread.Id);
-        }
-        else
+        if (timer is null && by is not null)
         {
             Value(by, Begins);
-            thread.Identity = Mix(by.Past, Begins);
         }
 
-        thread.Past = thread.Identity;
+        thread.Past = thread.Identity =
+            timer is not null ? (_objects[timer] = Mix(Mix(_objects.GetValueOrDefault(timer), Fires), (ulong)thread.Execution.Ticks))
+            : by is null ? Mix(Begins, (ulong)thread.Id)
+            : Mix(by.Past, Begins);
     }
 
     public void End(ControlledThread thread)
@@ -139,21 +133,27 @@ internal sealed class Conflicts
         }
     }
 
-    /// <summary>An operation that may change the object, and nothing else.</summary>
-    public void Use(ControlledThread me, object used)
+    /// <summary>An operation of a thread that may change the object, if there are both, and nothing else.</summary>
+    public void Use(ControlledThread? me, object? used)
     {
-        Look(me, used);
-        _objects[used] = me.Past;
-        Changed(me);
+        if (me is not null && used is not null)
+        {
+            LookAt(me, used);
+            _objects[used] = me.Past;
+            Changed(me);
+        }
     }
 
-    /// <summary>An operation that reads the object, and nothing else.</summary>
-    public void Look(ControlledThread me, object at)
+    /// <summary>An operation that reads the object, if there is one, and nothing else. Of a task, that is whether it has ended.</summary>
+    public void Look(ControlledThread me, object? at)
     {
-        me.Past = Mix(Mix(me.Past, _objects.GetValueOrDefault(at)), _unknown);
-        if (_hasAliases)
+        if (at is Task task)
         {
-            Value(me, _changes);
+            OfTask(me, task);
+        }
+        else if (at is not null)
+        {
+            LookAt(me, at);
         }
     }
 
@@ -165,7 +165,7 @@ internal sealed class Conflicts
     }
 
     /// <summary>Whether a task has ended, and how. One that the platform has ended by itself depends on all that was done.</summary>
-    public void OfTask(ControlledThread me, Task task)
+    private void OfTask(ControlledThread me, Task task)
     {
         if (!task.IsCompleted)
         {
@@ -226,6 +226,15 @@ internal sealed class Conflicts
         }
 
         return Mix(Mix(Mix(pasts, me?.Identity ?? 0), (ulong)now), me is not null && stepsInARow > ManySteps ? (ulong)stepsInARow : 0);
+    }
+
+    private void LookAt(ControlledThread me, object at)
+    {
+        me.Past = Mix(Mix(me.Past, _objects.GetValueOrDefault(at)), _unknown);
+        if (_hasAliases)
+        {
+            Value(me, _changes);
+        }
     }
 
     private void Changed(ControlledThread me) => _changes += Spread(me.Past);

@@ -112,10 +112,7 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
         {
             Step(orders: false);
             Execution.Races?.OrderPlatform(this);
-            if (used is not null)
-            {
-                Execution.Conflicts?.Use(this, used);
-            }
+            Execution.Conflicts?.Use(this, used);
         }
     }
 
@@ -141,7 +138,7 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
     /// <summary>Waits until the condition holds (true) or the time is up (false).</summary>
     /// <param name="what">For what, for messages.</param>
     /// <param name="condition">What is waited for.</param>
-    /// <param name="timeout">How long at most.</param>
+    /// <param name="timeout">How long at most; null, or less than zero, for as long as it takes.</param>
     /// <param name="isInterruptible">Whether an interrupt ends it.</param>
     /// <param name="orders">Whether what the condition depends on is not told apart from it.</param>
     public bool Block(string what, Func<bool> condition, TimeSpan? timeout = null, bool isInterruptible = true, bool orders = true)
@@ -184,7 +181,8 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
     public void WaitForTurn() => _worker!.Turn.Wait();
 
     /// <summary>Runs it on the worker that has been given its turn. What is returned passes the turn on.</summary>
-    public Action RunToEnd()
+    /// <param name="clean">A context without values, which undoes what the code inside sets, for a thread that has none of its own.</param>
+    public Action RunToEnd(ExecutionContext clean)
     {
         _current = this;
         Exception? error = null;
@@ -197,7 +195,7 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
         try
         {
             Statics.ClearThread();
-            ExecutionContext.Run(context ?? Contexts.Default, static body => ((Action)body!)(), body);
+            ExecutionContext.Run(context ?? clean, static body => ((Action)body!)(), body);
         }
         catch (StopException)
         {

@@ -18,8 +18,7 @@ internal sealed partial class Execution
     public int IdOf(ControlledThread thread)
     {
         HasReadIds = true;
-        Learn((ulong)thread.Id);
-        return thread.Id;
+        return (int)Learn((ulong)thread.Id);
     }
 
     public ulong Pasts(Conflicts conflicts) => conflicts.Pasts(_threads, seen!.IdsMatter);
@@ -45,13 +44,28 @@ internal sealed partial class Execution
         }
     }
 
+    /// <summary>A plain access. Through a reference, others may have changed the place in a call of the platform.</summary>
+    public void Read<T>(ControlledThread me, ref T place, string site, bool isThrough)
+    {
+        Races?.Read(me, ref place, site);
+        Conflicts?.Read(me, ref place, isThrough);
+    }
+
+    public void Write<T>(ControlledThread me, ref T place, string site, bool isThrough)
+    {
+        Races?.Write(me, ref place, site);
+        Conflicts?.Write(me, ref place, isThrough);
+    }
+
     /// <summary>The running thread has seen a value that others may change.</summary>
-    public void Learn(ulong value)
+    public ulong Learn(ulong value)
     {
         if (Conflicts is not null && ControlledThread.Current is { } me)
         {
             Conflicts.Value(me, value);
         }
+
+        return value;
     }
 
     /// <summary>A choice whose state was seen before is the last one that the search has to know of.</summary>
@@ -82,7 +96,7 @@ internal sealed partial class Execution
         ControlledThread thread = new(this, ++_lastId, name, body, context);
         if (Races is not null)
         {
-            after ??= ControlledThread.Current is { } me ? RaceDetector.Fork(me) : new VectorClock();
+            after ??= ControlledThread.Current is { } me ? Races.Fork(me) : new VectorClock();
             thread.Clock.Join(after);
             thread.Clock.Increment(thread.Id);
         }

@@ -10,53 +10,37 @@ internal sealed partial class Execution
     private long _now;
 
     /// <summary>The time of the schedule, in ticks.</summary>
-    public long Now
-    {
-        get
-        {
-            Learn((ulong)_now);
-            return _now;
-        }
-    }
+    public long Now => (long)Learn((ulong)_now);
 
     /// <summary>The time, for what is no part of the program under test.</summary>
     public long Ticks => _now;
 
     /// <summary>A thread that moves the time whenever it is chosen. The others come first until each has made a step.</summary>
-    private void MoveTimeAgain()
+    private void MoveTimeAgain() => Repeat("the next timer", "a timer", () => NextTime() != long.MaxValue, () => MoveTime());
+
+    /// <summary>A thread that shows the first of the stores to the others whenever it is chosen.</summary>
+    private void ShowStores() => Repeat("a store buffer", "a store", () => Stores!.Any, Stores!.ShowFirst);
+
+    private void Repeat(string site, string what, Func<bool> canAct, Action act)
     {
         ControlledThread me = ControlledThread.Current!;
         while (true)
         {
-            me.Site = "the next timer";
-            me.Block("a timer", () => !_isDraining && NextTime() != long.MaxValue);
-            MoveTime();
+            me.Site = site;
+            me.Block(what, () => !_isDraining && canAct());
+            act();
             me.Yield();
         }
     }
 
-    /// <summary>A thread that shows the first of the stores to the others whenever it is chosen.</summary>
-    private void ShowStores()
-    {
-        ControlledThread me = ControlledThread.Current!;
-        while (true)
-        {
-            me.Site = "a store buffer";
-            me.Block("a store", () => !_isDraining && Stores!.Any);
-            Stores!.ShowFirst();
-            Yield(me);
-        }
-    }
+    private long NextTime() => Timers.Select(static t => t.DueAt).Concat(_threads.Select(static t => t.WakeAt)).Append(long.MaxValue).Min();
 
-    private long NextTime()
+    private void FireTimers()
     {
-        long next = Timers.Next;
-        foreach (ControlledThread thread in _threads)
+        while (Timers.Count > 0 && Timers.MinBy(static t => t.DueAt) is { } first && first.DueAt <= _now)
         {
-            next = Math.Min(next, thread.WakeAt);
+            first.Fire();
         }
-
-        return next;
     }
 
     private bool MoveTime()
@@ -68,7 +52,7 @@ internal sealed partial class Execution
         }
 
         _now = Math.Max(_now, next);
-        Timers.FireDue(_now);
+        FireTimers();
         return true;
     }
 

@@ -1,3 +1,5 @@
+using System.Reflection;
+
 namespace Weir.Explore.Scheduling;
 
 /// <summary>One schedule of a program: its threads, of which one runs at a time, its time, and what was chosen.</summary>
@@ -5,16 +7,17 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
 {
     private const long TicksOfYield = TimeSpan.TicksPerMicrosecond;
     private const int StopsOfThread = 200;
+    private const BindingFlags Private = BindingFlags.Instance | BindingFlags.NonPublic;
 
     private readonly List<ControlledThread> _threads = [];
     private readonly List<ControlledThread> _runnable = [];
+    private readonly List<Task> _failedTasks = [];
     private readonly Turn _over = new();
     private readonly Turn _unwound = new();
     private volatile bool _isStopping;
     private bool _isDraining;
     private bool _isMainDone;
     private int _lastId;
-    private int _yielding;
     private volatile string? _elsewhere;
     private volatile ControlledThread? _running;
     private volatile int _steps;
@@ -23,6 +26,8 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
     public static Execution? Active { get; private set; }
 
     public List<Decision> Decisions { get; } = [];
+
+    public int Preemptions => Decisions.Count(static d => d.IsPreemption);
 
     public List<TraceLine> Trace { get; } = [];
 
@@ -41,10 +46,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
     /// <summary>Who is in a cancellation.</summary>
     public List<(ControlledThread Thread, CancellationTokenSource Source)> Cancelling { get; } = [];
 
-    /// <summary>The tasks that failed. Their exceptions have to be looked at.</summary>
-    public FailedTasks FailedTasks { get; } = new();
-
-    public TimerList Timers { get; } = new();
+    public List<VirtualTimer> Timers { get; } = [];
 
     /// <summary>Null if stores are seen at once.</summary>
     public StoreBuffers? Stores { get; } = options.StoreBuffers ? new StoreBuffers() : null;
@@ -92,11 +94,12 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
     public void CameFromElsewhere(string site) =>
         _elsewhere = $" The await at {site} would have gone on on a thread that the explorer does not control, so it did not.";
 
+    /// <summary>A task has failed. Somebody has to look at its exception.</summary>
     public void Failed(Task task)
     {
         if (!_isStopping)
         {
-            FailedTasks.Add(task);
+            _failedTasks.Add(task);
         }
     }
 
@@ -125,8 +128,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
         }
 
         Count(me);
-        ControlledThread next = Pick(me)!;
-        Go(me, next);
+        Go(me, Pick(me));
         Trace.Add(new TraceLine(me.Id, me.Name, me.Site));
         if (me.CallDepth > 0)
         {
@@ -140,32 +142,18 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
         Count(me);
         Trace.Add(new TraceLine(me.Id, me.Name, me.Site));
         _now += TicksOfYield;
-        Timers.FireDue(_now);
-        if (!me.IsYielding)
-        {
-            _yielding++;
-        }
-
+        FireTimers();
         FindRunnable(me);
         me.YieldTo(_runnable);
         chooser.Yielded(me);
-        Go(me, Pick(me)!);
+        Go(me, Pick(me));
     }
 
     public void Blocked(ControlledThread me)
     {
         Stores?.ShowAll();
         Count(me);
-        ControlledThread? next = Pick(me);
-        if (next is null)
-        {
-            NobodyCanRun();
-            me.WaitForTurn();
-            ThrowIfStopping(me);
-            return;
-        }
-
-        Go(me, next);
+        Go(me, Pick(me));
         Trace.Add(new TraceLine(me.Id, me.Name, me.Site));
     }
 
@@ -190,16 +178,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
             return;
         }
 
-        ControlledThread? next = Pick(null);
-        if (next is null)
-        {
-            NobodyCanRun();
-        }
-        else
-        {
-            _running = next;
-            next.GiveTurn();
-        }
+        GiveTurn(Pick(null));
     }
 
     /// <summary>Ends the schedule with a failure, from a controlled thread that goes no further.</summary>
@@ -251,36 +230,37 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
         }
 
         Stepped(me);
-        if (Conflicts is not null)
-        {
-            Conflicts.Site(me);
-        }
+        Conflicts?.Site(me);
     }
 
     private void Stepped(ControlledThread thread)
     {
-        if (_yielding == 0)
-        {
-            return;
-        }
-
-        _yielding = 0;
         foreach (ControlledThread other in _threads)
         {
             other.Stepped(thread);
-            _yielding += other.IsYielding ? 1 : 0;
         }
     }
 
-    private void Go(ControlledThread me, ControlledThread next)
+    private void Go(ControlledThread me, ControlledThread? next)
     {
         if (next != me)
         {
-            _running = next;
-            next.GiveTurn();
+            GiveTurn(next);
             me.WaitForTurn();
             ThrowIfStopping(me);
         }
+    }
+
+    private void GiveTurn(ControlledThread? next)
+    {
+        if (next is null)
+        {
+            NobodyCanRun();
+            return;
+        }
+
+        _running = next;
+        next.GiveTurn();
     }
 
     private void FindRunnable(ControlledThread? me)
@@ -302,7 +282,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
 
     private ControlledThread? Pick(ControlledThread? me)
     {
-        Timers.FireDue(_now);
+        FireTimers();
         FindRunnable(me);
         if (_runnable.Count == 0)
         {
@@ -314,7 +294,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
             FindRunnable(me);
         }
 
-        if (_yielding > 0)
+        if (_runnable.Exists(static t => t.IsYielding))
         {
             HoldBackYielding();
         }
@@ -350,15 +330,24 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
             return;
         }
 
-        if (options.UnobservedExceptionsFail && FailedTasks.Unobserved() is { } unobserved)
+        if (options.UnobservedExceptionsFail && _failedTasks.Find(static t => !IsObserved(t)) is { Exception.InnerException: { } error })
         {
-            Stop(unobserved);
+            Stop(new Failure(FailureKind.UnobservedException, $"A task failed, and nobody has looked: {error.GetType().Name}: {error.Message}", error));
             return;
         }
 
         List<ControlledThread> left = _threads.FindAll(static t => !t.IsBackground && t.WakeAt == long.MaxValue);
         Stop(left.Count > 0 ? new Failure(FailureKind.LeftRunning, "The body has ended, and threads that it began have not." + Waiting(left), null) : null);
     }
+
+    /// <summary>True if the platform does not say it.</summary>
+    private static bool IsObserved(Task task)
+    {
+        object? properties = typeof(Task).GetField("m_contingentProperties", Private)?.GetValue(task);
+        return Field(Field(properties, "m_exceptionsHolder"), "m_isHandled") is not false;
+    }
+
+    private static object? Field(object? owner, string name) => owner?.GetType().GetField(name, Private)?.GetValue(owner);
 
     private string Waiting(List<ControlledThread> threads) => string.Concat(threads.Select(static t => $"\n  {t} waits for {t.WaitsFor}, at {t.Site}")) +
         string.Concat(Awaits.Select(static a => $"\n  an await has not gone on: {a}"));

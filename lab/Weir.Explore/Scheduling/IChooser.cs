@@ -7,5 +7,7 @@ internal interface IChooser
     int Choose(IReadOnlyList<ControlledThread> runnable, bool couldContinue);
 
     /// <summary>The running thread waits in a loop: it lets others go first.</summary>
-    void Yielded(ControlledThread thread);
+    void Yielded(ControlledThread thread)
+    {
+    }
 }

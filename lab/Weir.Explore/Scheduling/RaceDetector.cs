@@ -19,9 +19,10 @@ internal sealed class RaceDetector(Execution execution)
     /// <summary>That of all calls of the platform which have none of their own.</summary>
     private readonly VectorClock _platform = new();
     private int _collections = GC.CollectionCount(0);
+    private Place _none;
 
     /// <summary>What this thread did comes before whatever joins the clock that is returned.</summary>
-    public static VectorClock Fork(ControlledThread me)
+    public VectorClock Fork(ControlledThread me)
     {
         VectorClock clock = new();
         Release(me, clock);
@@ -29,7 +30,7 @@ internal sealed class RaceDetector(Execution execution)
     }
 
     /// <summary>What this thread has done comes before what joins the clock.</summary>
-    public static void Release(ControlledThread me, VectorClock clock)
+    public void Release(ControlledThread me, VectorClock clock)
     {
         clock.Join(me.Clock);
         me.Clock.Increment(me.Id);
@@ -67,11 +68,6 @@ internal sealed class RaceDetector(Execution execution)
     {
         Access access = new(me, site, execution.Trace.Count);
         ref Place place = ref PlaceOf(ref at, access);
-        if (Unsafe.IsNullRef(ref place))
-        {
-            return;
-        }
-
         if (place.Read.By == me || place.Read.IsBefore(me))
         {
             place.Read = access;
@@ -88,23 +84,19 @@ internal sealed class RaceDetector(Execution execution)
     {
         Access access = new(me, site, execution.Trace.Count);
         ref Place place = ref PlaceOf(ref at, access);
-        if (Unsafe.IsNullRef(ref place))
-        {
-            return;
-        }
-
         Require(place.Read, access);
         place.Reads?.ForEach(r => Require(r, access));
         place = new Place { Write = access };
     }
 
-    /// <summary>What is known of a place that is accessed, after its last write. None, a null reference, if no other thread sees it.</summary>
+    /// <summary>What is known of a place that is accessed, after its last write. Nothing if no other thread sees it.</summary>
     private ref Place PlaceOf<T>(ref T at, Access access)
     {
         nint address = AddressOf(ref at);
         if (access.By.IsOnStack(address))
         {
-            return ref Unsafe.NullRef<Place>();
+            _none = default;
+            return ref _none;
         }
 
         ref Place place = ref CollectionsMarshal.GetValueRefOrAddDefault(_places, address, out _);

@@ -73,15 +73,7 @@ internal sealed class StoreBuffers
         return (nint)Unsafe.AsPointer(ref place);
     }
 
-    private abstract class Store(ControlledThread by, nint address)
-    {
-        public ControlledThread By => by;
+    private record Store(ControlledThread By, nint Address);
 
-        public nint Address => address;
-    }
-
-    private sealed class Store<T>(ControlledThread by, nint address, T before) : Store(by, address)
-    {
-        public T Before => before;
-    }
+    private sealed record Store<T>(ControlledThread By, nint Address, T Before) : Store(By, Address);
 }

@@ -3,42 +3,20 @@ namespace Weir.Explore.Scheduling;
 /// <summary>A signal that one thread waits for and another gives. Given before it is waited for, it is kept.</summary>
 internal sealed class Turn
 {
-    private const int Spins = 30;
-    private volatile bool _given;
+    private readonly ManualResetEventSlim _given = new(false, spinCount: 30);
 
-    public void Give()
-    {
-        lock (this)
-        {
-            _given = true;
-            Monitor.Pulse(this);
-        }
-    }
+    public void Give() => _given.Set();
 
-    public void Wait()
-    {
-        for (int i = 0; i < Spins && !_given; i++)
-        {
-            Thread.SpinWait(20);
-        }
-
-        _ = Wait(Timeout.InfiniteTimeSpan);
-    }
+    public void Wait() => _ = Wait(Timeout.InfiniteTimeSpan);
 
     public bool Wait(TimeSpan patience)
     {
-        lock (this)
+        bool isGiven = _given.Wait(patience);
+        if (isGiven)
         {
-            while (!_given)
-            {
-                if (!Monitor.Wait(this, patience))
-                {
-                    return false;
-                }
-            }
-
-            _given = false;
-            return true;
+            _given.Reset();
         }
+
+        return isGiven;
     }
 }

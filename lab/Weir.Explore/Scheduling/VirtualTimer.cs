@@ -3,7 +3,7 @@ namespace Weir.Explore.Scheduling;
 /// <summary>A timer on the time of a schedule, which calls on a thread of the pool.</summary>
 internal sealed class VirtualTimer(Execution execution, TimerCallback callback, object? state) : ITimer
 {
-    private readonly ExecutionContext? _context = ExecutionContext.IsFlowSuppressed() ? null : ExecutionContext.Capture();
+    private readonly ExecutionContext? _context = ExecutionContext.Capture();
     private VectorClock? _after;
     private TimeSpan _period;
     private bool _isDisposed;
@@ -12,42 +12,29 @@ internal sealed class VirtualTimer(Execution execution, TimerCallback callback, 
 
     public bool Change(TimeSpan dueTime, TimeSpan period)
     {
-        Tell();
+        execution.Conflicts?.Use(ControlledThread.Current, this);
         if (_isDisposed)
         {
             return false;
         }
 
         _period = period;
-        _after = execution.Races is not null && ControlledThread.Current is { } me ? RaceDetector.Fork(me) : null;
-        execution.Timers.Remove(this);
-        DueAt = dueTime < TimeSpan.Zero ? long.MaxValue : execution.Now + dueTime.Ticks;
-        if (DueAt != long.MaxValue)
-        {
-            execution.Timers.Add(this);
-        }
-
+        _after = ControlledThread.Current is { } me ? execution.Races?.Fork(me) : null;
+        Set(dueTime < TimeSpan.Zero ? long.MaxValue : execution.Now + dueTime.Ticks);
         return true;
     }
 
     public void Fire()
     {
-        execution.Timers.Remove(this);
-        DueAt = _period > TimeSpan.Zero ? execution.Ticks + _period.Ticks : long.MaxValue;
-        if (DueAt != long.MaxValue)
-        {
-            execution.Timers.Add(this);
-        }
-
+        Set(_period > TimeSpan.Zero ? execution.Ticks + _period.Ticks : long.MaxValue);
         execution.Create("timer", Call, _context, _after, this).IsBackground = true;
     }
 
     public void Dispose()
     {
-        Tell();
+        execution.Conflicts?.Use(ControlledThread.Current, this);
         _isDisposed = true;
-        DueAt = long.MaxValue;
-        execution.Timers.Remove(this);
+        Set(long.MaxValue);
     }
 
     public ValueTask DisposeAsync()
@@ -56,11 +43,13 @@ internal sealed class VirtualTimer(Execution execution, TimerCallback callback, 
         return default;
     }
 
-    private void Tell()
+    private void Set(long dueAt)
     {
-        if (ControlledThread.Current is { } me)
+        execution.Timers.Remove(this);
+        DueAt = dueAt;
+        if (dueAt != long.MaxValue)
         {
-            execution.Conflicts?.Use(me, this);
+            execution.Timers.Add(this);
         }
     }
 

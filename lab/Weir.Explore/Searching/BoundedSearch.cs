@@ -6,46 +6,45 @@ namespace Weir.Explore.Searching;
 /// </summary>
 internal sealed class BoundedSearch(ScheduleRunner runner, int? maxPreemptions, Func<bool> isOver, bool isReduced = false)
 {
-    private readonly List<Stack<Branch>> _levels = [];
+    private readonly PriorityQueue<Branch, (int Preemptions, long Order)> _branches = new();
     private readonly SeenStates? _seen = isReduced ? new SeenStates() : null;
+    private long _pushed;
 
     /// <summary>Null if no schedule fails. What has been searched wholly is in <see cref="ExhaustedPreemptions"/>.</summary>
     public Execution? Find()
     {
-        _levels.Clear();
+        _branches.Clear();
         Push(0, new Branch([], -1, 0));
-        for (int level = 0; level < _levels.Count; level++)
+        int preemptions = 0;
+        while (_branches.TryDequeue(out Branch branch, out (int Preemptions, long Order) next))
         {
-            while (_levels[level].TryPop(out Branch branch))
+            preemptions = next.Preemptions;
+            ExhaustedPreemptions = preemptions > 0 ? preemptions - 1 : null;
+            if (isOver())
             {
-                if (isOver())
-                {
-                    return null;
-                }
-
-                byte[] prefix = branch.Prefix();
-                Execution execution = runner.Replay(prefix, _seen);
-                if (execution.Failure is not null)
-                {
-                    return execution;
-                }
-
-                if (execution.HasReadIds && _seen is { IdsMatter: false })
-                {
-                    _seen.TellIdsApart();
-                    runner.BeginAgain();
-                    ExhaustedPreemptions = null;
-                    return Find();
-                }
-
-                Expand(execution, prefix.Length);
+                return null;
             }
 
-            ExhaustedPreemptions = level;
+            byte[] prefix = branch.Prefix();
+            Execution execution = runner.Replay(prefix, _seen);
+            if (execution.Failure is not null)
+            {
+                return execution;
+            }
+
+            if (execution.HasReadIds && _seen is { IdsMatter: false })
+            {
+                _seen.TellIdsApart();
+                runner.BeginAgain();
+                ExhaustedPreemptions = null;
+                return Find();
+            }
+
+            Expand(execution, prefix.Length);
         }
 
         IsExhausted = true;
-        ExhaustedPreemptions = maxPreemptions ?? ExhaustedPreemptions;
+        ExhaustedPreemptions = maxPreemptions ?? preemptions;
         return null;
     }
 
@@ -73,15 +72,8 @@ internal sealed class BoundedSearch(ScheduleRunner runner, int? maxPreemptions, 
         }
     }
 
-    private void Push(int level, Branch branch)
-    {
-        while (_levels.Count <= level)
-        {
-            _levels.Add(new Stack<Branch>());
-        }
-
-        _levels[level].Push(branch);
-    }
+    /// <summary>Of those with as many preemptions, the last one comes first.</summary>
+    private void Push(int preemptions, Branch branch) => _branches.Enqueue(branch, (preemptions, --_pushed));
 
     /// <summary>The choices of a schedule before a place, and another choice there.</summary>
     private readonly record struct Branch(byte[] Choices, int At, byte Other)

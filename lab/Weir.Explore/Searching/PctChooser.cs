@@ -37,20 +37,11 @@ internal sealed class PctChooser : IChooser
 
     private int Best(IReadOnlyList<ControlledThread> runnable)
     {
-        int best = 0;
-        for (int i = 0; i < runnable.Count; i++)
+        foreach (ControlledThread thread in runnable.Where(t => !_priorities.ContainsKey(t)))
         {
-            if (!_priorities.TryGetValue(runnable[i], out double priority))
-            {
-                _priorities.Add(runnable[i], priority = _random.NextDouble() + 1);
-            }
-
-            if (priority > _priorities[runnable[best]])
-            {
-                best = i;
-            }
+            _priorities.Add(thread, _random.NextDouble() + 1);
         }
 
-        return best;
+        return Enumerable.Range(0, runnable.Count).MaxBy(i => _priorities[runnable[i]]);
     }
 }

@@ -20,8 +20,4 @@ internal sealed class PrefixChooser(byte[] prefix) : IChooser
 
         return chosen;
     }
-
-    public void Yielded(ControlledThread thread)
-    {
-    }
 }

@@ -6,8 +6,4 @@ internal sealed class RandomChooser(int seed) : IChooser
     private readonly Random _random = new(seed);
 
     public int Choose(IReadOnlyList<ControlledThread> runnable, bool couldContinue) => _random.Next(runnable.Count);
-
-    public void Yielded(ControlledThread thread)
-    {
-    }
 }

@@ -7,16 +7,31 @@ internal sealed class ScheduleRunner(Func<Task> body, ExploreOptions options)
 
     public long Schedules { get; private set; }
 
-    /// <summary>The most points of a schedule.</summary>
+    /// <summary>The most that a schedule had.</summary>
     public int Points { get; private set; }
 
-    /// <summary>The most choices of a schedule.</summary>
     public int Choices { get; private set; }
 
-    public Execution Run(IChooser chooser, SeenStates? seen = null)
+    /// <summary>Runs a schedule. It is run again, and counts once, where something came in between that does not come each time.</summary>
+    public Execution Run(Func<IChooser> chooser, SeenStates? seen = null)
     {
-        Execution execution = new(chooser, options, seen);
-        execution.Run(body, options.Patience);
+        Execution execution;
+        bool isDisturbed;
+        int again = MostRepeats;
+        do
+        {
+            // A class that is initialized in the middle is so before the first step when the schedule is run again. A garbage collection shows the stores that
+            // were in buffers, and lets accesses be forgotten.
+            int classes = Statics.Count;
+            int collections = GC.CollectionCount(0);
+            execution = new Execution(chooser(), options, seen);
+            execution.Run(body, options.Patience);
+            isDisturbed = Statics.Count != classes || seen is { Conflicts.IsLost: true } ||
+                ((options.StoreBuffers || options.DataRaces) && collections != GC.CollectionCount(0));
+        }
+        while (isDisturbed && execution.Failure?.Kind != FailureKind.Hang && again-- > 0);
+
+        seen?.Keep();
         Schedules++;
         Points = Math.Max(Points, execution.Steps);
         Choices = Math.Max(Choices, execution.Decisions.Count);
@@ -24,28 +39,19 @@ internal sealed class ScheduleRunner(Func<Task> body, ExploreOptions options)
     }
 
     /// <summary>The schedules so far do not count: they are run again.</summary>
-    public void BeginAgain() => Schedules = 0;
+    public void BeginAgain() => (Schedules, Points, Choices) = (0, 0, 0);
 
     /// <summary>Runs the given choices. A program that does not come to them again is refused.</summary>
     public Execution Replay(byte[] choices, SeenStates? seen = null)
     {
-        PrefixChooser chooser;
-        Execution execution;
-        int collections;
-        bool isForgetful = options.StoreBuffers || options.DataRaces;
-        int again = MostRepeats;
-        do
-        {
-            // A garbage collection shows the stores that were in buffers, and lets accesses be forgotten.
-            collections = GC.CollectionCount(0);
-            chooser = new(choices);
-            Schedules -= again < MostRepeats ? 1 : 0;
-            seen?.Begin(choices.Length);
-            execution = Run(chooser, seen);
-        }
-        while (((isForgetful && collections != GC.CollectionCount(0)) || seen is { Conflicts.IsLost: true }) && again-- > 0);
-
-        seen?.Keep();
+        PrefixChooser chooser = null!;
+        Execution execution = Run(
+            () =>
+            {
+                seen?.Begin(choices.Length);
+                return chooser = new PrefixChooser(choices);
+            },
+            seen);
         return chooser.HasDiverged || (execution.Failure is null && execution.Decisions.Count < choices.Length) ? throw new DivergedException() : execution;
     }
 

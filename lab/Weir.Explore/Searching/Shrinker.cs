@@ -9,31 +9,17 @@ internal sealed class Shrinker(ScheduleRunner runner)
 
     public Execution Shrink(Execution failed)
     {
-        failed = LeaveOut(failed);
-        int preemptions = Preemptions(failed);
-        if (preemptions == 0)
-        {
-            return failed;
-        }
-
-        long last = runner.Schedules + MostRuns;
-        return new BoundedSearch(runner, preemptions - 1, () => runner.Schedules >= last).Find() ?? failed;
-    }
-
-    private static int Preemptions(Execution execution) => execution.Decisions.Count(static d => d.IsPreemption);
-
-    private static int Choices(Execution execution) => execution.Decisions.Count(static d => d.Chosen != 0);
-
-    private Execution LeaveOut(Execution failed)
-    {
         long last = runner.Schedules + MostRuns;
         while (runner.Schedules < last && Better(failed) is { } better)
         {
             failed = better;
         }
 
-        return failed;
+        last = runner.Schedules + MostRuns;
+        return failed.Preemptions == 0 ? failed : new BoundedSearch(runner, failed.Preemptions - 1, () => runner.Schedules >= last).Find() ?? failed;
     }
+
+    private static int Choices(Execution execution) => execution.Decisions.Count(static d => d.Chosen != 0);
 
     private Execution? Better(Execution failed)
     {
@@ -59,8 +45,8 @@ internal sealed class Shrinker(ScheduleRunner runner)
 
     private Execution? Try(byte[] choices, Execution best)
     {
-        Execution execution = runner.Run(new PrefixChooser(choices));
-        return execution.Failure?.Kind == best.Failure!.Kind && (Preemptions(execution), Choices(execution)).CompareTo((Preemptions(best), Choices(best))) < 0
+        Execution execution = runner.Run(() => new PrefixChooser(choices));
+        return execution.Failure?.Kind == best.Failure!.Kind && (execution.Preemptions, Choices(execution)).CompareTo((best.Preemptions, Choices(best))) < 0
             ? execution
             : null;
     }
