@@ -12,7 +12,7 @@ public sealed partial class PolicyChain<TResult>
     /// </remarks>
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once: here when it has succeeded, else by the caller.")]
     private ValueTask<TResult> CallFirst<TState>(
-        Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken token, CircuitTicket ticket, out bool succeeded)
+        Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CircuitTicket ticket, CancellationToken token, out bool succeeded)
     {
         try
         {

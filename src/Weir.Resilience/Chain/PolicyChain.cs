@@ -152,7 +152,7 @@ public sealed partial class PolicyChain<TResult>
             lease = entry.Result;
         }
 
-        ValueTask<TResult> pending = CallFirst(call, state, token, ticket, out bool succeeded);
+        ValueTask<TResult> pending = CallFirst(call, state, ticket, token, out bool succeeded);
         if (!succeeded)
         {
             return _guard.Breaker is null && _guard.Places is null && _retry is null && lease is null
