@@ -125,7 +125,7 @@ public sealed class DownloadChoiceTests : IDisposable
 
     private ResumableDownload Careful() => new(_client, new DownloadOptions { Overwrite = false });
 
-    /// <summary>A clock that notes how long the part is whenever the time limit of a wait starts and stops, and that goes on by 31 s at the first report.</summary>
+    /// <summary>A clock that notes how long the part is whenever the time limit of a wait starts and stops. Each report takes 31 s.</summary>
     private sealed class SlowEverything(string path) : TimeProvider, IProgress<DownloadProgress>
     {
         public ManualTimeProvider Clock { get; } = new();

@@ -10,7 +10,8 @@ public class ItemTokenTests
     private const int Last = 9;
     private static readonly TimeSpan Limit = TimeSpan.FromMinutes(1);
 
-    public static TheoryData<string> Kinds() => ["item", "attempt", "attempt in policies", "both", "both, item first", "own limit", "concurrent", "parallel", "auto", "direct"];
+    public static TheoryData<string> Kinds() =>
+        ["item", "attempt", "attempt in policies", "both", "both, item first", "own limit", "concurrent", "parallel", "auto", "direct"];
 
     [Theory(Timeout = Selectors.Timeout)]
     [MemberData(nameof(Kinds))]
