@@ -8,7 +8,8 @@ internal struct LinkList<T>
     private const int SearchLimit = 8;
 
     private NodeList<LinkNode<T>> _nodes;
-    private long _lowest;
+    // An int: only links count here, and not those who wait for a message.
+    private int _lowest;
 
     /// <summary>Made when there are many, of which one is looked for at each link and each message that is consumed.</summary>
     private Dictionary<ITargetBlock<T>, TargetLink<T>>? _byTarget;
