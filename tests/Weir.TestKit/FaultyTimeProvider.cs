@@ -1,17 +1,21 @@
 namespace Weir.TestKit;
 
-/// <summary>A clock of a user that fails when a test says so: when it is asked for the time, or when one of its timers is disposed of.</summary>
+/// <summary>A clock that fails when a test says so: asked for the time or a timer, or when one of its timers is disposed of. Thread-safe.</summary>
 public sealed class FaultyTimeProvider(TimeProvider inner) : TimeProvider
 {
     private const int Never = int.MaxValue;
 
     private int _left = Never;
+    private volatile bool _failsToMakeTimers;
     private volatile bool _failsToDispose;
 
     public override long TimestampFrequency => inner.TimestampFrequency;
 
     /// <summary>From now on, so many questions for the time are answered, and the others fail.</summary>
     public void FailAfter(int answers) => Volatile.Write(ref _left, answers);
+
+    /// <summary>From now on, it makes no timers.</summary>
+    public void FailToMakeTimers() => _failsToMakeTimers = true;
 
     /// <summary>From now on, its timers cannot be disposed of.</summary>
     public void FailToDispose() => _failsToDispose = true;
@@ -20,6 +24,7 @@ public sealed class FaultyTimeProvider(TimeProvider inner) : TimeProvider
     public void Work()
     {
         Volatile.Write(ref _left, Never);
+        _failsToMakeTimers = false;
         _failsToDispose = false;
     }
 
@@ -29,7 +34,9 @@ public sealed class FaultyTimeProvider(TimeProvider inner) : TimeProvider
     public override DateTimeOffset GetUtcNow() => inner.GetUtcNow();
 
     public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period) =>
-        new Timer(this, inner.CreateTimer(callback, state, dueTime, period));
+        _failsToMakeTimers
+            ? throw new IOException("The clock makes no timer.")
+            : new Timer(this, inner.CreateTimer(callback, state, dueTime, period));
 
     private sealed class Timer(FaultyTimeProvider clock, ITimer timer) : ITimer
     {

@@ -259,11 +259,12 @@ public class TokenBucketTests
     [Fact(Timeout = 60_000)]
     public async Task WaitAsync_TheClockMakesNoTimer_FailsAndLetsTheOthersGoOn()
     {
-        var clock = new BrokenTimeProvider(_clock) { FailsForTimers = true };
+        var clock = new FaultyTimeProvider(_clock);
+        clock.FailToMakeTimers();
         var bucket = new TokenBucket(new RateLimitOptions { TokensPerSecond = 1, BurstCapacity = 1, TimeProvider = clock });
         Assert.True(bucket.TryEnter());
         await Assert.ThrowsAsync<IOException>(() => bucket.WaitAsync().AsTask());
-        clock.FailsForTimers = false;
+        clock.Work();
         Task next = bucket.WaitAsync().AsTask();
         _clock.Advance(TimeSpan.FromSeconds(1));
         await next;

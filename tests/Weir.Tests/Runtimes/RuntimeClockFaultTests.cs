@@ -24,13 +24,20 @@ public class RuntimeClockFaultTests
     [MemberData(nameof(Cases))]
     public async Task Call_ClockFailsAsItBegins_FailsAndIsForgotten(string name, bool failsForTimers)
     {
-        BrokenTimeProvider clock = new(TimeProvider.System);
+        FaultyTimeProvider clock = new(TimeProvider.System);
         IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { TimeProvider = clock, GracePeriod = Timeout.InfiniteTimeSpan });
         ProcessManyOptions limited = new() { TotalTimeout = TimeSpan.FromMinutes(1) };
-        clock.FailsForTimers = failsForTimers;
-        clock.FailsForTimestamps = !failsForTimers;
+        if (failsForTimers)
+        {
+            clock.FailToMakeTimers();
+        }
+        else
+        {
+            clock.FailAfter(0);
+        }
+
         await Assert.ThrowsAsync<IOException>(() => runtime.ProcessManyAsync(new[] { 1, 2 }, static (x, _) => new ValueTask<int>(x), limited)).WithinAsync();
-        clock.FailsForTimers = clock.FailsForTimestamps = false;
+        clock.Work();
         Assert.Equal(0, runtime.Statistics.ActiveCalls);
         ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(new[] { 1, 2 }, static (x, _) => new ValueTask<int>(x), limited).WithinAsync();
         Assert.Equal([1, 2], outcomes.Select(static o => o.Value));
