@@ -85,15 +85,20 @@ public sealed partial class FaultPlaces : IDisposable
 
     /// <summary>Lets something run until it has passed all of these places. A round may miss some: where a thread is late, others do not wait for it.</summary>
     /// <returns>Those that many rounds have missed.</returns>
-    public async Task<IReadOnlyCollection<string>> MissedAsync(IEnumerable<string> places, Func<Task> round)
+    public Task<IReadOnlyCollection<string>> MissedAsync(IEnumerable<string> places, Func<Task> round) => MissedAsync(places, _passed, round);
+
+    /// <summary>The same for who counts by itself.</summary>
+    public static async Task<IReadOnlyCollection<string>> MissedAsync(
+        IEnumerable<string> places, IReadOnlyDictionary<string, int> passed, Func<Task> round)
     {
         ArgumentNullException.ThrowIfNull(places);
+        ArgumentNullException.ThrowIfNull(passed);
         ArgumentNullException.ThrowIfNull(round);
         string[] missed = [.. places];
         for (int i = 0; missed.Length > 0 && i < MostRounds; i++)
         {
             await round();
-            missed = [.. missed.Except(_passed.Keys)];
+            missed = [.. missed.Except(passed.Keys)];
         }
 
         return missed;

@@ -10,5 +10,5 @@ internal sealed partial class MeasureJson : JsonSerializerContext
 {
     /// <summary>On one line, as <see cref="ResultJson.Line"/>. Other types are looked at.</summary>
     public static JsonSerializerOptions Line { get; } =
-        new(ResultJson.Line) { TypeInfoResolver = JsonTypeInfoResolver.Combine(Default, new DefaultJsonTypeInfoResolver()) };
+        new(ResultJson.Line) { TypeInfoResolver = JsonTypeInfoResolver.Combine(Default, ResultJson.Line.TypeInfoResolver) };
 }

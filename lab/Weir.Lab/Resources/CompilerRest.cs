@@ -13,6 +13,9 @@ internal static class CompilerRest
     /// <summary>Whether the runtime waits. Measuring processes are told not to, which makes code no different, only earlier.</summary>
     public static bool IsDelayed { get; } = Environment.GetEnvironmentVariable(DelayVariable) != "0";
 
+    /// <summary>How long the compiler is left alone at most, each time.</summary>
+    public static TimeSpan Longest { get; } = TimeSpan.FromSeconds(1);
+
     /// <summary>Longer than the runtime waits for more code before it compiles again.</summary>
     private static readonly TimeSpan Quiet = TimeSpan.FromMilliseconds(IsDelayed ? 120 : 50);
 

@@ -8,9 +8,6 @@ internal abstract class RoundArm(WorkerRunSpec spec, IWorkload workload, Workloa
     /// <summary>How long the compiler is waited for.</summary>
     protected static readonly TimeSpan CompilerPatience = TimeSpan.FromSeconds(5);
 
-    /// <summary>How long it is left alone at most, each time.</summary>
-    protected static readonly TimeSpan LongestRest = TimeSpan.FromSeconds(1);
-
     private static readonly int[] CompilerCalls = CompilerRest.IsDelayed ? [4, 64, 4, 64] : [34, 34];
     private static readonly TimeSpan LongShortWindow = TimeSpan.FromMilliseconds(200);
 
@@ -96,7 +93,7 @@ internal abstract class RoundArm(WorkerRunSpec spec, IWorkload workload, Workloa
                 }
             }
 
-            await CompilerRest.WaitAsync(LongestRest, cancellationToken).ConfigureAwait(false);
+            await CompilerRest.WaitAsync(CompilerRest.Longest, cancellationToken).ConfigureAwait(false);
         }
     }
 

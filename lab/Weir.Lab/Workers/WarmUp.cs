@@ -3,8 +3,6 @@ namespace Weir.Lab.Workers;
 /// <summary>Unmeasured windows until the rate is steady and nothing more is being compiled, or their time is over.</summary>
 internal sealed record WarmUp
 {
-    private static readonly TimeSpan LongestRest = TimeSpan.FromSeconds(1);
-
     /// <summary>How many windows there are at least.</summary>
     public int LeastWindows { get; init; } = 1;
 
@@ -73,7 +71,7 @@ internal sealed record WarmUp
 
             if (quiet == 0 && RestsForCompiler)
             {
-                await CompilerRest.WaitAsync(LongestRest, cancellationToken).ConfigureAwait(false);
+                await CompilerRest.WaitAsync(CompilerRest.Longest, cancellationToken).ConfigureAwait(false);
             }
 
             lastRate = rate;

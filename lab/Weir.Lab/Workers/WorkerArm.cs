@@ -222,7 +222,7 @@ internal sealed class WorkerArm(
         if (WarmsUp)
         {
             // What the last windows left to the compiler would run beside the first round, be it of this process or of another that takes turns with it.
-            await CompilerRest.WaitAsync(LongestRest, cancellationToken).ConfigureAwait(false);
+            await CompilerRest.WaitAsync(CompilerRest.Longest, cancellationToken).ConfigureAwait(false);
         }
     }
 

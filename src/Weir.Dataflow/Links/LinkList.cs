@@ -8,6 +8,7 @@ internal struct LinkList<T>
     private const int SearchLimit = 8;
 
     private NodeList<LinkNode<T>> _nodes;
+
     // An int: only links count here, and not those who wait for a message.
     private int _lowest;
 

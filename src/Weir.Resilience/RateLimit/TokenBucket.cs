@@ -70,13 +70,14 @@ public sealed partial class TokenBucket : IRateLimit, IMeteredPolicy
 
         // First by the rate: the ticks of a whole token may be more than a double can hold, of which an operation takes a small part.
         double frequency = options.TimeProvider.TimestampFrequency;
-        _cost = options.TokensPerOperation / options.TokensPerSecond * frequency;
+        double seconds = options.TokensPerOperation / options.TokensPerSecond;
+        _cost = seconds * frequency;
         double tolerance = (options.BurstCapacity - options.TokensPerOperation) / options.TokensPerSecond * frequency;
 
         // A thousandth of a tick, or a millionth of a call: the rounding of the double must not cost a whole tick.
         _reach = tolerance + Math.Min(1e-3, 1e-6 * _cost);
         double quick = Math.Min(MostQuick, QuickShare * tolerance / _cost);
-        _quick = options.TokensPerOperation / options.TokensPerSecond <= QuickCost && quick >= FewestQuick ? new QuickTokens((int)quick) : null;
+        _quick = seconds <= QuickCost && quick >= FewestQuick ? new QuickTokens((int)quick) : null;
         if (isShared)
         {
             PolicyRegistry.Add(this);

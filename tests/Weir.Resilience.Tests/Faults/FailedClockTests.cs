@@ -2,7 +2,7 @@ using Weir.TestKit;
 
 namespace Weir.Resilience.Tests.Faults;
 
-/// <summary>A clock of the user's that fails when a call begins: the call fails, and nothing of it stays behind.</summary>
+/// <summary>A clock of the user's that fails when a call begins or has its place already: the call fails, and nothing of it stays behind.</summary>
 public sealed class FailedClockTests
 {
     private const int Timeout = 90_000;
@@ -20,6 +20,26 @@ public sealed class FailedClockTests
         SharedConcurrencyLimit limit = new(1);
         CircuitBreaker breaker = new(new CircuitBreakerOptions { FailureRatio = 0.5, SamplingDuration = TimeSpan.FromSeconds(10), TimeProvider = _clock });
         PolicyChain<int> chain = new(new PolicyChainOptions<int> { CircuitBreaker = breaker, ConcurrencyLimit = limit });
+        _clock.FailAfter(0);
+        await Assert.ThrowsAsync<IOException>(async () => await chain.ExecuteAsync(static _ => new ValueTask<int>(1), Token));
+        _clock.Work();
+        Assert.Equal(0, limit.InUse);
+        Assert.Equal(2, await chain.ExecuteAsync(static _ => new ValueTask<int>(2), Token).WithinAsync("the next call"));
+    }
+
+    [Theory(Timeout = Timeout)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task RateLimit_CannotTellTheTime_ThePlaceComesBack(bool hasBreaker)
+    {
+        SharedConcurrencyLimit limit = new(1);
+        CircuitBreaker? breaker = hasBreaker ? new CircuitBreaker(new CircuitBreakerOptions { FailureThreshold = 1, TimeProvider = _time }) : null;
+        PolicyChain<int> chain = new(new PolicyChainOptions<int>
+        {
+            CircuitBreaker = breaker,
+            ConcurrencyLimit = limit,
+            RateLimit = new RateLimitOptions { TimeProvider = _clock },
+        });
         _clock.FailAfter(0);
         await Assert.ThrowsAsync<IOException>(async () => await chain.ExecuteAsync(static _ => new ValueTask<int>(1), Token));
         _clock.Work();

@@ -35,6 +35,7 @@ internal sealed class Turns(WeirHost host, TurnPlan plan, ComparisonOptions opti
         _rounds = [.. orders.Select(static _ => new List<RoundRecord>())];
         int atOnce = Math.Max(1, Environment.ProcessorCount / orders.Count);
         TimeSpan longest = TimeSpan.Zero;
+        int batches = 0;
         for (int pair = 0; pair < plan.Pairs && !host.Stop.IsCancellationRequested;)
         {
             long start = Stopwatch.GetTimestamp();
@@ -63,9 +64,9 @@ internal sealed class Turns(WeirHost host, TurnPlan plan, ComparisonOptions opti
                 break;
             }
 
-            // The first ones take longer, because this process gets warm too: they say nothing about those after them.
-            longest = pair == pairs || pair == 2 * pairs ? Stopwatch.GetElapsedTime(start)
-                : TimeSpan.FromTicks(Math.Max(longest.Ticks, Stopwatch.GetElapsedTime(start).Ticks));
+            // The first batch takes longer, because this process gets warm too. So the second one replaces it, and from then on the longest counts.
+            TimeSpan took = Stopwatch.GetElapsedTime(start);
+            longest = ++batches <= 2 || took > longest ? took : longest;
             double progressed = Math.Max((double)pair / plan.Pairs, Stopwatch.GetElapsedTime(began) / plan.Within);
             if (pair >= LeastPairs && pair < plan.Pairs && _looks.IsDue(progressed) && longest < plan.Within - Stopwatch.GetElapsedTime(began)
                 && Decide(orders, isLast: false))
