@@ -13,7 +13,7 @@ internal sealed class PoolScheduler : TaskScheduler
     protected override void QueueTask(Task task) => Pool.QueueInside(() => Run(task));
 
     protected override bool TryExecuteTaskInline(Task task, bool taskWasPreviouslyQueued) =>
-        ControlledThread.Current is not null && !taskWasPreviouslyQueued && Run(task);
+        (ControlledThread.Current is not null || task.AsyncState is Continuation) && !taskWasPreviouslyQueued && Run(task);
 
     private bool Run(Task task)
     {
