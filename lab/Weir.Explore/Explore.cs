@@ -118,7 +118,7 @@ public static class Explore
     private static ExploreFailure Describe(Execution failed, string name, long foundAt) => new()
     {
         Kind = failed.Failure!.Kind,
-        Message = failed.Failure.Message,
+        Message = failed.Failure.Kind == FailureKind.Deadlock ? failed.Failure.Message + failed.Elsewhere() : failed.Failure.Message,
         Exception = failed.Failure.Exception,
         Steps = [.. failed.Trace.TakeLast(StepsShown).Select(static s => $"  {s.Id} {s.Name}: {s.Site}")],
         Preemptions = failed.Preemptions,

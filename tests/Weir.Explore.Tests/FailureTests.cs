@@ -139,6 +139,62 @@ public class FailureTests
     });
 
     [Fact]
+    public void QueryOnOtherThreads_IsNamed() => Fails(FailureKind.Exception, "System.Linq.ParallelEnumerable.AsParallel", static () =>
+    {
+        Assert.Equal(45, Enumerable.Range(0, 10).AsParallel().Sum());
+        return Task.CompletedTask;
+    });
+
+    [Fact]
+    public void Lazy_WhoseValueNeedsALock_IsADeadlockThatNamesIt() => Fails(FailureKind.Deadlock, "waits for Lazy`1, which", static async () =>
+    {
+        object gate = new();
+        Lazy<int> lazy = new(() =>
+        {
+            lock (gate)
+            {
+                return 1;
+            }
+        });
+        await Task.WhenAll(Task.Run(() => lazy.Value), Task.Run(Read));
+
+        int Read()
+        {
+            lock (gate)
+            {
+                return lazy.Value;
+            }
+        }
+    });
+
+    [Fact]
+    public void Await_OfANetwork_IsNamedAsWhatIsNotControlled()
+    {
+        // It listens and never answers, so the client's own limit ends the call, on a thread of the platform.
+        using System.Net.Sockets.TcpListener silent = new(System.Net.IPAddress.Loopback, 0);
+        silent.Start();
+        string url = $"http://{silent.LocalEndpoint}/";
+        ExploreFailure failure;
+        int searches = 0;
+
+        // A thread that is held up for as long as the limit sees the call's end in another way. It is not held up each time.
+        do
+        {
+            failure = Explore.Search(async () =>
+            {
+                using HttpClient client = new() { Timeout = TimeSpan.FromMilliseconds(500) };
+                await client.GetAsync(new Uri(url));
+            }).Failure!;
+        }
+        while ((failure.Kind != FailureKind.Deadlock || !IsNamed(failure)) && ++searches < 20);
+
+        Assert.Equal(FailureKind.Deadlock, failure.Kind);
+        Assert.Matches(@"that at FailureTests\.cs:\d+ .* would go on now", failure.Message);
+
+        static bool IsNamed(ExploreFailure failure) => failure.Message.Contains("that the explorer does not control", StringComparison.Ordinal);
+    }
+
+    [Fact]
     public void Code_ThatNeverComesToAPoint_IsAHangThatNamesItsLastPoint()
     {
         ExploreFailure failure;

@@ -193,6 +193,37 @@ public class ModelTests
     });
 
     [Fact]
+    public void Lazy_IsMadeOnceAndOthersWait() => Exhaust(static async () =>
+    {
+        int made = 0;
+        Lazy<Task<int>> lazy = new(() =>
+        {
+            Interlocked.Increment(ref made);
+            return Task.FromResult(5);
+        });
+        int[] values = await Task.WhenAll(Task.Run(() => lazy.Value), Task.Run(() => lazy.Value));
+        Assert.Equal([5, 5], values);
+        Assert.Equal(1, made);
+        Assert.True(lazy.IsValueCreated);
+    });
+
+    [Theory]
+    [InlineData(LazyThreadSafetyMode.PublicationOnly, FailureKind.Exception, "made 2")]
+    [InlineData(LazyThreadSafetyMode.None, FailureKind.Exception, "ValueFactory attempted to access the Value property")]
+    public void Lazy_ThatLocksNothing_HasItsRaces(LazyThreadSafetyMode mode, FailureKind kind, string says)
+    {
+        ExploreFailure failure = Explore.Search(async () =>
+        {
+            int made = 0;
+            Lazy<int> lazy = new(() => Interlocked.Increment(ref made), mode);
+            await Task.WhenAll(Task.Run(() => lazy.Value), Task.Run(() => lazy.Value));
+            Assert.True(made == 1, $"made {made}");
+        }).Failure!;
+        Assert.Equal(kind, failure.Kind);
+        Assert.Contains(says, failure.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
     public void Pool_RunsEachKindOfWorkItem() => Exhaust(static async () =>
     {
         CountdownTask left = new(4);

@@ -84,16 +84,15 @@ internal static class Cancellation
         if (disposable is CancellationTokenSource source)
         {
             Dispose(source);
+            return;
         }
-        else
-        {
-            if (disposable?.GetType().Module == typeof(object).Module && disposable is not System.Collections.IEnumerator)
-            {
-                Order.Unordered();
-            }
 
-            disposable!.Dispose();
+        if (disposable?.GetType().Module == typeof(object).Module && disposable is not System.Collections.IEnumerator)
+        {
+            Order.Unordered();
         }
+
+        disposable!.Dispose();
     }
 
     private static CancellationTokenSource Linked(CancellationTokenSource source, params ReadOnlySpan<CancellationToken> tokens)

@@ -82,14 +82,8 @@ internal struct CompletionCore<TResult>
 
         (object? state, ExecutionContext? context) = (_state, _context);
         Action run = context is null ? () => continuation(state) : () => ExecutionContext.Run(context, continuation.Invoke, state);
-        if (RunContinuationsAsynchronously)
-        {
-            Pool.QueueInside(run);
-        }
-        else
-        {
-            run();
-        }
+        Action<Action> how = RunContinuationsAsynchronously ? Pool.QueueInside : static r => r();
+        how(run);
     }
 
     private static void Require(bool holds)

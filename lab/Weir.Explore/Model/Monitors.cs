@@ -42,7 +42,7 @@ internal static class Monitors
 
     public static void PulseAll(object obj) => Of(obj).Pulse(all: true);
 
-    private static LockState Of(object obj)
+    internal static LockState Of(object obj)
     {
         Dictionary<object, LockState> states = States.GetValue(Points.Me.Execution, static _ => new(ReferenceEqualityComparer.Instance));
         return CollectionsMarshal.GetValueRefOrAddDefault(states, obj, out _) ??= new LockState(obj.GetType().Name);

@@ -10,7 +10,12 @@ internal sealed class PoolScheduler : TaskScheduler
 
     public static TaskScheduler InPlaceOf(TaskScheduler scheduler) => scheduler == Default ? Instance : scheduler;
 
-    protected override void QueueTask(Task task) => Pool.QueueInside(() => Run(task));
+    protected override void QueueTask(Task task)
+    {
+        // On a thread that is not controlled, a continuation notes that it came, and goes no further.
+        Action? run = ControlledThread.Current is null ? (task.AsyncState as Continuation)?.Action : () => Pool.QueueInside(() => Run(task));
+        run?.Invoke();
+    }
 
     protected override bool TryExecuteTaskInline(Task task, bool taskWasPreviouslyQueued) =>
         ControlledThread.Current is not null && !taskWasPreviouslyQueued && Run(task);

@@ -53,15 +53,8 @@ internal static class Registrars
             return;
         }
 
-        Action noted = Noted(continuation, capture);
-        if (source is null)
-        {
-            Pool.QueueInside(noted);
-        }
-        else
-        {
-            ofSource(noted);
-        }
+        Action<Action> register = source is null ? Pool.QueueInside : ofSource;
+        register(Noted(continuation, capture));
     }
 
     private static Action Noted(Action continuation, bool capture)
@@ -75,7 +68,6 @@ internal static class Registrars
         Action? join = Order.Fork();
         return () =>
         {
-            execution.Awaits.Remove(awaited);
             if (ControlledThread.Current is null)
             {
                 // Of a schedule that is over, or of this one, in a way that is not known.
@@ -83,6 +75,7 @@ internal static class Registrars
                 return;
             }
 
+            execution.Awaits.Remove(awaited);
             join?.Invoke();
             try
             {

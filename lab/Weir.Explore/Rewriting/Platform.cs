@@ -8,9 +8,8 @@ internal static class Platform
     [
         "System.Threading.Interlocked", "System.Threading.Volatile", "System.Threading.Tasks.TaskCompletionSource",
         "System.Threading.Tasks.TaskCompletionSource`1", "System.Threading.CancellationTokenSource", "System.Threading.CancellationTokenRegistration",
-        "System.Collections.Concurrent.ConcurrentQueue`1", "System.Collections.Concurrent.ConcurrentStack`1",
-        "System.Collections.Concurrent.ConcurrentBag`1", "System.Collections.Concurrent.ConcurrentDictionary`2",
-        "System.Collections.Immutable.ImmutableInterlocked", "System.Threading.Tasks.TaskFactory",
+        "System.Collections.Concurrent.ConcurrentQueue`1", "System.Collections.Concurrent.ConcurrentStack`1", "System.Collections.Concurrent.ConcurrentBag`1",
+        "System.Collections.Concurrent.ConcurrentDictionary`2", "System.Collections.Immutable.ImmutableInterlocked", "System.Threading.Tasks.TaskFactory",
     ];
 
     /// <summary>Single members that are points.</summary>
@@ -19,6 +18,7 @@ internal static class Platform
         "System.Threading.Tasks.Task::get_IsCompleted", "System.Threading.Tasks.Task::get_IsCompletedSuccessfully", "System.Threading.Tasks.Task::get_Status",
         "System.Threading.Tasks.Task::get_IsFaulted", "System.Threading.Tasks.Task::get_IsCanceled",
         "System.Threading.CancellationToken::get_IsCancellationRequested", "System.Threading.CancellationToken::ThrowIfCancellationRequested",
+        "System.Lazy`1::get_IsValueCreated",
     ];
 
     /// <summary>Reads that nobody else changes.</summary>
@@ -30,7 +30,7 @@ internal static class Platform
         "System.Threading.Mutex", "System.Threading.Semaphore", "System.Threading.EventWaitHandle", "System.Threading.AutoResetEvent",
         "System.Threading.ManualResetEvent", "System.Threading.WaitHandle", "System.Threading.SpinLock", "System.Threading.PeriodicTimer",
         "System.Threading.Tasks.Parallel", "System.Timers.Timer", "System.Collections.Concurrent.BlockingCollection`1", "System.Diagnostics.Process",
-        "System.Threading.Overlapped",
+        "System.Threading.Overlapped", "System.Linq.ParallelEnumerable",
     ];
 
     private static readonly HashSet<string> UnknownMembers =

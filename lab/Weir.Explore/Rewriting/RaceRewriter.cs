@@ -10,7 +10,7 @@ internal sealed class RaceRewriter(ModuleDefinition module, PointCalls points, I
 
     /// <summary>Types whose calls the platform orders, and which are no points.</summary>
     private static readonly HashSet<string> Ordered =
-        ["System.Lazy`1", "System.Threading.LazyInitializer", "System.Runtime.CompilerServices.ConditionalWeakTable`2", "System.Threading.Tasks.TaskScheduler"];
+        ["System.Threading.LazyInitializer", "System.Runtime.CompilerServices.ConditionalWeakTable`2", "System.Threading.Tasks.TaskScheduler"];
 
     private readonly HashSet<string> _readOnly = ReadOnlyFields(module);
     private readonly Dictionary<string, bool> _known = [];

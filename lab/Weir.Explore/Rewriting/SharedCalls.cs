@@ -12,23 +12,21 @@ internal static class SharedCalls
         "System.UInt32", "System.Int64", "System.UInt64", "System.Int128", "System.UInt128", "System.IntPtr", "System.UIntPtr", "System.Single",
         "System.Double", "System.Decimal", "System.Half", "System.Enum", "System.ValueType", "System.Math", "System.MathF", "System.TimeSpan",
         "System.DateTime", "System.DateTimeOffset", "System.DateOnly", "System.TimeOnly", "System.Guid", "System.Index", "System.Range", "System.Uri",
-        "System.Version", "System.Type", "System.RuntimeTypeHandle", "System.Delegate", "System.MulticastDelegate", "System.Convert",
-        "System.BitConverter", "System.HashCode", "System.IDisposable", "System.IAsyncDisposable", "System.IEquatable`1", "System.IComparable",
-        "System.IComparable`1", "System.IFormattable", "System.ISpanFormattable", "System.IFormatProvider", "System.AsyncCallback", "System.StringComparer",
-        "System.TimeProvider", "System.AppContext", "System.OperatingSystem", "System.Attribute", "System.Activator", "System.IProgress`1",
-        "System.IObserver`1", "System.IObservable`1", "System.DBNull", "System.Array/EmptyArray`1", "System.Buffers.ArrayPool`1",
-        "System.Buffers.Binary.BinaryPrimitives", "System.Collections.Generic.KeyValuePair", "System.Collections.Generic.KeyValuePair`2",
-        "System.Collections.Generic.EqualityComparer`1", "System.Collections.Generic.IEqualityComparer`1", "System.Collections.Generic.IComparer`1",
-        "System.Collections.Generic.Comparer`1", "System.Collections.Generic.ReferenceEqualityComparer",
-        "System.Collections.Generic.IAsyncEnumerable`1", "System.Collections.Generic.IAsyncEnumerator`1", "System.Diagnostics.Debug",
-        "System.Diagnostics.TagList",
-        "System.Diagnostics.Tracing.EventSource", "System.Text.Encoding", "System.Text.CompositeFormat", "System.Threading.ITimer",
-        "System.Threading.AsyncLocal`1", "System.Threading.ExecutionContext", "System.Threading.AsyncFlowControl", "System.Threading.CancellationToken",
-        "System.Threading.SynchronizationContext", "System.Threading.IThreadPoolWorkItem", "System.Threading.SendOrPostCallback",
-        "System.Threading.ContextCallback", "System.Threading.WaitCallback", "System.Threading.TimerCallback", "System.Threading.ThreadStart",
-        "System.Threading.ParameterizedThreadStart", "System.Threading.Timeout", "System.Threading.Tasks.ValueTask", "System.Threading.Tasks.ValueTask`1",
-        "System.Threading.Tasks.Sources.IValueTaskSource", "System.Threading.Tasks.Sources.IValueTaskSource`1",
-        "System.Threading.Tasks.TaskAsyncEnumerableExtensions",
+        "System.Version", "System.Type", "System.RuntimeTypeHandle", "System.Delegate", "System.MulticastDelegate", "System.Convert", "System.BitConverter",
+        "System.HashCode", "System.IDisposable", "System.IAsyncDisposable", "System.IEquatable`1", "System.IComparable", "System.IComparable`1",
+        "System.IFormattable", "System.ISpanFormattable", "System.IFormatProvider", "System.AsyncCallback", "System.StringComparer", "System.TimeProvider",
+        "System.AppContext", "System.OperatingSystem", "System.Attribute", "System.Activator", "System.IProgress`1", "System.IObserver`1",
+        "System.IObservable`1", "System.DBNull", "System.Array/EmptyArray`1", "System.Buffers.ArrayPool`1", "System.Buffers.Binary.BinaryPrimitives",
+        "System.Collections.Generic.KeyValuePair", "System.Collections.Generic.KeyValuePair`2", "System.Collections.Generic.EqualityComparer`1",
+        "System.Collections.Generic.IEqualityComparer`1", "System.Collections.Generic.IComparer`1", "System.Collections.Generic.Comparer`1",
+        "System.Collections.Generic.ReferenceEqualityComparer", "System.Collections.Generic.IAsyncEnumerable`1",
+        "System.Collections.Generic.IAsyncEnumerator`1", "System.Diagnostics.Debug", "System.Diagnostics.TagList", "System.Diagnostics.Tracing.EventSource",
+        "System.Text.Encoding", "System.Text.CompositeFormat", "System.Threading.ITimer", "System.Threading.AsyncLocal`1", "System.Threading.ExecutionContext",
+        "System.Threading.AsyncFlowControl", "System.Threading.CancellationToken", "System.Threading.SynchronizationContext",
+        "System.Threading.IThreadPoolWorkItem", "System.Threading.SendOrPostCallback", "System.Threading.ContextCallback", "System.Threading.WaitCallback",
+        "System.Threading.TimerCallback", "System.Threading.ThreadStart", "System.Threading.ParameterizedThreadStart", "System.Threading.Timeout",
+        "System.Threading.Tasks.ValueTask", "System.Threading.Tasks.ValueTask`1", "System.Threading.Tasks.Sources.IValueTaskSource",
+        "System.Threading.Tasks.Sources.IValueTaskSource`1", "System.Threading.Tasks.TaskAsyncEnumerableExtensions",
     ];
 
     /// <summary>The same, of all types in a namespace or with such a beginning.</summary>
@@ -88,12 +86,11 @@ internal static class SharedCalls
         "System.Array::Empty", "System.Array::get_Length", "System.Array::GetLength", "System.Environment::get_NewLine",
         "System.Environment::GetEnvironmentVariable", "System.GC::KeepAlive", "System.GC::SuppressFinalize", "System.Lazy`1::.ctor",
         "System.Threading.CancellationTokenSource::.ctor", "System.Threading.CancellationTokenRegistration::get_Token",
-        "System.Threading.CancellationTokenRegistration::Equals", "System.Threading.Tasks.Task::get_CompletedTask",
-        "System.Threading.Tasks.Task::get_Factory", "System.Threading.Tasks.Task::get_AsyncState", "System.Threading.Tasks.Task::get_CreationOptions",
-        "System.Threading.Tasks.Task::FromResult", "System.Threading.Tasks.Task::FromException", "System.Threading.Tasks.Task::FromCanceled",
-        "System.Threading.Tasks.Task::ConfigureAwait", "System.Threading.Tasks.Task::GetAwaiter", "System.Threading.Tasks.Task`1::ConfigureAwait",
-        "System.Threading.Tasks.Task`1::GetAwaiter", "System.Threading.Tasks.Task`1::get_Factory", "System.Threading.Tasks.TaskScheduler::.ctor",
-        "System.Threading.Tasks.TaskScheduler::get_Id",
+        "System.Threading.CancellationTokenRegistration::Equals", "System.Threading.Tasks.Task::get_CompletedTask", "System.Threading.Tasks.Task::get_Factory",
+        "System.Threading.Tasks.Task::get_AsyncState", "System.Threading.Tasks.Task::get_CreationOptions", "System.Threading.Tasks.Task::FromResult",
+        "System.Threading.Tasks.Task::FromException", "System.Threading.Tasks.Task::FromCanceled", "System.Threading.Tasks.Task::ConfigureAwait",
+        "System.Threading.Tasks.Task::GetAwaiter", "System.Threading.Tasks.Task`1::ConfigureAwait", "System.Threading.Tasks.Task`1::GetAwaiter",
+        "System.Threading.Tasks.Task`1::get_Factory", "System.Threading.Tasks.TaskScheduler::.ctor", "System.Threading.Tasks.TaskScheduler::get_Id",
     ];
 
     private static readonly Dictionary<string, string> Members = new()
@@ -164,7 +161,7 @@ internal static class SharedCalls
     }
 
     /// <summary>Whether a call may call the program under test, with what it is given.</summary>
-    public static bool CallsBack(MethodReference called) => called is { Name: "get_Value", DeclaringType.Name: "Lazy`1" } || called.Parameters.Any(static p =>
+    public static bool CallsBack(MethodReference called) => called.Parameters.Any(static p =>
         p.ParameterType.Name.Split('`')[0] is "Func" or "Action" or "Predicate" or "Comparison" or "Converter" or "IEnumerable" or "IComparer" or
             "CreateValueCallback");
 

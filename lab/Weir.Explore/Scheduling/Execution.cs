@@ -90,9 +90,17 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
         Active = null;
     }
 
-    /// <summary>An await has gone on on a thread that is not controlled. It goes no further, and the message of the deadlock that follows says it.</summary>
-    public void CameFromElsewhere(string site) =>
-        _elsewhere = $" The await at {site} would have gone on on a thread that the explorer does not control, so it did not.";
+    /// <summary>An await has gone on on a thread that is not controlled. It goes no further, and the message of the deadlock says it.</summary>
+    public void CameFromElsewhere(string site) => _elsewhere = $"\n  that at {site} would go on now, on a thread that the explorer does not control: " +
+        "it waits for a network, a file, a timer of another assembly or the like";
+
+    /// <summary>Of a deadlock of awaits: one that has gone on on a thread that is not controlled, or does so within some time; null if there is none.</summary>
+    public string? Elsewhere()
+    {
+        TimeSpan patience = TimeSpan.FromSeconds(Math.Min(2, options.Patience.TotalSeconds));
+        _ = Awaits.Count > 0 && _threads is [_] && System.Threading.SpinWait.SpinUntil(() => _elsewhere is not null, patience);
+        return _elsewhere;
+    }
 
     /// <summary>A task has failed. Somebody has to look at its exception.</summary>
     public void Failed(Task task)
@@ -326,7 +334,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
     {
         if (!_isMainDone)
         {
-            Stop(new Failure(FailureKind.Deadlock, "Nobody can run." + _elsewhere + Waiting(_threads), null));
+            Stop(new Failure(FailureKind.Deadlock, "Nobody can run." + Waiting(_threads), null));
             return;
         }
 

@@ -1,0 +1,33 @@
+namespace Weir.Explore.Model;
+
+[Replaces("System.Lazy`1")]
+internal static class Lazies
+{
+    /// <summary>Who comes while another thread makes the value waits, as on the platform: here for a lock that the explorer knows.</summary>
+#pragma warning disable IDE1006, SA1300 // The name of the property's method.
+    public static T get_Value<T>(Lazy<T> lazy)
+#pragma warning restore IDE1006, SA1300
+    {
+        ControlledThread.Current?.StepOn(lazy);
+        Order.Acquire(lazy);
+        bool waits = ControlledThread.Current is not null && Mode<T>.Of(lazy) == LazyThreadSafetyMode.ExecutionAndPublication;
+        LockState? making = waits ? Monitors.Of(lazy) : null;
+        making?.Enter();
+        try
+        {
+            return lazy.Value;
+        }
+        finally
+        {
+            Order.Use(lazy);
+            making?.Exit();
+        }
+    }
+
+    private static class Mode<T>
+    {
+        // Null once there is a value.
+        [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "get_Mode")]
+        public static extern LazyThreadSafetyMode? Of(Lazy<T> lazy);
+    }
+}
