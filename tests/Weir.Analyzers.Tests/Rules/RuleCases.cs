@@ -52,8 +52,8 @@ internal sealed record RuleCases(string Rule, string[] Bad, string[] Good)
                 "await items.ForEachParallelAsync(x => { Interlocked.Add(ref _total, x); _own++; });",
                 "var own = new ThreadLocal<int>(); await items.ForEachParallelAsync(x => { own.Value++; });",
                 "var boxes = new[] { new System.Runtime.CompilerServices.StrongBox<int>() }; await boxes.ForEachParallelAsync(b => { b.Value++; });",
-                " "
-                    + "await items.ForEachParallelAsync(x => { var own = new System.Runtime.CompilerServices.StrongBox<(int A, int B)>(); own.Value.A += x; own.Value.B++; });",
+                "await items.ForEachParallelAsync(x => { "
+                    + "var own = new System.Runtime.CompilerServices.StrongBox<(int A, int B)>(); own.Value.A += x; own.Value.B++; });",
                 "int[] slots = new int[8]; await items.ForEachParallelAsync(x => { slots[x]++; slots[x] += 1; });",
                 "var all = await items.BatchParallelAsync(2, b => { int sum = 0; foreach (int x in b) { sum += x; } return sum; });",
             ]),
