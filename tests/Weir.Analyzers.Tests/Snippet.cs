@@ -51,6 +51,9 @@ internal sealed class Snippet
             private readonly List<int> _seen = [];
             private static readonly Dictionary<int, int> Known = [];
             private StringBuilder Text { get; } = new();
+            private int _total;
+            private static long Sum { get; set; }
+            [ThreadStatic] private static int _own;
             void Sync(int[] items) { }
             async void FireAndForget(int x) => await Work.SaveAsync(x);
             void Note(int x) { }

@@ -6,7 +6,7 @@ using Microsoft.CodeAnalysis.CSharp.Syntax;
 
 namespace Weir.Analyzers.Fixes;
 
-/// <summary>Makes an addition to a captured whole number atomic.</summary>
+/// <summary>Makes an addition to a whole number atomic, if it is a variable or a field.</summary>
 [ExportCodeFixProvider(LanguageNames.CSharp)]
 [Shared]
 public sealed class InterlockedFix() : DiagnosticFix("WEIR002", "Use Interlocked")
@@ -27,6 +27,7 @@ public sealed class InterlockedFix() : DiagnosticFix("WEIR002", "Use Interlocked
         };
         if (atomic is not { } found
             || model.GetTypeInfo(found.Target, cancellationToken).Type?.SpecialType is not (SpecialType.System_Int32 or SpecialType.System_Int64)
+            || model.GetSymbolInfo(found.Target, cancellationToken).Symbol is IPropertySymbol
             || change.DescendantNodes().OfType<AwaitExpressionSyntax>().Any())
         {
             return null;

@@ -6,7 +6,10 @@ using Weir.Analyzers.Calls;
 
 namespace Weir.Analyzers.Rules;
 
-/// <summary>WEIR002: a captured variable, or a collection that is not thread-safe, is written in a call that runs for several items at once.</summary>
+/// <summary>
+/// WEIR002: a captured variable, a member that is changed by what it was, or a collection that is not thread-safe is written in a call that runs for several
+/// items at once.
+/// </summary>
 [DiagnosticAnalyzer(LanguageNames.CSharp)]
 public sealed class SharedStateAnalyzer : RunAnalyzer
 {
@@ -30,6 +33,8 @@ public sealed class SharedStateAnalyzer : RunAnalyzer
         "System.Threading.Monitor", "System.Threading.SemaphoreSlim", "System.Threading.Lock", "System.Threading.Mutex", "System.Threading.SpinLock",
         "System.Threading.ReaderWriterLockSlim",
     };
+
+    private const string Variable = "use Interlocked, a lock, or the results of the run";
 
     /// <inheritdoc/>
     public override ImmutableArray<DiagnosticDescriptor> SupportedDiagnostics => ImmutableArray.Create(Descriptors.SharedState);
@@ -65,25 +70,59 @@ public sealed class SharedStateAnalyzer : RunAnalyzer
 
     private static (ISymbol Symbol, string Advice)? Written(IOperation operation, IAnonymousFunctionOperation lambda)
     {
-        const string variable = "use Interlocked, a lock, or the results of the run";
         switch (operation)
         {
-            case IIncrementOrDecrementOperation change when Captured(change.Target, lambda) is { } symbol:
-                return (symbol, variable);
+            case IIncrementOrDecrementOperation change:
+                return Changed(change.Target, lambda);
+            case ICompoundAssignmentOperation change:
+                return Changed(change.Target, lambda);
             case IDeconstructionAssignmentOperation { Target: ITupleOperation tuple }:
-                return tuple.Elements.Select(e => Captured(e, lambda)).FirstOrDefault(static s => s is not null) is { } one ? (one, variable) : null;
+                return tuple.Elements.Select(e => Captured(e, lambda)).FirstOrDefault(static s => s is not null) is { } one ? (one, Variable) : null;
             case IAssignmentOperation assignment when Captured(assignment.Target, lambda) is { } symbol:
-                return (symbol, variable);
+                return (symbol, Variable);
             case IAssignmentOperation { Target: IPropertyReferenceOperation { Property.IsIndexer: true, Instance: { } instance } }:
                 return Shared(instance, lambda) is { } indexed ? (indexed, Advice(instance)) : null;
             case IArgumentOperation { Parameter.RefKind: RefKind.Out } argument when Captured(argument.Value, lambda) is { } symbol:
-                return (symbol, variable);
+                return (symbol, Variable);
             case IInvocationOperation { Instance: { } instance } call when IsWriter(call.TargetMethod.Name) && Shared(instance, lambda) is { } symbol:
                 return (symbol, Advice(instance));
             default:
                 return null;
         }
     }
+
+    // What is read and written in one, as n++ does: others may have written in between. A member that is only set may be a flag, and is left alone.
+    private static (ISymbol Symbol, string Advice)? Changed(IOperation target, IAnonymousFunctionOperation lambda)
+    {
+        if (Captured(target, lambda) is { } variable)
+        {
+            return (variable, Variable);
+        }
+
+        if (target is not IMemberReferenceOperation { Member: var member, Instance: var instance } || !IsSeenByOthers(target, lambda))
+        {
+            return null;
+        }
+
+        return target is not IPropertyReferenceOperation { Property.IsIndexer: true } ? (member, Variable)
+            : instance?.Type?.OriginalDefinition.ToDisplayString() == "System.Collections.Concurrent.ConcurrentDictionary<TKey, TValue>"
+                ? (Name(instance), "use AddOrUpdate")
+            : Shared(instance!, lambda) is { } collection ? (collection, Advice(instance!))
+            : null;
+
+        ISymbol Name(IOperation dictionary) => Captured(dictionary, lambda) ?? (dictionary as IMemberReferenceOperation)?.Member ?? member;
+    }
+
+    // A member of this object, of a type, or of a captured variable, however many members are between. Each thread has those of a ThreadLocal for itself.
+    private static bool IsSeenByOthers(IOperation? target, IAnonymousFunctionOperation lambda) => target switch
+    {
+        IMemberReferenceOperation { Member: var member, Instance: var instance } =>
+            member.ContainingType?.Name is not ("ThreadLocal" or "AsyncLocal")
+            && !member.GetAttributes().Any(static a => a.AttributeClass?.Name == nameof(ThreadStaticAttribute))
+            && (instance is null or IInstanceReferenceOperation || IsSeenByOthers(instance, lambda)),
+        null => false,
+        _ => Captured(target, lambda) is not null,
+    };
 
     private static bool IsWriter(string method) => Array.Exists(Writers, w => method.StartsWith(w, StringComparison.Ordinal));
 
@@ -103,6 +142,9 @@ public sealed class SharedStateAnalyzer : RunAnalyzer
         {
             ILocalReferenceOperation { IsDeclaration: false } local => local.Local,
             IParameterReferenceOperation parameter => parameter.Parameter,
+
+            // A part of a structure is a part of the variable.
+            IFieldReferenceOperation { Instance: { Type.IsValueType: true } whole } => Captured(whole, lambda),
             _ => null,
         };
         return symbol is not null && !IsInside(symbol, lambda) ? symbol : null;

@@ -27,6 +27,12 @@ internal sealed record RuleCases(string Rule, string[] Bad, string[] Good)
                 "int parsed = 0; await items.ForEachParallelAsync(x => { int.TryParse(\"1\", [|out parsed|]); });",
                 "var queue = new Queue<int>(); int n = 0; await items.BatchParallelAsync(2, b => { [|queue.Enqueue(b.Count)|]; [|++n|]; return n; });",
                 "int a = 0, b = 0; await later.ForEachParallelAsync(x => { [|(a, b) = (b, x)|]; });",
+                "await items.ForEachParallelAsync(x => { [|_total += x|]; });",
+                "await items.ForEachParallelAsync(x => { [|this._total++|]; [|Sum--|]; [|C.Sum *= x|]; });",
+                "var box = new System.Runtime.CompilerServices.StrongBox<int>(); await items.ForEachParallelAsync(x => { [|box.Value += x|]; });",
+                "(int A, (int B, int C) D) of = default; await items.ForEachParallelAsync(x => { [|of.A = x|]; [|of.D.B++|]; });",
+                "var seen = new ConcurrentDictionary<int, int>(); await items.ForEachParallelAsync(x => { [|seen[x]++|]; [|seen[x] += x|]; });",
+                "await items.ForEachParallelAsync(x => { [|Known[x]++|]; [|Known[x] += 2|]; });",
             ],
             [
                 "int n = 0; await items.ForEachParallelAsync(x => { Interlocked.Increment(ref n); });",
@@ -42,6 +48,13 @@ internal sealed record RuleCases(string Rule, string[] Bad, string[] Good)
                 "var known = new Dictionary<int, int>(); var all = await items.SelectParallelAsync(x => known.TryGetValue(x, out int v) ? v : 0);",
                 "int n = 0; foreach (int x in items) { n++; _seen.Add(x); } Text.Append(n);",
                 "int n = 0; await items.ForEachParallelAsync(x => { Volatile.Write(ref n, x); });",
+                "await items.ForEachParallelAsync(x => { _total = x; Sum = x; });",
+                "await items.ForEachParallelAsync(x => { Interlocked.Add(ref _total, x); _own++; });",
+                "var own = new ThreadLocal<int>(); await items.ForEachParallelAsync(x => { own.Value++; });",
+                "var boxes = new[] { new System.Runtime.CompilerServices.StrongBox<int>() }; await boxes.ForEachParallelAsync(b => { b.Value++; });",
+                "await items.ForEachParallelAsync(x => { "
+                    + "var own = new System.Runtime.CompilerServices.StrongBox<(int A, int B)>(); own.Value.A += x; own.Value.B++; });",
+                "int[] slots = new int[8]; await items.ForEachParallelAsync(x => { slots[x]++; slots[x] += 1; });",
                 "var all = await items.BatchParallelAsync(2, b => { int sum = 0; foreach (int x in b) { sum += x; } return sum; });",
             ]),
         new(
