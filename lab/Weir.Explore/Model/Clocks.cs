@@ -29,6 +29,8 @@ internal static class Clocks
     public static int get_CurrentManagedThreadId() => Points.Me.Execution.IdOf(Points.Me);
 
     public static int get_ProcessorCount() => 4;
+
+    public static Environment.ProcessCpuUsage get_CpuUsage() => default;
 }
 
 [Replaces("System.Diagnostics.Stopwatch")]

@@ -1,12 +1,11 @@
 namespace Weir.Explore.Model;
 
+#pragma warning disable IDE1006, SA1300 // The name of the property's method.
 [Replaces("System.Lazy`1")]
 internal static class Lazies
 {
     /// <summary>Who comes while another thread makes the value waits, as on the platform: here for a lock that the explorer knows.</summary>
-#pragma warning disable IDE1006, SA1300 // The name of the property's method.
     public static T get_Value<T>(Lazy<T> lazy)
-#pragma warning restore IDE1006, SA1300
     {
         ControlledThread.Current?.StepOn(lazy);
         Order.Acquire(lazy);

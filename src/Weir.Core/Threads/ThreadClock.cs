@@ -17,8 +17,11 @@ internal static class ThreadClock
 
     private static readonly double TicksPerNanosecond = Stopwatch.Frequency / NanosecondsPerSecond;
 
-    /// <summary>Whether this system provides the time. Elsewhere, synchronous items count as computing.</summary>
-    public static bool IsKnown => Clock >= 0;
+    /// <summary>
+    /// Whether this system provides the time. Elsewhere, synchronous items count as computing. A search for orders of threads, whose time is not that of the
+    /// machine, says that it is not known.
+    /// </summary>
+    public static bool IsKnown { get; set; } = Clock >= 0;
 
     /// <summary>The time so far, in Stopwatch ticks.</summary>
     public static long Now() =>
