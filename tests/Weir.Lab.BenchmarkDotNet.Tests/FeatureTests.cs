@@ -61,8 +61,8 @@ public class FeatureTests
     [Fact(Timeout = Limit)]
     public async Task Stages_OfAPlainJob_PrintTheirLinesAndStatistics()
     {
-        // BenchmarkDotNet measures no overhead of calls of which less than sixteen fit into an iteration, and takes a first one that was held up for such. It is
-        // run until that was not, or the time of the test is over.
+        // BenchmarkDotNet measures no overhead of calls of which less than sixteen fit into an iteration, and takes a first one that was held up for one. It
+        // is run until that was not, or the time of the test is over.
         BenchmarkRun run = await RunAsync();
         while (!run.Log.Contains("OverheadWarmup ", StringComparison.Ordinal) && !TestContext.Current.CancellationToken.IsCancellationRequested)
         {

@@ -63,8 +63,8 @@ public class KnobTests
     [Fact(Timeout = Limit)]
     public async Task Pilot_BeginsWithTheLeastInvocationsAndEndsAtTheLeastTime()
     {
-        // BenchmarkDotNet begins with less, or has no pilot, if the first call takes a sixteenth of an iteration and more, as one that is held up does. It is run
-        // until that was not, which the overhead shows that is measured then, or the time of the test is over.
+        // BenchmarkDotNet begins with less, or has no pilot, if the first call takes a sixteenth of an iteration, as one that is held up does. It is run until
+        // that was not, which the overhead shows that is measured then, or the time of the test is over.
         BenchmarkRun run = await RunOnceAsync();
         while (!HasOverhead(run) && !TestContext.Current.CancellationToken.IsCancellationRequested)
         {
