@@ -2,6 +2,7 @@ using System.Collections.Immutable;
 using System.Globalization;
 using System.Reflection;
 using System.Text;
+using System.Text.RegularExpressions;
 using Microsoft.CodeAnalysis;
 using Microsoft.CodeAnalysis.CSharp;
 using Microsoft.CodeAnalysis.CSharp.Syntax;
@@ -16,7 +17,7 @@ namespace Weir.Docs.Tests;
 /// <see cref="Given"/>. An example that returns something is a function of its own, whose result is written to the console; one with a namespace is a file of
 /// its own.
 /// </summary>
-internal sealed class PageProgram
+internal sealed partial class PageProgram
 {
     private const string NewProject = "global using System; global using System.Collections.Generic; global using System.IO; global using System.Linq; "
         + "global using System.Net.Http; global using System.Threading; global using System.Threading.Tasks; ";
@@ -84,19 +85,22 @@ internal sealed class PageProgram
     /// <summary>An example that is a whole program: with what a new project gives, and nothing else.</summary>
     public static PageProgram Whole(string name, string example) => new(name, [example], NewProject);
 
-    /// <summary>Compiles it.</summary>
+    /// <summary>
+    /// Compiles it to be run, with sixty times the limits that it shows: a machine that holds a thread up for some seconds is not what the example is about.
+    /// </summary>
     /// <returns>The errors; none if it is a program.</returns>
     public string[] Compile(out byte[] program)
     {
         using MemoryStream file = new();
-        EmitResult made = Compilation().Emit(file);
+        EmitResult made = Compilation(_trees.Select(static tree =>
+            CSharpSyntaxTree.ParseText(Limit().Replace(tree.ToString(), "60 * $0"), Language, tree.FilePath))).Emit(file);
         program = file.ToArray();
         return [.. made.Diagnostics.Where(static d => d.Severity == DiagnosticSeverity.Error).Select(static d => d.ToString())];
     }
 
     /// <summary>What Weir's analyzers warn of in it.</summary>
     public async Task<string[]> WarningsAsync(CancellationToken cancellationToken) =>
-        [.. (await Compilation().WithAnalyzers(Analyzers.Value).GetAnalyzerDiagnosticsAsync(cancellationToken))
+        [.. (await Compilation(_trees).WithAnalyzers(Analyzers.Value).GetAnalyzerDiagnosticsAsync(cancellationToken))
             .Where(static d => d.Severity >= DiagnosticSeverity.Warning).Select(static d => d.ToString())];
 
     /// <summary>Runs it in this process, on a thread of the pool.</summary>
@@ -119,11 +123,15 @@ internal sealed class PageProgram
         return output.ToString();
     }
 
-    private CSharpCompilation Compilation() =>
+    private CSharpCompilation Compilation(IEnumerable<SyntaxTree> trees) =>
         Empty.Value.WithAssemblyName(_name).WithOptions(Options(IsRunnable ? OutputKind.ConsoleApplication : OutputKind.DynamicallyLinkedLibrary))
-            .AddSyntaxTrees(_trees);
+            .AddSyntaxTrees(trees);
 
     private static CSharpCompilationOptions Options(OutputKind kind) => new(kind, nullableContextOptions: NullableContextOptions.Enable);
+
+    // Of items, of calls and of whole runs; not how long a batch fills, or a circuit stays open.
+    [GeneratedRegex(@"(?<=\b(?!Open)\w*Timeout = |AddTimeout\(|CancellationTokenSource \w+ = new\()TimeSpan\.From(?:Milliseconds|Seconds|Minutes)\(\d+\)")]
+    private static partial Regex Limit();
 
     // Of its own, not of a function inside it.
     private static bool Returns(GlobalStatementSyntax[] statements) => statements

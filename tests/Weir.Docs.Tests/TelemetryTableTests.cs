@@ -69,11 +69,14 @@ public sealed partial class TelemetryTableTests : IDisposable
             trace = root.TraceId;
             object[] policies = [.. await DriveChainsAsync()];
             await DriveRunsAsync();
-            await DriveBlocksAsync();
+            object block = await DriveBlocksAsync();
             await DriveHostAsync();
             await using WorkGauges gauges = await DriveGaugesAsync();
             _meters.RecordObservableInstruments();
+
+            // Counts lie in what has them until they are read.
             GC.KeepAlive(policies);
+            GC.KeepAlive(block);
         }
 
         Row[] table = [.. Rows("instrument")];
@@ -156,13 +159,14 @@ public sealed partial class TelemetryTableTests : IDisposable
         Assert.Equal([true, false], outcomes.Select(static o => o.IsSuccess));
     }
 
-    private static async Task DriveBlocksAsync()
+    private static async Task<object> DriveBlocksAsync()
     {
         Dataflow.ActionBlock<int> block = new(
             static x => x == 2 ? throw new FormatException() : Task.CompletedTask, new ExecutionDataflowBlockOptions { NameFormat = Name });
         Assert.True(block.Post(1));
         Assert.True(block.Post(2));
         await Assert.ThrowsAsync<FormatException>(() => block.Completion);
+        return block;
     }
 
     private async Task DriveHostAsync()

@@ -195,28 +195,52 @@ public class FailureTests
     }
 
     [Fact]
-    public void Code_ThatNeverComesToAPoint_IsAHangThatNamesItsLastPoint()
+    public void Code_ThatNeverComesToAPoint_IsAHangThatNamesItsLastPoint() => Hangs(
+        "Interlocked.Increment",
+        static () =>
+        {
+            Interlocked.Increment(ref Once[0]);
+            using System.IO.Pipes.AnonymousPipeServerStream pipe = new(System.IO.Pipes.PipeDirection.In);
+            _ = pipe.ReadByte();
+            return Task.CompletedTask;
+        });
+
+    [Fact]
+    public void Thread_ThatDoesNotEndWithItsSchedule_IsAHangAfterThePatience() => Hangs(
+        "did not end with its schedule in 0.5 seconds",
+        static () =>
+        {
+            ManualResetEventSlim never = new();
+            new Thread(() =>
+            {
+                try
+                {
+                    never.Wait();
+                }
+                finally
+                {
+                    using System.IO.Pipes.AnonymousPipeServerStream pipe = new(System.IO.Pipes.PipeDirection.In);
+                    _ = pipe.ReadByte();
+                }
+            })
+            { IsBackground = true }.Start();
+            return Task.CompletedTask;
+        });
+
+    private static void Hangs(string says, Func<Task> body)
     {
         ExploreFailure failure;
         int searches = 0;
 
-        // A thread that is held up for as long as that on its way to the point hangs before it. It is not held up each time.
+        // A thread that is held up for as long as that on its way to the place hangs before it. It is not held up each time.
         do
         {
-            failure = Explore.Search(
-                static () =>
-                {
-                    Interlocked.Increment(ref Once[0]);
-                    using System.IO.Pipes.AnonymousPipeServerStream pipe = new(System.IO.Pipes.PipeDirection.In);
-                    _ = pipe.ReadByte();
-                    return Task.CompletedTask;
-                },
-                new ExploreOptions { Patience = TimeSpan.FromSeconds(0.5) }).Failure!;
+            failure = Explore.Search(body, new ExploreOptions { Patience = TimeSpan.FromSeconds(0.5) }).Failure!;
             Assert.Equal(FailureKind.Hang, failure.Kind);
         }
-        while (!failure.Message.Contains("Interlocked.Increment", StringComparison.Ordinal) && ++searches < 20);
+        while (!failure.Message.Contains(says, StringComparison.Ordinal) && ++searches < 20);
 
-        Assert.Contains("Interlocked.Increment", failure.Message, StringComparison.Ordinal);
+        Assert.Contains(says, failure.Message, StringComparison.Ordinal);
     }
 
     private static void Fails(FailureKind kind, string says, Func<Task> body, ExploreOptions? options = null)

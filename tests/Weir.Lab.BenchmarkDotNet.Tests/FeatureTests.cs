@@ -61,9 +61,10 @@ public class FeatureTests
     [Fact(Timeout = Limit)]
     public async Task Stages_OfAPlainJob_PrintTheirLinesAndStatistics()
     {
-        // BenchmarkDotNet measures no overhead of calls of which less than sixteen fit into an iteration. So it takes the first one if that is held up.
+        // BenchmarkDotNet measures no overhead of calls of which less than sixteen fit into an iteration, and takes a first one that was held up for one. It
+        // is run until that was not, or the time of the test is over.
         BenchmarkRun run = await RunAsync();
-        for (int again = 0; again < 4 && !run.Log.Contains("OverheadWarmup ", StringComparison.Ordinal); again++)
+        while (!run.Log.Contains("OverheadWarmup ", StringComparison.Ordinal) && !TestContext.Current.CancellationToken.IsCancellationRequested)
         {
             run.Dispose();
             run = await RunAsync();
@@ -134,8 +135,12 @@ public class FeatureTests
             "--filter", "*Locked*", "--workers", "2", "--strategy", strategy, "--iterationTime", "10", "--warmupCount", "1", "--iterationCount", "2");
 
         run.AssertAllSucceeded();
-        long operations = run.Summary.Reports[0].AllMeasurements.Last(static m => m.IterationStage == BenchmarkDotNet.Engines.IterationStage.Actual).Operations;
-        Assert.True(strategy == "Throughput" ? operations > 2 : operations == 2, $"{operations}");
+
+        // How often the two workers come to call within a time is the machine's business: at least once each. The others have a number of calls, and no pilot.
+        bool isOfATime = strategy == "Throughput";
+        IReadOnlyList<BenchmarkDotNet.Reports.Measurement> all = run.Summary.Reports[0].AllMeasurements;
+        Assert.Equal(isOfATime, all.Any(static m => m.IterationStage == BenchmarkDotNet.Engines.IterationStage.Pilot));
+        Assert.InRange(all.Last(static m => m.IterationStage == BenchmarkDotNet.Engines.IterationStage.Actual).Operations, 2, isOfATime ? long.MaxValue : 2);
     }
 
     [Fact(Timeout = Limit)]
@@ -215,11 +220,12 @@ public class FeatureTests
     public async Task Diagnosers_InProcess_CountMemoryAndExceptionsOfAllWorkers()
     {
         using BenchmarkRun run = await BenchmarkRun.InProcessAsync(
-            typeof(PlainBenchmarks), "--job", "short", "--iterationTime", "20", "--workers", "2", "--memory", "--exceptions");
+            typeof(PlainBenchmarks),
+            "--job", "short", "--invocationCount", "4000", "--unrollFactor", "1", "--workers", "2", "--memory", "--exceptions");
 
         run.AssertAllSucceeded();
 
-        // The array's header has 24 bytes.
+        // So many calls, and not what fits into a time: what is allocated beside them shows if they are few. The array's header has 24 bytes.
         Assert.Equal("1024 B", run.Cell("Allocate", 2, "Allocated"));
         Assert.Equal("1,024 B", run.Cell("Allocate", 2, "Allocated/op"));
         Assert.Equal("-", run.Cell("Locked", 2, "Allocated/op"));

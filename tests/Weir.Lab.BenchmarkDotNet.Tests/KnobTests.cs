@@ -47,9 +47,7 @@ public class KnobTests
     {
         using BenchmarkRun run = await RunAsync(typeof(PlainBenchmarks), $"--invocationCount 1600 --warmupCount 1 --iterationCount 2 {knob}");
 
-        Assert.Equal(
-            isMeasured,
-            run.Summary.Reports[0].AllMeasurements.Any(static m => m is { IterationMode: IterationMode.Overhead, IterationStage: IterationStage.Actual }));
+        Assert.Equal(isMeasured, HasOverhead(run));
     }
 
     [Theory(Timeout = Limit)]
@@ -65,8 +63,16 @@ public class KnobTests
     [Fact(Timeout = Limit)]
     public async Task Pilot_BeginsWithTheLeastInvocationsAndEndsAtTheLeastTime()
     {
-        using BenchmarkRun run = await RunAsync(typeof(KnobBenchmarks), "--warmupCount 1 --minIterationCount 3 --maxIterationCount 9");
+        // BenchmarkDotNet begins with less, or has no pilot, if the first call takes a sixteenth of an iteration, as one that is held up does. It is run until
+        // that was not, which the overhead shows that is measured then, or the time of the test is over.
+        BenchmarkRun run = await RunOnceAsync();
+        while (!HasOverhead(run) && !TestContext.Current.CancellationToken.IsCancellationRequested)
+        {
+            run.Dispose();
+            run = await RunOnceAsync();
+        }
 
+        using BenchmarkRun last = run;
         Measurement[] pilot = Workload(run, IterationStage.Pilot);
         Assert.Equal(KnobBenchmarks.Invocations, pilot[0].Operations);
         Assert.InRange(pilot[^1].Nanoseconds, KnobBenchmarks.Milliseconds * 1e6, double.MaxValue);
@@ -74,6 +80,8 @@ public class KnobTests
 
         // A relative error of a thousand times the mean is always met.
         Assert.Equal(3, Workload(run, IterationStage.Actual).Length);
+
+        static Task<BenchmarkRun> RunOnceAsync() => RunAsync(typeof(KnobBenchmarks), "--warmupCount 1 --minIterationCount 3 --maxIterationCount 9");
     }
 
     [Fact(Timeout = Limit)]
@@ -91,6 +99,9 @@ public class KnobTests
         run.AssertAllSucceeded();
         return run;
     }
+
+    private static bool HasOverhead(BenchmarkRun run) =>
+        run.Summary.Reports[0].AllMeasurements.Any(static m => m is { IterationMode: IterationMode.Overhead, IterationStage: IterationStage.Actual });
 
     private static Measurement[] Workload(BenchmarkRun run, IterationStage stage) =>
         [.. run.Summary.Reports[0].AllMeasurements.Where(m => m.IterationMode == IterationMode.Workload && m.IterationStage == stage)];

@@ -60,15 +60,18 @@ public class SuitesTests
     [Fact(Timeout = 300_000)]
     public Task BenchmarkDotNet_DryInProcess_GivesAResultForEachArm() => Task.Run(static () =>
     {
+        // Of its own: the same tests of another tree may run at the same time.
+        DirectoryInfo artifacts = Directory.CreateTempSubdirectory("weir-lab-suites-tests-");
         IConfig config = ManualConfig.CreateEmpty()
             .AddJob(Job.Dry.WithToolchain(InProcessEmitToolchain.Instance))
             .AddColumnProvider(DefaultColumnProviders.Instance)
             .AddLogger(NullLogger.Instance)
-            .WithArtifactsPath(Path.Combine(Path.GetTempPath(), "weir-lab-suites-tests"))
+            .WithArtifactsPath(artifacts.FullName)
 
             // The tests run in Debug as well; nothing is concluded from the times.
             .WithOptions(ConfigOptions.DisableOptimizationsValidator | ConfigOptions.DisableLogFile);
         Summary summary = BenchmarkRunner.Run<CoreStreamBenchmarks>(config);
+        artifacts.Delete(recursive: true);
         Assert.False(summary.HasCriticalValidationErrors);
         Assert.Equal(8, summary.Reports.Length);
         Assert.All(summary.Reports, static report => Assert.True(report.Success));

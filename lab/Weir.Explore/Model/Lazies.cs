@@ -25,7 +25,6 @@ internal static class Lazies
 
     private static class Mode<T>
     {
-        // Null once there is a value.
         [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "get_Mode")]
         public static extern LazyThreadSafetyMode? Of(Lazy<T> lazy);
     }

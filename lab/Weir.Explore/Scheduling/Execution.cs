@@ -84,7 +84,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
         _isStopping = true;
         if (Failure?.Kind != FailureKind.Hang)
         {
-            Unwind();
+            Unwind(patience);
         }
 
         Active = null;
@@ -368,16 +368,17 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
     }
 
     /// <summary>Lets each thread that is still somewhere run into an exception, one after the other.</summary>
-    private void Unwind()
+    private void Unwind(TimeSpan patience)
     {
         foreach (ControlledThread thread in _threads)
         {
             if (thread.HasStarted && !thread.IsDone)
             {
                 thread.GiveTurn();
-                if (!_unwound.Wait(TimeSpan.FromSeconds(5)))
+                if (!_unwound.Wait(patience))
                 {
-                    Failure ??= new Failure(FailureKind.Hang, $"{thread} did not end with its schedule; it was at {thread.Site}.", null);
+                    string stuck = $"{thread} did not end with its schedule in {patience.TotalSeconds:0.#} seconds of real time; it was at {thread.Site}.";
+                    Failure ??= new Failure(FailureKind.Hang, stuck, null);
                 }
             }
         }

@@ -126,7 +126,11 @@ public static class Measure
         bool areSingle = known.All(static k => k.Spec.Workers == 1);
         known = [.. known.Select(k => (k.Name, k.Workload, k.Spec with { SubtractsOverhead = areSingle }))];
         return ResultOfAsync(
-            command, known, rounds, () => TurnRuns.MeasureAsync([.. known.Select(static k => (k.Workload, k.Spec))], rounds, options.Waiting, stop), stop);
+            command,
+            known,
+            rounds,
+            () => TurnRuns.MeasureAsync([.. known.Select(static k => (k.Workload, k.Spec))], rounds, options.Waiting, stop, options.CallLimit),
+            stop);
     }
 
     private static async Task<ResultFile> ResultOfAsync(

@@ -50,6 +50,9 @@ public sealed record MeasureOptions
     /// <summary>Is called after five seconds with what the measurement is waiting for, such as <c>SetupAsync to end</c>, on another thread.</summary>
     public Action<string>? Waiting { get; init; }
 
+    /// <summary>How long a set-up or a clean-up may take, if not as long as an operation.</summary>
+    internal TimeSpan? CallLimit { get; init; }
+
     /// <summary>The run of these options.</summary>
     /// <exception cref="ArgumentOutOfRangeException">A value is outside its range.</exception>
     internal WorkerRunSpec Spec(string name, int workers, int rounds, bool takesTurns)

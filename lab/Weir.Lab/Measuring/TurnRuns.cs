@@ -8,14 +8,16 @@ internal static class TurnRuns
     /// <param name="rounds">How many rounds each makes.</param>
     /// <param name="waiting">Is told what is waited for.</param>
     /// <param name="stop">Ends it with the rounds that there are.</param>
+    /// <param name="callLimit">How long a call of a workload outside of its operations may take; null for as long as these.</param>
     /// <returns>The runs, and the number of each of their rounds among all, from 1.</returns>
     public static async Task<IReadOnlyList<(WorkerRun Run, IReadOnlyList<int>? Order)>> MeasureAsync(
-        IReadOnlyList<(IWorkload Workload, WorkerRunSpec Spec)> arms, int rounds, Action<string>? waiting, CancellationToken stop)
+        IReadOnlyList<(IWorkload Workload, WorkerRunSpec Spec)> arms, int rounds, Action<string>? waiting, CancellationToken stop,
+        TimeSpan? callLimit = null)
     {
         int made = 0;
         TurnObserver[] turns = [.. arms.Select(_ => new TurnObserver(() => ++made, waiting))];
         IReadOnlyList<WorkerRun> runs = await WorkerRunner.RunInTurnsAsync(
-            [.. arms.Select((arm, i) => (new WorkerRunner(arm.Spec, turns[i]), arm.Workload))], rounds, stop).ConfigureAwait(false);
+            [.. arms.Select((arm, i) => (new WorkerRunner(arm.Spec, turns[i]) { CallLimit = callLimit }, arm.Workload))], rounds, stop).ConfigureAwait(false);
         return [.. runs.Select((run, i) => (run, (IReadOnlyList<int>?)turns[i].Order))];
     }
 

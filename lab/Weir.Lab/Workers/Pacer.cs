@@ -28,6 +28,7 @@ internal sealed partial class Pacer : IDisposable
     private long _emitted;
     private long _ended;
     private long _late;
+    private long _dropped;
     private volatile bool _stop;
 
     public Pacer(double ratePerSecond, int? maxInFlight)
@@ -54,7 +55,7 @@ internal sealed partial class Pacer : IDisposable
     public long Counted => _counted;
 
     /// <summary>How many starts of the window were dropped.</summary>
-    public long Dropped { get; private set; }
+    public long Dropped => Volatile.Read(ref _dropped);
 
     /// <summary>How many operations of the window began more than a millisecond after they were due.</summary>
     public long LateStarts => Volatile.Read(ref _late);
@@ -166,7 +167,8 @@ internal sealed partial class Pacer : IDisposable
         {
             if (counts)
             {
-                Dropped++;
+                // Atomic, so that of the last drop and the last end the later one sees both: with a plain store neither may, and nobody signals the end.
+                Interlocked.Increment(ref _dropped);
                 SignalIfAllEnded();
             }
 

@@ -124,7 +124,10 @@ public class WorkerRunnerTests
 
         WorkerRound round = Assert.Single(run.Rounds);
         Assert.All(round.Workers, static w => Assert.True(w.Operations > 0));
-        Assert.True(round.Workers.Max(static w => w.Operations) - round.Workers.Min(static w => w.Operations) <= 2);
+
+        // In step, but for the batch in which the window begins and the one in which it ends: a thread that is held up there counts neither, or both.
+        long batch = Assert.Single(round.Groups).SampleEvery;
+        Assert.InRange(round.Workers.Max(static w => w.Operations) - round.Workers.Min(static w => w.Operations), 0, 2 * batch);
         Assert.Equal(0, round.Failures);
     }
 
@@ -254,6 +257,9 @@ public class WorkerRunnerTests
         // Nothing here depends on the rate, so neither warmth nor a quiet machine is waited for.
         LongestWarmUp = TimeSpan.Zero,
         MostRepeats = 0,
+
+        // Nor is a worker given up that is held up: the limit of the whole run is enough.
+        DrainLimit = TimeSpan.FromHours(1),
     };
 
     private static Task<WorkerRun> RunAsync(WorkerRunSpec spec, IWorkload workload, CancellationToken cancellationToken = default) =>
