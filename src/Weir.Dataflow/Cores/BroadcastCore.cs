@@ -228,7 +228,6 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
     {
         CallWatch? watch = CallEnds(_heldId, out CallWatch.Ending outer);
         DiscardTaken();
-        CallWatch.Failed(null, watch);
         watch?.Left(_heldId, isDone: true, outer);
         PendingDone();
     }

@@ -52,8 +52,12 @@ internal abstract partial class ExecCore<T> : IMeteredBlock
         _queue?.Listed.End(this);
     }
 
-    /// <summary>A message that was taken is thrown away. For the reader.</summary>
-    protected void DiscardTaken() => _queue!.DiscardTaken();
+    /// <summary>A message that was taken is thrown away, and so its call did not succeed. For the reader.</summary>
+    protected void DiscardTaken()
+    {
+        _queue!.DiscardTaken();
+        CallWatch.Failed(null, Watch);
+    }
 
     /// <summary>An asynchronous call has ended, and this thread deals with its result.</summary>
     protected CallWatch? CallEnds(long id, out CallWatch.Ending outer)

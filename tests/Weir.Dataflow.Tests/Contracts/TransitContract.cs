@@ -269,6 +269,8 @@ public abstract class TransitContract<TBlocks> : Contract<TBlocks> where TBlocks
         Eventually.True(
             () =>
             {
+                // Looked at first: a broadcast may get its message, and end, after a look in vain. What it has can still be taken then.
+                bool isLast = subject.Completion.IsCompleted;
                 while (subject.Take() is { } message)
                 {
                     seen.AddRange(Subject.Strings(message));
@@ -278,7 +280,7 @@ public abstract class TransitContract<TBlocks> : Contract<TBlocks> where TBlocks
                     }
                 }
 
-                return subject.Completion.IsCompleted;
+                return isLast;
             },
             "The block never ends.");
         await Eventually.Status(subject.Completion);

@@ -108,6 +108,41 @@ public sealed class BlockSpanTests
     }
 
     [Fact(Timeout = Eventually.Limit)]
+    public async Task Span_OfABroadcastMessageThatIsTakenAsTheBlockFails_WasCancelled()
+    {
+        using BlockListener listener = new(_name, spans: true);
+        using Gate gate = new();
+        BroadcastBlock<int> block = new(null, new DataflowBlockOptions { NameFormat = _name });
+        block.LinkTo(new ProbeTarget<int>(
+            static (self, offer) => self.Reserve(offer) ? DataflowMessageStatus.Postponed : DataflowMessageStatus.Declined));
+        block.Post(1);
+        Eventually.True(() => listener.Spans.Count == 1);
+
+        // While a new link is offered the first, the worker that has taken the second waits, and has not seen that a reservation holds it back.
+        Task linking = Task.Run(() => block.LinkTo(new ProbeTarget<int>((_, _) =>
+        {
+            gate.Pass();
+            return DataflowMessageStatus.Declined;
+        })));
+        gate.AwaitArrivals();
+        block.Post(2);
+        Eventually.True(() => listener["weir.block.queued input"] == 0 && listener["weir.block.in_flight"] == 1);
+        Task failing = Task.Run(() => ((IDataflowBlock)block).Fault(new FormatException()));
+        int more = 0;
+        Eventually.True(() =>
+        {
+            bool isTaken = block.Post(3);
+            more += isTaken ? 1 : 0;
+            return !isTaken;
+        });
+        gate.Open();
+        Assert.Equal(TaskStatus.Faulted, await Eventually.Status(block.Completion));
+        await Eventually.Done(Task.WhenAll(linking, failing));
+        Assert.Equal(["succeeded", "cancelled"], listener.Spans.Select(static s => s.GetTagItem("weir.outcome")));
+        Assert.Equal(1 + more, listener["weir.block.messages discarded"]);
+    }
+
+    [Fact(Timeout = Eventually.Limit)]
     public async Task Listener_ThatLeavesDuringACall_ItsSpanEnds()
     {
         TaskCompletionSource gate = new(TaskCreationOptions.RunContinuationsAsynchronously);

@@ -38,6 +38,9 @@ internal sealed class BlockListener : IDisposable
             }
         });
         _meter.Start();
+
+        // The first listener of a process: the instruments are created with the next block, or some seconds later.
+        _ = new BufferBlock<int>();
         if (spans)
         {
             _spans = new ActivityListener

@@ -13,13 +13,16 @@ public static class StressSettings
         ? given
         : (int)(Stopwatch.GetTimestamp() & 0x3fff_ffff);
 
-    /// <summary>Seeds, one a round, until the time is up.</summary>
+    /// <summary>Seeds, one a round, until the time is up. One at least: a thread that is held up has no time left when it begins.</summary>
     public static IEnumerable<int> Rounds()
     {
         long begin = Stopwatch.GetTimestamp();
-        for (int round = 0; Stopwatch.GetElapsedTime(begin).TotalSeconds < Seconds; round++)
+        int round = 0;
+        do
         {
             yield return unchecked(Seed + (round * 7919)) & int.MaxValue;
+            round++;
         }
+        while (Stopwatch.GetElapsedTime(begin).TotalSeconds < Seconds);
     }
 }
