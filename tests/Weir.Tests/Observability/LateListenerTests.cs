@@ -33,6 +33,8 @@ public sealed class LateListenerTests
 
         using (RunListener late = new(_name))
         {
+            // Where no run was listened to from its start, the instruments are made some seconds after the first run of the process.
+            await Guard.UntilAsync(() => late.Observe().ContainsKey("weir.runs.active"), "the instruments");
             Dictionary<string, long> during = late.Observe();
             Assert.Equal(1, during["weir.runs.active"]);
             Assert.InRange(during["weir.concurrency.limit"], 1, 1000);
