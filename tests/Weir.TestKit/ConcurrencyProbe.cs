@@ -1,28 +1,30 @@
 namespace Weir.TestKit;
 
 /// <summary>Counts who is inside: how many now, at most, and ever.</summary>
+/// <remarks>
+/// All three change together, under the lock. A test that has waited for one of them asserts the others, and a thread that is held up between two counts would
+/// have entered without being inside.
+/// </remarks>
 public sealed class ConcurrencyProbe
 {
+    private readonly Lock _lock = new();
     private int _inside;
     private int _most;
     private int _entered;
 
-    public int Inside => Volatile.Read(ref _inside);
+    public int Inside => Read(in _inside);
 
-    public int Most => Volatile.Read(ref _most);
+    public int Most => Read(in _most);
 
-    public int Entered => Volatile.Read(ref _entered);
+    public int Entered => Read(in _entered);
 
     /// <summary>Enters until the result is disposed.</summary>
     public Stay Enter()
     {
-        Interlocked.Increment(ref _entered);
-        int inside = Interlocked.Increment(ref _inside);
-        int most = Volatile.Read(ref _most);
-        while (inside > most)
+        lock (_lock)
         {
-            int seen = Interlocked.CompareExchange(ref _most, inside, most);
-            most = seen == most ? inside : seen;
+            _entered++;
+            _most = Math.Max(_most, ++_inside);
         }
 
         return new Stay(this);
@@ -34,7 +36,21 @@ public sealed class ConcurrencyProbe
     /// <summary>Waits until so many are inside at once.</summary>
     public Task InsideAsync(int count) => Guard.UntilAsync(() => Inside == count, $"{count} inside at once (most were {Most})");
 
-    private void Leave() => Interlocked.Decrement(ref _inside);
+    private int Read(in int count)
+    {
+        lock (_lock)
+        {
+            return count;
+        }
+    }
+
+    private void Leave()
+    {
+        lock (_lock)
+        {
+            _inside--;
+        }
+    }
 
     /// <summary>One visit.</summary>
     public readonly struct Stay(ConcurrencyProbe probe) : IDisposable, IEquatable<Stay>

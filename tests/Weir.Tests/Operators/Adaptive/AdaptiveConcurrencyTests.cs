@@ -37,8 +37,11 @@ public class AdaptiveConcurrencyTests
         });
         await server.WaitForAsync(16);
 
-        // A window is 16 calls. Those of them that end before the last one make place for others still; from then on calls only end, until 8 are left.
-        server.Release(16, fails: true);
+        // A window is 16 calls. Those of them that end before the last one make place for others still; from then on calls only end, until 8 are left. All
+        // others are inside their calls before the last one ends: a worker between its look at the old limit and its call would come as a ninth, however late.
+        server.Release(15, fails: true);
+        await server.WaitForAsync(16);
+        server.Release(1, fails: true);
         await lowered.WaitAsync(TestContext.Current.CancellationToken);
         Assert.Equal((16, 8), told.First());
         await server.ReleaseUntilAsync(8);

@@ -75,9 +75,14 @@ public class CancelledOutcomesTests
     {
         using CancellationTokenSource caller = new();
         ManualTimeProvider time = new();
+
+        // One at a time: when the second waits, the first has ended.
         Task<ItemOutcome<int, int>[]> running = new[] { 0, 1 }.SelectParallelOutcomesAsync(
             static (x, _) => x == 0 ? new ValueTask<int>(7) : throw new TimeoutException(),
-            new ParallelRunOptions { MaxRetries = 3, TimeProvider = time, Output = new() { ReturnOutcomesOnCancellation = true } },
+            new ParallelRunOptions
+            {
+                MaxDegreeOfParallelism = 1, MaxRetries = 3, TimeProvider = time, Output = new() { ReturnOutcomesOnCancellation = true },
+            },
             caller.Token);
         await Guard.UntilAsync(() => time.NextDue is not null, "the wait for the second attempt");
         await caller.CancelAsync();
