@@ -18,8 +18,11 @@ public class AutoRuntimeTests
         AutoResult<int, int> result = await call;
         Assert.Equal(RuntimeRun.Count(300), result.Outcomes.Select(static o => o.Value));
         AutoDecision first = result.Decisions[0];
-        Assert.Equal((AutoMode.Probe, AutoMode.Concurrent, 25), (first.From, first.To, first.InFlight));
-        Assert.Contains("100", first.Reason, StringComparison.Ordinal);
+        Assert.Equal((AutoMode.Probe, 25), (first.From, first.InFlight));
+
+        // Or Blocking: a first call that loses its processor for two looks at it, before it suspends, looks like a blocked one.
+        Assert.True(
+            first.To == AutoMode.Concurrent ? first.Reason.Contains("100", StringComparison.Ordinal) : first.To == AutoMode.Blocking, $"{first}");
         Assert.Contains(result.Decisions, static d => d.InFlight == 100);
         Assert.Equal(result.Decisions, runtime.LastDecisions);
         Assert.All(result.Decisions, static d => Assert.Matches(@"^[\d.,]+ ms, [\d,]+ items: .+, threads \d+, in flight \d+: .+", d.ToString()));
@@ -41,7 +44,8 @@ public class AutoRuntimeTests
     [InlineData(40, 1000)]
     public async Task ProcessManyAsync_BlockingItems_GetThreadsUpToTheConcurrency(int concurrency, int quickItemsBefore)
     {
-        await using AutoRuntime runtime = new(concurrency);
+        // With more threads, it would come to the concurrency without the choice that is the matter here.
+        await using AutoRuntime runtime = new(concurrency, maxThreads: 2);
         using RuntimeGate gate = new();
         Task<AutoResult<int, int>> call = runtime.ProcessManyWithDecisionsAsync(
             RuntimeRun.Count(quickItemsBefore + (2 * concurrency)), (x, _) => new ValueTask<int>(x < quickItemsBefore ? x : gate.Block(x)));
@@ -136,7 +140,9 @@ public class AutoRuntimeTests
     public async Task Statistics_ThreadsStuckInGivenUpItems_AreReplaced()
     {
         ManualTimeProvider clock = new();
-        await using AutoRuntime runtime = new(4, options: new RuntimeOptions { TimeProvider = clock });
+
+        // Four at once with two threads: some of them are on threads of the runtime's own, and not all on those of the pool, which nobody replaces.
+        await using AutoRuntime runtime = new(4, maxThreads: 2, new RuntimeOptions { TimeProvider = clock });
         using RuntimeGate gate = new();
         Task<ItemOutcome<int, int>[]> call = runtime.ProcessManyAsync(
             RuntimeRun.Count(8), (x, _) => new ValueTask<int>(gate.Block(x)), new ProcessManyOptions { PerItemTimeout = TimeSpan.FromSeconds(5) });

@@ -154,15 +154,20 @@ public sealed class HangingHookTests : IDisposable
     public async Task PerItemTimeout_WhileOnRetryAsyncHangs_EndsTheItem(bool withFallback, bool blocks)
     {
         _blocks = blocks;
+        RunControl control = new();
         ParallelRunOptions options = PoliciesOf("OnRetryAsync") with
         {
             MaxDegreeOfParallelism = 3,
+            Control = control,
             PerItemTimeout = Limit,
             TimeProvider = _clock,
             OnFallback = withFallback ? Fallback.Of(static (_, error) => error.InnerException is ItemTimeoutException ? -1 : -2) : null,
         };
         Task<ItemOutcome<int, int>[]> run = new[] { 0, 1, 2 }.SelectParallelOutcomesAsync(CallAsync, options);
         await _arrived.Task.WithinAsync("the hook");
+
+        // One of the others that is still inside its call would be out of time as well.
+        await Guard.UntilAsync(() => control.Snapshot() is { Succeeded: 2, InFlight: 1 }, "the end of the others");
         await _clock.AdvanceUntilAsync(run, Limit);
         ItemOutcome<int, int>[] outcomes = await run;
         Assert.Equal(

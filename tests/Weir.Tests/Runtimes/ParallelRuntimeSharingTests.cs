@@ -67,39 +67,49 @@ public class ParallelRuntimeSharingTests
         await big;
     }
 
-    [Fact(Timeout = 60_000)]
-    public async Task ProcessManyAsync_SeveralCallers_GetOnAlike()
+    [Theory(Timeout = 60_000)]
+    [InlineData(1)]
+    [InlineData(2)]
+    public async Task ProcessManyAsync_SeveralCallers_GetOnAlike(int workers)
     {
-        await using ParallelRuntime runtime = new(2);
+        // One thread for them all: of two, each with the items of other callers, one could be held up, and its callers with it.
+        await using ParallelRuntime runtime = new(workers);
         const int Callers = 4;
         const int Each = 4000;
         int[] done = new int[Callers];
         int[]? othersAtFirstEnd = null;
-        using RuntimeGate go = new();
-        Task<ItemOutcome<int, int>[]>[] calls =
-            [.. RuntimeRun.Count(Callers).Select(caller => RuntimeRun.Start(RunForm.Array, runtime, RuntimeRun.Count(Each), async (x, _) =>
-        {
-            if (x == 0)
-            {
-                await go.PassAsync(x);
-            }
+        using RuntimeGate held = new();
+        Task<ItemOutcome<int, int>[]> holding =
+            workers == 1 ? Task.FromResult<ItemOutcome<int, int>[]>([]) : HoldAsync(runtime, RuntimeRun.Count(workers - 1), held);
+        await held.ArrivedAsync(workers - 1);
 
+        // They wait for the thread until all of them are there, or the first could be done before the last has come.
+        using RuntimeGate go = new();
+        Task<ItemOutcome<int, int>[]> before = HoldAsync(runtime, [0], go);
+        await go.ArrivedAsync(1);
+        Task<ItemOutcome<int, int>[]>[] calls =
+            [.. RuntimeRun.Count(Callers).Select(caller => runtime.ProcessManyAsync(RuntimeRun.Count(Each), (x, _) =>
+        {
             Thread.SpinWait(400);
             if (Interlocked.Increment(ref done[caller]) == Each)
             {
                 Interlocked.CompareExchange(ref othersAtFirstEnd, [.. done], null);
             }
 
-            return x;
+            return new ValueTask<int>(x);
         }))];
-        await go.ArrivedAsync(Callers);
         go.Open();
-        await Task.WhenAll(calls);
+        await Task.WhenAll([before, .. calls]);
+        held.Open();
+        await holding;
         Assert.Equal(Callers, done.Count(static d => d == Each));
 
         // When the first was done, nobody had been left behind: each had had a good part of its own.
         Assert.All(othersAtFirstEnd!, static d => Assert.InRange(d, Each / 10, Each));
     }
+
+    private static Task<ItemOutcome<int, int>[]> HoldAsync(IExecutionRuntime runtime, int[] items, RuntimeGate gate) =>
+        runtime.ProcessManyAsync(items, (x, _) => new ValueTask<int>(gate.Block(x)));
 
     [Theory(Timeout = 90_000)]
     [InlineData(2)]

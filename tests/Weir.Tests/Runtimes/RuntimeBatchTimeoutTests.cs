@@ -85,6 +85,11 @@ public class RuntimeBatchTimeoutTests
         }, Timed);
         await gate.ArrivedAsync(1);
         await others.ArrivedAsync(RuntimeCases.LimitOf(name) - 1);
+        if (runtime is ParallelRuntime)
+        {
+            await ComeOutAsync(runtime, RuntimeCases.LimitOf(name) - 1);
+        }
+
         await clock.PassAsync(Limit, call);
         ItemOutcome<int, int>[] outcomes = await call;
         RuntimeRun.AssertTimedOut(outcomes[blocked]);
@@ -203,6 +208,16 @@ public class RuntimeBatchTimeoutTests
         Assert.Equal(limit, gate.Arrived);
         runtime.AssertIdle(Quick, limit);
         await clock.AssertNoTimersAsync();
+    }
+
+    /// <summary>Waits until so many threads of the runtime have come out of their items' calls: one that is held up there would be replaced too.</summary>
+    private static async Task ComeOutAsync(IExecutionRuntime runtime, int threads)
+    {
+        using RuntimeGate free = new();
+        Task<ItemOutcome<int, int>[]> call = runtime.ProcessManyAsync(RuntimeRun.Count(threads), (x, _) => new ValueTask<int>(free.Block(x)));
+        await free.ArrivedAsync(threads);
+        free.Open();
+        Assert.All(await call, static o => Assert.True(o.IsSuccess));
     }
 
     // The first that begin end at once. They need not be the first of the input: an item that a worker gave back begins later.

@@ -245,6 +245,7 @@ public sealed class RuntimeWorkQueueTests
         WorkQueue<int> queue = new();
         queue.Add(0);
         ConcurrentQueue<int> begun = [];
+        bool isStuck = false;
         Task<ItemOutcome<int, int>[]> call = QueueRun.Start(
             form,
             runtime,
@@ -254,8 +255,9 @@ public sealed class RuntimeWorkQueueTests
                 begun.Enqueue(item);
                 if (item == 1)
                 {
-                    // Before it is stuck, so that the call has something left to do.
+                    // Before it is stuck, so that the call has something left to do. If it were given up before that, the queue could end without them.
                     AddChildren(queue, item, 2);
+                    Volatile.Write(ref isStuck, true);
                     if (blocks)
                     {
                         never.Wait(CancellationToken.None);
@@ -269,7 +271,7 @@ public sealed class RuntimeWorkQueueTests
             },
             new ProcessManyOptions { PerItemTimeout = Limit });
         bool othersGoOn = RuntimeCases.LimitOf(name) > 1;
-        await Guard.UntilAsync(() => begun.Contains(1) && (!othersGoOn || queue is { Count: 0, Running: 1 }), "the item that is stuck");
+        await Guard.UntilAsync(() => Volatile.Read(ref isStuck) && (!othersGoOn || queue is { Count: 0, Running: 1 }), "the item that is stuck");
         Assert.False(call.IsCompleted);
         await time.PassAsync(Limit, call);
         ItemOutcome<int, int>[] outcomes = await call.WithinAsync();

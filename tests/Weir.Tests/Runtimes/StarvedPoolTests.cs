@@ -64,14 +64,29 @@ public sealed class StarvedPoolTests : IDisposable
     [InlineData("auto")]
     public void Cancel_NoThreadForTheFirstItem_EndsTheCall(string name)
     {
-        IExecutionRuntime runtime = Make(name, 4);
-        using CancellationTokenSource stop = new();
-        _pool.HoldAll();
-        Task<ItemOutcome<int, int>[]> run = runtime.ProcessManyAsync(new int[4], Block, null, stop.Token);
-        stop.Cancel();
+        _pool.WithoutAny(
+            () =>
+            {
+                int begun = 0;
+                using CancellationTokenSource stop = new();
+                Task<ItemOutcome<int, int>[]> run = Make(name, 4).ProcessManyAsync(
+                    new int[4],
+                    (item, token) =>
+                    {
+                        // On a thread that the pool had all the same. It must end, because a cancelled call waits for its items.
+                        Interlocked.Increment(ref begun);
+                        _gate.Wait(token);
+                        return new ValueTask<int>(item);
+                    },
+                    null,
+                    stop.Token);
+                stop.Cancel();
 
-        AggregateException error = Assert.Throws<AggregateException>(() => StarvedPool.ResultOf(run));
-        Assert.IsType<TaskCanceledException>(error.InnerException);
+                AggregateException error = Assert.Throws<AggregateException>(() => StarvedPool.ResultOf(run));
+                Assert.IsType<TaskCanceledException>(error.InnerException);
+                return begun;
+            },
+            static begun => begun == 0);
     }
 
     [Theory]
