@@ -55,10 +55,8 @@ public sealed class ConsumerTimeoutTests(RabbitServer server) : QueueTest(server
         for (int round = 1; round <= 4; round++)
         {
             ConsumerLink link = ((RabbitWorkSource<string>)source).Link()!;
-            while (link.IsOpen)
-            {
-                await TickAsync();
-            }
+            await TickAsync();
+            await Guard.UntilAsync(() => !link.IsOpen, "The end of the channel");
 
             await Guard.UntilAsync(() => faults.Count >= round && ((RabbitWorkSource<string>)source).AwayCount == 0, "The next delivery");
         }
@@ -85,15 +83,12 @@ public sealed class ConsumerTimeoutTests(RabbitServer server) : QueueTest(server
         await SetLimitAsync(1000);
         await using IWorkSource<string> source = await queue.OpenSourceAsync();
 
-        // Before any command, which may take so long that the broker looks at the time by itself.
         WorkBatch<string> done = await NextAsync(source);
         WorkBatch<string> running = await NextAsync(source);
         ConsumerLink link = ((RabbitWorkSource<string>)source).Link()!;
         await SetLimitAsync(Usual);
-        while (link.IsOpen)
-        {
-            await TickAsync();
-        }
+        await TickAsync();
+        await Guard.UntilAsync(() => !link.IsOpen, "The end of the channel");
 
         await source.AcknowledgeAsync([done], CancellationToken.None);
         await Assert.ThrowsAsync<TimeoutException>(() => NextAsync(source));
@@ -260,14 +255,22 @@ public sealed class ConsumerTimeoutTests(RabbitServer server) : QueueTest(server
         public string Read(ReadOnlySpan<byte> bytes) => WorkSerializer.Text.Read(bytes);
     }
 
+    // The channels that are opened while it is short look at the time only when they are told to.
     private async Task SetLimitAsync(int milliseconds)
     {
-        await Server.CommandAsync("eval", string.Create(CultureInfo.InvariantCulture, $"application:set_env(rabbit, consumer_timeout, {milliseconds})."));
+        int interval = milliseconds == Usual ? 60_000 : 86_400_000;
+        await Server.CommandAsync("eval", string.Create(
+            CultureInfo.InvariantCulture,
+            $"application:set_env(rabbit, consumer_timeout, {milliseconds}), application:set_env(rabbit, channel_tick_interval, {interval})."));
         _isShort = milliseconds != Usual;
     }
 
-    /// <summary>Lets the channels that consume from the queue look at the time, which they do by themselves once a minute.</summary>
+    /// <summary>
+    /// Lets the channels that consume from the queue look at the time, once, when what they have delivered is older than the short limit. A second look might
+    /// be one of the next channel.
+    /// </summary>
     private Task TickAsync() => Server.CommandAsync(
         "eval",
-        $"{{ok, Q}} = rabbit_amqqueue:lookup(rabbit_misc:r(<<\"/\">>, queue, <<\"{Name}\">>)), [element(1, C) ! tick || C <- rabbit_amqqueue:consumers(Q)].");
+        $"timer:sleep(2000), {{ok, Q}} = rabbit_amqqueue:lookup(rabbit_misc:r(<<\"/\">>, queue, <<\"{Name}\">>)), "
+            + "[element(1, C) ! tick || C <- rabbit_amqqueue:consumers(Q)].");
 }

@@ -25,7 +25,7 @@ public sealed class VirtualHostTests(RabbitServer server) : QueueTest(server), I
         }
     }
 
-    [Fact(Timeout = Limit)]
+    [Fact(Timeout = 300_000)]
     public async Task VirtualHost_IsDeleted_EndsSourceAndSinkWithOneSentence()
     {
         await using RabbitWorkQueue<string> queue = Queue(null, new UriBuilder(Server.Admin) { Path = VirtualHost }.Uri);
