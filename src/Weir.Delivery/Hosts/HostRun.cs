@@ -267,9 +267,9 @@ internal sealed partial class HostRun<T, TResult> : IHostRun, IUnattended
             HostCall<T, TResult>? call = null;
             lock (_lock)
             {
-                // What is acknowledged already cannot be returned: it is started as long as there is time.
-                bool mayStart = !_isDraining
-                    || !(_options.Acknowledge == AcknowledgePoint.OnReceipt ? _running : _reading).IsCancellationRequested;
+                // What is acknowledged already cannot be returned: it is started as long as there is time. That the run drains is not asked, because the last
+                // read of the source may end long after the stop.
+                bool mayStart = !(_options.Acknowledge == AcknowledgePoint.OnReceipt ? _running : _reading).IsCancellationRequested;
                 if (mayStart)
                 {
                     call = _calls < _maxCalls && !_isAlone ? _backlog.Take(isIdle: _calls == 0) : null;

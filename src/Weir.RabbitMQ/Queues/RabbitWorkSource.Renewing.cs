@@ -7,10 +7,13 @@ namespace Weir.RabbitMQ;
 /// </content>
 internal sealed partial class RabbitWorkSource<T>
 {
+    // Those that nobody has heard: a source that nobody reads keeps the last of them.
+    private const int MostNotices = 16;
+
     private readonly AwayMessages<T> _away = new();
+    private readonly Queue<TimeoutException> _notices = new();
     private ConsumerLink? _left;
     private TimeSpan _limit;
-    private TimeoutException? _notice;
     private int _isRenewing;
     private volatile bool _waitsForRoom;
 
@@ -234,9 +237,13 @@ internal sealed partial class RabbitWorkSource<T>
     {
         lock (_lock)
         {
-            _notice = new TimeoutException(
+            _notices.Enqueue(new TimeoutException(
                 $"{what}; no process died and nothing is lost, but items may run twice: publish fewer items in a message (MaxItemsPerMessage), lower Prefetch "
-                + "and MaxItemsInFlight, or raise consumer_timeout on the broker and ConsumerTimeout here.");
+                + "and MaxItemsInFlight, or raise consumer_timeout on the broker and ConsumerTimeout here."));
+            if (_notices.Count > MostNotices)
+            {
+                _notices.Dequeue();
+            }
         }
 
         Link()?.Nudge();
@@ -247,7 +254,7 @@ internal sealed partial class RabbitWorkSource<T>
         TimeoutException? notice;
         lock (_lock)
         {
-            (notice, _notice) = (_notice, null);
+            _notices.TryDequeue(out notice);
         }
 
         if (notice is not null)

@@ -6,6 +6,7 @@ using Weir.Cli.Programs;
 using Weir.Cli.Tests.Support;
 using Weir.Lab.Results;
 using Weir.Lab.Statistics;
+using Weir.TestKit;
 
 namespace Weir.Cli.Tests.Programs;
 
@@ -120,7 +121,7 @@ public class ProgramTests
         Assert.Equal(3, ran.ExitCode);
         Assert.Contains("runs for more than 5 s; it is abandoned after --timeout (6 s).", ran.Error, StringComparison.Ordinal);
         Assert.Contains("did not end within 6 s and was abandoned; --timeout gives it more time.", ran.Error, StringComparison.Ordinal);
-        AssertEnds(await started);
+        await EndsAsync(await started);
     }
 
     [Fact(Timeout = 300_000)]
@@ -137,7 +138,7 @@ public class ProgramTests
 
         LoadResult ran = await running;
         Assert.Equal((130, "weir: stopped before anything was measured."), (ran.ExitCode, ran.Error.TrimEnd().Split('\n')[^1]));
-        AssertEnds(started);
+        await EndsAsync(started);
     }
 
     [Fact(Timeout = 300_000)]
@@ -242,11 +243,10 @@ public class ProgramTests
     }
 
     // A process that nobody has taken the account of is still listed, though it has ended.
-    private static void AssertEnds(string program)
+    private static Task EndsAsync(string program)
     {
         string file = $"/proc/{int.Parse(program, CultureInfo.InvariantCulture)}/stat";
-        Assert.True(
-            SpinWait.SpinUntil(() => !Directory.Exists("/proc/self") || StateOf(file) is null or 'Z', TimeSpan.FromSeconds(30)), $"{program} still runs.");
+        return Guard.UntilAsync(() => !Directory.Exists("/proc/self") || StateOf(file) is null or 'Z', $"The end of process {program}");
     }
 
     private static char? StateOf(string file)

@@ -55,10 +55,12 @@ public sealed class WorkGaugesTests
             });
         Assert.Equal(["waiting 1"], Observe("failing", "weir.queue.", "weir.queue.name"));
         await NextAsync(() => gauges.Fault is not null);
+        await ToldAsync();
         Assert.Null(gauges.Latest);
         Assert.Empty(Observe("failing", "weir.queue.", "weir.queue.name"));
         Assert.IsType<TestException>(Assert.Single(faults));
         await NextAsync(() => gauges.Latest is not null);
+        await ToldAsync();
         Assert.Null(gauges.Fault);
         Assert.Equal((3, 2), (gauges.Latest!.Waiting, told));
     }
@@ -242,6 +244,9 @@ public sealed class WorkGaugesTests
         _clock.Advance(Options.Interval);
         await Guard.UntilAsync(isThere, "the next reading");
     }
+
+    // A reading is shown before its listener is told, and is over when the wait for the next one has begun.
+    private Task ToldAsync() => Guard.UntilAsync(() => _clock.IsArmedFor(_clock.GetElapsedTime(0) + Options.Interval), "the end of the reading");
 
     private static string[] Observe(string name, string prefix, string tag)
     {

@@ -312,7 +312,12 @@ public sealed class WorkHostTests
         var source = new ListSource(AcknowledgementOrder.Any, Batch(0, 10), Batch(1, 10)) { Ends = false };
         await using var runtime = new DirectRuntime();
         var host = new WorkHost<int>(
-            source, runtime, async (_, _) => await gate.WaitAsync(), Options with { Acknowledge = acknowledge, MaxItemsPerCall = 1 });
+            source,
+            runtime,
+            async (_, _) => await gate.WaitAsync(),
+
+            // At a clock that stands still, the grace period does not end before the items have.
+            Options with { Acknowledge = acknowledge, MaxItemsPerCall = 1, TimeProvider = new ManualTimeProvider() });
         Task run = host.RunAsync(stop.Token);
         await Guard.UntilAsync(() => host.Statistics.Read == 20, "Both batches");
         await stop.CancelAsync();

@@ -29,7 +29,8 @@ public sealed class KeyOrderTests(RabbitServer server) : QueueTest(server)
             // It waits behind the first one.
             await using IWorkSource<string> second = await queue.OpenSourceAsync();
             await using var runtime = new ConcurrentRuntime(8);
-            var worker = new WorkHost<string>(
+            WorkHost<string>? worker = null;
+            worker = new WorkHost<string>(
                 source,
                 runtime,
                 async (item, token) =>
@@ -39,6 +40,9 @@ public sealed class KeyOrderTests(RabbitServer server) : QueueTest(server)
                     if (Interlocked.Increment(ref done) >= until)
                     {
                         await stop.CancelAsync();
+
+                        // Until the host stops, which other threads do, the others would go on, and might leave nothing for the next host.
+                        await Guard.UntilAsync(() => worker!.Statistics.State == WorkHostState.Draining, "The stop");
                     }
                 },
                 new WorkHostOptions<string> { DeadLetters = queue.DeadLetters, Serializer = WorkSerializer.Text, PartitionBy = static i => i.Key });

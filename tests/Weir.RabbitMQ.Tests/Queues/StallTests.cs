@@ -23,6 +23,9 @@ public sealed class StallTests(RabbitServer server) : QueueTest(server)
         await Assert.ThrowsAsync<TimeoutException>(async () => await source.ReadAsync(CancellationToken.None).WithinAsync("the answer"));
         Assert.False(link.IsOpen);
         proxy.Resume();
+
+        // What is published while the broker still has the old consumer goes to that one, and comes here as what a process died with.
+        await Guard.UntilAsync(() => ConsumersAsync().GetAwaiter().GetResult() == 0, "The end of the old consumer");
         await PublishAsync(queue, Values(3));
         WorkBatch<string> batch = await NextAsync(source);
         Assert.Equal(3, batch.Items.Count);
@@ -143,12 +146,15 @@ public sealed class StallTests(RabbitServer server) : QueueTest(server)
         await source.CancelAsync();
         proxy.Resume();
         await Assert.ThrowsAnyAsync<OperationCanceledException>(() => opening.WithinAsync("opening the sink"));
-        for (int i = 0; await FreeChannelAsync(queue) != free; i++)
+
+        // However often it takes: only the test's own limit ends this.
+        while (await FreeChannelAsync(queue) != free)
         {
-            Assert.True(i < 600, "The channel is still open.");
             await Guard.PauseAsync();
         }
     }
+
+    private Task<uint> ConsumersAsync() => AsAdminAsync(async channel => (await channel.QueueDeclarePassiveAsync(Name)).ConsumerCount);
 
     /// <summary>The least number of a channel that is free on the connection that publishes.</summary>
     private static async Task<ushort> FreeChannelAsync(RabbitWorkQueue<string> queue)

@@ -88,7 +88,7 @@ public sealed class WorkQueueTests(TestPostgres postgres) : IClassFixture<TestPo
         CliUnderTest cli = new() { Stop = stop.Token, Variables = { ["WEIR_QUEUE"] = postgres.Address } };
         Task<LoadResult> run = cli.RunAsync(
             [
-                "weir-work", "run", "--schema", _schema, "--json", "--max-concurrency", "1", "--shell", "--exec",
+                "weir-work", "run", "--schema", _schema, "--json", "--max-concurrency", "1", "--grace", "10min", "--shell", "--exec",
                 $"cat >> '{started}'; while [ ! -e '{go}' ]; do sleep 0.02; done",
             ]);
         await Guard.UntilAsync(() => File.Exists(started), "The first item");
