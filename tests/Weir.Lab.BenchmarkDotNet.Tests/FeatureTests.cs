@@ -61,16 +61,8 @@ public class FeatureTests
     [Fact(Timeout = Limit)]
     public async Task Stages_OfAPlainJob_PrintTheirLinesAndStatistics()
     {
-        // BenchmarkDotNet measures no overhead of calls of which less than sixteen fit into an iteration, and takes a first one that was held up for one. It
-        // is run until that was not, or the time of the test is over.
-        BenchmarkRun run = await RunAsync();
-        while (!run.Log.Contains("OverheadWarmup ", StringComparison.Ordinal) && !TestContext.Current.CancellationToken.IsCancellationRequested)
-        {
-            run.Dispose();
-            run = await RunAsync();
-        }
-
-        using BenchmarkRun last = run;
+        // BenchmarkDotNet measures no overhead of calls of which less than sixteen fit into an iteration, and takes a first one that was held up for one.
+        using BenchmarkRun run = await BenchmarkRun.RepeatedAsync(RunAsync, static run => run.Log.Contains("OverheadWarmup ", StringComparison.Ordinal));
         run.AssertAllSucceeded();
         foreach (string stage in (string[])
         [

@@ -46,11 +46,18 @@ public static class Guard
     }
 
     /// <summary>Waits for a condition that other threads bring about.</summary>
-    public static async Task UntilAsync(Func<bool> condition, string what)
+    public static Task UntilAsync(Func<bool> condition, string what)
+    {
+        ArgumentNullException.ThrowIfNull(condition);
+        return UntilAsync(() => Task.FromResult(condition()), what);
+    }
+
+    /// <summary>Waits for a condition that takes a question to a server, say.</summary>
+    public static async Task UntilAsync(Func<Task<bool>> condition, string what)
     {
         ArgumentNullException.ThrowIfNull(condition);
         long start = TimeProvider.System.GetTimestamp();
-        while (!condition())
+        while (!await condition())
         {
             if (TimeProvider.System.GetElapsedTime(start) > Limit)
             {

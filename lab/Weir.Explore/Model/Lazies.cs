@@ -9,8 +9,7 @@ internal static class Lazies
     {
         ControlledThread.Current?.StepOn(lazy);
         Order.Acquire(lazy);
-        bool waits = ControlledThread.Current is not null && Mode<T>.Of(lazy) == LazyThreadSafetyMode.ExecutionAndPublication;
-        LockState? making = waits ? Monitors.Of(lazy) : null;
+        LockState? making = ControlledThread.Current is not null && Mode<T>.Of(lazy) == LazyThreadSafetyMode.ExecutionAndPublication ? Monitors.Of(lazy) : null;
         making?.Enter();
         try
         {

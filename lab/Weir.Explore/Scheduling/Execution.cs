@@ -52,7 +52,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
     public StoreBuffers? Stores { get; } = options.StoreBuffers ? new StoreBuffers() : null;
 
     /// <summary>Runs the body on controlled threads until nobody can run.</summary>
-    public void Run(Func<Task> body, TimeSpan patience)
+    public void Run(Func<Task> body)
     {
         Active = this;
         Races = options.DataRaces ? new RaceDetector(this) : null;
@@ -70,11 +70,11 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
         _running = main;
         main.GiveTurn();
         int seen = -1;
-        while (!_over.Wait(patience))
+        while (!_over.Wait(options.Patience))
         {
             if (seen == _steps)
             {
-                Failure ??= new Failure(FailureKind.Hang, Hang(patience), null);
+                Failure ??= new Failure(FailureKind.Hang, Hang(), null);
                 break;
             }
 
@@ -84,7 +84,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
         _isStopping = true;
         if (Failure?.Kind != FailureKind.Hang)
         {
-            Unwind(patience);
+            Unwind();
         }
 
         Active = null;
@@ -97,8 +97,8 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
     /// <summary>Of a deadlock of awaits: one that has gone on on a thread that is not controlled, or does so within some time; null if there is none.</summary>
     public string? Elsewhere()
     {
-        TimeSpan patience = TimeSpan.FromSeconds(Math.Min(2, options.Patience.TotalSeconds));
-        _ = Awaits.Count > 0 && _threads is [_] && System.Threading.SpinWait.SpinUntil(() => _elsewhere is not null, patience);
+        _ = Awaits.Count > 0 && _threads is [_] &&
+            System.Threading.SpinWait.SpinUntil(() => _elsewhere is not null, TimeSpan.FromSeconds(Math.Min(2, options.Patience.TotalSeconds)));
         return _elsewhere;
     }
 
@@ -368,23 +368,24 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
     }
 
     /// <summary>Lets each thread that is still somewhere run into an exception, one after the other.</summary>
-    private void Unwind(TimeSpan patience)
+    private void Unwind()
     {
         foreach (ControlledThread thread in _threads)
         {
             if (thread.HasStarted && !thread.IsDone)
             {
                 thread.GiveTurn();
-                if (!_unwound.Wait(patience))
+                if (!_unwound.Wait(options.Patience))
                 {
-                    string stuck = $"{thread} did not end with its schedule in {patience.TotalSeconds:0.#} seconds of real time; it was at {thread.Site}.";
-                    Failure ??= new Failure(FailureKind.Hang, stuck, null);
+                    Failure ??= new Failure(FailureKind.Hang, $"{thread} did not end with its schedule in {Patience}; it was at {thread.Site}.", null);
                 }
             }
         }
     }
 
-    private string Hang(TimeSpan patience) =>
-        $"No point was reached in {patience.TotalSeconds:0.#} seconds of real time. The thread that has the turn, {_running}, came last to {_running?.Site}. " +
+    private string Patience => $"{options.Patience.TotalSeconds:0.#} seconds of real time";
+
+    private string Hang() =>
+        $"No point was reached in {Patience}. The thread that has the turn, {_running}, came last to {_running?.Site}. " +
         "What it called there or after that waits for something that is not controlled, or never ends.";
 }

@@ -25,7 +25,7 @@ internal sealed class ScheduleRunner(Func<Task> body, ExploreOptions options)
             int classes = Statics.Count;
             int collections = GC.CollectionCount(0);
             execution = new Execution(chooser(), options, seen);
-            execution.Run(body, options.Patience);
+            execution.Run(body);
             isDisturbed = Statics.Count != classes || seen is { Conflicts.IsLost: true } ||
                 ((options.StoreBuffers || options.DataRaces) && collections != GC.CollectionCount(0));
         }

@@ -8,6 +8,98 @@ public sealed class StopTests
 {
     private const int Limit = 120_000;
 
+    private static WorkHostOptions<int> Options => new() { DeadLetters = new MemoryDeadLetters(), Serializer = IntSerializer.Instance };
+
+    [Fact(Timeout = Limit)]
+    public async Task Stop_ItemsEndWithinTheGracePeriod_AreDoneAndTheRestIsReturned()
+    {
+        using var gate = new Gate();
+        using var begun = new Gate();
+        using var stop = new CancellationTokenSource();
+        var source = new ListSource(AcknowledgementOrder.Delivery, Batch(0, 1), Batch(1, 1), Batch(2, 1)) { Ends = false };
+        await using var runtime = new ConcurrentRuntime(1);
+        WorkHost<int> host = OneByOne(source, runtime, begun, gate);
+        Task run = host.RunAsync(stop.Token);
+        await Guard.UntilAsync(() => host.Statistics.Read == 3, "All read");
+
+        // The first item may be read long before its call begins.
+        await begun.WaitAsync();
+        await stop.CancelAsync();
+        await Guard.UntilAsync(() => host.Statistics.State == WorkHostState.Draining, "Draining");
+        gate.Open();
+        await run.WithinAsync();
+        Assert.Equal(["0"], source.Acknowledged);
+        Assert.Equal(["1", "2"], source.Returned);
+        Assert.Equal((2, 0, TimeSpan.Zero), (host.Statistics.Returned, host.Statistics.InFlight, host.Statistics.Lag));
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Stop_ItemsDoNotEnd_AreCancelledAfterTheGracePeriodOrAtAbort(bool abort)
+    {
+        using var stop = new CancellationTokenSource();
+        var clock = new ManualTimeProvider();
+        var source = new ListSource(AcknowledgementOrder.Delivery, Batch(0, 2)) { Ends = false };
+        await using var runtime = new ConcurrentRuntime(2);
+        int running = 0;
+        var host = new WorkHost<int>(
+            source,
+            runtime,
+            async (_, token) =>
+            {
+                Interlocked.Increment(ref running);
+                await Task.Delay(Timeout.InfiniteTimeSpan, TimeProvider.System, token);
+            },
+            Options with { TimeProvider = clock, GracePeriod = TimeSpan.FromSeconds(10) });
+        Task run = host.RunAsync(stop.Token);
+        await Guard.UntilAsync(() => Volatile.Read(ref running) == 2, "Both running");
+        await stop.CancelAsync();
+        await Guard.UntilAsync(() => host.Statistics.State == WorkHostState.Draining, "Draining");
+        if (abort)
+        {
+            host.Abort();
+        }
+        else
+        {
+            await Guard.UntilAsync(() => clock.NextDue == TimeSpan.FromSeconds(10), "The grace period");
+            clock.Advance(TimeSpan.FromSeconds(9.9));
+            Assert.False(run.IsCompleted);
+            clock.Advance(TimeSpan.FromSeconds(0.1));
+        }
+
+        await run.WithinAsync();
+        clock.Advance(TimeSpan.FromMinutes(1));
+        Assert.Equal(["0"], source.Returned);
+        Assert.Empty(source.Acknowledged);
+        Assert.Equal((WorkHostState.Stopped, 0, TimeSpan.Zero), (host.Statistics.State, host.Statistics.InFlight, host.Statistics.Lag));
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData(AcknowledgePoint.OnReceipt, 20)]
+    [InlineData(AcknowledgePoint.AfterProcessing, 1)]
+    public async Task Stop_ItemsThatCannotBeReturned_AreStillStarted(AcknowledgePoint acknowledge, int processed)
+    {
+        using var gate = new Gate();
+        using var stop = new CancellationTokenSource();
+        var source = new ListSource(AcknowledgementOrder.Any, Batch(0, 10), Batch(1, 10)) { Ends = false };
+        await using var runtime = new DirectRuntime();
+        var host = new WorkHost<int>(
+            source,
+            runtime,
+            async (_, _) => await gate.WaitAsync(),
+
+            // At a clock that stands still, the grace period does not end before the items have.
+            Options with { Acknowledge = acknowledge, MaxItemsPerCall = 1, TimeProvider = new ManualTimeProvider() });
+        Task run = host.RunAsync(stop.Token);
+        await Guard.UntilAsync(() => host.Statistics.Read == 20, "Both batches");
+        await stop.CancelAsync();
+        await Guard.UntilAsync(() => host.Statistics.State == WorkHostState.Draining, "Draining");
+        gate.Open();
+        await run.WithinAsync();
+        Assert.Equal((processed, 20 - processed), (host.Statistics.Succeeded, host.Statistics.Returned));
+    }
+
     [Fact(Timeout = Limit)]
     public async Task Stop_SourceDoesNotEndItsRead_BeginsNoOtherItem()
     {
@@ -29,22 +121,7 @@ public sealed class StopTests
             },
         };
         await using var runtime = new ConcurrentRuntime(1);
-        var host = new WorkHost<int>(
-            source,
-            runtime,
-            async (_, token) =>
-            {
-                begun.Open();
-                await gate.WaitAsync(token);
-            },
-            new WorkHostOptions<int>
-            {
-                DeadLetters = new MemoryDeadLetters(),
-                Serializer = IntSerializer.Instance,
-                MaxConcurrentCalls = 1,
-                MaxItemsPerCall = 1,
-                TimeProvider = new ManualTimeProvider(),
-            });
+        WorkHost<int> host = OneByOne(source, runtime, begun, gate);
         Task run = host.RunAsync(stop.Token);
         await Guard.UntilAsync(() => host.Statistics.Read == 2, "Both read");
         await begun.WaitAsync();
@@ -57,4 +134,15 @@ public sealed class StopTests
         Assert.Equal((1, 1), (host.Statistics.Succeeded, host.Statistics.Returned));
         Assert.Equal(["1"], source.Returned);
     }
+
+    /// <summary>A host with one item in progress at most, which waits for the gate. At a clock that stands still, the grace period does not end.</summary>
+    private static WorkHost<int> OneByOne(ListSource source, IExecutionRuntime runtime, Gate begun, Gate gate) => new(
+        source,
+        runtime,
+        async (_, token) =>
+        {
+            begun.Open();
+            await gate.WaitAsync(token);
+        },
+        Options with { MaxConcurrentCalls = 1, MaxItemsPerCall = 1, TimeProvider = new ManualTimeProvider() });
 }

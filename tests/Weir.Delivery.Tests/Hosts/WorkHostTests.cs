@@ -106,80 +106,6 @@ public sealed class WorkHostTests
     }
 
     [Fact(Timeout = Limit)]
-    public async Task Stop_ItemsEndWithinTheGracePeriod_AreDoneAndTheRestIsReturned()
-    {
-        using var gate = new Gate();
-        using var begun = new Gate();
-        using var stop = new CancellationTokenSource();
-        var clock = new ManualTimeProvider();
-        var source = new ListSource(AcknowledgementOrder.Delivery, Batch(0, 1), Batch(1, 1), Batch(2, 1)) { Ends = false };
-        await using var runtime = new ConcurrentRuntime(1);
-        var host = new WorkHost<int>(
-            source,
-            runtime,
-            async (_, token) =>
-            {
-                begun.Open();
-                await gate.WaitAsync(token);
-            },
-            Options with { MaxConcurrentCalls = 1, MaxItemsPerCall = 1, TimeProvider = clock });
-        Task run = host.RunAsync(stop.Token);
-        await Guard.UntilAsync(() => host.Statistics.Read == 3, "All read");
-
-        // The first item may be read long before its call begins.
-        await begun.WaitAsync();
-        await stop.CancelAsync();
-        await Guard.UntilAsync(() => host.Statistics.State == WorkHostState.Draining, "Draining");
-        gate.Open();
-        await run.WithinAsync();
-        Assert.Equal(["0"], source.Acknowledged);
-        Assert.Equal(["1", "2"], source.Returned);
-        Assert.Equal((2, 0, TimeSpan.Zero), (host.Statistics.Returned, host.Statistics.InFlight, host.Statistics.Lag));
-    }
-
-    [Theory(Timeout = Limit)]
-    [InlineData(false)]
-    [InlineData(true)]
-    public async Task Stop_ItemsDoNotEnd_AreCancelledAfterTheGracePeriodOrAtAbort(bool abort)
-    {
-        using var stop = new CancellationTokenSource();
-        var clock = new ManualTimeProvider();
-        var source = new ListSource(AcknowledgementOrder.Delivery, Batch(0, 2)) { Ends = false };
-        await using var runtime = new ConcurrentRuntime(2);
-        int running = 0;
-        var host = new WorkHost<int>(
-            source,
-            runtime,
-            async (_, token) =>
-            {
-                Interlocked.Increment(ref running);
-                await Task.Delay(Timeout.InfiniteTimeSpan, TimeProvider.System, token);
-            },
-            Options with { TimeProvider = clock, GracePeriod = TimeSpan.FromSeconds(10) });
-        Task run = host.RunAsync(stop.Token);
-        await Guard.UntilAsync(() => Volatile.Read(ref running) == 2, "Both running");
-        await stop.CancelAsync();
-        await Guard.UntilAsync(() => host.Statistics.State == WorkHostState.Draining, "Draining");
-        if (abort)
-        {
-            host.Abort();
-        }
-        else
-        {
-            await Guard.UntilAsync(() => clock.NextDue == TimeSpan.FromSeconds(10), "The grace period");
-            clock.Advance(TimeSpan.FromSeconds(9.9));
-            Assert.False(run.IsCompleted);
-            clock.Advance(TimeSpan.FromSeconds(0.1));
-        }
-
-        await run.WithinAsync();
-        clock.Advance(TimeSpan.FromMinutes(1));
-        Assert.Equal(["0"], source.Returned);
-        Assert.Empty(source.Acknowledged);
-        Assert.Equal((WorkHostState.Stopped, 0, TimeSpan.Zero), (host.Statistics.State, host.Statistics.InFlight, host.Statistics.Lag));
-    }
-
-    [Fact(Timeout = Limit)]
     public async Task Suspect_Batches_RunAlone()
     {
         var source = new ListSource(
@@ -300,31 +226,6 @@ public sealed class WorkHostTests
         await host.RunAsync().WithinAsync();
         Assert.Equal(["0"], before);
         Assert.Equal(["0"], source.Acknowledged);
-    }
-
-    [Theory(Timeout = Limit)]
-    [InlineData(AcknowledgePoint.OnReceipt, 20)]
-    [InlineData(AcknowledgePoint.AfterProcessing, 1)]
-    public async Task Stop_ItemsThatCannotBeReturned_AreStillStarted(AcknowledgePoint acknowledge, int processed)
-    {
-        using var gate = new Gate();
-        using var stop = new CancellationTokenSource();
-        var source = new ListSource(AcknowledgementOrder.Any, Batch(0, 10), Batch(1, 10)) { Ends = false };
-        await using var runtime = new DirectRuntime();
-        var host = new WorkHost<int>(
-            source,
-            runtime,
-            async (_, _) => await gate.WaitAsync(),
-
-            // At a clock that stands still, the grace period does not end before the items have.
-            Options with { Acknowledge = acknowledge, MaxItemsPerCall = 1, TimeProvider = new ManualTimeProvider() });
-        Task run = host.RunAsync(stop.Token);
-        await Guard.UntilAsync(() => host.Statistics.Read == 20, "Both batches");
-        await stop.CancelAsync();
-        await Guard.UntilAsync(() => host.Statistics.State == WorkHostState.Draining, "Draining");
-        gate.Open();
-        await run.WithinAsync();
-        Assert.Equal((processed, 20 - processed), (host.Statistics.Succeeded, host.Statistics.Returned));
     }
 
     [Fact]

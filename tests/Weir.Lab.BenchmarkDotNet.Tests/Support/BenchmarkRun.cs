@@ -40,6 +40,19 @@ internal sealed class BenchmarkRun : IDisposable
     public static Task<BenchmarkRun> WithoutLabAsync(Type type) => RunAsync(
         config => [.. BenchmarkSwitcher.FromTypes([type]).Run(["--filter", "*", "--job", "dry", "--inProcess"], config)]);
 
+    /// <summary>Runs until a run has what a call that was held up leaves out, or the time of the test is over.</summary>
+    public static async Task<BenchmarkRun> RepeatedAsync(Func<Task<BenchmarkRun>> start, Func<BenchmarkRun, bool> hasIt)
+    {
+        BenchmarkRun run = await start();
+        while (!hasIt(run) && !TestContext.Current.CancellationToken.IsCancellationRequested)
+        {
+            run.Dispose();
+            run = await start();
+        }
+
+        return run;
+    }
+
     private static async Task<BenchmarkRun> RunAsync(Func<IConfig, IReadOnlyList<Summary>> start)
     {
         BenchmarkRun run = new();

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using Weir.Lab.Statistics;
 using Weir.Lab.Tests.Support;
 using Weir.Lab.Work;
 using Weir.Lab.Workers;
@@ -93,12 +94,8 @@ public class AllocationTests
     private static async Task<double> BytesAsync(int workers, double? rate, Operation operation) =>
         Middle((await RunAsync(workers, rate, operation, isWarm: true)).Rounds.Select(static r => r.BytesPerOperation));
 
-    // The median: a thread that the pool adds, or what the test runner does, is in some rounds.
-    private static double Middle(IEnumerable<double> rounds)
-    {
-        double[] ordered = [.. rounds.Order()];
-        return ordered[ordered.Length / 2];
-    }
+    // A thread that the pool adds, or what the test runner does, is in some rounds.
+    private static double Middle(IEnumerable<double> rounds) => Spread.Of(rounds).Median;
 
     private static async Task<WorkerRun> RunAsync(int workers, double? rate, Operation operation, bool isWarm)
     {

@@ -93,7 +93,7 @@ public sealed class ChangeFaultTests(PostgresServer server) : ChangeTest(server)
                     DeadLetters = _letters.DeadLetters, Serializer = WorkSerializer.Json<int>(), MaxItemsInFlight = 80,
                 });
             Task running = host.RunAsync();
-            await Guard.UntilAsync(() => sink.HasFailed || CountAsync(effects).GetAwaiter().GetResult() >= Count, "The fault, or all effects");
+            await Guard.UntilAsync(async () => sink.HasFailed || await CountAsync(effects) >= Count, "The fault, or all effects");
             host.Abort();
 
             // It may end with the fault.

@@ -75,8 +75,7 @@ public sealed class CopyTests(PostgresServer server) : ChangeTest(server)
 
             // The snapshot may have all of this already, and its end comes after its last rows: stopped before that, the next process would take it again, with
             // all that has changed by then, and no commit would be of the stream.
-            await Guard.UntilAsync(
-                () => Checkpoints.LoadAsync(stream.CheckpointName).AsTask().GetAwaiter().GetResult() != "snapshot", "The end of the snapshot");
+            await Guard.UntilAsync(async () => await Checkpoints.LoadAsync(stream.CheckpointName) != "snapshot", "The end of the snapshot");
             await stop.CancelAsync();
             await run.WithinAsync("the stop");
             Assert.True(sink.LostAnswers > 0 || start == 1, "No commit was repeated.");

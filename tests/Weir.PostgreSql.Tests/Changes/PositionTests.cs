@@ -30,7 +30,7 @@ public sealed class PositionTests(PostgresServer server) : ChangeTest(server)
         await source.AcknowledgeAsync([rest], CancellationToken.None);
         Assert.Equal(before, store.Seen);
         Assert.Equal(rest.Position, store.Positions[^1]);
-        await Guard.UntilAsync(() => ConfirmedAsync().GetAwaiter().GetResult() == NpgsqlLogSequenceNumber.Parse(rest.Position), "The slot's move");
+        await Guard.UntilAsync(async () => await ConfirmedAsync() == NpgsqlLogSequenceNumber.Parse(rest.Position), "The slot's move");
 
         // Again it changes nothing.
         int saves = store.Positions.Count;
@@ -95,7 +95,7 @@ public sealed class PositionTests(PostgresServer server) : ChangeTest(server)
         }
         while (NpgsqlLogSequenceNumber.Parse(batch.Position) < written);
 
-        await Guard.UntilAsync(() => ConfirmedAsync().GetAwaiter().GetResult() >= written, "The slot's move");
+        await Guard.UntilAsync(async () => await ConfirmedAsync() >= written, "The slot's move");
         Assert.Equal(batch.Position, await Checkpoints.LoadAsync(Slot));
         await ExecuteAsync($"INSERT INTO {Table} VALUES (1, 'a')");
         do

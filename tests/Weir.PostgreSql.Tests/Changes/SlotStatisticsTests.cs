@@ -43,7 +43,7 @@ public sealed class SlotStatisticsTests(PostgresServer server) : ChangeTest(serv
             }
             while (done < end);
 
-            await Guard.UntilAsync(() => ConfirmedAsync().GetAwaiter().GetResult() >= end, "The slot's move");
+            await Guard.UntilAsync(async () => await ConfirmedAsync() >= end, "The slot's move");
             _clock.Advance(TimeSpan.FromMinutes(1));
             Assert.Equal(TimeSpan.Zero, (await slot.GetStatisticsAsync()).Lag);
         }

@@ -84,7 +84,7 @@ public sealed class SnapshotTests(PostgresServer server) : ChangeTest(server)
             // The connection breaks: in the same process it begins anew as well.
             WorkBatch<int> old = await NextAsync(second);
             Assert.Equal(0, old.Items[0].Id.Index);
-            await Guard.UntilAsync(() => TerminateReaderAsync().GetAwaiter().GetResult() > 0, "The end of the connection that reads");
+            await Guard.UntilAsync(async () => await TerminateReaderAsync() > 0, "The end of the connection that reads");
             List<int> rows = [];
             bool isNew = false;
             while (rows.Count < 101)

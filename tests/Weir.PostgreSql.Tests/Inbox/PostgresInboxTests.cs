@@ -91,7 +91,7 @@ public sealed class PostgresInboxTests(PostgresServer server) : QueueTest(server
         await AddEffectAsync(transaction, "first");
         Task<bool> second = inbox.ProcessAsync(id, (t, _) => AddEffectAsync(t, "second")).AsTask();
         string waits = $"SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND strpos(query, {SqlName.Literal(Rows)}) > 0)";
-        await Guard.UntilAsync(() => ScalarAsync<bool>(waits).GetAwaiter().GetResult(), "The second one waits");
+        await Guard.UntilAsync(() => ScalarAsync<bool>(waits), "The second one waits");
         await (commits ? transaction.CommitAsync() : transaction.RollbackAsync());
         Assert.Equal(!commits, await second.WithinAsync("the second"));
         Assert.Equal(commits ? "first" : "second", await EffectsAsync());

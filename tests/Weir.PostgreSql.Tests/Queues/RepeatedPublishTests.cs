@@ -102,7 +102,7 @@ public sealed class RepeatedPublishTests(PostgresServer server) : QueueTest(serv
         await queue.EnqueueAsync(transaction, [.. Values(5)]);
         Task again = queue.EnqueueAsync([.. Values(8)]).AsTask();
         string waits = $"SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND strpos(query, {SqlName.Literal(Published)}) > 0)";
-        await Guard.UntilAsync(() => ScalarAsync<bool>(waits).GetAwaiter().GetResult(), "The repeated call waits");
+        await Guard.UntilAsync(() => ScalarAsync<bool>(waits), "The repeated call waits");
         await (commits ? transaction.CommitAsync() : transaction.RollbackAsync());
         await again.WithinAsync();
         Assert.Equal(8, await CountAsync());

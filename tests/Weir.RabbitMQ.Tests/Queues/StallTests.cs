@@ -25,7 +25,7 @@ public sealed class StallTests(RabbitServer server) : QueueTest(server)
         proxy.Resume();
 
         // What is published while the broker still has the old consumer goes to that one, and comes here as what a process died with.
-        await Guard.UntilAsync(() => ConsumersAsync().GetAwaiter().GetResult() == 0, "The end of the old consumer");
+        await Guard.UntilAsync(async () => await ConsumersAsync() == 0, "The end of the old consumer");
         await PublishAsync(queue, Values(3));
         WorkBatch<string> batch = await NextAsync(source);
         Assert.Equal(3, batch.Items.Count);

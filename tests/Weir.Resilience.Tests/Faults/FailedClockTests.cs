@@ -20,11 +20,7 @@ public sealed class FailedClockTests
         SharedConcurrencyLimit limit = new(1);
         CircuitBreaker breaker = new(new CircuitBreakerOptions { FailureRatio = 0.5, SamplingDuration = TimeSpan.FromSeconds(10), TimeProvider = _clock });
         PolicyChain<int> chain = new(new PolicyChainOptions<int> { CircuitBreaker = breaker, ConcurrencyLimit = limit });
-        _clock.FailAfter(0);
-        await Assert.ThrowsAsync<IOException>(async () => await chain.ExecuteAsync(static _ => new ValueTask<int>(1), Token));
-        _clock.Work();
-        Assert.Equal(0, limit.InUse);
-        Assert.Equal(2, await chain.ExecuteAsync(static _ => new ValueTask<int>(2), Token).WithinAsync("the next call"));
+        await AssertThePlaceComesBackAsync(chain, limit);
     }
 
     [Theory(Timeout = Timeout)]
@@ -40,11 +36,7 @@ public sealed class FailedClockTests
             ConcurrencyLimit = limit,
             RateLimit = new RateLimitOptions { TimeProvider = _clock },
         });
-        _clock.FailAfter(0);
-        await Assert.ThrowsAsync<IOException>(async () => await chain.ExecuteAsync(static _ => new ValueTask<int>(1), Token));
-        _clock.Work();
-        Assert.Equal(0, limit.InUse);
-        Assert.Equal(2, await chain.ExecuteAsync(static _ => new ValueTask<int>(2), Token).WithinAsync("the next call"));
+        await AssertThePlaceComesBackAsync(chain, limit);
     }
 
     [Fact(Timeout = Timeout)]
@@ -62,5 +54,14 @@ public sealed class FailedClockTests
         }
 
         Assert.DoesNotContain(-1, limits.GetAll().Select(static limit => limit.Key));
+    }
+
+    private async Task AssertThePlaceComesBackAsync(PolicyChain<int> chain, SharedConcurrencyLimit limit)
+    {
+        _clock.FailAfter(0);
+        await Assert.ThrowsAsync<IOException>(async () => await chain.ExecuteAsync(static _ => new ValueTask<int>(1), Token));
+        _clock.Work();
+        Assert.Equal(0, limit.InUse);
+        Assert.Equal(2, await chain.ExecuteAsync(static _ => new ValueTask<int>(2), Token).WithinAsync("the next call"));
     }
 }

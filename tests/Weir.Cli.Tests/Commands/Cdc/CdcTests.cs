@@ -150,7 +150,7 @@ public sealed class CdcTests(TestPostgres postgres) : IClassFixture<TestPostgres
         using CancellationTokenSource stop = new();
         Task<LoadResult> run = RunAsync(database, new CliUnderTest { Stop = stop.Token }, target);
         await Guard.UntilAsync(
-            () => database.ScalarAsync<long>("SELECT count(*) FROM weir.queue_changes").GetAwaiter().GetResult() == 4, "All changes in the queue");
+            async () => await database.ScalarAsync<long>("SELECT count(*) FROM weir.queue_changes") == 4, "All changes in the queue");
         await stop.CancelAsync();
         LoadResult ended = await run.WithinAsync("The end");
         Assert.True(ended.ExitCode == 0, ended.Error);
