@@ -111,7 +111,8 @@ internal static class Comparing
         return Comparison.Decide(ratio, record.P, options);
     }
 
-    // The unit is the pair of processes, whose rounds have enough latencies only together.
+    // The unit is the pair of processes, whose rounds have enough latencies only together. Each latency has a reading of the clock in it, which is no part of
+    // the work, and comes in the steps of the histogram, in which all pairs agree.
     private static ComparisonRecord? Percentile(
         ArmRecord arm, ArmRecord against, ComparedFigure figure, ComparisonOptions options, double clock, int looks, double share)
     {
@@ -119,8 +120,8 @@ internal static class Comparing
         [
             .. ArmProcesses.Of(side with { Rounds = [.. side.Rounds.Where(static r => r is { Process: not null, Turn: not null })] })
                 .Select(p => (p.Number, Value: ArmProcesses.ValueOf(side, p.Rounds, figure, clock)))
-                .Where(static p => p.Value > 0)
-                .Select(p => new TurnRound(p.Number, 1, isCandidate, 1 / p.Value!.Value)),
+                .Where(p => p.Value > clock)
+                .Select(p => new TurnRound(p.Number, 1, isCandidate, 1 / (p.Value!.Value - clock))),
         ];
         TurnRound[] before = Of(against, isCandidate: false);
         TurnRound[] after = Of(arm, isCandidate: true);
@@ -129,7 +130,10 @@ internal static class Comparing
             return null;
         }
 
-        TurnsComparison compared = TurnsComparison.Of([.. before, .. after], options, share);
+        double value = Spread.Of(after.Select(static r => 1 / r.Rate)).Median;
+        double baseline = Spread.Of(before.Select(static r => 1 / r.Rate)).Median;
+        double step = LatencySteps.OfRatio(value, baseline, clock);
+        TurnsComparison compared = TurnsComparison.Of([.. before, .. after], options, share, step);
         RatioInterval ratio = compared.Comparison.Ratio;
         return Record(arm, against, compared.Comparison, options) with
         {
@@ -139,9 +143,11 @@ internal static class Comparing
             Ratio = 1 / ratio.Estimate,
             Low = 1 / ratio.Upper,
             High = 1 / ratio.Lower,
-            Value = Spread.Of(after.Select(static r => 1 / r.Rate)).Median,
-            AgainstValue = Spread.Of(before.Select(static r => 1 / r.Rate)).Median,
-            Note = null,
+            Value = value,
+            AgainstValue = baseline,
+            IsBelowClock = step >= Math.Log(1 + options.Margin),
+            Note = step < Math.Log(1 + options.Margin) ? null
+                : FormattableString.Invariant($"a call is so short that the clock tells its latency to {step * 100:0.#} % only"),
         };
     }
 

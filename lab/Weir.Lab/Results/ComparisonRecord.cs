@@ -78,6 +78,9 @@ public sealed record ComparisonRecord
         : Processes is { } processes ? $"none: too few processes ({processes})"
         : "too few rounds";
 
+    /// <summary>Whether the calls are too short for the clock to tell two latencies apart that differ by the margin.</summary>
+    internal bool IsBelowClock { get; init; }
+
     /// <summary>The values of both arms, as the beginning of a sentence's end; nothing for rates.</summary>
     internal string ValuesText => this is not { Value: { } value, AgainstValue: { } against } ? ""
         : Figure == ComparedFigure.Bytes ? FormattableString.Invariant($"{value:#,0.#} B an operation against {against:#,0.#} ")

@@ -16,6 +16,9 @@ internal sealed class StoredComparing((string Name, ResultFile Result) before, (
 
     private const string InTurns = "or measure the two in turns: weir compare with both builds or workloads";
 
+    // The same of both: what differs between two measurings of it is no difference of the work.
+    private readonly double _clock = Math.Max(before.Result.Machine.ClockNs, after.Result.Machine.ClockNs);
+
     /// <summary>Compares pairs of arms.</summary>
     /// <param name="pairs">The arms of the two results.</param>
     /// <param name="labels">The labels of the two in the comparisons.</param>
@@ -55,23 +58,26 @@ internal sealed class StoredComparing((string Name, ResultFile Result) before, (
                 : bytes with { Verdict = Verdict.Inconclusive };
         }
 
-        double[] baseline = x.Values(figure, before.Result.Machine.ClockNs);
-        double[] candidate = y.Values(figure, after.Result.Machine.ClockNs);
+        double clock = figure == ComparedFigure.Rate ? 0 : _clock;
+        double[] baseline = [.. x.Values(figure, clock).Select(v => v - clock)];
+        double[] candidate = [.. y.Values(figure, clock).Select(v => v - clock)];
         if (baseline.Length == 0 || candidate.Length == 0)
         {
             // Nothing to show, but a rate that was measured by nobody undisturbed is said.
             return figure == ComparedFigure.Rate ? record with { Ratio = pair.After.Rate().Median / pair.Before.Rate().Median } : null;
         }
 
-        Welch test = Welch.Of([.. baseline.Select(static v => Math.Log(v))], [.. candidate.Select(static v => Math.Log(v))], each.Level);
+        (double was, double now) = (Spread.Of(baseline).Median, Spread.Of(candidate).Median);
+        double step = figure == ComparedFigure.Rate ? 0 : LatencySteps.OfRatio(was, now, clock);
+        Welch test = Welch.Of([.. baseline.Select(static v => Math.Log(v))], [.. candidate.Select(static v => Math.Log(v))], each.Level, step);
         return record with
         {
             Ratio = Math.Exp(test.Difference),
             Low = Math.Exp(test.Difference - test.Half),
             High = Math.Exp(test.Difference + test.Half),
             P = test.P,
-            Value = figure == ComparedFigure.Rate ? null : Spread.Of(candidate).Median,
-            AgainstValue = figure == ComparedFigure.Rate ? null : Spread.Of(baseline).Median,
+            Value = figure == ComparedFigure.Rate ? null : now,
+            AgainstValue = figure == ComparedFigure.Rate ? null : was,
         };
     }
 

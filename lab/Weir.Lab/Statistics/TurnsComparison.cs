@@ -21,13 +21,16 @@ internal sealed record TurnsComparison(Comparison Comparison, int Pairs, double?
     /// <param name="rounds">The rounds. Turns in which a side has none do not count.</param>
     /// <param name="options">Margin and level.</param>
     /// <param name="share">The share of alpha that this look has, as <see cref="SequentialLooks"/> says: more than 0, 1 for a single look.</param>
+    /// <param name="step">
+    /// By how much the logarithm of the ratio may be off in all pairs alike, because what was measured comes in steps. The interval is wider by it on both sides.
+    /// </param>
     /// <returns>The comparison. With fewer than two pairs nothing can be said.</returns>
     /// <remarks>
     /// Where other programs take much of the processors, most of the differences between rounds are theirs. How much room they left is known, so it serves as
     /// a control variate: each turn's logarithm of the ratio is compared at equal room, with the slope that the turns themselves show (R. Y. Rubinstein and
     /// R. Marcus, Operations Research 33, 1985). Not when the two sides themselves leave different room, which is then a part of what is compared.
     /// </remarks>
-    public static TurnsComparison Of(IReadOnlyList<TurnRound> rounds, ComparisonOptions options, double share = 1)
+    public static TurnsComparison Of(IReadOnlyList<TurnRound> rounds, ComparisonOptions options, double share = 1, double step = 0)
     {
         options.Validate();
         if (!(share is > 0 and <= 1))
@@ -49,11 +52,12 @@ internal sealed record TurnsComparison(Comparison Comparison, int Pairs, double?
         {
             double error = StandardError(means);
             StudentDistribution student = new(means.Length - 1);
-            double half = student.Quantile(1 - (options.Alpha * share / 2)) * error;
+            double half = (student.Quantile(1 - (options.Alpha * share / 2)) * error) + step;
             ratio = new RatioInterval(Math.Exp(estimate), Math.Exp(estimate - half), Math.Exp(estimate + half), options.Level);
 
             // On the scale of the whole comparison, so that it is below alpha exactly when the interval leaves out 1.
-            p = Math.Min(1, 2 * student.Cdf(-Math.Abs(estimate) / Math.Max(error, double.Epsilon)) / share);
+            double sure = Math.Max(0, Math.Abs(estimate) - step);
+            p = Math.Min(1, 2 * student.Cdf(-sure / Math.Max(error, double.Epsilon)) / share);
         }
 
         return new TurnsComparison(

@@ -194,7 +194,7 @@ public class StoredComparisonTests
 
     private static double[] Rates(ResultFile result) => [.. result.Arms[0].Counted.Select(static r => r.Rate)];
 
-    private static ResultFile Run(
+    internal static ResultFile Run(
         Random random, double rate, int processes, double ofProcesses, double canary = Quiet, double speed = 1e9, double? bytes = null, int rounds = 2,
         double? latency = null)
     {

@@ -17,6 +17,7 @@ internal sealed class Turns(WeirHost host, TurnPlan plan, ComparisonOptions opti
     private static readonly TimeSpan LeastTime = TimeSpan.FromSeconds(10);
 
     private readonly SequentialLooks _looks = new();
+    private readonly double _clock = Clock.MeasureReadCost();
     private readonly List<Finding> _findings = [];
     private List<RoundRecord>[] _rounds = [];
 
@@ -116,7 +117,7 @@ internal sealed class Turns(WeirHost host, TurnPlan plan, ComparisonOptions opti
         Looks++;
         Share = _looks.Take(isLast);
         ArmRecord[] arms = [.. orders.Select((o, i) => new ArmRecord { Name = o.Name, Workers = o.Workers, Rounds = _rounds[i] })];
-        return arms.Skip(1).All(arm => Comparing.Figures(arm, arms[0], options, clock: 0, Looks, Share) is { Count: > 0 } compared
-            && compared.All(c => c.Verdict != Verdict.Inconclusive || (c.Figure == ComparedFigure.Bytes && options.Figures.Count > 1)));
+        return arms.Skip(1).All(arm => Comparing.Figures(arm, arms[0], options, _clock, Looks, Share) is { Count: > 0 } compared
+            && compared.All(c => c.Verdict != Verdict.Inconclusive || (options.Figures.Count > 1 && (c.Figure == ComparedFigure.Bytes || c.IsBelowClock))));
     }
 }
