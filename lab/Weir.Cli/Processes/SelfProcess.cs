@@ -18,8 +18,9 @@ internal static class SelfProcess
     /// <summary>The last line of the child.</summary>
     public const string End = "end";
 
-    // The child itself waits for at most a part of this.
-    private static readonly TimeSpan StopPatience = TimeSpan.FromSeconds(3);
+    // The child waits for the measured code for two seconds or so, and then sends what it has. What takes it some milliseconds takes seconds on a busy machine,
+    // and killed before it has sent that, nothing is left of the run. Whoever will not wait sends the signal again, which ends this process at once.
+    private static readonly TimeSpan StopPatience = TimeSpan.FromSeconds(30);
     private static readonly TimeSpan EndPatience = TimeSpan.FromSeconds(2);
 
     /// <summary>Runs a command of this program.</summary>

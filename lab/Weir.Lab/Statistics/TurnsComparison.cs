@@ -22,7 +22,8 @@ internal sealed record TurnsComparison(Comparison Comparison, int Pairs, double?
     /// <param name="options">Margin and level.</param>
     /// <param name="share">The share of alpha that this look has, as <see cref="SequentialLooks"/> says: more than 0, 1 for a single look.</param>
     /// <param name="step">
-    /// By how much the logarithm of the ratio may be off in all pairs alike, because what was measured comes in steps. The interval is wider by it on both sides.
+    /// By how much the logarithm of the ratio may be off in all pairs alike, because what was measured comes in steps. The interval is wider by it on both
+    /// sides.
     /// </param>
     /// <returns>The comparison. With fewer than two pairs nothing can be said.</returns>
     /// <remarks>

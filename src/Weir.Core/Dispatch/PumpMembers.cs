@@ -81,6 +81,9 @@ internal abstract partial class Pump
         catch (Exception e)
         {
             EngineFailed(e);
+
+            // It may have been the last that the run waited for. If the run was over before, its failure looks for nothing.
+            FinishIfDone();
         }
     }
 

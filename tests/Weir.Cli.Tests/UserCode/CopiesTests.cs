@@ -29,7 +29,8 @@ public class CopiesTests
                 {
                 }
 
-                var opened = only == "" ? null : new System.IO.FileStream(only, System.IO.FileMode.Create, System.IO.FileAccess.Write, System.IO.FileShare.None);
+                var opened = only == "" ? null
+                    : new System.IO.FileStream(only, System.IO.FileMode.Create, System.IO.FileAccess.Write, System.IO.FileShare.None);
                 System.IO.File.AppendAllText(notes, "made\n");
                 return opened;
             }

@@ -132,3 +132,17 @@ public sealed class Constructing
 
     public int Call() => _number;
 }
+
+/// <summary>Takes four seconds to end.</summary>
+public sealed class Lingering : IDisposable
+{
+    public void Call()
+    {
+    }
+
+    public void Dispose()
+    {
+        using ManualResetEventSlim never = new();
+        never.Wait(TimeSpan.FromSeconds(4));
+    }
+}

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
@@ -89,6 +90,29 @@ public class CompletionFaultTests
         Assert.True(array.Task.IsCompleted && list.Task.IsCompleted);
     }
 
+    // The worker asks for help after its first item, for which there is no thread, so the run is over. Then it gives up its own thread, and gets no other.
+    [Fact(Timeout = 90_000)]
+    public async Task Run_WithoutAThreadForAHelperNorForItsWorker_EndsWithTheFirst()
+    {
+        OneThreadExecutor executor = new();
+        TestRun<int, int> run = new(
+            SourceOf.Enumerable(new int[8]),
+            static (x, _) =>
+            {
+                // Long enough for help to be of use.
+                long start = Stopwatch.GetTimestamp();
+                while (Stopwatch.GetElapsedTime(start) < TimeSpan.FromMilliseconds(5))
+                {
+                }
+
+                return new(x);
+            },
+            Settings with { Executor = executor, Limit = 8 });
+        run.Start();
+        Assert.Equal("queue 2", (await Assert.ThrowsAsync<InsufficientMemoryException>(() => run.Task.WithinAsync())).Message);
+        Assert.Equal(3, executor.Queued);
+    }
+
     private static PumpSettings Settings => new() { Limit = 2, ErrorMode = ErrorMode.BestEffort };
 
     private static Pump Make(Fault fault, Func<int, CancellationToken, ValueTask<int>> selector, out ThrowingCompletion completion)
@@ -100,6 +124,35 @@ public class CompletionFaultTests
             new SelectorCall<int, int>(selector),
             new ThrowingSink(completion),
             fault == Fault.Hook ? Settings with { OnEnd = static () => throw new TestException(nameof(Fault.Hook)) } : Settings);
+    }
+
+    /// <summary>Has a thread for what is queued first, and none after that. Nobody may keep one beyond an item.</summary>
+    private sealed class OneThreadExecutor : Executor
+    {
+        private int _queued;
+
+        public int Queued => _queued;
+
+        public override int Threads => 4;
+
+        public override bool CanRunOnCurrentThread => false;
+
+        public override long Quantum => 0;
+
+        public override void Queue(IThreadPoolWorkItem worker)
+        {
+            if (Interlocked.Increment(ref _queued) is > 1 and int number)
+            {
+                throw new InsufficientMemoryException($"queue {number}");
+            }
+
+            ThreadPool.UnsafeQueueUserWorkItem(worker, preferLocal: false);
+        }
+
+        // For the watch, which may look before the worker asks: what it adds waits for a thread.
+        public override void QueueWhileBlocked(IThreadPoolWorkItem worker)
+        {
+        }
     }
 
     private sealed class ThrowingCompletion : TaskCompletionSource
