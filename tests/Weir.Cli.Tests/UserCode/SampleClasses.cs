@@ -136,9 +136,9 @@ public sealed class Constructing
 /// <summary>Takes four seconds to end.</summary>
 public sealed class Lingering : IDisposable
 {
-    public void Call()
-    {
-    }
+    private int _calls;
+
+    public int Call() => ++_calls;
 
     public void Dispose()
     {
