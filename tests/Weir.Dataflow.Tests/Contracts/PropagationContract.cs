@@ -6,19 +6,21 @@ namespace Weir.Dataflow.Tests.Contracts;
 /// <summary>How does the end of one block become the end of the next?</summary>
 public abstract class PropagationContract<TBlocks> : Contract<TBlocks> where TBlocks : BlockFactory, new()
 {
-    private static readonly DataflowLinkOptions Propagate = new() { PropagateCompletion = true };
+    public static TheoryData<BlockKind, EndingOf> SourcesEnded { get; } = Kinds.With(Kinds.HasOutput, EndingOf.Block, EndingOf.Cancel);
 
     [Theory(Timeout = Limit)]
-    [MemberData(nameof(Kinds.Sources), MemberType = typeof(Kinds))]
-    public async Task Complete_PropagatingLink_CompletesTheTarget(BlockKind kind)
+    [MemberData(nameof(SourcesEnded))]
+    public async Task End_PropagatingLink_CompletesTheTarget(BlockKind kind, EndingOf ending)
     {
-        Subject subject = Blocks.Create(kind);
+        using var cancel = new CancellationTokenSource();
+        Subject subject = Blocks.Create(kind, new BlockSettings { Token = cancel.Token });
         var target = new ProbeTarget<object>();
         subject.Output.LinkTo(target, Propagate);
-        subject.Block.Complete();
+        subject.End(ending, cancel);
         await Eventually.Done(target.Completion);
         Assert.Equal(1, target.Completes);
         Assert.Null(target.Fault);
+        Assert.Equal(ending.Status(), await Eventually.Status(subject.Completion));
     }
 
     [Theory(Timeout = Limit)]
@@ -45,21 +47,6 @@ public abstract class PropagationContract<TBlocks> : Contract<TBlocks> where TBl
         Assert.Equal(TaskStatus.Faulted, await Eventually.Status(target.Completion));
         Assert.Same(error, Assert.Single(Assert.IsType<AggregateException>(target.Fault).InnerExceptions));
         Assert.Equal(0, target.Completes);
-    }
-
-    [Theory(Timeout = Limit)]
-    [MemberData(nameof(Kinds.Sources), MemberType = typeof(Kinds))]
-    public async Task Cancel_PropagatingLink_CompletesTheTarget(BlockKind kind)
-    {
-        using var cancel = new CancellationTokenSource();
-        Subject subject = Blocks.Create(kind, new BlockSettings { Token = cancel.Token });
-        var target = new ProbeTarget<object>();
-        subject.Output.LinkTo(target, Propagate);
-        await cancel.CancelAsync();
-        await Eventually.Done(target.Completion);
-        Assert.Equal(1, target.Completes);
-        Assert.Null(target.Fault);
-        Assert.Equal(TaskStatus.Canceled, await Eventually.Status(subject.Completion));
     }
 
     [Theory(Timeout = Limit)]
@@ -209,11 +196,7 @@ public abstract class PropagationContract<TBlocks> : Contract<TBlocks> where TBl
 
         ITargetBlock<int> end = Blocks.Action<int>(seen.Enqueue);
         tail.LinkTo(end, Propagate);
-        for (int i = 0; i < 100; i++)
-        {
-            Assert.True(head.Post(i));
-        }
-
+        head.PostAll(Enumerable.Range(0, 100));
         head.Complete();
         await Eventually.Done(end.Completion);
         Assert.Equal(Enumerable.Range(0, 100), seen);
