@@ -1,5 +1,3 @@
-using Weir.TestKit;
-
 namespace Weir.Resilience.Tests.ConcurrencyLimit;
 
 /// <summary>The limit in a chain: where it comes, what waits there, and that every place comes back.</summary>
