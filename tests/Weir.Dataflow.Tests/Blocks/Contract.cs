@@ -21,4 +21,17 @@ public abstract class Contract<TBlocks> where TBlocks : BlockFactory, new()
         // A broadcast has room again as soon as it has begun to offer, which it does not on a scheduler that stands still.
         Scheduler = kind == BlockKind.Broadcast ? new ManualScheduler() : null,
     });
+
+    /// <summary>A block and a target that it is linked to, which answers as the test says.</summary>
+    protected (Subject Subject, ProbeTarget<object> Target) Linked(
+        BlockKind kind,
+        Func<ProbeTarget<object>, Offer<object>, DataflowMessageStatus>? answer = null,
+        DataflowLinkOptions? options = null,
+        BlockSettings? settings = null)
+    {
+        Subject subject = Blocks.Create(kind, settings);
+        var target = new ProbeTarget<object>(answer);
+        subject.Output.LinkTo(target, options ?? new DataflowLinkOptions());
+        return (subject, target);
+    }
 }

@@ -79,9 +79,7 @@ public abstract class BoundingContract<TBlocks> : Contract<TBlocks> where TBlock
     [MemberData(nameof(Kinds.Transforming), MemberType = typeof(Kinds))]
     public void Offer_TargetAccepts_FreesTheSlot(BlockKind kind)
     {
-        Subject subject = Blocks.Create(kind, new BlockSettings { Bound = 1 });
-        var target = new ProbeTarget<object>();
-        subject.Output.LinkTo(target);
+        (Subject subject, ProbeTarget<object> target) = Linked(kind, settings: new BlockSettings { Bound = 1 });
         for (int i = 0; i < 5; i++)
         {
             string item = $"{i}";

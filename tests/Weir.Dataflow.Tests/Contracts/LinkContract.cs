@@ -101,9 +101,7 @@ public abstract class LinkContract<TBlocks> : Contract<TBlocks> where TBlocks : 
     [MemberData(nameof(Kinds.Queueing), MemberType = typeof(Kinds))]
     public void LinkTo_MaxMessages_CountsConsumedOnesToo(BlockKind kind)
     {
-        Subject subject = Blocks.Create(kind);
-        var first = new ProbeTarget<object>(ProbeTarget<object>.Postpone);
-        subject.Output.LinkTo(first, new DataflowLinkOptions { MaxMessages = 1 });
+        (Subject subject, ProbeTarget<object> first) = Linked(kind, ProbeTarget<object>.Postpone, new DataflowLinkOptions { MaxMessages = 1 });
         subject.FeedNumbers(2);
         Eventually.Sequence([1L], () => first.Ids);
         Assert.True(first.Consume(first.Last, out _));
@@ -131,9 +129,7 @@ public abstract class LinkContract<TBlocks> : Contract<TBlocks> where TBlocks : 
     [MemberData(nameof(Kinds.Queueing), MemberType = typeof(Kinds))]
     public void LinkTo_MaxMessagesReached_DoesNotPropagateCompletion(BlockKind kind)
     {
-        Subject subject = Blocks.Create(kind);
-        var target = new ProbeTarget<object>();
-        subject.Output.LinkTo(target, new DataflowLinkOptions { MaxMessages = 1, PropagateCompletion = true });
+        (Subject subject, ProbeTarget<object> target) = Linked(kind, options: new DataflowLinkOptions { MaxMessages = 1, PropagateCompletion = true });
         subject.FeedNumbers(1);
         Eventually.Sequence([1L], () => target.Ids);
         Eventually.True(() => subject.Has(0));
@@ -233,9 +229,7 @@ public abstract class LinkContract<TBlocks> : Contract<TBlocks> where TBlocks : 
     [MemberData(nameof(Kinds.Queueing), MemberType = typeof(Kinds))]
     public void LinkTo_HeadDeclinedByOthers_OffersItToTheNewcomerOnly(BlockKind kind)
     {
-        Subject subject = Blocks.Create(kind);
-        var first = new ProbeTarget<object>(ProbeTarget<object>.Decline);
-        subject.Output.LinkTo(first);
+        (Subject subject, ProbeTarget<object> first) = Linked(kind, ProbeTarget<object>.Decline);
         subject.FeedNumbers(1);
         Eventually.Sequence([1L], () => first.Ids);
         var second = new ProbeTarget<object>(ProbeTarget<object>.Decline);
@@ -265,9 +259,7 @@ public abstract class LinkContract<TBlocks> : Contract<TBlocks> where TBlocks : 
     [MemberData(nameof(Kinds.Queueing), MemberType = typeof(Kinds))]
     public void LinkTo_SameTargetTwice_TheStandInPassesTheProtocolOn(BlockKind kind)
     {
-        Subject subject = Blocks.Create(kind);
-        var target = new ProbeTarget<object>(ProbeTarget<object>.Postpone);
-        subject.Output.LinkTo(target);
+        (Subject subject, ProbeTarget<object> target) = Linked(kind, ProbeTarget<object>.Postpone);
         subject.Output.LinkTo(target);
         subject.FeedNumbers(1);
         Eventually.True(() => target.Ids.Length == 2);

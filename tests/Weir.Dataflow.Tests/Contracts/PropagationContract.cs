@@ -13,9 +13,7 @@ public abstract class PropagationContract<TBlocks> : Contract<TBlocks> where TBl
     public async Task End_PropagatingLink_CompletesTheTarget(BlockKind kind, EndingOf ending)
     {
         using var cancel = new CancellationTokenSource();
-        Subject subject = Blocks.Create(kind, new BlockSettings { Token = cancel.Token });
-        var target = new ProbeTarget<object>();
-        subject.Output.LinkTo(target, Propagate);
+        (Subject subject, ProbeTarget<object> target) = Linked(kind, options: Propagate, settings: new BlockSettings { Token = cancel.Token });
         subject.End(ending, cancel);
         await Eventually.Done(target.Completion);
         Assert.Equal(1, target.Completes);
@@ -27,9 +25,7 @@ public abstract class PropagationContract<TBlocks> : Contract<TBlocks> where TBl
     [MemberData(nameof(Kinds.Sources), MemberType = typeof(Kinds))]
     public async Task Complete_PlainLink_LeavesTheTargetAlone(BlockKind kind)
     {
-        Subject subject = Blocks.Create(kind);
-        var target = new ProbeTarget<object>();
-        subject.Output.LinkTo(target);
+        (Subject subject, ProbeTarget<object> target) = Linked(kind);
         subject.Block.Complete();
         await Eventually.Done(subject.Completion);
         Never.True(() => target.Completion.IsCompleted);
@@ -39,9 +35,7 @@ public abstract class PropagationContract<TBlocks> : Contract<TBlocks> where TBl
     [MemberData(nameof(Kinds.Sources), MemberType = typeof(Kinds))]
     public async Task Fault_PropagatingLink_FaultsTheTargetWithTheAggregate(BlockKind kind)
     {
-        Subject subject = Blocks.Create(kind);
-        var target = new ProbeTarget<object>();
-        subject.Output.LinkTo(target, Propagate);
+        (Subject subject, ProbeTarget<object> target) = Linked(kind, options: Propagate);
         var error = new FormatException("first");
         subject.Block.Fault(error);
         Assert.Equal(TaskStatus.Faulted, await Eventually.Status(target.Completion));
@@ -98,9 +92,7 @@ public abstract class PropagationContract<TBlocks> : Contract<TBlocks> where TBl
     [MemberData(nameof(Kinds.Queueing), MemberType = typeof(Kinds))]
     public async Task Complete_MessagesLeft_PropagatesAfterTheLast(BlockKind kind)
     {
-        Subject subject = Blocks.Create(kind);
-        var target = new ProbeTarget<object>(ProbeTarget<object>.Postpone);
-        subject.Output.LinkTo(target, Propagate);
+        (Subject subject, ProbeTarget<object> target) = Linked(kind, ProbeTarget<object>.Postpone, Propagate);
         Assert.True(subject.Feed("a"));
         subject.Block.Complete();
         Eventually.Sequence([1L], () => target.Ids);
@@ -124,9 +116,7 @@ public abstract class PropagationContract<TBlocks> : Contract<TBlocks> where TBl
     [MemberData(nameof(Kinds.Sources), MemberType = typeof(Kinds))]
     public async Task Complete_SameTargetLinkedTwice_CompletesIt(BlockKind kind)
     {
-        Subject subject = Blocks.Create(kind);
-        var target = new ProbeTarget<object>();
-        subject.Output.LinkTo(target, Propagate);
+        (Subject subject, ProbeTarget<object> target) = Linked(kind, options: Propagate);
         subject.Output.LinkTo(target, Propagate);
         subject.Block.Complete();
         await Eventually.Done(target.Completion);

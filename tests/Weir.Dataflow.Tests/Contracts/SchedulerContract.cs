@@ -167,9 +167,7 @@ public abstract class SchedulerContract<TBlocks> : Contract<TBlocks> where TBloc
     [MemberData(nameof(Kinds.Transforming), MemberType = typeof(Kinds))]
     public void MaxMessagesPerTask_One_StillHandlesAll(BlockKind kind)
     {
-        Subject subject = Blocks.Create(kind, new BlockSettings { PerTask = 1, Degree = 2 });
-        var target = new ProbeTarget<object>();
-        subject.Output.LinkTo(target);
+        (Subject subject, ProbeTarget<object> target) = Linked(kind, settings: new BlockSettings { PerTask = 1, Degree = 2 });
         subject.FeedNumbers(100);
         Eventually.Sequence(Enumerable.Range(0, 100).Select(static i => $"{i}"), () => target.Accepted.SelectMany(Subject.Strings));
     }

@@ -10,9 +10,7 @@ public abstract class SourceProtocolContract<TBlocks> : Contract<TBlocks> where 
     [MemberData(nameof(Kinds.Queueing), MemberType = typeof(Kinds))]
     public void OfferMessage_EachMessage_IsNumberedFromOne(BlockKind kind)
     {
-        Subject subject = Blocks.Create(kind);
-        var target = new ProbeTarget<object>();
-        subject.Output.LinkTo(target);
+        (Subject subject, ProbeTarget<object> target) = Linked(kind);
         subject.FeedAll("a", "b", "c");
         Eventually.Sequence([1L, 2, 3], () => target.Ids);
         Assert.Equal(["a", "b", "c"], target.Offered.SelectMany(o => Subject.Strings(o).Distinct()));
@@ -47,9 +45,7 @@ public abstract class SourceProtocolContract<TBlocks> : Contract<TBlocks> where 
     [MemberData(nameof(Kinds.Queueing), MemberType = typeof(Kinds))]
     public void OfferMessage_Declined_StopsOfferingUntilTheHeadChanges(BlockKind kind)
     {
-        Subject subject = Blocks.Create(kind);
-        var target = new ProbeTarget<object>(ProbeTarget<object>.Decline);
-        subject.Output.LinkTo(target);
+        (Subject subject, ProbeTarget<object> target) = Linked(kind, ProbeTarget<object>.Decline);
         subject.FeedAll("a", "b");
         Eventually.Sequence([1L], () => target.Ids);
         Never.True(() => target.Ids.Length > 1);
@@ -206,9 +202,7 @@ public abstract class SourceProtocolContract<TBlocks> : Contract<TBlocks> where 
     [MemberData(nameof(Kinds.Queueing), MemberType = typeof(Kinds))]
     public async Task OfferMessage_TargetThrows_FaultsTheSource(BlockKind kind)
     {
-        Subject subject = Blocks.Create(kind);
-        var target = new ProbeTarget<object>(static (_, _) => throw new FormatException("offer"));
-        subject.Output.LinkTo(target);
+        (Subject subject, ProbeTarget<object> target) = Linked(kind, static (_, _) => throw new FormatException("offer"));
         subject.FeedAll("a");
         Assert.Equal(TaskStatus.Faulted, await Eventually.Status(subject.Completion));
         // Once is enough, but an offering loop may have tried again before it saw the fault.
@@ -230,9 +224,7 @@ public abstract class SourceProtocolContract<TBlocks> : Contract<TBlocks> where 
 
     private (Subject Subject, ProbeTarget<object> Target) Postponing(BlockKind kind, params string[] items)
     {
-        Subject subject = Blocks.Create(kind);
-        var target = new ProbeTarget<object>(ProbeTarget<object>.Postpone);
-        subject.Output.LinkTo(target);
+        (Subject subject, ProbeTarget<object> target) = Linked(kind, ProbeTarget<object>.Postpone);
         subject.FeedAll(items);
         Eventually.True(() => target.Ids.Length == 1 && subject.Has(items.Length));
         return (subject, target);
