@@ -15,6 +15,18 @@ public static class Leak
             },
             $"the collection of {what}");
 
+    /// <summary>Makes an object that may be collected once this returns, and not before something has been looked at.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static WeakReference Forgotten(Func<object> make, Action look)
+    {
+        ArgumentNullException.ThrowIfNull(make);
+        ArgumentNullException.ThrowIfNull(look);
+        object made = make();
+        look();
+        GC.KeepAlive(made);
+        return new WeakReference(made);
+    }
+
     [MethodImpl(MethodImplOptions.NoInlining)]
     internal static void Collect()
     {

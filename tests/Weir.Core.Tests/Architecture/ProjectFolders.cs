@@ -1,5 +1,4 @@
 using System.Security.Cryptography;
-using Weir.TestKit;
 
 namespace Weir.Core.Tests.Architecture;
 

@@ -1,5 +1,4 @@
 using System.Text.RegularExpressions;
-using Weir.TestKit;
 
 namespace Weir.Core.Tests.Architecture;
 

@@ -1,7 +1,6 @@
 using System.Text.Json;
 using System.Text.RegularExpressions;
 using System.Xml.Linq;
-using Weir.TestKit;
 
 namespace Weir.Core.Tests.Architecture;
 

@@ -1,7 +1,6 @@
 using Weir.Core.Dispatch;
 using Weir.Core.Sources;
 using Weir.Core.Threads;
-using Weir.TestKit;
 
 namespace Weir.Core.Tests.Dispatch;
 

@@ -1,7 +1,6 @@
 using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
-using Weir.TestKit;
 
 namespace Weir.Core.Tests.Dispatch;
 
@@ -20,20 +19,11 @@ public class EngineFaultTests
             new SelectorCall<int, int>(static (x, _) => x == 2 ? throw new FormatException() : new ValueTask<int>(x)),
             new FaultySink(new ListSink<int>(completion)),
             new PumpSettings { Limit = 2, ErrorMode = mode },
-            new AlwaysSucceeds());
+            new ScriptedRecovery(static _ => Recovery<int>.Succeed(-1)));
         pump.Start(1, CancellationToken.None);
 
         Exception error = await Assert.ThrowsAnyAsync<Exception>(() => completion.Task.WithinAsync());
         Assert.Equal("the sink", (error is ItemsFailedException failed ? Assert.Single(failed.Failures).Error : error).Message);
-    }
-
-    private sealed class AlwaysSucceeds : IRecovery<int>
-    {
-        public TimeSpan? AttemptTimeout => null;
-
-        public Exception AttemptTimedOut(int attempt) => new OperationCanceledException($"attempt {attempt}", new TimeoutException());
-
-        public ValueTask<Recovery<int>> DecideAsync(FailedCall call) => new(Recovery<int>.Succeed(-1));
     }
 
     private readonly struct FaultySink(ListSink<int> inner) : ISink<int>

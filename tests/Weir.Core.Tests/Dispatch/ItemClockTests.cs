@@ -1,7 +1,6 @@
 using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
-using Weir.TestKit;
 
 namespace Weir.Core.Tests.Dispatch;
 
@@ -17,29 +16,16 @@ public class ItemClockTests
 
     private readonly ManualTimeProvider _time = new();
     private readonly ManualExecutor _executor = new();
-    private readonly List<FailedCall> _failures = [];
     private Pump _pump = null!;
+    private ScriptedRecovery _recovery = null!;
     private Func<CancellationToken, ValueTask<int>> _slow = static _ => default;
 
-    [Fact(Timeout = 90_000)]
-    public async Task ItemTimeout_CallBlocks_EndsItAtItsTimeAndNotBefore()
+    [Theory(Timeout = 90_000)]
+    [InlineData(0)]
+    [InlineData(10)]
+    public async Task ItemTimeout_CallBlocksAndIsSeenLate_EndsItNotBeforeItsTimeAndWithinTheDelay(int milliseconds)
     {
-        _slow = token =>
-        {
-            OnWatch();
-            _time.Advance(Limit - Tick);
-            Assert.False(token.IsCancellationRequested);
-            _time.Advance(Tick);
-            Assert.True(token.IsCancellationRequested);
-            return default;
-        };
-        AssertSlowTimedOut(await RunAsync(Limit, null));
-    }
-
-    [Fact(Timeout = 90_000)]
-    public async Task ItemTimeout_CallBlocksAndIsSeenLate_EndsItNotBeforeItsTimeAndWithinTheDelay()
-    {
-        TimeSpan late = TimeSpan.FromMilliseconds(10);
+        TimeSpan late = TimeSpan.FromMilliseconds(milliseconds);
         _slow = token =>
         {
             _time.Advance(late);
@@ -107,7 +93,7 @@ public class ItemClockTests
         _time.Advance(Pause);
         _executor.RunAll();
         AssertSlowTimedOut(await run);
-        Assert.Equal([false, true], _failures.Select(static f => f.IsFinal));
+        Assert.Equal([false, true], _recovery.Calls.Select(static f => f.IsFinal));
     }
 
     [Fact(Timeout = 90_000)]
@@ -158,7 +144,6 @@ public class ItemClockTests
     /// <summary>Runs items one after the other, all of them quick but one.</summary>
     private Task<ItemOutcome<int, int>[]> RunAsync(TimeSpan? itemTimeout, TimeSpan? attemptTimeout, Action? before = null)
     {
-        OutcomeCompletion<int, int> completion = new(Count);
         PumpSettings settings = new()
         {
             Limit = 1,
@@ -167,10 +152,9 @@ public class ItemClockTests
             TimeProvider = _time,
             PerItemTimeout = itemTimeout,
         };
-        Retry recovery = new(_failures) { AttemptTimeout = attemptTimeout };
-        _pump = new Pump<int, int, PendingResult<int>, SelectorCall<int, int>, OutcomeSink<int, int>>(
-            SourceOf.Enumerable(Enumerable.Range(0, Count).ToArray()),
-            new SelectorCall<int, int>((x, token) =>
+        (_pump, Task<ItemOutcome<int, int>[]> task) = OutcomeRun.Make(
+            Count,
+            (x, token) =>
             {
                 if (x == Slow - 1)
                 {
@@ -178,31 +162,14 @@ public class ItemClockTests
                 }
 
                 return x == Slow ? _slow(token) : new ValueTask<int>(x);
-            }),
-            new OutcomeSink<int, int>(completion),
+            },
             settings,
-            recovery)
-        {
-            SeesStarts = true,
-        };
+            _recovery = new(static call => call.IsFinal ? Recovery<int>.None : Recovery<int>.Retry(Pause)) { AttemptTimeout = attemptTimeout });
+        _pump.SeesStarts = true;
 
         // The test looks by itself.
         ManualExecutor.Start(_pump);
         _executor.RunAll();
-        return completion.Task;
-    }
-
-    /// <summary>Another attempt for whatever has time left.</summary>
-    private sealed class Retry(List<FailedCall> calls) : IRecovery<int>
-    {
-        public TimeSpan? AttemptTimeout { get; init; }
-
-        public Exception AttemptTimedOut(int attempt) => new OperationCanceledException($"attempt {attempt}", new TimeoutException());
-
-        public ValueTask<Recovery<int>> DecideAsync(FailedCall call)
-        {
-            calls.Add(call);
-            return new ValueTask<Recovery<int>>(call.IsFinal ? Recovery<int>.None : Recovery<int>.Retry(Pause));
-        }
+        return task;
     }
 }

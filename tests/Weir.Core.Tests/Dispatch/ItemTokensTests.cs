@@ -2,7 +2,6 @@ using System.Runtime.CompilerServices;
 using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
-using Weir.TestKit;
 
 namespace Weir.Core.Tests.Dispatch;
 

@@ -2,7 +2,6 @@ using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
 using Weir.Core.Threads;
-using Weir.TestKit;
 using Run = Weir.Core.Dispatch.Pump<
     Weir.Core.Tests.Dispatch.LateThreadTests.Item,
     int,

@@ -1,10 +1,8 @@
 using System.Runtime.CompilerServices;
-using System.Threading.Tasks.Sources;
 using Weir.Core.Dispatch;
 using Weir.Core.Metering;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
-using Weir.TestKit;
 
 namespace Weir.Core.Tests.Dispatch;
 
@@ -115,16 +113,16 @@ public class ParkedCallTests
         ManualExecutor executor = new();
         for (int round = 0; round < 20; round++)
         {
-            Repeating[] sources = [.. Enumerable.Range(0, 5).Select(static x => new Repeating(x))];
-            TestRun<int, int> first = Run(5, (x, _) => new ValueTask<int>(sources[x], 0), executor);
+            FaultyCall[] sources = [.. Enumerable.Range(0, 5).Select(static x => new FaultyCall(x, FaultyCall.Fault.CallsBackAgain))];
+            TestRun<int, int> first = Run(5, (x, _) => sources[x].Start(), executor);
             executor.RunAll();
-            Array.ForEach(sources, static source => source.CallBack());
+            Array.ForEach(sources, CallBackTwice);
             Assert.Equal(Enumerable.Range(0, 5), await first.Task.WithinAsync());
 
             TaskCompletionSource<int>[] items = Pending(5);
             TestRun<int, int> second = Run(5, (x, _) => new ValueTask<int>(items[x].Task), executor);
             executor.RunAll();
-            Array.ForEach(sources, static source => source.CallBack());
+            Array.ForEach(sources, CallBackTwice);
             Assert.Equal(5, second.Pump.Sample().InFlight);
             for (int i = 0; i < 5; i++)
             {
@@ -142,7 +140,7 @@ public class ParkedCallTests
         TaskCompletionSource<int>[] items = Pending(3);
         TestRun<int, int> run = new TestRun<int, int>(
             SourceOf.Enumerable([0, 1, 2]),
-            (x, _) => x == 1 ? new ValueTask<int>(new Broken(), 0) : new ValueTask<int>(items[x].Task),
+            (x, _) => x == 1 ? new FaultyCall(1, FaultyCall.Fault.ThrowsAndCallsBack).Start() : new ValueTask<int>(items[x].Task),
             Settings(executor) with { ErrorMode = ErrorMode.BestEffort }).Start();
         executor.RunAll();
         Assert.Equal((2, 1), (run.Pump.Sample().InFlight, run.Pump.Sample().Unsuccessful));
@@ -177,51 +175,16 @@ public class ParkedCallTests
         return (new WeakReference(result), run.Task.ContinueWith(static _ => { }, TaskScheduler.Default));
     }
 
+    private static void CallBackTwice(FaultyCall call)
+    {
+        call.CallBack();
+        call.CallBack();
+    }
+
     private static TaskCompletionSource<int>[] Pending(int count) => [.. Enumerable.Range(0, count).Select(static _ => new TaskCompletionSource<int>())];
 
     private static PumpSettings Settings(Executor executor) => new() { Limit = 10, ErrorMode = ErrorMode.FailFast, Executor = executor };
 
     private static TestRun<int, int> Run(int count, Func<int, CancellationToken, ValueTask<int>> selector, Executor executor) =>
         new TestRun<int, int>(SourceOf.Enumerable(Enumerable.Range(0, count).ToArray()), selector, Settings(executor)).Start();
-
-    /// <summary>A task source that breaks its contract: it calls its continuation as often as it is told to.</summary>
-    private sealed class Repeating(int result) : IValueTaskSource<int>
-    {
-        private Action<object?>? _continuation;
-        private object? _state;
-        private bool _ended;
-
-        public void CallBack()
-        {
-            _ended = true;
-            for (int i = 0; i < 2; i++)
-            {
-                try
-                {
-                    _continuation!(_state);
-                }
-                catch (ArgumentOutOfRangeException)
-                {
-                    // What the platform says to a task source that calls back again.
-                }
-            }
-        }
-
-        public int GetResult(short token) => result;
-
-        public ValueTaskSourceStatus GetStatus(short token) => _ended ? ValueTaskSourceStatus.Succeeded : ValueTaskSourceStatus.Pending;
-
-        public void OnCompleted(Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
-            (_continuation, _state) = (continuation, state);
-    }
-
-    private sealed class Broken : IValueTaskSource<int>
-    {
-        public int GetResult(short token) => throw new TestException("result");
-
-        public ValueTaskSourceStatus GetStatus(short token) => ValueTaskSourceStatus.Pending;
-
-        public void OnCompleted(Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
-            throw new TestException("cannot wait");
-    }
 }

@@ -2,7 +2,6 @@ using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
 using Weir.Core.Threads;
-using Weir.TestKit;
 
 namespace Weir.Core.Tests.Dispatch;
 
@@ -127,12 +126,12 @@ public sealed class ParkedRaceTests : IDisposable
     {
         SkipWithoutFaultPoints();
         TaskCompletionSource<int>[] items = Pending(2);
-        Pump pump = Make(2, (x, _) => new ValueTask<int>(items[x].Task), true, out OutcomeCompletion<int, int> completion);
+        (Pump pump, Task<ItemOutcome<int, int>[]> run) = Make(2, (x, _) => new ValueTask<int>(items[x].Task), true);
         ManualExecutor.Start(pump);
         _executor.RunAll();
         items[0].SetResult(0);
         items[1].SetResult(1);
-        Assert.Equal([0, 1], (await completion.Task.WithinAsync()).Select(static outcome => outcome.Value));
+        Assert.Equal([0, 1], (await run.WithinAsync()).Select(static outcome => outcome.Value));
         pump.Abort(ItemStatus.Cancelled, null);
         Assert.Equal((2, 0), (pump.Sample().Succeeded, pump.Sample().Unsuccessful));
     }
@@ -156,23 +155,20 @@ public sealed class ParkedRaceTests : IDisposable
         }
     }
 
-    private Pump Make(int count, Func<int, CancellationToken, ValueTask<int>> selector, bool guarded, out OutcomeCompletion<int, int> completion) =>
-        new Pump<int, int, PendingResult<int>, SelectorCall<int, int>, OutcomeSink<int, int>>(
-            SourceOf.Enumerable(Enumerable.Range(0, count).ToArray()),
-            new SelectorCall<int, int>(selector),
-            new OutcomeSink<int, int>(completion = new OutcomeCompletion<int, int>(count)),
-            new PumpSettings
-            {
-                Limit = count,
-                ErrorMode = ErrorMode.BestEffort,
-                Executor = _executor,
-                TimeProvider = _time,
-                PerItemTimeout = guarded ? Limit : null,
-            });
+    private (Pump Pump, Task<ItemOutcome<int, int>[]> Task) Make(int count, Func<int, CancellationToken, ValueTask<int>> selector, bool guarded) =>
+        OutcomeRun.Make(count, selector, new PumpSettings
+        {
+            Limit = count,
+            ErrorMode = ErrorMode.BestEffort,
+            Executor = _executor,
+            TimeProvider = _time,
+            PerItemTimeout = guarded ? Limit : null,
+        });
 
     private Task<ItemOutcome<int, int>[]> Start(int count, Func<int, CancellationToken, ValueTask<int>> selector, bool guarded = true)
     {
-        ManualExecutor.Start(Make(count, selector, guarded, out OutcomeCompletion<int, int> completion));
-        return completion.Task;
+        (Pump pump, Task<ItemOutcome<int, int>[]> task) = Make(count, selector, guarded);
+        ManualExecutor.Start(pump);
+        return task;
     }
 }

@@ -1,7 +1,6 @@
 using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
-using Weir.TestKit;
 
 namespace Weir.Core.Tests.Dispatch;
 
@@ -138,18 +137,10 @@ public class ParkedTimeoutTests
 
     private static TaskCompletionSource<int>[] Pending(int count) => [.. Enumerable.Range(0, count).Select(static _ => new TaskCompletionSource<int>())];
 
-    private static Pump Make(int count, Func<int, CancellationToken, ValueTask<int>> selector, OutcomeCompletion<int, int> completion, PumpSettings settings) =>
-        new Pump<int, int, PendingResult<int>, SelectorCall<int, int>, OutcomeSink<int, int>>(
-            SourceOf.Enumerable(Enumerable.Range(0, count).ToArray()),
-            new SelectorCall<int, int>(selector),
-            new OutcomeSink<int, int>(completion),
-            settings);
-
     private Task<ItemOutcome<int, int>[]> Start(
         int count, Func<int, CancellationToken, ValueTask<int>> selector, bool timed = true, CancellationToken token = default)
     {
-        OutcomeCompletion<int, int> completion = new(count);
-        _pump = Make(count, selector, completion, new PumpSettings
+        (_pump, Task<ItemOutcome<int, int>[]> task) = OutcomeRun.Make(count, selector, new PumpSettings
         {
             Limit = count,
             ErrorMode = ErrorMode.BestEffort,
@@ -159,6 +150,6 @@ public class ParkedTimeoutTests
             Guarded = true,
         });
         ManualExecutor.Start(_pump, token);
-        return completion.Task;
+        return task;
     }
 }

@@ -2,7 +2,6 @@ using System.Diagnostics;
 using Weir.Core.Dispatch;
 using Weir.Core.Metering;
 using Weir.Core.Sources;
-using Weir.TestKit;
 
 namespace Weir.Core.Tests.Dispatch;
 

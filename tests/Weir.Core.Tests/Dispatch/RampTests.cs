@@ -3,7 +3,6 @@ using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
 using Weir.Core.Threads;
-using Weir.TestKit;
 
 namespace Weir.Core.Tests.Dispatch;
 
@@ -29,44 +28,22 @@ public class RampTests
     }
 
     [Theory(Timeout = 90_000)]
-    [InlineData(Shape.Array)]
-    [InlineData(Shape.Lazy)]
-    [InlineData(Shape.Guarded)]
-    [InlineData(Shape.Lanes)]
-    public async Task CallsThatBlock_OneAfterTheOther_KeepTheirThread(Shape shape)
+    [InlineData(Shape.Array, true, true, 10)]
+    [InlineData(Shape.Lazy, true, true, 10)]
+    [InlineData(Shape.Guarded, true, true, 10)]
+    [InlineData(Shape.Lanes, true, true, 10)]
+    [InlineData(Shape.Array, false, true, 1)]
+    [InlineData(Shape.Lazy, false, true, 1)]
+    [InlineData(Shape.Guarded, false, true, 1)]
+    [InlineData(Shape.Lanes, false, true, 1)]
+    [InlineData(Shape.Array, true, false, 1)]
+    public async Task Calls_AfterTheirTime_KeepTheirThreadIfTheyBlockAndItIsNotShared(Shape shape, bool block, bool ownThreads, int onTheFirstThread)
     {
-        ManualExecutor executor = new() { MostTicks = 0, Keeps = true };
-        Begin(shape, 10, limit: 2, executor, x => LookTwice(x, Idle));
+        ManualExecutor executor = new() { MostTicks = 0, Keeps = ownThreads };
+        Begin(shape, 10, limit: 2, executor, x => LookTwice(x, block ? Idle : All));
         executor.RunOne();
-        Assert.Equal(Enumerable.Range(0, 10), _order);
-        executor.RunAll();
-        Assert.Equal(10, (await _run.Task).Count);
-    }
-
-    [Theory(Timeout = 90_000)]
-    [InlineData(Shape.Array)]
-    [InlineData(Shape.Lazy)]
-    [InlineData(Shape.Guarded)]
-    [InlineData(Shape.Lanes)]
-    public async Task CallsThatCompute_AfterTheirTime_GiveTheThreadToOthers(Shape shape)
-    {
-        ManualExecutor executor = new() { MostTicks = 0, Keeps = true };
-        Begin(shape, 10, limit: 2, executor, x => LookTwice(x, All));
-        executor.RunOne();
-        Assert.Equal([0], _order);
-        executor.RunAll();
-        Assert.Equal(10, (await _run.Task).Count);
-    }
-
-    [Fact(Timeout = 90_000)]
-    public async Task CallsThatBlock_OnThreadsThatAreShared_GiveTheThreadToOthers()
-    {
-        ManualExecutor executor = new() { MostTicks = 0, Keeps = false };
-        Begin(Shape.Array, 10, limit: 2, executor, x => LookTwice(x, Idle));
-        executor.RunOne();
-        Assert.Equal([0], _order);
-        executor.RunAll();
-        Assert.Equal(10, (await _run.Task).Count);
+        Assert.Equal(Enumerable.Range(0, onTheFirstThread), _order);
+        await EndAsync(executor, 10);
     }
 
     [Fact(Timeout = 90_000)]
@@ -83,8 +60,7 @@ public class RampTests
         });
         executor.RunOne();
         Assert.Equal([0, 1, 2, 3, 4], _order);
-        executor.RunAll();
-        Assert.Equal(10, (await _run.Task).Count);
+        await EndAsync(executor, 10);
     }
 
     [Theory(Timeout = 90_000)]
@@ -103,8 +79,7 @@ public class RampTests
             Assert.InRange(executor.Queued, 0, 1);
             RunOneIfAny(executor);
         });
-        executor.RunAll();
-        Assert.Equal(100, (await _run.Task).Count);
+        await EndAsync(executor, 100);
         Assert.Equal(16, _most);
     }
 
@@ -120,8 +95,7 @@ public class RampTests
                 Assert.Equal(1, executor.Queued);
             }
         });
-        executor.RunAll();
-        Assert.Equal(100, (await _run.Task).Count);
+        await EndAsync(executor, 100);
     }
 
     [Fact(Timeout = 90_000)]
@@ -139,8 +113,7 @@ public class RampTests
                 Assert.Equal(0, executor.Queued);
             }
         });
-        executor.RunAll();
-        Assert.Equal(100, (await _run.Task).Count);
+        await EndAsync(executor, 100);
         Assert.Equal(Environment.ProcessorCount, _most);
     }
 
@@ -182,8 +155,7 @@ public class RampTests
             LookTwice(x, 0.5);
             RunOneIfAny(executor);
         });
-        executor.RunAll();
-        Assert.Equal(1_000, (await _run.Task).Count);
+        await EndAsync(executor, 1_000);
         Assert.Equal((int)(0.85 * Environment.ProcessorCount / 0.5), _most);
     }
 
@@ -208,8 +180,7 @@ public class RampTests
                 RunOneIfAny(executor);
             }
         });
-        executor.RunAll();
-        Assert.Equal(100, (await _run.Task).Count);
+        await EndAsync(executor, 100);
         Assert.Equal([1, 2, 4, 8], counts.Take(4));
     }
 
@@ -231,8 +202,7 @@ public class RampTests
                 Assert.Equal(0, executor.Queued);
             }
         });
-        executor.RunAll();
-        Assert.Equal(1_000, (await _run.Task).Count);
+        await EndAsync(executor, 1_000);
     }
 
     [Fact(Timeout = 90_000)]
@@ -245,6 +215,12 @@ public class RampTests
         TaskCompletionSource<bool> other = new();
         new Thread(() => other.SetResult(PoolExecutor.Instance.MayKeepThread)) { IsBackground = true }.Start();
         Assert.False(await other.Task.WithinAsync());
+    }
+
+    private async Task EndAsync(ManualExecutor executor, int count)
+    {
+        executor.RunAll();
+        Assert.Equal(count, (await _run.Task).Count);
     }
 
     private void Begin(Shape shape, int count, int limit, ManualExecutor executor, Action<int> inCall)

@@ -1,7 +1,6 @@
 using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
-using Weir.TestKit;
 
 namespace Weir.Core.Tests.Dispatch;
 
@@ -17,7 +16,7 @@ public class RecoveryTests
     public async Task Retry_WhileAnItemWaits_ItsWorkerRunsTheOthers()
     {
         List<string> calls = [];
-        Script recovery = new(static call => Recovery<int>.Retry(Second));
+        ScriptedRecovery recovery = new(static call => Recovery<int>.Retry(Second));
         (Pump pump, Task<ItemOutcome<int, int>[]> task) = Start(4, 1, recovery, (x, _) =>
         {
             calls.Add($"{x}@{_time.GetTimestamp() / TimeSpan.TicksPerSecond}");
@@ -36,7 +35,7 @@ public class RecoveryTests
     [Fact(Timeout = 90_000)]
     public async Task Retry_SeveralTimes_TellsAttemptAndDelayEachTime()
     {
-        Script recovery = new(static call => call.Attempt < 4 ? Recovery<int>.Retry(Second * call.Attempt) : Recovery<int>.None);
+        ScriptedRecovery recovery = new(static call => call.Attempt < 4 ? Recovery<int>.Retry(Second * call.Attempt) : Recovery<int>.None);
         (_, Task<ItemOutcome<int, int>[]> task) = Start(1, 1, recovery, static (_, _) => throw new FormatException());
         for (int i = 0; i < 10; i++)
         {
@@ -53,7 +52,7 @@ public class RecoveryTests
     public async Task Defer_AnyNumberOfTimes_CountsNoAttempt()
     {
         int calls = 0;
-        Script recovery = new(static _ => Recovery<int>.Defer(Second));
+        ScriptedRecovery recovery = new(static _ => Recovery<int>.Defer(Second));
         (_, Task<ItemOutcome<int, int>[]> task) = Start(1, 1, recovery, (x, _) => ++calls < 4 ? throw new FormatException() : new ValueTask<int>(x));
         for (int i = 0; i < 4; i++)
         {
@@ -68,8 +67,8 @@ public class RecoveryTests
     [Fact(Timeout = 90_000)]
     public async Task Succeed_InPlaceOfAFailure_IsTheItemsResult()
     {
-        (_, Task<ItemOutcome<int, int>[]> task) = Start(
-            2, 1, new Script(static call => Recovery<int>.Succeed(-1)), static (x, _) => x == 1 ? throw new FormatException() : new ValueTask<int>(x));
+        ScriptedRecovery recovery = new(static call => Recovery<int>.Succeed(-1));
+        (_, Task<ItemOutcome<int, int>[]> task) = Start(2, 1, recovery, static (x, _) => x == 1 ? throw new FormatException() : new ValueTask<int>(x));
         _executor.RunAll();
         Assert.Equal([0, -1], (await task).Select(static o => o.Value));
     }
@@ -78,7 +77,7 @@ public class RecoveryTests
     public async Task Decision_ThatThrows_IsTheItemsFailure()
     {
         (_, Task<ItemOutcome<int, int>[]> task) = Start(
-            1, 1, new Script(static call => throw new InvalidTimeZoneException()), static (x, _) => throw new FormatException());
+            1, 1, new ScriptedRecovery(static call => throw new InvalidTimeZoneException()), static (x, _) => throw new FormatException());
         _executor.RunAll();
         Assert.IsType<InvalidTimeZoneException>((await task)[0].Error);
     }
@@ -87,7 +86,7 @@ public class RecoveryTests
     public async Task Stop_WithItemsWaiting_EndsTheRunAndTheyAreCancelled()
     {
         (Pump pump, Task<ItemOutcome<int, int>[]> task) = Start(
-            3, 1, new Script(static _ => Recovery<int>.Retry(Second)), static (x, _) => x == 1 ? throw new FormatException() : new ValueTask<int>(x));
+            3, 1, new ScriptedRecovery(static _ => Recovery<int>.Retry(Second)), static (x, _) => x == 1 ? throw new FormatException() : new ValueTask<int>(x));
         _executor.RunAll();
         Assert.False(task.IsCompleted);
         pump.Stop();
@@ -106,7 +105,7 @@ public class RecoveryTests
         (pump, Task<ItemOutcome<int, int>[]> task) = Start(
             4,
             1,
-            new Script(static call => call.Index == 1 ? Recovery<int>.Retry(Second) : Recovery<int>.Defer(Second)),
+            new ScriptedRecovery(static call => call.Index == 1 ? Recovery<int>.Retry(Second) : Recovery<int>.Defer(Second)),
             (x, _) =>
             {
                 if (x == 3)
@@ -138,7 +137,7 @@ public class RecoveryTests
     public async Task Stop_WithItemsPutOffWithoutAnAttempt_SaysThatTheyNeverRan()
     {
         (Pump pump, Task<ItemOutcome<int, int>[]> task) = Start(
-            3, 1, new Script(static _ => Recovery<int>.Defer(Second)), static (x, _) => x == 1 ? throw new FormatException() : new ValueTask<int>(x));
+            3, 1, new ScriptedRecovery(static _ => Recovery<int>.Defer(Second)), static (x, _) => x == 1 ? throw new FormatException() : new ValueTask<int>(x));
         _executor.RunAll();
         pump.Stop();
         Assert.Equal(
@@ -150,7 +149,7 @@ public class RecoveryTests
     {
         int calls = 0;
         bool heals = false;
-        (_, Task<ItemOutcome<int, int>[]> task) = Start(10_000, 2, new Script(static _ => Recovery<int>.Retry(Second)), (x, _) =>
+        (_, Task<ItemOutcome<int, int>[]> task) = Start(10_000, 2, new ScriptedRecovery(static _ => Recovery<int>.Retry(Second)), (x, _) =>
         {
             calls++;
             return heals ? new ValueTask<int>(x) : throw new FormatException();
@@ -171,7 +170,7 @@ public class RecoveryTests
     [Fact(Timeout = 90_000)]
     public async Task ItemTimeout_OverSeveralAttempts_IsOneLimitForAll()
     {
-        Script recovery = new(static call => call.IsFinal ? Recovery<int>.None : Recovery<int>.Retry(Second * 4));
+        ScriptedRecovery recovery = new(static call => call.IsFinal ? Recovery<int>.None : Recovery<int>.Retry(Second * 4));
         (_, Task<ItemOutcome<int, int>[]> task) = Start(1, 1, recovery, static (_, _) => throw new FormatException(), itemTimeout: Second * 10);
         for (int i = 0; i < 12; i++)
         {
@@ -194,7 +193,7 @@ public class RecoveryTests
     {
         int calls = 0;
         TaskCompletionSource<int> never = new();
-        Script recovery = new(static call => call.IsFinal ? Recovery<int>.None : Recovery<int>.Retry(Second)) { AttemptTimeout = Second * 3 };
+        ScriptedRecovery recovery = new(static call => call.IsFinal ? Recovery<int>.None : Recovery<int>.Retry(Second)) { AttemptTimeout = Second * 3 };
         (_, Task<ItemOutcome<int, int>[]> task) = Start(1, 1, recovery, (x, _) => ++calls == 1 ? new ValueTask<int>(never.Task) : new ValueTask<int>(x));
         _executor.RunAll();
         _time.Advance(Second * 3);
@@ -219,7 +218,7 @@ public class RecoveryTests
             int[] failures = Enumerable.Range(0, count).Select(_ => random.Next(6)).ToArray();
             int[] calls = new int[count];
             int most = random.Next(1, 5);
-            Script recovery = new(call => call.Attempt > most ? Recovery<int>.None : Recovery<int>.Retry(TimeSpan.FromMilliseconds(seed % 7)));
+            ScriptedRecovery recovery = new(call => call.Attempt > most ? Recovery<int>.None : Recovery<int>.Retry(TimeSpan.FromMilliseconds(seed % 7)));
             ManualExecutor executor = new();
             ManualTimeProvider time = new();
             (_, Task<ItemOutcome<int, int>[]> task) = Start(count, random.Next(1, 9), recovery, (x, _) =>
@@ -252,13 +251,12 @@ public class RecoveryTests
     private (Pump Pump, Task<ItemOutcome<int, int>[]> Task) Start(
         int count,
         int limit,
-        Script recovery,
+        ScriptedRecovery recovery,
         Func<int, CancellationToken, ValueTask<int>> selector,
         TimeSpan? itemTimeout = null,
         ManualExecutor? executor = null,
         ManualTimeProvider? time = null)
     {
-        OutcomeCompletion<int, int> completion = new(count);
         PumpSettings settings = new()
         {
             Limit = limit,
@@ -267,25 +265,8 @@ public class RecoveryTests
             TimeProvider = time ?? _time,
             PerItemTimeout = itemTimeout,
         };
-        Pump<int, int, PendingResult<int>, SelectorCall<int, int>, OutcomeSink<int, int>> pump = new(
-            SourceOf.Enumerable(Enumerable.Range(0, count).ToArray()), new SelectorCall<int, int>(selector), new OutcomeSink<int, int>(completion), settings,
-            recovery);
-        ManualExecutor.Start(pump);
-        return (pump, completion.Task);
-    }
-
-    private sealed class Script(Func<FailedCall, Recovery<int>> decide) : IRecovery<int>
-    {
-        public List<FailedCall> Calls { get; } = [];
-
-        public TimeSpan? AttemptTimeout { get; init; }
-
-        public Exception AttemptTimedOut(int attempt) => new OperationCanceledException($"attempt {attempt}", new TimeoutException());
-
-        public ValueTask<Recovery<int>> DecideAsync(FailedCall call)
-        {
-            Calls.Add(call);
-            return new ValueTask<Recovery<int>>(decide(call));
-        }
+        (Pump Pump, Task<ItemOutcome<int, int>[]> Task) run = OutcomeRun.Make(count, selector, settings, recovery);
+        ManualExecutor.Start(run.Pump);
+        return run;
     }
 }

@@ -3,7 +3,6 @@ using System.Runtime.CompilerServices;
 using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
-using Weir.TestKit;
 using Run = Weir.Core.Dispatch.Pump<
     Weir.Core.Tests.Dispatch.RunReuseTests.Item,
     int,

@@ -2,7 +2,6 @@ using System.Threading.Channels;
 using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
-using Weir.TestKit;
 
 namespace Weir.Core.Tests.Dispatch;
 
@@ -11,91 +10,66 @@ public class TurnTests
 {
     private readonly ManualTimeProvider _time = new();
     private readonly ManualExecutor _executor = new();
+    private readonly Channel<int> _channel = Channel.CreateUnbounded<int>(new UnboundedChannelOptions { AllowSynchronousContinuations = true });
+    private readonly List<int> _calls = [];
 
     [Fact(Timeout = 90_000)]
     public async Task Retry_DueWhileTheReaderWaits_TakesItsPlaceAndGivesItBack()
     {
-        Channel<int> channel = Channel.CreateUnbounded<int>(new UnboundedChannelOptions { AllowSynchronousContinuations = true });
-        channel.Writer.TryWrite(0);
-        List<int> calls = [];
-        (Pump pump, Task<ItemOutcome<int, int>[]> task) = Start(channel.Reader, (x, _) =>
-        {
-            calls.Add(x);
-            return calls.Count == 1 ? throw new IOException() : new ValueTask<int>(x);
-        });
+        (Pump pump, Task<ItemOutcome<int, int>[]> task) = Start(static x => new ValueTask<int>(x));
         _executor.RunAll();
-        Assert.Equal([0], calls);
+        Assert.Equal([0], _calls);
         Assert.Equal(0, pump.Sample().InFlight);
 
         _time.Advance(TimeSpan.FromSeconds(1));
         Assert.Equal(2, pump.Live);
         _executor.RunAll();
-        Assert.Equal([0, 0], calls);
+        Assert.Equal([0, 0], _calls);
         Assert.Equal(1, pump.Live);
 
         // The reader has its place again, so its item starts.
-        channel.Writer.TryWrite(1);
+        _channel.Writer.TryWrite(1);
         _executor.RunAll();
-        Assert.Equal([0, 0, 1], calls);
-        channel.Writer.Complete();
-        _executor.RunAll();
-        Assert.All(await task, static o => Assert.True(o.IsSuccess));
+        Assert.Equal([0, 0, 1], _calls);
+        await EndAsync(task);
     }
 
     [Fact(Timeout = 90_000)]
     public async Task Reader_WhosePlaceIsLent_GivesItsItemBackAndStartsNothing()
     {
-        Channel<int> channel = Channel.CreateUnbounded<int>(new UnboundedChannelOptions { AllowSynchronousContinuations = true });
-        channel.Writer.TryWrite(0);
         TaskCompletionSource<int> second = new();
-        List<int> calls = [];
-        (Pump pump, Task<ItemOutcome<int, int>[]> task) = Start(channel.Reader, (x, _) =>
-        {
-            calls.Add(x);
-            return calls.Count == 1 ? throw new IOException() : calls.Count == 2 ? new ValueTask<int>(second.Task) : new ValueTask<int>(x);
-        });
+        (Pump pump, Task<ItemOutcome<int, int>[]> task) = Start(x => _calls.Count == 2 ? new ValueTask<int>(second.Task) : new ValueTask<int>(x));
         _executor.RunAll();
         _time.Advance(TimeSpan.FromSeconds(1));
 
         // The retry runs, and the next item comes while it does.
         _executor.RunAll();
-        channel.Writer.TryWrite(1);
+        _channel.Writer.TryWrite(1);
         _executor.RunAll();
-        Assert.Equal([0, 0], calls);
+        Assert.Equal([0, 0], _calls);
         Assert.Equal(1, pump.Sample().InFlight);
 
         second.SetResult(0);
         _executor.RunAll();
-        Assert.Equal([0, 0, 1], calls);
-        channel.Writer.Complete();
-        _executor.RunAll();
-        Assert.All(await task, static o => Assert.True(o.IsSuccess));
+        Assert.Equal([0, 0, 1], _calls);
+        await EndAsync(task);
     }
 
     [Fact(Timeout = 90_000)]
     public async Task Reader_WhosePlaceWasLentToAWorkerThatHasNotBegun_LeavesItsItemToThatOne()
     {
-        Channel<int> channel = Channel.CreateUnbounded<int>(new UnboundedChannelOptions { AllowSynchronousContinuations = true });
-        channel.Writer.TryWrite(0);
-        List<int> calls = [];
-        (Pump pump, Task<ItemOutcome<int, int>[]> task) = Start(channel.Reader, (x, _) =>
-        {
-            calls.Add(x);
-            return calls.Count == 1 ? throw new IOException() : new ValueTask<int>(x);
-        });
+        (Pump pump, Task<ItemOutcome<int, int>[]> task) = Start(static x => new ValueTask<int>(x));
         _executor.RunAll();
         _time.Advance(TimeSpan.FromSeconds(1));
         Assert.Equal(1, _executor.Queued);
 
         // The reader comes first: it goes on inside the write.
-        channel.Writer.TryWrite(1);
-        Assert.Equal([0], calls);
+        _channel.Writer.TryWrite(1);
+        Assert.Equal([0], _calls);
         Assert.Equal(1, pump.Live);
         _executor.RunAll();
-        Assert.Equal([0, 0, 1], calls.Order());
-        channel.Writer.Complete();
-        _executor.RunAll();
-        Assert.All(await task, static o => Assert.True(o.IsSuccess));
+        Assert.Equal([0, 0, 1], _calls.Order());
+        await EndAsync(task);
     }
 
     [Fact(Timeout = 90_000)]
@@ -203,33 +177,29 @@ public class TurnTests
         }
     }
 
-    private (Pump Pump, Task<ItemOutcome<int, int>[]> Task) Start(ChannelReader<int> reader, Func<int, CancellationToken, ValueTask<int>> selector)
+    /// <summary>Starts a run of the channel, which has one item. Its first call fails, and is made again after a second.</summary>
+    private (Pump Pump, Task<ItemOutcome<int, int>[]> Task) Start(Func<int, ValueTask<int>> then)
     {
+        _channel.Writer.TryWrite(0);
         OutcomeCompletion<int, int> completion = new(-1);
-        Pump pump = Create(
-            reader,
-            completion,
-            selector,
+        Pump pump = new Pump<int, int, PendingResult<int>, SelectorCall<int, int>, GrowingOutcomeSink<int, int>>(
+            SourceOf.Channel(_channel.Reader),
+            new SelectorCall<int, int>((x, _) =>
+            {
+                _calls.Add(x);
+                return _calls.Count == 1 ? throw new IOException() : then(x);
+            }),
+            new GrowingOutcomeSink<int, int>(completion),
             new PumpSettings { Limit = 1, ErrorMode = ErrorMode.BestEffort, Executor = _executor, TimeProvider = _time },
-            TimeSpan.FromSeconds(1));
+            new ScriptedRecovery(static _ => Recovery<int>.Retry(TimeSpan.FromSeconds(1))));
         ManualExecutor.Start(pump);
         return (pump, completion.Task);
     }
 
-    private static Pump<int, int, PendingResult<int>, SelectorCall<int, int>, GrowingOutcomeSink<int, int>> Create(
-        ChannelReader<int> reader,
-        OutcomeCompletion<int, int> completion,
-        Func<int, CancellationToken, ValueTask<int>> selector,
-        PumpSettings settings,
-        TimeSpan delay) =>
-        new(SourceOf.Channel(reader), new SelectorCall<int, int>(selector), new GrowingOutcomeSink<int, int>(completion), settings, new Always(delay));
-
-    private sealed class Always(TimeSpan delay) : IRecovery<int>
+    private async Task EndAsync(Task<ItemOutcome<int, int>[]> task)
     {
-        public TimeSpan? AttemptTimeout => null;
-
-        public Exception AttemptTimedOut(int attempt) => new OperationCanceledException($"attempt {attempt}", new TimeoutException());
-
-        public ValueTask<Recovery<int>> DecideAsync(FailedCall call) => new(Recovery<int>.Retry(delay));
+        _channel.Writer.Complete();
+        _executor.RunAll();
+        Assert.All(await task, static o => Assert.True(o.IsSuccess));
     }
 }

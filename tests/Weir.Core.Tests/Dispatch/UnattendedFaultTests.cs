@@ -3,7 +3,6 @@ using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
 using Weir.Core.Threads;
-using Weir.TestKit;
 
 namespace Weir.Core.Tests.Dispatch;
 
@@ -138,15 +137,12 @@ public sealed class UnattendedFaultTests : IDisposable
     {
         bool parks = scenario is Scenario.Parked or Scenario.ParkedAndTimed or Scenario.FailingParked or Scenario.Aborted;
         bool timed = scenario is Scenario.ParkedAndTimed or Scenario.WaitingAndTimed or Scenario.BlockingAndTimed;
-        OutcomeCompletion<int, int> completion = new(8);
 
         // A gate for each run. One that is closed again for the next run may close before those who waited in the last one have seen it open.
         _gate = new Gate();
-        int[] items = [.. Enumerable.Range(0, 8)];
-        Pump pump = new Pump<int, int, PendingResult<int>, SelectorCall<int, int>, OutcomeSink<int, int>>(
-            SourceOf.Enumerable(items),
-            new SelectorCall<int, int>(CallOf(scenario, _gate)),
-            new OutcomeSink<int, int>(completion),
+        (Pump pump, Task<ItemOutcome<int, int>[]> task) = OutcomeRun.Make(
+            8,
+            CallOf(scenario, _gate),
             new PumpSettings
             {
                 Limit = parks ? 8 : 3,
@@ -155,7 +151,9 @@ public sealed class UnattendedFaultTests : IDisposable
                 Guarded = scenario == Scenario.Aborted,
                 Executor = scenario == Scenario.OwnThreads ? team : PoolExecutor.Instance,
             },
-            scenario == Scenario.Retried ? new Again() : null);
+            scenario == Scenario.Retried
+                ? new ScriptedRecovery(static call => call.Attempt < 2 ? Recovery<int>.Retry(TimeSpan.FromMilliseconds(1)) : Recovery<int>.None)
+                : null);
         _pump = pump;
         CancellationTokenSource? stop = scenario == Scenario.Cancelled ? new CancellationTokenSource(Short, TimeProvider.System) : null;
         pump.Start(1, stop?.Token ?? default);
@@ -173,7 +171,7 @@ public sealed class UnattendedFaultTests : IDisposable
                 Timeout.InfiniteTimeSpan);
         }
 
-        return completion.Task;
+        return task;
     }
 
     private static Func<int, CancellationToken, ValueTask<int>> CallOf(Scenario scenario, Gate gate) => scenario switch
@@ -214,14 +212,4 @@ public sealed class UnattendedFaultTests : IDisposable
             return x % 2 == 0 ? throw new TestException("item") : x;
         },
     };
-
-    private sealed class Again : IRecovery<int>
-    {
-        public TimeSpan? AttemptTimeout => null;
-
-        public Exception AttemptTimedOut(int attempt) => new OperationCanceledException($"attempt {attempt}", new TimeoutException());
-
-        public ValueTask<Recovery<int>> DecideAsync(FailedCall call) =>
-            new(call.Attempt < 2 ? Recovery<int>.Retry(TimeSpan.FromMilliseconds(1)) : Recovery<int>.None);
-    }
 }

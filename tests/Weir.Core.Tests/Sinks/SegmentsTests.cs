@@ -3,7 +3,6 @@ using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
 using Weir.Core.Tests.Dispatch;
-using Weir.TestKit;
 
 namespace Weir.Core.Tests.Sinks;
 

@@ -1,5 +1,4 @@
 using Weir.Core.Sources;
-using Weir.TestKit;
 
 namespace Weir.Core.Tests.Sources;
 

@@ -1,7 +1,6 @@
 using System.Collections.Immutable;
 using System.Threading.Channels;
 using Weir.Core.Sources;
-using Weir.TestKit;
 
 namespace Weir.Core.Tests.Sources;
 

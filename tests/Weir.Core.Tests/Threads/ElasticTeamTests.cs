@@ -1,6 +1,5 @@
 using System.Runtime.CompilerServices;
 using Weir.Core.Threads;
-using Weir.TestKit;
 
 namespace Weir.Core.Tests.Threads;
 

@@ -120,11 +120,7 @@ public class DebuggerTests
         Weir.Dataflow.ActionBlock<string> block = new(_ => Interlocked.Increment(ref seen));
         Task posting = Task.Run(() =>
         {
-            for (int i = 0; i < 100_000; i++)
-            {
-                block.Post("item");
-            }
-
+            block.PostAll(Enumerable.Repeat("item", 100_000));
             block.Complete();
         });
         while (!block.Completion.IsCompleted)

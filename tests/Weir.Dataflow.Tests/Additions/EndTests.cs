@@ -11,11 +11,7 @@ public class EndTests
     public async Task Batch_CompletedAfterOneMoreThanItsSize_GivesAFullBatchAndTheRest()
     {
         var block = new BatchBlock<int>(2);
-        for (int i = 1; i <= 3; i++)
-        {
-            Assert.True(block.Post(i));
-        }
-
+        block.PostAll(1, 2, 3);
         block.Complete();
         await Eventually.Gives([1, 2], block.ReceiveAsync());
         await Eventually.Gives([3], block.ReceiveAsync());

@@ -208,11 +208,7 @@ public class SourceAndFlushTests
         var wide = new BufferBlock<int>();
         block.LinkTo(narrow, propagateCompletion: true);
         block.LinkTo(wide, propagateCompletion: true);
-        for (int i = 0; i < 50; i++)
-        {
-            Assert.True(block.Post(i));
-        }
-
+        block.PostAll(Enumerable.Range(0, 50));
         block.Complete();
         Never.True(() => wide.Count > 3);
         int[] slow = await Eventually.Result(narrow.ReceiveAllAsync().ToArrayAsync().AsTask());

@@ -13,6 +13,8 @@ public static class Kinds
 
     public static bool HasOutput(BlockKind kind) => kind > BlockKind.ActionAsync;
 
+    public static bool Transforms(BlockKind kind) => Executes(kind) && HasOutput(kind);
+
     /// <summary>Blocks whose output is a queue: each message goes to one taker only.</summary>
     public static bool Queues(BlockKind kind) => HasOutput(kind) && kind is not (BlockKind.Broadcast or BlockKind.WriteOnce);
 
@@ -31,10 +33,16 @@ public static class Kinds
 
     public static TheoryData<BlockKind> BoundedQueues { get; } = Of(static k => Bounds(k) && Queues(k));
 
-    public static TheoryData<BlockKind> Transforming { get; } = Of(static k => Executes(k) && HasOutput(k));
+    public static TheoryData<BlockKind> SingleBoundedQueues { get; } = Of(static k => Bounds(k) && Queues(k) && !Joins(k));
+
+    public static TheoryData<BlockKind> Transforming { get; } = Of(Transforms);
 
     /// <summary>Blocks with one input, which is the block itself.</summary>
     public static TheoryData<BlockKind> SingleInput { get; } = Of(static k => !Joins(k));
+
+    /// <summary>Each of some kinds with each of some values: ways to end it, say.</summary>
+    public static TheoryData<BlockKind, T> With<T>(Func<BlockKind, bool> wanted, params T[] values) =>
+        [.. Everything.Where(wanted).SelectMany(kind => values.Select(value => (kind, value)))];
 
     private static TheoryData<BlockKind> Of(Func<BlockKind, bool> wanted) => [.. Everything.Where(wanted)];
 }

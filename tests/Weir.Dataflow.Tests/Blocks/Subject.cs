@@ -1,5 +1,6 @@
 using System.Collections;
 using System.Runtime.CompilerServices;
+using Weir.Dataflow.Tests.Probes;
 
 namespace Weir.Dataflow.Tests.Blocks;
 
@@ -44,6 +45,24 @@ public sealed class Subject(BlockKind kind, IDataflowBlock block, ITargetBlock<s
         }
 
         return all;
+    }
+
+    /// <summary>Feeds one after the other, each of which the block has to take.</summary>
+    public void FeedAll(params IEnumerable<string> items) => Assert.All(items, item => Assert.True(Feed(item), $"{kind} refused {item}."));
+
+    /// <summary>The same with the numbers from 0 on.</summary>
+    public void FeedNumbers(int count) => FeedAll(Enumerable.Range(0, count).Select(static i => $"{i}"));
+
+    public void End(EndingOf ending, CancellationTokenSource cancel)
+    {
+        if (ending <= EndingOf.ThirdTarget)
+        {
+            inputs[(int)ending].Complete();
+        }
+        else
+        {
+            block.End(ending, cancel);
+        }
     }
 
     /// <summary>The strings inside an output message.</summary>

@@ -13,7 +13,7 @@ public abstract class BatchContract<TBlocks> : Contract<TBlocks> where TBlocks :
     {
         IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(3);
         Assert.Equal(3, (int)block.GetType().GetProperty("BatchSize")!.GetValue(block)!);
-        Post(block, 1, 8);
+        block.PostAll(Enumerable.Range(1, 8));
         Assert.Equal(2, block.Output());
         block.Complete();
         await Eventually.Gives([1, 2, 3], block.ReceiveAsync());
@@ -26,7 +26,7 @@ public abstract class BatchContract<TBlocks> : Contract<TBlocks> where TBlocks :
     public async Task Complete_EmptyRest_MakesNoEmptyBatch()
     {
         IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(2);
-        Post(block, 1, 2);
+        block.PostAll(1, 2);
         block.Complete();
         await Eventually.Gives([1, 2], block.ReceiveAsync());
         await Eventually.Done(block.Completion);
@@ -39,7 +39,7 @@ public abstract class BatchContract<TBlocks> : Contract<TBlocks> where TBlocks :
         IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(10);
         Trigger(block);
         Never.True(() => block.Output() > 0);
-        Post(block, 1, 3);
+        block.PostAll(1, 2, 3);
         Trigger(block);
         Trigger(block);
         Eventually.Equal(1, () => block.Output());
@@ -57,7 +57,7 @@ public abstract class BatchContract<TBlocks> : Contract<TBlocks> where TBlocks :
         for (int count = 1; count <= 5000; count *= 7)
         {
             int triggered = Math.Min(count, size - 1);
-            Post(block, 1, triggered);
+            block.PostAll(Enumerable.Range(1, triggered));
             Trigger(block);
             Assert.Equal(Enumerable.Range(1, triggered), block.Receive());
         }
@@ -67,7 +67,7 @@ public abstract class BatchContract<TBlocks> : Contract<TBlocks> where TBlocks :
     public void Post_SizeGrownTo_MakesFullBatches()
     {
         IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(5000);
-        Post(block, 1, 12_000);
+        block.PostAll(Enumerable.Range(1, 12_000));
         Assert.Equal(Enumerable.Range(1, 5000), block.Receive());
         Assert.Equal(Enumerable.Range(5001, 5000), block.Receive());
         Trigger(block);
@@ -80,7 +80,7 @@ public abstract class BatchContract<TBlocks> : Contract<TBlocks> where TBlocks :
     public async Task TriggerBatch_FullWithPendingSends_MakesABatchOfWhatComes(int sends)
     {
         IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(3, new GroupingDataflowBlockOptions { BoundedCapacity = 3 });
-        Post(block, 1, 3);
+        block.PostAll(1, 2, 3);
         Task<bool>[] sent = [.. Enumerable.Range(10, sends).Select(i => block is BatchBlock<int> own ? own.SendAsync(i) : block.SendAsync(i))];
         Trigger(block);
         await Eventually.Gives([1, 2, 3], block.ReceiveAsync());
@@ -107,7 +107,7 @@ public abstract class BatchContract<TBlocks> : Contract<TBlocks> where TBlocks :
     public async Task MaxNumberOfGroups_Reached_CompletesAndDeclines()
     {
         IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(2, new GroupingDataflowBlockOptions { MaxNumberOfGroups = 2 });
-        Post(block, 1, 4);
+        block.PostAll(1, 2, 3, 4);
         Assert.False(block.Post(5));
         await Eventually.Gives([1, 2], block.ReceiveAsync());
         Assert.False(block.Completion.IsCompleted);
@@ -119,7 +119,7 @@ public abstract class BatchContract<TBlocks> : Contract<TBlocks> where TBlocks :
     public async Task MaxNumberOfGroups_TriggeredBatch_Counts()
     {
         IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(5, new GroupingDataflowBlockOptions { MaxNumberOfGroups = 1 });
-        Post(block, 1, 2);
+        block.PostAll(1, 2);
         Trigger(block);
         Eventually.True(() => !block.Post(3));
         int[] first = await Eventually.Result(block.ReceiveAsync());
@@ -134,7 +134,7 @@ public abstract class BatchContract<TBlocks> : Contract<TBlocks> where TBlocks :
     {
         IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(2, new GroupingDataflowBlockOptions { BoundedCapacity = bound, MaxNumberOfGroups = 2 });
         Trigger(block);
-        Post(block, 1, 3);
+        block.PostAll(1, 2, 3);
         await Eventually.Gives([1, 2], block.ReceiveAsync());
         await Eventually.Gives([3], block.ReceiveAsync());
         await Eventually.Done(block.Completion);
@@ -145,7 +145,7 @@ public abstract class BatchContract<TBlocks> : Contract<TBlocks> where TBlocks :
     {
         IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(2, new GroupingDataflowBlockOptions { BoundedCapacity = 3, MaxNumberOfGroups = 2 });
         Trigger(block);
-        Post(block, 1, 3);
+        block.PostAll(1, 2, 3);
         Task<bool>[] sent = [block.SendAsync(4), block.SendAsync(5)];
         List<int> seen = [.. await Eventually.Result(block.ReceiveAsync())];
         seen.AddRange(await Eventually.Result(block.ReceiveAsync()));
@@ -256,7 +256,7 @@ public abstract class BatchContract<TBlocks> : Contract<TBlocks> where TBlocks :
         foreach (IPropagatorBlock<int, int> buffer in buffers)
         {
             buffer.LinkTo(block);
-            Post(buffer, 1, 20);
+            buffer.PostAll(Enumerable.Range(1, 20));
         }
 
         for (int i = 1; i <= 20; i++)
@@ -292,34 +292,18 @@ public abstract class BatchContract<TBlocks> : Contract<TBlocks> where TBlocks :
     }
 
     [Theory(Timeout = Limit)]
-    [InlineData(true)]
-    [InlineData(false)]
-    public async Task Cancel_BatchIncomplete_DropsIt(bool cancelled)
+    [InlineData(EndingOf.Cancel)]
+    [InlineData(EndingOf.Fault)]
+    public async Task End_BatchIncomplete_DropsIt(EndingOf ending)
     {
         using var cancel = new CancellationTokenSource();
         IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(3, new GroupingDataflowBlockOptions { CancellationToken = cancel.Token });
-        Post(block, 1, 2);
-        if (cancelled)
-        {
-            await cancel.CancelAsync();
-        }
-        else
-        {
-            block.Fault(new FormatException());
-        }
-
-        Assert.Equal(cancelled ? TaskStatus.Canceled : TaskStatus.Faulted, await Eventually.Status(block.Completion));
+        block.PostAll(1, 2);
+        block.End(ending, cancel);
+        Assert.Equal(ending.Status(), await Eventually.Status(block.Completion));
         Assert.False(block.Receivable().TryReceive(out _));
         Assert.Equal(0, block.Output());
     }
 
     private static void Trigger(IDataflowBlock block) => block.GetType().GetMethod("TriggerBatch")!.Invoke(block, null);
-
-    private static void Post(ITargetBlock<int> block, int from, int to)
-    {
-        for (int i = from; i <= to; i++)
-        {
-            Assert.True(block.Post(i));
-        }
-    }
 }

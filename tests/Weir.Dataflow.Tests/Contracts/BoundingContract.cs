@@ -11,7 +11,7 @@ public abstract class BoundingContract<TBlocks> : Contract<TBlocks> where TBlock
     public void Post_BoundReached_IsRefusedUntilOneIsTaken(BlockKind kind)
     {
         Subject subject = Blocks.Create(kind, new BlockSettings { Bound = 3 });
-        Assert.All(new[] { "a", "b", "c" }, i => Assert.True(subject.Feed(i)));
+        subject.FeedAll("a", "b", "c");
         Assert.False(subject.Input.Post("d"));
         Eventually.True(() => subject.Has(3));
         Assert.False(subject.Input.Post("d"));
@@ -79,9 +79,7 @@ public abstract class BoundingContract<TBlocks> : Contract<TBlocks> where TBlock
     [MemberData(nameof(Kinds.Transforming), MemberType = typeof(Kinds))]
     public void Offer_TargetAccepts_FreesTheSlot(BlockKind kind)
     {
-        Subject subject = Blocks.Create(kind, new BlockSettings { Bound = 1 });
-        var target = new ProbeTarget<object>();
-        subject.Output.LinkTo(target);
+        (Subject subject, ProbeTarget<object> target) = Linked(kind, settings: new BlockSettings { Bound = 1 });
         for (int i = 0; i < 5; i++)
         {
             string item = $"{i}";
@@ -129,11 +127,7 @@ public abstract class BoundingContract<TBlocks> : Contract<TBlocks> where TBlock
     public void Batch_Bounded_CountsTheItemsNotTheBatches()
     {
         IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(2, new GroupingDataflowBlockOptions { BoundedCapacity = 4 });
-        for (int i = 0; i < 4; i++)
-        {
-            Assert.True(block.Post(i));
-        }
-
+        block.PostAll(Enumerable.Range(0, 4));
         Assert.False(block.Post(4));
         Assert.Equal([0, 1], block.Receive());
         Eventually.True(() => block.Post(4));

@@ -6,15 +6,13 @@ namespace Weir.Dataflow.Tests.Contracts;
 /// <summary>Who gets which message of a broadcast, and which copy of it?</summary>
 public abstract class BroadcastContract<TBlocks> : Contract<TBlocks> where TBlocks : BlockFactory, new()
 {
-    private static readonly DataflowLinkOptions Propagate = new() { PropagateCompletion = true };
-
     [Fact(Timeout = Limit)]
     public async Task Post_SeveralTargets_EachGetsEveryMessageInOrder()
     {
         IPropagatorBlock<int, int> block = Blocks.Broadcast<int>(null);
         ProbeTarget<int>[] targets = [new(), new(), new()];
         Assert.All(targets, t => block.LinkTo(t, Propagate));
-        Post(block, 1, 100);
+        block.PostAll(Enumerable.Range(1, 100));
         block.Complete();
         foreach (ProbeTarget<int> target in targets)
         {
@@ -29,12 +27,12 @@ public abstract class BroadcastContract<TBlocks> : Contract<TBlocks> where TBloc
     public void LinkTo_Late_OffersTheLatestMessage()
     {
         IPropagatorBlock<int, int> block = Blocks.Broadcast<int>(null);
-        Post(block, 1, 3);
+        block.PostAll(1, 2, 3);
         Eventually.Equal(3, () => block.Receivable().TryReceive(out int seen) ? seen : 0);
         var late = new ProbeTarget<int>();
         block.LinkTo(late);
         Eventually.Sequence([3], () => late.Offered);
-        Post(block, 4, 4);
+        Assert.True(block.Post(4));
         Eventually.Sequence([3, 4], () => late.Offered);
     }
 
@@ -44,7 +42,7 @@ public abstract class BroadcastContract<TBlocks> : Contract<TBlocks> where TBloc
         IReceivableSourceBlock<int> block = Blocks.Broadcast<int>(null).Receivable();
         Assert.False(block.TryReceive(out _));
         Assert.False(block.TryReceiveAll(out IList<int>? all));
-        Post((ITargetBlock<int>)block, 1, 2);
+        ((ITargetBlock<int>)block).PostAll(1, 2);
         Eventually.Equal(2, () => block.TryReceive(out int seen) ? seen : 0);
         Assert.True(block.TryReceive(out int again));
         Assert.Equal(2, again);
@@ -58,7 +56,7 @@ public abstract class BroadcastContract<TBlocks> : Contract<TBlocks> where TBloc
     public async Task TryReceive_Completed_StillGivesTheLast()
     {
         IReceivableSourceBlock<int> block = Blocks.Broadcast<int>(null).Receivable();
-        Post((ITargetBlock<int>)block, 1, 2);
+        ((ITargetBlock<int>)block).PostAll(1, 2);
         block.Complete();
         await Eventually.Done(block.Completion);
         Assert.True(block.TryReceive(out int last));
@@ -72,7 +70,7 @@ public abstract class BroadcastContract<TBlocks> : Contract<TBlocks> where TBloc
     public async Task LinkTo_Completed_OffersTheLastBeforeTheEnd()
     {
         IPropagatorBlock<int, int> block = Blocks.Broadcast<int>(null);
-        Post(block, 1, 2);
+        block.PostAll(1, 2);
         block.Complete();
         await Eventually.Done(block.Completion);
         var late = new ProbeTarget<int>();
@@ -82,24 +80,16 @@ public abstract class BroadcastContract<TBlocks> : Contract<TBlocks> where TBloc
     }
 
     [Theory(Timeout = Limit)]
-    [InlineData(true)]
-    [InlineData(false)]
-    public async Task TryReceive_FaultedOrCancelled_GivesNothing(bool fault)
+    [InlineData(EndingOf.Fault)]
+    [InlineData(EndingOf.Cancel)]
+    public async Task TryReceive_FaultedOrCancelled_StillGivesTheLast(EndingOf ending)
     {
         using var cancel = new CancellationTokenSource();
         IPropagatorBlock<int, int> block = Blocks.Broadcast<int>(null, new DataflowBlockOptions { CancellationToken = cancel.Token });
-        Post(block, 1, 1);
+        Assert.True(block.Post(1));
         Eventually.True(() => block.Receivable().TryReceive(out _));
-        if (fault)
-        {
-            block.Fault(new FormatException());
-        }
-        else
-        {
-            await cancel.CancelAsync();
-        }
-
-        Assert.Equal(fault ? TaskStatus.Faulted : TaskStatus.Canceled, await Eventually.Status(block.Completion));
+        block.End(ending, cancel);
+        Assert.Equal(ending.Status(), await Eventually.Status(block.Completion));
         Assert.True(block.Receivable().TryReceive(out int last));
         Assert.Equal(1, last);
     }
@@ -173,7 +163,7 @@ public abstract class BroadcastContract<TBlocks> : Contract<TBlocks> where TBloc
         var fast = new ProbeTarget<int>();
         block.LinkTo(slow);
         block.LinkTo(fast);
-        Post(block, 1, 3);
+        block.PostAll(1, 2, 3);
         Eventually.Sequence([1, 2, 3], () => fast.Accepted);
         Eventually.Sequence([1, 2, 3], () => slow.Offered);
         // What it postponed first is overwritten by now.
@@ -210,10 +200,10 @@ public abstract class BroadcastContract<TBlocks> : Contract<TBlocks> where TBloc
         IPropagatorBlock<int, int> block = Blocks.Broadcast<int>(null, new DataflowBlockOptions { TaskScheduler = scheduler });
         var holder = new ProbeTarget<int>(ProbeTarget<int>.Postpone);
         block.LinkTo(holder);
-        Post(block, 1, 1);
+        Assert.True(block.Post(1));
         Eventually.True(() => { scheduler.RunAll(); return holder.Offers.Length == 1; });
         Assert.True(holder.Reserve(holder.Last));
-        Post(block, 2, 2);
+        Assert.True(block.Post(2));
         scheduler.RunAll();
         scheduler.Throws = true;
         if (consumes)
@@ -236,7 +226,7 @@ public abstract class BroadcastContract<TBlocks> : Contract<TBlocks> where TBloc
         IPropagatorBlock<int, int> block = Blocks.Broadcast<int>(null);
         var holder = new ProbeTarget<int>(ProbeTarget<int>.Postpone);
         block.LinkTo(holder);
-        Post(block, 1, 1);
+        Assert.True(block.Post(1));
         Eventually.Sequence([1], () => holder.Offered);
         Assert.True(holder.Reserve(holder.Last));
         var late = new ProbeTarget<int>();
@@ -251,7 +241,7 @@ public abstract class BroadcastContract<TBlocks> : Contract<TBlocks> where TBloc
         (ProbeTarget<int> two, ProbeTarget<int> all) = (new(), new());
         block.LinkTo(two, new DataflowLinkOptions { MaxMessages = 2 });
         block.LinkTo(all);
-        Post(block, 1, 5);
+        block.PostAll(1, 2, 3, 4, 5);
         Eventually.Sequence([1, 2, 3, 4, 5], () => all.Accepted);
         Assert.Equal([1, 2], two.Accepted);
     }
@@ -264,7 +254,7 @@ public abstract class BroadcastContract<TBlocks> : Contract<TBlocks> where TBloc
         var all = new ProbeTarget<int>();
         block.LinkTo(narrow);
         block.LinkTo(all);
-        Post(block, 1, 10);
+        block.PostAll(Enumerable.Range(1, 10));
         Eventually.True(() => all.Accepted.Length == 10);
         Assert.Equal(1, await Eventually.Result(narrow.ReceiveAsync()));
         Assert.Equal(10, await Eventually.Result(narrow.ReceiveAsync()));
@@ -279,10 +269,10 @@ public abstract class BroadcastContract<TBlocks> : Contract<TBlocks> where TBloc
         var other = new ProbeTarget<int>();
         block.LinkTo(holder);
         block.LinkTo(other);
-        Post(block, 1, 1);
+        Assert.True(block.Post(1));
         Eventually.Sequence([1], () => other.Offered);
         Assert.True(holder.Reserve(holder.Last));
-        Post(block, 2, 2);
+        Assert.True(block.Post(2));
         return (holder, other);
     }
 
@@ -292,12 +282,4 @@ public abstract class BroadcastContract<TBlocks> : Contract<TBlocks> where TBloc
         into.Enqueue(value!);
         return consumed ? DataflowMessageStatus.Accepted : DataflowMessageStatus.NotAvailable;
     });
-
-    private static void Post(ITargetBlock<int> block, int from, int to)
-    {
-        for (int i = from; i <= to; i++)
-        {
-            Assert.True(block.Post(i));
-        }
-    }
 }

@@ -6,6 +6,10 @@ namespace Weir.Dataflow.Tests.Contracts;
 /// <summary>How does each block end, and what is left in it then?</summary>
 public abstract class CompletionContract<TBlocks> : Contract<TBlocks> where TBlocks : BlockFactory, new()
 {
+    public static TheoryData<BlockKind, EndingOf> QueueingEnded { get; } = Kinds.With(Kinds.Queues, EndingOf.Fault, EndingOf.Cancel);
+
+    public static TheoryData<BlockKind, EndingOf> ExecutingEnded { get; } = Kinds.With(Kinds.Executes, EndingOf.Fault, EndingOf.Cancel);
+
     /// <summary>False where Complete, then Cancel, with messages left need not end the block (dotnet/runtime 27357, 52348).</summary>
     protected virtual bool CancelAfterCompleteEnds => true;
 
@@ -104,23 +108,13 @@ public abstract class CompletionContract<TBlocks> : Contract<TBlocks> where TBlo
     }
 
     [Theory(Timeout = Limit)]
-    [MemberData(nameof(Kinds.Queueing), MemberType = typeof(Kinds))]
-    public async Task Fault_MessagesLeft_DropsThem(BlockKind kind)
-    {
-        Subject subject = Filled(kind, default, "a", "b");
-        subject.Block.Fault(new FormatException());
-        Assert.Equal(TaskStatus.Faulted, await Eventually.Status(subject.Completion));
-        Emptied(subject);
-    }
-
-    [Theory(Timeout = Limit)]
-    [MemberData(nameof(Kinds.Queueing), MemberType = typeof(Kinds))]
-    public async Task Cancel_MessagesLeft_DropsThem(BlockKind kind)
+    [MemberData(nameof(QueueingEnded))]
+    public async Task End_MessagesLeft_DropsThem(BlockKind kind, EndingOf ending)
     {
         using var cancel = new CancellationTokenSource();
         Subject subject = Filled(kind, cancel.Token, "a", "b");
-        await cancel.CancelAsync();
-        Assert.Equal(TaskStatus.Canceled, await Eventually.Status(subject.Completion));
+        subject.End(ending, cancel);
+        Assert.Equal(ending.Status(), await Eventually.Status(subject.Completion));
         Emptied(subject);
     }
 
@@ -164,7 +158,7 @@ public abstract class CompletionContract<TBlocks> : Contract<TBlocks> where TBlo
         using var gate = new Gate();
         var seen = new ConcurrentQueue<string>();
         Subject subject = Blocks.Create(kind, new BlockSettings { Body = s => { gate.Pass(); seen.Enqueue(s); } });
-        Feed(subject, "a", "b", "c");
+        subject.FeedAll("a", "b", "c");
         gate.AwaitArrivals();
         Assert.Equal(2, subject.InputCount);
         subject.Block.Complete();
@@ -176,34 +170,18 @@ public abstract class CompletionContract<TBlocks> : Contract<TBlocks> where TBlo
     }
 
     [Theory(Timeout = Limit)]
-    [MemberData(nameof(Kinds.Executing), MemberType = typeof(Kinds))]
-    public async Task Fault_WorkLeft_WaitsForTheDelegateAndDropsTheRest(BlockKind kind)
-    {
-        using var gate = new Gate();
-        Subject subject = Blocks.Create(kind, new BlockSettings { Body = _ => gate.Pass() });
-        Feed(subject, "a", "b", "c");
-        gate.AwaitArrivals();
-        subject.Block.Fault(new FormatException());
-        Never.True(() => subject.Completion.IsCompleted);
-        gate.Open();
-        Assert.Equal(TaskStatus.Faulted, await Eventually.Status(subject.Completion));
-        Assert.Equal(1, gate.Arrived);
-        Emptied(subject);
-    }
-
-    [Theory(Timeout = Limit)]
-    [MemberData(nameof(Kinds.Executing), MemberType = typeof(Kinds))]
-    public async Task Cancel_WorkLeft_WaitsForTheDelegateAndDropsTheRest(BlockKind kind)
+    [MemberData(nameof(ExecutingEnded))]
+    public async Task End_WorkLeft_WaitsForTheDelegateAndDropsTheRest(BlockKind kind, EndingOf ending)
     {
         using var gate = new Gate();
         using var cancel = new CancellationTokenSource();
         Subject subject = Blocks.Create(kind, new BlockSettings { Body = _ => gate.Pass(), Token = cancel.Token });
-        Feed(subject, "a", "b", "c");
+        subject.FeedAll("a", "b", "c");
         gate.AwaitArrivals();
-        await cancel.CancelAsync();
+        subject.End(ending, cancel);
         Never.True(() => subject.Completion.IsCompleted);
         gate.Open();
-        Assert.Equal(TaskStatus.Canceled, await Eventually.Status(subject.Completion));
+        Assert.Equal(ending.Status(), await Eventually.Status(subject.Completion));
         Assert.Equal(1, gate.Arrived);
         Emptied(subject);
     }
@@ -215,7 +193,7 @@ public abstract class CompletionContract<TBlocks> : Contract<TBlocks> where TBlo
         using var gate = new Gate();
         using var cancel = new CancellationTokenSource();
         Subject subject = Blocks.Create(kind, new BlockSettings { Body = _ => gate.Pass(), Token = cancel.Token });
-        Feed(subject, "a", "b", "c");
+        subject.FeedAll("a", "b", "c");
         gate.AwaitArrivals();
         subject.Block.Complete();
         await cancel.CancelAsync();
@@ -231,7 +209,7 @@ public abstract class CompletionContract<TBlocks> : Contract<TBlocks> where TBlo
         using var gate = new Gate();
         using var cancel = new CancellationTokenSource();
         Subject subject = Blocks.Create(kind, new BlockSettings { Body = _ => gate.Pass(), Token = cancel.Token });
-        Feed(subject, "a");
+        subject.FeedAll("a");
         gate.AwaitArrivals();
         subject.Block.Fault(new FormatException());
         await cancel.CancelAsync();
@@ -242,12 +220,10 @@ public abstract class CompletionContract<TBlocks> : Contract<TBlocks> where TBlo
     private Subject Filled(BlockKind kind, CancellationToken token, params string[] items)
     {
         Subject subject = Blocks.Create(kind, new BlockSettings { Token = token });
-        Feed(subject, items);
+        subject.FeedAll(items);
         Eventually.True(() => subject.Has(items.Length));
         return subject;
     }
-
-    private static void Feed(Subject subject, params string[] items) => Assert.All(items, i => Assert.True(subject.Feed(i)));
 
     private static void Drain(Subject subject, int count)
     {

@@ -19,7 +19,7 @@ public abstract class DepthContract<TBlocks> : Contract<TBlocks> where TBlocks :
             new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 2, EnsureOrdered = ordered, TaskScheduler = scheduler });
         ITargetBlock<int> action = Blocks.Action<int>(
             _ => Interlocked.Increment(ref seen), new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = DataflowBlockOptions.Unbounded });
-        block.LinkTo(action, new DataflowLinkOptions { PropagateCompletion = true });
+        block.LinkTo(action, Propagate);
         block.Post(Outputs);
         block.Complete();
         await Eventually.Done(action.Completion);
@@ -44,11 +44,7 @@ public abstract class DepthContract<TBlocks> : Contract<TBlocks> where TBlocks :
             },
             new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 2, TaskScheduler = scheduler });
         Task<int>[] received = [.. Enumerable.Range(0, Messages).Select(_ => Receive(block))];
-        for (int i = 0; i < Messages; i++)
-        {
-            block.Post(i);
-        }
-
+        block.PostAll(Enumerable.Range(0, Messages));
         Eventually.Equal(0, () => block.Input());
         gate.Open();
         Assert.Equal(Enumerable.Range(0, Messages), await Eventually.Result(Task.WhenAll(received)));
@@ -68,7 +64,7 @@ public abstract class DepthContract<TBlocks> : Contract<TBlocks> where TBlocks :
         Subject[] chain = [.. Enumerable.Range(0, Length).Select(_ => Blocks.Create(kind, settings))];
         for (int i = 1; i < Length; i++)
         {
-            ((ISourceBlock<string>)chain[i - 1].Block).LinkTo(chain[i].Input, new DataflowLinkOptions { PropagateCompletion = true });
+            ((ISourceBlock<string>)chain[i - 1].Block).LinkTo(chain[i].Input, Propagate);
         }
 
         Task<string> end = ((ISourceBlock<string>)chain[^1].Block).ReceiveAsync();

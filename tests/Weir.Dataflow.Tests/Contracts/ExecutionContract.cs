@@ -94,7 +94,7 @@ public abstract class ExecutionContract<TBlocks> : Contract<TBlocks> where TBloc
     {
         using var gate = new Gate();
         Subject subject = Blocks.Create(kind, new BlockSettings { Body = _ => { gate.Pass(); throw new FormatException(); } });
-        Assert.All(new[] { "a", "b", "c" }, i => Assert.True(subject.Feed(i)));
+        subject.FeedAll("a", "b", "c");
         gate.AwaitArrivals();
         gate.Open();
         Assert.Equal(TaskStatus.Faulted, await Eventually.Status(subject.Completion));
@@ -108,7 +108,7 @@ public abstract class ExecutionContract<TBlocks> : Contract<TBlocks> where TBloc
     {
         using var gate = new Gate();
         Subject subject = Blocks.Create(kind, new BlockSettings { Degree = 2, Body = s => { gate.Pass(); throw new FormatException(s); } });
-        Feed(subject, kind, "a", "b");
+        subject.FeedAll("a", "b");
         gate.AwaitArrivals(2);
         gate.Open();
         Assert.Equal(TaskStatus.Faulted, await Eventually.Status(subject.Completion));
@@ -131,7 +131,7 @@ public abstract class ExecutionContract<TBlocks> : Contract<TBlocks> where TBloc
                 }
             },
         });
-        Assert.All(new[] { "a", "b", "c" }, i => Assert.True(subject.Feed(i)));
+        subject.FeedAll("a", "b", "c");
         subject.Block.Complete();
         Assert.Equal(Kinds.HasOutput(kind) ? ["a", "c"] : [], Output(subject, 2));
         Assert.Equal(TaskStatus.RanToCompletion, await Eventually.Status(subject.Completion));
@@ -154,7 +154,7 @@ public abstract class ExecutionContract<TBlocks> : Contract<TBlocks> where TBloc
             },
         });
         string[] items = [.. Enumerable.Range(0, 60).Select(static i => $"{i}")];
-        Feed(subject, kind, items);
+        subject.FeedAll(items);
         subject.Block.Complete();
         string[] expected = Kinds.HasOutput(kind) ? [.. items.Where(static s => int.Parse(s) % 3 != 0)] : [];
         Assert.Equal(expected, Output(subject, 40));
@@ -321,7 +321,7 @@ public abstract class ExecutionContract<TBlocks> : Contract<TBlocks> where TBloc
         Subject? self = null;
         Subject subject = Blocks.Create(kind, new BlockSettings { Body = _ => self!.Block.Fault(new FormatException("self")) });
         self = subject;
-        Feed(subject, kind, "a");
+        subject.FeedAll("a");
         Assert.Equal(TaskStatus.Faulted, await Eventually.Status(subject.Completion));
         Assert.Equal("self", Assert.Single(subject.Completion.Exception!.InnerExceptions).Message);
         Assert.Null(subject.Take());
@@ -332,9 +332,6 @@ public abstract class ExecutionContract<TBlocks> : Contract<TBlocks> where TBloc
         Assert.True(block.Post(7));
         return block;
     }
-
-    private static void Feed(Subject subject, BlockKind kind, params string[] items) =>
-        Assert.All(items, i => Assert.True(subject.Feed(i), $"{kind} refused {i}"));
 
     private static string[] Output(Subject subject, int count)
     {

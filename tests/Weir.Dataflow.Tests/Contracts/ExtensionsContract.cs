@@ -6,8 +6,6 @@ namespace Weir.Dataflow.Tests.Contracts;
 /// <summary>Do the extensions of DataflowBlock work on the blocks?</summary>
 public abstract class ExtensionsContract<TBlocks> : Contract<TBlocks> where TBlocks : BlockFactory, new()
 {
-    private static readonly DataflowLinkOptions Propagate = new() { PropagateCompletion = true };
-
     [Fact(Timeout = Limit)]
     public async Task Encapsulate_TwoBlocks_IsOneBlock()
     {
@@ -87,11 +85,7 @@ public abstract class ExtensionsContract<TBlocks> : Contract<TBlocks> where TBlo
         (Watcher first, Watcher second) = (new(), new());
         using IDisposable one = observable.Subscribe(first);
         using IDisposable two = observable.Subscribe(second);
-        for (int i = 0; i < 10; i++)
-        {
-            block.Post(i);
-        }
-
+        block.PostAll(Enumerable.Range(0, 10));
         block.Complete();
         foreach (Watcher watcher in new[] { first, second })
         {
@@ -157,11 +151,7 @@ public abstract class ExtensionsContract<TBlocks> : Contract<TBlocks> where TBlo
     {
         Subject subject = Blocks.Create(kind);
         subject.Output.LinkTo(DataflowBlock.NullTarget<object>());
-        for (int i = 0; i < 20; i++)
-        {
-            Assert.True(subject.Feed($"{i}"));
-        }
-
+        subject.FeedNumbers(20);
         subject.Block.Complete();
         await Eventually.Done(subject.Completion);
     }

@@ -6,11 +6,7 @@ namespace Weir.Dataflow.Tests.Contracts;
 /// <summary>What becomes of a block, and of those around it, when something that it calls throws?</summary>
 public abstract class FailureContract<TBlocks> : Contract<TBlocks> where TBlocks : BlockFactory, new()
 {
-    private static readonly DataflowLinkOptions Propagate = new() { PropagateCompletion = true };
     private static readonly Func<string, string> Throws = static _ => throw new FormatException("clone");
-
-    /// <summary>Whether a join that fails lets go what it has reserved on its other targets.</summary>
-    protected virtual bool JoinsRelease => true;
 
     /// <summary>Whether what came before an exception is kept also of an iterator that ran before it was its message's turn.</summary>
     protected virtual bool KeepsItsPartBeforeItsTurn => true;
@@ -74,43 +70,28 @@ public abstract class FailureContract<TBlocks> : Contract<TBlocks> where TBlocks
     public static TheoryData<BlockKind> Copying => [BlockKind.Broadcast, BlockKind.WriteOnce];
 
     [Theory(Timeout = Limit)]
-    [InlineData("consume")]
-    [InlineData("reserve")]
-    [InlineData("refuse")]
-    public async Task NonGreedyBatch_SourceFails_ReleasesTheOthersAndFails(string what)
+    [InlineData(BlockKind.Batch, "consume")]
+    [InlineData(BlockKind.Batch, "reserve")]
+    [InlineData(BlockKind.Batch, "refuse")]
+    [InlineData(BlockKind.Join3, "consume")]
+    [InlineData(BlockKind.Join3, "reserve")]
+    [InlineData(BlockKind.Join3, "refuse")]
+    public async Task NonGreedy_SourceFails_ReleasesTheOthersAndFails(BlockKind kind, string what)
     {
-        IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(3, new GroupingDataflowBlockOptions { Greedy = false });
-        ProbeSource<int>[] sources = [new(), new(), new()];
-        ProbeSource<int> bad = sources[what == "reserve" ? 2 : 0];
-        Break(bad, what);
-        Assert.All(sources, s => Assert.Equal(DataflowMessageStatus.Postponed, s.OfferTo(block, 1, 5)));
-        Assert.Equal(TaskStatus.Faulted, await Eventually.Status(block.Completion));
-        Assert.All(sources.Where(s => s != bad), static s => Eventually.True(() => s.Calls.Contains("release 1"), string.Join(", ", s.Calls)));
-        Assert.All(sources.Where(s => s != bad), static s => Assert.Single(s.Calls, "release 1"));
-    }
-
-    [Theory(Timeout = Limit)]
-    [InlineData("consume")]
-    [InlineData("reserve")]
-    [InlineData("refuse")]
-    public async Task NonGreedyJoin_SourceFails_ReleasesTheOthersAndFails(string what)
-    {
-        JoinParts<int, int, int, Tuple<int, int, int>> join = Blocks.Join<int, int, int>(new GroupingDataflowBlockOptions { Greedy = false });
-        ITargetBlock<int>[] targets = [join.First, join.Second, join.Third];
-        ProbeSource<int>[] sources = [new(), new(), new()];
-        ProbeSource<int> bad = sources[what == "reserve" ? 2 : 0];
-        Break(bad, what);
+        Subject subject = Blocks.Create(kind, new BlockSettings { Greedy = false, BatchSize = 3 });
+        ProbeSource<string>[] sources = [new(), new(), new()];
+        ProbeSource<string> bad = sources[what == "reserve" ? 2 : 0];
+        bad.ConsumeThrows = what == "consume" ? new FormatException("consume") : null;
+        bad.ReserveThrows = what == "reserve" ? new FormatException("reserve") : null;
+        bad.GrantsConsumption = what != "refuse";
         for (int i = 0; i < sources.Length; i++)
         {
-            Assert.Equal(DataflowMessageStatus.Postponed, sources[i].OfferTo(targets[i], 1, 5));
+            Assert.Equal(DataflowMessageStatus.Postponed, sources[i].OfferTo(subject.Inputs[i % subject.Inputs.Length], 1, "a"));
         }
 
-        Assert.Equal(TaskStatus.Faulted, await Eventually.Status(join.Block.Completion));
-        if (JoinsRelease)
-        {
-            Assert.All(sources.Where(s => s != bad), static s => Eventually.True(() => s.Calls.Contains("release 1"), string.Join(", ", s.Calls)));
-            Assert.All(sources.Where(s => s != bad), static s => Assert.Single(s.Calls, "release 1"));
-        }
+        Assert.Equal(TaskStatus.Faulted, await Eventually.Status(subject.Completion));
+        Assert.All(sources.Where(s => s != bad), static s => Eventually.True(() => s.Calls.Contains("release 1"), string.Join(", ", s.Calls)));
+        Assert.All(sources.Where(s => s != bad), static s => Assert.Single(s.Calls, "release 1"));
     }
 
     [Theory(Timeout = Limit)]
@@ -207,12 +188,5 @@ public abstract class FailureContract<TBlocks> : Contract<TBlocks> where TBlocks
 
         Assert.Equal(KeepsItsPartBeforeItsTurn ? [1, 2, 10, 11] : [1, 2], seen);
         await Eventually.Done(block.Completion);
-    }
-
-    private static void Break(ProbeSource<int> source, string what)
-    {
-        source.ConsumeThrows = what == "consume" ? new FormatException("consume") : null;
-        source.ReserveThrows = what == "reserve" ? new FormatException("reserve") : null;
-        source.GrantsConsumption = what != "refuse";
     }
 }

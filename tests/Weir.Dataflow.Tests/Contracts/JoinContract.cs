@@ -12,9 +12,9 @@ public abstract class JoinContract<TBlocks> : Contract<TBlocks> where TBlocks : 
     public async Task Post_BothSides_PairsInOrder()
     {
         var join = Blocks.Join<int, string>();
-        Post(join.First, 1, 2, 3);
+        join.First.PostAll(1, 2, 3);
         Never.True(() => join.Block.TryReceive(out _));
-        Post(join.Second, "a", "b");
+        join.Second.PostAll("a", "b");
         Assert.Equal((1, "a"), (await Eventually.Result(join.Block.ReceiveAsync())).ToValueTuple());
         Assert.Equal((2, "b"), (await Eventually.Result(join.Block.ReceiveAsync())).ToValueTuple());
         Assert.False(join.Block.TryReceive(out _));
@@ -26,9 +26,9 @@ public abstract class JoinContract<TBlocks> : Contract<TBlocks> where TBlocks : 
     public async Task Post_ThreeSides_MakesTriples()
     {
         var join = Blocks.Join<int, string, char>();
-        Post(join.First, 1, 2);
-        Post(join.Second, "a", "b");
-        Post(join.Third, 'x', 'y');
+        join.First.PostAll(1, 2);
+        join.Second.PostAll("a", "b");
+        join.Third.PostAll('x', 'y');
         Assert.Equal((1, "a", 'x'), (await Eventually.Result(join.Block.ReceiveAsync())).ToValueTuple());
         Assert.Equal((2, "b", 'y'), (await Eventually.Result(join.Block.ReceiveAsync())).ToValueTuple());
     }
@@ -37,8 +37,8 @@ public abstract class JoinContract<TBlocks> : Contract<TBlocks> where TBlocks : 
     public async Task Complete_OneTargetWithNothingLeft_EndsTheJoin()
     {
         var join = Blocks.Join<int, int>();
-        Post(join.First, 1);
-        Post(join.Second, 10, 20);
+        Assert.True(join.First.Post(1));
+        join.Second.PostAll(10, 20);
         join.First.Complete();
         Assert.False(join.First.Post(2));
         Assert.Equal((1, 10), (await Eventually.Result(join.Block.ReceiveAsync())).ToValueTuple());
@@ -50,13 +50,13 @@ public abstract class JoinContract<TBlocks> : Contract<TBlocks> where TBlocks : 
     public async Task Complete_OneTargetWithMessagesLeft_WaitsForTheirPartners()
     {
         var join = Blocks.Join<int, int>();
-        Post(join.First, 1, 2);
+        join.First.PostAll(1, 2);
         join.First.Complete();
         Never.True(() => join.Block.Completion.IsCompleted);
-        Post(join.Second, 10);
+        Assert.True(join.Second.Post(10));
         Assert.Equal((1, 10), (await Eventually.Result(join.Block.ReceiveAsync())).ToValueTuple());
         Never.True(() => join.Block.Completion.IsCompleted);
-        Post(join.Second, 20);
+        Assert.True(join.Second.Post(20));
         Assert.Equal((2, 20), (await Eventually.Result(join.Block.ReceiveAsync())).ToValueTuple());
         await Eventually.Done(join.Block.Completion);
     }
@@ -65,8 +65,8 @@ public abstract class JoinContract<TBlocks> : Contract<TBlocks> where TBlocks : 
     public async Task Complete_TheBlock_DropsUnpaired()
     {
         var join = Blocks.Join<int, int>();
-        Post(join.First, 1, 2);
-        Post(join.Second, 10);
+        join.First.PostAll(1, 2);
+        Assert.True(join.Second.Post(10));
         Eventually.Equal(1, () => join.Block.Output());
         join.Block.Complete();
         Assert.False(join.Second.Post(20));
@@ -78,7 +78,7 @@ public abstract class JoinContract<TBlocks> : Contract<TBlocks> where TBlocks : 
     public async Task Fault_OneTarget_FaultsTheJoin()
     {
         var join = Blocks.Join<int, int>();
-        Post(join.First, 1);
+        Assert.True(join.First.Post(1));
         var error = new FormatException("target");
         join.Second.Fault(error);
         Assert.Equal(TaskStatus.Faulted, await Eventually.Status(join.Block.Completion));
@@ -99,9 +99,9 @@ public abstract class JoinContract<TBlocks> : Contract<TBlocks> where TBlocks : 
     public async Task MaxNumberOfGroups_Reached_CompletesAndDeclines()
     {
         var join = Blocks.Join<int, int>(new GroupingDataflowBlockOptions { MaxNumberOfGroups = 1 });
-        Post(join.First, 1);
+        Assert.True(join.First.Post(1));
         Assert.False(join.First.Post(2));
-        Post(join.Second, 10);
+        Assert.True(join.Second.Post(10));
         Assert.False(join.Second.Post(20));
         Assert.Equal((1, 10), (await Eventually.Result(join.Block.ReceiveAsync())).ToValueTuple());
         await Eventually.Done(join.Block.Completion);
@@ -164,7 +164,7 @@ public abstract class JoinContract<TBlocks> : Contract<TBlocks> where TBlocks : 
             join.Block.LinkTo(Blocks.Action<Tuple<int, int>>(t => seen.Enqueue(t.ToValueTuple())));
         }
 
-        Task posts = Task.WhenAll(Task.Run(() => Post(left, [.. Enumerable.Range(0, 100)])), Task.Run(() => Post(right, [.. Enumerable.Range(0, 100)])));
+        Task posts = Task.WhenAll(Task.Run(() => left.PostAll(Enumerable.Range(0, 100))), Task.Run(() => right.PostAll(Enumerable.Range(0, 100))));
         await Eventually.Done(posts);
         Eventually.Equal(100, () => seen.Count);
         Assert.Equal(Enumerable.Range(0, 100), seen.Select(static t => t.Item1).Order());
@@ -202,10 +202,10 @@ public abstract class JoinContract<TBlocks> : Contract<TBlocks> where TBlocks : 
     {
         var join = Blocks.BatchedJoin<int, string>(3);
         Assert.Equal(3, (int)join.Block.GetType().GetProperty("BatchSize")!.GetValue(join.Block)!);
-        Post(join.First, 1);
-        Post(join.Second, "a");
-        Post(join.First, 2);
-        Post(join.Second, "b");
+        Assert.True(join.First.Post(1));
+        Assert.True(join.Second.Post("a"));
+        Assert.True(join.First.Post(2));
+        Assert.True(join.Second.Post("b"));
         Tuple<IList<int>, IList<string>> first = await Eventually.Result(join.Block.ReceiveAsync());
         Assert.Equal([1, 2], first.Item1.ToArray());
         Assert.Equal(["a"], first.Item2);
@@ -220,8 +220,8 @@ public abstract class JoinContract<TBlocks> : Contract<TBlocks> where TBlocks : 
     public async Task BatchedJoin_AllTargetsComplete_EndsWithTheRest()
     {
         var join = Blocks.BatchedJoin<int, int, int>(10);
-        Post(join.First, 1);
-        Post(join.Third, 3);
+        Assert.True(join.First.Post(1));
+        Assert.True(join.Third.Post(3));
         join.First.Complete();
         join.Second.Complete();
         Never.True(() => join.Block.Completion.IsCompleted);
@@ -237,8 +237,8 @@ public abstract class JoinContract<TBlocks> : Contract<TBlocks> where TBlocks : 
     public async Task BatchedJoin_MaxNumberOfGroups_CompletesAndDeclines()
     {
         var join = Blocks.BatchedJoin<int, int>(2, new GroupingDataflowBlockOptions { MaxNumberOfGroups = 1 });
-        Post(join.First, 1);
-        Post(join.Second, 2);
+        Assert.True(join.First.Post(1));
+        Assert.True(join.Second.Post(2));
         Assert.False(join.First.Post(3));
         Assert.False(join.Second.Post(3));
         var batch = await Eventually.Result(join.Block.ReceiveAsync());
@@ -257,6 +257,4 @@ public abstract class JoinContract<TBlocks> : Contract<TBlocks> where TBlocks : 
         Assert.Same(error, join.Block.Completion.Exception!.Flatten().InnerExceptions[0]);
         Assert.False(join.Second.Post(1));
     }
-
-    private static void Post<T>(ITargetBlock<T> block, params T[] items) => Assert.All(items, i => Assert.True(block.Post(i)));
 }

@@ -8,33 +8,22 @@ public abstract class LinkContract<TBlocks> : Contract<TBlocks> where TBlocks : 
 {
     private static readonly DataflowLinkOptions Prepend = new() { Append = false };
 
+    public static TheoryData<BlockKind, bool> QueueingAtEachEnd { get; } = Kinds.With(Kinds.Queues, true, false);
+
     /// <summary>Whether a block whose head went to a link that was made within the head's offer goes on with the next.</summary>
     protected virtual bool GoesOnAfterLinkInOffer => true;
 
     [Theory]
-    [MemberData(nameof(Kinds.Queueing), MemberType = typeof(Kinds))]
-    public void LinkTo_TwoTargets_TheFirstLinkedGetsAll(BlockKind kind)
+    [MemberData(nameof(QueueingAtEachEnd))]
+    public void LinkTo_TwoTargets_TheFirstGetsAll(BlockKind kind, bool append)
     {
         Subject subject = Blocks.Create(kind);
-        (ProbeTarget<object> first, ProbeTarget<object> second) = (new(), new());
-        subject.Output.LinkTo(first);
-        subject.Output.LinkTo(second);
-        Feed(subject, 3);
-        Eventually.Sequence([1L, 2, 3], () => first.Ids);
-        Assert.Empty(second.Ids);
-    }
-
-    [Theory]
-    [MemberData(nameof(Kinds.Queueing), MemberType = typeof(Kinds))]
-    public void LinkTo_AppendFalse_GoesFirst(BlockKind kind)
-    {
-        Subject subject = Blocks.Create(kind);
-        (ProbeTarget<object> first, ProbeTarget<object> second) = (new(), new());
-        subject.Output.LinkTo(first);
-        subject.Output.LinkTo(second, Prepend);
-        Feed(subject, 3);
-        Eventually.Sequence([1L, 2, 3], () => second.Ids);
-        Assert.Empty(first.Ids);
+        (ProbeTarget<object> old, ProbeTarget<object> added) = (new(), new());
+        subject.Output.LinkTo(old);
+        subject.Output.LinkTo(added, new DataflowLinkOptions { Append = append });
+        subject.FeedNumbers(3);
+        Eventually.Sequence([1L, 2, 3], () => (append ? old : added).Ids);
+        Assert.Empty((append ? added : old).Ids);
     }
 
     [Theory]
@@ -55,7 +44,7 @@ public abstract class LinkContract<TBlocks> : Contract<TBlocks> where TBlocks : 
         });
         added[0].Answer = target.Answer;
         subject.Output.LinkTo(target);
-        Feed(subject, 2);
+        subject.FeedNumbers(2);
         Eventually.Sequence(GoesOnAfterLinkInOffer ? [1L, 2] : [1L], () => added[1].Ids);
     }
 
@@ -70,7 +59,7 @@ public abstract class LinkContract<TBlocks> : Contract<TBlocks> where TBlocks : 
         links[10].Dispose();
         links[25].Dispose();
         subject.Output.LinkTo(targets[25]);
-        Feed(subject, 1);
+        subject.FeedNumbers(1);
         Eventually.Equal(1, () => targets[25].Ids.Length);
         Assert.Empty(targets[10].Ids);
 
@@ -91,7 +80,7 @@ public abstract class LinkContract<TBlocks> : Contract<TBlocks> where TBlocks : 
         subject.Output.LinkTo(targets[1], Prepend);
         subject.Output.LinkTo(targets[2]);
         subject.Output.LinkTo(targets[3], Prepend);
-        Feed(subject, 1);
+        subject.FeedNumbers(1);
         Eventually.Sequence([3, 1, 0, 2], () => order);
     }
 
@@ -103,7 +92,7 @@ public abstract class LinkContract<TBlocks> : Contract<TBlocks> where TBlocks : 
         (ProbeTarget<object> first, ProbeTarget<object> second) = (new(), new());
         subject.Output.LinkTo(first, new DataflowLinkOptions { MaxMessages = 2 });
         subject.Output.LinkTo(second);
-        Feed(subject, 5);
+        subject.FeedNumbers(5);
         Eventually.Sequence([3L, 4, 5], () => second.Ids);
         Assert.Equal([1L, 2], first.Ids);
     }
@@ -112,10 +101,8 @@ public abstract class LinkContract<TBlocks> : Contract<TBlocks> where TBlocks : 
     [MemberData(nameof(Kinds.Queueing), MemberType = typeof(Kinds))]
     public void LinkTo_MaxMessages_CountsConsumedOnesToo(BlockKind kind)
     {
-        Subject subject = Blocks.Create(kind);
-        var first = new ProbeTarget<object>(ProbeTarget<object>.Postpone);
-        subject.Output.LinkTo(first, new DataflowLinkOptions { MaxMessages = 1 });
-        Feed(subject, 2);
+        (Subject subject, ProbeTarget<object> first) = Linked(kind, ProbeTarget<object>.Postpone, new DataflowLinkOptions { MaxMessages = 1 });
+        subject.FeedNumbers(2);
         Eventually.Sequence([1L], () => first.Ids);
         Assert.True(first.Consume(first.Last, out _));
         Never.True(() => first.Ids.Length > 1);
@@ -131,7 +118,7 @@ public abstract class LinkContract<TBlocks> : Contract<TBlocks> where TBlocks : 
         Subject subject = Blocks.Create(kind);
         var target = new ProbeTarget<object>(static (_, offer) => offer.Id == 1 ? DataflowMessageStatus.Declined : DataflowMessageStatus.Accepted);
         subject.Output.LinkTo(target, new DataflowLinkOptions { MaxMessages = 1 });
-        Feed(subject, 3);
+        subject.FeedNumbers(3);
         Eventually.Sequence([1L], () => target.Ids);
         Eventually.True(() => subject.Take() is not null);
         Eventually.Sequence([1L, 2], () => target.Ids);
@@ -142,10 +129,8 @@ public abstract class LinkContract<TBlocks> : Contract<TBlocks> where TBlocks : 
     [MemberData(nameof(Kinds.Queueing), MemberType = typeof(Kinds))]
     public void LinkTo_MaxMessagesReached_DoesNotPropagateCompletion(BlockKind kind)
     {
-        Subject subject = Blocks.Create(kind);
-        var target = new ProbeTarget<object>();
-        subject.Output.LinkTo(target, new DataflowLinkOptions { MaxMessages = 1, PropagateCompletion = true });
-        Feed(subject, 1);
+        (Subject subject, ProbeTarget<object> target) = Linked(kind, options: new DataflowLinkOptions { MaxMessages = 1, PropagateCompletion = true });
+        subject.FeedNumbers(1);
         Eventually.Sequence([1L], () => target.Ids);
         Eventually.True(() => subject.Has(0));
         subject.Block.Complete();
@@ -161,7 +146,7 @@ public abstract class LinkContract<TBlocks> : Contract<TBlocks> where TBlocks : 
         (ProbeTarget<object> chosen, ProbeTarget<object> rest) = (new(), new());
         subject.Output.LinkTo(chosen, static o => Subject.Strings(o)[0] is "0" or "2");
         subject.Output.LinkTo(rest);
-        Feed(subject, 4);
+        subject.FeedNumbers(4);
         Eventually.Sequence([2L, 4], () => rest.Ids);
         Assert.Equal([1L, 3], chosen.Ids);
     }
@@ -173,7 +158,7 @@ public abstract class LinkContract<TBlocks> : Contract<TBlocks> where TBlocks : 
         Subject subject = Blocks.Create(kind);
         var target = new ProbeTarget<object>();
         subject.Output.LinkTo(target, static o => Subject.Strings(o)[0] != "0");
-        Feed(subject, 3);
+        subject.FeedNumbers(3);
         Never.True(() => target.Ids.Length > 0);
         Eventually.True(() => subject.Take() is not null);
         Eventually.Sequence([2L, 3], () => target.Ids);
@@ -185,7 +170,7 @@ public abstract class LinkContract<TBlocks> : Contract<TBlocks> where TBlocks : 
     {
         Subject subject = Blocks.Create(kind);
         subject.Output.LinkTo(new ProbeTarget<object>(), static _ => throw new FormatException("predicate"));
-        Feed(subject, 1);
+        subject.FeedNumbers(1);
         Assert.Equal(TaskStatus.Faulted, await Eventually.Status(subject.Completion));
         Assert.All(subject.Completion.Exception!.InnerExceptions, static e => Assert.Equal("predicate", Assert.IsType<FormatException>(e).Message));
     }
@@ -196,12 +181,12 @@ public abstract class LinkContract<TBlocks> : Contract<TBlocks> where TBlocks : 
     {
         Subject subject = Blocks.Create(kind);
         var target = new ProbeTarget<object>();
-        IDisposable link = subject.Output.LinkTo(target, new DataflowLinkOptions { PropagateCompletion = true });
-        Feed(subject, 1);
+        IDisposable link = subject.Output.LinkTo(target, Propagate);
+        subject.FeedNumbers(1);
         Eventually.Sequence([1L], () => target.Ids);
         link.Dispose();
         link.Dispose();
-        Feed(subject, 1);
+        subject.FeedNumbers(1);
         Eventually.True(() => subject.Take() is not null);
         subject.Block.Complete();
         Eventually.True(() => subject.Completion.IsCompleted);
@@ -216,7 +201,7 @@ public abstract class LinkContract<TBlocks> : Contract<TBlocks> where TBlocks : 
         Subject subject = Blocks.Create(kind);
         var target = new ProbeTarget<object>(ProbeTarget<object>.Postpone);
         IDisposable link = subject.Output.LinkTo(target);
-        Feed(subject, 2);
+        subject.FeedNumbers(2);
         Eventually.Sequence([1L], () => target.Ids);
         link.Dispose();
         Assert.True(target.Consume(target.Last, out _));
@@ -228,7 +213,7 @@ public abstract class LinkContract<TBlocks> : Contract<TBlocks> where TBlocks : 
     public void LinkTo_MessageWaiting_IsOfferedBeforeLinkToReturns(BlockKind kind)
     {
         Subject subject = Blocks.Create(kind);
-        Feed(subject, 1);
+        subject.FeedNumbers(1);
         Eventually.True(() => subject.Has(1));
         if (kind is BlockKind.BatchedJoin2 or BlockKind.BatchedJoin3 or BlockKind.Join2 or BlockKind.Join3)
         {
@@ -244,10 +229,8 @@ public abstract class LinkContract<TBlocks> : Contract<TBlocks> where TBlocks : 
     [MemberData(nameof(Kinds.Queueing), MemberType = typeof(Kinds))]
     public void LinkTo_HeadDeclinedByOthers_OffersItToTheNewcomerOnly(BlockKind kind)
     {
-        Subject subject = Blocks.Create(kind);
-        var first = new ProbeTarget<object>(ProbeTarget<object>.Decline);
-        subject.Output.LinkTo(first);
-        Feed(subject, 1);
+        (Subject subject, ProbeTarget<object> first) = Linked(kind, ProbeTarget<object>.Decline);
+        subject.FeedNumbers(1);
         Eventually.Sequence([1L], () => first.Ids);
         var second = new ProbeTarget<object>(ProbeTarget<object>.Decline);
         subject.Output.LinkTo(second);
@@ -263,10 +246,10 @@ public abstract class LinkContract<TBlocks> : Contract<TBlocks> where TBlocks : 
         var target = new ProbeTarget<object>();
         IDisposable first = subject.Output.LinkTo(target);
         subject.Output.LinkTo(target);
-        Feed(subject, 1);
+        subject.FeedNumbers(1);
         Eventually.Sequence([1L], () => target.Ids);
         first.Dispose();
-        Feed(subject, 1);
+        subject.FeedNumbers(1);
         Eventually.Sequence([1L, 2], () => target.Ids);
         Assert.NotSame(target.Offers[0].Source, target.Offers[1].Source);
         Assert.Same(subject.Block, Assert.Single(target.Offers, o => ReferenceEquals(o.Source, subject.Block)).Source);
@@ -276,11 +259,9 @@ public abstract class LinkContract<TBlocks> : Contract<TBlocks> where TBlocks : 
     [MemberData(nameof(Kinds.Queueing), MemberType = typeof(Kinds))]
     public void LinkTo_SameTargetTwice_TheStandInPassesTheProtocolOn(BlockKind kind)
     {
-        Subject subject = Blocks.Create(kind);
-        var target = new ProbeTarget<object>(ProbeTarget<object>.Postpone);
+        (Subject subject, ProbeTarget<object> target) = Linked(kind, ProbeTarget<object>.Postpone);
         subject.Output.LinkTo(target);
-        subject.Output.LinkTo(target);
-        Feed(subject, 1);
+        subject.FeedNumbers(1);
         Eventually.True(() => target.Ids.Length == 2);
         Offer<object> standIn = target.Offers.Single(o => !ReferenceEquals(o.Source, subject.Block));
         Assert.Same(subject.Completion, standIn.Source!.Completion);
@@ -290,8 +271,4 @@ public abstract class LinkContract<TBlocks> : Contract<TBlocks> where TBlocks : 
         Eventually.True(() => target.Ids.Length == 4);
         Assert.True(target.Consume(standIn, out object? value));
         Assert.Equal(["0"], Subject.Strings(value).Distinct());
-    }
-
-    private static void Feed(Subject subject, int count) =>
-        Assert.All(Enumerable.Range(0, count), i => Assert.True(subject.Feed($"{i}")));
-}
+    }}

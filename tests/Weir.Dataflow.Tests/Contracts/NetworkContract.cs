@@ -6,8 +6,6 @@ namespace Weir.Dataflow.Tests.Contracts;
 /// <summary>Do blocks linked into networks keep what each of them promises?</summary>
 public abstract class NetworkContract<TBlocks> : Contract<TBlocks> where TBlocks : BlockFactory, new()
 {
-    private static readonly DataflowLinkOptions Propagate = new() { PropagateCompletion = true };
-
     [Theory(Timeout = Limit)]
     [InlineData(DataflowBlockOptions.Unbounded, 1)]
     [InlineData(1, 1)]
@@ -46,11 +44,7 @@ public abstract class NetworkContract<TBlocks> : Contract<TBlocks> where TBlocks
         var options = new ExecutionDataflowBlockOptions { BoundedCapacity = 1, MaxDegreeOfParallelism = 2 };
         ITargetBlock<int>[] workers = [.. Enumerable.Range(0, 4).Select(_ => Blocks.Action<int>(seen.Enqueue, options))];
         Assert.All(workers, w => buffer.LinkTo(w, Propagate));
-        for (int i = 0; i < 2000; i++)
-        {
-            Assert.True(buffer.Post(i));
-        }
-
+        buffer.PostAll(Enumerable.Range(0, 2000));
         buffer.Complete();
         await Eventually.Done(Task.WhenAll(workers.Select(static w => w.Completion)));
         Assert.Equal(Enumerable.Range(0, 2000), seen.Order());
@@ -129,11 +123,7 @@ public abstract class NetworkContract<TBlocks> : Contract<TBlocks> where TBlocks
             head.LinkTo(end, Propagate, i => i % 3 == k);
         }
 
-        for (int i = 0; i < 600; i++)
-        {
-            head.Post(i);
-        }
-
+        head.PostAll(Enumerable.Range(0, 600));
         head.Complete();
         await Eventually.Done(Task.WhenAll(ends.Select(static e => e.Completion)));
         Assert.All(Enumerable.Range(0, 3), k => Assert.Equal(Enumerable.Range(0, 600).Where(i => i % 3 == k), sorted[k]));
@@ -153,11 +143,7 @@ public abstract class NetworkContract<TBlocks> : Contract<TBlocks> where TBlocks
         left.LinkTo(join.First, Propagate);
         right.LinkTo(join.Second, Propagate);
         join.Block.LinkTo(end, Propagate);
-        for (int i = 0; i < 200; i++)
-        {
-            head.Post(i);
-        }
-
+        head.PostAll(Enumerable.Range(0, 200));
         head.Complete();
         await Eventually.Done(end.Completion);
         Assert.Equal(Enumerable.Range(0, 200).Select(static i => (i * 2, i * 3)), seen);
@@ -209,11 +195,7 @@ public abstract class NetworkContract<TBlocks> : Contract<TBlocks> where TBlocks
                 }
             },
             new ExecutionDataflowBlockOptions { SingleProducerConstrained = true });
-        for (int i = 0; i < 20_000; i++)
-        {
-            Assert.True(block.Post(1));
-        }
-
+        block.PostAll(Enumerable.Repeat(1, 20_000));
         block.Complete();
         Assert.False(block.Post(1));
         gate.Open();

@@ -6,6 +6,10 @@ namespace Weir.Dataflow.Tests.Contracts;
 /// <summary>What does a target answer to an offer, in each state it can be in?</summary>
 public abstract class OfferContract<TBlocks> : Contract<TBlocks> where TBlocks : BlockFactory, new()
 {
+    public static TheoryData<BlockKind, EndingOf> AllEnded { get; } = Kinds.With(static _ => true, EndingOf.Block, EndingOf.Fault, EndingOf.Cancel);
+
+    public static TheoryData<BlockKind, EndingOf> BoundingEnded { get; } = Kinds.With(Kinds.Bounds, EndingOf.Fault, EndingOf.Cancel);
+
     [Theory]
     [MemberData(nameof(Kinds.All), MemberType = typeof(Kinds))]
     public void OfferMessage_Open_Accepts(BlockKind kind)
@@ -75,25 +79,19 @@ public abstract class OfferContract<TBlocks> : Contract<TBlocks> where TBlocks :
     }
 
     [Theory(Timeout = Limit)]
-    [MemberData(nameof(Kinds.All), MemberType = typeof(Kinds))]
-    public Task OfferMessage_Completed_DeclinesForever(BlockKind kind) => DeclinesForever(kind, static s => s.Block.Complete());
-
-    [Theory(Timeout = Limit)]
-    [MemberData(nameof(Kinds.All), MemberType = typeof(Kinds))]
-    public Task OfferMessage_Faulted_DeclinesForever(BlockKind kind) => DeclinesForever(kind, static s => s.Block.Fault(new FormatException()));
-
-    [Theory(Timeout = Limit)]
-    [MemberData(nameof(Kinds.All), MemberType = typeof(Kinds))]
-    public async Task OfferMessage_Cancelled_DeclinesForever(BlockKind kind)
+    [MemberData(nameof(AllEnded))]
+    public async Task OfferMessage_Ended_DeclinesForever(BlockKind kind, EndingOf ending)
     {
         using var cancel = new CancellationTokenSource();
-        await DeclinesForever(kind, _ => cancel.Cancel(), new BlockSettings { Token = cancel.Token });
+        Subject subject = Blocks.Create(kind, new BlockSettings { Token = cancel.Token });
+        subject.End(ending, cancel);
+        await DeclinesForever(subject);
     }
 
     [Theory(Timeout = Limit)]
     [MemberData(nameof(Kinds.All), MemberType = typeof(Kinds))]
     public Task OfferMessage_CancelledBeforehand_DeclinesForever(BlockKind kind) =>
-        DeclinesForever(kind, static _ => { }, new BlockSettings { Token = new CancellationToken(true) });
+        DeclinesForever(Blocks.Create(kind, new BlockSettings { Token = new CancellationToken(true) }));
 
     [Theory(Timeout = Limit)]
     [MemberData(nameof(Kinds.All), MemberType = typeof(Kinds))]
@@ -149,29 +147,17 @@ public abstract class OfferContract<TBlocks> : Contract<TBlocks> where TBlocks :
     }
 
     [Theory(Timeout = Limit)]
-    [MemberData(nameof(Kinds.Bounding), MemberType = typeof(Kinds))]
-    public async Task SendAsync_FullThenFaulted_IsFalse(BlockKind kind)
-    {
-        using var gate = new Gate();
-        Subject subject = Full(kind, gate);
-        Task<bool>[] sent = [subject.Input.SendAsync("x"), subject.Input.SendAsync("y")];
-        subject.Block.Fault(new FormatException());
-        gate.Open();
-        bool[] answers = await Eventually.Result(Task.WhenAll(sent));
-        Assert.Equal([false, false], answers);
-    }
-
-    [Theory(Timeout = Limit)]
-    [MemberData(nameof(Kinds.Bounding), MemberType = typeof(Kinds))]
-    public async Task SendAsync_FullThenCancelledBlock_IsFalse(BlockKind kind)
+    [MemberData(nameof(BoundingEnded))]
+    public async Task SendAsync_FullThenEnded_IsFalse(BlockKind kind, EndingOf ending)
     {
         using var gate = new Gate();
         using var cancel = new CancellationTokenSource();
         Subject subject = Full(kind, gate, cancel.Token);
-        Task<bool> sent = subject.Input.SendAsync("x");
-        await cancel.CancelAsync();
+        Task<bool>[] sent = [subject.Input.SendAsync("x"), subject.Input.SendAsync("y")];
+        subject.End(ending, cancel);
         gate.Open();
-        Assert.False(await Eventually.Result(sent));
+        bool[] answers = await Eventually.Result(Task.WhenAll(sent));
+        Assert.Equal([false, false], answers);
     }
 
     [Theory(Timeout = Limit)]
@@ -212,27 +198,11 @@ public abstract class OfferContract<TBlocks> : Contract<TBlocks> where TBlocks :
         Assert.Equal(kind == BlockKind.WriteOnce ? DataflowMessageStatus.DecliningPermanently : DataflowMessageStatus.Accepted, second);
     }
 
-    /// <summary>A block with a bound of one that holds one message and, where it runs a delegate, is held inside it.</summary>
     private Subject Full(BlockKind kind, Gate gate, CancellationToken token = default)
     {
-        Subject subject = Blocks.Create(kind, new BlockSettings
-        {
-            Bound = 1,
-            Token = token,
-            Body = _ => gate.Pass(),
-            // A broadcast has room again as soon as it has begun to offer, which it does not on a scheduler that stands still.
-            Scheduler = kind == BlockKind.Broadcast ? new ManualScheduler() : null,
-        });
-
+        Subject subject = Narrow(kind, gate, token);
         Assert.True(subject.Input.Post("full"));
         return subject;
-    }
-
-    private Task DeclinesForever(BlockKind kind, Action<Subject> end, BlockSettings? settings = null)
-    {
-        Subject subject = Blocks.Create(kind, settings);
-        end(subject);
-        return DeclinesForever(subject);
     }
 
     private static async Task DeclinesForever(Subject subject)

@@ -1,11 +1,14 @@
 using Weir.Dataflow.Tests.Blocks;
 using Weir.Dataflow.Tests.Probes;
+using Weir.TestKit;
 
 namespace Weir.Dataflow.Tests.Contracts;
 
 /// <summary>How many delegates run at once, and in which order do results come out?</summary>
 public abstract class ParallelContract<TBlocks> : Contract<TBlocks> where TBlocks : BlockFactory, new()
 {
+    public static TheoryData<BlockKind, bool> InEachOrder { get; } = Kinds.With(Kinds.Transforms, true, false);
+
     [Theory(Timeout = Limit)]
     [MemberData(nameof(Kinds.Executing), MemberType = typeof(Kinds))]
     public async Task Delegates_DegreeOne_NeverOverlap(BlockKind kind) => Assert.Equal(1, await MostAtOnce(kind, 1, 300));
@@ -18,9 +21,9 @@ public abstract class ParallelContract<TBlocks> : Contract<TBlocks> where TBlock
     [MemberData(nameof(Kinds.Executing), MemberType = typeof(Kinds))]
     public async Task Delegates_DegreeTwo_DoOverlap(BlockKind kind)
     {
-        using var gate = new Gate();
+        using var gate = new Probes.Gate();
         Subject subject = Blocks.Create(kind, new BlockSettings { Degree = 2, Body = _ => gate.Pass() });
-        Feed(subject, 3);
+        subject.FeedNumbers(3);
         gate.AwaitArrivals(2);
         Never.True(() => gate.Arrived > 2);
         gate.Open();
@@ -32,7 +35,7 @@ public abstract class ParallelContract<TBlocks> : Contract<TBlocks> where TBlock
     public async Task Delegates_DegreeTwoAfterManyShortCalls_DoOverlap(BlockKind kind)
     {
         const int Short = 3000;
-        using var gate = new Gate();
+        using var gate = new Probes.Gate();
         Subject subject = Blocks.Create(kind, new BlockSettings
         {
             Degree = 2,
@@ -44,7 +47,7 @@ public abstract class ParallelContract<TBlocks> : Contract<TBlocks> where TBlock
                 }
             },
         });
-        Feed(subject, Short + 3);
+        subject.FeedNumbers(Short + 3);
         gate.AwaitArrivals(2);
         Never.True(() => gate.Arrived > 2);
         gate.Open();
@@ -71,11 +74,7 @@ public abstract class ParallelContract<TBlocks> : Contract<TBlocks> where TBlock
                 }
             },
             new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = degree });
-        for (int i = 0; i < Short * 4; i++)
-        {
-            Assert.True(block.Post(i));
-        }
-
+        block.PostAll(Enumerable.Range(0, Short * 4));
         block.Complete();
         await Eventually.Done(block.Completion);
     }
@@ -90,11 +89,7 @@ public abstract class ParallelContract<TBlocks> : Contract<TBlocks> where TBlock
         ITargetBlock<int> block = Blocks.ActionAsync<int>(
             _ => { Interlocked.Increment(ref started); return release.Task; },
             new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = degree });
-        for (int i = 0; i < 20; i++)
-        {
-            Assert.True(block.Post(i));
-        }
-
+        block.PostAll(Enumerable.Range(0, 20));
         int expected = degree == DataflowBlockOptions.Unbounded ? 20 : degree;
         Eventually.Equal(expected, () => Volatile.Read(ref started));
         Never.True(() => Volatile.Read(ref started) > expected);
@@ -108,9 +103,9 @@ public abstract class ParallelContract<TBlocks> : Contract<TBlocks> where TBlock
     [MemberData(nameof(Kinds.Transforming), MemberType = typeof(Kinds))]
     public async Task Output_OrderedAndFirstIsSlow_WaitsForIt(BlockKind kind)
     {
-        using var gate = new Gate();
+        using var gate = new Probes.Gate();
         Subject subject = Blocks.Create(kind, new BlockSettings { Degree = 2, Body = s => Hold(s, gate) });
-        Feed(subject, 5);
+        subject.FeedNumbers(5);
         gate.AwaitArrivals();
         Eventually.Equal(0, () => subject.InputCount ?? 0);
         Never.True(() => subject.Take() is not null);
@@ -122,9 +117,9 @@ public abstract class ParallelContract<TBlocks> : Contract<TBlocks> where TBlock
     [MemberData(nameof(Kinds.Transforming), MemberType = typeof(Kinds))]
     public async Task Output_UnorderedAndFirstIsSlow_DoesNotWaitForIt(BlockKind kind)
     {
-        using var gate = new Gate();
+        using var gate = new Probes.Gate();
         Subject subject = Blocks.Create(kind, new BlockSettings { Degree = 2, Ordered = false, Body = s => Hold(s, gate) });
-        Feed(subject, 3);
+        subject.FeedNumbers(3);
         var taken = new List<string>();
         Eventually.True(() => Collect(subject, taken).Count == 2);
         Assert.Equal(["1", "2"], taken);
@@ -133,22 +128,14 @@ public abstract class ParallelContract<TBlocks> : Contract<TBlocks> where TBlock
     }
 
     [Theory(Timeout = Limit)]
-    [MemberData(nameof(Kinds.Transforming), MemberType = typeof(Kinds))]
-    public async Task Output_OrderedInParallel_IsInOrder(BlockKind kind)
+    [MemberData(nameof(InEachOrder))]
+    public async Task Output_InParallel_IsCompleteAndInOrderWhenPromised(BlockKind kind, bool ordered)
     {
-        Subject subject = Blocks.Create(kind, new BlockSettings { Degree = 4, Body = static s => Thread.SpinWait(int.Parse(s) * 7919 % 200) });
-        Feed(subject, 500);
-        Assert.Equal(Enumerable.Range(0, 500).Select(static i => $"{i}"), await End(subject, 500));
-    }
-
-    [Theory(Timeout = Limit)]
-    [MemberData(nameof(Kinds.Transforming), MemberType = typeof(Kinds))]
-    public async Task Output_Unordered_IsComplete(BlockKind kind)
-    {
-        Subject subject = Blocks.Create(kind, new BlockSettings { Degree = 4, Ordered = false, Body = static s => Thread.SpinWait(int.Parse(s) * 7919 % 200) });
-        Feed(subject, 500);
-        string[] output = await End(subject, 500);
-        Assert.Equal(Enumerable.Range(0, 500), output.Select(int.Parse).Order());
+        BlockSettings settings = new() { Degree = 4, Ordered = ordered, Body = static s => Thread.SpinWait(int.Parse(s) * 7919 % 200) };
+        Subject subject = Blocks.Create(kind, settings);
+        subject.FeedNumbers(500);
+        IEnumerable<int> output = (await End(subject, 500)).Select(int.Parse);
+        Assert.Equal(Enumerable.Range(0, 500), ordered ? output : output.Order());
     }
 
     [Theory(Timeout = Limit)]
@@ -163,17 +150,9 @@ public abstract class ParallelContract<TBlocks> : Contract<TBlocks> where TBlock
         IPropagatorBlock<int, int> block = Blocks.Many<int, int>(
             i => array ? Enumerable.Repeat(i, Each).ToArray() : Enumerable.Repeat(i, Each).ToList(),
             new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 4, EnsureOrdered = false, BoundedCapacity = bound });
-        for (int i = 0; i < Calls; i++)
-        {
-            block.Post(i);
-        }
-
+        block.PostAll(Enumerable.Range(0, Calls));
         block.Complete();
-        var seen = new List<int>();
-        await foreach (int item in block.Receivable().ReceiveAllAsync())
-        {
-            seen.Add(item);
-        }
+        List<int> seen = await block.Receivable().ReceiveAllAsync().ToListAsync();
 
         Assert.Equal(Each * Calls, seen.Count);
         Assert.Equal(Calls - 1, seen.Skip(1).Zip(seen).Count(static p => p.First != p.Second));
@@ -185,11 +164,7 @@ public abstract class ParallelContract<TBlocks> : Contract<TBlocks> where TBlock
         TaskCompletionSource<int>[] results = [.. Enumerable.Range(0, 10).Select(static _ => new TaskCompletionSource<int>())];
         IPropagatorBlock<int, int> block =
             Blocks.TransformAsync<int, int>(i => results[i].Task, new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 10 });
-        for (int i = 0; i < 10; i++)
-        {
-            block.Post(i);
-        }
-
+        block.PostAll(Enumerable.Range(0, 10));
         for (int i = 9; i > 0; i--)
         {
             results[i].SetResult(i);
@@ -213,11 +188,7 @@ public abstract class ParallelContract<TBlocks> : Contract<TBlocks> where TBlock
         IPropagatorBlock<int, int> block = Blocks.TransformAsync<int, int>(
             i => results[i].Task,
             new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 10, EnsureOrdered = false });
-        for (int i = 0; i < 10; i++)
-        {
-            block.Post(i);
-        }
-
+        block.PostAll(Enumerable.Range(0, 10));
         for (int i = 9; i >= 0; i--)
         {
             results[i].SetResult(i);
@@ -236,23 +207,15 @@ public abstract class ParallelContract<TBlocks> : Contract<TBlocks> where TBlock
         IPropagatorBlock<int, int> block = Blocks.Many<int, int>(
             static i => Enumerable.Range(i * 10, 5),
             new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 3, EnsureOrdered = ordered });
-        for (int i = 0; i < 40; i++)
-        {
-            block.Post(i);
-        }
-
+        block.PostAll(Enumerable.Range(0, 40));
         block.Complete();
-        var seen = new List<int>();
-        await foreach (int item in block.Receivable().ReceiveAllAsync())
-        {
-            seen.Add(item);
-        }
+        List<int> seen = await block.Receivable().ReceiveAllAsync().ToListAsync();
 
         int[] expected = [.. Enumerable.Range(0, 40).SelectMany(static i => Enumerable.Range(i * 10, 5))];
         Assert.Equal(expected, ordered ? seen : seen.Order());
     }
 
-    private static void Hold(string item, Gate gate)
+    private static void Hold(string item, Probes.Gate gate)
     {
         if (item == "0")
         {
@@ -262,39 +225,22 @@ public abstract class ParallelContract<TBlocks> : Contract<TBlocks> where TBlock
 
     private async Task<int> MostAtOnce(BlockKind kind, int degree, int count)
     {
-        (int now, int most) = (0, 0);
+        ConcurrencyProbe probe = new();
         Subject subject = Blocks.Create(kind, new BlockSettings
         {
             Degree = degree,
             Body = _ =>
             {
-                int running = Interlocked.Increment(ref now);
-                InterlockedMax(ref most, running);
-                Thread.SpinWait(50);
-                Interlocked.Decrement(ref now);
+                using (probe.Enter())
+                {
+                    Thread.SpinWait(50);
+                }
             },
         });
-        Feed(subject, count);
+        subject.FeedNumbers(count);
         await End(subject, count);
-        return most;
+        return probe.Most;
     }
-
-    private static void InterlockedMax(ref int most, int value)
-    {
-        int seen = Volatile.Read(ref most);
-        while (value > seen)
-        {
-            int before = Interlocked.CompareExchange(ref most, value, seen);
-            if (before == seen)
-            {
-                return;
-            }
-
-            seen = before;
-        }
-    }
-
-    private static void Feed(Subject subject, int count) => Assert.All(Enumerable.Range(0, count), i => Assert.True(subject.Feed($"{i}")));
 
     private static List<string> Collect(Subject subject, List<string> into)
     {

@@ -6,6 +6,8 @@ namespace Weir.Dataflow.Tests.Contracts;
 /// <summary>What becomes of messages that a full target postponed, and what does their source see of it?</summary>
 public abstract class PostponeContract<TBlocks> : Contract<TBlocks> where TBlocks : BlockFactory, new()
 {
+    public static TheoryData<BlockKind, EndingOf> BoundingEnded { get; } = Kinds.With(Kinds.Bounds, EndingOf.Block, EndingOf.Fault, EndingOf.Cancel);
+
     [Theory]
     [MemberData(nameof(Kinds.BoundedQueues), MemberType = typeof(Kinds))]
     public void Take_MakesRoom_ConsumesThePostponed(BlockKind kind)
@@ -58,14 +60,9 @@ public abstract class PostponeContract<TBlocks> : Contract<TBlocks> where TBlock
     }
 
     [Theory]
-    [MemberData(nameof(Kinds.BoundedQueues), MemberType = typeof(Kinds))]
+    [MemberData(nameof(Kinds.SingleBoundedQueues), MemberType = typeof(Kinds))]
     public void OfferMessage_PostponedAgainByOneSource_KeepsTheLatestHeaderOnly(BlockKind kind)
     {
-        if (Kinds.Joins(kind))
-        {
-            return;
-        }
-
         Subject subject = Blocks.Create(kind, new BlockSettings { Bound = 1 });
         subject.Feed("a");
         var source = new ProbeSource<string>();
@@ -78,14 +75,9 @@ public abstract class PostponeContract<TBlocks> : Contract<TBlocks> where TBlock
     }
 
     [Theory]
-    [MemberData(nameof(Kinds.BoundedQueues), MemberType = typeof(Kinds))]
+    [MemberData(nameof(Kinds.SingleBoundedQueues), MemberType = typeof(Kinds))]
     public void Take_SeveralSourcesPostponed_ConsumesInTheOrderOfTheirOffers(BlockKind kind)
     {
-        if (Kinds.Joins(kind))
-        {
-            return;
-        }
-
         Subject subject = Blocks.Create(kind, new BlockSettings { Bound = 1 });
         subject.Feed("a");
         ProbeSource<string>[] sources = [new(), new(), new()];
@@ -98,14 +90,10 @@ public abstract class PostponeContract<TBlocks> : Contract<TBlocks> where TBlock
     }
 
     [Theory]
-    [MemberData(nameof(Kinds.BoundedQueues), MemberType = typeof(Kinds))]
+    [InlineData(BlockKind.Buffer)]
+    [InlineData(BlockKind.Batch)]
     public void OfferMessage_OthersPostponedBefore_IsPostponedThoughThereIsRoom(BlockKind kind)
     {
-        if (Kinds.Joins(kind) || Kinds.Executes(kind))
-        {
-            return;
-        }
-
         // The transfer of the first is held in ConsumeMessage, so that its slot is free but spoken for.
         using var gate = new Gate();
         Subject subject = Blocks.Create(kind, new BlockSettings { Bound = 1 });
@@ -122,27 +110,27 @@ public abstract class PostponeContract<TBlocks> : Contract<TBlocks> where TBlock
     }
 
     [Theory]
-    [MemberData(nameof(Kinds.Bounding), MemberType = typeof(Kinds))]
-    public void Fault_WithPostponed_ReservesAndReleasesEach(BlockKind kind) => ReservesAndReleases(kind, static s => s.Block.Fault(new FormatException()));
-
-    [Theory]
-    [MemberData(nameof(Kinds.Bounding), MemberType = typeof(Kinds))]
-    public void Cancel_WithPostponed_ReservesAndReleasesEach(BlockKind kind)
+    [MemberData(nameof(BoundingEnded))]
+    public void End_WithPostponed_ReservesAndReleasesEach(BlockKind kind, EndingOf ending)
     {
+        using var gate = new Gate();
         using var cancel = new CancellationTokenSource();
-        ReservesAndReleases(kind, _ => cancel.Cancel(), cancel.Token);
+        Subject subject = Full(kind, gate, cancel.Token);
+        ProbeSource<string>[] sources = [new(), new()];
+        Assert.Equal(DataflowMessageStatus.Postponed, sources[0].OfferTo(subject.Input, 3, "x"));
+        Assert.Equal(DataflowMessageStatus.Postponed, sources[1].OfferTo(subject.Input, 4, "y"));
+        subject.End(ending, cancel);
+        gate.Open();
+        Eventually.Sequence(["reserve 3", "release 3"], () => sources[0].Calls);
+        Eventually.Sequence(["reserve 4", "release 4"], () => sources[1].Calls);
     }
-
-    [Theory]
-    [MemberData(nameof(Kinds.Bounding), MemberType = typeof(Kinds))]
-    public void Complete_WithPostponed_ReservesAndReleasesEach(BlockKind kind) => ReservesAndReleases(kind, static s => s.Block.Complete());
 
     [Theory]
     [MemberData(nameof(Kinds.Bounding), MemberType = typeof(Kinds))]
     public void Fault_PostponedCannotBeReserved_IsNotReleased(BlockKind kind)
     {
-        (Subject subject, Gate gate) = Full(kind, default);
-        using Gate opened = gate;
+        using var gate = new Gate();
+        Subject subject = Full(kind, gate);
         var source = new ProbeSource<string> { GrantsReservation = false };
         Assert.Equal(DataflowMessageStatus.Postponed, source.OfferTo(subject.Input, 3, "x"));
         subject.Block.Fault(new FormatException());
@@ -152,14 +140,9 @@ public abstract class PostponeContract<TBlocks> : Contract<TBlocks> where TBlock
     }
 
     [Theory(Timeout = Limit)]
-    [MemberData(nameof(Kinds.BoundedQueues), MemberType = typeof(Kinds))]
+    [MemberData(nameof(Kinds.SingleBoundedQueues), MemberType = typeof(Kinds))]
     public async Task Take_ConsumeMessageThrows_FaultsTheTarget(BlockKind kind)
     {
-        if (Kinds.Joins(kind))
-        {
-            return;
-        }
-
         Subject subject = Blocks.Create(kind, new BlockSettings { Bound = 1 });
         subject.Feed("a");
         var source = new ProbeSource<string> { ConsumeThrows = new FormatException("consume") };
@@ -180,14 +163,9 @@ public abstract class PostponeContract<TBlocks> : Contract<TBlocks> where TBlock
     }
 
     [Theory(Timeout = Limit)]
-    [MemberData(nameof(Kinds.BoundedQueues), MemberType = typeof(Kinds))]
+    [MemberData(nameof(Kinds.SingleBoundedQueues), MemberType = typeof(Kinds))]
     public async Task SendAsync_ManyToABoundOfOne_AllArriveInOrder(BlockKind kind)
     {
-        if (Kinds.Joins(kind))
-        {
-            return;
-        }
-
         Subject subject = Blocks.Create(kind, new BlockSettings { Bound = 1 });
         string[] items = [.. Enumerable.Range(0, 50).Select(static i => $"{i}")];
         Task<bool>[] sends = [.. items.Select(i => subject.Input.SendAsync(i))];
@@ -195,28 +173,11 @@ public abstract class PostponeContract<TBlocks> : Contract<TBlocks> where TBlock
         Assert.All(await Eventually.Result(Task.WhenAll(sends)), Assert.True);
     }
 
-    private void ReservesAndReleases(BlockKind kind, Action<Subject> end, CancellationToken token = default)
+    private Subject Full(BlockKind kind, Gate gate, CancellationToken token = default)
     {
-        (Subject subject, Gate gate) = Full(kind, token);
-        using Gate opened = gate;
-        ProbeSource<string>[] sources = [new(), new()];
-        Assert.Equal(DataflowMessageStatus.Postponed, sources[0].OfferTo(subject.Input, 3, "x"));
-        Assert.Equal(DataflowMessageStatus.Postponed, sources[1].OfferTo(subject.Input, 4, "y"));
-        end(subject);
-        gate.Open();
-        Eventually.Sequence(["reserve 3", "release 3"], () => sources[0].Calls);
-        Eventually.Sequence(["reserve 4", "release 4"], () => sources[1].Calls);
-    }
-
-    private (Subject Subject, Gate Gate) Full(BlockKind kind, CancellationToken token)
-    {
-        var gate = new Gate();
-        // A broadcast has room again as soon as it has begun to offer, which it does not on a scheduler that stands still.
-        TaskScheduler? still = kind == BlockKind.Broadcast ? new ManualScheduler() : null;
-        Subject subject = Blocks.Create(kind, new BlockSettings { Bound = 1, Token = token, Body = _ => gate.Pass(), Scheduler = still });
-
+        Subject subject = Narrow(kind, gate, token);
         Assert.True(subject.Feed("full"));
-        return (subject, gate);
+        return subject;
     }
 
     private static string[] Take(Subject subject)

@@ -6,28 +6,26 @@ namespace Weir.Dataflow.Tests.Contracts;
 /// <summary>How does the end of one block become the end of the next?</summary>
 public abstract class PropagationContract<TBlocks> : Contract<TBlocks> where TBlocks : BlockFactory, new()
 {
-    private static readonly DataflowLinkOptions Propagate = new() { PropagateCompletion = true };
+    public static TheoryData<BlockKind, EndingOf> SourcesEnded { get; } = Kinds.With(Kinds.HasOutput, EndingOf.Block, EndingOf.Cancel);
 
     [Theory(Timeout = Limit)]
-    [MemberData(nameof(Kinds.Sources), MemberType = typeof(Kinds))]
-    public async Task Complete_PropagatingLink_CompletesTheTarget(BlockKind kind)
+    [MemberData(nameof(SourcesEnded))]
+    public async Task End_PropagatingLink_CompletesTheTarget(BlockKind kind, EndingOf ending)
     {
-        Subject subject = Blocks.Create(kind);
-        var target = new ProbeTarget<object>();
-        subject.Output.LinkTo(target, Propagate);
-        subject.Block.Complete();
+        using var cancel = new CancellationTokenSource();
+        (Subject subject, ProbeTarget<object> target) = Linked(kind, options: Propagate, settings: new BlockSettings { Token = cancel.Token });
+        subject.End(ending, cancel);
         await Eventually.Done(target.Completion);
         Assert.Equal(1, target.Completes);
         Assert.Null(target.Fault);
+        Assert.Equal(ending.Status(), await Eventually.Status(subject.Completion));
     }
 
     [Theory(Timeout = Limit)]
     [MemberData(nameof(Kinds.Sources), MemberType = typeof(Kinds))]
     public async Task Complete_PlainLink_LeavesTheTargetAlone(BlockKind kind)
     {
-        Subject subject = Blocks.Create(kind);
-        var target = new ProbeTarget<object>();
-        subject.Output.LinkTo(target);
+        (Subject subject, ProbeTarget<object> target) = Linked(kind);
         subject.Block.Complete();
         await Eventually.Done(subject.Completion);
         Never.True(() => target.Completion.IsCompleted);
@@ -37,29 +35,12 @@ public abstract class PropagationContract<TBlocks> : Contract<TBlocks> where TBl
     [MemberData(nameof(Kinds.Sources), MemberType = typeof(Kinds))]
     public async Task Fault_PropagatingLink_FaultsTheTargetWithTheAggregate(BlockKind kind)
     {
-        Subject subject = Blocks.Create(kind);
-        var target = new ProbeTarget<object>();
-        subject.Output.LinkTo(target, Propagate);
+        (Subject subject, ProbeTarget<object> target) = Linked(kind, options: Propagate);
         var error = new FormatException("first");
         subject.Block.Fault(error);
         Assert.Equal(TaskStatus.Faulted, await Eventually.Status(target.Completion));
         Assert.Same(error, Assert.Single(Assert.IsType<AggregateException>(target.Fault).InnerExceptions));
         Assert.Equal(0, target.Completes);
-    }
-
-    [Theory(Timeout = Limit)]
-    [MemberData(nameof(Kinds.Sources), MemberType = typeof(Kinds))]
-    public async Task Cancel_PropagatingLink_CompletesTheTarget(BlockKind kind)
-    {
-        using var cancel = new CancellationTokenSource();
-        Subject subject = Blocks.Create(kind, new BlockSettings { Token = cancel.Token });
-        var target = new ProbeTarget<object>();
-        subject.Output.LinkTo(target, Propagate);
-        await cancel.CancelAsync();
-        await Eventually.Done(target.Completion);
-        Assert.Equal(1, target.Completes);
-        Assert.Null(target.Fault);
-        Assert.Equal(TaskStatus.Canceled, await Eventually.Status(subject.Completion));
     }
 
     [Theory(Timeout = Limit)]
@@ -111,9 +92,7 @@ public abstract class PropagationContract<TBlocks> : Contract<TBlocks> where TBl
     [MemberData(nameof(Kinds.Queueing), MemberType = typeof(Kinds))]
     public async Task Complete_MessagesLeft_PropagatesAfterTheLast(BlockKind kind)
     {
-        Subject subject = Blocks.Create(kind);
-        var target = new ProbeTarget<object>(ProbeTarget<object>.Postpone);
-        subject.Output.LinkTo(target, Propagate);
+        (Subject subject, ProbeTarget<object> target) = Linked(kind, ProbeTarget<object>.Postpone, Propagate);
         Assert.True(subject.Feed("a"));
         subject.Block.Complete();
         Eventually.Sequence([1L], () => target.Ids);
@@ -137,9 +116,7 @@ public abstract class PropagationContract<TBlocks> : Contract<TBlocks> where TBl
     [MemberData(nameof(Kinds.Sources), MemberType = typeof(Kinds))]
     public async Task Complete_SameTargetLinkedTwice_CompletesIt(BlockKind kind)
     {
-        Subject subject = Blocks.Create(kind);
-        var target = new ProbeTarget<object>();
-        subject.Output.LinkTo(target, Propagate);
+        (Subject subject, ProbeTarget<object> target) = Linked(kind, options: Propagate);
         subject.Output.LinkTo(target, Propagate);
         subject.Block.Complete();
         await Eventually.Done(target.Completion);
@@ -209,11 +186,7 @@ public abstract class PropagationContract<TBlocks> : Contract<TBlocks> where TBl
 
         ITargetBlock<int> end = Blocks.Action<int>(seen.Enqueue);
         tail.LinkTo(end, Propagate);
-        for (int i = 0; i < 100; i++)
-        {
-            Assert.True(head.Post(i));
-        }
-
+        head.PostAll(Enumerable.Range(0, 100));
         head.Complete();
         await Eventually.Done(end.Completion);
         Assert.Equal(Enumerable.Range(0, 100), seen);

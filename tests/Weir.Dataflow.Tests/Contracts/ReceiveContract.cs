@@ -6,6 +6,8 @@ namespace Weir.Dataflow.Tests.Contracts;
 /// <summary>What do the ways of taking a message answer, before, at and after the end?</summary>
 public abstract class ReceiveContract<TBlocks> : Contract<TBlocks> where TBlocks : BlockFactory, new()
 {
+    public static TheoryData<BlockKind, EndingOf> SourcesEnded { get; } = Kinds.With(Kinds.HasOutput, EndingOf.Block, EndingOf.Fault, EndingOf.Cancel);
+
     [Theory(Timeout = Limit)]
     [MemberData(nameof(Kinds.Sources), MemberType = typeof(Kinds))]
     public async Task ReceiveAsync_MessageThere_IsIt(BlockKind kind)
@@ -32,51 +34,23 @@ public abstract class ReceiveContract<TBlocks> : Contract<TBlocks> where TBlocks
     {
         Subject subject = Blocks.Create(kind);
         Task<object>[] received = [.. Enumerable.Range(0, 5).Select(_ => subject.Output.ReceiveAsync())];
-        for (int i = 0; i < 5; i++)
-        {
-            Assert.True(subject.Feed($"{i}"));
-        }
-
+        subject.FeedNumbers(5);
         object[] all = await Eventually.Result(Task.WhenAll(received));
         Assert.Equal(["0", "1", "2", "3", "4"], all.Select(static o => Subject.Strings(o)[0]));
     }
 
     [Theory(Timeout = Limit)]
-    [MemberData(nameof(Kinds.Sources), MemberType = typeof(Kinds))]
-    public async Task ReceiveAsync_CompletedEmpty_Throws(BlockKind kind)
-    {
-        Subject subject = Blocks.Create(kind);
-        Task<object> early = subject.Output.ReceiveAsync();
-        subject.Block.Complete();
-        await Assert.ThrowsAsync<InvalidOperationException>(() => Eventually.Result(early));
-        await Eventually.Done(subject.Completion);
-        await Assert.ThrowsAsync<InvalidOperationException>(() => Eventually.Result(subject.Output.ReceiveAsync()));
-        Assert.Throws<InvalidOperationException>(() => subject.Output.Receive());
-    }
-
-    [Theory(Timeout = Limit)]
-    [MemberData(nameof(Kinds.Sources), MemberType = typeof(Kinds))]
-    public async Task ReceiveAsync_Faulted_Throws(BlockKind kind)
-    {
-        Subject subject = Blocks.Create(kind);
-        Task<object> early = subject.Output.ReceiveAsync();
-        subject.Block.Fault(new FormatException("mine"));
-        await Assert.ThrowsAsync<InvalidOperationException>(() => Eventually.Result(early));
-        await Eventually.Status(subject.Completion);
-        await Assert.ThrowsAsync<InvalidOperationException>(() => Eventually.Result(subject.Output.ReceiveAsync()));
-    }
-
-    [Theory(Timeout = Limit)]
-    [MemberData(nameof(Kinds.Sources), MemberType = typeof(Kinds))]
-    public async Task ReceiveAsync_CancelledBlock_Throws(BlockKind kind)
+    [MemberData(nameof(SourcesEnded))]
+    public async Task ReceiveAsync_EndedEmpty_Throws(BlockKind kind, EndingOf ending)
     {
         using var cancel = new CancellationTokenSource();
         Subject subject = Blocks.Create(kind, new BlockSettings { Token = cancel.Token });
         Task<object> early = subject.Output.ReceiveAsync();
-        await cancel.CancelAsync();
+        subject.End(ending, cancel);
         await Assert.ThrowsAsync<InvalidOperationException>(() => Eventually.Result(early));
         await Eventually.Status(subject.Completion);
         await Assert.ThrowsAsync<InvalidOperationException>(() => Eventually.Result(subject.Output.ReceiveAsync()));
+        Assert.Throws<InvalidOperationException>(() => subject.Output.Receive());
     }
 
     [Theory(Timeout = Limit)]
@@ -270,7 +244,7 @@ public abstract class ReceiveContract<TBlocks> : Contract<TBlocks> where TBlocks
     private IReceivableSourceBlock<int> Filled(params int[] items)
     {
         IPropagatorBlock<int, int> block = Blocks.Buffer<int>();
-        Assert.All(items, i => Assert.True(block.Post(i)));
+        block.PostAll(items);
         return block.Receivable();
     }
 }

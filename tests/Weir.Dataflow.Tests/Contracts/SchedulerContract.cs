@@ -1,5 +1,6 @@
 using Weir.Dataflow.Tests.Blocks;
 using Weir.Dataflow.Tests.Probes;
+using Weir.TestKit;
 
 namespace Weir.Dataflow.Tests.Contracts;
 
@@ -16,7 +17,7 @@ public abstract class SchedulerContract<TBlocks> : Contract<TBlocks> where TBloc
         var scheduler = new ManualScheduler();
         var ran = new ConcurrentQueue<int>();
         Subject subject = Blocks.Create(kind, new BlockSettings { Scheduler = scheduler, Body = _ => ran.Enqueue(TaskScheduler.Current.Id) });
-        Feed(subject, 3);
+        subject.FeedNumbers(3);
         Never.True(() => !ran.IsEmpty);
         scheduler.RunAll();
         Eventually.True(() => { scheduler.RunAll(); return ran.Count == 3; });
@@ -30,7 +31,7 @@ public abstract class SchedulerContract<TBlocks> : Contract<TBlocks> where TBloc
         var ran = new ConcurrentQueue<TaskScheduler>();
         Subject subject = Blocks.Create(kind, new BlockSettings { Body = _ => ran.Enqueue(TaskScheduler.Current) });
         await Task.Factory.StartNew(
-            () => Feed(subject, 1), CancellationToken.None, TaskCreationOptions.None, new ConcurrentExclusiveSchedulerPair().ExclusiveScheduler);
+            () => subject.FeedNumbers(1), CancellationToken.None, TaskCreationOptions.None, new ConcurrentExclusiveSchedulerPair().ExclusiveScheduler);
         Eventually.True(() => !ran.IsEmpty);
         Assert.Same(TaskScheduler.Default, Assert.Single(ran));
     }
@@ -45,7 +46,7 @@ public abstract class SchedulerContract<TBlocks> : Contract<TBlocks> where TBloc
         {
             SynchronizationContext.SetSynchronizationContext(new SynchronizationContext());
             Subject subject = Blocks.Create(kind, new BlockSettings { Body = _ => ran.Enqueue(SynchronizationContext.Current is null) });
-            Feed(subject, 1);
+            subject.FeedNumbers(1);
             Eventually.True(() => !ran.IsEmpty);
         }
         finally
@@ -67,7 +68,7 @@ public abstract class SchedulerContract<TBlocks> : Contract<TBlocks> where TBloc
         {
             try
             {
-                Feed(subject, 20);
+                subject.FeedNumbers(20);
                 Eventually.True(() => threads.Count == 20);
                 Assert.DoesNotContain(Environment.CurrentManagedThreadId, threads);
             }
@@ -131,7 +132,7 @@ public abstract class SchedulerContract<TBlocks> : Contract<TBlocks> where TBloc
         Subject subject = Blocks.Create(kind, new BlockSettings { Scheduler = scheduler });
         var target = new ProbeTarget<object>((_, _) => { ids.Enqueue(TaskScheduler.Current.Id); return DataflowMessageStatus.Accepted; });
         subject.Output.LinkTo(target);
-        Feed(subject, 2);
+        subject.FeedNumbers(2);
         Never.True(() => target.Ids.Length > 0);
         Eventually.True(() => { scheduler.RunAll(); return target.Ids.Length == 2; });
         Assert.All(ids, id => Assert.Equal(scheduler.Id, id));
@@ -149,11 +150,7 @@ public abstract class SchedulerContract<TBlocks> : Contract<TBlocks> where TBloc
         ITargetBlock<int> block = Blocks.Action<int>(
             _ => most = Math.Max(most, ++inTask),
             new ExecutionDataflowBlockOptions { TaskScheduler = scheduler, MaxMessagesPerTask = perTask });
-        for (int i = 0; i < 10; i++)
-        {
-            block.Post(i);
-        }
-
+        block.PostAll(Enumerable.Range(0, 10));
         int tasks = 0;
         while (scheduler.RunOne())
         {
@@ -170,10 +167,8 @@ public abstract class SchedulerContract<TBlocks> : Contract<TBlocks> where TBloc
     [MemberData(nameof(Kinds.Transforming), MemberType = typeof(Kinds))]
     public void MaxMessagesPerTask_One_StillHandlesAll(BlockKind kind)
     {
-        Subject subject = Blocks.Create(kind, new BlockSettings { PerTask = 1, Degree = 2 });
-        var target = new ProbeTarget<object>();
-        subject.Output.LinkTo(target);
-        Feed(subject, 100);
+        (Subject subject, ProbeTarget<object> target) = Linked(kind, settings: new BlockSettings { PerTask = 1, Degree = 2 });
+        subject.FeedNumbers(100);
         Eventually.Sequence(Enumerable.Range(0, 100).Select(static i => $"{i}"), () => target.Accepted.SelectMany(Subject.Strings));
     }
 
@@ -184,11 +179,7 @@ public abstract class SchedulerContract<TBlocks> : Contract<TBlocks> where TBloc
         IPropagatorBlock<int, int> block = Blocks.Buffer<int>(new DataflowBlockOptions { TaskScheduler = scheduler, MaxMessagesPerTask = 2 });
         var target = new ProbeTarget<int>();
         block.LinkTo(target);
-        for (int i = 0; i < 6; i++)
-        {
-            block.Post(i);
-        }
-
+        block.PostAll(Enumerable.Range(0, 6));
         int before = 0;
         while (scheduler.RunOne())
         {
@@ -204,23 +195,20 @@ public abstract class SchedulerContract<TBlocks> : Contract<TBlocks> where TBloc
     public async Task Delegate_ExclusiveScheduler_IsAloneThoughTheDegreeIsTwo(BlockKind kind)
     {
         var pair = new ConcurrentExclusiveSchedulerPair();
-        (int now, int overlaps) = (0, 0);
+        ConcurrencyProbe probe = new();
         Subject subject = Blocks.Create(kind, new BlockSettings
         {
             Scheduler = pair.ExclusiveScheduler,
             Degree = 2,
             Body = _ =>
             {
-                if (Interlocked.Increment(ref now) > 1)
+                using (probe.Enter())
                 {
-                    Interlocked.Increment(ref overlaps);
+                    Thread.SpinWait(100);
                 }
-
-                Thread.SpinWait(100);
-                Interlocked.Decrement(ref now);
             },
         });
-        Feed(subject, 100);
+        subject.FeedNumbers(100);
         subject.Block.Complete();
         if (Kinds.HasOutput(kind))
         {
@@ -228,8 +216,6 @@ public abstract class SchedulerContract<TBlocks> : Contract<TBlocks> where TBloc
         }
 
         await Eventually.Done(subject.Completion);
-        Assert.Equal(0, overlaps);
+        Assert.Equal(1, probe.Most);
     }
-
-    private static void Feed(Subject subject, int count) => Assert.All(Enumerable.Range(0, count), i => Assert.True(subject.Feed($"{i}")));
 }

@@ -10,10 +10,8 @@ public abstract class SourceProtocolContract<TBlocks> : Contract<TBlocks> where 
     [MemberData(nameof(Kinds.Queueing), MemberType = typeof(Kinds))]
     public void OfferMessage_EachMessage_IsNumberedFromOne(BlockKind kind)
     {
-        Subject subject = Blocks.Create(kind);
-        var target = new ProbeTarget<object>();
-        subject.Output.LinkTo(target);
-        Feed(subject, "a", "b", "c");
+        (Subject subject, ProbeTarget<object> target) = Linked(kind);
+        subject.FeedAll("a", "b", "c");
         Eventually.Sequence([1L, 2, 3], () => target.Ids);
         Assert.Equal(["a", "b", "c"], target.Offered.SelectMany(o => Subject.Strings(o).Distinct()));
         Assert.All(target.Offers, o => Assert.Same(subject.Block, o.Source));
@@ -25,7 +23,7 @@ public abstract class SourceProtocolContract<TBlocks> : Contract<TBlocks> where 
     public void OfferMessage_AfterReceives_NumbersGoOn(BlockKind kind)
     {
         Subject subject = Blocks.Create(kind);
-        Feed(subject, "a", "b", "c");
+        subject.FeedAll("a", "b", "c");
         Taken(subject);
         Taken(subject);
         var target = new ProbeTarget<object>();
@@ -47,10 +45,8 @@ public abstract class SourceProtocolContract<TBlocks> : Contract<TBlocks> where 
     [MemberData(nameof(Kinds.Queueing), MemberType = typeof(Kinds))]
     public void OfferMessage_Declined_StopsOfferingUntilTheHeadChanges(BlockKind kind)
     {
-        Subject subject = Blocks.Create(kind);
-        var target = new ProbeTarget<object>(ProbeTarget<object>.Decline);
-        subject.Output.LinkTo(target);
-        Feed(subject, "a", "b");
+        (Subject subject, ProbeTarget<object> target) = Linked(kind, ProbeTarget<object>.Decline);
+        subject.FeedAll("a", "b");
         Eventually.Sequence([1L], () => target.Ids);
         Never.True(() => target.Ids.Length > 1);
         Taken(subject);
@@ -66,7 +62,7 @@ public abstract class SourceProtocolContract<TBlocks> : Contract<TBlocks> where 
         var next = new ProbeTarget<object>();
         subject.Output.LinkTo(gone);
         subject.Output.LinkTo(next);
-        Feed(subject, "a", "b");
+        subject.FeedAll("a", "b");
         Eventually.Sequence([1L, 2], () => next.Ids);
         Assert.Equal([1L], gone.Ids);
     }
@@ -80,7 +76,7 @@ public abstract class SourceProtocolContract<TBlocks> : Contract<TBlocks> where 
         var next = new ProbeTarget<object>();
         subject.Output.LinkTo(strange);
         subject.Output.LinkTo(next);
-        Feed(subject, "a");
+        subject.FeedAll("a");
         Eventually.Sequence([1L], () => strange.Ids);
         Never.True(() => next.Ids.Length > 1);
     }
@@ -169,7 +165,7 @@ public abstract class SourceProtocolContract<TBlocks> : Contract<TBlocks> where 
         var second = new ProbeTarget<object>(ProbeTarget<object>.Postpone);
         subject.Output.LinkTo(first);
         subject.Output.LinkTo(second);
-        Feed(subject, "a");
+        subject.FeedAll("a");
         Eventually.Sequence([1L], () => second.Ids);
         Assert.True(first.Reserve(first.Last));
         first.Release(first.Last);
@@ -206,10 +202,8 @@ public abstract class SourceProtocolContract<TBlocks> : Contract<TBlocks> where 
     [MemberData(nameof(Kinds.Queueing), MemberType = typeof(Kinds))]
     public async Task OfferMessage_TargetThrows_FaultsTheSource(BlockKind kind)
     {
-        Subject subject = Blocks.Create(kind);
-        var target = new ProbeTarget<object>(static (_, _) => throw new FormatException("offer"));
-        subject.Output.LinkTo(target);
-        Feed(subject, "a");
+        (Subject subject, ProbeTarget<object> target) = Linked(kind, static (_, _) => throw new FormatException("offer"));
+        subject.FeedAll("a");
         Assert.Equal(TaskStatus.Faulted, await Eventually.Status(subject.Completion));
         // Once is enough, but an offering loop may have tried again before it saw the fault.
         Assert.All(subject.Completion.Exception!.InnerExceptions, static e => Assert.Equal("offer", Assert.IsType<FormatException>(e).Message));
@@ -230,15 +224,11 @@ public abstract class SourceProtocolContract<TBlocks> : Contract<TBlocks> where 
 
     private (Subject Subject, ProbeTarget<object> Target) Postponing(BlockKind kind, params string[] items)
     {
-        Subject subject = Blocks.Create(kind);
-        var target = new ProbeTarget<object>(ProbeTarget<object>.Postpone);
-        subject.Output.LinkTo(target);
-        Feed(subject, items);
+        (Subject subject, ProbeTarget<object> target) = Linked(kind, ProbeTarget<object>.Postpone);
+        subject.FeedAll(items);
         Eventually.True(() => target.Ids.Length == 1 && subject.Has(items.Length));
         return (subject, target);
     }
-
-    private static void Feed(Subject subject, params string[] items) => Assert.All(items, i => Assert.True(subject.Feed(i)));
 
     private static void Taken(Subject subject) => Eventually.True(() => subject.Take() is not null);
 }

@@ -67,11 +67,11 @@ public abstract class TransitContract<TBlocks> : Contract<TBlocks> where TBlocks
         }
 
         gate.AwaitArrivals();
-        End(subject, ending, cancel);
+        subject.End(ending, cancel);
         Never.True(() => subject.Completion.IsCompleted, "It is complete, and has a message that it neither gave out nor gave back.");
         gate.Open();
         string[] seen = await TakeAll(subject);
-        Assert.Equal(StatusAfter(ending), subject.Completion.Status);
+        Assert.Equal(ending.Status(), subject.Completion.Status);
         foreach (ProbeSource<string> source in sources)
         {
             // One that refused has no reservation to end.
@@ -97,7 +97,7 @@ public abstract class TransitContract<TBlocks> : Contract<TBlocks> where TBlocks
         IPropagatorBlock<string, string>[] buffers = [.. subject.Inputs.SkipLast(1).Select(_ => Blocks.Buffer<string>())];
         for (int i = 0; i < buffers.Length; i++)
         {
-            buffers[i].LinkTo(subject.Inputs[i], new DataflowLinkOptions { PropagateCompletion = true });
+            buffers[i].LinkTo(subject.Inputs[i], Propagate);
             buffers[i].Post($"m{i}");
             buffers[i].Complete();
         }
@@ -136,7 +136,7 @@ public abstract class TransitContract<TBlocks> : Contract<TBlocks> where TBlocks
         var source = new ProbeSource<string> { OnConsume = gate.Pass };
         Task<DataflowMessageStatus> offered = Task.Run(() => source.OfferTo(subject.Input, 1, "m", consumeToAccept: true));
         gate.AwaitArrivals();
-        Task ended = Task.Run(() => End(subject, ending, cancel));
+        Task ended = Task.Run(() => subject.End(ending, cancel));
         if (!EndWaitsForOffer)
         {
             await Eventually.Done(ended);
@@ -155,7 +155,7 @@ public abstract class TransitContract<TBlocks> : Contract<TBlocks> where TBlocks
         }
 
         string[] seen = await TakeAll(subject);
-        Assert.Equal(StatusAfter(ending), subject.Completion.Status);
+        Assert.Equal(ending.Status(), subject.Completion.Status);
         if (ending is not (EndingOf.Fault or EndingOf.Cancel))
         {
             Assert.Equal(isJoin && !partners ? 0 : 1, (Kinds.HasOutput(kind) ? seen : [.. processed]).Count(static s => s == "m"));
@@ -200,11 +200,11 @@ public abstract class TransitContract<TBlocks> : Contract<TBlocks> where TBlocks
 
         gate.AwaitArrivals();
         Eventually.True(() => sources.All(static s => s.Calls.Contains("consume 1")));
-        End(subject, ending, cancel);
+        subject.End(ending, cancel);
         Never.True(() => subject.Completion.IsCompleted);
         gate.Open();
         string[] seen = await TakeAll(subject);
-        Assert.Equal(StatusAfter(ending), subject.Completion.Status);
+        Assert.Equal(ending.Status(), subject.Completion.Status);
         if (ending is not (EndingOf.Fault or EndingOf.Cancel))
         {
             Assert.Equal(sources.Length, (Kinds.HasOutput(kind) ? seen : [.. processed]).Count(static s => s == "m"));
@@ -220,13 +220,6 @@ public abstract class TransitContract<TBlocks> : Contract<TBlocks> where TBlocks
         _ => true,
     };
 
-    private static TaskStatus StatusAfter(EndingOf ending) => ending switch
-    {
-        EndingOf.Fault => TaskStatus.Faulted,
-        EndingOf.Cancel => TaskStatus.Canceled,
-        _ => TaskStatus.RanToCompletion,
-    };
-
     private static void Hold(ProbeSource<string> source, TransitStep step, Gate gate)
     {
         switch (step)
@@ -239,25 +232,6 @@ public abstract class TransitContract<TBlocks> : Contract<TBlocks> where TBlocks
                 break;
             default:
                 source.OnRelease = gate.Pass;
-                break;
-        }
-    }
-
-    private static void End(Subject subject, EndingOf ending, CancellationTokenSource cancel)
-    {
-        switch (ending)
-        {
-            case EndingOf.Block:
-                subject.Block.Complete();
-                break;
-            case EndingOf.Fault:
-                subject.Block.Fault(new FormatException("end"));
-                break;
-            case EndingOf.Cancel:
-                cancel.Cancel();
-                break;
-            default:
-                subject.Inputs[(int)ending].Complete();
                 break;
         }
     }

@@ -6,8 +6,6 @@ namespace Weir.Dataflow.Tests.Contracts;
 /// <summary>What does a block answer that takes one message only?</summary>
 public abstract class WriteOnceContract<TBlocks> : Contract<TBlocks> where TBlocks : BlockFactory, new()
 {
-    private static readonly DataflowLinkOptions Propagate = new() { PropagateCompletion = true };
-
     [Fact(Timeout = Limit)]
     public async Task Post_First_CompletesTheBlockAndKeepsTheMessage()
     {

@@ -43,7 +43,7 @@ public class LastingCallTests
 
             return Task.CompletedTask;
         });
-        Post(block, count);
+        block.PostAll(Enumerable.Range(0, count));
         gate.AwaitArrivals(degree);
         Never.True(() => gate.Arrived > degree);
         gate.Open();
@@ -66,7 +66,7 @@ public class LastingCallTests
             seen,
             i => i % Every != Every - 1 || Interlocked.Increment(ref started) < 0 ? Task.CompletedTask : release.Task,
             isAsync: true);
-        Post(block, count);
+        block.PostAll(Enumerable.Range(0, count));
         Eventually.Equal(degree, () => Volatile.Read(ref started));
         Never.True(() => Volatile.Read(ref started) > degree);
         release.SetResult();
@@ -102,7 +102,7 @@ public class LastingCallTests
                 return Task.CompletedTask;
             },
             Options(4, messagesPerTask, ordered: true));
-        Post(block, count);
+        block.PostAll(Enumerable.Range(0, count));
         Eventually.Equal(count - 2, () => Volatile.Read(ref done));
         gate.Open();
         release.SetResult();
@@ -121,25 +121,16 @@ public class LastingCallTests
     private static (ITargetBlock<int> Block, Task End) Create(
         string kind, ExecutionDataflowBlockOptions options, List<int> seen, Func<int, Task> body, bool isAsync = false)
     {
-        if (kind == "action")
+        ITargetBlock<int> block = Calling.Block(kind, isAsync, options, body);
+        if (block is not ISourceBlock<int> source)
         {
-            ActionBlock<int> action = isAsync ? new(body, options) : new(i => { _ = body(i); }, options);
-            return (action, action.Completion);
+            return (block, block.Completion);
         }
 
         var sink = new ActionBlock<int>(seen.Add);
-        IPropagatorBlock<int, int> block = (kind, isAsync) switch
-        {
-            ("transform", true) => new TransformBlock<int, int>(async i => { await body(i); return i; }, options),
-            ("transform", false) => new TransformBlock<int, int>(i => { _ = body(i); return i; }, options),
-            (_, true) => new TransformManyBlock<int, int>(async i => { await body(i); return [i]; }, options),
-            _ => new TransformManyBlock<int, int>(i => { _ = body(i); return (int[])[i]; }, options),
-        };
-        block.LinkTo(sink, new DataflowLinkOptions { PropagateCompletion = true });
+        source.LinkTo(sink, new DataflowLinkOptions { PropagateCompletion = true });
         return (block, sink.Completion);
     }
-
-    private static void Post(ITargetBlock<int> block, int count) => Assert.All(Enumerable.Range(0, count), i => Assert.True(block.Post(i)));
 
     private static void Check(string kind, List<int> seen, int count, bool ordered)
     {

@@ -1,6 +1,7 @@
 using System.Runtime.CompilerServices;
 using Weir.Dataflow.Tests.Blocks;
 using Weir.Dataflow.Tests.Probes;
+using Leak = Weir.TestKit.Leak;
 
 namespace Weir.Dataflow.Tests.Issues;
 
@@ -9,12 +10,12 @@ public class ContextTests
 {
     private static readonly AsyncLocal<object?> Local = new();
 
-    [Theory]
+    [Theory(Timeout = Eventually.Limit)]
     [InlineData(1, false)]
     [InlineData(4, false)]
     [InlineData(1, true)]
     [InlineData(4, true)]
-    public void Blocks_Idle_KeepNoContext(int degree, bool completed)
+    public async Task Blocks_Idle_KeepNoContext(int degree, bool completed)
     {
         var subjects = new List<Subject>();
         var contexts = new List<WeakReference>();
@@ -25,10 +26,7 @@ public class ContextTests
             var settings = new BlockSettings
             {
                 Degree = degree,
-                Body = _ =>
-                {
-                    Interlocked.Add(ref flowed, Local.Value is null ? 0 : 1);
-                },
+                Body = _ => Interlocked.Add(ref flowed, Local.Value is null ? 0 : 1),
             };
             Subject subject = new WeirBlocks().Create(kind, settings);
             if (Kinds.HasOutput(kind))
@@ -53,14 +51,7 @@ public class ContextTests
             contexts.Add(used);
         }
 
-        Eventually.True(
-            () =>
-            {
-                GC.Collect();
-                GC.WaitForPendingFinalizers();
-                return contexts.TrueForAll(static c => !c.IsAlive);
-            },
-            "A context is kept.");
+        await Leak.GoneAsync(contexts, "the contexts");
         GC.KeepAlive(subjects);
     }
 

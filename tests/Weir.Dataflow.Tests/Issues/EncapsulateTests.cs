@@ -13,11 +13,7 @@ public class EncapsulateTests
         (ProbeTarget<int> two, ProbeTarget<int> rest) = (new(), new());
         whole.LinkTo(two, new DataflowLinkOptions { MaxMessages = 2 });
         whole.LinkTo(rest);
-        for (int i = 0; i < 5; i++)
-        {
-            whole.Post(i);
-        }
-
+        whole.PostAll(Enumerable.Range(0, 5));
         Eventually.Sequence([2, 3, 4], () => rest.Accepted);
         Assert.Equal([0, 1], two.Accepted);
     }
@@ -28,11 +24,7 @@ public class EncapsulateTests
         var source = new BufferBlock<int>();
         var inner = new BufferBlock<int>();
         source.LinkTo(DataflowBlocks.Encapsulate<int, int>(inner, inner), new DataflowLinkOptions { MaxMessages = 2 });
-        for (int i = 0; i < 5; i++)
-        {
-            source.Post(i);
-        }
-
+        source.PostAll(Enumerable.Range(0, 5));
         Eventually.Equal(2, () => inner.Count);
         Never.True(() => inner.Count > 2);
 

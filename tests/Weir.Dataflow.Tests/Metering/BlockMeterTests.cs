@@ -1,6 +1,6 @@
-using System.Runtime.CompilerServices;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Tests.Probes;
+using Leak = Weir.TestKit.Leak;
 
 namespace Weir.Dataflow.Tests.Metering;
 
@@ -32,12 +32,13 @@ public sealed class BlockMeterTests
         TaskCompletionSource asyncGate = new(TaskCreationOptions.RunContinuationsAsynchronously);
         ExecutionDataflowBlockOptions options = new() { NameFormat = _name, MaxDegreeOfParallelism = parallelism, BoundedCapacity = capacity };
         int inside = 0;
-        ITargetBlock<int> block = Create(kind, options, i =>
+        bool isAsync = kind.StartsWith("async", StringComparison.Ordinal);
+        ITargetBlock<int> block = Calling.Block(kind.Replace("async ", "", StringComparison.Ordinal), isAsync, options, i =>
         {
             if (i >= 3)
             {
                 Interlocked.Increment(ref inside);
-                if (kind.StartsWith("async", StringComparison.Ordinal))
+                if (isAsync)
                 {
                     return asyncGate.Task;
                 }
@@ -47,11 +48,7 @@ public sealed class BlockMeterTests
 
             return Task.CompletedTask;
         });
-        for (int i = 0; i < 10; i++)
-        {
-            Assert.True(block.Post(i));
-        }
-
+        block.PostAll(Enumerable.Range(0, 10));
         Eventually.Equal(parallelism, () => Volatile.Read(ref inside));
         using (BlockListener late = new(_name))
         {
@@ -155,11 +152,7 @@ public sealed class BlockMeterTests
         gate.AwaitArrivals();
         using (BlockListener late = new(_name, durations: true))
         {
-            for (int i = 1; i < 10; i++)
-            {
-                block.Post(i);
-            }
-
+            block.PostAll(Enumerable.Range(1, 9));
             gate.Open();
             done.SetResult();
             block.Complete();
@@ -188,19 +181,21 @@ public sealed class BlockMeterTests
         Assert.Equal(2, calls);
     }
 
-    [Fact]
-    public void Block_ThatWasUsedAndForgotten_IsCollectedAndKeepsItsCounts()
+    [Fact(Timeout = Eventually.Limit)]
+    public async Task Block_ThatWasUsedAndForgotten_IsCollectedAndKeepsItsCounts()
     {
         using BlockListener listener = new(_name);
-        WeakReference block = Forgotten(() => Eventually.Equal(1, () => listener["weir.block.messages succeeded"]));
-        Eventually.True(
+
+        // The meter knows what it has read, and has to have read before the block goes.
+        WeakReference block = Leak.Forgotten(
             () =>
             {
-                GC.Collect();
-                GC.WaitForPendingFinalizers();
-                return !block.IsAlive;
+                ActionBlock<int> block = new(static _ => { }, new ExecutionDataflowBlockOptions { NameFormat = _name });
+                block.Post(1);
+                return block;
             },
-            "The meter keeps the block.");
+            () => Eventually.Equal(1, () => listener["weir.block.messages succeeded"]));
+        await Leak.GoneAsync([block], "a block that the meter has read");
         Assert.Equal(0, listener["weir.blocks.active"]);
         Assert.Equal(1, listener["weir.block.messages succeeded"]);
     }
@@ -284,43 +279,4 @@ public sealed class BlockMeterTests
         Assert.Equal(100_000, listener["weir.block.messages succeeded"]);
         Assert.Equal(0, listener["weir.block.in_flight"]);
     }
-
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    private WeakReference Forgotten(Action look)
-    {
-        ActionBlock<int> block = new(static _ => { }, new ExecutionDataflowBlockOptions { NameFormat = _name });
-        block.Post(1);
-        look();
-
-        // The meter knows what it has read, and has to have read before the block goes.
-        GC.KeepAlive(block);
-        return new WeakReference(block);
-    }
-
-    private static ITargetBlock<int> Create(string kind, ExecutionDataflowBlockOptions options, Func<int, Task> call) => kind switch
-    {
-        "action" => new ActionBlock<int>(i => { _ = call(i); }, options),
-        "async action" => new ActionBlock<int>(call, options),
-        "transform" => new TransformBlock<int, int>(
-            i =>
-            {
-                _ = call(i);
-                return i;
-            },
-            options),
-        "async transform" => new TransformBlock<int, int>(
-            async i =>
-            {
-                await call(i);
-                return i;
-            },
-            options),
-        _ => new TransformManyBlock<int, int>(
-            i =>
-            {
-                _ = call(i);
-                return (int[])[i];
-            },
-            options),
-    };
 }

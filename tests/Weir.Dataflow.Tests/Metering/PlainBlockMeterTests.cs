@@ -1,7 +1,7 @@
-using System.Runtime.CompilerServices;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Tests.Probes;
 using Allocated = Weir.TestKit.Allocated;
+using Leak = Weir.TestKit.Leak;
 
 namespace Weir.Dataflow.Tests.Metering;
 
@@ -221,26 +221,26 @@ public sealed class PlainBlockMeterTests
         Assert.All(UpDown, instrument => Assert.Equal(0, listener[instrument]));
     }
 
-    [Theory]
+    [Theory(Timeout = Eventually.Limit)]
     [MemberData(nameof(Shapes))]
-    public void Block_ThatWasUsedAndForgotten_IsCollectedAndKeepsItsCounts(string kind, bool isBounded, Counts fed, Counts ended, Counts failed)
+    public async Task Block_ThatWasUsedAndForgotten_IsCollectedAndKeepsItsCounts(string kind, bool isBounded, Counts fed, Counts ended, Counts failed)
     {
         Assert.NotEqual(ended, failed);
         using BlockListener listener = new(_name);
-        WeakReference block = Forgotten(() => Fed(kind, isBounded).Block, () => Assert.Equal(fed, Read(listener)));
-        AssertCollected(block);
+        WeakReference block = Leak.Forgotten(() => Fed(kind, isBounded).Block, () => Assert.Equal(fed, Read(listener)));
+        await Leak.GoneAsync([block], "a block that the meter knows");
         Assert.Equal(fed with { Queued = 0, Output = 0 }, Read(listener));
         Assert.All(UpDown, instrument => Assert.Equal(0, listener[instrument]));
     }
 
-    [Theory]
+    [Theory(Timeout = Eventually.Limit)]
     [MemberData(nameof(Shapes))]
-    public void Block_ThatWasNeverUsed_IsNotListed(string kind, bool isBounded, Counts fed, Counts ended, Counts failed)
+    public async Task Block_ThatWasNeverUsed_IsNotListed(string kind, bool isBounded, Counts fed, Counts ended, Counts failed)
     {
         Assert.Distinct([fed, ended, failed]);
         using BlockListener listener = new(_name);
-        WeakReference block = Forgotten(() => Create(kind, isBounded).Block, () => Assert.Null(listener["weir.blocks.active"]));
-        AssertCollected(block);
+        WeakReference block = Leak.Forgotten(() => Create(kind, isBounded).Block, () => Assert.Null(listener["weir.blocks.active"]));
+        await Leak.GoneAsync([block], "a block that the meter knows");
         Assert.Null(listener["weir.blocks.active"]);
     }
 
@@ -311,34 +311,12 @@ public sealed class PlainBlockMeterTests
             all.GetValueOrDefault("weir.block.queued output"));
     }
 
-    private static void AssertCollected(WeakReference block) => Eventually.True(
-        () =>
-        {
-            GC.Collect();
-            GC.WaitForPendingFinalizers();
-            return !block.IsAlive;
-        },
-        "The meter keeps the block.");
-
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    /// <summary>A block that may be collected once this returns, and not before it has been looked at.</summary>
-    private static WeakReference Forgotten(Func<IDataflowBlock> make, Action look)
-    {
-        IDataflowBlock block = make();
-        look();
-        GC.KeepAlive(block);
-        return new WeakReference(block);
-    }
-
     private (IDataflowBlock Block, Action Receive) Fed(string kind, bool isBounded)
     {
         (IDataflowBlock block, ITargetBlock<int>[] targets, int[] messages, Action receive) = Create(kind, isBounded);
         for (int i = 0; i < targets.Length; i++)
         {
-            for (int j = 0; j < messages[i]; j++)
-            {
-                Assert.True(targets[i].Post(j));
-            }
+            targets[i].PostAll(Enumerable.Range(0, messages[i]));
         }
 
         return (block, receive);

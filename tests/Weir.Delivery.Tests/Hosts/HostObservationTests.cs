@@ -59,19 +59,7 @@ public sealed class HostObservationTests
         const string name = "traced";
         const string parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
         var spans = new ConcurrentQueue<Activity>();
-        using ActivityListener listener = new()
-        {
-            ShouldListenTo = static source => source.Name == WeirDiagnostics.ActivitySourceName,
-            Sample = static (ref ActivityCreationOptions<ActivityContext> _) => ActivitySamplingResult.AllDataAndRecorded,
-            ActivityStopped = span =>
-            {
-                if (span.OperationName == "process traced")
-                {
-                    spans.Enqueue(span);
-                }
-            },
-        };
-        ActivitySource.AddActivityListener(listener);
+        using ActivityListener listener = ListenTo("process traced", spans.Enqueue);
         WorkItem<int>[] items =
         [
             new(new WorkId("a", 0), 1, headers: new Dictionary<string, string> { ["traceparent"] = parent, ["tracestate"] = "x=1" }),
@@ -115,19 +103,7 @@ public sealed class HostObservationTests
         using var gate = new Gate();
         var clock = new ManualTimeProvider();
         var ended = new TaskCompletionSource<Activity>();
-        using ActivityListener listener = new()
-        {
-            ShouldListenTo = static source => source.Name == WeirDiagnostics.ActivitySourceName,
-            Sample = static (ref ActivityCreationOptions<ActivityContext> _) => ActivitySamplingResult.AllDataAndRecorded,
-            ActivityStopped = span =>
-            {
-                if (span.OperationName == "process stubborn")
-                {
-                    ended.TrySetResult(span);
-                }
-            },
-        };
-        ActivitySource.AddActivityListener(listener);
+        using ActivityListener listener = ListenTo("process stubborn", span => ended.TrySetResult(span));
         var source = new ListSource(AcknowledgementOrder.Delivery, Batch(0, 1)) { Name = "stubborn" };
         using var runs = new Gate();
         await using var runtime = new ConcurrentRuntime(2);
@@ -217,6 +193,24 @@ public sealed class HostObservationTests
         Assert.Contains(all, static letter => letter.Error.Contains("Part 0", StringComparison.Ordinal));
         Assert.Contains(all, static letter => letter.Error.Contains("50,000", StringComparison.Ordinal));
         Assert.Contains(all, static letter => letter.Error.Contains(nameof(Unreadable), StringComparison.Ordinal));
+    }
+
+    private static ActivityListener ListenTo(string operation, Action<Activity> ended)
+    {
+        ActivityListener listener = new()
+        {
+            ShouldListenTo = static source => source.Name == WeirDiagnostics.ActivitySourceName,
+            Sample = static (ref ActivityCreationOptions<ActivityContext> _) => ActivitySamplingResult.AllDataAndRecorded,
+            ActivityStopped = span =>
+            {
+                if (span.OperationName == operation)
+                {
+                    ended(span);
+                }
+            },
+        };
+        ActivitySource.AddActivityListener(listener);
+        return listener;
     }
 
     private static Dictionary<string, double> Observe(string source)

@@ -1,5 +1,3 @@
-using Weir.TestKit;
-
 namespace Weir.Resilience.Tests.Calls;
 
 /// <summary>Every shape of a call compiles without a type argument, and is the call that is meant.</summary>

@@ -1,5 +1,3 @@
-using Weir.TestKit;
-
 namespace Weir.Resilience.Tests.Chain;
 
 /// <summary>Policies by key around single calls.</summary>

@@ -1,5 +1,3 @@
-using Weir.TestKit;
-
 namespace Weir.Resilience.Tests.Chain;
 
 /// <summary>A chain makes the policies that its options describe, once for all of its calls.</summary>

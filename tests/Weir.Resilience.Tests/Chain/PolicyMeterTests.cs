@@ -1,7 +1,6 @@
 using System.Collections.Concurrent;
 using System.Diagnostics.Metrics;
 using System.Runtime.CompilerServices;
-using Weir.TestKit;
 using Breakers = Weir.Resilience.CircuitBreakers;
 
 namespace Weir.Resilience.Tests.Chain;

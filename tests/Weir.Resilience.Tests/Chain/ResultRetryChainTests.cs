@@ -1,5 +1,3 @@
-using Weir.TestKit;
-
 namespace Weir.Resilience.Tests.Chain;
 
 /// <summary>Does a chain repeat a call because of its result?</summary>

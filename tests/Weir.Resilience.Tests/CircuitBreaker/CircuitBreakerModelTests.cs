@@ -1,7 +1,6 @@
 using System.Collections.Concurrent;
 using FsCheck;
 using FsCheck.Fluent;
-using Weir.TestKit;
 
 namespace Weir.Resilience.Tests.CircuitBreakers;
 

@@ -1,5 +1,3 @@
-using Weir.TestKit;
-
 namespace Weir.Resilience.Tests.CircuitBreakers;
 
 /// <summary>What people do by hand, how long a circuit is open, and what opened it.</summary>

@@ -1,5 +1,3 @@
-using Weir.TestKit;
-
 namespace Weir.Resilience.Tests.ConcurrencyLimit;
 
 /// <summary>Does a thread that is interrupted while it waits for the lock give back what it holds all the same?</summary>

@@ -1,5 +1,3 @@
-using Weir.TestKit;
-
 namespace Weir.Resilience.Tests.ConcurrencyLimit;
 
 /// <summary>The limit in a chain: where it comes, what waits there, and that every place comes back.</summary>
@@ -66,13 +64,7 @@ public sealed class LimitedChainTests : IDisposable
     [Fact(Timeout = Timeout)]
     public async Task Execute_WaitsForTheCircuit_HoldsNoPlaceMeanwhile()
     {
-        CircuitBreaker breaker = new(new CircuitBreakerOptions
-        {
-            FailureThreshold = 1,
-            SuccessThreshold = 1,
-            OpenTimeout = TimeSpan.FromSeconds(5),
-            TimeProvider = _time,
-        });
+        CircuitBreaker breaker = Breaker();
         PolicyChain<int> chain = new(new PolicyChainOptions<int>
         {
             ConcurrencyLimit = _limit, CircuitBreaker = breaker, OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen, TimeProvider = _time,
@@ -93,13 +85,7 @@ public sealed class LimitedChainTests : IDisposable
     [Fact(Timeout = Timeout)]
     public async Task Execute_HalfOpen_AProbeThatWaitsForAPlaceKeepsNoOtherFromProbing()
     {
-        CircuitBreaker breaker = new(new CircuitBreakerOptions
-        {
-            FailureThreshold = 1,
-            SuccessThreshold = 1,
-            OpenTimeout = TimeSpan.FromSeconds(5),
-            TimeProvider = _time,
-        });
+        CircuitBreaker breaker = Breaker();
         Assert.True(breaker.TryEnter(out CircuitTicket ticket));
         breaker.Failed(ticket);
         _time.Advance(TimeSpan.FromSeconds(5));
@@ -203,6 +189,14 @@ public sealed class LimitedChainTests : IDisposable
             Assert.Equal(0, _limit.InUse);
         }
     }
+
+    private CircuitBreaker Breaker() => new(new CircuitBreakerOptions
+    {
+        FailureThreshold = 1,
+        SuccessThreshold = 1,
+        OpenTimeout = TimeSpan.FromSeconds(5),
+        TimeProvider = _time,
+    });
 
     /// <summary>Throws at once, later, and when the lease is returned, in turns.</summary>
     private sealed class Faulty : IRateLimit, IDisposable

@@ -1,5 +1,3 @@
-using Weir.TestKit;
-
 namespace Weir.Resilience.Tests.ConcurrencyLimit;
 
 public class SharedConcurrencyLimitTests

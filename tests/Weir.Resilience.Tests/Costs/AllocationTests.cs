@@ -1,6 +1,5 @@
 #if !DEBUG
 using System.Runtime.CompilerServices;
-using Weir.TestKit;
 
 namespace Weir.Resilience.Tests.Costs;
 

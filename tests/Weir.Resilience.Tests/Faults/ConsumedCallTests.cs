@@ -1,5 +1,3 @@
-using Weir.TestKit;
-
 namespace Weir.Resilience.Tests.Faults;
 
 /// <summary>A call that returns a value task which somebody has awaited before, a common mistake: an attempt that failed, like any other.</summary>

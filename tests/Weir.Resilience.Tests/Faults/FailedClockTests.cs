@@ -1,5 +1,3 @@
-using Weir.TestKit;
-
 namespace Weir.Resilience.Tests.Faults;
 
 /// <summary>A clock of the user's that fails when a call begins or has its place already: the call fails, and nothing of it stays behind.</summary>

@@ -1,5 +1,4 @@
 using Weir.Resilience.Tests.Support;
-using Weir.TestKit;
 
 namespace Weir.Resilience.Tests.Faults;
 

@@ -1,5 +1,3 @@
-using Weir.TestKit;
-
 namespace Weir.Resilience.Tests.Keys;
 
 /// <summary>The table behind the policies by key: one instance a key, bounded memory, and no user code under its lock.</summary>

@@ -1,5 +1,4 @@
 using System.Runtime.CompilerServices;
-using Weir.TestKit;
 
 namespace Weir.Resilience.Tests.Leaks;
 

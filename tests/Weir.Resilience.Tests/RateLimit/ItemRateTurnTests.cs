@@ -1,5 +1,3 @@
-using Weir.TestKit;
-
 namespace Weir.Resilience.Tests.RateLimit;
 
 /// <summary>Items that wait elsewhere: in order, never too many, never for those who do not come, and without a trace when they leave.</summary>

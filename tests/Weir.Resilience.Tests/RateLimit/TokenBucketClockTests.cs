@@ -1,5 +1,3 @@
-using Weir.TestKit;
-
 namespace Weir.Resilience.Tests.RateLimit;
 
 /// <summary>A clock of the user's that fails for a moment: the item whose question it was fails, and the bucket serves the others.</summary>

@@ -1,6 +1,5 @@
 using FsCheck;
 using FsCheck.Fluent;
-using Weir.TestKit;
 
 namespace Weir.Resilience.Tests.RateLimit;
 

@@ -1,5 +1,4 @@
 using System.Collections.Concurrent;
-using Weir.TestKit;
 
 namespace Weir.Resilience.Tests.RateLimit;
 

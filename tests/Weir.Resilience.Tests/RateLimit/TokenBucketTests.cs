@@ -1,5 +1,3 @@
-using Weir.TestKit;
-
 namespace Weir.Resilience.Tests.RateLimit;
 
 public class TokenBucketTests

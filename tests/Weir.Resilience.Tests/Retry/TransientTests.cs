@@ -2,7 +2,6 @@ using System.ComponentModel;
 using System.Data.Common;
 using System.Net;
 using System.Net.Sockets;
-using Weir.TestKit;
 
 namespace Weir.Resilience.Tests.Retry;
 

@@ -1,5 +1,3 @@
-using Weir.TestKit;
-
 namespace Weir.Resilience.Tests.Timeouts;
 
 /// <summary>A call that cannot be begun or watched ends at once, and leaves neither a timer nor a registration with the caller's token.</summary>

@@ -1,5 +1,3 @@
-using Weir.TestKit;
-
 namespace Weir.Resilience.Tests.Timeouts;
 
 public class TimeoutPolicyTests

@@ -1,7 +1,6 @@
 using FsCheck;
 using FsCheck.Fluent;
 using Weir.Core.Dispatch;
-using Weir.TestKit;
 using Random = System.Random;
 
 namespace Weir.Core.Tests.Dispatch.Adaptive;

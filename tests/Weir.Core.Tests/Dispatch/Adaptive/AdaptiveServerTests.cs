@@ -1,5 +1,4 @@
 using Weir.Core.Dispatch;
-using Weir.TestKit;
 
 namespace Weir.Core.Tests.Dispatch.Adaptive;
 

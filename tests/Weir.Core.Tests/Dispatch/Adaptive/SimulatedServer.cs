@@ -1,5 +1,3 @@
-using Weir.TestKit;
-
 namespace Weir.Core.Tests.Dispatch.Adaptive;
 
 /// <summary>
