@@ -13,11 +13,11 @@ public class PairedMethods
 
     /// <summary>Computes for about 20 ns.</summary>
     /// <returns>What it came to.</returns>
-    public long Hash() => Steps(ShortSteps);
+    public long Hash() => CalibratedSpin.Run(1, ShortSteps);
 
     /// <summary>The same and a tenth more.</summary>
     /// <returns>What it came to.</returns>
-    public long HashLonger() => Steps(ShortSteps + (ShortSteps / 10));
+    public long HashLonger() => CalibratedSpin.Run(1, ShortSteps + (ShortSteps / 10));
 
     /// <summary>Computes for 10 us.</summary>
     /// <returns>What it came to.</returns>
@@ -45,18 +45,6 @@ public class PairedMethods
     /// <summary>The same and a tenth more; the array is as long.</summary>
     /// <returns>The array.</returns>
     public byte[] AllocateLonger() => Filled(11);
-
-    // Of this assembly, as a user's code is: where it lies in memory is a part of how fast it is.
-    private static long Steps(int count)
-    {
-        ulong value = 1;
-        for (int i = 0; i < count; i++)
-        {
-            value = unchecked((value * 6364136223846793005) + 1442695040888963407);
-        }
-
-        return (long)value;
-    }
 
     private byte[] Filled(int tenths)
     {

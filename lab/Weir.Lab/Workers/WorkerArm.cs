@@ -6,12 +6,6 @@ internal sealed class WorkerArm(
 {
     private const int LeastWarmUps = 3;
     private const int MostColdRounds = 3;
-
-    // Seconds. A place in memory is worth some nanoseconds. In its first window, code is several times slower than it will be.
-    private const double LongestCopied = 2e-6;
-    private const int Copies = 4;
-    private const int LooksAtCopies = 4;
-
     private static readonly TimeSpan WarmUpWindow = TimeSpan.FromMilliseconds(150);
     private static readonly TimeSpan WarmUpWindowOfTurns = TimeSpan.FromMilliseconds(30);
     private static readonly TimeSpan ShortWindow = TimeSpan.FromMilliseconds(1);
@@ -23,7 +17,6 @@ internal sealed class WorkerArm(
     private long? _idleBytes;
     private long _heap;
     private int _asked;
-    private int _looksAtCopies;
 
     /// <summary>The rounds that count.</summary>
     public IReadOnlyList<WorkerRound> Rounds => _rounds;
@@ -179,13 +172,7 @@ internal sealed class WorkerArm(
     {
         if (WarmsUp)
         {
-            await CallOftenAsync(
-                async () =>
-                {
-                    WindowOutcome? outcome = await UnmeasuredAsync(ShortWindow, default, cancellationToken).ConfigureAwait(false);
-                    await CopyAsync(outcome, cancellationToken).ConfigureAwait(false);
-                    return outcome is not null;
-                },
+            await CallOftenAsync(async () => await UnmeasuredAsync(ShortWindow, default, cancellationToken).ConfigureAwait(false) is not null,
                 cancellationToken).ConfigureAwait(false);
         }
 
@@ -237,19 +224,6 @@ internal sealed class WorkerArm(
             // What the last windows left to the compiler would run beside the first round, be it of this process or of another that takes turns with it.
             await CompilerRest.WaitAsync(CompilerRest.Longest, cancellationToken).ConfigureAwait(false);
         }
-    }
-
-    // After one of the first windows, so that the copies get warm with what they are copies of.
-    private async Task CopyAsync(WindowOutcome? window, CancellationToken cancellationToken)
-    {
-        if (_looksAtCopies < LooksAtCopies && Spec.TakesTurns && Workload is ICopiedWorkload copied && window is { Rate: > 0 }
-            && Spec.Workers / window.Rate < LongestCopied)
-        {
-            _looksAtCopies = LooksAtCopies;
-            await Guard!.RunAsync(nameof(ICopiedWorkload.CopyAsync), () => copied.CopyAsync(Copies), cancellationToken).ConfigureAwait(false);
-        }
-
-        _looksAtCopies++;
     }
 
     private async Task<WindowOutcome?> UnmeasuredAsync(TimeSpan duration, CanaryReading reading, CancellationToken cancellationToken)

@@ -9,11 +9,10 @@ internal sealed class UserAssembly
     private const int MostNames = 8;
     private static readonly string[] Disposing = [nameof(IDisposable.Dispose), nameof(IAsyncDisposable.DisposeAsync)];
 
-    private readonly string _path;
     private readonly string _file;
     private readonly Type[] _types;
 
-    private UserAssembly(string path, Type[] types) => (_path, _file, _types) = (path, Path.GetFileName(path), types);
+    private UserAssembly(string file, Type[] types) => (_file, _types) = (file, types);
 
     /// <summary>The classes that are workloads, by their full names.</summary>
     public IReadOnlyList<string> Workloads => [.. _types.Where(static t => IsWorkload(t) && IsUsable(t)).Select(UserMember.NameOf)];
@@ -30,16 +29,13 @@ internal sealed class UserAssembly
         {
             Assembly assembly = new UserLoadContext(full).LoadFromAssemblyPath(full);
             return new UserAssembly(
-                full, [.. TypesOf(assembly).Where(static t => !t.IsDefined(typeof(CompilerGeneratedAttribute), inherit: false))]);
+                Path.GetFileName(full), [.. TypesOf(assembly).Where(static t => !t.IsDefined(typeof(CompilerGeneratedAttribute), inherit: false))]);
         }
         catch (Exception e) when (e is BadImageFormatException or FileLoadException or InvalidOperationException or UnauthorizedAccessException)
         {
             throw new BadInputException($"--assembly '{path}' cannot be loaded: {e.Message}");
         }
     }
-
-    /// <summary>Loads it once more: with code, statics and dependencies of its own.</summary>
-    public UserAssembly Again() => Load(_path);
 
     /// <summary>Finds a member by its full name, or by a unique end of it.</summary>
     public UserMember Find(string name)

@@ -10,14 +10,12 @@ internal static class UserWorkloads
     /// <param name="values">What is set of it, by name.</param>
     public static IWorkload Create(string name, UserAssembly assembly, IReadOnlyList<string> names, IReadOnlyDictionary<string, string> values)
     {
-        UserMember[] members = Members(assembly, names);
+        UserMember[] members = [.. names.Select(assembly.Find)];
         return members is [{ Method: null } only] ? new ClassWorkload(name, only, values)
             : members.FirstOrDefault(static m => m.Method is null) is { } member
             ? throw new BadInputException($"--groups with --method is for methods; '{member.Name}' is a class, which gets the group of each worker itself.")
-            : new MethodWorkload(name, members, () => Members(assembly.Again(), names), values);
+            : new MethodWorkload(name, members, values);
     }
-
-    private static UserMember[] Members(UserAssembly assembly, IReadOnlyList<string> names) => [.. names.Select(assembly.Find)];
 
     /// <summary>Short names for several members that differ all the same. A member that is there twice has the same one both times.</summary>
     public static IReadOnlyList<string> ShortNames(IReadOnlyList<string> names)
