@@ -71,26 +71,6 @@ public class MigrationTests
         Assert.InRange(attempts, 4, 10_001);
     }
 
-    [Fact(Timeout = 90_000)]
-    public async Task FailureThreshold_WithRetries_CountsAttempts()
-    {
-        int calls = 0;
-        Task<ItemOutcome<int, int>[]> run = Enumerable.Range(0, 10).SelectParallelOutcomesAsync<int, int>(
-            (_, _) =>
-            {
-                calls++;
-                throw new TimeoutException();
-            },
-            new ParallelRunOptions
-            {
-                TimeProvider = _time, MaxDegreeOfParallelism = 1, MaxRetries = 3, BaseDelay = TimeSpan.Zero,
-                CircuitBreaker = new CircuitBreakerOptions { FailureThreshold = 5, OpenTimeout = TimeSpan.FromHours(1) },
-            });
-        await _time.DriveAsync(run, Second);
-        Assert.Equal(5, calls);
-        Assert.IsType<CircuitBreakerOpenException>((await run)[^1].Error);
-    }
-
     [Theory(Timeout = 90_000)]
     [InlineData(false, new[] { 0, 1, 2, 0 })]
     [InlineData(true, new[] { 0, 0, 1, 2 })]
@@ -226,21 +206,6 @@ public class MigrationTests
     }
 
     [Fact]
-    public void PercentAndFailureRate_AreOfItemsThatHaveEnded()
-    {
-        // Of 60 that have started 50 have ended, 10 of these with a failure.
-        ProgressSnapshot progress = new() { Started = 60, Succeeded = 40, Failed = 10, TotalItems = 200, Elapsed = Second, IsFinal = false };
-        Assert.Equal(25, progress.PercentComplete);
-        MetricsSnapshot metrics = new()
-        {
-            ActiveWorkers = 10, ConcurrencyLimit = 10, QueueDepth = 0, WaitingForRetry = 0, Started = 60, Succeeded = 40, Failed = 10,
-            Retries = 0,
-            ThrottleEvents = 0, DrainEvents = 0, Elapsed = Second, IsFinal = false,
-        };
-        Assert.Equal(0.2, metrics.FailureRate);
-    }
-
-    [Fact]
     public void AdaptiveConcurrency_Defaults_AreTheseHere()
     {
         AdaptiveConcurrencyOptions options = new();
@@ -265,22 +230,6 @@ public class MigrationTests
         Assert.All(counts, static name => Assert.Equal(typeof(long), typeof(ProgressSnapshot).GetProperty(name)!.PropertyType));
         Assert.Equal(typeof(long), typeof(MetricsSnapshot).GetProperty(nameof(MetricsSnapshot.QueueDepth))!.PropertyType);
         Assert.Equal(typeof(int?), typeof(ProgressSnapshot).GetProperty(nameof(ProgressSnapshot.TotalItems))!.PropertyType);
-    }
-
-    [Fact]
-    public void Backoff_GivesTheDelaysOfTheFormulas()
-    {
-        TimeSpan cap = TimeSpan.FromMinutes(5);
-        TimeSpan previous = TimeSpan.Zero;
-        for (int attempt = 1; attempt <= 12; attempt++)
-        {
-            previous = Backoff.GetDelay(BackoffStrategy.Exponential, Second, cap, attempt, previous, static () => 0.5);
-            Assert.Equal(Math.Min(300, Math.Pow(2, attempt - 1)), previous.TotalSeconds);
-            Assert.Equal(Math.Min(300, attempt), Backoff.GetDelay(BackoffStrategy.Linear, Second, cap, attempt, previous, static () => 0.5).TotalSeconds);
-        }
-
-        Assert.Equal(Second, Backoff.GetDelay(BackoffStrategy.DecorrelatedJitter, Second, cap, 1, TimeSpan.Zero, static () => 0.5));
-        Assert.Equal(2 * Second, Backoff.GetDelay(BackoffStrategy.DecorrelatedJitter, Second, cap, 2, Second, static () => 0.5));
     }
 
     [Theory]

@@ -8,8 +8,6 @@ namespace Weir.Tests.Docs;
 /// <summary>What docs/migrating-from-rivulet.md says of values that options accept and refuse.</summary>
 public class MigrationValuesTests
 {
-    private static readonly TimeSpan Second = TimeSpan.FromSeconds(1);
-
     private readonly ManualTimeProvider _time = new();
 
     [Fact(Timeout = 90_000)]
@@ -66,24 +64,6 @@ public class MigrationValuesTests
         Assert.Equal([1], await new[] { 1 }.SelectParallelAsync(static (x, _) => new ValueTask<int>(x), options));
         Assert.Throws<ArgumentOutOfRangeException>(
             "MaxDelay", () => { _ = new[] { 1 }.SelectParallelAsync(static (x, _) => new ValueTask<int>(x), options with { MaxRetries = 1 }); });
-    }
-
-    [Fact(Timeout = 90_000)]
-    public async Task Refused_Values_AreNamedAtTheCall()
-    {
-        await Task.CompletedTask;
-        Refused("MaxRetries", new() { MaxRetries = -1 });
-        Refused("BaseDelay", new() { BaseDelay = -Second });
-        Refused("PerItemTimeout", new() { PerItemTimeout = TimeSpan.Zero });
-        Refused("PerItemTimeout", new() { PerItemTimeout = -Second });
-        Refused("ReportInterval", new() { Progress = new() { ReportInterval = TimeSpan.Zero } });
-        Refused("SampleInterval", new() { Metrics = new() { SampleInterval = TimeSpan.Zero } });
-        Refused("ErrorMode", new() { ErrorMode = (ErrorMode)9 });
-        Refused("BackoffStrategy", new() { BackoffStrategy = (BackoffStrategy)9 });
-        Refused("OpenTimeout", new() { CircuitBreaker = new CircuitBreakerOptions { OpenTimeout = Timeout.InfiniteTimeSpan } });
-
-        static void Refused(string name, ParallelRunOptions options) =>
-            Assert.Throws<ArgumentOutOfRangeException>(name, () => { _ = new[] { 1 }.SelectParallelAsync(static (x, _) => new ValueTask<int>(x), options); });
     }
 
     [Theory]

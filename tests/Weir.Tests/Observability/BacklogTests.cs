@@ -1,4 +1,5 @@
 using Weir.Runtimes;
+using Weir.Tests.Runtimes;
 
 namespace Weir.Tests.Observability;
 
@@ -90,30 +91,17 @@ public sealed class BacklogTests
             return;
         }
 
-        IExecutionRuntime runtime = kind switch
-        {
-            "concurrent" => new ConcurrentRuntime(1),
-            "parallel" => new ParallelRuntime(1),
-            "auto" => new AutoRuntime(1),
-            _ => new DirectRuntime(),
-        };
-        await using (runtime)
-        {
-            Func<int, CancellationToken, ValueTask<int>> processor = async (x, token) =>
+        string stream = " stream";
+        await using IExecutionRuntime runtime = RuntimeCases.Create($"{kind.Replace(stream, "", StringComparison.Ordinal)} 1");
+        await RuntimeRun.AllAsync(
+            kind.EndsWith(stream, StringComparison.Ordinal) ? RunForm.OrderedStream : RunForm.Array,
+            runtime,
+            items,
+            async (x, token) =>
             {
                 await call(token);
                 return x;
-            };
-            ProcessManyOptions process = new() { OperationName = name };
-            if (kind != "direct stream")
-            {
-                await runtime.ProcessManyAsync(items, processor, process);
-                return;
-            }
-
-            await foreach (var _ in runtime.ProcessManyStreamAsync(items, processor, orderedOutput: true, process))
-            {
-            }
-        }
+            },
+            new ProcessManyOptions { OperationName = name });
     }
 }

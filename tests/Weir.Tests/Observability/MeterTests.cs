@@ -3,6 +3,7 @@ using System.Diagnostics.Metrics;
 using Weir.Observability;
 using Weir.TestKit;
 using Weir.Tests.Operators.Budgets;
+using Weir.Tests.Operators.Support;
 
 namespace Weir.Tests.Observability;
 
@@ -84,12 +85,7 @@ public sealed class MeterTests : IDisposable
         Task run = new[] { 1 }.ForEachParallelAsync(
             (_, _) => ++calls < 3 ? throw new FormatException() : default,
             new ParallelRunOptions { OperationName = "counters", MaxRetries = 5, IsTransient = static e => e is FormatException, TimeProvider = time });
-        while (!run.IsCompleted)
-        {
-            time.Advance(TimeSpan.FromSeconds(1));
-            await Task.Yield();
-        }
-
+        await time.DriveAsync(run, TimeSpan.FromSeconds(1));
         await run;
         int taken = 0;
         await foreach (int x in Enumerable.Range(0, 100).SelectParallelStreamAsync(
@@ -145,12 +141,7 @@ public sealed class MeterTests : IDisposable
         await Guard.UntilAsync(
             () => !inside.IsEmpty && (after = Observe()).Count > 0 && Ends("SelectParallelAsync") == (2, 3, 0, 0),
             "the item that hangs, and the end of the others");
-        while (!first.IsCompleted)
-        {
-            time.Advance(TimeSpan.FromSeconds(1));
-            await Task.Yield();
-        }
-
+        await time.DriveAsync(first, TimeSpan.FromSeconds(1));
         Assert.Equal([3, 4], (await first).Order());
 
         // Two items that the caller cancels.

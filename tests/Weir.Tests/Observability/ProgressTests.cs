@@ -1,5 +1,6 @@
 using System.Threading.Channels;
 using Weir.TestKit;
+using Weir.Tests.Operators.Support;
 
 namespace Weir.Tests.Observability;
 
@@ -101,46 +102,24 @@ public class ProgressTests
     }
 
     [Theory(Timeout = 90_000)]
-    [InlineData("list")]
-    [InlineData("lazy list")]
-    [InlineData("outcomes")]
-    [InlineData("for each")]
-    [InlineData("stream")]
-    [InlineData("batches")]
-    [InlineData("keyed")]
-    public async Task FinalReport_OfEveryOperator_HasBeenMadeWhenTheOperatorReturns(string kind)
+    [InlineData(OperatorFamily.List, SourceKind.Array, false)]
+    [InlineData(OperatorFamily.List, SourceKind.Lazy, false)]
+    [InlineData(OperatorFamily.Outcomes, SourceKind.Array, false)]
+    [InlineData(OperatorFamily.ForEach, SourceKind.Array, false)]
+    [InlineData(OperatorFamily.Stream, SourceKind.AsyncImmediate, false)]
+    [InlineData(OperatorFamily.BatchList, SourceKind.Array, false)]
+    [InlineData(OperatorFamily.List, SourceKind.Array, true)]
+    public async Task FinalReport_OfEveryOperator_HasBeenMadeWhenTheOperatorReturns(OperatorFamily family, SourceKind kind, bool keyed)
     {
-        int[] items = [.. Enumerable.Range(0, 100)];
-        static ValueTask<int> Call(int x, CancellationToken token) => new(x);
-        switch (kind)
-        {
-            case "list":
-                await items.SelectParallelAsync(Call, Options);
-                break;
-            case "lazy list":
-                await items.Where(static _ => true).SelectParallelAsync(Call, Options);
-                break;
-            case "outcomes":
-                await items.SelectParallelOutcomesAsync(Call, Options);
-                break;
-            case "for each":
-                await items.ForEachParallelAsync(static (_, _) => default, Options);
-                break;
-            case "stream":
-                Assert.Equal(100, await items.ToAsyncEnumerable().SelectParallelStreamAsync(Call, Options).CountAsync());
-                break;
-            case "batches":
-                await items.BatchParallelAsync(1, static (b, _) => new ValueTask<int>(b.Count), Options);
-                break;
-            default:
-                await items.PartitionBy(static x => x % 7).SelectParallelAsync(Call, Options);
-                break;
-        }
-
+        TestSource source = TestSource.Of(kind, 100);
+        List<int> results = await (keyed
+            ? family.RunKeyedAsync(source, Selectors.Twice, static x => x % 7, Options)
+            : family.RunAsync(source, Selectors.Twice, Options));
+        Assert.Equal(100, results.Count);
         Assert.True(_reports.Reader.TryRead(out ProgressSnapshot? last));
         Assert.Equal((100, true), (last.Succeeded, last.IsFinal));
-        Assert.Equal(kind is "lazy list" or "stream" ? null : 100, last.TotalItems);
-        Assert.Equal(kind is "lazy list" or "stream" ? null : 100.0, last.PercentComplete);
+        Assert.Equal(kind.KnowsCount() ? 100 : null, last.TotalItems);
+        Assert.Equal(kind.KnowsCount() ? 100.0 : null, last.PercentComplete);
         Assert.False(_reports.Reader.TryRead(out _));
     }
 
@@ -249,19 +228,6 @@ public class ProgressTests
 
         Assert.Equal([1], await new[] { 1 }.SelectParallelAsync(
             static (x, _) => new ValueTask<int>(x), Options with { Progress = new ProgressOptions { OnProgress = static _ => throw new FormatException() } }));
-    }
-
-    [Fact]
-    public void Options_WrongValues_AreRefusedAtTheCallByName()
-    {
-        Refused("ReportInterval", new() { Progress = new() { ReportInterval = TimeSpan.Zero } });
-        Refused("CallbackTimeout", new() { Progress = new() { CallbackTimeout = -Second } });
-        Refused("SampleInterval", new() { Metrics = new() { SampleInterval = TimeSpan.MaxValue } });
-        Refused("CallbackTimeout", new() { Metrics = new() { CallbackTimeout = TimeSpan.Zero } });
-
-        static void Refused(string name, ParallelRunOptions options) => Assert.Equal(
-            name, Assert.Throws<ArgumentOutOfRangeException>(
-                () => { _ = new[] { 1 }.SelectParallelAsync(static (x, _) => new ValueTask<int>(x), options); }).ParamName);
     }
 
     /// <summary>Waits until the next timer is the one for that time.</summary>

@@ -4,6 +4,7 @@ using System.Diagnostics.Metrics;
 using Weir.Observability;
 using Weir.Runtimes;
 using Weir.Tests.Operators.Budgets;
+using Weir.Tests.Operators.Support;
 using Weir.Tests.Runtimes;
 
 namespace Weir.Tests.Observability;
@@ -136,8 +137,7 @@ public sealed class RuntimeTracingTests : IDisposable
         {
             foreach (RunForm form in Enum.GetValues<RunForm>())
             {
-                WorkQueue<int> queue = new();
-                queue.Add(0);
+                WorkQueue<int> queue = WorkTree.Begun();
                 ItemOutcome<int, int>[] outcomes = await QueueRun.Start(
                     form,
                     runtime,

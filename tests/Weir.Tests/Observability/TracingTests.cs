@@ -4,6 +4,7 @@ using Weir.Observability;
 using Weir.Resilience;
 using Weir.TestKit;
 using Weir.Tests.Operators.Budgets;
+using Weir.Tests.Operators.Support;
 
 namespace Weir.Tests.Observability;
 
@@ -94,12 +95,7 @@ public sealed class TracingTests : IDisposable
             {
                 MaxRetries = 2, IsTransient = static e => e is FormatException, TimeProvider = time, CircuitBreaker = new CircuitBreakerOptions(),
             });
-        while (!run.IsCompleted)
-        {
-            time.Advance(TimeSpan.FromSeconds(1));
-            await Task.Yield();
-        }
-
+        await time.DriveAsync(run, TimeSpan.FromSeconds(1));
         await run;
         Activity item = Assert.Single(Spans("weir.item"));
         Assert.Equal("succeeded", item.GetTagItem("weir.outcome"));
@@ -140,12 +136,7 @@ public sealed class TracingTests : IDisposable
             },
             new ParallelRunOptions { MaxDegreeOfParallelism = 2, PerItemTimeout = TimeSpan.FromSeconds(1), TimeProvider = time });
         await Guard.UntilAsync(() => Volatile.Read(ref begun) == 2, "the begin of both items");
-        while (!timed.IsCompleted)
-        {
-            time.Advance(TimeSpan.FromSeconds(1));
-            await Task.Yield();
-        }
-
+        await time.DriveAsync(timed, TimeSpan.FromSeconds(1));
         Assert.All(await timed, static o => Assert.Equal(ItemStatus.TimedOut, o.Status));
         Assert.Equal(2, Spans("weir.item").Count(static a => a.GetTagItem("weir.outcome") is "timed_out"));
 

@@ -6,64 +6,58 @@ namespace Weir.Tests.Partitioned;
 internal sealed class LaneProbe
 {
     private readonly ConcurrentDictionary<int, Lane> _lanes = new();
-    private int _running;
-    private int _mostAtOnce;
+    private readonly ConcurrencyProbe _all = new();
 
-    public int MostAtOnce => Volatile.Read(ref _mostAtOnce);
+    public int MostAtOnce => _all.Most;
 
-    public int MostOfOneKey => _lanes.Values.Max(static lane => lane.Most);
+    public int MostOfOneKey => _lanes.Values.Max(static lane => lane.Probe.Most);
 
     public IEnumerable<int> Keys => _lanes.Keys;
 
-    public IReadOnlyList<int> Started(int key) => _lanes.TryGetValue(key, out Lane? lane) ? lane.Copy() : [];
+    public IEnumerable<int> Started(int key) => _lanes.TryGetValue(key, out Lane? lane) ? lane.Started : [];
 
-    public void Enter(int key, int item)
+    /// <summary>Enters until the result is disposed.</summary>
+    public IDisposable Enter(int key, int item)
     {
-        int running = Interlocked.Increment(ref _running);
-        int most;
-        while ((most = Volatile.Read(ref _mostAtOnce)) < running && Interlocked.CompareExchange(ref _mostAtOnce, running, most) != most)
-        {
-        }
-
-        _lanes.GetOrAdd(key, static _ => new Lane()).Enter(item);
+        Lane lane = _lanes.GetOrAdd(key, static _ => new Lane());
+        lane.Started.Enqueue(item);
+        return new Visit(_all.Enter(), lane.Probe.Enter());
     }
 
-    public void Leave(int key)
+    /// <summary>The call of a number whose key is its remainder. Every third one suspends.</summary>
+    public async ValueTask<int> CallAsync(int item, int keys)
     {
-        _lanes[key].Leave();
-        Interlocked.Decrement(ref _running);
+        using (Enter(item % keys, item))
+        {
+            if (item % 3 == 0)
+            {
+                await Task.Yield();
+            }
+
+            return item;
+        }
+    }
+
+    /// <summary>Checks that the numbers below a count have run, those of a key one at a time and in order.</summary>
+    public void AssertInOrder(int count, int keys)
+    {
+        Assert.Equal(1, MostOfOneKey);
+        Assert.All(Enumerable.Range(0, keys), key => Assert.Equal(Enumerable.Range(0, count).Where(x => x % keys == key), Started(key)));
     }
 
     private sealed class Lane
     {
-        private readonly List<int> _started = [];
-        private int _running;
+        public ConcurrencyProbe Probe { get; } = new();
 
-        public int Most { get; private set; }
+        public ConcurrentQueue<int> Started { get; } = [];
+    }
 
-        public void Enter(int item)
+    private sealed class Visit(ConcurrencyProbe.Stay all, ConcurrencyProbe.Stay lane) : IDisposable
+    {
+        public void Dispose()
         {
-            lock (_started)
-            {
-                _started.Add(item);
-                Most = Math.Max(Most, ++_running);
-            }
-        }
-
-        public void Leave()
-        {
-            lock (_started)
-            {
-                _running--;
-            }
-        }
-
-        public IReadOnlyList<int> Copy()
-        {
-            lock (_started)
-            {
-                return [.. _started];
-            }
+            lane.Dispose();
+            all.Dispose();
         }
     }
 }

@@ -1,5 +1,5 @@
-using System.Threading.Channels;
 using Weir.Runtimes;
+using Weir.Tests.Operators.Support;
 
 namespace Weir.Tests.Partitioned;
 
@@ -7,38 +7,21 @@ public class PartitionedOperatorTests
 {
     private static readonly ParallelRunOptions Eight = new() { MaxDegreeOfParallelism = 8 };
 
-    public static TheoryData<string> Sources() => ["array", "list", "lazy", "async", "channel"];
-
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Sources))]
-    public async Task SelectParallelAsync_ItemsOfAKey_RunOneAtATimeInSourceOrder(string kind)
+    [InlineData(SourceKind.Array)]
+    [InlineData(SourceKind.List)]
+    [InlineData(SourceKind.Lazy)]
+    [InlineData(SourceKind.AsyncSuspending)]
+    [InlineData(SourceKind.Channel)]
+    public async Task SelectParallelAsync_ItemsOfAKey_RunOneAtATimeInSourceOrder(SourceKind kind)
     {
         const int count = 2_000;
         LaneProbe probe = new();
-        Func<int, CancellationToken, ValueTask<int>> selector = async (x, _) =>
-        {
-            probe.Enter(x % 7, x);
-            if (x % 3 != 0)
-            {
-                await Task.Yield();
-            }
-
-            probe.Leave(x % 7);
-            return x;
-        };
-        int[] items = Enumerable.Range(0, count).ToArray();
-        List<int> results = await (kind switch
-        {
-            "array" => items.PartitionBy(static x => x % 7).SelectParallelAsync(selector, Eight),
-            "list" => items.ToList().PartitionBy(static x => x % 7).SelectParallelAsync(selector, Eight),
-            "lazy" => items.Where(static _ => true).PartitionBy(static x => x % 7).SelectParallelAsync(selector, Eight),
-            "async" => Slow(items).PartitionBy(static x => x % 7).SelectParallelAsync(selector, Eight),
-            _ => Filled(items).PartitionBy(static x => x % 7).SelectParallelAsync(selector, Eight),
-        });
-        Assert.Equal(items, results);
-        Assert.Equal(1, probe.MostOfOneKey);
+        List<int> results = await OperatorFamily.List.RunKeyedAsync(
+            TestSource.Of(kind, count), (x, _) => probe.CallAsync(x, keys: 7), static x => x % 7, Eight);
+        Assert.Equal(Enumerable.Range(0, count), results);
         Assert.True(probe.MostAtOnce <= 8);
-        Assert.All(Enumerable.Range(0, 7), key => Assert.Equal(items.Where(x => x % 7 == key), probe.Started(key)));
+        probe.AssertInOrder(count, keys: 7);
     }
 
     [Fact(Timeout = 90_000)]
@@ -117,10 +100,11 @@ public class PartitionedOperatorTests
         await Enumerable.Range(0, 40).PartitionBy(static _ => 0, maxPerKey: 2).ForEachParallelAsync(
             (x, _) =>
             {
-                probe.Enter(0, x);
-                Assert.True(pair.SignalAndWait(TimeSpan.FromSeconds(60)));
-                probe.Leave(0);
-                return default;
+                using (probe.Enter(0, x))
+                {
+                    Assert.True(pair.SignalAndWait(TimeSpan.FromSeconds(60)));
+                    return default;
+                }
             },
             Eight);
         Assert.Equal(2, probe.MostOfOneKey);
@@ -193,11 +177,12 @@ public class PartitionedOperatorTests
         Assert.Throws<ArgumentException>(() => { _ = keyedBatches.SelectParallelAsync(static (x, _) => new ValueTask<int>(x)); });
         Assert.Throws<ArgumentException>(() => { _ = keyedBatches.SelectParallelStreamAsync(static (x, _) => new ValueTask<int>(x)); });
         Assert.Throws<ArgumentException>(() => { _ = keyedBatches.SelectParallelOutcomesStreamAsync(static (x, _) => new ValueTask<int>(x)); });
-        PartitionedAsyncItems<int> later = Slow(items).PartitionBatchesBy(static batch => batch.Count);
+        IAsyncEnumerable<int> slow = items.ToAsyncEnumerable();
+        PartitionedAsyncItems<int> later = slow.PartitionBatchesBy(static batch => batch.Count);
         Assert.Throws<ArgumentException>(() => { _ = later.ForEachParallelAsync(static (_, _) => default); });
         Assert.Throws<ArgumentException>(() => { _ = later.SelectParallelStreamAsync(static (x, _) => new ValueTask<int>(x)); });
         Assert.Throws<ArgumentException>(() => { _ = later.SelectParallelOutcomesStreamAsync(static (x, _) => new ValueTask<int>(x)); });
-        PartitionedAsyncItems<int> laterItems = Slow(items).PartitionBy(static x => x);
+        PartitionedAsyncItems<int> laterItems = slow.PartitionBy(static x => x);
         Assert.Throws<ArgumentException>(() => { _ = laterItems.ForEachBatchParallelAsync(2, static (_, _) => default); });
         Assert.Throws<ArgumentException>(() => { _ = laterItems.BatchParallelStreamAsync(2, static (batch, _) => new ValueTask<int>(batch.Count)); });
     }
@@ -210,7 +195,8 @@ public class PartitionedOperatorTests
         await using ConcurrentRuntime runtime = new();
         await Assert.ThrowsAsync<InvalidOperationException>(() => runtime.ProcessManyAsync(wider, static (x, _) => new ValueTask<object>(x)));
         Assert.Throws<InvalidOperationException>(() => new[] { 1 }.PartitionBy(static x => x).ToList());
-        Assert.Throws<InvalidOperationException>(() => { _ = ((IAsyncEnumerable<int>)Slow([1]).PartitionBy(static x => x)).GetAsyncEnumerator(); });
+        IAsyncEnumerable<int> later = new[] { 1 }.ToAsyncEnumerable().PartitionBy(static x => x);
+        Assert.Throws<InvalidOperationException>(() => { _ = later.GetAsyncEnumerator(); });
     }
 
     [Fact(Timeout = 90_000)]
@@ -218,7 +204,7 @@ public class PartitionedOperatorTests
     {
         int running = 0;
         int taken = 0;
-        await foreach (int x in Endless().PartitionBy(static x => x % 2).SelectParallelStreamAsync(
+        await foreach (int x in TestSource.Endless(SourceKind.Lazy).Sequence!.PartitionBy(static x => x % 2).SelectParallelStreamAsync(
             async (x, token) =>
             {
                 Interlocked.Increment(ref running);
@@ -267,13 +253,14 @@ public class PartitionedOperatorTests
             List<int> results = await items.PartitionBy(x => keyOf[x], perKey).SelectParallelAsync(
                 async (x, _) =>
                 {
-                    probe.Enter(keyOf[x], x);
-                    for (int i = 0; i < kind[x]; i++)
+                    using (probe.Enter(keyOf[x], x))
                     {
-                        await Task.Yield();
+                        for (int i = 0; i < kind[x]; i++)
+                        {
+                            await Task.Yield();
+                        }
                     }
 
-                    probe.Leave(keyOf[x]);
                     return kind[x] == 3 ? throw new FormatException() : x;
                 },
                 options);
@@ -286,35 +273,6 @@ public class PartitionedOperatorTests
                 Assert.All(probe.Keys, key => Assert.True(
                     probe.Started(key).SequenceEqual(Enumerable.Range(0, count).Where(x => keyOf[x] == key)), what));
             }
-        }
-    }
-
-    private static async IAsyncEnumerable<int> Slow(int[] items)
-    {
-        foreach (int item in items)
-        {
-            if (item % 5 == 0)
-            {
-                await Task.Yield();
-            }
-
-            yield return item;
-        }
-    }
-
-    private static ChannelReader<int> Filled(int[] items)
-    {
-        Channel<int> channel = Channel.CreateUnbounded<int>(new UnboundedChannelOptions { SingleReader = true });
-        Array.ForEach(items, item => channel.Writer.TryWrite(item));
-        channel.Writer.Complete();
-        return channel.Reader;
-    }
-
-    private static IEnumerable<int> Endless()
-    {
-        for (int i = 0; ; i++)
-        {
-            yield return i;
         }
     }
 }

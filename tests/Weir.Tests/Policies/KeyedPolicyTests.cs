@@ -97,24 +97,6 @@ public sealed class KeyedPolicyTests : IDisposable
     }
 
     [Fact(Timeout = Selectors.Timeout)]
-    public async Task Rate_ByKey_IsThatOfEachKey()
-    {
-        RateLimits rates = RateLimits.ByKey<int, int>(
-            static item => item % 2, new RateLimitOptions { TokensPerSecond = 1, BurstCapacity = 2, TimeProvider = _time });
-        int[] started = new int[2];
-        Task<List<int>> run = new[] { 0, 1, 2, 3, 4 }.SelectParallelAsync(
-            (item, _) =>
-            {
-                Interlocked.Increment(ref started[item % 2]);
-                return new ValueTask<int>(item);
-            },
-            new ParallelRunOptions { MaxDegreeOfParallelism = 5, RateLimit = rates });
-        await Guard.UntilAsync(() => started[0] == 2 && started[1] == 2 && _time.ArmedTimers > 0, "the bursts of both keys");
-        _time.Advance(TimeSpan.FromSeconds(1));
-        Assert.Equal([0, 1, 2, 3, 4], await run.WithinAsync());
-    }
-
-    [Fact(Timeout = Selectors.Timeout)]
     public async Task Circuit_ByKey_WaitsForItsOwnServer()
     {
         CircuitBreakers breakers = CircuitBreakers.ByKey<int, int>(

@@ -202,39 +202,6 @@ public class PolicyOrderTests
     }
 
     [Fact(Timeout = Selectors.Timeout)]
-    public async Task WaitForHalfOpen_CircuitCloses_OthersGoOnSoonAndNotAfterAnotherOpenTimeout()
-    {
-        CircuitBreaker breaker = new(new CircuitBreakerOptions { FailureThreshold = 1, SuccessThreshold = 1, OpenTimeout = Second * 30, TimeProvider = _time });
-        Assert.True(breaker.TryEnter(out CircuitTicket ticket));
-        breaker.Failed(ticket);
-        Task<List<int>> run = Enumerable.Range(0, 50).SelectParallelAsync(
-            async (x, token) =>
-            {
-                // The probe takes its time, so that the others meet a half-open circuit.
-                await Task.Delay(TimeSpan.FromMilliseconds(20), _time, token);
-                return x;
-            },
-            Options with { CircuitBreaker = breaker, OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen });
-        await Guard.UntilAsync(() => _time.ArmedTimers > 0, "items that wait for the circuit");
-        _time.Advance(Second * 30);
-
-        // The clock moves for the delays of calls alone, a second of them at most. So an item that waits for another OpenTimeout waits for ever.
-        TimeSpan call = TimeSpan.FromMilliseconds(20);
-        await Guard.UntilAsync(
-            () =>
-            {
-                if (_time.NextDue is { } due && due - TimeSpan.FromTicks(_time.GetTimestamp()) <= call)
-                {
-                    _time.Advance(call);
-                }
-
-                return run.IsCompleted;
-            },
-            "the run whose circuit has closed");
-        Assert.Equal(Enumerable.Range(0, 50), await run);
-    }
-
-    [Fact(Timeout = Selectors.Timeout)]
     public async Task CircuitBreaker_TheCallsOwnRefusals_CountAsFailures()
     {
         CircuitBreaker breaker = new(new CircuitBreakerOptions { FailureThreshold = 2, TimeProvider = _time });

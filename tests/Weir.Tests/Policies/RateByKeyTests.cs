@@ -2,6 +2,7 @@ using System.Collections.Concurrent;
 using Weir.Resilience;
 using Weir.Runtimes;
 using Weir.Tests.Operators.Support;
+using Weir.Tests.Runtimes;
 
 namespace Weir.Tests.Policies;
 
@@ -16,7 +17,11 @@ public sealed class RateByKeyTests : IDisposable
 
     private readonly ManualTimeProvider _time = new();
     private readonly Gate _gate = new();
+    private readonly RunControl _control = new();
     private readonly ConcurrentQueue<(int Item, long At)> _starts = [];
+    private readonly RateLimits _rates;
+
+    public RateByKeyTests() => _rates = Rates();
 
     public static MatrixTheoryData<OperatorFamily, bool> Families { get; } = new(
         Enum.GetValues<OperatorFamily>().Where(static f => f is not (OperatorFamily.BatchList or OperatorFamily.BatchStream)), [false, true]);
@@ -30,10 +35,9 @@ public sealed class RateByKeyTests : IDisposable
         // Ten items of each key are its burst; the slow key has ten more, in between.
         int[] items = [.. Enumerable.Range(0, Burst).SelectMany(static i =>
             Enumerable.Range(0, Keys).Select(k => (i * Keys) + k).Append(Slow + ((Burst + i) * Keys)))];
-        RunControl control = new();
         ParallelRunOptions options = Options() with
         {
-            MaxDegreeOfParallelism = 1, PerItemTimeout = timed ? Second : null, ChannelCapacity = 1_000, Control = control,
+            MaxDegreeOfParallelism = 1, PerItemTimeout = timed ? Second : null, ChannelCapacity = 1_000, Control = _control,
         };
         Task<List<int>> run = family.RunAsync(TestSource.Over(items.Select(static i => i)), Start, options);
         await Guard.UntilAsync(() => _starts.Count == Keys * Burst, "all items of the other keys, and the burst of the slow one");
@@ -41,7 +45,7 @@ public sealed class RateByKeyTests : IDisposable
         {
             // The time of an item that is with a worker counts.
             int left = Burst - more + 1;
-            await Guard.UntilAsync(() => control.Snapshot() is { InFlight: 0 } now && now.Waiting == left, "the others in the queue");
+            await Guard.UntilAsync(() => _control.Snapshot() is { InFlight: 0 } now && now.Waiting == left, "the others in the queue");
             await Guard.SettleAsync();
             Assert.Equal((Keys * Burst) + more - 1, _starts.Count);
             _time.Advance(Second);
@@ -57,20 +61,13 @@ public sealed class RateByKeyTests : IDisposable
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [InlineData(0)]
-    [InlineData(1)]
-    [InlineData(2)]
-    [InlineData(3)]
-    public async Task Runtimes_OneKeyIsExhausted_TheOthersGoOn(int kind)
+    [InlineData("direct")]
+    [InlineData("concurrent 2")]
+    [InlineData("parallel 2")]
+    [InlineData("auto 2")]
+    public async Task Runtimes_OneKeyIsExhausted_TheOthersGoOn(string name)
     {
-        RuntimeOptions policies = new() { Policies = Options() };
-        await using IExecutionRuntime runtime = kind switch
-        {
-            0 => new DirectRuntime(policies),
-            1 => new ConcurrentRuntime(2, policies),
-            2 => new ParallelRuntime(2, options: policies),
-            _ => new AutoRuntime(2, options: policies),
-        };
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { Policies = Options() });
         int[] items = [.. Enumerable.Range(0, Burst * 2).Select(static i => Slow + (i * Keys)), .. Enumerable.Range(0, Keys).Where(static k => k != Slow)];
         Task<ItemOutcome<int, int>[]> run = runtime.ProcessManyAsync(items, Start);
         await Guard.UntilAsync(() => _starts.Count == Burst + Keys - 1 && _time.ArmedTimers > 0, "the burst of the slow key, and all others");
@@ -83,20 +80,19 @@ public sealed class RateByKeyTests : IDisposable
     public async Task Wait_HoldsNoPlaceOfASharedLimit_AndDoesNotCountAsTimeOfTheItem()
     {
         SharedConcurrencyLimit shared = new(1);
-        RunControl control = new();
         int[] items = [.. Enumerable.Range(0, Burst + 5).Select(static i => Slow + (i * Keys)), 0, 1, 2];
         Task<ItemOutcome<int, int>[]> run = items.SelectParallelOutcomesAsync(Start, Options() with
         {
-            MaxDegreeOfParallelism = 2, ConcurrencyLimit = shared, PerItemTimeout = TimeSpan.FromMinutes(1), Control = control,
+            MaxDegreeOfParallelism = 2, ConcurrencyLimit = shared, PerItemTimeout = TimeSpan.FromMinutes(1), Control = _control,
         });
-        await Guard.UntilAsync(() => _starts.Count == Burst + 3 && control.Snapshot() is { Waiting: 5, InFlight: 0 }, "all that need not wait");
+        await Guard.UntilAsync(() => _starts.Count == Burst + 3 && _control.Snapshot() is { Waiting: 5, InFlight: 0 }, "all that need not wait");
         Assert.Equal((0, 0), (shared.InUse, shared.Waiting));
         Assert.True(shared.TryEnter());
         for (int i = 1; i <= 5; i++)
         {
             // The time of an item that is with a worker counts.
             _time.Advance(Second);
-            await Guard.UntilAsync(() => shared.Waiting == i && control.Snapshot() is { Waiting: 5, InFlight: 0 }, "the next item at the shared limit");
+            await Guard.UntilAsync(() => shared.Waiting == i && _control.Snapshot() is { Waiting: 5, InFlight: 0 }, "the next item at the shared limit");
         }
 
         _time.Advance(TimeSpan.FromHours(1));
@@ -112,17 +108,15 @@ public sealed class RateByKeyTests : IDisposable
     [MemberData(nameof(Families))]
     public async Task Run_Cancelled_LeavesNoTurnAndTakesNoTokens(OperatorFamily family, bool timed)
     {
-        RateLimits rates = Rates();
         using CancellationTokenSource cancelling = new();
-        ParallelRunOptions options = Options(rates) with { MaxDegreeOfParallelism = 2, PerItemTimeout = timed ? TimeSpan.FromMinutes(5) : null };
-        RunControl control = new();
+        ParallelRunOptions options = Options() with { MaxDegreeOfParallelism = 2, PerItemTimeout = timed ? TimeSpan.FromMinutes(5) : null };
         int[] items = [.. Enumerable.Range(0, 30).Select(static i => i * Keys)];
         Task<List<int>> run = family.RunAsync(
-            TestSource.Over(items.Select(static i => i)), Start, options with { ChannelCapacity = 100, Control = control }, cancelling.Token);
-        await Guard.UntilAsync(() => control.Snapshot() is { Waiting: 20, InFlight: 0 }, "all others in the queue");
+            TestSource.Over(items.Select(static i => i)), Start, options with { ChannelCapacity = 100, Control = _control }, cancelling.Token);
+        await Guard.UntilAsync(() => _control.Snapshot() is { Waiting: 20, InFlight: 0 }, "all others in the queue");
         await cancelling.CancelAsync();
         await Assert.ThrowsAnyAsync<OperationCanceledException>(() => run.WithinAsync());
-        await AssertNothingIsLeftAsync(rates);
+        await AssertNothingIsLeftAsync();
     }
 
     [Theory(Timeout = Selectors.Timeout)]
@@ -131,10 +125,9 @@ public sealed class RateByKeyTests : IDisposable
     public async Task Stream_LeftEarly_LeavesNoTurn(bool ordered)
     {
         // With several workers, a later item may have taken the tokens of one that an ordered stream waits for.
-        RateLimits rates = Rates();
         int taken = 0;
         await foreach (int _ in Enumerable.Range(0, int.MaxValue).Select(static i => i * Keys).SelectParallelStreamAsync(
-            Start, Options(rates) with { MaxDegreeOfParallelism = ordered ? 1 : 4, OrderedOutput = ordered, ChannelCapacity = 20 }))
+            Start, Options() with { MaxDegreeOfParallelism = ordered ? 1 : 4, OrderedOutput = ordered, ChannelCapacity = 20 }))
         {
             if (++taken == Burst)
             {
@@ -143,18 +136,16 @@ public sealed class RateByKeyTests : IDisposable
             }
         }
 
-        await AssertNothingIsLeftAsync(rates);
+        await AssertNothingIsLeftAsync();
     }
 
     [Fact(Timeout = Selectors.Timeout)]
     public async Task Run_StoppedSoftly_EndsWithItsWaitingItemsAndLeavesNoTurn()
     {
-        RateLimits rates = Rates();
-        RunControl control = new();
         Task<ItemOutcome<int, int>[]> run = Enumerable.Range(0, Burst + 5).Select(static i => i * Keys).ToArray().SelectParallelOutcomesAsync(
-            Start, Options(rates) with { MaxDegreeOfParallelism = 2, Control = control });
-        await Guard.UntilAsync(() => control.Snapshot() is { Waiting: 5, InFlight: 0 }, "the others in the queue");
-        control.Stop();
+            Start, Options() with { MaxDegreeOfParallelism = 2, Control = _control });
+        await Guard.UntilAsync(() => _control.Snapshot() is { Waiting: 5, InFlight: 0 }, "the others in the queue");
+        _control.Stop();
         await _time.DriveAsync(run, Second);
         Assert.Equal(Burst + 5, (await run).Length);
         Assert.Equal(0, _time.LiveTimers);
@@ -164,17 +155,15 @@ public sealed class RateByKeyTests : IDisposable
     [Fact(Timeout = Selectors.Timeout)]
     public async Task Run_WithoutAFreeWorker_DoesNotHoldUpAnotherOneOfTheSameKey()
     {
-        RateLimits rates = Rates();
-        RunControl control = new();
-        ParallelRunOptions options = Options(rates) with { MaxDegreeOfParallelism = 1 };
+        ParallelRunOptions options = Options() with { MaxDegreeOfParallelism = 1 };
         Task<List<int>> busy = Enumerable.Range(0, Burst + 3).Select(static i => i * Keys).Append(1).ToArray().SelectParallelAsync(
             async (x, token) =>
             {
                 await (x == 1 ? _gate.WaitAsync(token) : Task.CompletedTask);
                 return await Start(x, token);
             },
-            options with { Control = control });
-        await Guard.UntilAsync(() => control.Snapshot() is { Waiting: 3, InFlight: 1 }, "three in the queue, and one in its call");
+            options with { Control = _control });
+        await Guard.UntilAsync(() => _control.Snapshot() is { Waiting: 3, InFlight: 1 }, "three in the queue, and one in its call");
         Task<List<int>> other = Enumerable.Range(100, 4).Select(static i => i * Keys).ToArray().SelectParallelAsync(Start, options);
 
         // Three seconds for those of the busy run, and one for each of the other's.
@@ -203,8 +192,6 @@ public sealed class RateByKeyTests : IDisposable
         AssertStarts();
 
         CircuitBreaker breaker = new(new CircuitBreakerOptions { FailureThreshold = 1, OpenTimeout = TimeSpan.FromHours(9), TimeProvider = _time });
-        RateLimits rates = Rates();
-        RunControl control = new();
         _starts.Clear();
         Task<ItemOutcome<int, int>[]> refused = items.Concat(items).Concat([1]).ToArray().SelectParallelOutcomesAsync(
             async (x, token) =>
@@ -213,8 +200,8 @@ public sealed class RateByKeyTests : IDisposable
                 await (x == 1 ? _gate.WaitAsync(token) : Task.CompletedTask);
                 return x == 1 ? throw new TestException("down") : x;
             },
-            Options(rates) with { MaxDegreeOfParallelism = 2, CircuitBreaker = breaker, Control = control });
-        await Guard.UntilAsync(() => control.Snapshot() is { Waiting: 6, InFlight: 1 }, "six in the queue, and the call of another key");
+            Options() with { RateLimit = Rates(), MaxDegreeOfParallelism = 2, CircuitBreaker = breaker, Control = _control });
+        await Guard.UntilAsync(() => _control.Snapshot() is { Waiting: 6, InFlight: 1 }, "six in the queue, and the call of another key");
         _gate.Open();
         await Guard.UntilAsync(() => breaker.State == CircuitBreakerState.Open, "the open circuit");
         await _time.DriveAsync(refused, Second);
@@ -233,11 +220,10 @@ public sealed class RateByKeyTests : IDisposable
             Volatile.Write(ref read, i + 1);
             return i * Keys;
         });
-        RunControl control = new();
         const int most = 1024 + (4 * 8);
         Task run = source.ForEachParallelAsync(
-            async (x, token) => await Start(x, token), Options() with { MaxDegreeOfParallelism = 8, Control = control }, cancelling.Token);
-        await Guard.UntilAsync(() => control.Snapshot() is { Waiting: >= most, InFlight: 0 }, "all that may wait");
+            async (x, token) => await Start(x, token), Options() with { MaxDegreeOfParallelism = 8, Control = _control }, cancelling.Token);
+        await Guard.UntilAsync(() => _control.Snapshot() is { Waiting: >= most, InFlight: 0 }, "all that may wait");
         Assert.InRange(read, most + Burst, most + Burst + 16);
         Assert.Equal(Burst, _starts.Count);
 
@@ -271,15 +257,15 @@ public sealed class RateByKeyTests : IDisposable
     private RateLimits Rates() => RateLimits.ByKey<int, int>(
         static item => item % Keys, new RateLimitOptions { TokensPerSecond = 1, BurstCapacity = Burst, TimeProvider = _time });
 
-    private ParallelRunOptions Options(RateLimits? rates = null) => new() { RateLimit = rates ?? Rates(), TimeProvider = _time };
+    private ParallelRunOptions Options() => new() { RateLimit = _rates, TimeProvider = _time };
 
     /// <summary>No turn is left, so another run goes on at the rate from the moment at which the first one took its last tokens.</summary>
-    private async Task AssertNothingIsLeftAsync(RateLimits rates)
+    private async Task AssertNothingIsLeftAsync()
     {
         Assert.Equal(0, _time.LiveTimers);
         Assert.Equal(Burst, _starts.Count);
         RunControl control = new();
-        Task<List<int>> next = new[] { 7 * Keys, 8 * Keys }.SelectParallelAsync(Start, Options(rates) with { Control = control });
+        Task<List<int>> next = new[] { 7 * Keys, 8 * Keys }.SelectParallelAsync(Start, Options() with { Control = control });
 
         // Both: the second one could come as the clock moves, and set the timer for its tokens by a time that is over.
         await Guard.UntilAsync(() => control.Snapshot() is { Waiting: 2 }, "the waits of another run");

@@ -7,6 +7,7 @@ namespace Weir.Tests.Policies;
 public sealed class SharedLimitTests : IDisposable
 {
     private readonly ManualTimeProvider _time = new();
+    private readonly SharedConcurrencyLimit _shared = new(1);
     private readonly Gate _gate = new();
 
     public static PairwiseTheoryData<OperatorFamily, SourceKind, int> Grid { get; } = new(
@@ -65,27 +66,26 @@ public sealed class SharedLimitTests : IDisposable
     public async Task Item_WaitsForItsPlace_OtherItemsOfTheRunGoOn()
     {
         // The place is taken, and the run has one worker. It must come to the second item, which would not come if the first one held the worker.
-        SharedConcurrencyLimit shared = new(1);
-        Assert.True(shared.TryEnter());
+        Assert.True(_shared.TryEnter());
         List<int> started = [];
         Task<List<int>> run = Enumerable.Range(0, 5).SelectParallelAsync(
             static (x, _) => new ValueTask<int>(x),
             new ParallelRunOptions
             {
                 MaxDegreeOfParallelism = 1,
-                ConcurrencyLimit = shared,
+                ConcurrencyLimit = _shared,
                 OnStartItemAsync = i =>
                 {
                     started.Add(i);
                     return default;
                 },
             });
-        await Guard.UntilAsync(() => shared.Waiting == 5, "all items in the queue");
+        await Guard.UntilAsync(() => _shared.Waiting == 5, "all items in the queue");
         Assert.Equal(Enumerable.Range(0, 5), started);
-        shared.Leave();
+        _shared.Leave();
         Assert.Equal(Enumerable.Range(0, 5), await run.WithinAsync());
         Assert.Equal(5, started.Count);
-        Assert.Equal((0, 0), (shared.InUse, shared.Waiting));
+        Assert.Equal((0, 0), (_shared.InUse, _shared.Waiting));
     }
 
     [Fact(Timeout = Selectors.Timeout)]
@@ -123,8 +123,7 @@ public sealed class SharedLimitTests : IDisposable
     [Fact(Timeout = Selectors.Timeout)]
     public async Task Items_OfOneRun_AreServedInOrder()
     {
-        SharedConcurrencyLimit shared = new(1);
-        Assert.True(shared.TryEnter());
+        Assert.True(_shared.TryEnter());
         List<int> order = [];
         Task run = Enumerable.Range(0, 30).ForEachParallelAsync(
             (x, _) =>
@@ -132,9 +131,9 @@ public sealed class SharedLimitTests : IDisposable
                 order.Add(x);
                 return default;
             },
-            new ParallelRunOptions { MaxDegreeOfParallelism = 1, ConcurrencyLimit = shared });
-        await Guard.UntilAsync(() => shared.Waiting == 30, "all items in the queue");
-        shared.Leave();
+            new ParallelRunOptions { MaxDegreeOfParallelism = 1, ConcurrencyLimit = _shared });
+        await Guard.UntilAsync(() => _shared.Waiting == 30, "all items in the queue");
+        _shared.Leave();
         await run.WithinAsync();
         Assert.Equal(Enumerable.Range(0, 30), order);
     }
@@ -142,26 +141,25 @@ public sealed class SharedLimitTests : IDisposable
     [Fact(Timeout = Selectors.Timeout)]
     public async Task PerItemTimeout_DoesNotCountTheWait()
     {
-        SharedConcurrencyLimit shared = new(1);
         RunControl control = new();
-        Assert.True(shared.TryEnter());
+        Assert.True(_shared.TryEnter());
         Task<List<int>> run = Enumerable.Range(0, 4).SelectParallelAsync(
             static (x, _) => new ValueTask<int>(x),
             new ParallelRunOptions
             {
                 MaxDegreeOfParallelism = 2,
-                ConcurrencyLimit = shared,
+                ConcurrencyLimit = _shared,
                 PerItemTimeout = TimeSpan.FromSeconds(1),
                 TimeProvider = _time,
                 Control = control,
             });
 
         // The time of an item that is in the queue, but has not left its worker yet, would still be counted.
-        await Guard.UntilAsync(() => shared.Waiting == 4 && control.Snapshot() is { Waiting: 4, InFlight: 0 }, "all items in the queue");
+        await Guard.UntilAsync(() => _shared.Waiting == 4 && control.Snapshot() is { Waiting: 4, InFlight: 0 }, "all items in the queue");
         _time.Advance(TimeSpan.FromHours(1));
         await Guard.SettleAsync();
         Assert.False(run.IsCompleted);
-        shared.Leave();
+        _shared.Leave();
         Assert.Equal(Enumerable.Range(0, 4), await run.WithinAsync());
     }
 
@@ -170,7 +168,6 @@ public sealed class SharedLimitTests : IDisposable
     [InlineData(true)]
     public async Task PerItemTimeout_GivesUpACallThatIgnoresIt_ThePlaceIsReturned(bool blocks)
     {
-        SharedConcurrencyLimit shared = new(1);
         using Gate begun = new();
         using Gate ended = new();
         TimeSpan limit = TimeSpan.FromMinutes(1);
@@ -194,38 +191,37 @@ public sealed class SharedLimitTests : IDisposable
 
                 return x;
             },
-            new ParallelRunOptions { MaxDegreeOfParallelism = 1, ConcurrencyLimit = shared, PerItemTimeout = limit, TimeProvider = _time });
+            new ParallelRunOptions { MaxDegreeOfParallelism = 1, ConcurrencyLimit = _shared, PerItemTimeout = limit, TimeProvider = _time });
         await begun.WaitAsync();
         await _time.AdvanceUntilAsync(run, limit);
         ItemOutcome<int, int>[] outcomes = await run.WithinAsync("a run whose first call never ends");
         Assert.Equal([ItemStatus.TimedOut, ItemStatus.Succeeded, ItemStatus.Succeeded], outcomes.Select(static o => o.Status));
-        Assert.Equal((0, 0), (shared.InUse, shared.Waiting));
+        Assert.Equal((0, 0), (_shared.InUse, _shared.Waiting));
         _gate.Open();
         await ended.WaitAsync();
         await Guard.SettleAsync();
-        Assert.Equal((0, 0), (shared.InUse, shared.Waiting));
-        Assert.True(shared.TryEnter());
+        Assert.Equal((0, 0), (_shared.InUse, _shared.Waiting));
+        Assert.True(_shared.TryEnter());
     }
 
     [Theory(Timeout = Selectors.Timeout)]
     [MemberData(nameof(Families))]
     public async Task Run_Cancelled_TakesItsItemsOutOfTheQueue(OperatorFamily family, bool timed)
     {
-        SharedConcurrencyLimit shared = new(1);
-        Assert.True(shared.TryEnter());
+        Assert.True(_shared.TryEnter());
         using CancellationTokenSource cancelling = new();
         Task<List<int>> run = family.RunAsync(
             TestSource.Of(SourceKind.Lazy, 30),
             static (x, _) => new ValueTask<int>(x),
-            new ParallelRunOptions { MaxDegreeOfParallelism = 2, ConcurrencyLimit = shared, PerItemTimeout = timed ? TimeSpan.FromMinutes(5) : null },
+            new ParallelRunOptions { MaxDegreeOfParallelism = 2, ConcurrencyLimit = _shared, PerItemTimeout = timed ? TimeSpan.FromMinutes(5) : null },
             cancelling.Token);
-        await Guard.UntilAsync(() => shared.Waiting == 30, "all items in the queue");
+        await Guard.UntilAsync(() => _shared.Waiting == 30, "all items in the queue");
         await cancelling.CancelAsync();
         await Assert.ThrowsAnyAsync<OperationCanceledException>(() => run.WithinAsync());
-        Assert.Equal((1, 0), (shared.InUse, shared.Waiting));
-        shared.Leave();
-        Assert.True(shared.TryEnter());
-        Assert.False(shared.TryEnter());
+        Assert.Equal((1, 0), (_shared.InUse, _shared.Waiting));
+        _shared.Leave();
+        Assert.True(_shared.TryEnter());
+        Assert.False(_shared.TryEnter());
     }
 
     [Fact(Timeout = Selectors.Timeout)]
@@ -305,7 +301,6 @@ public sealed class SharedLimitTests : IDisposable
     [Fact(Timeout = Selectors.Timeout)]
     public async Task Circuit_OpensWhileItemsWaitForAPlace_TheyFailAndHoldNothing()
     {
-        SharedConcurrencyLimit shared = new(1);
         CircuitBreaker breaker = new(new CircuitBreakerOptions { FailureThreshold = 1, OpenTimeout = TimeSpan.FromSeconds(30), TimeProvider = _time });
         bool down = true;
         Task<ItemOutcome<int, int>[]> Run(OpenCircuitMode mode) => Enumerable.Range(0, 6).SelectParallelOutcomesAsync<int, int>(
@@ -316,25 +311,25 @@ public sealed class SharedLimitTests : IDisposable
             },
             new ParallelRunOptions
             {
-                MaxDegreeOfParallelism = 2, ConcurrencyLimit = shared, CircuitBreaker = breaker, OpenCircuitMode = mode, TimeProvider = _time,
+                MaxDegreeOfParallelism = 2, ConcurrencyLimit = _shared, CircuitBreaker = breaker, OpenCircuitMode = mode, TimeProvider = _time,
             });
         Task<ItemOutcome<int, int>[]> run = Run(OpenCircuitMode.FailFast);
-        await Guard.UntilAsync(() => shared.Waiting == 5, "the others");
+        await Guard.UntilAsync(() => _shared.Waiting == 5, "the others");
         _gate.Open();
         ItemOutcome<int, int>[] outcomes = await run.WithinAsync();
         Assert.Equal(1, outcomes.Count(static o => o.Error is TestException));
         Assert.Equal(5, outcomes.Count(static o => o.Error is CircuitBreakerOpenException));
-        Assert.Equal((0, 0), (shared.InUse, shared.Waiting));
+        Assert.Equal((0, 0), (_shared.InUse, _shared.Waiting));
 
         Volatile.Write(ref down, false);
         Task<ItemOutcome<int, int>[]> patient = Run(OpenCircuitMode.WaitForHalfOpen);
         await Guard.UntilAsync(() => _time.ArmedTimers > 0, "items that wait for the circuit");
-        Assert.Equal((0, 0), (shared.InUse, shared.Waiting));
+        Assert.Equal((0, 0), (_shared.InUse, _shared.Waiting));
 
         // On, as long as it takes: an item that was refused before the move and begins to wait after it waits for as long again.
         await _time.AdvanceUntilAsync(patient, TimeSpan.FromSeconds(30));
         Assert.All(await patient.WithinAsync("the run that waited for the circuit"), static o => Assert.True(o.IsSuccess));
-        Assert.Equal((0, 0), (shared.InUse, shared.Waiting));
+        Assert.Equal((0, 0), (_shared.InUse, _shared.Waiting));
     }
 
     [Theory(Timeout = Selectors.Timeout)]

@@ -8,8 +8,6 @@ public class TaskResultTests
 {
     private static readonly int[] Items = [1, 2, 3];
 
-    public static TheoryData<string> Runtimes => RuntimeCases.Every();
-
     [Fact]
     public void Operators_ResultsThatAreTasks_AreRefusedAtTheCallByName()
     {
@@ -30,7 +28,7 @@ public class TaskResultTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Runtimes))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task Runtimes_ResultsThatAreTasks_AreRefusedAtTheCallByName(string name)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);

@@ -2,6 +2,7 @@ using System.Collections.Concurrent;
 using Weir.Resilience;
 using Weir.Runtimes;
 using Weir.TestKit;
+using Weir.Tests.Operators.Support;
 
 namespace Weir.Tests.Runtimes;
 
@@ -60,10 +61,11 @@ public class FaultyTaskSourceTests
                 outcomes = await calls.UntilAsync(Run(items.Where(static _ => true)));
                 break;
             case Way.Async:
-                outcomes = await calls.UntilAsync(RecordedAsync(items).SelectParallelOutcomesAsync(calls.StartAsync, options));
+                TestSource source = TestSource.Of(SourceKind.AsyncSuspending, Count);
+                outcomes = await calls.UntilAsync(source.OutcomesAsync(calls.StartAsync, options));
                 break;
             case Way.Stream:
-                List<int> results = await calls.UntilAsync(StreamAsync());
+                List<int> results = await calls.UntilAsync(OperatorRunner.GatherAsync(items.SelectParallelStreamAsync(calls.StartAsync, options)));
                 Assert.Equal(items.Where(calls.Succeeds), results.Order());
                 calls.AssertOnce();
                 return;
@@ -86,17 +88,6 @@ public class FaultyTaskSourceTests
 
         calls.AssertOnce();
         calls.AssertOutcomes(outcomes);
-
-        async Task<List<int>> StreamAsync()
-        {
-            List<int> all = [];
-            await foreach (int result in items.SelectParallelStreamAsync(calls.StartAsync, options))
-            {
-                all.Add(result);
-            }
-
-            return all;
-        }
     }
 
     [Theory(Timeout = 90_000)]
@@ -110,15 +101,6 @@ public class FaultyTaskSourceTests
             RuntimeRun.Start(form, runtime, RuntimeRun.Count(Count), calls.StartAsync, options, TestContext.Current.CancellationToken));
         calls.AssertOnce();
         calls.AssertOutcomes(outcomes);
-    }
-
-    private static async IAsyncEnumerable<int> RecordedAsync(int[] items)
-    {
-        foreach (int item in items)
-        {
-            await Task.Yield();
-            yield return item;
-        }
     }
 
     /// <summary>Every third call is that of a faulty source. Each item calls all of them back, at different moments of its own call.</summary>

@@ -119,16 +119,4 @@ public class ParallelRuntimeSharingTests
         await using ParallelRuntime runtime = new(workers);
         await ConcurrentRuntimeTests.AssertStallsNoOtherAsync(runtime);
     }
-
-    [Fact(Timeout = 90_000)]
-    public async Task ProcessManyAsync_CallersOfEverySize_AllGetTheirOwn()
-    {
-        await using ParallelRuntime runtime = new(2);
-        ItemOutcome<int, int>[][] all = await Task.WhenAll(RuntimeRun.Count(60).Select(caller =>
-            RuntimeRun.Start((RunForm)(caller % 3), runtime, RuntimeRun.Count(caller * caller), (x, _) => new ValueTask<int>(x + caller))));
-        for (int caller = 0; caller < 60; caller++)
-        {
-            Assert.Equal(Enumerable.Range(caller, caller * caller), all[caller].Select(static o => o.Value));
-        }
-    }
 }

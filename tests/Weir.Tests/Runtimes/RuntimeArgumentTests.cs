@@ -7,10 +7,8 @@ public class RuntimeArgumentTests
 {
     private static readonly Func<int, CancellationToken, ValueTask<int>> Same = static (x, _) => new ValueTask<int>(x);
 
-    public static TheoryData<string> Cases => RuntimeCases.Every();
-
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task ProcessMany_NullArguments_ThrowsAtTheCall(string name)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -21,7 +19,7 @@ public class RuntimeArgumentTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task ProcessMany_TimeoutsOutOfRange_ThrowsAtTheCall(string name)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -48,7 +46,7 @@ public class RuntimeArgumentTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task ProcessMany_LongestTimeouts_AreAccepted(string name)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);

@@ -12,68 +12,44 @@ public class RuntimeBatchTimeoutTests
 
     private static readonly TimeSpan Limit = TimeSpan.FromSeconds(60);
     private static readonly ProcessManyOptions Timed = new() { TotalTimeout = Limit };
+
+    private readonly ManualTimeProvider _clock = new();
     private int _begun;
 
-    public static TheoryData<string, RunForm> Cases => RuntimeCases.EveryForm();
-
-    public static TheoryData<string, RunForm> DetachedCases => RuntimeCases.DetachedForm();
-
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task BatchTimeout_NothingTakesLong_ChangesNothing(string name, RunForm form)
     {
-        ManualTimeProvider clock = new();
-        await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, _clock);
         ItemOutcome<int, int>[] outcomes = await RuntimeRun.AllAsync(
             form, runtime, RuntimeRun.Count(Items), static (x, _) => new ValueTask<int>(x), Timed);
         Assert.All(outcomes, static o => Assert.True(o.IsSuccess));
-        await clock.AssertNoTimersAsync();
+        await _clock.AssertNoTimersAsync();
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
-    public async Task BatchTimeout_ItemsObeyTheirToken_AreTimedOutAndTheRestNeverRuns(string name, RunForm form)
-    {
-        ManualTimeProvider clock = new();
-        await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
-        using RuntimeGate gate = new();
-        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
-            form, runtime, RuntimeRun.Count(Items), (x, token) => IsQuick() ? new ValueTask<int>(x) : gate.PassAsync(x, token), Timed);
-        await AssertEndsAsync(name, runtime, clock, gate, call);
-    }
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
+    public Task BatchTimeout_ItemsObeyTheirToken_AreTimedOutAndTheRestNeverRuns(string name, RunForm form) =>
+        AssertEndsAsync(name, form, Timed, static (gate, x, token) => gate.PassAsync(x, token));
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
-    public async Task BatchTimeout_ItemsIgnoreTheirToken_AreTimedOutAndTheRestNeverRuns(string name, RunForm form)
-    {
-        ManualTimeProvider clock = new();
-        await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
-        using RuntimeGate gate = new();
-        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
-            form, runtime, RuntimeRun.Count(Items), (x, _) => IsQuick() ? new ValueTask<int>(x) : gate.PassAsync(x), Timed);
-        await AssertEndsAsync(name, runtime, clock, gate, call);
-    }
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
+    public Task BatchTimeout_ItemsIgnoreTheirToken_AreTimedOutAndTheRestNeverRuns(string name, RunForm form) =>
+        AssertEndsAsync(name, form, Timed, static (gate, x, _) => gate.PassAsync(x));
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task BatchTimeout_CallersTokenAndItemTimeoutAreSetToo_ChangesNothingOfIt(string name, RunForm form)
     {
-        ManualTimeProvider clock = new();
-        await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
-        using RuntimeGate gate = new();
         using CancellationTokenSource caller = new();
-        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
-            form, runtime, RuntimeRun.Count(Items), (x, _) => IsQuick() ? new ValueTask<int>(x) : gate.PassAsync(x),
-            Timed with { PerItemTimeout = Limit * 2 }, caller.Token);
-        await AssertEndsAsync(name, runtime, clock, gate, call);
+        await AssertEndsAsync(name, form, Timed with { PerItemTimeout = Limit * 2 }, static (gate, x, _) => gate.PassAsync(x), caller.Token);
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(DetachedCases))]
+    [MemberData(nameof(RuntimeCases.DetachedForm), MemberType = typeof(RuntimeCases))]
     public async Task BatchTimeout_ItemBlocksItsThread_IsTimedOutAndTheCallReturns(string name, RunForm form)
     {
-        ManualTimeProvider clock = new();
-        await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, _clock);
         using RuntimeGate gate = new();
         using RuntimeGate others = new();
         int blocked = -1;
@@ -90,7 +66,7 @@ public class RuntimeBatchTimeoutTests
             await ComeOutAsync(runtime, RuntimeCases.LimitOf(name) - 1);
         }
 
-        await clock.PassAsync(Limit, call);
+        await _clock.PassAsync(Limit, call);
         ItemOutcome<int, int>[] outcomes = await call;
         RuntimeRun.AssertTimedOut(outcomes[blocked]);
         AssertOutcomes(RuntimeCases.LimitOf(name), outcomes);
@@ -100,7 +76,7 @@ public class RuntimeBatchTimeoutTests
             runtime.Statistics.ReplacedThreads,
             runtime is ParallelRuntime ? 1 : 0,
             runtime switch { ParallelRuntime => 1, AutoRuntime => RuntimeCases.LimitOf(name), _ => 0 });
-        await clock.AssertNoTimersAsync();
+        await _clock.AssertNoTimersAsync();
 
         // The runtime is as good as new, stuck thread or not.
         ItemOutcome<int, int>[] again = await RuntimeRun.AllAsync(form, runtime, RuntimeRun.Count(100), static (x, _) => new ValueTask<int>(x));
@@ -108,15 +84,14 @@ public class RuntimeBatchTimeoutTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task BatchTimeout_StrayItems_LearnThatNobodyWaitsForThem(string name, RunForm form)
     {
         foreach (TimeSpan? itemTimeout in new TimeSpan?[] { null, Limit * 2 })
         {
             foreach (bool callerHasAToken in new[] { false, true })
             {
-                ManualTimeProvider clock = new();
-                await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
+                await using IExecutionRuntime runtime = RuntimeCases.Create(name, _clock);
                 using RuntimeGate gate = new();
                 using CancellationTokenSource caller = new();
                 TaskCompletionSource told = new();
@@ -126,7 +101,7 @@ public class RuntimeBatchTimeoutTests
                     return gate.PassAsync(x);
                 }, Timed with { PerItemTimeout = itemTimeout }, callerHasAToken ? caller.Token : CancellationToken.None);
                 await gate.ArrivedAsync(1);
-                await clock.PassAsync(Limit, call);
+                await _clock.PassAsync(Limit, call);
                 RuntimeRun.AssertTimedOut((await call)[0]);
                 await told.Task;
             }
@@ -134,11 +109,10 @@ public class RuntimeBatchTimeoutTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task BatchTimeout_ItemBlocksWhileItAnswersToItsToken_TheCallReturnsAllTheSame(string name, RunForm form)
     {
-        ManualTimeProvider clock = new();
-        await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, _clock);
         using RuntimeGate gate = new();
         using RuntimeGate cleanup = new();
         TaskCompletionSource<int> never = new();
@@ -164,7 +138,7 @@ public class RuntimeBatchTimeoutTests
 
         // On a thread of its own: the clock's callbacks are what might block.
         Task passing = Task.Factory.StartNew(
-            () => clock.PassAsync(Limit, call), CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default).Unwrap();
+            () => _clock.PassAsync(Limit, call), CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default).Unwrap();
         ItemOutcome<int, int>[] outcomes = await call;
         int limit = RuntimeCases.LimitOf(name);
         Assert.Equal(limit, outcomes.Count(static o => o.Status == ItemStatus.TimedOut));
@@ -174,11 +148,10 @@ public class RuntimeBatchTimeoutTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task BatchTimeout_ItemTimeoutPassesFirst_BothCount(string name, RunForm form)
     {
-        ManualTimeProvider clock = new();
-        await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, _clock);
         int limit = RuntimeCases.LimitOf(name);
         using RuntimeGate gate = new();
         Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
@@ -186,28 +159,37 @@ public class RuntimeBatchTimeoutTests
         await gate.ArrivedAsync(limit);
 
         // Not on with real time: on a busy machine, the call's time would be up before that of the first items, or with that of the second ones.
-        await clock.AdvanceUntilAsync(gate.ArrivedAsync(2 * limit), TimeSpan.FromSeconds(40));
-        await clock.AdvanceUntilAsync(call, TimeSpan.FromSeconds(20));
+        await _clock.AdvanceUntilAsync(gate.ArrivedAsync(2 * limit), TimeSpan.FromSeconds(40));
+        await _clock.AdvanceUntilAsync(call, TimeSpan.FromSeconds(20));
         ItemOutcome<int, int>[] outcomes = await call;
         Assert.Equal(2 * limit, outcomes.Count(static o => o.Status == ItemStatus.TimedOut));
         Assert.Equal(limit, outcomes.Count(static o => o.Error?.Message.Contains("item", StringComparison.Ordinal) == true));
         Assert.Equal(limit, outcomes.Count(static o => o.Error?.Message.Contains("batch", StringComparison.Ordinal) == true));
         Assert.Equal(Items - (2 * limit), outcomes.Count(static o => o.Status == ItemStatus.NotRun));
-        await clock.AssertNoTimersAsync();
+        await _clock.AssertNoTimersAsync();
         runtime.AssertIdle(0, 2 * limit);
     }
 
-    private static async Task AssertEndsAsync(
-        string name, IExecutionRuntime runtime, ManualTimeProvider clock, RuntimeGate gate, Task<ItemOutcome<int, int>[]> call)
+    /// <summary>Checks what becomes of a call whose items are at a gate, all but the first that begin, when its time is up.</summary>
+    private async Task AssertEndsAsync(
+        string name,
+        RunForm form,
+        ProcessManyOptions options,
+        Func<RuntimeGate, int, CancellationToken, ValueTask<int>> stuck,
+        CancellationToken caller = default)
     {
         int limit = RuntimeCases.LimitOf(name);
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, _clock);
+        using RuntimeGate gate = new();
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
+            form, runtime, RuntimeRun.Count(Items), (x, token) => IsQuick() ? new ValueTask<int>(x) : stuck(gate, x, token), options, caller);
         await gate.ArrivedAsync(limit);
-        await clock.PassAsync(Limit, call);
+        await _clock.PassAsync(Limit, call);
         ItemOutcome<int, int>[] outcomes = await call;
         AssertOutcomes(limit, outcomes);
         Assert.Equal(limit, gate.Arrived);
         runtime.AssertIdle(Quick, limit);
-        await clock.AssertNoTimersAsync();
+        await _clock.AssertNoTimersAsync();
     }
 
     /// <summary>Waits until so many threads of the runtime have come out of their items' calls: one that is held up there would be replaced too.</summary>

@@ -6,12 +6,8 @@ namespace Weir.Tests.Runtimes;
 /// <summary>The caller's cancellation and the consumer's leaving.</summary>
 public class RuntimeCancellationTests
 {
-    public static TheoryData<string, RunForm> Cases => RuntimeCases.EveryForm();
-
-    public static TheoryData<string> Names => RuntimeCases.Every();
-
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task Cancel_BeforeTheCall_ThrowsWithTheTokenAndRunsNothing(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -26,7 +22,7 @@ public class RuntimeCancellationTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task Cancel_ItemsObeyTheirToken_ThrowsWithTheTokenAndStartsNothingMore(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -46,7 +42,7 @@ public class RuntimeCancellationTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task Cancel_ItemsIgnoreTheirToken_AreWaitedFor(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -70,7 +66,7 @@ public class RuntimeCancellationTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task Cancel_StuckItemWithATimeLimit_EndsAtTheLimitAllTheSame(string name, RunForm form)
     {
         ManualTimeProvider clock = new();
@@ -96,7 +92,7 @@ public class RuntimeCancellationTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task Cancel_AfterTheEnd_ChangesNothing(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -109,7 +105,7 @@ public class RuntimeCancellationTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Names))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task Cancel_EitherOfAStreamsTwoTokens_ThrowsWithThatOne(string name)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -156,7 +152,7 @@ public class RuntimeCancellationTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task Break_InTheMiddle_CancelsAndAwaitsWhatRuns(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -199,7 +195,7 @@ public class RuntimeCancellationTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Names))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task Stream_ConsumerThrows_EndsTheRunAndGivesTheConsumersException(string name)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -217,7 +213,7 @@ public class RuntimeCancellationTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Names))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task Stream_NotEnumerated_RunsNothingAndKeepsNothingOpen(string name)
     {
         IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -231,7 +227,7 @@ public class RuntimeCancellationTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Names))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task Stream_EnumeratedTwice_IsTwoRuns(string name)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -252,7 +248,7 @@ public class RuntimeCancellationTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Names))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task Stream_SlowConsumer_HoldsTheRunBack(string name)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);

@@ -23,13 +23,13 @@ public static class RuntimeCases
     private static readonly string[] Detached =
         ["concurrent 1", "concurrent 3", "concurrent 100", "parallel 1", "parallel 2", "parallel 4", "auto 1", "auto 3", "auto 100"];
 
-    private static readonly string[] All = ["direct", .. Detached];
+    public static IReadOnlyList<string> All { get; } = ["direct", .. Detached];
 
     public static TheoryData<string> Every() => [.. All];
 
-    public static TheoryData<string, RunForm> EveryForm() => Cross(All);
+    public static MatrixTheoryData<string, RunForm> EveryForm() => new(All, Enum.GetValues<RunForm>());
 
-    public static TheoryData<string, RunForm> DetachedForm() => Cross(Detached);
+    public static MatrixTheoryData<string, RunForm> DetachedForm() => new(Detached, Enum.GetValues<RunForm>());
 
     public static IExecutionRuntime Create(string name, RuntimeOptions? options = null)
     {
@@ -51,18 +51,4 @@ public static class RuntimeCases
     public static int LimitOf(string name) => name == "direct" ? 1 : Number(name.Split(' ')[1]);
 
     private static int Number(string text) => int.Parse(text, System.Globalization.CultureInfo.InvariantCulture);
-
-    private static TheoryData<string, RunForm> Cross(string[] names)
-    {
-        TheoryData<string, RunForm> data = [];
-        foreach (string name in names)
-        {
-            foreach (RunForm form in Enum.GetValues<RunForm>())
-            {
-                data.Add(name, form);
-            }
-        }
-
-        return data;
-    }
 }

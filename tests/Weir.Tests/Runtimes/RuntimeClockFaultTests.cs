@@ -5,20 +5,7 @@ namespace Weir.Tests.Runtimes;
 /// <summary>A user's clock that fails as a call begins: the call fails with that, and the runtime forgets it.</summary>
 public class RuntimeClockFaultTests
 {
-    public static TheoryData<string, bool> Cases
-    {
-        get
-        {
-            TheoryData<string, bool> cases = [];
-            foreach (string name in new[] { "concurrent 3", "parallel 2", "auto 3" })
-            {
-                cases.Add(name, true);
-                cases.Add(name, false);
-            }
-
-            return cases;
-        }
-    }
+    public static MatrixTheoryData<string, bool> Cases => new(["concurrent 3", "parallel 2", "auto 3"], [true, false]);
 
     [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]

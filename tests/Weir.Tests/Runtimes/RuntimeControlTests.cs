@@ -12,14 +12,10 @@ public sealed class RuntimeControlTests : IDisposable
     private readonly SemaphoreSlim _doors = new(0);
     private readonly ConcurrencyProbe _probe = new();
 
-    public static TheoryData<string, RunForm> EveryForm => RuntimeCases.EveryForm();
-
-    public static TheoryData<string> Every => RuntimeCases.Every();
-
     public void Dispose() => _doors.Dispose();
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(EveryForm))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task Call_PausedBeforeAndInTheMiddle_BeginsNothingUntilItResumes(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -43,7 +39,7 @@ public sealed class RuntimeControlTests : IDisposable
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(EveryForm))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task Call_StoppedInTheMiddle_HasNotRunTheItemsThatDidNotBegin(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { Control = _control });
@@ -60,7 +56,7 @@ public sealed class RuntimeControlTests : IDisposable
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(EveryForm))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task Call_PausedAndThenStoppedOrCancelled_Ends(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -81,7 +77,7 @@ public sealed class RuntimeControlTests : IDisposable
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Every))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task Runtime_DisposedWhileItsCallIsPaused_GivesUpTheCallAfterItsGracePeriod(string name)
     {
         ManualTimeProvider time = new();

@@ -12,14 +12,10 @@ public class RuntimeDisposeTests
     private const int Quick = 10;
     private static readonly TimeSpan Grace = TimeSpan.FromSeconds(10);
 
-    public static TheoryData<string, RunForm> Cases => RuntimeCases.EveryForm();
-
-    public static TheoryData<string, RunForm> DetachedCases => RuntimeCases.DetachedForm();
-
-    public static TheoryData<string> Names => RuntimeCases.Every();
+    private readonly ManualTimeProvider _clock = new();
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Names))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task DisposeAsync_NewCalls_AreRefused(string name)
     {
         IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -40,11 +36,10 @@ public class RuntimeDisposeTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task DisposeAsync_RunningCallsWithinTheGracePeriod_FinishUndisturbed(string name, RunForm form)
     {
-        ManualTimeProvider clock = new();
-        IExecutionRuntime runtime = RuntimeCases.Create(name, clock, Grace);
+        IExecutionRuntime runtime = RuntimeCases.Create(name, _clock, Grace);
         using RuntimeGate gate = new();
         int cancelled = 0;
         Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(Items), async (x, token) =>
@@ -55,73 +50,40 @@ public class RuntimeDisposeTests
         });
         await gate.ArrivedAsync(RuntimeCases.LimitOf(name));
         Task disposing = runtime.DisposeAsync().AsTask();
-        clock.Advance(Grace - TimeSpan.FromMilliseconds(1));
+        _clock.Advance(Grace - TimeSpan.FromMilliseconds(1));
         Assert.False(disposing.IsCompleted);
         Assert.Throws<ObjectDisposedException>(() => { _ = runtime.ProcessManyAsync([1], static (x, _) => new ValueTask<int>(x)); });
         gate.Open();
         await disposing;
         Assert.All(await call, static (o, x) => Assert.Equal(x, o.Value));
         Assert.Equal(0, cancelled);
-        await clock.AssertNoTimersAsync();
+        await _clock.AssertNoTimersAsync();
         runtime.AssertIdle(Items, 0);
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
-    public async Task DisposeAsync_ItemsObeyTheirToken_AreCancelledAfterTheGracePeriodAndTheRestNeverRuns(string name, RunForm form)
-    {
-        ManualTimeProvider clock = new();
-        IExecutionRuntime runtime = RuntimeCases.Create(name, clock, Grace);
-        using RuntimeGate gate = new();
-        int begun = 0;
-        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
-            form,
-            runtime,
-            RuntimeRun.Count(Items),
-            (x, token) => Interlocked.Increment(ref begun) <= Quick ? new ValueTask<int>(x) : gate.PassAsync(x, token));
-        await AssertEndsAsync(name, runtime, clock, gate, call);
-    }
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
+    public Task DisposeAsync_ItemsObeyTheirToken_AreCancelledAfterTheGracePeriodAndTheRestNeverRuns(string name, RunForm form) =>
+        AssertEndsAsync(name, form, null, static (gate, x, _, token) => gate.PassAsync(x, token));
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
-    public async Task DisposeAsync_ItemsIgnoreTheirToken_AreCancelledAfterTheGracePeriodAndTheRestNeverRuns(string name, RunForm form)
-    {
-        ManualTimeProvider clock = new();
-        IExecutionRuntime runtime = RuntimeCases.Create(name, clock, Grace);
-        using RuntimeGate gate = new();
-        int begun = 0;
-        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
-            form,
-            runtime,
-            RuntimeRun.Count(Items),
-            (x, _) => Interlocked.Increment(ref begun) <= Quick ? new ValueTask<int>(x) : gate.PassAsync(x),
-            new ProcessManyOptions { PerItemTimeout = Grace * 3, TotalTimeout = Grace * 4 });
-        await AssertEndsAsync(name, runtime, clock, gate, call);
-    }
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
+    public Task DisposeAsync_ItemsIgnoreTheirToken_AreCancelledAfterTheGracePeriodAndTheRestNeverRuns(string name, RunForm form) =>
+        AssertEndsAsync(
+            name, form, new() { PerItemTimeout = Grace * 3, TotalTimeout = Grace * 4 }, static (gate, x, _, _) => gate.PassAsync(x));
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(DetachedCases))]
-    public async Task DisposeAsync_ItemsBlockTheirThreads_AreCancelledAfterTheGracePeriodAndTheRestNeverRuns(string name, RunForm form)
+    [MemberData(nameof(RuntimeCases.DetachedForm), MemberType = typeof(RuntimeCases))]
+    public Task DisposeAsync_ItemsBlockTheirThreads_AreCancelledAfterTheGracePeriodAndTheRestNeverRuns(string name, RunForm form)
     {
-        ManualTimeProvider clock = new();
-        IExecutionRuntime runtime = RuntimeCases.Create(name, clock, Grace);
-        using RuntimeGate gate = new();
-
         // On the pool one blocks, so that the test does not wait for the pool to grow; on threads of its own all do.
-        int blocking = runtime is ParallelRuntime ? RuntimeCases.LimitOf(name) : 1;
-        int begun = 0;
-        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(Items), (x, _) =>
-        {
-            int number = Interlocked.Increment(ref begun);
-            return number <= Quick ? new ValueTask<int>(x)
-                : number <= Quick + blocking ? new ValueTask<int>(gate.Block(x))
-                : gate.PassAsync(x);
-        });
-        await AssertEndsAsync(name, runtime, clock, gate, call);
+        int blocking = name.StartsWith("parallel", StringComparison.Ordinal) ? RuntimeCases.LimitOf(name) : 1;
+        return AssertEndsAsync(
+            name, form, null, (gate, x, number, _) => number <= Quick + blocking ? new ValueTask<int>(gate.Block(x)) : gate.PassAsync(x));
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task DisposeAsync_NoGracePeriod_EndsWhatRunsAtOnce(string name, RunForm form)
     {
         IExecutionRuntime runtime = RuntimeCases.Create(name, new ManualTimeProvider(), TimeSpan.Zero);
@@ -136,28 +98,26 @@ public class RuntimeDisposeTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Names))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task DisposeAsync_TwiceAndAtOnce_BothEnd(string name)
     {
-        ManualTimeProvider clock = new();
-        IExecutionRuntime runtime = RuntimeCases.Create(name, clock, Grace);
+        IExecutionRuntime runtime = RuntimeCases.Create(name, _clock, Grace);
         using RuntimeGate gate = new();
         Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(RunForm.Array, runtime, RuntimeRun.Count(Items), (x, _) => gate.PassAsync(x));
         await gate.ArrivedAsync(1);
         Task first = runtime.DisposeAsync().AsTask();
         Task second = runtime.DisposeAsync().AsTask();
-        await clock.PassAsync(Grace, Task.WhenAll(first, second, call));
+        await _clock.PassAsync(Grace, Task.WhenAll(first, second, call));
         await runtime.DisposeAsync();
         Assert.DoesNotContain(await call, static o => o.IsSuccess);
-        await clock.AssertNoTimersAsync();
+        await _clock.AssertNoTimersAsync();
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task DisposeAsync_StreamHalfRead_EndsWithoutItsConsumer(string name, RunForm form)
     {
-        ManualTimeProvider clock = new();
-        IExecutionRuntime runtime = RuntimeCases.Create(name, clock, Grace);
+        IExecutionRuntime runtime = RuntimeCases.Create(name, _clock, Grace);
         int count = 20_000;
         List<(int Index, ItemOutcome<int, int> Outcome)> read = [];
         await foreach ((int Index, ItemOutcome<int, int> Outcome) next in runtime.ProcessManyStreamAsync(
@@ -170,7 +130,7 @@ public class RuntimeDisposeTests
                 // The consumer itself waits for the end of the runtime, so nothing of the stream is read meanwhile.
                 Task disposing = runtime.DisposeAsync().AsTask();
                 Assert.False(disposing.IsCompleted);
-                await clock.PassAsync(Grace, disposing);
+                await _clock.PassAsync(Grace, disposing);
                 Assert.Equal(0, runtime.Statistics.ActiveCalls);
             }
         }
@@ -182,15 +142,14 @@ public class RuntimeDisposeTests
         long succeeded = read.Count(static r => r.Outcome.IsSuccess);
         Assert.InRange(succeeded, 10, 10 + 1024 + 256 + RuntimeCases.LimitOf(name));
         runtime.AssertIdle(succeeded, cancelled);
-        await clock.AssertNoTimersAsync();
+        await _clock.AssertNoTimersAsync();
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Names))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task DisposeAsync_OneCallersContinuationBlocks_TheOtherCallsEndAllTheSame(string name)
     {
-        ManualTimeProvider clock = new();
-        IExecutionRuntime runtime = RuntimeCases.Create(name, clock, Grace);
+        IExecutionRuntime runtime = RuntimeCases.Create(name, _clock, Grace);
         using RuntimeGate gate = new();
         using RuntimeGate continuation = new();
         Task[] calls = [.. RuntimeRun.Count(4).Select(async x =>
@@ -205,18 +164,17 @@ public class RuntimeDisposeTests
         await gate.ArrivedAsync(4);
         Task disposing = runtime.DisposeAsync().AsTask();
         await Task.Factory.StartNew(
-            () => clock.PassAsync(Grace, Task.WhenAll(calls[2], calls[3], disposing)),
+            () => _clock.PassAsync(Grace, Task.WhenAll(calls[2], calls[3], disposing)),
             CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default).Unwrap();
         continuation.Open();
         await Task.WhenAll(calls);
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Names))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task DisposeAsync_CallbackOnATokenThrows_EndsAllTheSame(string name)
     {
-        ManualTimeProvider clock = new();
-        IExecutionRuntime runtime = RuntimeCases.Create(name, clock, Grace);
+        IExecutionRuntime runtime = RuntimeCases.Create(name, _clock, Grace);
         using RuntimeGate gate = new();
         Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(RunForm.Array, runtime, RuntimeRun.Count(5), (x, token) =>
         {
@@ -225,19 +183,37 @@ public class RuntimeDisposeTests
         });
         await gate.ArrivedAsync(1);
         Task disposing = runtime.DisposeAsync().AsTask();
-        await clock.PassAsync(Grace, disposing);
+        await _clock.PassAsync(Grace, disposing);
         await disposing;
         Assert.Contains(await call, static o => o.Status == ItemStatus.Cancelled);
     }
 
-    private static async Task AssertEndsAsync(
-        string name, IExecutionRuntime runtime, ManualTimeProvider clock, RuntimeGate gate, Task<ItemOutcome<int, int>[]> call)
+    /// <summary>Checks what becomes of a call whose items are at a gate, all but the first that begin, when its runtime ends.</summary>
+    /// <param name="name">The runtime.</param>
+    /// <param name="form">How the outcomes are received.</param>
+    /// <param name="options">The options of the call.</param>
+    /// <param name="stuck">The call of an item that does not end by itself, with the item and its number in the order of beginning.</param>
+    private async Task AssertEndsAsync(
+        string name, RunForm form, ProcessManyOptions? options, Func<RuntimeGate, int, int, CancellationToken, ValueTask<int>> stuck)
     {
         int limit = RuntimeCases.LimitOf(name);
+        int begun = 0;
+        IExecutionRuntime runtime = RuntimeCases.Create(name, _clock, Grace);
+        using RuntimeGate gate = new();
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
+            form,
+            runtime,
+            RuntimeRun.Count(Items),
+            (x, token) =>
+            {
+                int number = Interlocked.Increment(ref begun);
+                return number <= Quick ? new ValueTask<int>(x) : stuck(gate, x, number, token);
+            },
+            options);
         await gate.ArrivedAsync(limit);
         Task disposing = runtime.DisposeAsync().AsTask();
         Assert.False(disposing.IsCompleted);
-        await clock.PassAsync(Grace, disposing);
+        await _clock.PassAsync(Grace, disposing);
         await disposing;
         ItemOutcome<int, int>[] outcomes = await call;
         Assert.Equal(limit, gate.Arrived);
@@ -248,6 +224,6 @@ public class RuntimeDisposeTests
         Assert.All(cancelled, RuntimeRun.AssertCancelled);
         Assert.Equal(Items - limit - Quick, outcomes.Count(static o => o.Status == ItemStatus.NotRun));
         runtime.AssertIdle(Quick, limit);
-        await clock.AssertNoTimersAsync();
+        await _clock.AssertNoTimersAsync();
     }
 }

@@ -2,59 +2,81 @@ using System.Collections.Concurrent;
 using Weir.Runtimes;
 using Weir.TestKit;
 using Weir.Tests.Operators.Support;
+using Weir.Tests.Partitioned;
 
 namespace Weir.Tests.Runtimes;
 
 /// <summary>Items with keys: one at a time and in order within a key, whatever happens to any of them.</summary>
 public class RuntimeKeyTests
 {
-    private static readonly string[] Several = ["concurrent 3", "concurrent 100", "parallel 2", "parallel 4", "auto 3", "auto 100"];
+    private const int Items = 2000;
 
-    public static TheoryData<string> Cases => RuntimeCases.Every();
+    private static readonly string[] Several = ["concurrent 3", "concurrent 100", "parallel 2", "parallel 4", "auto 3", "auto 100"];
 
     public static TheoryData<string> SeveralAtOnce => [.. Several];
 
+    public static MatrixTheoryData<string, RunForm> Forms { get; } = new(RuntimeCases.All, [RunForm.Array, RunForm.Stream]);
+
+    public static MatrixTheoryData<string, RunForm> SeveralForms { get; } = new(Several, [RunForm.Array, RunForm.Stream]);
+
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task KeySelector_ItemsOfAKey_RunOneAtATimeAndInOrder(string name)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         foreach (int keys in new[] { 1, 2, 7, 500 })
         {
-            int[] running = new int[keys];
-            List<int>[] started = [.. RuntimeRun.Count(keys).Select(static _ => new List<int>())];
+            LaneProbe probe = new();
             ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(
-                RuntimeRun.Count(2000).PartitionBy(x => x % keys),
-                async (x, _) =>
-                {
-                    int key = x % keys;
-                    Assert.Equal(1, Interlocked.Increment(ref running[key]));
-                    started[key].Add(x);
-                    if (x % 3 == 0)
-                    {
-                        await Task.Yield();
-                    }
-
-                    Assert.Equal(0, Interlocked.Decrement(ref running[key]));
-                    return x * 2;
-                });
-            Assert.Equal(RuntimeRun.Count(2000).Select(static x => x * 2), outcomes.Select(static o => o.Value));
-            Assert.All(started, (list, key) => Assert.Equal(RuntimeRun.Count(2000).Where(x => x % keys == key), list));
+                RuntimeRun.Count(Items).PartitionBy(x => x % keys), (x, _) => probe.CallAsync(x, keys));
+            Assert.Equal(RuntimeRun.Count(Items), outcomes.Select(static o => o.Value));
+            probe.AssertInOrder(Items, keys);
         }
 
-        runtime.AssertIdle(8000, 0);
+        runtime.AssertIdle(4 * Items, 0);
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(SeveralAtOnce))]
-    public async Task KeySelector_HotKeyWaits_AllOtherKeysPassIt(string name)
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
+    public async Task KeySelector_ItemsOfAKeyAsAStream_RunOneAtATimeAndInOrder(string name)
     {
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name);
+        foreach ((int keys, bool ordered) in new[] { (1, false), (7, true), (7, false), (500, true) })
+        {
+            LaneProbe probe = new();
+            IAsyncEnumerable<(int Index, ItemOutcome<int, int> Outcome)> stream = runtime.ProcessManyStreamAsync(
+                RuntimeRun.Count(Items).PartitionBy(x => x % keys), (x, _) => probe.CallAsync(x, keys), ordered);
+
+            // Nothing runs before the first step, and each enumeration is a run of its own.
+            Assert.Empty(probe.Keys);
+            for (int run = 0; run < 2; run++)
+            {
+                probe = new();
+                List<(int Index, ItemOutcome<int, int> Outcome)> outcomes = await OperatorRunner.GatherAsync(stream);
+                Assert.All(outcomes, static o => Assert.Equal(o.Index, o.Outcome.Value));
+                IEnumerable<int> indices = outcomes.Select(static o => o.Index);
+                Assert.Equal(RuntimeRun.Count(Items), ordered ? indices : indices.Order());
+                probe.AssertInOrder(Items, keys);
+            }
+        }
+
+        runtime.AssertIdle(4 * 2 * Items, 0);
+    }
+
+    [Theory(Timeout = 90_000)]
+    [MemberData(nameof(SeveralForms))]
+    public async Task KeySelector_HotKeyWaits_AllOtherKeysPassIt(string name, RunForm form)
+    {
+        // A stream reads no further than its window.
+        int count = form == RunForm.Array ? 5000 : 500;
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         using RuntimeGate hot = new();
         int cold = 0;
         TaskCompletionSource othersDone = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        Task<ItemOutcome<int, int>[]> call = runtime.ProcessManyAsync(
-            RuntimeRun.Count(5000).PartitionBy(static x => x % 10 != 9 ? -1 : x),
+        Task<ItemOutcome<int, int>[]> call = RuntimeRun.AllAsync(
+            form,
+            runtime,
+            RuntimeRun.Count(count).PartitionBy(static x => x % 10 != 9 ? -1 : x),
             (x, _) =>
             {
                 if (x % 10 != 9)
@@ -62,7 +84,7 @@ public class RuntimeKeyTests
                     return hot.PassAsync(x);
                 }
 
-                if (Interlocked.Increment(ref cold) == 500)
+                if (Interlocked.Increment(ref cold) == count / 10)
                 {
                     othersDone.SetResult();
                 }
@@ -75,11 +97,11 @@ public class RuntimeKeyTests
         await hot.ArrivedAsync(1).WithinAsync("an item of the hot key");
         Assert.Equal(1, hot.Arrived);
         hot.Open();
-        Assert.All(await call, static (o, x) => Assert.Equal(x, o.Value));
+        Assert.Equal(RuntimeRun.Count(count), (await call).Select(static o => o.Value));
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task KeySelector_ItemsFail_TheNextOfTheirKeyRuns(string name)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -99,7 +121,7 @@ public class RuntimeKeyTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task KeySelector_ItemRunsOutOfTime_TheNextOfItsKeyStartsThen(string name)
     {
         ManualTimeProvider clock = new();
@@ -118,7 +140,7 @@ public class RuntimeKeyTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task KeySelector_BatchRunsOutOfTime_WhatWaitsForItsKeyNeverRuns(string name)
     {
         ManualTimeProvider clock = new();
@@ -135,7 +157,7 @@ public class RuntimeKeyTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task KeySelector_CallerCancels_ThrowsWithTheToken(string name)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -151,16 +173,19 @@ public class RuntimeKeyTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
-    public async Task KeySelector_ThrowsOrGivesNull_EndsTheCall(string name)
+    [MemberData(nameof(Forms))]
+    public async Task KeySelector_ThrowsOrGivesNull_EndsTheCall(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         InvalidDataException own = new("no key");
-        InvalidDataException thrown = await Assert.ThrowsAsync<InvalidDataException>(() => runtime.ProcessManyAsync(
-            RuntimeRun.Count(50).PartitionBy(x => x == 30 ? throw own : x), static (x, _) => new ValueTask<int>(x)));
+        InvalidDataException thrown = await Assert.ThrowsAsync<InvalidDataException>(() => RuntimeRun.AllAsync(
+            form, runtime, RuntimeRun.Count(50).PartitionBy(x => x == 30 ? throw own : x), Selectors.Twice));
         Assert.Same(own, thrown);
-        InvalidOperationException noKey = await Assert.ThrowsAsync<InvalidOperationException>(() => runtime.ProcessManyAsync(
-            RuntimeRun.Count(50).PartitionBy(static x => x == 30 ? null! : "key"), static (x, _) => new ValueTask<int>(x)));
+        InvalidOperationException noKey = await Assert.ThrowsAsync<InvalidOperationException>(() => RuntimeRun.AllAsync(
+            form == RunForm.Array ? form : RunForm.OrderedStream,
+            runtime,
+            RuntimeRun.Count(50).PartitionBy(static x => x == 30 ? null! : "key"),
+            Selectors.Twice));
         Assert.Equal("The key of the item at index 30 is null.", noKey.Message);
         Assert.True(await RuntimeRun.UntilAsync(() => runtime.Statistics is { ActiveCalls: 0, InFlight: 0 }));
     }
@@ -186,11 +211,34 @@ public class RuntimeKeyTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task Arguments_Wrong_AreNamedAtTheCall(string name)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         int[] items = [1];
         Assert.Throws<ArgumentException>(() => { _ = runtime.ProcessManyAsync(items.PartitionBatchesBy(static _ => 0), Selectors.Twice); });
+        Assert.Throws<ArgumentException>(() => { _ = runtime.ProcessManyStreamAsync(items.PartitionBatchesBy(static _ => 0), Selectors.Twice); });
+    }
+
+    [Theory(Timeout = 90_000)]
+    [MemberData(nameof(SeveralAtOnce))]
+    public async Task KeySelector_ConsumerLeavesEarly_EndsEverything(string name)
+    {
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name);
+        await RuntimeRun.AllAsync(
+            RunForm.Stream,
+            runtime,
+            RuntimeRun.Count(500).PartitionBy(static x => x % 20),
+            static async (x, token) =>
+            {
+                if (x > 0)
+                {
+                    await Task.Delay(Timeout.InfiniteTimeSpan, TimeProvider.System, token);
+                }
+
+                return x;
+            },
+            most: 1);
+        Assert.True(await RuntimeRun.UntilAsync(() => runtime.Statistics is { ActiveCalls: 0, InFlight: 0 }));
     }
 }

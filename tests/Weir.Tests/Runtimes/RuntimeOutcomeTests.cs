@@ -5,26 +5,8 @@ namespace Weir.Tests.Runtimes;
 /// <summary>Exactly one outcome per item, in input order or each index once, and never an exception of an item.</summary>
 public class RuntimeOutcomeTests
 {
-    public static TheoryData<string, RunForm> Cases => RuntimeCases.EveryForm();
-
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
-    public async Task ProcessMany_AnyKindOfList_GivesOneOutcomePerItem(string name, RunForm form)
-    {
-        await using IExecutionRuntime runtime = RuntimeCases.Create(name);
-        foreach (int count in new[] { 0, 1, 2, 1000 })
-        {
-            int[] array = RuntimeRun.Count(count);
-            foreach (IReadOnlyList<int> items in new IReadOnlyList<int>[] { array, array.ToList(), new IndexedItems(count), new ArraySegment<int>(array) })
-            {
-                ItemOutcome<int, int>[] outcomes = await RuntimeRun.AllAsync(form, runtime, items, static (x, _) => new ValueTask<int>(x * 3));
-                Assert.Equal(array.Select(static x => x * 3), outcomes.Select(static o => o.Value));
-            }
-        }
-    }
-
-    [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task ProcessMany_ItemsThatSuspend_GivesOneOutcomePerItem(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -42,7 +24,7 @@ public class RuntimeOutcomeTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task ProcessMany_ItemsThatFail_GivesTheirOwnExceptionAndRunsTheOthers(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -71,7 +53,7 @@ public class RuntimeOutcomeTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task ProcessMany_AllItemsFail_GivesOnlyFailures(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -82,7 +64,7 @@ public class RuntimeOutcomeTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task ProcessMany_ItemCancelsItself_IsAFailureLikeAnyOther(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -95,7 +77,7 @@ public class RuntimeOutcomeTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task ProcessMany_SeveralCallsInARow_GiveEachItsOwn(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -108,7 +90,7 @@ public class RuntimeOutcomeTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task ProcessMany_SeveralCallersAtOnce_GiveEachItsOwn(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -129,31 +111,29 @@ public class RuntimeOutcomeTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task ProcessMany_ManyInFlight_NeverExceedsTheLimit(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
-        int limit = RuntimeCases.LimitOf(name);
-        int inFlight = 0;
-        int most = 0;
+        ConcurrencyProbe probe = new();
         await RuntimeRun.AllAsync(form, runtime, RuntimeRun.Count(1500), async (x, _) =>
         {
-            int now = Interlocked.Increment(ref inFlight);
-            InterlockedMax(ref most, now);
-            if (x % 4 != 3)
+            using (probe.Enter())
             {
-                await Task.Yield();
-            }
+                if (x % 4 != 3)
+                {
+                    await Task.Yield();
+                }
 
-            Interlocked.Decrement(ref inFlight);
-            return x;
+                return x;
+            }
         });
-        Assert.InRange(most, 1, limit);
-        Assert.Equal(0, inFlight);
+        Assert.InRange(probe.Most, 1, RuntimeCases.LimitOf(name));
+        Assert.Equal(0, probe.Inside);
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task ProcessMany_AsyncItems_ReachTheLimit(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -170,7 +150,7 @@ public class RuntimeOutcomeTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task ProcessMany_CallersContext_IsThatOfTheItems(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -185,19 +165,19 @@ public class RuntimeOutcomeTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task ProcessMany_TaskSourceThatThrowsAtOnCompleted_IsThatItemsFailure(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         ItemOutcome<int, int>[] outcomes = await RuntimeRun.AllAsync(
-            form, runtime, RuntimeRun.Count(30), static (x, _) => x == 11 ? new ValueTask<int>(new BrokenSource(), 0) : new ValueTask<int>(x));
-        Assert.Equal("broken", Assert.IsType<NotSupportedException>(outcomes[11].Error).Message);
+            form, runtime, RuntimeRun.Count(30), static (x, _) => x == 11 ? BrokenCall() : new ValueTask<int>(x));
+        Assert.Equal("cannot wait", Assert.IsType<TestException>(outcomes[11].Error).Message);
         Assert.Equal(29, outcomes.Count(static o => o.IsSuccess));
         runtime.AssertIdle(29, 1);
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task ProcessMany_FastItemsThenOneThatNeedsThoseAfterIt_IsNotInTheirWay(string name, RunForm form)
     {
         if (RuntimeCases.LimitOf(name) == 1)
@@ -226,29 +206,6 @@ public class RuntimeOutcomeTests
         Assert.All(outcomes, static o => Assert.True(o.IsSuccess));
     }
 
-    private static void InterlockedMax(ref int target, int value)
-    {
-        int seen = Volatile.Read(ref target);
-        while (value > seen)
-        {
-            int before = Interlocked.CompareExchange(ref target, value, seen);
-            if (before == seen)
-            {
-                return;
-            }
-
-            seen = before;
-        }
-    }
-
-    private sealed class BrokenSource : System.Threading.Tasks.Sources.IValueTaskSource<int>
-    {
-        public int GetResult(short token) => throw new InvalidOperationException("Nobody may ask.");
-
-        public System.Threading.Tasks.Sources.ValueTaskSourceStatus GetStatus(short token) => System.Threading.Tasks.Sources.ValueTaskSourceStatus.Pending;
-
-        public void OnCompleted(
-            Action<object?> continuation, object? state, short token, System.Threading.Tasks.Sources.ValueTaskSourceOnCompletedFlags flags) =>
-            throw new NotSupportedException("broken");
-    }
+    /// <summary>A call that nobody calls back, and that cannot be waited for.</summary>
+    private static ValueTask<int> BrokenCall() => new FaultyCall(0, FaultyCall.Fault.ThrowsAndCallsBack).Start();
 }

@@ -11,14 +11,10 @@ public sealed class RuntimePolicyTests : IDisposable
 
     private readonly Gate _gate = new();
 
-    public static TheoryData<string, RunForm> Cases => RuntimeCases.EveryForm();
-
-    public static TheoryData<string> Names => RuntimeCases.Every();
-
     public void Dispose() => _gate.Dispose();
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task Items_WithRetriesRulesHooksAndAFallback_EndAsOnAnOperator(string name, RunForm form)
     {
         ConcurrentDictionary<int, int> calls = new();
@@ -68,7 +64,7 @@ public sealed class RuntimePolicyTests : IDisposable
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task Keys_WithRetries_KeepTheirOrder(string name, RunForm form)
     {
         ConcurrentDictionary<int, ConcurrentQueue<int>> order = new();
@@ -86,30 +82,14 @@ public sealed class RuntimePolicyTests : IDisposable
             return item;
         }
 
-        async Task<List<int>> ValuesAsync()
-        {
-            static int KeyOf(int item) => item % 3;
-            if (form == RunForm.Array)
-            {
-                return [.. (await runtime.ProcessManyAsync(RuntimeRun.Count(60).PartitionBy(KeyOf), CallAsync)).Select(static o => o.Value)];
-            }
-
-            List<int> values = [];
-            await foreach ((_, ItemOutcome<int, int> outcome) in runtime.ProcessManyStreamAsync(
-                RuntimeRun.Count(60).PartitionBy(KeyOf), CallAsync, form == RunForm.OrderedStream))
-            {
-                values.Add(outcome.Value);
-            }
-
-            return values;
-        }
-
-        Assert.Equal(Enumerable.Range(0, 60), (await Task.Run(ValuesAsync).WithinAsync("the call")).Order());
+        ItemOutcome<int, int>[] outcomes =
+            await RuntimeRun.Start(form, runtime, RuntimeRun.Count(60).PartitionBy(static item => item % 3), CallAsync).WithinAsync("the call");
+        Assert.Equal(Enumerable.Range(0, 60), outcomes.Select(static o => o.Value));
         Assert.All(order.Values, static items => Assert.Equal(items.Order(), items));
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Names))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task PoliciesOfTheRuntime_AllCallsShareTheBreaker_AndACallMayHaveItsOwn(string name)
     {
         int calls = 0;
@@ -132,7 +112,7 @@ public sealed class RuntimePolicyTests : IDisposable
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Names))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task RateLimit_OfTheRuntime_HoldsOverItsCalls(string name)
     {
         ManualTimeProvider clock = new();
@@ -154,7 +134,7 @@ public sealed class RuntimePolicyTests : IDisposable
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Names))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task TimeLimits_OfThePolicies_EndAttemptsAndItems(string name)
     {
         ManualTimeProvider clock = new();
@@ -188,7 +168,7 @@ public sealed class RuntimePolicyTests : IDisposable
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Names))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task TotalConcurrency_WithPolicies_HoldsOverAllCalls(string name)
     {
         const int total = 2;
@@ -235,7 +215,7 @@ public sealed class RuntimePolicyTests : IDisposable
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Names))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task Policies_ThatDoNotFit_AreRefusedAtTheCall(string name)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);

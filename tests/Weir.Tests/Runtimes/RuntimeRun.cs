@@ -4,7 +4,7 @@ using Weir.TestKit;
 
 namespace Weir.Tests.Runtimes;
 
-/// <summary>Runs a call in any form, and checks on the way what holds of every call: as many outcomes as items, each index once.</summary>
+/// <summary>Runs a call in any form, and checks on the way what holds of every call: an outcome for each item, each index once, in order if it must.</summary>
 internal static class RuntimeRun
 {
     /// <summary>How much slower than real time <see cref="PassAsync"/> moves the clock on.</summary>
@@ -14,52 +14,60 @@ internal static class RuntimeRun
     public static Task<ItemOutcome<TItem, TResult>[]> Start<TItem, TResult>(
         RunForm form,
         IExecutionRuntime runtime,
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         ProcessManyOptions? options = null,
-        CancellationToken cancellationToken = default) =>
-        Task.Run(() => AllAsync(form, runtime, items, processor, options, cancellationToken), CancellationToken.None);
+        CancellationToken cancellationToken = default,
+        int most = int.MaxValue) =>
+        Task.Run(() => AllAsync(form, runtime, items, processor, options, cancellationToken, most), CancellationToken.None);
 
+    /// <param name="form">How the outcomes are received.</param>
+    /// <param name="runtime">The runtime.</param>
+    /// <param name="items">The items. Those of a list are checked to be those of the outcomes, however these ended.</param>
+    /// <param name="processor">The call for an item.</param>
+    /// <param name="options">The options of the call.</param>
+    /// <param name="cancellationToken">Cancels the call.</param>
+    /// <param name="most">After how many outcomes the consumer of a stream leaves.</param>
     public static async Task<ItemOutcome<TItem, TResult>[]> AllAsync<TItem, TResult>(
         RunForm form,
         IExecutionRuntime runtime,
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         ProcessManyOptions? options = null,
-        CancellationToken cancellationToken = default)
+        CancellationToken cancellationToken = default,
+        int most = int.MaxValue)
     {
+        ItemOutcome<TItem, TResult>[] all;
         if (form == RunForm.Array)
         {
-            ItemOutcome<TItem, TResult>[] all = await runtime.ProcessManyAsync(items, processor, options, cancellationToken);
-            Assert.Equal(items.Count, all.Length);
-            AssertItems(items, all);
-            return all;
+            all = await runtime.ProcessManyAsync(items, processor, options, cancellationToken);
         }
-
-        bool ordered = form == RunForm.OrderedStream;
-        var outcomes = new ItemOutcome<TItem, TResult>?[items.Count];
-        int last = -1;
-        int count = 0;
-        await foreach ((int index, ItemOutcome<TItem, TResult> outcome) in
-            runtime.ProcessManyStreamAsync(items, processor, ordered, options, cancellationToken))
+        else
         {
-            Assert.InRange(index, 0, items.Count - 1);
-            Assert.False(outcomes[index].HasValue, $"Index {index} came twice.");
-            Assert.True(!ordered || index == last + 1, $"Index {index} came after {last}.");
-            outcomes[index] = outcome;
-            last = index;
-            count++;
+            bool ordered = form == RunForm.OrderedStream;
+            SortedDictionary<int, ItemOutcome<TItem, TResult>> outcomes = [];
+            await foreach ((int index, ItemOutcome<TItem, TResult> outcome) in
+                runtime.ProcessManyStreamAsync(items, processor, ordered, options, cancellationToken))
+            {
+                Assert.True(!ordered || index == outcomes.Count, $"Index {index} came after {outcomes.Count - 1}.");
+                Assert.True(outcomes.TryAdd(index, outcome), $"Index {index} came twice.");
+                if (outcomes.Count == most)
+                {
+                    return [.. outcomes.Values];
+                }
+            }
+
+            Assert.Equal(Enumerable.Range(0, outcomes.Count), outcomes.Keys);
+            all = [.. outcomes.Values];
         }
 
-        Assert.Equal(items.Count, count);
-        ItemOutcome<TItem, TResult>[] streamed = [.. outcomes.Select(static o => o!.Value)];
-        AssertItems(items, streamed);
-        return streamed;
-    }
+        if (items is IReadOnlyList<TItem> list)
+        {
+            Assert.Equal(list, all.Select(static o => o.Item));
+        }
 
-    /// <summary>Checks that each outcome has its item, however it ended.</summary>
-    public static void AssertItems<TItem, TResult>(IReadOnlyList<TItem> items, ItemOutcome<TItem, TResult>[] outcomes) =>
-        Assert.Equal(items, outcomes.Select(static o => o.Item));
+        return all;
+    }
 
     public static int[] Count(int count) => [.. Enumerable.Range(0, count)];
 

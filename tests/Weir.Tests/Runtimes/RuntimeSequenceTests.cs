@@ -6,10 +6,8 @@ namespace Weir.Tests.Runtimes;
 /// <summary>Every runtime takes a sequence that is no list: it is read while the call goes on, and ends the call with what it throws.</summary>
 public class RuntimeSequenceTests
 {
-    public static TheoryData<string, RunForm> Cases => RuntimeCases.EveryForm();
-
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task Sequence_OfAnyLength_GivesAnOutcomeForEachItemOnce(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -30,7 +28,8 @@ public class RuntimeSequenceTests
             foreach (bool keyed in new[] { false, true })
             {
                 Array.Clear(calls);
-                ItemOutcome<int, int>[] outcomes = await AllAsync(form, runtime, Lazy(count), TwiceAsync, keyed).WithinAsync($"{count} items");
+                IEnumerable<int> items = keyed ? Lazy(count).PartitionBy(static x => x % 3) : Lazy(count);
+                ItemOutcome<int, int>[] outcomes = await RuntimeRun.Start(form, runtime, items, TwiceAsync).WithinAsync($"{count} items");
                 Assert.Equal(Enumerable.Range(0, count).Select(static x => x % 7 == 6 ? 0 : 2 * x), outcomes.Select(static o => o.IsSuccess ? o.Value : 0));
                 Assert.All(outcomes, static (o, x) => Assert.Equal(x % 7 == 6 ? ItemStatus.Failed : ItemStatus.Succeeded, o.Status));
                 Assert.All(calls, static made => Assert.Equal(1, made));
@@ -41,7 +40,7 @@ public class RuntimeSequenceTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task Sequence_ThatThrows_EndsTheCallWithItsException(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -61,14 +60,14 @@ public class RuntimeSequenceTests
         }
 
         TestException thrown = await Assert.ThrowsAsync<TestException>(
-            () => AllAsync(form, runtime, Breaking(), static (x, _) => new ValueTask<int>(x), keyed: false).WithinAsync("the call"));
+            () => RuntimeRun.Start(form, runtime, Breaking(), static (x, _) => new ValueTask<int>(x)).WithinAsync("the call"));
         Assert.Equal("sequence", thrown.Message);
         Assert.True(disposed);
         Assert.Equal(0, runtime.Statistics.ActiveCalls);
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task Cancellation_OfAnEndlessSequence_EndsTheCallAndTheSequence(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -89,7 +88,7 @@ public class RuntimeSequenceTests
             }
         }
 
-        OperationCanceledException thrown = await Assert.ThrowsAnyAsync<OperationCanceledException>(() => AllAsync(
+        OperationCanceledException thrown = await Assert.ThrowsAnyAsync<OperationCanceledException>(() => RuntimeRun.Start(
             form,
             runtime,
             Endless(),
@@ -103,31 +102,22 @@ public class RuntimeSequenceTests
                 await Task.Yield();
                 return x;
             },
-            keyed: false,
             cancellationToken: cancellation.Token).WithinAsync("the call"));
         Assert.Equal(cancellation.Token, thrown.CancellationToken);
         await ended.Task.WithinAsync("the end of the sequence");
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task Stop_OfAnEndlessSequence_GivesWhatHasBegun(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         RunControl control = new();
         ConcurrentDictionary<int, bool> begun = new();
-        IEnumerable<int> Endless()
-        {
-            for (int x = 0; ; x++)
-            {
-                yield return x;
-            }
-        }
-
-        ItemOutcome<int, int>[] outcomes = await AllAsync(
+        ItemOutcome<int, int>[] outcomes = await RuntimeRun.Start(
             form,
             runtime,
-            Endless(),
+            Lazy(int.MaxValue),
             async (x, _) =>
             {
                 begun[x] = true;
@@ -139,7 +129,6 @@ public class RuntimeSequenceTests
                 await Task.Yield();
                 return x;
             },
-            keyed: false,
             new ProcessManyOptions { Control = control }).WithinAsync("the call");
         Assert.InRange(outcomes.Length, 21, int.MaxValue);
         Assert.All(outcomes, (o, x) => Assert.Equal(begun.ContainsKey(x) ? ItemStatus.Succeeded : ItemStatus.NotRun, o.Status));
@@ -164,40 +153,4 @@ public class RuntimeSequenceTests
             yield return x;
         }
     }
-
-    private static Task<ItemOutcome<int, int>[]> AllAsync(
-        RunForm form,
-        IExecutionRuntime runtime,
-        IEnumerable<int> items,
-        Func<int, CancellationToken, ValueTask<int>> processor,
-        bool keyed,
-        ProcessManyOptions? options = null,
-        CancellationToken cancellationToken = default) =>
-        Task.Run(
-            async () =>
-            {
-                static int KeyOf(int x) => x % 3;
-                if (form == RunForm.Array)
-                {
-                    return keyed
-                        ? await runtime.ProcessManyAsync(items.PartitionBy(KeyOf), processor, options, cancellationToken)
-                        : await runtime.ProcessManyAsync(items, processor, options, cancellationToken);
-                }
-
-                bool ordered = form == RunForm.OrderedStream;
-                SortedDictionary<int, ItemOutcome<int, int>> outcomes = [];
-                int last = -1;
-                await foreach ((int index, ItemOutcome<int, int> outcome) in keyed
-                    ? runtime.ProcessManyStreamAsync(items.PartitionBy(KeyOf), processor, ordered, options, cancellationToken)
-                    : runtime.ProcessManyStreamAsync(items, processor, ordered, options, cancellationToken))
-                {
-                    Assert.True(outcomes.TryAdd(index, outcome), $"Index {index} came twice.");
-                    Assert.True(!ordered || index == last + 1, $"Index {index} came after {last}.");
-                    last = index;
-                }
-
-                Assert.Equal(Enumerable.Range(0, outcomes.Count), outcomes.Keys);
-                return outcomes.Values.ToArray();
-            },
-            CancellationToken.None);
 }

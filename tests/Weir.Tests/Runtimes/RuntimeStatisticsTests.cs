@@ -7,10 +7,8 @@ namespace Weir.Tests.Runtimes;
 /// <summary>What a runtime says about itself, while it works and after.</summary>
 public class RuntimeStatisticsTests
 {
-    public static TheoryData<string, RunForm> Cases => RuntimeCases.EveryForm();
-
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task Statistics_OverSeveralCalls_AddUp(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -27,7 +25,7 @@ public class RuntimeStatisticsTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task Statistics_WhileACallRuns_CountWhatHasEnded(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -81,7 +79,7 @@ public class RuntimeStatisticsTests
     }
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task Statistics_StrayItemsReturnWhileTheirCallGoesOn_AreNotCountedAgain(string name, RunForm form)
     {
         ManualTimeProvider clock = new();

@@ -8,14 +8,12 @@ public sealed class RuntimeTotalLimitTests : IDisposable
 {
     private readonly Gate _gate = new();
 
-    public static TheoryData<string, RunForm> Forms => RuntimeCases.EveryForm();
-
     public static TheoryData<string> Names => ["direct", "concurrent 8", "parallel 2", "auto 8"];
 
     public void Dispose() => _gate.Dispose();
 
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Forms))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task ManyCallers_OneRuntime_NeverExceedItsTotal(string name, RunForm form)
     {
         const int total = 3;
@@ -30,29 +28,9 @@ public sealed class RuntimeTotalLimitTests : IDisposable
             }
         }
 
-        async Task<List<int>> CallAsync()
-        {
-            if (form == RunForm.Array)
-            {
-                ItemOutcome<int, int>[] outcomes = await runtime.ProcessManyAsync(Enumerable.Range(0, 21).ToArray(), ProcessAsync);
-                return [.. outcomes.Where(static o => o.IsSuccess).Select(static o => o.Value)];
-            }
-
-            List<int> results = [];
-            await foreach ((_, ItemOutcome<int, int> outcome) in runtime.ProcessManyStreamAsync(
-                Enumerable.Range(0, 21).ToArray(), ProcessAsync, form == RunForm.OrderedStream))
-            {
-                if (outcome.IsSuccess)
-                {
-                    results.Add(outcome.Value);
-                }
-            }
-
-            return results;
-        }
-
-        List<int>[] all = await Task.WhenAll(Enumerable.Range(0, 12).Select(_ => Task.Run(CallAsync))).WithinAsync("all calls");
-        Assert.All(all, static results => Assert.Equal(Enumerable.Range(0, 21).Where(static i => i % 7 != 6), results.Order()));
+        ItemOutcome<int, int>[][] all = await Task.WhenAll(
+            Enumerable.Range(0, 12).Select(_ => RuntimeRun.Start(form, runtime, RuntimeRun.Count(21), ProcessAsync))).WithinAsync("all calls");
+        Assert.All(all, static outcomes => Assert.Equal(Enumerable.Range(0, 21).Where(static i => i % 7 != 6), outcomes.Values()));
         Assert.InRange(probe.Most, 1, total);
         Assert.Equal(0, probe.Inside);
     }

@@ -18,10 +18,6 @@ public sealed class RuntimeWorkQueueControlTests
         Dispose,
     }
 
-    public static TheoryData<string, RunForm> Cases => RuntimeCases.EveryForm();
-
-    public static TheoryData<string> Every => RuntimeCases.Every();
-
     /// <summary>Only a stream can be left.</summary>
     public static TheoryData<string, RunForm, Ending, bool> Endings() =>
     [
@@ -101,7 +97,7 @@ public sealed class RuntimeWorkQueueControlTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task Queue_ThatIsKeptOpen_WaitsForItemsFromOutside(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -135,7 +131,7 @@ public sealed class RuntimeWorkQueueControlTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task Call_ThatOnlyWaits_CanBeEnded(string name, RunForm form)
     {
         foreach (Ending ending in new[] { Ending.Cancel, Ending.Stop, Ending.Dispose, Ending.Leave })
@@ -191,7 +187,7 @@ public sealed class RuntimeWorkQueueControlTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task Call_ThatIsPaused_BeginsNothingThatIsAddedMeanwhile(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);

@@ -12,14 +12,8 @@ public sealed class RuntimeWorkQueueTests
     private const int Nodes = 60;
     private static readonly TimeSpan Limit = TimeSpan.FromSeconds(10);
 
-    public static TheoryData<string, RunForm> Cases => RuntimeCases.EveryForm();
-
-    public static TheoryData<string, RunForm> Detached => RuntimeCases.DetachedForm();
-
-    public static TheoryData<string> Every => RuntimeCases.Every();
-
     [Theory(Timeout = 90_000)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task Queue_ThatItsItemsFill_GivesAnOutcomeForEachItemOnce(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -27,8 +21,7 @@ public sealed class RuntimeWorkQueueTests
         {
             foreach ((int children, bool keyed) in new[] { (0, false), (1, false), (2, false), (9, false), (1, true), (2, true) })
             {
-                WorkQueue<int> queue = new();
-                queue.Add(0);
+                WorkQueue<int> queue = WorkTree.Begun();
                 ConcurrentQueue<int> begun = [];
                 int expected = children == 0 ? 1 : Nodes;
                 ItemOutcome<int, int>[] outcomes = await QueueRun.Start(
@@ -38,7 +31,7 @@ public sealed class RuntimeWorkQueueTests
                     (item, _) =>
                     {
                         begun.Enqueue(item);
-                        return QueueDeeds.RunAsync(deed, item, () => AddChildren(queue, item, children));
+                        return QueueDeeds.RunAsync(deed, item, () => queue.AddChildren(item, Nodes, children));
                     },
                     keyed: keyed).WithinAsync($"{deed} with {children} children");
                 begun.AssertOnce(expected);
@@ -53,15 +46,15 @@ public sealed class RuntimeWorkQueueTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public Task Item_ThatSuspendsBeyondItsTimeLimit_CountsAsEndedAndTheCallGoesOn(string name, RunForm form) => GiveUpAsync(name, form, blocks: false);
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Detached))]
+    [MemberData(nameof(RuntimeCases.DetachedForm), MemberType = typeof(RuntimeCases))]
     public Task Item_ThatBlocksBeyondItsTimeLimit_CountsAsEndedAndTheCallGoesOn(string name, RunForm form) => GiveUpAsync(name, form, blocks: true);
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task Call_WithATimeLimit_LeavesWhatHasNotBegun(string name, RunForm form)
     {
         ManualTimeProvider time = new();
@@ -93,13 +86,12 @@ public sealed class RuntimeWorkQueueTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Every))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task Item_ThatWaitsForItsNextAttempt_CountsAsRunning(string name)
     {
         ManualTimeProvider time = new();
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, time);
-        WorkQueue<int> queue = new();
-        queue.Add(0);
+        WorkQueue<int> queue = WorkTree.Begun();
         ConcurrentDictionary<int, int> attempts = [];
         Task<ItemOutcome<int, int>[]> call = QueueRun.Start(
             RunForm.Array,
@@ -114,7 +106,7 @@ public sealed class RuntimeWorkQueueTests
                 }
 
                 // Only the last attempt adds anything: a queue that had ended before would refuse it.
-                AddChildren(queue, item, 2);
+                queue.AddChildren(item, Nodes);
                 return item % 5 == 4 ? throw new TestException("for good") : new(item);
             },
             new ProcessManyOptions { Policies = new() { MaxRetries = 1, BaseDelay = Limit, ErrorMode = ErrorMode.BestEffort } });
@@ -129,7 +121,7 @@ public sealed class RuntimeWorkQueueTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task Items_RefusedByAnOpenCircuit_EndAndTheCallEnds(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -155,12 +147,11 @@ public sealed class RuntimeWorkQueueTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Every))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task Calls_ThatShareALimit_AllEnd(string name)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { TotalConcurrency = 1 });
-        int inside = 0;
-        int most = 0;
+        ConcurrencyProbe probe = new();
         WorkQueue<int>[] queues = [new(), new(), new()];
         Task<ItemOutcome<int, int>[]>[] calls =
         [
@@ -169,21 +160,22 @@ public sealed class RuntimeWorkQueueTests
                 queue.Add(0);
                 return QueueRun.Start(RunForm.Array, runtime, queue, async (item, _) =>
                 {
-                    most = Math.Max(most, Interlocked.Increment(ref inside));
-                    AddChildren(queue, item, 2);
-                    await Task.Yield();
-                    Interlocked.Decrement(ref inside);
-                    return item;
+                    using (probe.Enter())
+                    {
+                        queue.AddChildren(item, Nodes);
+                        await Task.Yield();
+                        return item;
+                    }
                 });
             }),
         ];
         Assert.All(await Task.WhenAll(calls).WithinAsync(), static outcomes => Assert.Equal(Enumerable.Range(0, Nodes), outcomes.Values()));
-        Assert.Equal(1, most);
+        Assert.Equal(1, probe.Most);
         Assert.All(queues, static queue => queue.AssertEnded());
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Every))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task Queue_ThatIsRead_IsRefusedToASecondCall(string name)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -214,13 +206,12 @@ public sealed class RuntimeWorkQueueTests
     public async Task AutoRuntime_TellsWhatItDecided()
     {
         await using AutoRuntime runtime = new();
-        WorkQueue<int> queue = new();
-        queue.Add(0);
+        WorkQueue<int> queue = WorkTree.Begun();
         AutoResult<int, int> result = await runtime.ProcessManyWithDecisionsAsync(
             queue.AsEnumerable(),
             async (item, _) =>
             {
-                AddChildren(queue, item, 9);
+                queue.AddChildren(item, Nodes, 9);
                 await Task.Yield();
                 return item;
             }).WithinAsync();
@@ -229,21 +220,12 @@ public sealed class RuntimeWorkQueueTests
         queue.AssertEnded();
     }
 
-    private static void AddChildren(WorkQueue<int> queue, int item, int children)
-    {
-        for (int child = (children * item) + 1; child <= (children * item) + children && child < Nodes; child++)
-        {
-            queue.Add(child);
-        }
-    }
-
     private static async Task GiveUpAsync(string name, RunForm form, bool blocks)
     {
         ManualTimeProvider time = new();
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, time);
         using Gate never = new();
-        WorkQueue<int> queue = new();
-        queue.Add(0);
+        WorkQueue<int> queue = WorkTree.Begun();
         ConcurrentQueue<int> begun = [];
         bool isStuck = false;
         Task<ItemOutcome<int, int>[]> call = QueueRun.Start(
@@ -256,7 +238,7 @@ public sealed class RuntimeWorkQueueTests
                 if (item == 1)
                 {
                     // Before it is stuck, so that the call has something left to do. If it were given up before that, the queue could end without them.
-                    AddChildren(queue, item, 2);
+                    queue.AddChildren(item, Nodes);
                     Volatile.Write(ref isStuck, true);
                     if (blocks)
                     {
@@ -266,7 +248,7 @@ public sealed class RuntimeWorkQueueTests
                     await never.WaitAsync(CancellationToken.None);
                 }
 
-                AddChildren(queue, item, 2);
+                queue.AddChildren(item, Nodes);
                 return item;
             },
             new ProcessManyOptions { PerItemTimeout = Limit });

@@ -1,6 +1,7 @@
 using Weir.Resilience;
 using Weir.Runtimes;
 using Weir.Tests.Operators.Budgets;
+using Weir.Tests.Operators.Support;
 
 namespace Weir.Tests.Runtimes;
 
@@ -94,17 +95,12 @@ public sealed class StarvedPoolTests : IDisposable
     public void ItemTimeout_ItemsOfAQueueHoldAllThreadsOfThePool_EndsEachOfThemAndTheQueue(string name)
     {
         IExecutionRuntime runtime = Make(name, 4 * StarvedPool.Threads);
-        WorkQueue<int> queue = new();
-        queue.Add(0);
+        WorkQueue<int> queue = WorkTree.Begun();
         Task<ItemOutcome<int, int>[]> run = runtime.ProcessManyAsync(
             queue.AsEnumerable(),
             (item, token) =>
             {
-                for (int child = (3 * item) + 1; child <= (3 * item) + 3 && child < 2 * StarvedPool.Threads; child++)
-                {
-                    queue.Add(child);
-                }
-
+                queue.AddChildren(item, 2 * StarvedPool.Threads, children: 3);
                 return Block(item, token);
             },
             new() { PerItemTimeout = Limit });
@@ -112,7 +108,7 @@ public sealed class StarvedPoolTests : IDisposable
         ItemOutcome<int, int>[] outcomes = StarvedPool.ResultOf(run);
         Assert.All(outcomes, static outcome => Assert.Equal(ItemStatus.TimedOut, outcome.Status));
         Assert.Equal(2 * StarvedPool.Threads, outcomes.Length);
-        Assert.Equal((0, 0, true), (queue.Count, queue.Running, queue.IsCompleted));
+        queue.AssertEnded();
     }
 
     [Fact]

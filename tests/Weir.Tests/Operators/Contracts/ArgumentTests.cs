@@ -1,4 +1,5 @@
 using System.Threading.Channels;
+using Weir.Resilience;
 using Weir.Tests.Operators.Support;
 
 namespace Weir.Tests.Operators.Contracts;
@@ -20,6 +21,20 @@ public class ArgumentTests
         ["timeout too long"] = (new() { PerItemTimeout = TimeSpan.MaxValue }, nameof(ParallelRunOptions.PerItemTimeout)),
         ["mode 3"] = (new() { ErrorMode = (ErrorMode)3 }, nameof(ParallelRunOptions.ErrorMode)),
         ["mode -1"] = (new() { ErrorMode = (ErrorMode)(-1) }, nameof(ParallelRunOptions.ErrorMode)),
+        ["retries -1"] = (new() { MaxRetries = -1 }, nameof(ParallelRunOptions.MaxRetries)),
+        ["delay -1 s"] = (new() { BaseDelay = TimeSpan.FromSeconds(-1) }, nameof(ParallelRunOptions.BaseDelay)),
+        ["longest delay 0"] = (new() { Retry = new() { BaseDelay = TimeSpan.FromSeconds(1), MaxDelay = TimeSpan.Zero } }, nameof(RetryOptions.MaxDelay)),
+        ["backoff 77"] = (new() { BackoffStrategy = (BackoffStrategy)77 }, nameof(ParallelRunOptions.BackoffStrategy)),
+        ["attempt timeout 0"] = (new() { AttemptTimeout = TimeSpan.Zero }, nameof(ParallelRunOptions.AttemptTimeout)),
+        ["failures 0"] = (new() { CircuitBreaker = new CircuitBreakerOptions { FailureThreshold = 0 } }, nameof(CircuitBreakerOptions.FailureThreshold)),
+        ["open for ever"] =
+            (new() { CircuitBreaker = new CircuitBreakerOptions { OpenTimeout = Timeout.InfiniteTimeSpan } }, nameof(CircuitBreakerOptions.OpenTimeout)),
+        ["rate 0"] = (new() { RateLimit = new RateLimitOptions { TokensPerSecond = 0 } }, nameof(RateLimitOptions.TokensPerSecond)),
+        ["reports 0"] = (new() { Progress = new() { ReportInterval = TimeSpan.Zero } }, nameof(ProgressOptions.ReportInterval)),
+        ["report's time -1 s"] = (new() { Progress = new() { CallbackTimeout = TimeSpan.FromSeconds(-1) } }, nameof(ProgressOptions.CallbackTimeout)),
+        ["samples 0"] = (new() { Metrics = new() { SampleInterval = TimeSpan.Zero } }, nameof(MetricsOptions.SampleInterval)),
+        ["samples too rare"] = (new() { Metrics = new() { SampleInterval = TimeSpan.MaxValue } }, nameof(MetricsOptions.SampleInterval)),
+        ["sample's time 0"] = (new() { Metrics = new() { CallbackTimeout = TimeSpan.Zero } }, nameof(MetricsOptions.CallbackTimeout)),
     };
 
     public static PairwiseTheoryData<OperatorFamily, SourceKind, string> WrongOptions() => new(Cases.Families, Overloads, Wrong.Keys);

@@ -10,8 +10,6 @@ public class CovariantSourceTests
 {
     private static readonly ParallelRunOptions Options = new() { MaxDegreeOfParallelism = 3 };
 
-    public static TheoryData<string, RunForm> Runtimes => RuntimeCases.EveryForm();
-
     public static TheoryData<string> Kinds => ["array", "segment", "immutable", "list", "typed list"];
 
     [Theory(Timeout = Selectors.Timeout)]
@@ -38,7 +36,7 @@ public class CovariantSourceTests
     }
 
     [Theory(Timeout = 60_000)]
-    [MemberData(nameof(Runtimes))]
+    [MemberData(nameof(RuntimeCases.EveryForm), MemberType = typeof(RuntimeCases))]
     public async Task Runtimes_CovariantList_GiveAnOutcomeForEachItem(string name, RunForm form)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);

@@ -60,30 +60,6 @@ public class LimitTests
 
     [Theory(Timeout = Selectors.Timeout)]
     [MemberData(nameof(Cases.All), MemberType = typeof(Cases))]
-    public async Task Run_MixedItems_NeverExceedTheLimit(OperatorFamily family, SourceKind kind)
-    {
-        ConcurrencyProbe probe = new();
-        await family.RunAsync(
-            TestSource.Of(kind, 2_000),
-            async (item, _) =>
-            {
-                using (probe.Enter())
-                {
-                    if (item % 3 != 0)
-                    {
-                        await Task.Yield();
-                    }
-
-                    return item;
-                }
-            },
-            new() { MaxDegreeOfParallelism = 3 }).WithinAsync();
-        Assert.InRange(probe.Most, 1, 3);
-        Assert.Equal(2_000, probe.Entered);
-    }
-
-    [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.All), MemberType = typeof(Cases))]
     public async Task Run_LimitOfOne_RunsOneItemAfterTheOther(OperatorFamily family, SourceKind kind)
     {
         ConcurrencyProbe probe = new();

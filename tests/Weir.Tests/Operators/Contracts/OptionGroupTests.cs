@@ -106,8 +106,6 @@ public class OptionGroupTests
     public void Groups_WrongValues_AreRefusedAtTheCallByName()
     {
         Refused("Output", new() { Output = null! });
-        Refused("ChannelCapacity", new() { Output = new() { ChannelCapacity = 0 } });
-        Refused("MaxDelay", new() { Retry = new() { MaxDelay = TimeSpan.Zero } });
         Refused("ShouldRetry", new() { Retry = new() { IsTransient = static _ => true }, ShouldRetry = RetryRule.Of<int>(static _ => true) });
         Refused("Tags", new() { Metrics = new() { Tags = [new("", 1)] } });
 

@@ -36,34 +36,21 @@ public class OptionsReuseTests
 
     private static async Task<int> MostAtOnceAsync(ParallelRunOptions options)
     {
-        int inside = 0;
-        int most = 0;
-        TaskCompletionSource[] ended = [.. Enumerable.Range(0, 3).Select(static _ => new TaskCompletionSource())];
-        TaskCompletionSource started = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        ConcurrencyProbe probe = new();
+        using Gate gate = new();
         Task<List<int>> run = Enumerable.Range(0, 3).ToArray().SelectParallelAsync(
             async (x, _) =>
             {
-                lock (ended)
+                using (probe.Enter())
                 {
-                    most = Math.Max(most, ++inside);
-                    if (inside == Math.Min(3, options.MaxDegreeOfParallelism))
-                    {
-                        started.TrySetResult();
-                    }
+                    await gate.WaitAsync();
+                    return x;
                 }
-
-                await ended[x].Task;
-                lock (ended)
-                {
-                    inside--;
-                }
-
-                return x;
             },
             options);
-        await started.Task.WithinAsync();
-        Array.ForEach(ended, static end => end.SetResult());
+        await probe.InsideAsync(options.MaxDegreeOfParallelism);
+        gate.Open();
         await run.WithinAsync();
-        return most;
+        return probe.Most;
     }
 }

@@ -8,27 +8,17 @@ public class ResultsTests
 {
     private static readonly int[] Lengths = [0, 1, 2, 3, 17, 64, 1_000];
 
-    [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.All), MemberType = typeof(Cases))]
-    public async Task Run_SynchronousItems_GivesEveryResultInOrder(OperatorFamily family, SourceKind kind)
-    {
-        foreach (int length in Lengths)
-        {
-            TestSource source = TestSource.Of(kind, length);
-            List<int> results = await family.RunAsync(source, Selectors.Twice, new() { MaxDegreeOfParallelism = 4 }).WithinAsync();
-            AssertComplete(family, length, results);
-            source.AssertUsedWell();
-        }
-    }
+    public static MatrixTheoryData<OperatorFamily, SourceKind, bool> AnyFamilyKindAndWork() => new(Cases.Families, Cases.Kinds, [false, true]);
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.All), MemberType = typeof(Cases))]
-    public async Task Run_SuspendingItems_GivesEveryResultInOrder(OperatorFamily family, SourceKind kind)
+    [MemberData(nameof(AnyFamilyKindAndWork))]
+    public async Task Run_ItemsOfOneKind_GivesEveryResultInOrder(OperatorFamily family, SourceKind kind, bool suspends)
     {
         foreach (int length in Lengths)
         {
             TestSource source = TestSource.Of(kind, length);
-            List<int> results = await family.RunAsync(source, Selectors.TwiceAfterYield, new() { MaxDegreeOfParallelism = 5 }).WithinAsync();
+            List<int> results = await family.RunAsync(
+                source, suspends ? Selectors.TwiceAfterYield : Selectors.Twice, new() { MaxDegreeOfParallelism = suspends ? 5 : 4 }).WithinAsync();
             AssertComplete(family, length, results);
             source.AssertUsedWell();
         }

@@ -40,22 +40,6 @@ public class SequenceTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [InlineData(SourceKind.Array)]
-    [InlineData(SourceKind.Collection)]
-    [InlineData(SourceKind.Lazy)]
-    [InlineData(SourceKind.AsyncImmediate)]
-    [InlineData(SourceKind.AsyncSuspending)]
-    [InlineData(SourceKind.Channel)]
-    public async Task Batches_OfAnEmptySource_AreNone(SourceKind kind)
-    {
-        foreach (TimeSpan? timeout in new TimeSpan?[] { null, TimeSpan.FromSeconds(5) })
-        {
-            IAsyncEnumerable<int> batches = TestSource.Of(kind, 0).BatchStream(10, static (batch, _) => new ValueTask<int>(batch.Count), null, timeout);
-            Assert.Empty(await OperatorRunner.GatherAsync(batches).WithinAsync());
-        }
-    }
-
-    [Theory(Timeout = Selectors.Timeout)]
     [InlineData(0, 10)]
     [InlineData(3, 10)]
     [InlineData(10, 3)]

@@ -6,6 +6,8 @@ namespace Weir.Tests.Operators.Control;
 /// <summary>What becomes of the items of batches when their run is paused and softly stopped.</summary>
 public sealed class RunControlBatchTests : IDisposable
 {
+    private static readonly SourceKind[] Kinds = [SourceKind.Lazy, SourceKind.AsyncImmediate, SourceKind.AsyncSuspending];
+
     private readonly Gate _source = new();
     private readonly Gate _items = new();
     private readonly RunControl _control = new();
@@ -22,10 +24,12 @@ public sealed class RunControlBatchTests : IDisposable
         KeyedStream,
     }
 
-    public static MatrixTheoryData<Form, SourceKind> Grid { get; } =
-        new([Form.List, Form.Stream, Form.KeyedList, Form.KeyedStream], [SourceKind.Lazy, SourceKind.AsyncImmediate, SourceKind.AsyncSuspending]);
+    public static MatrixTheoryData<Form, SourceKind> Grid => new(Enum.GetValues<Form>(), Kinds);
 
-    public static MatrixTheoryData<Form, int> Limits { get; } = new([Form.List, Form.Stream, Form.KeyedList, Form.KeyedStream], [1, 4]);
+    /// <summary>Before the last two items of the second batch, and before the last one.</summary>
+    public static MatrixTheoryData<Form, SourceKind, int> PausedGrid => new(Enum.GetValues<Form>(), Kinds, [6, 7]);
+
+    public static MatrixTheoryData<Form, int> Limits => new(Enum.GetValues<Form>(), [1, 4]);
 
     public void Dispose()
     {
@@ -38,8 +42,7 @@ public sealed class RunControlBatchTests : IDisposable
     public async Task Stop_WhileABatchFills_MakesALastBatchOfWhatWasRead(Form form, int limit)
     {
         TestSource source = TestSource.Of(SourceKind.AsyncImmediate, new SourcePlan { Count = 20, WaitsAt = 6, Gate = _source });
-        Task run = RunAsync(form, source, limit);
-        await Guard.UntilAsync(() => source.Record.Reads == 7 && _control.Snapshot() is { Succeeded: 1 }, "the wait inside the second batch");
+        Task run = await BeginAsync(form, source, waitsAt: 6, limit);
         _control.Stop();
         await run.WithinAsync();
         Assert.Equal(["0 1 2 3", "4 5"], _batches.Order());
@@ -52,8 +55,7 @@ public sealed class RunControlBatchTests : IDisposable
     public async Task Stop_WhileTheSourceGoesOnWithItsStep_PutsItsItemIntoTheLastBatch(Form form, SourceKind kind)
     {
         TestSource source = TestSource.Of(kind, new SourcePlan { Count = 20, WaitsAt = 6, Gate = _source, IgnoresToken = true });
-        Task run = RunAsync(form, source, limit: 4);
-        await Guard.UntilAsync(() => source.Record.Reads == 7 && _control.Snapshot() is { Succeeded: 1 }, "the wait inside the second batch");
+        Task run = await BeginAsync(form, source, waitsAt: 6);
         _control.Stop();
         await Guard.SettleAsync();
         Assert.False(run.IsCompleted);
@@ -65,38 +67,20 @@ public sealed class RunControlBatchTests : IDisposable
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Grid))]
-    public async Task Stop_OfAPausedRun_BeginsWhatWasRead(Form form, SourceKind kind)
+    [MemberData(nameof(PausedGrid))]
+    public async Task Stop_OfAPausedRun_BeginsWhatWasRead(Form form, SourceKind kind, int waitsAt)
     {
-        TestSource source = TestSource.Of(kind, new SourcePlan { Count = 20, WaitsAt = 6, Gate = _source, IgnoresToken = true });
-        Task run = RunAsync(form, source, limit: 4);
-        await Guard.UntilAsync(() => source.Record.Reads == 7 && _control.Snapshot() is { Succeeded: 1 }, "the wait inside the second batch");
+        TestSource source = TestSource.Of(kind, new SourcePlan { Count = 20, WaitsAt = waitsAt, Gate = _source, IgnoresToken = true });
+        Task run = await BeginAsync(form, source, waitsAt);
         _control.Pause();
         _source.Open();
         await Guard.SettleAsync();
         Assert.Single(_batches);
-        Assert.Equal(7, source.Record.Reads);
+        Assert.Equal(waitsAt + 1, source.Record.Reads);
         _control.Stop();
         await run.WithinAsync();
-        Assert.Equal(["0 1 2 3", "4 5 6"], _batches.Order());
-        Assert.Equal(7, source.Record.Reads);
-        source.AssertUsedWell();
-    }
-
-    [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Grid))]
-    public async Task Stop_OfAPausedRunWithAFullBatch_BeginsIt(Form form, SourceKind kind)
-    {
-        TestSource source = TestSource.Of(kind, new SourcePlan { Count = 20, WaitsAt = 7, Gate = _source, IgnoresToken = true });
-        Task run = RunAsync(form, source, limit: 4);
-        await Guard.UntilAsync(() => source.Record.Reads == 8 && _control.Snapshot() is { Succeeded: 1 }, "the wait inside the second batch");
-        _control.Pause();
-        _source.Open();
-        await Guard.SettleAsync();
-        Assert.Single(_batches);
-        _control.Stop();
-        await run.WithinAsync();
-        Assert.Equal(["0 1 2 3", "4 5 6 7"], _batches.Order());
+        Assert.Equal(["0 1 2 3", waitsAt == 6 ? "4 5 6" : "4 5 6 7"], _batches.Order());
+        Assert.Equal(waitsAt + 1, source.Record.Reads);
         source.AssertUsedWell();
     }
 
@@ -121,8 +105,7 @@ public sealed class RunControlBatchTests : IDisposable
     public async Task Stop_AndTheKeyOfTheLastBatchThrows_FailsTheRun(Form form)
     {
         TestSource source = TestSource.Of(SourceKind.AsyncImmediate, new SourcePlan { Count = 40, WaitsAt = 6, Gate = _source });
-        Task run = RunAsync(form, source, limit: 4, keyOf: static batch => batch[0] == 4 ? throw new TestException("key") : 0);
-        await Guard.UntilAsync(() => source.Record.Reads == 7 && _control.Snapshot() is { Succeeded: 1 }, "the wait inside the second batch");
+        Task run = await BeginAsync(form, source, waitsAt: 6, keyOf: static batch => batch[0] == 4 ? throw new TestException("key") : 0);
         _control.Stop();
         await Assert.ThrowsAsync<TestException>(() => run.WithinAsync());
     }
@@ -132,12 +115,19 @@ public sealed class RunControlBatchTests : IDisposable
     public async Task Stop_AndTheSourceThrowsAfterIt_StillMakesTheLastBatch(Form form, SourceKind kind)
     {
         TestSource source = TestSource.Of(kind, new SourcePlan { Count = 20, WaitsAt = 6, ThrowsAt = 6, Gate = _source, IgnoresToken = true });
-        Task run = RunAsync(form, source, limit: 2);
-        await Guard.UntilAsync(() => source.Record.Reads == 7 && _control.Snapshot() is { Succeeded: 1 }, "the wait inside the second batch");
+        Task run = await BeginAsync(form, source, waitsAt: 6, limit: 2);
         _control.Stop();
         _source.Open();
         await run.WithinAsync();
         Assert.Equal(["0 1 2 3", "4 5"], _batches.Order());
+    }
+
+    /// <summary>Starts a run whose source waits inside the second batch, and waits for that. The task of the result is the run.</summary>
+    private async Task<Task> BeginAsync(Form form, TestSource source, int waitsAt, int limit = 4, Func<IReadOnlyList<int>, int>? keyOf = null)
+    {
+        Task run = RunAsync(form, source, limit, keyOf: keyOf);
+        await Guard.UntilAsync(() => source.Record.Reads == waitsAt + 1 && _control.Snapshot() is { Succeeded: 1 }, "the wait inside the second batch");
+        return run;
     }
 
     private Task RunAsync(Form form, TestSource source, int limit, bool waits = false, Func<IReadOnlyList<int>, int>? keyOf = null)

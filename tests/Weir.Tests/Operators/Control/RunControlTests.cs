@@ -8,6 +8,7 @@ public sealed class RunControlTests : IDisposable
 {
     private const int Items = 40;
     private readonly Gate _gate = new();
+    private readonly RunControl _control = new();
 
     public enum Work
     {
@@ -34,8 +35,7 @@ public sealed class RunControlTests : IDisposable
     [MemberData(nameof(Grid))]
     public async Task Run_PausedAtItsBeginning_ReadsNothingUntilItResumes(OperatorFamily family, SourceKind kind, int limit)
     {
-        RunControl control = new();
-        control.Pause();
+        _control.Pause();
         int called = 0;
         TestSource source = TestSource.Of(kind, Items);
         Task<List<int>> run = family.RunAsync(
@@ -45,14 +45,14 @@ public sealed class RunControlTests : IDisposable
                 Interlocked.Increment(ref called);
                 return Selectors.Twice(x, token);
             },
-            new ParallelRunOptions { MaxDegreeOfParallelism = limit, Control = control });
+            new ParallelRunOptions { MaxDegreeOfParallelism = limit, Control = _control });
         await Guard.SettleAsync();
         Assert.Equal(0, called);
-        RunControlSnapshot paused = control.Snapshot();
+        RunControlSnapshot paused = _control.Snapshot();
         Assert.Equal((true, 1, 0L), (paused.IsPaused, paused.RunningRuns, paused.Started));
-        control.Resume();
+        _control.Resume();
         Assert.Equal(Enumerable.Range(0, Items).Select(static x => x * 2), (await run.WithinAsync()).Order());
-        AssertEnded(control, Items);
+        AssertEnded(Items);
         source.AssertUsedWell();
     }
 
@@ -60,37 +60,35 @@ public sealed class RunControlTests : IDisposable
     [MemberData(nameof(WorkGrid))]
     public async Task Run_PausedInTheMiddle_BeginsNothingUntilItResumes(OperatorFamily family, SourceKind kind, Work work)
     {
-        RunControl control = new();
-        using Journal journal = new(this, work, pausesAt: 7, control);
+        using Journal journal = new(this, work, pausesAt: 7);
         Task<List<int>> run = family.RunAsync(
-            TestSource.Of(kind, Items), journal.CallAsync, new ParallelRunOptions { MaxDegreeOfParallelism = 8, Control = control });
-        await Guard.UntilAsync(() => control.IsPaused, "the pause");
+            TestSource.Of(kind, Items), journal.CallAsync, new ParallelRunOptions { MaxDegreeOfParallelism = 8, Control = _control });
+        await Guard.UntilAsync(() => _control.IsPaused, "the pause");
         _gate.Open();
-        await Guard.UntilAsync(() => control.Snapshot().InFlight == 0, "the end of what runs");
-        long begun = control.Snapshot().Started;
+        await Guard.UntilAsync(() => _control.Snapshot().InFlight == 0, "the end of what runs");
+        long begun = _control.Snapshot().Started;
         Assert.Equal(begun, journal.Called);
         await Guard.SettleAsync();
-        Assert.Equal((begun, begun), (control.Snapshot().Started, journal.Called));
-        control.Resume();
+        Assert.Equal((begun, begun), (_control.Snapshot().Started, journal.Called));
+        _control.Resume();
         Assert.Equal(Enumerable.Range(0, Items), (await run.WithinAsync()).Order());
         Assert.Equal(Items, journal.Called);
-        AssertEnded(control, Items);
+        AssertEnded(Items);
     }
 
     [Theory(Timeout = Selectors.Timeout)]
     [MemberData(nameof(Few))]
     public async Task Run_PausedWhileItsItemsBlock_BeginsNothingUntilItResumes(OperatorFamily family, SourceKind kind)
     {
-        RunControl control = new();
-        using Journal journal = new(this, Work.Blocking, pausesAt: 1, control);
+        using Journal journal = new(this, Work.Blocking, pausesAt: 1);
         Task<List<int>> run = family.RunAsync(
-            TestSource.Of(kind, 6), journal.CallAsync, new ParallelRunOptions { MaxDegreeOfParallelism = 2, Control = control });
-        await Guard.UntilAsync(() => control.IsPaused, "the pause");
+            TestSource.Of(kind, 6), journal.CallAsync, new ParallelRunOptions { MaxDegreeOfParallelism = 2, Control = _control });
+        await Guard.UntilAsync(() => _control.IsPaused, "the pause");
         _gate.Open();
-        await Guard.UntilAsync(() => control.Snapshot().InFlight == 0, "the end of what runs");
+        await Guard.UntilAsync(() => _control.Snapshot().InFlight == 0, "the end of what runs");
         await Guard.SettleAsync();
         Assert.InRange(journal.Called, 2, 2);
-        control.Resume();
+        _control.Resume();
         Assert.Equal(Enumerable.Range(0, 6), (await run.WithinAsync()).Order());
     }
 
@@ -98,48 +96,45 @@ public sealed class RunControlTests : IDisposable
     [MemberData(nameof(WorkGrid))]
     public async Task Run_StoppedInTheMiddle_GivesWhatHasBegun(OperatorFamily family, SourceKind kind, Work work)
     {
-        RunControl control = new();
-        using Journal journal = new(this, work, stopsAt: 7, control: control);
+        using Journal journal = new(this, work, stopsAt: 7);
         Task<List<int>> run = family.RunAsync(
-            TestSource.Of(kind, 10_000), journal.CallAsync, new ParallelRunOptions { MaxDegreeOfParallelism = 8, Control = control });
-        await Guard.UntilAsync(() => control.IsStopped, "the stop");
+            TestSource.Of(kind, 10_000), journal.CallAsync, new ParallelRunOptions { MaxDegreeOfParallelism = 8, Control = _control });
+        await Guard.UntilAsync(() => _control.IsStopped, "the stop");
         _gate.Open();
         List<int> results = await run.WithinAsync();
         Assert.Equal(journal.Items, results.Order());
         Assert.InRange(results.Count, 8, 9_999);
         Assert.Equal(0, journal.Cancelled);
-        AssertEnded(control, results.Count);
+        AssertEnded(results.Count);
     }
 
     [Theory(Timeout = Selectors.Timeout)]
     [MemberData(nameof(Few))]
     public async Task Run_StoppedWhileItIsPaused_EndsWithWhatWasDone(OperatorFamily family, SourceKind kind)
     {
-        RunControl control = new();
-        using Journal journal = new(this, Work.Immediate, pausesAt: 5, control: control);
+        using Journal journal = new(this, Work.Immediate, pausesAt: 5);
         Task<List<int>> run = family.RunAsync(
-            TestSource.Of(kind, Items), journal.CallAsync, new ParallelRunOptions { MaxDegreeOfParallelism = 4, Control = control });
-        await Guard.UntilAsync(() => control.IsPaused && control.Snapshot().InFlight == 0, "the pause");
+            TestSource.Of(kind, Items), journal.CallAsync, new ParallelRunOptions { MaxDegreeOfParallelism = 4, Control = _control });
+        await Guard.UntilAsync(() => _control.IsPaused && _control.Snapshot().InFlight == 0, "the pause");
         await Guard.SettleAsync();
         Assert.False(run.IsCompleted);
-        control.Stop();
+        _control.Stop();
         Assert.Equal(journal.Items, (await run.WithinAsync()).Order());
-        Assert.Equal((false, true), (control.IsPaused, control.IsStopped));
-        AssertEnded(control, journal.Called);
+        Assert.Equal((false, true), (_control.IsPaused, _control.IsStopped));
+        AssertEnded(journal.Called);
     }
 
     [Theory(Timeout = Selectors.Timeout)]
     [MemberData(nameof(Few))]
     public async Task Run_WithAStoppedControl_EndsAtOnceWithNothing(OperatorFamily family, SourceKind kind)
     {
-        RunControl control = new();
-        control.Stop();
-        control.Pause();
-        Assert.False(control.IsPaused);
+        _control.Stop();
+        _control.Pause();
+        Assert.False(_control.IsPaused);
         TestSource source = TestSource.Endless(kind == SourceKind.Array ? SourceKind.AsyncSuspending : kind);
-        Assert.Empty(await family.RunAsync(source, Selectors.Twice, new ParallelRunOptions { Control = control }).WithinAsync());
+        Assert.Empty(await family.RunAsync(source, Selectors.Twice, new ParallelRunOptions { Control = _control }).WithinAsync());
         Assert.Equal(0, source.Record.Reads);
-        AssertEnded(control, 0);
+        AssertEnded(0);
     }
 
     [Theory(Timeout = Selectors.Timeout)]
@@ -183,12 +178,11 @@ public sealed class RunControlTests : IDisposable
     [Fact(Timeout = Selectors.Timeout)]
     public async Task Stop_WhileTheSourceIgnoresItsToken_WaitsForItsStepAndDropsTheItem()
     {
-        RunControl control = new();
         using Gate late = new();
         TestSource source = TestSource.Of(SourceKind.AsyncImmediate, new SourcePlan { WaitsAt = 2, Gate = late, IgnoresToken = true, Count = 9 });
-        Task<ItemOutcome<int, int>[]> run = source.OutcomesAsync(Selectors.Twice, new ParallelRunOptions { Control = control });
-        await Guard.UntilAsync(() => source.Record.Reads == 3 && control.Snapshot() is { Started: 2, InFlight: 0 }, "the step that waits");
-        control.Stop();
+        Task<ItemOutcome<int, int>[]> run = source.OutcomesAsync(Selectors.Twice, new ParallelRunOptions { Control = _control });
+        await Guard.UntilAsync(() => source.Record.Reads == 3 && _control.Snapshot() is { Started: 2, InFlight: 0 }, "the step that waits");
+        _control.Stop();
         await Guard.SettleAsync();
         Assert.False(run.IsCompleted);
         late.Open();
@@ -200,24 +194,23 @@ public sealed class RunControlTests : IDisposable
     public async Task Cancellation_WhileTheRunIsPaused_EndsIt(OperatorFamily family, SourceKind kind)
     {
         using CancellationTokenSource cancel = new();
-        RunControl control = new();
-        using Journal journal = new(this, Work.Immediate, pausesAt: 5, control: control);
+        using Journal journal = new(this, Work.Immediate, pausesAt: 5);
         Task<List<int>> run = family.RunAsync(
-            TestSource.Of(kind, Items), journal.CallAsync, new ParallelRunOptions { MaxDegreeOfParallelism = 4, Control = control }, cancel.Token);
-        await Guard.UntilAsync(() => control.IsPaused && control.Snapshot().InFlight == 0, "the pause");
+            TestSource.Of(kind, Items), journal.CallAsync, new ParallelRunOptions { MaxDegreeOfParallelism = 4, Control = _control }, cancel.Token);
+        await Guard.UntilAsync(() => _control.IsPaused && _control.Snapshot().InFlight == 0, "the pause");
         await cancel.CancelAsync();
         await Assert.ThrowsAnyAsync<OperationCanceledException>(() => run.WithinAsync());
-        Assert.Equal(0, control.Snapshot().RunningRuns);
+        Assert.Equal(0, _control.Snapshot().RunningRuns);
     }
 
-    private static void AssertEnded(RunControl control, long begun)
+    private void AssertEnded(long begun)
     {
-        RunControlSnapshot end = control.Snapshot();
+        RunControlSnapshot end = _control.Snapshot();
         Assert.Equal((0, begun, begun, 0L, 0L), (end.RunningRuns, end.Started, end.Succeeded, end.InFlight, end.Waiting));
     }
 
     /// <summary>Items that pause or stop their own run, once a given number of them has been called, and then wait.</summary>
-    private sealed class Journal(RunControlTests test, Work work, int pausesAt = -1, RunControl? control = null, int stopsAt = -1) : IDisposable
+    private sealed class Journal(RunControlTests test, Work work, int pausesAt = -1, int stopsAt = -1) : IDisposable
     {
         private readonly ConcurrentQueue<int> _items = [];
         private readonly TaskCompletionSource _ordered = new(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -236,12 +229,12 @@ public sealed class RunControlTests : IDisposable
             int call = Interlocked.Increment(ref _called) - 1;
             if (call == pausesAt)
             {
-                control!.Pause();
+                test._control.Pause();
             }
 
             if (call == stopsAt)
             {
-                control!.Stop();
+                test._control.Stop();
             }
 
             int orderedAt = Math.Max(pausesAt, stopsAt);

@@ -15,7 +15,7 @@ public sealed class WorkQueueBatchTests
     [InlineData(true)]
     public async Task Stream_OfAQueueAsASequence_WithABatchTimeout_EndsWhenAllAreDone(bool hasKeys)
     {
-        WorkQueue<int> queue = Begun();
+        WorkQueue<int> queue = WorkTree.Begun();
         IEnumerable<int> items = queue.AsEnumerable();
         IAsyncEnumerable<int[]> batches = (hasKeys ? items.PartitionBatchesBy(static batch => batch[0] % 3) : items)
             .BatchParallelStreamAsync(8, (batch, _) => Grow(queue, batch), batchTimeout: BatchTimeout);
@@ -31,7 +31,7 @@ public sealed class WorkQueueBatchTests
     [Fact(Timeout = Selectors.Timeout)]
     public async Task ForEach_OfAQueueAsASequence_WithABatchTimeout_EndsWhenAllAreDone()
     {
-        WorkQueue<int> queue = Begun();
+        WorkQueue<int> queue = WorkTree.Begun();
         System.Collections.Concurrent.ConcurrentQueue<int> done = [];
         await queue.AsEnumerable().ForEachBatchParallelAsync(
             8,
@@ -46,20 +46,12 @@ public sealed class WorkQueueBatchTests
         AssertAll(queue, done);
     }
 
-    private static WorkQueue<int> Begun()
-    {
-        WorkQueue<int> queue = new();
-        queue.Add(0);
-        return queue;
-    }
-
-    /// <summary>The children of a number are twice it plus one, and twice it plus two.</summary>
     private static async ValueTask<int[]> Grow(WorkQueue<int> queue, IReadOnlyList<int> batch)
     {
         await Task.Yield();
         foreach (int item in batch)
         {
-            queue.AddRange(new[] { (2 * item) + 1, (2 * item) + 2 }.Where(static child => child < Nodes));
+            queue.AddChildren(item, Nodes);
         }
 
         return [.. batch];
@@ -68,6 +60,6 @@ public sealed class WorkQueueBatchTests
     private static void AssertAll(WorkQueue<int> queue, IEnumerable<int> done)
     {
         Assert.Equal(Enumerable.Range(0, Nodes), done.Order());
-        Assert.Equal((0, 0, true), (queue.Count, queue.Running, queue.IsCompleted));
+        queue.AssertEnded();
     }
 }

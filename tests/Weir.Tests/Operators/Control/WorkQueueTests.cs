@@ -6,13 +6,10 @@ namespace Weir.Tests.Operators.Control;
 /// <summary>A source that grows while it is worked on: it ends by itself, whatever becomes of its items, and loses none.</summary>
 public sealed class WorkQueueTests
 {
-    /// <summary>A tree of numbers: the children of a number are twice it plus one, and twice it plus two.</summary>
     private const int Nodes = 200;
 
     public static MatrixTheoryData<OperatorFamily, int, WorkQueueOrder> Grid { get; } =
         new(Cases.Families, [1, 2, 16], [WorkQueueOrder.OldestFirst, WorkQueueOrder.NewestFirst]);
-
-    public static TheoryData<OperatorFamily> Families => Cases.AnyFamily();
 
     [Theory(Timeout = Selectors.Timeout)]
     [MemberData(nameof(Grid))]
@@ -25,7 +22,7 @@ public sealed class WorkQueueTests
             queue,
             async (item, _) =>
             {
-                AddChildren(queue, item);
+                queue.AddChildren(item, Nodes);
                 if (item % 3 == 0)
                 {
                     await Task.Yield();
@@ -35,15 +32,14 @@ public sealed class WorkQueueTests
             },
             new ParallelRunOptions { MaxDegreeOfParallelism = limit }).WithinAsync();
         Assert.Equal(Enumerable.Range(0, Nodes), results.Order());
-        Assert.Equal((0, 0, true), (queue.Count, queue.Running, queue.IsCompleted));
+        queue.AssertEnded();
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Families))]
+    [MemberData(nameof(Cases.AnyFamily), MemberType = typeof(Cases))]
     public async Task Items_ThatFailOrAreRetried_CountOnce(OperatorFamily family)
     {
-        WorkQueue<int> queue = new();
-        queue.Add(0);
+        WorkQueue<int> queue = WorkTree.Begun();
         ConcurrentDictionary<int, int> attempts = [];
         List<int> results = await RunAsync(
             family,
@@ -53,7 +49,7 @@ public sealed class WorkQueueTests
                 int attempt = attempts.AddOrUpdate(item, 1, static (_, count) => count + 1);
                 if (attempt == 1)
                 {
-                    AddChildren(queue, item);
+                    queue.AddChildren(item, Nodes);
                 }
 
                 await Task.Yield();
@@ -67,11 +63,11 @@ public sealed class WorkQueueTests
             new ParallelRunOptions { MaxDegreeOfParallelism = 4, MaxRetries = 1, BaseDelay = TimeSpan.Zero, ErrorMode = ErrorMode.BestEffort }).WithinAsync();
         Assert.Equal(Enumerable.Range(0, Nodes).Where(static item => item % 5 != 2), results.Order());
         Assert.All(attempts, static pair => Assert.Equal(pair.Key % 5 == 1 ? 2 : 1, pair.Value));
-        Assert.Equal((0, 0, true), (queue.Count, queue.Running, queue.IsCompleted));
+        queue.AssertEnded();
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Families))]
+    [MemberData(nameof(Cases.AnyFamily), MemberType = typeof(Cases))]
     public async Task Item_ThatIgnoresItsTimeLimit_CountsAsEnded(OperatorFamily family)
     {
         ManualTimeProvider time = new();
@@ -102,11 +98,11 @@ public sealed class WorkQueueTests
         await Guard.UntilAsync(() => queue is { Count: 0, Running: 1 } && Volatile.Read(ref called) == 1, "the end of the first item");
         await time.AdvanceUntilAsync(run, TimeSpan.FromMinutes(1));
         Assert.Equal([0], await run.WithinAsync());
-        Assert.Equal((0, 0, true), (queue.Count, queue.Running, queue.IsCompleted));
+        queue.AssertEnded();
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Families))]
+    [MemberData(nameof(Cases.AnyFamily), MemberType = typeof(Cases))]
     public async Task Queue_WithKeysAndLanes_TakesEachKeyOnce(OperatorFamily family)
     {
         WorkQueue<int> queue = WorkQueue.DistinctBy<int, int>(static item => item % Nodes, comparer: new ThreeHashes());
@@ -143,11 +139,7 @@ public sealed class WorkQueueTests
                 (item, _) =>
                 {
                     begun.Add(item);
-                    foreach (int child in new[] { (2 * item) + 1, (2 * item) + 2 }.Where(static child => child < 7))
-                    {
-                        queue.Add(child);
-                    }
-
+                    queue.AddChildren(item, 7);
                     return default;
                 },
                 new ParallelRunOptions { MaxDegreeOfParallelism = 1 }).WithinAsync();
@@ -189,7 +181,7 @@ public sealed class WorkQueueTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Families))]
+    [MemberData(nameof(Cases.AnyFamily), MemberType = typeof(Cases))]
     public async Task Queue_ThatIsKeptOpen_WaitsForItemsFromOutside(OperatorFamily family)
     {
         WorkQueue<int> queue = new();
@@ -274,14 +266,13 @@ public sealed class WorkQueueTests
     [Fact(Timeout = Selectors.Timeout)]
     public async Task Queue_ReadByHand_EndsWhenTheLastItemIsLeft()
     {
-        WorkQueue<int> queue = new();
-        queue.Add(0);
+        WorkQueue<int> queue = WorkTree.Begun();
         List<int> read = [];
         await foreach (int item in queue)
         {
             read.Add(item);
             Assert.Equal(1, queue.Running);
-            AddChildren(queue, item);
+            queue.AddChildren(item, Nodes);
         }
 
         Assert.Equal(Enumerable.Range(0, Nodes), read);
@@ -293,13 +284,12 @@ public sealed class WorkQueueTests
     {
         foreach (int limit in new[] { 1, 8 })
         {
-            WorkQueue<int> queue = new();
-            queue.Add(0);
+            WorkQueue<int> queue = WorkTree.Begun();
             List<int> results = await queue.AsEnumerable().SelectParallelAsync(
                 async (item, _) =>
                 {
                     await Task.Yield();
-                    AddChildren(queue, item);
+                    queue.AddChildren(item, Nodes);
                     return item;
                 },
                 new ParallelRunOptions { MaxDegreeOfParallelism = limit }).WithinAsync();
@@ -307,8 +297,7 @@ public sealed class WorkQueueTests
             Assert.True(queue.IsCompleted);
         }
 
-        WorkQueue<int> batched = new();
-        batched.Add(0);
+        WorkQueue<int> batched = WorkTree.Begun();
         List<int> sizes = await batched.AsEnumerable().BatchParallelAsync(
             8,
             async (batch, _) =>
@@ -316,7 +305,7 @@ public sealed class WorkQueueTests
                 await Task.Yield();
                 foreach (int item in batch)
                 {
-                    AddChildren(batched, item);
+                    batched.AddChildren(item, Nodes);
                 }
 
                 return batch.Count;
@@ -333,7 +322,7 @@ public sealed class WorkQueueTests
             Assert.Throws<InvalidOperationException>(() => byHand.AsEnumerable().First());
             Assert.Equal(1, byHand.Running);
             rest.Add(item);
-            AddChildren(byHand, item);
+            byHand.AddChildren(item, Nodes);
         }
 
         Assert.Equal((1, true), (rest[0], byHand.IsCompleted));
@@ -353,15 +342,14 @@ public sealed class WorkQueueTests
     [Fact(Timeout = Selectors.Timeout)]
     public async Task Batches_OfAQueue_AreWhatIsQueuedUpToTheirSize()
     {
-        WorkQueue<int> queue = new();
-        queue.Add(0);
+        WorkQueue<int> queue = WorkTree.Begun();
         List<int> sizes = await queue.BatchParallelAsync(
             8,
             (batch, _) =>
             {
                 foreach (int item in batch)
                 {
-                    AddChildren(queue, item);
+                    queue.AddChildren(item, Nodes);
                 }
 
                 return new ValueTask<int>(batch.Count);
@@ -369,17 +357,6 @@ public sealed class WorkQueueTests
             new ParallelRunOptions { MaxDegreeOfParallelism = 1 }).WithinAsync();
         Assert.Equal([1, 2, 4, 8], sizes.Take(4));
         Assert.Equal((Nodes, 8), (sizes.Sum(), sizes.Max()));
-    }
-
-    private static void AddChildren(WorkQueue<int> queue, int item)
-    {
-        foreach (int child in new[] { (2 * item) + 1, (2 * item) + 2 })
-        {
-            if (child < Nodes)
-            {
-                queue.Add(child);
-            }
-        }
     }
 
     private static Task<List<int>> RunAsync(

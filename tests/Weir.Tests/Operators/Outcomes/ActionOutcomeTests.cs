@@ -9,12 +9,8 @@ public class ActionOutcomeTests
 {
     private static readonly TimeSpan Second = TimeSpan.FromSeconds(1);
 
-    public static TheoryData<SourceKind> AnyKind() => [.. Cases.Kinds];
-
-    public static TheoryData<string> AnyRuntime() => RuntimeCases.Every();
-
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(AnyKind))]
+    [MemberData(nameof(Cases.AnyKind), MemberType = typeof(Cases))]
     public async Task Outcomes_OfMixedItems_SayHowEachEnded(SourceKind kind)
     {
         ItemOutcome<int>[] outcomes = await RunAsync(
@@ -24,7 +20,7 @@ public class ActionOutcomeTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(AnyKind))]
+    [MemberData(nameof(Cases.AnyKind), MemberType = typeof(Cases))]
     public async Task Outcomes_OfACancelledRun_HaveTheItemsToRunAgain(SourceKind kind)
     {
         using CancellationTokenSource caller = new();
@@ -58,7 +54,7 @@ public class ActionOutcomeTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(AnyKind))]
+    [MemberData(nameof(Cases.AnyKind), MemberType = typeof(Cases))]
     public async Task Outcomes_OfAnItemOutOfTime_SayTimedOut(SourceKind kind)
     {
         ManualTimeProvider clock = new();
@@ -85,7 +81,7 @@ public class ActionOutcomeTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(AnyRuntime))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task Runtimes_WithoutAResult_GiveAnOutcomeForEachItem(string name)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
@@ -101,7 +97,7 @@ public class ActionOutcomeTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(AnyRuntime))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task Runtimes_OutOfTime_SayWhatTimedOutAndWhatNeverRan(string name)
     {
         ManualTimeProvider clock = new();

@@ -119,36 +119,10 @@ public class DetailsTests
     [MemberData(nameof(AnyKindAndWay))]
     public async Task Details_OfAStoppedRun_AreThereForWhatNeverRan(SourceKind kind, bool asStream)
     {
-        using Gate gate = new();
-        ConcurrencyProbe probe = new();
-        int[] calls = new int[50];
-        Task<ItemOutcome<int, int>[]> running = RunAsync(
-            asStream,
-            TestSource.Of(kind, 50),
-            async (item, token) =>
-            {
-                Interlocked.Increment(ref calls[item]);
-                using (probe.Enter())
-                {
-                    if (item == 1)
-                    {
-                        await gate.WaitAsync();
-                        throw new TestException("stop");
-                    }
-
-                    await (item == 0 ? Task.CompletedTask : Task.Delay(Timeout.InfiniteTimeSpan, TimeProvider.System, token));
-                    return item;
-                }
-            },
-            new() { MaxDegreeOfParallelism = 3, OnErrorAsync = static (_, _) => new(false), Output = new() { IncludeDetails = true } });
-
-        // The first item, which ends at once, may be inside for a while beside the next two.
-        await probe.EnteredAsync(4);
-        await probe.InsideAsync(3);
-        gate.Open();
-
-        ItemOutcome<int, int>[] outcomes = await running.WithinAsync();
-        Assert.All(outcomes.Index(), o => Assert.Equal((o.Index, calls[o.Index]), ((int)o.Item.Details!.Index, o.Item.Details.Attempts)));
+        using StoppedRun run = new();
+        ItemOutcome<int, int>[] outcomes = await run.EndAsync(
+            RunAsync(asStream, TestSource.Of(kind, 50), run.CallAsync, StoppedRun.Options with { Output = new() { IncludeDetails = true } }));
+        Assert.All(outcomes.Index(), o => Assert.Equal((o.Index, run.CallsOf(o.Index)), ((int)o.Item.Details!.Index, o.Item.Details.Attempts)));
         Assert.All(outcomes.Where(static o => o.Status == ItemStatus.NotRun), static o => Assert.Equal(TimeSpan.Zero, o.Details!.Duration));
         Assert.Equal(4, outcomes.Count(static o => o.Details!.Attempts == 1));
     }
@@ -246,20 +220,11 @@ public class DetailsTests
             Output = new() { IncludeDetails = true },
         };
         Func<int, CancellationToken, ValueTask<int>> selector = static (x, _) => x % 2 == 0 ? throw new TimeoutException() : new(x);
-        ItemOutcome<int, int>[] outcomes = new ItemOutcome<int, int>[60];
-        if (asStream)
-        {
-            await foreach ((int index, ItemOutcome<int, int> outcome) in
-                Enumerable.Range(0, 60).PartitionBy(static x => x % 5).SelectParallelOutcomesStreamAsync(selector, options))
-            {
-                outcomes[index] = outcome;
-            }
-        }
-        else
-        {
-            outcomes = await Enumerable.Range(0, 60).PartitionBy(static x => x % 5).SelectParallelOutcomesAsync(selector, options).WithinAsync();
-        }
-
+        PartitionedItems<int> items = Enumerable.Range(0, 60).PartitionBy(static x => x % 5);
+        ItemOutcome<int, int>[] outcomes = await (asStream
+            ? OperatorRunner.GatherOutcomesAsync(items.SelectParallelOutcomesStreamAsync(selector, options))
+            : items.SelectParallelOutcomesAsync(selector, options)).WithinAsync();
+        Assert.Equal(60, outcomes.Length);
         Assert.All(outcomes.Index(), static o => Assert.Equal(
             (o.Index, o.Index == 7 ? 0 : o.Index % 2 == 0 ? 2 : 1), ((int)o.Item.Details!.Index, o.Item.Details.Attempts)));
         Assert.All(outcomes.Index(), static o => Assert.Equal(
@@ -281,7 +246,6 @@ public class DetailsTests
     private static async Task<ItemOutcome<int, int>[]> RunAsync(
         bool asStream, TestSource source, Func<int, CancellationToken, ValueTask<int>> selector, ParallelRunOptions options) =>
         asStream
-            ? [.. (await OperatorRunner.GatherAsync(source.OutcomesStream(selector, options)).WithinAsync())
-                .OrderBy(static o => o.Index).Select(static o => o.Outcome)]
+            ? await OperatorRunner.GatherOutcomesAsync(source.OutcomesStream(selector, options)).WithinAsync()
             : await source.OutcomesAsync(selector, options).WithinAsync();
 }

@@ -1,4 +1,3 @@
-using System.Collections.Concurrent;
 using Weir.Tests.Operators.Support;
 
 namespace Weir.Tests.Operators.Outcomes;
@@ -6,17 +5,7 @@ namespace Weir.Tests.Operators.Outcomes;
 /// <summary>Does each item's outcome come exactly once, as a stream?</summary>
 public class OutcomeStreamTests
 {
-    public static TheoryData<SourceKind, bool> AnyKindAndOrder()
-    {
-        TheoryData<SourceKind, bool> cases = [];
-        foreach (SourceKind kind in Cases.Kinds)
-        {
-            cases.Add(kind, false);
-            cases.Add(kind, true);
-        }
-
-        return cases;
-    }
+    public static MatrixTheoryData<SourceKind, bool> AnyKindAndOrder() => new(Cases.Kinds, [false, true]);
 
     [Theory(Timeout = Selectors.Timeout)]
     [MemberData(nameof(AnyKindAndOrder))]
@@ -47,45 +36,12 @@ public class OutcomeStreamTests
     [MemberData(nameof(AnyKindAndOrder))]
     public async Task Stream_OfAStoppedRun_HasEachItemThatWasReadOnce(SourceKind kind, bool ordered)
     {
-        ConcurrencyProbe probe = new();
-        using Gate gate = new();
-        ConcurrentDictionary<int, bool> called = [];
-        Task<List<(int Index, ItemOutcome<int, int> Outcome)>> running = OperatorRunner.GatherAsync(TestSource.Of(kind, 50).OutcomesStream(
-            async (item, token) =>
-            {
-                called[item] = true;
-                using (probe.Enter())
-                {
-                    if (item == 1)
-                    {
-                        await gate.WaitAsync();
-                        throw new TestException("stop");
-                    }
-
-                    if (item > 0)
-                    {
-                        await Task.Delay(Timeout.InfiniteTimeSpan, TimeProvider.System, token);
-                    }
-
-                    return item;
-                }
-            },
-            new() { MaxDegreeOfParallelism = 3, OrderedOutput = ordered, OnErrorAsync = static (_, _) => new(false) }));
-
-        // The first item, which ends at once, may be inside for a while beside the next two.
-        await probe.EnteredAsync(4);
-        await probe.InsideAsync(3);
-        gate.Open();
-
-        (int Index, ItemOutcome<int, int> Outcome)[] all = [.. (await running.WithinAsync()).OrderBy(static x => x.Index)];
-        Assert.Equal(Enumerable.Range(0, all.Length), all.Select(static x => x.Index));
-        Assert.All(all, x => Assert.Equal(
-            x.Index == 0 ? ItemStatus.Succeeded : x.Index == 1 ? ItemStatus.Failed : called.ContainsKey(x.Index) ? ItemStatus.Cancelled : ItemStatus.NotRun,
-            x.Outcome.Status));
-        Assert.Equal(4, called.Count);
+        using StoppedRun run = new();
+        ItemOutcome<int, int>[] outcomes = await run.EndAsync(OperatorRunner.GatherOutcomesAsync(
+            TestSource.Of(kind, 50).OutcomesStream(run.CallAsync, StoppedRun.Options with { OrderedOutput = ordered })));
         if (kind.KnowsCount())
         {
-            Assert.Equal(50, all.Length);
+            Assert.Equal(50, outcomes.Length);
         }
     }
 

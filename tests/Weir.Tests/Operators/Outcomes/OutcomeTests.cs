@@ -1,4 +1,3 @@
-using System.Collections.Concurrent;
 using Weir.Tests.Operators.Support;
 
 namespace Weir.Tests.Operators.Outcomes;
@@ -6,10 +5,8 @@ namespace Weir.Tests.Operators.Outcomes;
 /// <summary>Does each item get exactly one outcome, which says how it ended?</summary>
 public class OutcomeTests
 {
-    public static TheoryData<SourceKind> AnyKind() => [.. Cases.Kinds];
-
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(AnyKind))]
+    [MemberData(nameof(Cases.AnyKind), MemberType = typeof(Cases))]
     public async Task Outcomes_OfMixedItems_SayHowEachEnded(SourceKind kind)
     {
         foreach (ErrorMode mode in Cases.Modes)
@@ -44,43 +41,11 @@ public class OutcomeTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(AnyKind))]
+    [MemberData(nameof(Cases.AnyKind), MemberType = typeof(Cases))]
     public async Task Outcomes_OfAStoppedRun_SayWhatRanAndWhatDidNot(SourceKind kind)
     {
-        ConcurrencyProbe probe = new();
-        using Gate gate = new();
-        ConcurrentDictionary<int, bool> called = [];
-        Task<ItemOutcome<int, int>[]> running = TestSource.Of(kind, 100).OutcomesAsync(
-            async (item, token) =>
-            {
-                called[item] = true;
-                using (probe.Enter())
-                {
-                    if (item == 1)
-                    {
-                        await gate.WaitAsync();
-                        throw new TestException("stop");
-                    }
-
-                    if (item > 0)
-                    {
-                        await Task.Delay(Timeout.InfiniteTimeSpan, TimeProvider.System, token);
-                    }
-
-                    return item;
-                }
-            },
-            new() { MaxDegreeOfParallelism = 3, OnErrorAsync = static (_, _) => new(false) });
-
-        // The first item, which ends at once, may be inside for a while beside the next two.
-        await probe.EnteredAsync(4);
-        await probe.InsideAsync(3);
-        gate.Open();
-        ItemOutcome<int, int>[] outcomes = await running.WithinAsync();
-        Assert.All(outcomes.Index(), o => Assert.Equal(
-            o.Index == 0 ? ItemStatus.Succeeded : o.Index == 1 ? ItemStatus.Failed : called.ContainsKey(o.Index) ? ItemStatus.Cancelled : ItemStatus.NotRun,
-            o.Item.Status));
-        Assert.Equal(4, called.Count);
+        using StoppedRun run = new();
+        ItemOutcome<int, int>[] outcomes = await run.EndAsync(TestSource.Of(kind, 100).OutcomesAsync(run.CallAsync, StoppedRun.Options));
         if (kind.KnowsCount())
         {
             Assert.Equal(100, outcomes.Length);
@@ -88,7 +53,7 @@ public class OutcomeTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(AnyKind))]
+    [MemberData(nameof(Cases.AnyKind), MemberType = typeof(Cases))]
     public async Task Outcomes_OfAnItemOutOfTime_SayTimedOut(SourceKind kind)
     {
         ManualTimeProvider clock = new();

@@ -7,8 +7,6 @@ namespace Weir.Tests.Operators.Streams;
 /// <summary>Does the step after a cancellation throw, whatever lies ready and whether or not the run has ended?</summary>
 public class StreamCancellationTests
 {
-    public static TheoryData<string> Runtimes => RuntimeCases.Every();
-
     [Theory(Timeout = Selectors.Timeout)]
     [MemberData(nameof(Cases.AllStreams), MemberType = typeof(Cases))]
     public async Task Cancel_ResultsLieReady_NoneIsHandedOutAnyMore(OperatorFamily family, SourceKind kind)
@@ -25,7 +23,7 @@ public class StreamCancellationTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Runtimes))]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task Cancel_OutcomesLieReady_NoneIsHandedOutAnyMore(string name)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);

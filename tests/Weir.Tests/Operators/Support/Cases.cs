@@ -48,6 +48,8 @@ public static class Cases
 
     public static TheoryData<OperatorFamily> AnyFamily() => [.. Families];
 
+    public static TheoryData<SourceKind> AnyKind() => [.. Kinds];
+
     public static TheoryData<OperatorFamily> AnyThrowing() => [.. Throwing];
 
     public static MatrixTheoryData<OperatorFamily, ErrorMode> FamiliesAndModes() => new(Families, Modes);

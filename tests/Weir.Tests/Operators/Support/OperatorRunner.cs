@@ -52,6 +52,14 @@ internal static class OperatorRunner
         return results;
     }
 
+    /// <summary>Gathers a stream of outcomes in source order, and checks that each index comes once.</summary>
+    public static async Task<ItemOutcome<int, int>[]> GatherOutcomesAsync(IAsyncEnumerable<(int Index, ItemOutcome<int, int> Outcome)> stream)
+    {
+        (int Index, ItemOutcome<int, int> Outcome)[] all = [.. (await GatherAsync(stream).ConfigureAwait(false)).OrderBy(static o => o.Index)];
+        Assert.Equal(Enumerable.Range(0, all.Length), all.Select(static o => o.Index));
+        return [.. all.Select(static o => o.Outcome)];
+    }
+
     public static Task<List<int>> ListAsync(
         this TestSource source, Func<int, CancellationToken, ValueTask<int>> selector, ParallelRunOptions? options, CancellationToken token) =>
         source.Sequence?.SelectParallelAsync(selector, options, token)

@@ -23,6 +23,7 @@ internal static class Sequences
         ["Dictionary.Keys"] = static items => items.ToDictionary(static x => x).Keys,
         ["Dictionary.Values"] = static items => items.ToDictionary(static x => x).Values,
         ["ConcurrentQueue"] = static items => new ConcurrentQueue<int>(items),
+        ["IReadOnlyList"] = static items => new IndexedItems(items.Length),
         ["Range"] = static items => Enumerable.Range(0, items.Length),
         ["Select of a list"] = static items => items.ToList().Select(static x => x),
         ["Where"] = static items => items.Where(static _ => true),

@@ -1,6 +1,6 @@
 using System.Collections;
 
-namespace Weir.Tests.Runtimes;
+namespace Weir.Tests.Operators.Support;
 
 /// <summary>A list that is neither an array nor a List.</summary>
 internal sealed class IndexedItems(int count) : IReadOnlyList<int>
