@@ -40,7 +40,7 @@ internal sealed class GateCheck(KeptRuns command, int runs)
                 + "smallest change is that of the figure (rate or p25) which could have found less; of gates that fail, it is not asked for. "
                 + Invariant($"No false alarm in {same.Count} gates shows little: `GatePassesTests` simulates thousands on recorded noise.\n"),
             !isFalse && longer.All(static r => Fails(r) || SmallestOf(r) is not null),
-            NeedsQuiet: false);
+            NeedsQuiet: !isFalse);
     }
 
     private Task<ResultFile> GateAsync(string name, string[] arguments, int number, CancellationToken cancellationToken) => command.RunAsync(
