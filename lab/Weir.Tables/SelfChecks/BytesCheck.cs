@@ -6,7 +6,7 @@ namespace Weir.Tables.SelfChecks;
 internal sealed class BytesCheck(KeptRuns command, int runs)
 {
     // It ends when it is decided: after two pairs of processes, which start beside the neighbours.
-    private static readonly string[] How = ["--figures", "bytes", "--within", "30s"];
+    private static readonly string[] How = ["--figures", "bytes", "--within", "45s"];
 
     private static readonly string[] Same = ["compare", .. WeirCommand.Twice(nameof(PairedMethods.Allocate)), .. How];
 

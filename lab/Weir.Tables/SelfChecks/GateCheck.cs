@@ -46,7 +46,7 @@ internal sealed class GateCheck(KeptRuns command, int runs)
     private Task<ResultFile> GateAsync(string name, string[] arguments, int number, CancellationToken cancellationToken) => command.RunAsync(
         Invariant($"gate-{name}-{number:00}"), Neighbours.Usual, arguments, static r => Fails(r) ? "fails"
             : SmallestOf(r) is { } change ? Invariant($"undecided, {change * 100:0.#} % would have been found")
-            : "passes",
+            : r.Comparisons.Count == 0 ? "nothing compared" : "passes",
         cancellationToken);
 
     private static bool Fails(ResultFile result) => result.Comparisons.Any(static c => c.IsWorse);

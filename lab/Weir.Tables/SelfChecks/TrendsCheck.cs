@@ -52,9 +52,9 @@ internal sealed class TrendsCheck(KeptRuns command, int runs)
                 RunCause.Growth => Invariant($"{PlantedTrends.LeakedBytes} B kept a call"),
                 _ => "nothing",
             };
-            string sample = all[p].SelectMany(Trends).Select(static f => f.Text).FirstOrDefault() is { } text ? text[..(text.IndexOfAny([':', ';']) + 1)] : "-";
+            string sample = all[p].SelectMany(Trends).FirstOrDefault()?.Text.Split(". ")[0] ?? "-";
             table += Invariant($"| `{WeirCommand.Text(Arguments(p))}` | {should} | {(isSteady ? "-" : Invariant($"{found} of {all[p].Count}"))} | ")
-                + Invariant($"{other} of {all[p].Count} | {Spread.Of(all[p].Select(static r => r.Seconds)).Median:0} | {sample.TrimEnd(':', ';')} |\n");
+                + Invariant($"{other} of {all[p].Count} | {Spread.Of(all[p].Select(static r => r.Seconds)).Median:0} | {sample} |\n");
         }
 
         return new CheckSection(
