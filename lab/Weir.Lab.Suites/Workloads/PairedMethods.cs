@@ -52,4 +52,22 @@ public class PairedMethods
         array[0] = (byte)CalibratedSpin.Run(1, tenths * _spins / 10);
         return array;
     }
+
+    // Seen by others, or the compiler would put it on the stack.
+    private object? _last;
+
+    /// <summary>Computes for 10 us, and a twentieth more.</summary>
+    /// <returns>What it came to.</returns>
+    public long ComputeTwentiethLonger() => CalibratedSpin.Run(1, 105 * _spins / 10);
+
+    /// <summary>As <see cref="Allocate"/>, and allocates one small object more, of <see cref="BytesOfOneMore"/> bytes.</summary>
+    /// <returns>The array.</returns>
+    public byte[] AllocateOneMore()
+    {
+        _last = new object();
+        return Filled(10);
+    }
+
+    /// <summary>The smallest object: its header, its type, and room for one field.</summary>
+    public const int BytesOfOneMore = 3 * sizeof(long);
 }

@@ -5,4 +5,5 @@ namespace Weir.Tables.SelfChecks;
 /// <param name="Table">What came out, as a table in Markdown.</param>
 /// <param name="IsMet">Whether it is what should have come out.</param>
 /// <param name="IsFit">Whether the machine was fit for the check meanwhile, as far as the check itself knows.</param>
-internal sealed record CheckSection(string Goal, string Table, bool IsMet, bool IsFit = true);
+/// <param name="NeedsQuiet">Whether a machine that is not quiet may be why it is not met. What must hold on any machine is then simply not met.</param>
+internal sealed record CheckSection(string Goal, string Table, bool IsMet, bool IsFit = true, bool NeedsQuiet = true);

@@ -7,24 +7,9 @@ namespace Weir.Tables.SelfChecks;
 /// <param name="IsUnquiet">Whether others had a part of the machine.</param>
 internal sealed record KeptVerdict(ComparisonRecord? Comparison, double Seconds, DateTimeOffset StartedAt, bool IsUnquiet)
 {
-    /// <summary>Reads the result in a folder.</summary>
-    /// <param name="folder">The folder that the command was told to write to.</param>
-    /// <param name="arguments">The arguments that the result must be of.</param>
-    /// <returns>The result; <see langword="null"/> when there is none, or that of another command.</returns>
-    /// <exception cref="ResultFileException">The file is not a result.</exception>
-    public static KeptVerdict? Read(DirectoryInfo folder, IReadOnlyCollection<string> arguments)
-    {
-        string path = Path.Combine(folder.FullName, "weir-compare.json");
-        if (!File.Exists(path))
-        {
-            return null;
-        }
-
-        ResultFile result = ResultJson.Read(path);
-        return result.Arguments.Take(arguments.Count).SequenceEqual(arguments)
-            ? new KeptVerdict(Deciding(result.Comparisons), result.Seconds, result.StartedAt, result.Findings.Any(static f => f.IsOfAnUnquietMachine))
-            : null;
-    }
+    /// <summary>What a result of <c>weir compare</c> comes to.</summary>
+    public static KeptVerdict Of(ResultFile result) => new(
+        Deciding(result.Comparisons), result.Seconds, result.StartedAt, result.Findings.Any(static f => f.IsOfAnUnquietMachine));
 
     // A difference by any figure, also a false one; or else that figure which is decided.
     private static ComparisonRecord? Deciding(IReadOnlyList<ComparisonRecord> all) => all.Where(static c => c.Figure != Lab.Statistics.ComparedFigure.Bytes)

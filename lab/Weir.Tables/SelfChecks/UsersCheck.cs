@@ -55,7 +55,7 @@ internal sealed class UsersCheck(Assembly program)
         ];
         foreach ((string what, string arguments, string expected) in failing)
         {
-            ChildEnd end = await ChildProgram.RunAsync(OwnProgram.StartInfo(program, Command(arguments)), cancellationToken);
+            ChildEnd end = await ChildProgram.RunAsync(OwnProgram.StartInfo(program, [.. Command(arguments), "--quiet"]), cancellationToken);
             string sentence = end.Errors.TrimEnd().Split('\n')[^1];
             bool isMet = end.Code == InvalidCode && sentence.Contains(expected, StringComparison.Ordinal);
             areMet &= isMet;
@@ -88,19 +88,18 @@ internal sealed class UsersCheck(Assembly program)
         report.GcStats.GetBytesAllocatedPerOperation(report.BenchmarkCase) is { } bytes ? Invariant($"{bytes}") : "-";
 
     private static string[] Command(string arguments) =>
-        ["run", "--assembly", typeof(UsersBenchmarks).Assembly.Location, .. arguments.Split(' '), .. HowMuch.Split(' '), "--quiet"];
+        ["run", "--assembly", WeirCommand.UserAssembly, .. arguments.Split(' '), .. HowMuch.Split(' ')];
 
     private async Task<ArmRecord> MeasureAsync(string arguments, CancellationToken cancellationToken)
     {
         DirectoryInfo folder = Directory.CreateTempSubdirectory("weir-users-");
         try
         {
-            ChildEnd end = await ChildProgram.RunAsync(
-                OwnProgram.StartInfo(program, [.. Command(arguments), "--export", "json", "--out", folder.FullName]), cancellationToken);
-            string file = Path.Combine(folder.FullName, "weir-run.json");
-            return File.Exists(file) && ResultJson.Read(file).Arms is [{ IsMeasured: true } arm]
+            ResultFile result = await WeirCommand.RunAsync(program, Command(arguments), folder, cancellationToken);
+            return result.Arms is [{ IsMeasured: true } arm]
                 ? arm
-                : throw new InvalidOperationException($"'weir run {arguments}' ended with code {end.Code} and no result: {end.Errors}");
+                : throw new InvalidOperationException(
+                    $"'weir run {arguments}' measured nothing: {string.Join(' ', result.Findings.Select(static f => f.Text))}");
         }
         finally
         {

@@ -4,12 +4,10 @@ namespace Weir.Tables.SelfChecks;
 /// How often the <c>weir compare</c> command reports a difference between identical things, and misses one that is a tenth slower, beside busy neighbours or
 /// alone.
 /// </summary>
-/// <param name="program">The program that answers <c>compare</c>.</param>
+/// <param name="command">Runs <c>compare</c>.</param>
 /// <param name="goal">What is compared, and what should come out.</param>
 /// <param name="runs">How many comparisons of the same work are made, and how many of longer work: of all pairs together.</param>
-/// <param name="keep">Where the results are stored. Existing results are not measured again, so that the check can be done in parts.</param>
-/// <param name="progress">Where each result is told.</param>
-internal sealed class VerdictCheck(Assembly program, VerdictGoal goal, int runs, DirectoryInfo keep, TextWriter progress)
+internal sealed class VerdictCheck(KeptRuns command, VerdictGoal goal, int runs)
 {
     // More of them, and nothing is shown of a machine that does nothing else.
     private const double MostUnquiet = 0.25;
@@ -67,49 +65,12 @@ internal sealed class VerdictCheck(Assembly program, VerdictGoal goal, int runs,
             goal.Neighbours > 0 || each.Count(static v => v.IsUnquiet) <= MostUnquiet * each.Length);
     }
 
-    private async Task<KeptVerdict> CompareAsync(string name, IReadOnlyList<string> things, int number, CancellationToken cancellationToken)
-    {
-        string[] arguments = ["compare", .. things];
-        DirectoryInfo folder = new(Path.Combine(keep.FullName, Invariant($"{name}-{number:00}")));
-        if (KeptVerdict.Read(folder, arguments) is { } kept)
-        {
-            return kept;
-        }
+    private async Task<KeptVerdict> CompareAsync(string name, IReadOnlyList<string> arguments, int number, CancellationToken cancellationToken) =>
+        KeptVerdict.Of(await command.RunAsync(
+            Invariant($"{name}-{number:00}"), goal.Neighbours, arguments, static r => Said(KeptVerdict.Of(r)), cancellationToken));
 
-        cancellationToken.ThrowIfCancellationRequested();
-        using CancellationTokenSource over = new();
-        try
-        {
-            for (int i = 0; i < goal.Neighbours; i++)
-            {
-                new Thread(() => Spin(over.Token)) { IsBackground = true, Name = "neighbour" }.Start();
-            }
-
-            ChildEnd end =
-                await OwnProgram.Start(program, [.. arguments, "--quiet", "--export", "json", "--out", folder.FullName], cancellationToken)();
-            KeptVerdict verdict = KeptVerdict.Read(folder, arguments)
-                ?? throw new InvalidOperationException($"'weir {string.Join(' ', arguments)}' ended with code {end.Code} and no result.");
-            await progress.WriteLineAsync(
-                Invariant(
-                    $"{name} {number}: ")
-                        + Invariant($"{(verdict.Comparison is { } said ? $"{said.Verdict}, {said.Ratio:0.000} [{said.Interval}]" : "nothing compared")}, ")
-                        + Invariant($"{verdict.Seconds:0} s"));
-            return verdict;
-        }
-        finally
-        {
-            await over.CancelAsync();
-        }
-    }
-
-    private static void Spin(CancellationToken over)
-    {
-        CalibratedSpin work = new(100_000);
-        while (!over.IsCancellationRequested)
-        {
-            Sink.Consume(work.Run(1));
-        }
-    }
+    private static string Said(KeptVerdict verdict) =>
+        verdict.Comparison is { } said ? Invariant($"{said.Verdict}, {said.Ratio:0.000} [{said.Interval}]") : "nothing compared";
 
     private static string Row(IReadOnlyList<string> arguments, IReadOnlyList<KeptVerdict> verdicts)
     {
@@ -118,7 +79,7 @@ internal sealed class VerdictCheck(Assembly program, VerdictGoal goal, int runs,
         string ratio = compared.Length > 0 ? Invariant($"{Lab.Statistics.Spread.Of(compared.Select(static c => c.Ratio)).Median:0.000}") : "none";
         double Median(Func<KeptVerdict, double> figure) => Lab.Statistics.Spread.Of(verdicts.Select(figure)).Median;
         return Invariant(
-            $"| `{VerdictPair.Text(arguments)}` | {Count(verdicts, Verdict.Faster)} | {Count(verdicts, Verdict.Slower)} | ")
+            $"| `{WeirCommand.Text(arguments)}` | {Count(verdicts, Verdict.Faster)} | {Count(verdicts, Verdict.Slower)} | ")
                 + Invariant(
                     $"{Count(verdicts, Verdict.Equivalent)} | {Count(verdicts, Verdict.Inconclusive)} | {ratio} | ")
                         + Invariant($"{widest.Replace("..", " to ", StringComparison.Ordinal)} | {Looks(verdicts)} | {Median(static v => v.Seconds):0.0} | ")

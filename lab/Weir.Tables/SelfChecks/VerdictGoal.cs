@@ -15,22 +15,16 @@ internal sealed record VerdictGoal(
 
     /// <summary>A workload of the lab, with half of the processors busy.</summary>
     public static VerdictGoal Lab { get; } = new(
-        "", [new VerdictPair("", ["cpu:grain=10us", "cpu:grain=10us"], ["cpu:grain=10us", "cpu:grain=11us"])],
+        "", [new VerdictPair("", ["compare", "cpu:grain=10us", "cpu:grain=10us"], ["compare", "cpu:grain=10us", "cpu:grain=11us"])],
         Math.Max(1, Environment.ProcessorCount / 2), 0.75, 0.95, 40);
 
     /// <summary>Methods of a user, on a machine that does nothing else.</summary>
     public static VerdictGoal Users { get; } = new("methods-", [.. Methods.Select(static m => Of(m))], 0, 0.75, 0.95, 36);
 
     /// <summary>Methods of a user, beside four busy neighbours.</summary>
-    public static VerdictGoal Neighboured { get; } = new("neighboured-", [.. Methods.Select(static m => Of(m, "--within", "60s"))], 4, 0, 0.5, 72);
+    public static VerdictGoal Neighboured { get; } = new(
+        "neighboured-", [.. Methods.Select(static m => Of(m, "--within", "60s"))], SelfChecks.Neighbours.Usual, 0, 0.5, 72);
 
-    private static VerdictPair Of(string method, params string[] more)
-    {
-        string assembly = typeof(PairedMethods).Assembly.Location;
-        string name = $"{nameof(PairedMethods)}.{method}";
-        return new VerdictPair(
-            $"{method}-",
-            ["--assembly", assembly, "--against", assembly, "--method", name, .. more],
-            ["--assembly", assembly, "--method", $"{name},{name}Longer", .. more]);
-    }
+    private static VerdictPair Of(string method, params string[] more) =>
+        new($"{method}-", ["compare", .. WeirCommand.Twice(method), .. more], ["compare", .. WeirCommand.Both(method, method + "Longer"), .. more]);
 }

@@ -16,15 +16,17 @@ internal static class SelfCheckCommand
     {
         Assembly program = typeof(WeirApp).Assembly;
         Option<string[]> only = SuiteOptions.Names(
-            "--only", "Which checks: verdicts, methods, neighbours, omission, recording, small, users, workers. Without it, all.");
+            "--only", "Which checks: verdicts, methods, neighbours, bytes, gate, stored, trends, profile, waits, law, omission, recording, small, users, "
+                + "workers. Without it, all.");
         Option<int> runs =
-            SuiteOptions.Number("--runs", "How many comparisons of the same work, and of longer work, a check of verdicts makes: each 30 s, or 60 s.",
-                VerdictCheck.UsualRuns, 1, MostRuns);
-        Option<DirectoryInfo?> keep = new("--keep") { Description = "Where the results of these comparisons are kept. Those that are there are not made "
-            + "again, so they can be made in parts: --runs 4, then --runs 8." };
+            SuiteOptions.Number("--runs", "How many comparisons of the same work, and of longer work, a check of verdicts makes: each 30 s, or 60 s. The other "
+                + "checks of commands repeat theirs in proportion.", VerdictCheck.UsualRuns, 1, MostRuns);
+        Option<DirectoryInfo?> keep = new("--keep") { Description = "Where the results of these commands are kept. Those that are there are not made "
+            + "again, so they can be made in parts: --runs 4, then --runs 8. For stored, all that are there count, of whatever day." };
         Option<FileInfo?> page = SuiteOptions.Output("The page to write, such as docs/results/lab.md. Sections of checks that are not run stay as they are.");
         Command command = new("selfcheck", "Shows that the lab does what it claims. Verdicts (20 minutes; of methods as long, beside neighbours 40 minutes), "
-            + "coordinated omission, the cost of recording, short operations, code of users, workers that scale.") { only, runs, keep, page };
+            + "bytes, gates, stored results, trends, shares of profiles, planted waits, laws of scaling (20 minutes together), coordinated omission, the cost "
+            + "of recording, short operations, code of users, workers that scale.") { only, runs, keep, page };
         command.SetAction((parsed, token) => Task.Run(
             () => RunAsync(output, errors, program, parsed.GetValue(only) ?? [], parsed.GetValue(runs), parsed.GetValue(keep), parsed.GetValue(page), token),
             CancellationToken.None));
@@ -38,7 +40,7 @@ internal static class SelfCheckCommand
         DirectoryInfo kept = keep ?? Directory.CreateTempSubdirectory("weir-selfcheck-");
         try
         {
-            SelfCheck[] all = All(goal => new VerdictCheck(program, goal, runs, kept, errors), new UsersCheck(program));
+            SelfCheck[] all = All(new KeptRuns(program, kept, errors), runs, new UsersCheck(program));
             SelfCheck[] chosen = Selection.Of(all, only, static check => check.Name);
             PageFile.Check(page);
             SpinSpeed.Publish();
@@ -91,22 +93,33 @@ internal static class SelfCheckCommand
     private static async Task<string> TextAsync(CheckSection section)
     {
         CanaryReading canary = Canary.Read(CanaryPieces);
-        bool isFit = canary.IsQuiet && section.IsFit;
+        bool isFit = !section.NeedsQuiet || (canary.IsQuiet && section.IsFit);
         return Invariant($"Goal: {section.Goal} {(section.IsMet ? "Met." : isFit ? "**Not met.**" : "**INCONCLUSIVE.**")}\n\n{section.Table}\n")
             + Invariant($"Measured at commit {Surroundings.Commit()}; {Surroundings.Machine()}; timer tick ")
             + Invariant($"{(await TimerTick.MeasureAsync()).TotalMilliseconds:0.0} ms; canary {canary.Variation:P1} afterwards.")
             + (isFit ? "" : " **The machine was not quiet: other programs had a share of its processors.**");
     }
 
-    private static SelfCheck[] All(Func<VerdictGoal, VerdictCheck> verdicts, UsersCheck users) =>
-    [
-        new("verdicts", "Verdicts", verdicts(VerdictGoal.Lab).RunAsync),
-        new("methods", "Verdicts on methods of a user", verdicts(VerdictGoal.Users).RunAsync),
-        new("neighbours", "Verdicts on methods of a user, beside four busy neighbours", verdicts(VerdictGoal.Neighboured).RunAsync),
-        new("omission", "Coordinated omission", OmissionCheck.RunAsync),
-        new("recording", "Cost of recording", static _ => Task.FromResult(RecordingCheck.Run())),
-        new("small", "Short operations", SmallOperationsCheck.RunAsync),
-        new("users", "Tried as users would", users.RunAsync),
-        new("workers", "Asynchronous workers inside BenchmarkDotNet", static _ => Task.FromResult(ScalingCheck.Run())),
-    ];
+    private static SelfCheck[] All(KeptRuns command, int runs, UsersCheck users)
+    {
+        int Part(int divisor, int least) => Math.Max(least, runs / divisor);
+        return
+        [
+            new("verdicts", "Verdicts", new VerdictCheck(command, VerdictGoal.Lab, runs).RunAsync),
+            new("methods", "Verdicts on methods of a user", new VerdictCheck(command, VerdictGoal.Users, runs).RunAsync),
+            new("neighbours", "Verdicts on methods of a user, beside four busy neighbours", new VerdictCheck(command, VerdictGoal.Neighboured, runs).RunAsync),
+            new("bytes", "Verdicts on bytes, beside four busy neighbours", new BytesCheck(command, Part(2, 1)).RunAsync),
+            new("gate", "Gates, beside four busy neighbours", new GateCheck(command, Part(8, 2)).RunAsync),
+            new("stored", "Stored results of the same code", new StoredCheck(command, Math.Max(2, runs * 2 / 5)).RunAsync),
+            new("trends", "Trends within a run", new TrendsCheck(command, Part(5, 2)).RunAsync),
+            new("profile", "Shares of a profile", new ProfileCheck(command, Part(10, 1)).RunAsync),
+            new("waits", "Planted waits in a profile", new WaitsCheck(command, Part(10, 1)).RunAsync),
+            new("law", "Laws of scaling", static _ => Task.FromResult(LawCheck.Run())),
+            new("omission", "Coordinated omission", OmissionCheck.RunAsync),
+            new("recording", "Cost of recording", static _ => Task.FromResult(RecordingCheck.Run())),
+            new("small", "Short operations", SmallOperationsCheck.RunAsync),
+            new("users", "Tried as users would", users.RunAsync),
+            new("workers", "Asynchronous workers inside BenchmarkDotNet", static _ => Task.FromResult(ScalingCheck.Run())),
+        ];
+    }
 }

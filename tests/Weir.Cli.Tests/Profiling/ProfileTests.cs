@@ -1,6 +1,8 @@
 using Weir.Cli.Tests.Support;
 using Weir.Lab.Report.Tables;
 using Weir.Lab.Results;
+using Weir.Lab.Suites;
+using Weir.Tables.SelfChecks;
 
 namespace Weir.Cli.Tests.Profiling;
 
@@ -84,42 +86,28 @@ public class ProfileTests
             (result.ExitCode, result.Error));
     }
 
-    // Each is one of the first two in the table: those that hold what another one waits for sleep as long, and may come before it.
     [Fact(Timeout = 600_000, Explicit = true)]
     public async Task Run_WithProfileOfPlantedWaits_NamesEach()
     {
         Assert.SkipUnless(OperatingSystem.IsLinux(), "Only there is the processor time of threads known.");
-        (string Method, string For)[] planted =
-        [
-            ("Locks", "a lock"), ("LocksAnew", "a lock"), ("TakesTheSemaphore", "a semaphore"), ("Writes", "a reader-writer lock"),
-            ("BlocksOnATask", "a task: blocks its thread"), ("TakesFromAnEmptyCollection", "a blocking collection"), ("WaitsForAnEvent", "an event or a pulse"),
-            ("WaitsForAHandle", "a wait handle"), ("Sleeps", "a sleep"), ("SleepsInTheSystem", "a native call"),
-        ];
-        LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync(
-            $"run --assembly {Own} --method {string.Join(',', planted.Select(static p => "PlantedWaits." + p.Method))} --workers 2 --rounds 1 --duration 50ms "
-                + "--profile --quiet --json");
+        LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync([.. WaitsCheck.Command(rounds: 1, "50ms"), "--quiet", "--json"]);
 
         ArmRecord[] arms = [.. ResultJson.Parse(result.Out, "output").Arms];
-        Assert.Equal(planted.Length, arms.Length);
-        Assert.All(arms.Zip(planted), static pair =>
-        {
-            IReadOnlyList<WaitPlace> places = WaitPlace.Of(pair.First.Profile!.Waits);
-            Assert.True(
-                places.Take(2).Any(w => w.For == pair.Second.For && w.Method.EndsWith("PlantedWaits." + pair.Second.Method, StringComparison.Ordinal)),
-                $"{pair.Second}: {string.Join("; ", places)}");
-        });
+        Assert.Equal(PlantedWaits.Named.Count, arms.Length);
+        Assert.All(arms.Zip(PlantedWaits.Named), static pair => Assert.True(
+            WaitsCheck.IsNamed(pair.First.Profile, pair.Second), $"{pair.Second}: {string.Join("; ", WaitPlace.Of(pair.First.Profile!.Waits))}"));
     }
 
     [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Run_WithProfileOfAwaits_NamesWhoAwaitsWhomAndWhatBlocksThePool()
     {
         LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync(
-            $"run --assembly {Own} --method PlantedWaits.AwaitsAChain,PlantedWaits.AwaitsTheHolder,PlantedWaits.StarvesThePool --workers 8 --rounds 1 "
-                + "--duration 50ms --profile --quiet --json");
+            $"run --assembly {WeirCommand.UserAssembly} --method PlantedWaits.AwaitsAChain,PlantedWaits.AwaitsTheHolder,PlantedWaits.StarvesThePool "
+                + "--workers 8 --rounds 1 --duration 50ms --profile --quiet --json");
 
         ResultFile file = ResultJson.Parse(result.Out, "output");
         string All(int arm) => string.Join('\n', file.Arms[arm].Profile!.Awaits);
-        const string own = "Weir.Cli.Tests.Profiling.PlantedWaits.";
+        const string own = "Weir.Lab.Suites.PlantedWaits.";
         ProfileAwait chain = file.Arms[0].Profile!.Awaits.MaxBy(static a => a.Seconds)!;
         Assert.True(chain.Frames == $"{own}AwaitsAChain;{own}AwaitsTheLastAsync;{own}LaterAsync;a delay", All(0));
         Assert.True(chain.Seconds / chain.Times > 0.018, All(0));

@@ -26,7 +26,8 @@ public class SuiteVerbsTests
     [InlineData("eng/tables selfcheck --runs 0", "eng/tables: --runs must be a whole number from 1 to 1,000; it is 0. See 'eng/tables selfcheck --help'.")]
     [InlineData(
         "eng/tables selfcheck --only verdict",
-        "eng/tables: --only must be one or more of verdicts; methods; neighbours; omission; recording; small; users; workers; it is 'verdict'.")]
+        "eng/tables: --only must be one or more of verdicts; methods; neighbours; bytes; gate; stored; trends; profile; waits; law; omission; recording; "
+            + "small; users; workers; it is 'verdict'.")]
     [InlineData("eng/tables ratios --filter *Nothing*", "eng/tables: No suite matches *Nothing*;")]
     [InlineData(
         "eng/tables selfcheck --output /no/such/folder/page.md",

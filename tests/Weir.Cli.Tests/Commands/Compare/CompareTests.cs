@@ -1,11 +1,11 @@
 using System.Diagnostics;
 using Weir.Cli.Commands.Compare;
 using Weir.Cli.Kit.Hosting;
-using Weir.Cli.Tests.Profiling;
 using Weir.Cli.Tests.Report.Page;
 using Weir.Cli.Tests.Support;
 using Weir.Lab.Results;
 using Weir.Lab.Statistics;
+using Weir.Lab.Suites;
 
 namespace Weir.Cli.Tests.Commands.Compare;
 

@@ -1,11 +1,11 @@
 using System.Collections.Concurrent;
 using System.Runtime.InteropServices;
 
-#pragma warning disable RS0030 // Here the waiting is what is looked for.
+namespace Weir.Lab.Suites;
 
-namespace Weir.Cli.Tests.Profiling;
-
-/// <summary>Methods that wait for some milliseconds, each for something else. Two workers call each at once.</summary>
+/// <summary>
+/// Methods that wait for some milliseconds, each for something else: for the check that a profile names what is waited for. Two workers call each at once.
+/// </summary>
 public static partial class PlantedWaits
 {
     private static readonly object Gate = new();
@@ -17,6 +17,17 @@ public static partial class PlantedWaits
     private static readonly ManualResetEventSlim Never = new();
     private static readonly ManualResetEvent NeverEither = new(false);
 
+    /// <summary>Those that block their thread, and what a profile calls what each waits for.</summary>
+    public static IReadOnlyList<(string Method, string For)> Named { get; } =
+    [
+        (nameof(Locks), "a lock"), (nameof(LocksAnew), "a lock"), (nameof(TakesTheSemaphore), "a semaphore"), (nameof(Writes), "a reader-writer lock"),
+        (nameof(BlocksOnATask), "a task: blocks its thread"), (nameof(TakesFromAnEmptyCollection), "a blocking collection"),
+        (nameof(WaitsForAnEvent), "an event or a pulse"), (nameof(WaitsForAHandle), "a wait handle"), (nameof(Sleeps), "a sleep"),
+        (nameof(SleepsInTheSystem), "a native call"),
+    ];
+
+    /// <summary>Waits for a lock.</summary>
+    /// <returns>What the system returned.</returns>
     public static int Locks()
     {
         lock (Gate)
@@ -25,6 +36,8 @@ public static partial class PlantedWaits
         }
     }
 
+    /// <summary>Waits for a lock of the newer kind.</summary>
+    /// <returns>What the system returned.</returns>
     public static int LocksAnew()
     {
         lock (NewGate)
@@ -33,6 +46,8 @@ public static partial class PlantedWaits
         }
     }
 
+    /// <summary>Waits for a semaphore.</summary>
+    /// <returns>What the system returned.</returns>
     public static int TakesTheSemaphore()
     {
         Semaphore.Wait();
@@ -41,6 +56,8 @@ public static partial class PlantedWaits
         return done;
     }
 
+    /// <summary>Waits to write.</summary>
+    /// <returns>What the system returned.</returns>
     public static int Writes()
     {
         ReaderWriter.EnterWriteLock();
@@ -49,26 +66,45 @@ public static partial class PlantedWaits
         return done;
     }
 
+    /// <summary>Waits for an asynchronous method.</summary>
+    /// <returns>One.</returns>
     public static int BlocksOnATask() => LaterAsync().GetAwaiter().GetResult();
 
+    /// <summary>Waits for an item that nobody adds.</summary>
+    /// <returns>False.</returns>
     public static bool TakesFromAnEmptyCollection() => Items.TryTake(out _, 5);
 
+    /// <summary>Waits for an event that never comes.</summary>
+    /// <returns>False.</returns>
     public static bool WaitsForAnEvent() => Never.Wait(5);
 
+    /// <summary>Waits for one of the system's that never comes.</summary>
+    /// <returns>False.</returns>
     public static bool WaitsForAHandle() => NeverEither.WaitOne(5);
 
+    /// <summary>Sleeps.</summary>
     public static void Sleeps() => Thread.Sleep(5);
 
+    /// <summary>Sleeps in a native call.</summary>
+    /// <returns>What the system returned.</returns>
     public static int SleepsInTheSystem() => USleep(5_000);
 
+    /// <summary>Sleeps longer than anybody waits for it.</summary>
     public static void SleepsForMinutes() => Thread.Sleep(120_000);
 
+    /// <summary>The same once more.</summary>
     public static void SleepsForMinutesToo() => Thread.Sleep(120_000);
 
+    /// <summary>Blocks threads of the pool.</summary>
+    /// <returns>One.</returns>
     public static Task<int> StarvesThePool() => Task.Run(BlocksOnATask);
 
+    /// <summary>Awaits a method that awaits another one.</summary>
+    /// <returns>Three.</returns>
     public static async Task<int> AwaitsAChain() => 1 + await AwaitsTheLastAsync();
 
+    /// <summary>Awaits its turn, which another one has.</summary>
+    /// <returns>A task.</returns>
     public static async Task AwaitsTheHolder()
     {
         await Turn.WaitAsync();
