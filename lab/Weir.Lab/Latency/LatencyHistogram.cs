@@ -18,8 +18,12 @@ public sealed class LatencyHistogram
     private const int SumAt = Pad + 2;
     private const int SaturatedAt = Pad + 3;
     private const int CountsAt = 2 * Pad;
+    private const int Cells = CountsAt + HistogramLayout.Buckets + Pad;
 
-    private readonly long[] _cells = new long[CountsAt + HistogramLayout.Buckets + Pad];
+    /// <summary>What an instance takes.</summary>
+    internal const long Bytes = Cells * sizeof(long);
+
+    private readonly long[] _cells = new long[Cells];
 
     /// <summary>Creates an empty histogram.</summary>
     public LatencyHistogram() => Clear();

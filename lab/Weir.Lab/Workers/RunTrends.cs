@@ -12,7 +12,7 @@ internal static class RunTrends
     // Of the logarithm of the share of the processors: below, the room is as good as constant.
     private const double LeastRoomVariance = 4e-4;
 
-    // What the figures of the rounds themselves need, and what a runtime keeps here and there.
+    // What a runtime keeps here and there, and what the figures of a round need beside its latencies.
     private const long KeptAnyway = 1 << 20;
     private const long KeptByRound = 100_000;
 
@@ -31,7 +31,8 @@ internal static class RunTrends
         }
 
         long executed = run.ExecutedBetweenHeaps;
-        if (run.HeapGrowth > KeptAnyway + (KeptByRound * run.Rounds.Count) && executed > 0)
+        long latencies = (run.Spec.RatePerSecond is null ? 1 : 2) * LatencyHistogram.Bytes;
+        if (run.HeapGrowth > KeptAnyway + ((KeptByRound + latencies) * run.Rounds.Count) && executed > 0)
         {
             yield return new RunRemark(RunCause.Growth, Invariant(
                 $"Memory is kept: after full collections {run.HeapGrowth / 1048576.0:0.0} MB more are reachable after {executed:N0} calls than before them, ")

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using Weir.Lab.Latency;
 using Weir.Lab.Tests.Support;
 using Weir.Lab.Workers;
 using Weir.TestKit;
@@ -61,6 +62,28 @@ public class GrowthTests
         }
 
         GC.KeepAlive(kept);
+    }
+
+    [Theory(Timeout = 300_000)]
+    [InlineData(null)]
+    [InlineData(1000.0)]
+    public async Task RunAsync_ManyRounds_AreNoGrowth(double? rate)
+    {
+        WorkerRunSpec spec = new()
+        {
+            Workload = "test",
+            Rounds = 60,
+            Duration = TimeSpan.FromMilliseconds(5),
+            RatePerSecond = rate,
+            LongestWarmUp = TimeSpan.Zero,
+            MostRepeats = 0,
+        };
+
+        WorkerRun run = await new WorkerRunner(spec).RunAsync(new Workload("noop", static _ => Operation.Of(static () => { }))).WithinAsync("the run");
+
+        // What is kept are the figures of the rounds.
+        Assert.InRange(run.HeapGrowth, 60L * LatencyHistogram.Bytes, long.MaxValue);
+        Assert.DoesNotContain(run.Warnings, static w => w.Cause == RunCause.Growth);
     }
 
     /// <summary>Two rounds, and more until there were enough calls: those of a worker that is held up in both of them keep too little to be named.</summary>

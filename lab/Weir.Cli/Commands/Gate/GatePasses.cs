@@ -26,7 +26,9 @@ internal sealed class GatePasses(
         ComparisonOptions half = options with { Alpha = options.Alpha / 2 };
         GateGroup[] found = [.. await measure([.. Enumerable.Range(0, groups)], within / Passes, half)];
         await AgainAsync(
-            found, static g => !g.Comparisons.Any(static c => c.IsWorse) && g.Comparisons.Any(static c => c.Verdict == Verdict.Inconclusive), half,
+            found, static g => !g.Comparisons.Any(static c => c.IsWorse)
+                && (g.Comparisons.Count == 0 || g.Comparisons.Any(static c => c.Verdict == Verdict.Inconclusive)),
+            half,
             static (before, now) => now.Comparisons.Count > 0 ? now : before, stop);
         bool isConfirmed = await AgainAsync(found, static g => g.Comparisons.Any(static c => c.IsWorse), options, Confirmed, stop);
         return isConfirmed ? found : [.. found.Select(static g => g with { Comparisons = [.. g.Comparisons.Select(Unconfirmed)] })];

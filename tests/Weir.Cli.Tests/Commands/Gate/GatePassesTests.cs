@@ -52,6 +52,8 @@ public class GatePassesTests
     [InlineData("worse,nothing", Verdict.Inconclusive, "looked worse once, which was not confirmed")]
     [InlineData("undecided,worse,worse", Verdict.Slower, "confirmed by a second measurement")]
     [InlineData("undecided,same", Verdict.Equivalent, null)]
+    [InlineData("nothing,same", Verdict.Equivalent, null)]
+    [InlineData("nothing,worse,worse", Verdict.Slower, "confirmed by a second measurement")]
     [InlineData("undecided,undecided", Verdict.Inconclusive, null)]
     [InlineData("same", Verdict.Equivalent, null)]
     public async Task RunAsync_OfPasses_FailsOnlyForWhatIsWorseTwice(string said, Verdict verdict, string? note)
