@@ -8,8 +8,8 @@ namespace Weir.Lab.Suites;
 /// </summary>
 public static partial class PlantedWaits
 {
-    private static readonly object Gate = new();
-    private static readonly Lock NewGate = new();
+    private static readonly object OldLock = new();
+    private static readonly Lock NewLock = new();
     private static readonly SemaphoreSlim Semaphore = new(1);
     private static readonly SemaphoreSlim Turn = new(1);
     private static readonly ReaderWriterLockSlim ReaderWriter = new();
@@ -30,7 +30,7 @@ public static partial class PlantedWaits
     /// <returns>What the system returned.</returns>
     public static int Locks()
     {
-        lock (Gate)
+        lock (OldLock)
         {
             return Nap();
         }
@@ -40,7 +40,7 @@ public static partial class PlantedWaits
     /// <returns>What the system returned.</returns>
     public static int LocksAnew()
     {
-        lock (NewGate)
+        lock (NewLock)
         {
             return Nap();
         }

@@ -219,11 +219,15 @@ public partial class HouseRulesTests
             .Where(static read => read.Line.Length > 160 && !read.Line.StartsWith('|'))
             .Select(static read => Path.GetRelativePath(Root, read.Place)));
 
+    // Where it is the command of that name.
+    private static readonly string[] SaysGate =
+        [Path.Combine("lab", "Weir.Cli", "Commands", "Gate"), Path.Combine("lab", "Weir.Tables", "SelfChecks"), Path.Combine("lab", "Weir.Tables", "Verbs")];
+
     [Fact]
     public void Locks_Names_SayLock() =>
         Assert.Empty(new[] { "src", "lab" }
             .SelectMany(static folder => Directory.EnumerateFiles(Path.Combine(Root, folder), "*.cs", SearchOption.AllDirectories))
-            .Where(static file => !InFolder(file, Path.Combine("lab", "Weir.Cli", "Commands", "Gate")) && Gate().IsMatch(File.ReadAllText(file)))
+            .Where(static file => !SaysGate.Any(folder => InFolder(file, folder)) && Gate().IsMatch(File.ReadAllText(file)))
             .Select(static file => Path.GetRelativePath(Root, file)));
 
     [Fact]
