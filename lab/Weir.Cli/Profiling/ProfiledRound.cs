@@ -126,7 +126,7 @@ internal sealed class ProfiledRound : IDisposable
 
         try
         {
-            (ProfileRecord profile, string? starved) = TraceFile.Read(SamplesPath, done.Round.At, done.Round.Seconds, done.Times);
+            (ProfileRecord profile, string? starved) = TraceFile.Read(SamplesPath, done.Round.At, done.Round.Seconds, done.Round.Rate, done.Times);
             _findings.AddRange(starved is null ? [] : [new Finding(FindingLevel.Note, starved)]);
             if (profile.Samples == 0)
             {

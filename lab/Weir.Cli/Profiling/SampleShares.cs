@@ -9,7 +9,8 @@ namespace Weir.Cli.Profiling;
 /// </remarks>
 /// <param name="share">The share of an interval in which a thread had something to do; <see langword="null"/> if it is not known.</param>
 /// <param name="length">The length of an interval.</param>
-internal sealed class SampleShares(Func<int, int, double?> share, Func<int, double> length)
+/// <param name="loop">How much time the lab's loop itself can have needed at most, in the unit of the lengths.</param>
+internal sealed class SampleShares(Func<int, int, double?> share, Func<int, double> length, double loop = double.PositiveInfinity)
 {
     private readonly Dictionary<(int Thread, int Interval), List<(FoldedSample Sample, double Time)>> _samples = [];
 
@@ -54,7 +55,7 @@ internal sealed class SampleShares(Func<int, int, double?> share, Func<int, doub
             }
         }
 
-        GiveReturns(work);
+        GiveReturns(work, loop / one);
         return (work, waiting);
     }
 
@@ -70,17 +71,27 @@ internal sealed class SampleShares(Func<int, int, double?> share, Func<int, doub
         }
     }
 
-    // Where compiled code cannot be stopped, it is stopped when it returns: a short operation in the loop that called it.
-    private static void GiveReturns(Dictionary<string, double> work)
+    // Where compiled code cannot be stopped, it is stopped when it returns: a short operation in the loop that called it, or a little later, where the loop
+    // reads the clock. What is more there than the loop can need is the operations'.
+    private static void GiveReturns(Dictionary<string, double> work, double loop)
     {
         string[] operations = [.. work.Keys.Where(static f => f is not (ProfileRecord.Operation or ProfileRecord.LabLoop))];
         double known = operations.Sum(f => work[f]);
-        if (known > 0 && work.Remove(ProfileRecord.Operation, out double returned))
+        if (known <= 0)
         {
-            foreach (string frames in operations)
-            {
-                work[frames] *= 1 + (returned / known);
-            }
+            return;
+        }
+
+        work.Remove(ProfileRecord.Operation, out double returned);
+        if (work.TryGetValue(ProfileRecord.LabLoop, out double inLoop) && inLoop > loop)
+        {
+            returned += inLoop - loop;
+            work[ProfileRecord.LabLoop] = loop;
+        }
+
+        foreach (string frames in operations)
+        {
+            work[frames] *= 1 + (returned / known);
         }
     }
 

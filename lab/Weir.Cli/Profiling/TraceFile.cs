@@ -14,6 +14,9 @@ internal static class TraceFile
     private const int MostStacks = 1_000;
     private const int MostTypes = 100;
 
+    // What the lab's loop does for an operation that is timed: two readings of the clock, and some counting. A few times as much as it takes.
+    private const double LoopNanoseconds = 300;
+
     // A wait of an asynchronous method, which holds no thread.
     private const int Asynchronous = 2;
 
@@ -25,11 +28,13 @@ internal static class TraceFile
     /// <param name="path">The file. Another one is written beside it.</param>
     /// <param name="round">When the round began and ended, in UTC; events before and after it belong to the profiler.</param>
     /// <param name="seconds">How long of it was measured.</param>
+    /// <param name="rate">How many operations a second there were.</param>
     /// <param name="times">The processor time of the threads.</param>
-    public static (ProfileRecord Profile, string? Starved) Read(string path, (DateTime Begin, DateTime End) round, double seconds, ThreadTimes times)
+    public static (ProfileRecord Profile, string? Starved) Read(
+        string path, (DateTime Begin, DateTime End) round, double seconds, double rate, ThreadTimes times)
     {
         using TraceLog log = Open(path);
-        SampleShares shares = new(times.Share, times.LengthOf);
+        SampleShares shares = new(times.Share, times.LengthOf, rate * seconds * LoopNanoseconds);
         Dictionary<string, (int Ticks, long Bytes)> types = [];
         Dictionary<string, int> blocked = [];
         int starvations = 0;

@@ -58,6 +58,19 @@ public class SampleSharesTests
         Assert.Equal([("Run;Hot", 60.0), ("Run", 20.0), (ProfileRecord.LabLoop, 20.0)], work.Select(static w => (w.Key, Math.Round(w.Value, 6))));
     }
 
+    [Fact]
+    public void Divide_SamplesInTheLoopBeyondItsTime_AreTheOperations()
+    {
+        // Of 20 ms, the loop can have needed one.
+        SampleShares shares = new(static (_, _) => 1, static _ => 20, loop: 1);
+        Add(shares, "Run;Hot", SampleKind.Managed, 60, time: 0.2);
+        Add(shares, ProfileRecord.LabLoop, SampleKind.Managed, 40, time: 0.2);
+
+        (Dictionary<string, double> work, _) = shares.Divide();
+
+        Assert.Equal([("Run;Hot", 95.0), (ProfileRecord.LabLoop, 5.0)], work.Select(static w => (w.Key, Math.Round(w.Value, 6))));
+    }
+
     // Each sample stops compiled code for a quarter of the time until the next one, and native code goes on: 80 ms are 100 samples of the first, and 80 of the
     // second.
     [Fact]
