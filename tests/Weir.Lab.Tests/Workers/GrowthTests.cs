@@ -81,8 +81,8 @@ public class GrowthTests
 
         WorkerRun run = await new WorkerRunner(spec).RunAsync(new Workload("noop", static _ => Operation.Of(static () => { }))).WithinAsync("the run");
 
-        // What is kept are the figures of the rounds.
-        Assert.InRange(run.HeapGrowth, 60L * LatencyHistogram.Bytes, long.MaxValue);
+        // What is kept are the figures of the rounds, whatever else of the process went meanwhile.
+        Assert.InRange(run.HeapGrowth, 30L * LatencyHistogram.Bytes, long.MaxValue);
         Assert.DoesNotContain(run.Warnings, static w => w.Cause == RunCause.Growth);
     }
 
