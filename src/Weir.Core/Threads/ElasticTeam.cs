@@ -92,7 +92,8 @@ internal sealed class ElasticTeam : IDisposable
         var stuck = (Host)host;
         using (LockHold.HoldMonitor(_lock))
         {
-            if (stuck.IsRetired)
+            // One that waits for work has come back meanwhile. Retired, it would be woken for the next work and leave without it.
+            if (stuck.IsRetired || stuck.IsWaiting)
             {
                 return;
             }
@@ -234,12 +235,14 @@ internal sealed class ElasticTeam : IDisposable
                 }
 
                 _waiting++;
+                host.IsWaiting = true;
                 try
                 {
                     hasWaited = !Monitor.Wait(_lock, _keeps ? Timeout.Infinite : Patience);
                 }
                 finally
                 {
+                    host.IsWaiting = false;
                     _waiting--;
                 }
             }
@@ -255,5 +258,8 @@ internal sealed class ElasticTeam : IDisposable
 
         /// <summary>Whether the thread no longer counts. Guarded by the team's lock.</summary>
         public bool IsRetired { get; set; }
+
+        /// <summary>Whether it waits for work. Guarded by the team's lock.</summary>
+        public bool IsWaiting { get; set; }
     }
 }

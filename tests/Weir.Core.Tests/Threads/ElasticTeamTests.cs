@@ -55,6 +55,32 @@ public class ElasticTeamTests
         Assert.NotSame(next, await stuck);
     }
 
+    // Whoever finds a thread stuck may be held up, and it comes back and waits for work before it is replaced.
+    [Theory(Timeout = 90_000)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task ReplaceHost_ItHasComeBackAndWaits_TheNextWorkRuns(bool keeps)
+    {
+        List<Thread> started = [];
+        using ElasticTeam team = new(1, "back", keeps, (thread, host) =>
+        {
+            started.Add(thread);
+            thread.Start(host);
+        });
+        TaskCompletionSource<object> host = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        await RunAsync(team, open: null, host);
+        Wait(started[0]);
+        team.ReplaceHost(await host.Task);
+
+        // Another one, if there is one, waits too.
+        Wait(started[^1]);
+        await RunAsync(team).WaitAsync(TimeSpan.FromSeconds(60), TimeProvider.System);
+        Assert.Equal(0, team.Replaced);
+
+        static void Wait(Thread thread) =>
+            Assert.True(SpinWait.SpinUntil(() => (thread.ThreadState & ThreadState.WaitSleepJoin) != 0, TimeSpan.FromSeconds(60)));
+    }
+
     private static void Start(Thread thread, object host, bool fails)
     {
         if (fails)

@@ -31,6 +31,19 @@ public class ThreadScenarios(ITestOutputHelper output)
     });
 
     [Fact]
+    public void Host_ReplacedAsItComesBack_LosesNoWork() => output.Explored(static async () =>
+    {
+        ElasticTeam team = new(1, "team", keeps: true);
+        TaskCompletionSource<object> host = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        team.Queue(new HostWork(() => host.SetResult(team.CurrentHost!)));
+        team.ReplaceHost(await host.Task);
+        TaskCompletionSource next = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        team.Queue(new HostWork(next.SetResult));
+        await next.Task;
+        team.Dispose();
+    });
+
+    [Fact]
     public void Timer_DisposedOfAsItFires_FiresNoMore() => output.Explored(static async () =>
     {
         WatchThread watch = new(Soon);
@@ -89,5 +102,10 @@ public class ThreadScenarios(ITestOutputHelper output)
             Interlocked.Increment(ref _runs);
             Ran.TrySetResult();
         }
+    }
+
+    private sealed class HostWork(Action run) : IThreadPoolWorkItem
+    {
+        public void Execute() => run();
     }
 }
