@@ -6,10 +6,16 @@ namespace Weir.Lab.Suites;
 /// </summary>
 public class PairedMethods
 {
+    /// <summary>The smallest object: its header, its type, and room for one field.</summary>
+    public const int BytesOfOneMore = 3 * sizeof(long);
+
     private const int ShortSteps = 20;
     private const int WaitMicroseconds = 1100;
     private const int Bytes = 1000;
     private readonly int _spins = SpinSpeed.PerMicrosecond;
+
+    // Seen by others, or the compiler would put it on the stack.
+    private object? _last;
 
     /// <summary>Computes for about 20 ns.</summary>
     /// <returns>What it came to.</returns>
@@ -26,6 +32,10 @@ public class PairedMethods
     /// <summary>The same and a tenth more.</summary>
     /// <returns>What it came to.</returns>
     public long ComputeLonger() => CalibratedSpin.Run(1, 11 * _spins);
+
+    /// <summary>The same and a twentieth more.</summary>
+    /// <returns>What it came to.</returns>
+    public long ComputeTwentiethLonger() => CalibratedSpin.Run(1, 105 * _spins / 10);
 
     /// <summary>Waits for a millisecond, which takes a tenth more.</summary>
     public void Wait() => Thread.Sleep(1);
@@ -46,20 +56,6 @@ public class PairedMethods
     /// <returns>The array.</returns>
     public byte[] AllocateLonger() => Filled(11);
 
-    private byte[] Filled(int tenths)
-    {
-        byte[] array = new byte[Bytes];
-        array[0] = (byte)CalibratedSpin.Run(1, tenths * _spins / 10);
-        return array;
-    }
-
-    // Seen by others, or the compiler would put it on the stack.
-    private object? _last;
-
-    /// <summary>Computes for 10 us, and a twentieth more.</summary>
-    /// <returns>What it came to.</returns>
-    public long ComputeTwentiethLonger() => CalibratedSpin.Run(1, 105 * _spins / 10);
-
     /// <summary>As <see cref="Allocate"/>, and allocates one small object more, of <see cref="BytesOfOneMore"/> bytes.</summary>
     /// <returns>The array.</returns>
     public byte[] AllocateOneMore()
@@ -68,6 +64,10 @@ public class PairedMethods
         return Filled(10);
     }
 
-    /// <summary>The smallest object: its header, its type, and room for one field.</summary>
-    public const int BytesOfOneMore = 3 * sizeof(long);
+    private byte[] Filled(int tenths)
+    {
+        byte[] array = new byte[Bytes];
+        array[0] = (byte)CalibratedSpin.Run(1, tenths * _spins / 10);
+        return array;
+    }
 }

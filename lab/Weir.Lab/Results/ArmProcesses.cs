@@ -25,7 +25,7 @@ internal sealed class ArmProcesses
 
         // Rounds that take turns have no canary of their own; then the result says what it found before and after.
         bool isKnown = arm.Counted.Any(static r => r.CanarySlowness > 0);
-        IsDisturbed = _all.Length - _quiet.Length > MostDisturbed * _all.Length || (!isKnown && result.Findings.Any(static f => f.IsOfAnUnquietMachine));
+        IsDisturbed = _all.Length - _quiet.Length > MostDisturbed * _all.Length || (!isKnown && result.IsOfAnUnquietMachine);
         Speed = arm.Counted.Select(static r => r.CanarySpeed).OfType<double>().ToArray() is { Length: > 0 } speeds ? Spread.Of(speeds).Median : null;
     }
 

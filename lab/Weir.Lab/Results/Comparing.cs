@@ -133,6 +133,7 @@ internal static class Comparing
         double value = Spread.Of(after.Select(static r => 1 / r.Rate)).Median;
         double baseline = Spread.Of(before.Select(static r => 1 / r.Rate)).Median;
         double step = LatencySteps.OfRatio(value, baseline, clock);
+        bool isBelowClock = step >= Math.Log(1 + options.Margin);
         TurnsComparison compared = TurnsComparison.Of([.. before, .. after], options, share, step);
         RatioInterval ratio = compared.Comparison.Ratio;
         return Record(arm, against, compared.Comparison, options) with
@@ -145,9 +146,8 @@ internal static class Comparing
             High = 1 / ratio.Lower,
             Value = value,
             AgainstValue = baseline,
-            IsBelowClock = step >= Math.Log(1 + options.Margin),
-            Note = step < Math.Log(1 + options.Margin) ? null
-                : FormattableString.Invariant($"a call is so short that the clock tells its latency to {step * 100:0.#} % only"),
+            IsBelowClock = isBelowClock,
+            Note = isBelowClock ? FormattableString.Invariant($"a call is so short that the clock tells its latency to {step * 100:0.#} % only") : null,
         };
     }
 

@@ -79,4 +79,7 @@ public sealed record ResultFile
 
     /// <summary>Whether there is a finding of this level or worse.</summary>
     public bool Has(FindingLevel level) => Findings.Any(f => f.Level >= level);
+
+    /// <summary>Whether a finding says that other programs had a part of the machine.</summary>
+    internal bool IsOfAnUnquietMachine => Findings.Any(static f => f.IsOfAnUnquietMachine);
 }

@@ -58,17 +58,18 @@ internal sealed class StoredComparing((string Name, ResultFile Result) before, (
                 : bytes with { Verdict = Verdict.Inconclusive };
         }
 
-        double clock = figure == ComparedFigure.Rate ? 0 : _clock;
+        bool isRate = figure == ComparedFigure.Rate;
+        double clock = isRate ? 0 : _clock;
         double[] baseline = [.. x.Values(figure, clock).Select(v => v - clock)];
         double[] candidate = [.. y.Values(figure, clock).Select(v => v - clock)];
         if (baseline.Length == 0 || candidate.Length == 0)
         {
             // Nothing to show, but a rate that was measured by nobody undisturbed is said.
-            return figure == ComparedFigure.Rate ? record with { Ratio = pair.After.Rate().Median / pair.Before.Rate().Median } : null;
+            return isRate ? record with { Ratio = pair.After.Rate().Median / pair.Before.Rate().Median } : null;
         }
 
         (double was, double now) = (Spread.Of(baseline).Median, Spread.Of(candidate).Median);
-        double step = figure == ComparedFigure.Rate ? 0 : LatencySteps.OfRatio(was, now, clock);
+        double step = isRate ? 0 : LatencySteps.OfRatio(was, now, clock);
         Welch test = Welch.Of([.. baseline.Select(static v => Math.Log(v))], [.. candidate.Select(static v => Math.Log(v))], each.Level, step);
         return record with
         {
@@ -76,8 +77,8 @@ internal sealed class StoredComparing((string Name, ResultFile Result) before, (
             Low = Math.Exp(test.Difference - test.Half),
             High = Math.Exp(test.Difference + test.Half),
             P = test.P,
-            Value = figure == ComparedFigure.Rate ? null : now,
-            AgainstValue = figure == ComparedFigure.Rate ? null : was,
+            Value = isRate ? null : now,
+            AgainstValue = isRate ? null : was,
         };
     }
 

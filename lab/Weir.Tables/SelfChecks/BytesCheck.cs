@@ -17,14 +17,8 @@ internal sealed class BytesCheck(KeptRuns command, int runs)
     /// <exception cref="InvalidOperationException">The command came to no result.</exception>
     public async Task<CheckSection> RunAsync(CancellationToken cancellationToken)
     {
-        List<ResultFile> same = [];
-        List<ResultFile> more = [];
-        for (int i = 1; i <= runs; i++)
-        {
-            same.Add(await CompareAsync("same", Same, i, cancellationToken));
-            more.Add(await CompareAsync("more", More, i, cancellationToken));
-        }
-
+        (IReadOnlyList<ResultFile> same, IReadOnlyList<ResultFile> more) = await command.InTurnsAsync(
+            runs, Neighbours.Usual, ("bytes-same", Same), ("bytes-more", More), Said, cancellationToken);
         return Section(same, more);
     }
 
@@ -38,9 +32,7 @@ internal sealed class BytesCheck(KeptRuns command, int runs)
         same.All(static r => IsExact(r, Verdict.Equivalent, 0)) && more.All(static r => IsExact(r, Verdict.More, PairedMethods.BytesOfOneMore)),
         NeedsQuiet: !same.Any(static r => IsWrong(r, Verdict.Equivalent, 0)) && !more.Any(static r => IsWrong(r, Verdict.More, PairedMethods.BytesOfOneMore)));
 
-    private Task<ResultFile> CompareAsync(string name, string[] arguments, int number, CancellationToken cancellationToken) => command.RunAsync(
-        Invariant($"bytes-{name}-{number:00}"), Neighbours.Usual, arguments,
-        static r => Of(r) is { } c ? $"{c.Verdict}, {c.Interval}" : "nothing compared", cancellationToken);
+    private static string Said(ResultFile result) => Of(result) is { } c ? $"{c.Verdict}, {c.Interval}" : "nothing compared";
 
     private static ComparisonRecord? Of(ResultFile result) => result.Comparisons.FirstOrDefault(static c => c.Figure == ComparedFigure.Bytes);
 

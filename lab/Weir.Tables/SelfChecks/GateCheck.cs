@@ -16,14 +16,8 @@ internal sealed class GateCheck(KeptRuns command, int runs)
     /// <exception cref="InvalidOperationException">The command came to no result.</exception>
     public async Task<CheckSection> RunAsync(CancellationToken cancellationToken)
     {
-        List<ResultFile> same = [];
-        List<ResultFile> longer = [];
-        for (int i = 1; i <= runs; i++)
-        {
-            same.Add(await GateAsync("same", Same, i, cancellationToken));
-            longer.Add(await GateAsync("longer", Longer, i, cancellationToken));
-        }
-
+        (IReadOnlyList<ResultFile> same, IReadOnlyList<ResultFile> longer) = await command.InTurnsAsync(
+            runs, Neighbours.Usual, ("gate-same", Same), ("gate-longer", Longer), Said, cancellationToken);
         return Section(same, longer);
     }
 
@@ -43,11 +37,9 @@ internal sealed class GateCheck(KeptRuns command, int runs)
             NeedsQuiet: !isFalse);
     }
 
-    private Task<ResultFile> GateAsync(string name, string[] arguments, int number, CancellationToken cancellationToken) => command.RunAsync(
-        Invariant($"gate-{name}-{number:00}"), Neighbours.Usual, arguments, static r => Fails(r) ? "fails"
-            : SmallestOf(r) is { } change ? Invariant($"undecided, {change * 100:0.#} % would have been found")
-            : r.Comparisons.Count == 0 ? "nothing compared" : "passes",
-        cancellationToken);
+    private static string Said(ResultFile result) => Fails(result) ? "fails"
+        : SmallestOf(result) is { } change ? Invariant($"undecided, {change * 100:0.#} % would have been found")
+        : result.Comparisons.Count == 0 ? "nothing compared" : "passes";
 
     private static bool Fails(ResultFile result) => result.Comparisons.Any(static c => c.IsWorse);
 

@@ -29,6 +29,28 @@ internal sealed class KeptRuns(Assembly program, DirectoryInfo keep, TextWriter 
         return result;
     }
 
+    /// <summary>Runs two commands in turns.</summary>
+    /// <param name="runs">How often each.</param>
+    /// <param name="neighbours">How many threads of this process keep processors busy meanwhile.</param>
+    /// <param name="first">The name of its results, and the one.</param>
+    /// <param name="second">The same of the other.</param>
+    /// <param name="said">What is told of a result.</param>
+    /// <param name="cancellationToken">Kills it.</param>
+    /// <exception cref="InvalidOperationException">One came to no result.</exception>
+    public async Task<(IReadOnlyList<ResultFile> First, IReadOnlyList<ResultFile> Second)> InTurnsAsync(
+        int runs, int neighbours, (string Name, IReadOnlyList<string> Arguments) first, (string Name, IReadOnlyList<string> Arguments) second,
+        Func<ResultFile, string> said, CancellationToken cancellationToken)
+    {
+        List<ResultFile>[] all = [[], []];
+        for (int i = 1; i <= runs; i++)
+        {
+            all[0].Add(await RunAsync(Invariant($"{first.Name}-{i:00}"), neighbours, first.Arguments, said, cancellationToken));
+            all[1].Add(await RunAsync(Invariant($"{second.Name}-{i:00}"), neighbours, second.Arguments, said, cancellationToken));
+        }
+
+        return (all[0], all[1]);
+    }
+
     /// <summary>All results whose names begin so, of whatever day.</summary>
     /// <param name="prefix">What the names begin with.</param>
     /// <param name="arguments">The arguments that they must be of.</param>

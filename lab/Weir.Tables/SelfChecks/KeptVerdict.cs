@@ -8,14 +8,14 @@ namespace Weir.Tables.SelfChecks;
 internal sealed record KeptVerdict(ComparisonRecord? Comparison, double Seconds, DateTimeOffset StartedAt, bool IsUnquiet)
 {
     /// <summary>What a result of <c>weir compare</c> comes to.</summary>
-    public static KeptVerdict Of(ResultFile result) => new(
-        Deciding(result.Comparisons), result.Seconds, result.StartedAt, result.Findings.Any(static f => f.IsOfAnUnquietMachine));
+    public static KeptVerdict Of(ResultFile result) =>
+        new(Deciding(result.Comparisons), result.Seconds, result.StartedAt, result.IsOfAnUnquietMachine);
 
     // A difference by any figure, also a false one; or else that figure which is decided.
-    private static ComparisonRecord? Deciding(IReadOnlyList<ComparisonRecord> all) => all.Where(static c => c.Figure != Lab.Statistics.ComparedFigure.Bytes)
+    private static ComparisonRecord? Deciding(IReadOnlyList<ComparisonRecord> all) => all.Where(static c => c.Figure != ComparedFigure.Bytes)
         .MinBy(static c => c.Verdict switch { Verdict.Slower or Verdict.Faster => 0, Verdict.Inconclusive => 2, _ => 1 }) switch
         {
-            { Figure: not Lab.Statistics.ComparedFigure.Rate } time => time with { Ratio = 1 / time.Ratio, Low = 1 / time.High, High = 1 / time.Low },
+            { Figure: not ComparedFigure.Rate } time => time with { Ratio = 1 / time.Ratio, Low = 1 / time.High, High = 1 / time.Low },
             var rate => rate,
         };
 }

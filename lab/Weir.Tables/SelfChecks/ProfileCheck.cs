@@ -53,7 +53,7 @@ internal sealed class ProfileCheck(KeptRuns command, int runs)
 
     private Task<ResultFile> RunOneAsync(string method, int neighbours, int number, Func<ResultFile, string> said, CancellationToken cancellationToken) =>
         command.RunAsync(
-            Invariant($"profile-{method[(method.IndexOf('.', StringComparison.Ordinal) + 1)..]}-{neighbours}-{number:00}"),
+            Invariant($"profile-{method.Split('.')[^1]}-{neighbours}-{number:00}"),
             neighbours,
             ["run", "--assembly", WeirCommand.UserAssembly, "--method", method, "--workers", "1", "--rounds", "2", "--duration", "200ms", "--profile"],
             said,

@@ -26,9 +26,8 @@ internal sealed class TrendsCheck(KeptRuns command, int runs)
         {
             for (int p = 0; p < all.Length; p++)
             {
-                string method = Planted[p].Method;
                 all[p].Add(await command.RunAsync(
-                    Invariant($"trends-{method[(method.IndexOf('.', StringComparison.Ordinal) + 1)..]}-{i:00}"), i % 2 == 0 ? Neighbours.Usual : 0,
+                    Invariant($"trends-{Planted[p].Method.Split('.')[^1]}-{i:00}"), i % 2 == 0 ? Neighbours.Usual : 0,
                     [.. Arguments(p)], static r => Trends(r).FirstOrDefault()?.Text ?? "no trend", cancellationToken));
             }
         }

@@ -76,8 +76,8 @@ internal sealed class VerdictCheck(KeptRuns command, VerdictGoal goal, int runs)
     {
         ComparisonRecord[] compared = [.. verdicts.Select(static v => v.Comparison).OfType<ComparisonRecord>()];
         string widest = compared.MaxBy(static c => c.High / c.Low)?.Interval ?? "none";
-        string ratio = compared.Length > 0 ? Invariant($"{Lab.Statistics.Spread.Of(compared.Select(static c => c.Ratio)).Median:0.000}") : "none";
-        double Median(Func<KeptVerdict, double> figure) => Lab.Statistics.Spread.Of(verdicts.Select(figure)).Median;
+        string ratio = compared.Length > 0 ? Invariant($"{Spread.Of(compared.Select(static c => c.Ratio)).Median:0.000}") : "none";
+        double Median(Func<KeptVerdict, double> figure) => Spread.Of(verdicts.Select(figure)).Median;
         return Invariant(
             $"| `{WeirCommand.Text(arguments)}` | {Count(verdicts, Verdict.Faster)} | {Count(verdicts, Verdict.Slower)} | ")
                 + Invariant(

@@ -74,7 +74,7 @@ public class ElasticTeamTests
 
         // Another one, if there is one, waits too.
         Wait(started[^1]);
-        await RunAsync(team).WaitAsync(TimeSpan.FromSeconds(60), TimeProvider.System);
+        await RunAsync(team).WithinAsync();
         Assert.Equal(0, team.Replaced);
 
         static void Wait(Thread thread) =>

@@ -35,11 +35,11 @@ public class ThreadScenarios(ITestOutputHelper output)
     {
         ElasticTeam team = new(1, "team", keeps: true);
         TaskCompletionSource<object> host = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        team.Queue(new HostWork(() => host.SetResult(team.CurrentHost!)));
+        team.Queue(new Work(() => host.SetResult(team.CurrentHost!)));
         team.ReplaceHost(await host.Task);
-        TaskCompletionSource next = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        team.Queue(new HostWork(next.SetResult));
-        await next.Task;
+        Work next = new();
+        team.Queue(next);
+        await next.Ran.Task;
         team.Dispose();
     });
 
@@ -89,7 +89,7 @@ public class ThreadScenarios(ITestOutputHelper output)
         await fired.Task;
     }
 
-    private sealed class Work : IThreadPoolWorkItem
+    private sealed class Work(Action? run = null) : IThreadPoolWorkItem
     {
         private int _runs;
 
@@ -100,12 +100,8 @@ public class ThreadScenarios(ITestOutputHelper output)
         public void Execute()
         {
             Interlocked.Increment(ref _runs);
+            run?.Invoke();
             Ran.TrySetResult();
         }
-    }
-
-    private sealed class HostWork(Action run) : IThreadPoolWorkItem
-    {
-        public void Execute() => run();
     }
 }

@@ -19,7 +19,8 @@ internal sealed class InTurns(Sides sides, TurnPlan plan, ComparisonOptions comp
         WorkerOrder[] orders = [.. sides.Groups.SelectMany(static g => g)
             .Select(s => sides.Settings.Order(s.Workload, s.Workload.Workers ?? sides.Settings.Workers[0], rounds: 1)
                 .With(run => run with { Workload = s.Name }))];
-        Turns[] turns = [.. sides.Groups.Select(_ => new Turns(host, plan, _each, progress))];
+        double clock = Clock.MeasureReadCost();
+        Turns[] turns = [.. sides.Groups.Select(_ => new Turns(host, plan, _each, clock, progress))];
         ResultFile result = await new WorkerArms(host, "compare", arguments).MeasureInTurnsAsync(
             orders,
             sides.Settings,

@@ -5,7 +5,7 @@ namespace Weir.Cli.Commands.Compare;
 /// at a time as the processors can warm up. The processes of a pair take turns (A B B A, and in the next pair B A A B; of three A B C C B A) and end, so that
 /// there are as many pairs as fit in the time.
 /// </summary>
-internal sealed class Turns(WeirHost host, TurnPlan plan, ComparisonOptions options, RunProgress progress)
+internal sealed class Turns(WeirHost host, TurnPlan plan, ComparisonOptions options, double clock, RunProgress progress)
 {
     // One pair proves nothing.
     private const int LeastPairs = 2;
@@ -17,7 +17,6 @@ internal sealed class Turns(WeirHost host, TurnPlan plan, ComparisonOptions opti
     private static readonly TimeSpan LeastTime = TimeSpan.FromSeconds(10);
 
     private readonly SequentialLooks _looks = new();
-    private readonly double _clock = Clock.MeasureReadCost();
     private readonly List<Finding> _findings = [];
     private List<RoundRecord>[] _rounds = [];
 
@@ -117,7 +116,7 @@ internal sealed class Turns(WeirHost host, TurnPlan plan, ComparisonOptions opti
         Looks++;
         Share = _looks.Take(isLast);
         ArmRecord[] arms = [.. orders.Select((o, i) => new ArmRecord { Name = o.Name, Workers = o.Workers, Rounds = _rounds[i] })];
-        return arms.Skip(1).All(arm => Comparing.Figures(arm, arms[0], options, _clock, Looks, Share) is { Count: > 0 } compared
+        return arms.Skip(1).All(arm => Comparing.Figures(arm, arms[0], options, clock, Looks, Share) is { Count: > 0 } compared
             && compared.All(c => c.Verdict != Verdict.Inconclusive || (options.Figures.Count > 1 && (c.Figure == ComparedFigure.Bytes || c.IsBelowClock))));
     }
 }
