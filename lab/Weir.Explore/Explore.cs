@@ -105,7 +105,7 @@ public static class Explore
         {
             int seed = unchecked((options.Seed * 397) ^ (i * (int)2654435761));
             Execution execution = runner.Run(
-                () => options.Strategy == ExploreStrategy.Pct ? new PctChooser(seed, options.Depth, runner.Choices) : new RandomChooser(seed));
+                () => options.Strategy == ExploreStrategy.Pct ? new PctChooser(new Random(seed), options.Depth, runner.Choices) : new RandomChooser(seed));
             if (execution.Failure is not null)
             {
                 return execution;

@@ -1,5 +1,6 @@
 using System.Collections.Concurrent;
 using System.Diagnostics;
+using System.Reflection;
 using System.Threading.Channels;
 
 namespace Weir.Explore.Tests;
@@ -22,6 +23,23 @@ public class ModelTests
         Assert.True(Cache.TryAdd(1, 1));
         await Task.WhenAll(Task.Run(static () => Assert.Equal(1, ++_ofThread)), Task.Run(static () => Assert.Equal(1, ++_ofThread)));
     });
+
+    // A handler for each schedule stayed, with all that it holds: a hundred thousand of them took minutes to leave at the next assembly.
+    [Fact]
+    public void ProcessEvents_OfASchedule_AreNotHeardAfterIt()
+    {
+        const string Heard = "Weir.Explore.Tests heard";
+        Exhaust(static async () =>
+        {
+            AppDomain.CurrentDomain.AssemblyLoad += static (_, _) => AppDomain.CurrentDomain.SetData(Heard, true);
+            AppDomain.CurrentDomain.ProcessExit += static (_, _) => AppDomain.CurrentDomain.SetData(Heard, true);
+            await Task.Yield();
+        });
+
+        Assembly.Load(File.ReadAllBytes(typeof(ModelTests).Assembly.Location));
+
+        Assert.Null(AppDomain.CurrentDomain.GetData(Heard));
+    }
 
     [Fact]
     public void AsyncLocal_FlowsWithTheCall() => Exhaust(static async () =>

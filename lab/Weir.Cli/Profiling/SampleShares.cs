@@ -34,7 +34,7 @@ internal sealed class SampleShares(Func<int, int, double?> share, Func<int, doub
     {
         Dictionary<string, double> work = [];
         Dictionary<string, double> waiting = [];
-        (FoldedSample Sample, double Time)[] all = [.. _samples.Values.SelectMany(static s => s)];
+        (FoldedSample Sample, double Time)[] all = [.. _samples.Values.SelectMany(static s => s).Where(static s => s.Sample.Frames is not null)];
         double one = all.Length == 0 ? 1 : all.Sum(static s => s.Time) / all.Length;
         foreach (((int thread, int interval), List<(FoldedSample Sample, double Time)> samples) in _samples)
         {
@@ -46,6 +46,12 @@ internal sealed class SampleShares(Func<int, int, double?> share, Func<int, doub
             double scale = busy is { } whole && known > 0 ? whole / known : 1;
             foreach ((FoldedSample sample, double time) in samples)
             {
+                // A thread of the pool that runs other code for a while, such as the profiler's, is not at work for all of its time.
+                if (sample.Frames is null)
+                {
+                    continue;
+                }
+
                 double part = Array.Find(kinds, k => k.Kind == sample.Kind).Part;
                 Add(work, sample.Frames, time * part * scale / one);
 

@@ -11,28 +11,28 @@ internal static partial class StackFolding
     /// <summary>Folds a stack.</summary>
     /// <param name="frames">From the outermost to the innermost.</param>
     /// <param name="isNative">Whether the thread was in code of the system or of a native library, where it may have worked or waited.</param>
-    /// <returns>The frames to show and what the thread did; <see langword="null"/> if the thread is not one of the measured work.</returns>
-    public static FoldedSample? Fold(IReadOnlyList<SampledFrame> frames, bool isNative)
+    /// <returns>The frames to show, none if they are not of the measured work, and what the thread did.</returns>
+    public static FoldedSample Fold(IReadOnlyList<SampledFrame> frames, bool isNative)
     {
+        SampleKind kind = frames.Count > 0 ? KindOf(frames[^1], isNative) : isNative ? SampleKind.Native : SampleKind.Managed;
         if (frames.Count == 0 || frames.Any(static f => IsOfThisProgram(f) || IsEventLoop(f) || IsFinalizing(f) || IsTracing(f) || IsSimulation(f)))
         {
-            return null;
+            return new FoldedSample(null, kind);
         }
-
-        SampleKind kind = KindOf(frames[^1], isNative);
 
         // The frames that the compiler puts between an asynchronous method and its caller carry no information.
         SampledFrame[] told = [.. frames.Where(static f => !f.Method.StartsWith("System.Runtime.CompilerServices.Async", StringComparison.Ordinal))];
         if (!Array.Exists(told, IsLab))
         {
-            return Joined(OnOtherThreads(told)) is { } other ? new FoldedSample(other, kind) : null;
+            return new FoldedSample(Joined(OnOtherThreads(told)), kind);
         }
 
         // The threads that watch the round and pace its starts have frames of the lab, and call no operation.
-        return !Array.Exists(told, IsOperation) ? null
-            : Joined(InTheLab(told)) is { } own ? new FoldedSample(own, kind)
+        string? own = !Array.Exists(told, IsOperation) ? null
+            : Joined(InTheLab(told)) is { } measured ? measured
             : kind == SampleKind.Waiting ? null
-            : new FoldedSample(CallsOperations(frames[^1]) ? ProfileRecord.Operation : ProfileRecord.LabLoop, kind);
+            : CallsOperations(frames[^1]) ? ProfileRecord.Operation : ProfileRecord.LabLoop;
+        return new FoldedSample(own, kind);
     }
 
     /// <summary>The asynchronous method that awaits, by the stack of its await; <see langword="null"/> for one of the lab.</summary>

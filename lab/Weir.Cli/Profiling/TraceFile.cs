@@ -53,21 +53,18 @@ internal static class TraceFile
             stops += sampling.Stop == stop ? 0 : 1;
             stop = sampling.Stop;
             List<SampledFrame> frames = Frames(sample.CallStack());
-            if (StackFolding.Fold(frames, sample.Type == ClrThreadSampleType.External) is { } folded)
+            FoldedSample folded = StackFolding.Fold(frames, sample.Type == ClrThreadSampleType.External);
+            shares.Add(sample.ThreadID, times.IntervalOf(sample.TimeStamp.ToUniversalTime()), folded, sampling.Of(folded.Kind == SampleKind.Managed));
+            if (folded is { Kind: SampleKind.Waiting, Frames: { } waits } && StackFolding.IsOfThePool(frames))
             {
-                shares.Add(
-                    sample.ThreadID, times.IntervalOf(sample.TimeStamp.ToUniversalTime()), folded, sampling.Of(folded.Kind == SampleKind.Managed));
-                if (folded.Kind == SampleKind.Waiting && StackFolding.IsOfThePool(frames))
-                {
-                    blocked[folded.Frames] = blocked.GetValueOrDefault(folded.Frames) + 1;
-                }
+                blocked[waits] = blocked.GetValueOrDefault(waits) + 1;
             }
         };
         source.Clr.ThreadPoolWorkerThreadAdjustmentAdjustment += adjustment =>
             starvations += IsWithin(adjustment, round) && adjustment.Reason is ThreadAdjustmentReason.Starvation or CooperativeBlocking ? 1 : 0;
         source.Clr.GCAllocationTick += (GCAllocationTickTraceData tick) =>
         {
-            if (IsWithin(tick, round) && StackFolding.Fold(Frames(tick.CallStack()), isNative: false) is not (null or { Frames: ProfileRecord.LabLoop }))
+            if (IsWithin(tick, round) && StackFolding.Fold(Frames(tick.CallStack()), isNative: false).Frames is not (null or ProfileRecord.LabLoop))
             {
                 string type = tick.TypeName is { Length: > 0 } name ? name : "(unknown)";
                 (int ticks, long bytes) = types.GetValueOrDefault(type);

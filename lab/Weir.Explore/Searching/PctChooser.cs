@@ -4,22 +4,12 @@ namespace Weir.Explore.Searching;
 /// Probabilistic concurrency testing: each thread has a random priority, the highest goes on, and at <c>depth - 1</c> random choices it falls below all others.
 /// A fault of that depth is found with a known probability.
 /// </summary>
-internal sealed class PctChooser : IChooser
+internal sealed class PctChooser(Random random, int depth, int length) : IChooser
 {
     private readonly Dictionary<ControlledThread, double> _priorities = [];
-    private readonly HashSet<int> _changes = [];
-    private readonly Random _random;
+    private readonly HashSet<int> _changes = [.. Enumerable.Range(1, depth - 1).Select(_ => random.Next(Math.Max(1, length)))];
     private double _lowest;
     private int _choices;
-
-    public PctChooser(int seed, int depth, int length)
-    {
-        _random = new Random(seed);
-        for (int i = 1; i < depth; i++)
-        {
-            _changes.Add(_random.Next(Math.Max(1, length)));
-        }
-    }
 
     public int Choose(IReadOnlyList<ControlledThread> runnable, bool couldContinue)
     {
@@ -39,7 +29,7 @@ internal sealed class PctChooser : IChooser
     {
         foreach (ControlledThread thread in runnable.Where(t => !_priorities.ContainsKey(t)))
         {
-            _priorities.Add(thread, _random.NextDouble() + 1);
+            _priorities.Add(thread, random.NextDouble() + 1);
         }
 
         return Enumerable.Range(0, runnable.Count).MaxBy(i => _priorities[runnable[i]]);

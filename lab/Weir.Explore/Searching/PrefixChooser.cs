@@ -12,12 +12,7 @@ internal sealed class PrefixChooser(byte[] prefix) : IChooser
     {
         int chosen = _next < prefix.Length ? prefix[_next] : 0;
         _next++;
-        if (chosen >= runnable.Count)
-        {
-            HasDiverged = true;
-            return 0;
-        }
-
-        return chosen;
+        HasDiverged |= chosen >= runnable.Count;
+        return chosen < runnable.Count ? chosen : 0;
     }
 }

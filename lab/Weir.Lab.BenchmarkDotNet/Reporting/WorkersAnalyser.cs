@@ -57,12 +57,12 @@ internal sealed class WorkersAnalyser : AnalyserBase
             [
                 .. one.Select(static r => new ScalePoint(WorkersParameter.Of(r.BenchmarkCase)!.Value, RatesOf(r))).Where(static p => p.Rates.Count > 0),
             ];
-            if (points.Length >= ScalingFit.LeastPoints)
+            if (points.Length >= ScalingFit.LeastPoints && ScalingFit.Of(points) is var fit && (fit.IsUsable || points.Length >= ScalingFit.LeastPointsOfAll))
             {
                 string once = points.All(static p => p.Rates.Count == 1)
                     ? " Each has one process; a LaunchCount of 3 or more shows how much processes differ."
                     : "";
-                yield return CreateHint($"Scaling of {one.Key}: {ScalingFit.Of(points).Summary}{once}");
+                yield return CreateHint($"Scaling of {one.Key}: {fit.Summary}{once}");
             }
         }
     }

@@ -6,8 +6,11 @@ namespace Weir.Lab.Scaling;
 /// </remarks>
 internal sealed record ScalingFit
 {
-    /// <summary>How many different numbers of workers a fit needs.</summary>
-    public const int LeastPoints = 6;
+    /// <summary>How many different numbers of workers a law with one or two parameters needs, if some have several rates.</summary>
+    public const int LeastPoints = 4;
+
+    /// <summary>How many three parameters need, and each law with one rate for each number of workers.</summary>
+    public const int LeastPointsOfAll = 6;
 
     private const int LeastBelowHalf = 2;
     private const double Reach = 2;
@@ -138,9 +141,16 @@ internal sealed record ScalingFit
     private static List<string> FindProblems(LawTest fit, ScalePoint[] points)
     {
         List<string> refusals = [];
-        if (points.Length < LeastPoints)
+        bool hasRepeats = points.Any(static p => p.Rates.Count > 1);
+        if (points.Length < (hasRepeats ? LeastPoints : LeastPointsOfAll))
         {
-            refusals.Add(Invariant($"{points.Length} different numbers of workers; three parameters need at least {LeastPoints}."));
+            refusals.Add(Invariant($"{points.Length} different numbers of workers; a law needs at least {LeastPoints}, or {LeastPointsOfAll} ")
+                + "with one rate for each.");
+        }
+        else if (points.Length < LeastPointsOfAll && fit.Law == ScalingLaw.Universal)
+        {
+            refusals.Add(Invariant($"{points.Length} different numbers of workers; neither the linear law nor Amdahl's fits, and the three parameters of ")
+                + Invariant($"the Universal Scalability Law need at least {LeastPointsOfAll}."));
         }
 
         if (points.Count(p => p.Workers <= fit.Model.PeakWorkers / 2) < LeastBelowHalf)

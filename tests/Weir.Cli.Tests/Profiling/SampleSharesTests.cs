@@ -71,6 +71,20 @@ public class SampleSharesTests
         Assert.Equal([("Run;Hot", 95.0), (ProfileRecord.LabLoop, 5.0)], work.Select(static w => (w.Key, Math.Round(w.Value, 6))));
     }
 
+    // A thread of the pool that did the profiler's work all the time but for a moment: that moment is no whole interval of work.
+    [Fact]
+    public void Divide_SamplesOfWhatIsNotMeasured_TakeTheirPartOfTheTime()
+    {
+        SampleShares shares = new(static (_, _) => 1, static _ => 20);
+        Add(shares, "Mine", SampleKind.Managed, 1);
+        Add(shares, null, SampleKind.Managed, 99);
+
+        (Dictionary<string, double> work, Dictionary<string, double> waiting) = shares.Divide();
+
+        Assert.Equal([("Mine", 1.0)], work.Select(static w => (w.Key, Math.Round(w.Value, 6))));
+        Assert.Empty(waiting);
+    }
+
     // Each sample stops compiled code for a quarter of the time until the next one, and native code goes on: 80 ms are 100 samples of the first, and 80 of the
     // second.
     [Fact]
@@ -98,7 +112,7 @@ public class SampleSharesTests
         return (Math.Round(working), Math.Round(all - working));
     }
 
-    private static void Add(SampleShares shares, string name, SampleKind kind, int count, double time = 0.2)
+    private static void Add(SampleShares shares, string? name, SampleKind kind, int count, double time = 0.2)
     {
         for (int i = 0; i < count; i++)
         {

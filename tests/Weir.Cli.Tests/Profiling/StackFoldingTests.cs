@@ -33,7 +33,7 @@ public class StackFoldingTests
         "System.Private.CoreLib!System.Text.StringBuilder.ToString()")]
     [InlineData(null)]
     public void Fold_AStack_ShowsTheMeasuredCode(string? expected, params string[] frames) =>
-        Assert.Equal(expected, StackFolding.Fold(Of(frames), isNative: false)?.Frames);
+        Assert.Equal(expected, StackFolding.Fold(Of(frames), isNative: false).Frames);
 
     [Theory]
     [InlineData("Weir.Lab!Weir.Lab.Workers.WindowRunner.Watch(int64)")]
@@ -43,22 +43,22 @@ public class StackFoldingTests
     [InlineData("Weir.Lab!Weir.Lab.Work.WaitThread.EndWaits()")]
     public void Fold_ThreadsThatControlTheRound_DoNotCount(params string[] frames)
     {
-        Assert.Null(StackFolding.Fold(Of([Thread, .. frames]), isNative: false));
-        Assert.Null(StackFolding.Fold(Of([Thread, .. frames]), isNative: true));
+        Assert.Null(StackFolding.Fold(Of([Thread, .. frames]), isNative: false).Frames);
+        Assert.Null(StackFolding.Fold(Of([Thread, .. frames]), isNative: true).Frames);
     }
 
     [Theory]
     [InlineData("N.C.Run;System.Threading.Thread.Sleep", SampleKind.Waiting, "System.Private.CoreLib!System.Threading.Thread.Sleep(int32)")]
     [InlineData("N.C.Run;Interop+Sys.Receive", SampleKind.Waiting, "System.Net.Sockets!Interop+Sys.Receive(class Handle)")]
-    [InlineData(null, null, "System.Net.Sockets!System.Net.Sockets.SocketAsyncEngine.EventLoop()")]
-    [InlineData(null, null, "System.Private.CoreLib!System.GC.RunFinalizers()")]
+    [InlineData(null, SampleKind.Native, "System.Net.Sockets!System.Net.Sockets.SocketAsyncEngine.EventLoop()")]
+    [InlineData(null, SampleKind.Native, "System.Private.CoreLib!System.GC.RunFinalizers()")]
     [InlineData(
         "N.C.Run;Interop+Crypto.EvpDigestUpdate", SampleKind.Native, "System.Security.Cryptography!Interop+Crypto.EvpDigestUpdate(class Handle)")]
-    public void Fold_InNativeCode_TellsWaitingFromWhatMayWork(string? expected, object? kind, string innermost)
+    public void Fold_InNativeCode_TellsWaitingFromWhatMayWork(string? expected, object kind, string innermost)
     {
-        FoldedSample? sample = StackFolding.Fold(Of([Thread, Loop, "Mine!N.C.Run()", innermost]), isNative: true);
+        FoldedSample sample = StackFolding.Fold(Of([Thread, Loop, "Mine!N.C.Run()", innermost]), isNative: true);
 
-        Assert.Equal((expected, (SampleKind?)kind), (sample?.Frames, sample?.Kind));
+        Assert.Equal((expected, (SampleKind)kind), (sample.Frames, sample.Kind));
     }
 
     [Theory]

@@ -52,7 +52,7 @@ public class ScalingFitTests
         Assert.Equal(0, fit.Kappa.Value, 3);
         Assert.False(fit.IsUsable);
         Assert.Null(fit.PeakRate);
-        Assert.StartsWith("No fit: 3 different numbers of workers; three parameters need at least 6.", fit.Summary, StringComparison.Ordinal);
+        Assert.StartsWith("No fit: 3 different numbers of workers; a law needs at least 4, or 6 with one rate for each.", fit.Summary, StringComparison.Ordinal);
     }
 
     [Theory]
@@ -66,6 +66,28 @@ public class ScalingFitTests
         Assert.InRange(fits.Count(f => f.IsUsable && f.Law == (ScalingLaw)law), 180, 200);
         Assert.InRange(fits.Count(static f => f.HasPeak), kappa > 0 ? 180 : 0, kappa > 0 ? 200 : 1);
         Assert.All(fits, f => Assert.True(f.Law == ScalingLaw.Universal || !f.HasPeak, f.Summary));
+    }
+
+    // The counts that people type first. Three parameters would go through them wherever they lie.
+    [Theory]
+    [InlineData(0.0, 0.0, ScalingLaw.Linear)]
+    [InlineData(0.03, 0.0, ScalingLaw.Amdahl)]
+    [InlineData(0.05, 0.04, null)]
+    public void Of_FourWorkerCounts_NamesALawOfOneOrTwoParameters(double sigma, double kappa, object? law)
+    {
+        UslModel truth = new(1000, sigma, kappa);
+        ScalingFit[] fits = [.. Enumerable.Range(0, 200).Select(seed => ScalingFit.Of(Measured(truth.RateAt, 0.01, 3, seed, [1, 2, 4, 8])))];
+
+        Assert.InRange(fits.Count(f => f.IsUsable ? f.Law == (ScalingLaw?)law : law is null), 185, 200);
+        Assert.All(fits, static f => Assert.False(f.HasPeak, f.Summary));
+        if (law is null)
+        {
+            Assert.StartsWith(
+                "No fit: 4 different numbers of workers; neither the linear law nor Amdahl's fits, and the three parameters of the Universal Scalability Law "
+                    + "need at least 6.",
+                fits.First(static f => !f.IsUsable).Summary,
+                StringComparison.Ordinal);
+        }
     }
 
     [Theory]
@@ -155,10 +177,10 @@ public class ScalingFitTests
         Assert.Throws<ArgumentException>(static () => Fit([(1, 0)]));
     }
 
-    private static ScalePoint[] Measured(Func<double, double> truth, double noise, int processes, int seed)
+    private static ScalePoint[] Measured(Func<double, double> truth, double noise, int processes, int seed, int[]? workers = null)
     {
         Random random = new(seed);
-        return [.. new[] { 1, 2, 4, 8, 16, 32, 64 }.Select(n => new ScalePoint(n, Noise.Rates(random, processes, truth(n), noise)))];
+        return [.. (workers ?? [1, 2, 4, 8, 16, 32, 64]).Select(n => new ScalePoint(n, Noise.Rates(random, processes, truth(n), noise)))];
     }
 
     private static ScalingFit Fit((int Workers, double Rate)[] points) =>

@@ -1,0 +1,15 @@
+namespace Weir.Explore.Model;
+
+/// <summary>What the process tells comes at no known moment, so it comes in no schedule, and the process does not keep the handlers of each of them.</summary>
+#pragma warning disable IDE1006, IDE0060 // The names of the events' methods, and what they are given.
+[Replaces("System.AppDomain")]
+internal static class ProcessEvents
+{
+    public static void add_AssemblyLoad(AppDomain domain, AssemblyLoadEventHandler? handler) { }
+
+    public static void remove_AssemblyLoad(AppDomain domain, AssemblyLoadEventHandler? handler) { }
+
+    public static void add_ProcessExit(AppDomain domain, EventHandler? handler) { }
+
+    public static void remove_ProcessExit(AppDomain domain, EventHandler? handler) { }
+}
