@@ -2,7 +2,7 @@ namespace Weir.Explore.Model;
 
 internal static class Meters
 {
-    /// <summary>What is registered in the process, as meters and their listeners are, goes with its schedule.</summary>
+    /// <summary>What is registered in the process, as meters, their listeners and sources of spans are, goes with its schedule.</summary>
     public static T Keep<T>(T made)
         where T : IDisposable
     {

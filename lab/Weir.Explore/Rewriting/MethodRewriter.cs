@@ -117,7 +117,7 @@ internal sealed class MethodRewriter(
             };
         }
 
-        if (isNew && type.FullName is "System.Diagnostics.Metrics.Meter" or "System.Diagnostics.Metrics.MeterListener")
+        if (isNew && type is { Name: "Meter" or "MeterListener" or "ActivitySource", Namespace: "System.Diagnostics" or "System.Diagnostics.Metrics" })
         {
             MethodReference keep = points.Closed(typeof(Meters), nameof(Meters.Keep), called.DeclaringType);
             return (il, site) => il.InsertAfter(Insert(il, first, site, points[nameof(Points.Site)]), il.Create(OpCodes.Call, keep));

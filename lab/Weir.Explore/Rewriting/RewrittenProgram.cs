@@ -62,7 +62,8 @@ internal sealed class RewrittenProgram(AssemblyLoadContext context)
     private static RewrittenProgram Load(Assembly test, string how, Action<string, string> rewrite)
     {
         Dictionary<string, string> originals = [];
-        Collect(test.Location, originals);
+        HashSet<string> all = [];
+        Collect(test.Location, originals, all);
         string folder = Path.Combine(Path.GetTempPath(), "weir-explore-" + Environment.UserName);
         string rewriter = typeof(RewrittenProgram).Module.ModuleVersionId.ToString("N");
         Dictionary<string, string> copies = [];
@@ -77,10 +78,13 @@ internal sealed class RewrittenProgram(AssemblyLoadContext context)
             copies.Add(name, copy);
         }
 
-        return new RewrittenProgram(new Context(copies));
+        // Before the first schedule: the compiler loads them at some moment, and code may ask which are there.
+        Context context = new(copies);
+        all.ToList().ForEach(name => context.LoadFromAssemblyName(new AssemblyName(name)));
+        return new RewrittenProgram(context);
     }
 
-    private static void Collect(string path, Dictionary<string, string> found)
+    private static void Collect(string path, Dictionary<string, string> found, HashSet<string> all)
     {
         if (!found.TryAdd(Path.GetFileNameWithoutExtension(path), path))
         {
@@ -93,9 +97,9 @@ internal sealed class RewrittenProgram(AssemblyLoadContext context)
             // Of the platform's assemblies, the one beside the test comes first: it may be of another version.
             string file = Path.Combine(Path.GetDirectoryName(path)!, reference.Name + ".dll");
             file = File.Exists(file) ? file : Path.Combine(Path.GetDirectoryName(typeof(object).Assembly.Location)!, reference.Name + ".dll");
-            if (!IsLeftAlone(reference.Name) && File.Exists(file))
+            if (File.Exists(file) && all.Add(reference.Name) && !IsLeftAlone(reference.Name))
             {
-                Collect(file, found);
+                Collect(file, found, all);
             }
         }
     }

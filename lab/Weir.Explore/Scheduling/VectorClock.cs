@@ -10,11 +10,7 @@ internal sealed class VectorClock
     public void Join(VectorClock other)
     {
         int[] times = other._times;
-        if (_times.Length < times.Length)
-        {
-            Array.Resize(ref _times, times.Length);
-        }
-
+        Array.Resize(ref _times, Math.Max(_times.Length, times.Length));
         for (int i = 0; i < times.Length; i++)
         {
             _times[i] = Math.Max(_times[i], times[i]);
@@ -23,11 +19,7 @@ internal sealed class VectorClock
 
     public void Increment(int id)
     {
-        if (_times.Length <= id)
-        {
-            Array.Resize(ref _times, id + 1);
-        }
-
+        Array.Resize(ref _times, Math.Max(_times.Length, id + 1));
         _times[id]++;
     }
 }
