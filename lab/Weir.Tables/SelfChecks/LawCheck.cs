@@ -57,7 +57,8 @@ internal static class LawCheck
             + "process is that of the law times a factor that is drawn from those by which recorded processes of one method were apart on a quiet "
             + "machine (standard deviation "
             + Invariant($"{string.Join(" and ", Recorded.Select(static r => Invariant($"{DeviationOf(r.Apart) * 100:0.0} % of one {r.Name}")))}). ")
-            + "The Universal Scalability Law needs six worker counts, the others four. Intervals have a level of 95 %; they are counted where the true law is named.\n",
+            + "The Universal Scalability Law needs six worker counts, the others four. "
+            + "Intervals have a level of 95 %; they are counted where the true law is named.\n",
         all.All(IsMet),
         NeedsQuiet: false);
 

@@ -52,7 +52,8 @@ public class ScalingFitTests
         Assert.Equal(0, fit.Kappa.Value, 3);
         Assert.False(fit.IsUsable);
         Assert.Null(fit.PeakRate);
-        Assert.StartsWith("No fit: 3 different numbers of workers; a law needs at least 4, or 6 with one rate for each.", fit.Summary, StringComparison.Ordinal);
+        Assert.StartsWith(
+            "No fit: 3 different numbers of workers; a law needs at least 4, or 6 with one rate for each.", fit.Summary, StringComparison.Ordinal);
     }
 
     [Theory]
