@@ -70,7 +70,8 @@ public class RuntimeScenarios(ITestOutputHelper output)
 
             await cancelling;
 
-            // Until nobody else can run: some come late.
+            // Some come late. A second disposal may come later still.
+            await Task.WhenAll(made.Except(got).Select(static resource => resource.Disposed));
             await Task.Delay(TimeSpan.FromSeconds(1), TimeProvider.System);
             Assert.All(made, resource => Assert.Equal(got.Contains(resource) ? 0 : 1, resource.Disposals));
 
@@ -194,10 +195,17 @@ public class RuntimeScenarios(ITestOutputHelper output)
 
     private sealed class Resource : IDisposable
     {
+        private readonly TaskCompletionSource _disposed = new();
         private int _disposals;
 
         public int Disposals => _disposals;
 
-        public void Dispose() => Interlocked.Increment(ref _disposals);
+        public Task Disposed => _disposed.Task;
+
+        public void Dispose()
+        {
+            Interlocked.Increment(ref _disposals);
+            _disposed.TrySetResult();
+        }
     }
 }
