@@ -42,6 +42,24 @@ public class ModelTests
     }
 
     [Fact]
+    public void SourcesOfSpans_OfASchedule_GoWithIt()
+    {
+        Exhaust(static async () =>
+        {
+            ActivitySource source = new("Weir.Explore.Tests.Spans");
+            await Task.Yield();
+            GC.KeepAlive(source);
+        });
+        int left = 0;
+        using ActivityListener listener = new() { ShouldListenTo = source => source.Name == "Weir.Explore.Tests.Spans" && ++left < 0 };
+
+        ActivitySource.AddActivityListener(listener);
+
+        // That of the last schedule goes with the next search.
+        Assert.Equal(1, left);
+    }
+
+    [Fact]
     public void AsyncLocal_FlowsWithTheCall() => Exhaust(static async () =>
     {
         Assert.Equal(0, Local.Value);

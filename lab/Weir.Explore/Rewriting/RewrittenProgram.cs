@@ -80,7 +80,9 @@ internal sealed class RewrittenProgram(AssemblyLoadContext context)
 
         // Before the first schedule: the compiler loads them at some moment, and code may ask which are there.
         Context context = new(copies);
-        all.ToList().ForEach(name => context.LoadFromAssemblyName(new AssemblyName(name)));
+        string there = AppContext.GetData("TRUSTED_PLATFORM_ASSEMBLIES") as string ?? "";
+        all.Where(n => copies.ContainsKey(n) || there.Contains($"{Path.DirectorySeparatorChar}{n}.dll", StringComparison.Ordinal))
+            .ToList().ForEach(n => context.LoadFromAssemblyName(new AssemblyName(n)));
         return new RewrittenProgram(context);
     }
 

@@ -57,7 +57,14 @@ internal sealed class WorkersAnalyser : AnalyserBase
             [
                 .. one.Select(static r => new ScalePoint(WorkersParameter.Of(r.BenchmarkCase)!.Value, RatesOf(r))).Where(static p => p.Rates.Count > 0),
             ];
-            if (points.Length >= ScalingFit.LeastPoints && ScalingFit.Of(points) is var fit && (fit.IsUsable || points.Length >= ScalingFit.LeastPointsOfAll))
+            if (points.Length < ScalingFit.LeastPoints)
+            {
+                continue;
+            }
+
+            // Few worker counts with one process each are usual, and no reason to say anything.
+            ScalingFit fit = ScalingFit.Of(points);
+            if (fit.IsUsable || points.Length >= ScalingFit.LeastPointsOfAll)
             {
                 string once = points.All(static p => p.Rates.Count == 1)
                     ? " Each has one process; a LaunchCount of 3 or more shows how much processes differ."
