@@ -92,7 +92,7 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
 
                 await using AuditScene scene = new(server, database, scenario, settings);
                 await scene.StartAsync(stop);
-                isOver = await RunRoundsAsync(scene, new AuditRound(scene, engine, stream, database, settings), scenario, stop);
+                isOver = await RunRoundsAsync(scene, new AuditRound(scene, engine, stream, database, settings), database, engine.Lease, scenario, stop);
                 string[] stuck = await scene.StopAsync();
                 _left.AddRange([.. stuck, .. await FindLeftAsync(engine, database, stop)]);
             }
@@ -138,7 +138,8 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
         return left;
     }
 
-    private async Task<bool> RunRoundsAsync(AuditScene scene, AuditRound runner, AuditScenario scenario, CancellationToken stop)
+    private async Task<bool> RunRoundsAsync(
+        AuditScene scene, AuditRound runner, AuditDatabase database, TimeSpan? lease, AuditScenario scenario, CancellationToken stop)
     {
         AuditCounts before = new();
         bool isOver = false;
@@ -150,25 +151,28 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
             string name = settings.Scenarios.Count > 1 ? $"{scenario.Name}, round {round}" : Invariant($"round {round}");
             progress.Begin($"{name}: {(plan.Count == 0 ? Nothing : plan[0].ToString())}", _rounds.Count, RoundsPlanned);
             long start = Stopwatch.GetTimestamp();
+            await using RenewalProbe? probe = plan.Count == 0 && lease is { } duration ? new RenewalProbe(database.Source, duration) : null;
             (AuditCounts counts, IReadOnlyList<string> wrong, AuditRecovery? recovery) =
                 await runner.RunAsync(plan, (long)round * settings.ChangesOf(scenario), isLast: round == settings.Plan.RoundsPlanned, stop);
             AuditCounts added = counts.Since(before);
             before = counts;
             _total = _total.Plus(added);
-            string[] broken = [.. added.FindBroken(isQuiet: plan.Count == 0), .. wrong];
+            string? heldUp = probe is null ? null : await probe.EndAsync();
+            string[] happened = heldUp is null ? [.. plan.Select(static f => f.ToString())] : [heldUp];
+            string[] broken = [.. added.FindBroken(isQuiet: happened.Length == 0), .. wrong];
 
             // A seeded fault may break other promises before the one that it is there for.
             isOver = wrong.Count > 0 || (settings.Plan.Fault == SeededFault.None ? broken.Length > 0 : _total.Shows(settings.Plan.Fault));
             _rounds.Add(new AuditRoundRecord(
                 scenario.Name,
                 round,
-                [.. plan.Select(static f => f.ToString())],
+                happened,
                 added,
                 broken,
                 Stopwatch.GetElapsedTime(start).TotalSeconds,
                 recovery));
             string found = broken.Length == 0 ? Invariant($"{added.DeliveredAgain:N0} delivered again") : $"BROKEN: {string.Join(", ", broken)}";
-            string faults = plan.Count == 0 ? Nothing : string.Join("; ", _rounds[^1].Faults);
+            string faults = happened.Length == 0 ? Nothing : string.Join("; ", happened);
             progress.End($"{faults}; {found}", _rounds.Count, RoundsPlanned);
         }
 

@@ -18,6 +18,8 @@ internal static class AuditTables
         CREATE INDEX ON effects (number);
         CREATE INDEX ON effects (written);
         CREATE TABLE repeats (sequence bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, number bigint NOT NULL);
+        CREATE TABLE renewals (number bigint NOT NULL);
+        INSERT INTO renewals VALUES (0);
         """;
 
     /// <summary>The inbox of the effects.</summary>

@@ -6,6 +6,9 @@ internal interface IAuditEngine : IAsyncDisposable
     /// <summary>The queue, as publishers, workers and the audit itself open it.</summary>
     IWorkQueue<string> Queue { get; }
 
+    /// <summary>How long a worker holds items without a renewal; <see langword="null"/> if no time decides it.</summary>
+    TimeSpan? Lease { get; }
+
     /// <summary>Publishes changes, and commits the transaction. It may be repeated with the same identities, if that fails.</summary>
     /// <param name="transaction">The transaction that records that they were published, for engines that can be part of it.</param>
     /// <param name="items">The changes.</param>

@@ -8,7 +8,7 @@ internal sealed class PostgresAuditEngine : IAuditEngine
     private const int ItemsPerBatch = 32;
 
     // Short, so that faults outlast them.
-    private static readonly TimeSpan Lease = TimeSpan.FromSeconds(2);
+    private static readonly TimeSpan ShortLease = TimeSpan.FromSeconds(2);
     private static readonly TimeSpan Poll = TimeSpan.FromMilliseconds(250);
 
     private readonly NpgsqlDataSource _database;
@@ -18,14 +18,15 @@ internal sealed class PostgresAuditEngine : IAuditEngine
     {
         _database = database;
         PostgresWorkQueueOptions users = new() { Schema = Schema, KeepKeyOrder = scenario.Keys > 0 && fault != SeededFault.NoKeyOrder };
-        _queue = new PostgresWorkQueue<string>(
-            database,
-            Name,
-            WorkSerializer.Text,
-            scenario.HasDefaults ? users : users with { MaxItemsPerBatch = ItemsPerBatch, LeaseDuration = Lease, PollInterval = Poll });
+        PostgresWorkQueueOptions options =
+            scenario.HasDefaults ? users : users with { MaxItemsPerBatch = ItemsPerBatch, LeaseDuration = ShortLease, PollInterval = Poll };
+        Lease = options.LeaseDuration;
+        _queue = new PostgresWorkQueue<string>(database, Name, WorkSerializer.Text, options);
     }
 
     public IWorkQueue<string> Queue => _queue;
+
+    public TimeSpan? Lease { get; }
 
     public async ValueTask PublishAsync(NpgsqlTransaction transaction, IReadOnlyList<WorkItem<string>> items, CancellationToken cancellationToken)
     {

@@ -40,6 +40,8 @@ internal sealed class RabbitAuditEngine : IAuditEngine
 
     public IWorkQueue<string> Queue => _queue;
 
+    public TimeSpan? Lease => null;
+
     private string Dead => $"{_queue.Name}.dead";
 
     public async ValueTask PublishAsync(NpgsqlTransaction transaction, IReadOnlyList<WorkItem<string>> items, CancellationToken cancellationToken)
