@@ -50,13 +50,15 @@ public class ModelTests
             await Task.Yield();
             GC.KeepAlive(source);
         });
+
+        // That of the last schedule goes with the next one, of whatever search: another test may have begun one.
+        Exhaust(static () => Task.CompletedTask);
         int left = 0;
         using ActivityListener listener = new() { ShouldListenTo = source => source.Name == "Weir.Explore.Tests.Spans" && ++left < 0 };
 
         ActivitySource.AddActivityListener(listener);
 
-        // That of the last schedule goes with the next search.
-        Assert.Equal(1, left);
+        Assert.Equal(0, left);
     }
 
     [Fact]

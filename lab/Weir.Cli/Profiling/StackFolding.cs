@@ -28,11 +28,8 @@ internal static partial class StackFolding
         }
 
         // The threads that watch the round and pace its starts have frames of the lab, and call no operation.
-        string? own = !Array.Exists(told, IsOperation) ? null
-            : Joined(InTheLab(told)) is { } measured ? measured
-            : kind == SampleKind.Waiting ? null
-            : CallsOperations(frames[^1]) ? ProfileRecord.Operation : ProfileRecord.LabLoop;
-        return new FoldedSample(own, kind);
+        string? lab = kind == SampleKind.Waiting ? null : CallsOperations(frames[^1]) ? ProfileRecord.Operation : ProfileRecord.LabLoop;
+        return new FoldedSample(Array.Exists(told, IsOperation) ? Joined(InTheLab(told)) ?? lab : null, kind);
     }
 
     /// <summary>The asynchronous method that awaits, by the stack of its await; <see langword="null"/> for one of the lab.</summary>

@@ -88,11 +88,7 @@ internal sealed class RewrittenProgram(AssemblyLoadContext context)
 
     private static void Collect(string path, Dictionary<string, string> found, HashSet<string> all)
     {
-        if (!found.TryAdd(Path.GetFileNameWithoutExtension(path), path))
-        {
-            return;
-        }
-
+        found[Path.GetFileNameWithoutExtension(path)] = path;
         using ModuleDefinition module = ModuleDefinition.ReadModule(path);
         foreach (AssemblyNameReference reference in module.AssemblyReferences)
         {

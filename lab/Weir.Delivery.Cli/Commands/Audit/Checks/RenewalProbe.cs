@@ -41,8 +41,7 @@ internal sealed class RenewalProbe : IAsyncDisposable
 
     public async ValueTask DisposeAsync()
     {
-        await _stop.CancelAsync();
-        await _probing;
+        await EndAsync();
         _stop.Dispose();
     }
 
