@@ -3,16 +3,16 @@ using Npgsql;
 namespace Weir.PostgreSql;
 
 /// <summary>
-/// Calls that enqueue a few items each, from many callers at once. Some statements run at a time; all who come meanwhile share the next one. So a thousand
-/// callers neither take the connections of the pool nor wait for a thousand commits.
+/// Calls that enqueue a few items each, from many callers at once. One statement runs at a time, or two if many items wait; all who come meanwhile share the
+/// next one. So a thousand callers neither take the connections of the pool nor wait for a thousand commits.
 /// </summary>
 /// <param name="create">Makes empty columns.</param>
 /// <param name="store">Stores columns in one transaction, and returns the places, from 0, of the rows that were enqueued before.</param>
 /// <param name="clock">Where the time comes from.</param>
 internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>, CancellationToken, ValueTask<List<int>>> store, TimeProvider clock)
 {
-    /// <summary>How many statements run at a time. While one waits for the disk, the next one is sent.</summary>
-    public const int MostAtOnce = 2;
+    /// <summary>With how many items that wait a second statement runs. With fewer, most of a statement is its commit, and two take longer than one.</summary>
+    public const int Many = 100;
 
     /// <summary>
     /// How long a call waits for them. A statement waits for a transaction that has enqueued one of its identities, and that may last; who waits for another
@@ -22,9 +22,13 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
 
     private readonly Lock _lock = new();
     private readonly Queue<Call> _waiting = new();
+    private int _rows;
     private int _running;
 
-    /// <summary>How many statements run.</summary>
+    // Statements of a series hold up those who come meanwhile. When one has waited for too long, another series begins, and those of the last one hold up nobody.
+    private int _series;
+
+    /// <summary>How many statements run that hold up others.</summary>
     public int Running => Volatile.Read(ref _running);
 
     /// <summary>Stores the rows of a call, alone or together with others.</summary>
@@ -32,20 +36,31 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
     public ValueTask<int> StoreAsync(ItemRows<T> rows, CancellationToken cancellationToken)
     {
         Call? call = null;
+        bool isSecond = false;
+        int series;
         lock (_lock)
         {
-            if (_running < MostAtOnce)
+            series = _series;
+            if (_running == 0)
             {
-                _running++;
+                _running = 1;
             }
             else
             {
                 _waiting.Enqueue(call = new Call(rows, cancellationToken));
+                _rows += rows.Count;
+                isSecond = _running == 1 && _rows >= Many;
+                _running += isSecond ? 1 : 0;
                 WatchFirst();
             }
         }
 
-        return call is null ? AloneAsync(rows, cancellationToken) : new ValueTask<int>(call.Task.WaitAsync(cancellationToken));
+        if (isSecond)
+        {
+            GoOnLater(series);
+        }
+
+        return call is null ? AloneAsync(rows, series, cancellationToken) : new ValueTask<int>(call.Task.WaitAsync(cancellationToken));
     }
 
     // Called under the lock.
@@ -54,13 +69,19 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
         if (_waiting.TryPeek(out Call? first) && !first.IsWatched)
         {
             first.IsWatched = true;
-            Detached(() => WatchAsync(first));
+
+            // In a context of its own: what the caller's has in it, such as the span of a request, is not that of the others.
+            using (ExecutionContext.IsFlowSuppressed() ? default(AsyncFlowControl?) : ExecutionContext.SuppressFlow())
+            {
+                _ = WatchAsync(first);
+            }
         }
     }
 
     private async Task WatchAsync(Call call)
     {
         await Task.Delay(Patience, clock).ConfigureAwait(false);
+        int series;
         lock (_lock)
         {
             if (!_waiting.Contains(call))
@@ -68,13 +89,14 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
                 return;
             }
 
-            _running++;
+            series = ++_series;
+            _running = 1;
         }
 
-        GoOn();
+        GoOn(series);
     }
 
-    private async ValueTask<int> AloneAsync(ItemRows<T> rows, CancellationToken cancellationToken)
+    private async ValueTask<int> AloneAsync(ItemRows<T> rows, int series, CancellationToken cancellationToken)
     {
         try
         {
@@ -82,57 +104,67 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
         }
         finally
         {
-            GoOn();
+            if (HasNext(series))
+            {
+                GoOnLater(series);
+            }
+        }
+    }
+
+    // Whether somebody waits for the end of this statement. If nobody does, one fewer runs.
+    private bool HasNext(int series)
+    {
+        lock (_lock)
+        {
+            if (series == _series && _waiting.Count == 0)
+            {
+                _running--;
+            }
+
+            return series == _series && _waiting.Count > 0;
         }
     }
 
     private async ValueTask<int> CountNewAsync(ItemRows<T> rows, CancellationToken cancellationToken) =>
         rows.Count - (await store(rows, cancellationToken).ConfigureAwait(false)).Count;
 
-    private void GoOn()
+    // Callers of one item after the other come back as soon as their calls end: they are in the queue of this thread, so the next statement is behind them in
+    // the common one. Else it would have those who waited only, and the others share the one after it: twice as many statements for the same items.
+    private void GoOnLater(int series) =>
+        ThreadPool.UnsafeQueueUserWorkItem(static next => next.Calls.GoOn(next.Series), (Calls: this, Series: series), preferLocal: false);
+
+    private void GoOn(int series)
     {
-        if (Next() is { } calls)
+        if (Next(series) is { } calls)
         {
-            Detached(() => RunAsync(calls));
+            _ = RunAsync(calls, series);
         }
     }
 
-    // In a context of its own: what the caller's has in it, such as the span of a request, is not that of the others.
-    private static void Detached(Func<Task> work)
+    private async Task RunAsync(List<Call> calls, int series)
     {
-        AsyncFlowControl? flow = ExecutionContext.IsFlowSuppressed() ? null : ExecutionContext.SuppressFlow();
         try
         {
-            _ = work();
+            await TogetherAsync(calls).ConfigureAwait(false);
         }
-        finally
+        catch (Exception e)
         {
-            flow?.Undo();
+            calls.ForEach(call => call.Fail(e));
         }
+
+        GoOnLater(series);
     }
 
-    private async Task RunAsync(List<Call> calls)
-    {
-        // The caller whose statement has just ended does not wait for this one.
-        await Task.CompletedTask.ConfigureAwait(ConfigureAwaitOptions.ForceYielding);
-        for (List<Call>? next = calls; next is not null; next = Next())
-        {
-            try
-            {
-                await TogetherAsync(next).ConfigureAwait(false);
-            }
-            catch (Exception e)
-            {
-                next.ForEach(call => call.Fail(e));
-            }
-        }
-    }
-
-    // Those who wait, as far as one statement carries them; null, and one statement fewer runs, if nobody waits.
-    private List<Call>? Next()
+    // Those who wait, as far as one statement carries them; null, and one statement fewer runs, if nobody waits. Null too if another series serves them.
+    private List<Call>? Next(int series)
     {
         lock (_lock)
         {
+            if (series != _series)
+            {
+                return null;
+            }
+
             List<Call> calls = [];
             (int rows, long bytes) = (0, 0);
             while (_waiting.TryPeek(out Call? call))
@@ -149,6 +181,7 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
                 }
 
                 _waiting.Dequeue();
+                _rows -= call.Rows.Count;
             }
 
             WatchFirst();

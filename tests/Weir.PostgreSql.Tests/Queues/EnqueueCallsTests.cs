@@ -15,47 +15,62 @@ public class EnqueueCallsTests
     public EnqueueCallsTests() => _calls = new(NewRows, StoreAsync, _clock);
 
     [Fact(Timeout = Limit)]
-    public async Task Store_WhileTwoStatementsRun_SharesTheNext()
+    public async Task Store_WhileAStatementRuns_SharesTheNext()
     {
         Task<int>[] calls = [.. "abcde".Select(name => CallAsync($"{name}"))];
         Statement first = await NextAsync();
-        Statement second = await NextAsync();
-        Assert.Equal([["a"], ["b"]], [first.Origins, second.Origins]);
+        Assert.Equal(["a"], first.Origins);
         Assert.False(_statements.Reader.TryPeek(out _));
 
+        first.End();
+        Statement second = await NextAsync();
+        Assert.Equal(["b", "c", "d", "e"], second.Origins);
+        Assert.False(calls[2].IsCompleted);
+        second.End();
+        await AssertCountsAsync([1, 1, 1, 1, 1], calls);
+        await AssertIdleAsync();
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Store_ManyItemsWait_ASecondStatementRunsAndNoThird()
+    {
+        Task<int> alone = CallAsync("x");
+        Statement first = await NextAsync();
+        Task<int> many = CallAsync(Some("a", EnqueueCalls<string>.Many));
+        Statement second = await NextAsync();
+        Task<int> more = CallAsync(Some("b", EnqueueCalls<string>.Many));
+        Assert.Equal(2, _calls.Running);
+
+        // Whichever ends first: the next one takes what waits.
         second.End();
         Statement third = await NextAsync();
-        Assert.Equal(["c", "d", "e"], third.Origins);
-        Assert.False(calls[2].IsCompleted);
+        Assert.Equal(Some("b", EnqueueCalls<string>.Many), third.Origins);
         third.End();
         first.End();
-        await AssertCountsAsync([1, 1, 1, 1, 1], calls);
+        await AssertCountsAsync([1, EnqueueCalls<string>.Many, EnqueueCalls<string>.Many], [alone, many, more]);
         await AssertIdleAsync();
     }
 
     [Fact(Timeout = Limit)]
     public async Task Store_SomeWereEnqueuedBefore_EachCallCountsItsOwn()
     {
-        Task<int>[] busy = [CallAsync("x"), CallAsync("y")];
+        Task<int> busy = CallAsync("x");
         Task<int>[] calls = [CallAsync("a", "b"), CallAsync("c"), CallAsync("d", "e", "f"), CallAsync("c", "g")];
         (await NextAsync()).End(0);
-        (await NextAsync()).End();
         Statement shared = await NextAsync();
 
         // What two of them have is there once.
         Assert.Equal(["a", "b", "c", "d", "e", "f", "g"], shared.Origins);
         shared.End(1, 3, 5);
-        await AssertCountsAsync([0, 1], busy);
-        await AssertCountsAsync([1, 1, 1, 1], calls);
+        await AssertCountsAsync([0, 1, 1, 1, 1], [busy, .. calls]);
     }
 
     [Fact(Timeout = Limit)]
     public async Task Store_ServerRefusesTheRowsOfOneCall_FailsThatOneOnly()
     {
-        Task<int>[] busy = [CallAsync("x"), CallAsync("y")];
+        Task<int> busy = CallAsync("x");
         Task<int>[] calls = [CallAsync("a"), CallAsync("bad"), CallAsync("c")];
         (await NextAsync()).End();
-        Statement other = await NextAsync();
         (await NextAsync()).Fail(Refusal("22021"));
         for (int i = 0; i < 3; i++)
         {
@@ -73,8 +88,7 @@ public class EnqueueCallsTests
         Assert.Equal(1, await calls[0].WithinAsync());
         Assert.Equal("22021", (await Assert.ThrowsAsync<PostgresException>(() => calls[1].WithinAsync())).SqlState);
         Assert.Equal(1, await calls[2].WithinAsync());
-        other.End();
-        await Task.WhenAll(busy).WithinAsync();
+        await busy.WithinAsync();
         await AssertIdleAsync();
     }
 
@@ -84,19 +98,16 @@ public class EnqueueCallsTests
     public async Task Store_NobodyKnowsWhatIsStored_FailsAllAndGoesOn(bool isShutdown)
     {
         Exception error = isShutdown ? Refusal("57P01") : new NpgsqlException("The connection is gone.");
-        Task<int>[] busy = [CallAsync("x"), CallAsync("y")];
+        Task<int> busy = CallAsync("x");
         Task<int>[] calls = [CallAsync("a"), CallAsync("b")];
         (await NextAsync()).Fail(error);
-        Statement other = await NextAsync();
         (await NextAsync()).Fail(error);
-        Assert.Same(error, await Assert.ThrowsAnyAsync<NpgsqlException>(() => busy[0].WithinAsync()));
+        Assert.Same(error, await Assert.ThrowsAnyAsync<NpgsqlException>(() => busy.WithinAsync()));
         foreach (Task<int> call in calls)
         {
             Assert.Same(error, await Assert.ThrowsAnyAsync<NpgsqlException>(() => call.WithinAsync()));
         }
 
-        other.End();
-        await busy[1].WithinAsync();
         await AssertIdleAsync();
     }
 
@@ -112,71 +123,80 @@ public class EnqueueCallsTests
     public async Task Store_CancelledWhileItWaits_EndsAtOnceAndIsNotStored()
     {
         using CancellationTokenSource caller = new();
-        Task<int>[] busy = [CallAsync("x"), CallAsync("y")];
+        Task<int> busy = CallAsync("x");
         Task<int> cancelled = _calls.StoreAsync(Rows("a"), caller.Token).AsTask();
         Task<int> after = CallAsync("b");
         await caller.CancelAsync();
         await Assert.ThrowsAnyAsync<OperationCanceledException>(() => cancelled.WithinAsync());
         (await NextAsync()).End();
-        (await NextAsync()).End();
         Statement shared = await NextAsync();
         Assert.Equal(["b"], shared.Origins);
         shared.End();
-        await AssertCountsAsync([1, 1, 1], [.. busy, after]);
+        await AssertCountsAsync([1, 1], [busy, after]);
         await AssertIdleAsync();
     }
 
     [Fact(Timeout = Limit)]
     public async Task Store_MoreThanAStatementCarries_IsSeveral()
     {
-        Task<int>[] busy = [CallAsync("x"), CallAsync("y")];
-        string[] Many(string name) => [.. Enumerable.Range(0, 600).Select(i => $"{name}{i}")];
-        Task<int>[] calls = [CallAsync(Many("a")), CallAsync(Many("b")), CallAsync("c")];
-        (await NextAsync()).End();
-        Statement other = await NextAsync();
+        Task<int>[] busy = [CallAsync("x"), CallAsync(Some("y", EnqueueCalls<string>.Many))];
+        Statement first = await NextAsync();
+        Statement second = await NextAsync();
+        Task<int>[] calls = [CallAsync(Some("a", 600)), CallAsync(Some("b", 600)), CallAsync("c")];
+        first.End();
         Statement shared = await NextAsync();
         Assert.Equal(600, shared.Origins.Length);
         shared.End();
         Statement last = await NextAsync();
         Assert.Equal(601, last.Origins.Length);
         last.End();
-        other.End();
+        second.End();
         await AssertCountsAsync([600, 600, 1], calls);
         await Task.WhenAll(busy).WithinAsync();
+        await AssertIdleAsync();
     }
 
     [Fact(Timeout = Limit)]
-    public async Task Store_StatementsWaitForATransaction_OthersDoNotWaitForThem()
+    public async Task Store_AStatementWaitsForATransaction_OthersWaitForItOnce()
     {
-        Task<int>[] stuck = [CallAsync("x"), CallAsync("y")];
-        Statement[] statements = [await NextAsync(), await NextAsync()];
+        List<Task<int>> stuck = [CallAsync("x")];
+        List<Statement> statements = [await NextAsync()];
         for (int round = 0; round < 3; round++)
         {
             Task<int>[] calls = [CallAsync($"a{round}"), CallAsync($"b{round}")];
+            Assert.False(_statements.Reader.TryPeek(out _));
             _clock.Advance(EnqueueCalls<string>.Patience);
             Statement shared = await NextAsync();
             Assert.Equal([$"a{round}", $"b{round}"], shared.Origins);
-            if (round == 1)
+            if (round < 2)
             {
                 // One more that waits.
-                statements = [.. statements, shared];
-                stuck = [.. stuck, .. calls];
+                statements.Add(shared);
+                stuck.AddRange(calls);
                 continue;
             }
 
             shared.End();
             await AssertCountsAsync([1, 1], calls);
-
-            // A statement is over a moment after its calls, and takes with it what waits at that moment: half of the next round.
-            await Guard.UntilAsync(() => _calls.Running == statements.Length, "the end of the statement");
         }
 
-        foreach (Statement statement in statements)
-        {
-            statement.End();
-        }
+        // Nobody waits for those any more, so the next one is not held up by them.
+        await AssertIdleAsync();
+        Task<int> next = CallAsync("c");
+        (await NextAsync()).End();
+        await AssertCountsAsync([1], [next]);
 
-        await AssertCountsAsync([1, 1, 1, 1], stuck);
+        // Their end does not begin a statement beside the one that runs.
+        Task<int>[] after = [CallAsync("d"), CallAsync("e")];
+        Statement running = await NextAsync();
+        statements.ForEach(static statement => statement.End());
+        await AssertCountsAsync([1, 1, 1, 1, 1], [.. stuck]);
+        Assert.Equal(1, _calls.Running);
+        running.End();
+        Statement following = await NextAsync();
+        Assert.Equal(["e"], following.Origins);
+        following.End();
+        await AssertCountsAsync([1, 1], after);
         await AssertIdleAsync();
     }
 
@@ -188,6 +208,8 @@ public class EnqueueCallsTests
         int[] counts = await Task.WhenAll(calls).WithinAsync();
         Assert.Equal(expected, counts);
     }
+
+    private static string[] Some(string name, int count) => [.. Enumerable.Range(0, count).Select(i => $"{name}{i}")];
 
     private static PostgresException Refusal(string state) => new("refused", "ERROR", "ERROR", state);
 
