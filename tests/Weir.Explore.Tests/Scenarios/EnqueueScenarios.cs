@@ -1,0 +1,138 @@
+using Weir.Delivery;
+using Weir.PostgreSql;
+
+namespace Weir.Explore.Tests.Scenarios;
+
+/// <summary>Callers who enqueue at once in a queue of PostgreSQL, without its server.</summary>
+public class EnqueueScenarios(ITestOutputHelper output)
+{
+    [Fact]
+    public void Callers_WhoEnqueueAtOnce_AreStoredOnceEachByOneStatementAtATime() => output.Explored(static async () =>
+    {
+        // A call that nobody stores would be found after its patience. Here nobody has any.
+        Table table = new();
+        EnqueueCalls<string> calls = new(NewRows, table.StoreAsync, new StandingClock());
+        int[] counts = await Task.WhenAll(Task.Run(() => CallAsync(calls, "a", "b")), Task.Run(() => CallAsync(calls, "c")), Task.Run(() => CallAsync(calls, "d")));
+        Assert.Equal([2, 1, 1], counts);
+        Assert.Equal((4, 1), (table.Rows, table.MostAtOnce));
+
+        // Whoever comes after them waits for nobody who has ended.
+        Assert.Equal(1, await CallAsync(calls, "e"));
+    });
+
+    [Fact]
+    public void Statement_ThatWaits_HoldsUpOthersForAWhileOnly() => output.Explored(static async () =>
+    {
+        Table table = new();
+        TaskCompletionSource transaction = new();
+        ItemRows<string>? held = null;
+        EnqueueCalls<string> calls = new(
+            () => held is null ? held = NewRows() : NewRows(),
+            async (rows, token) =>
+            {
+                if (rows != held)
+                {
+                    return await table.StoreAsync(rows, token);
+                }
+
+                // The first one that calls share.
+                await transaction.Task;
+                return [];
+            },
+            TimeProvider.System);
+        Task<int>[] before = [Task.Run(() => CallAsync(calls, "a")), Task.Run(() => CallAsync(calls, "b")), Task.Run(() => CallAsync(calls, "c"))];
+        await Task.Delay(2 * EnqueueCalls<string>.Patience);
+        Task<int>[] after = [Task.Run(() => CallAsync(calls, "d")), Task.Run(() => CallAsync(calls, "e"))];
+        transaction.SetResult();
+        int[] counts = await Task.WhenAll([.. before, .. after]);
+        Assert.Equal([1, 1, 1, 1, 1], counts);
+        Assert.Equal(5 - (held?.Count ?? 0), table.Rows);
+
+        // Those that did not wait for it any more: its end begins none beside them.
+        Assert.Equal(1, table.MostAtOnce);
+    });
+
+    [Fact]
+    public void Caller_Cancelled_IsStoredOrNotAndHoldsUpNobody() => output.Explored(static async () =>
+    {
+        Table table = new();
+        using CancellationTokenSource cancel = new();
+        EnqueueCalls<string> calls = new(NewRows, table.StoreAsync, new StandingClock());
+        Task<int> first = Task.Run(() => CallAsync(calls, "a"));
+        Task<int> cancelled = Task.Run(() => calls.StoreAsync(Rows("b"), cancel.Token).AsTask());
+        Task cancelling = Task.Run(cancel.Cancel);
+        int[] counts = await Task.WhenAll(first, Task.Run(() => CallAsync(calls, "c")));
+        Assert.Equal([1, 1], counts);
+        await cancelling;
+        int known = 2;
+        try
+        {
+            known += await cancelled;
+        }
+        catch (OperationCanceledException)
+        {
+        }
+
+        Assert.InRange(table.Rows, known, 3);
+        Assert.Equal(1, await CallAsync(calls, "d"));
+    });
+
+    private static Task<int> CallAsync(EnqueueCalls<string> calls, params string[] origins) => calls.StoreAsync(Rows(origins), default).AsTask();
+
+    private static ItemRows<string> NewRows() => new(WorkSerializer.Text, 100, isUnique: true);
+
+    private static ItemRows<string> Rows(params string[] origins)
+    {
+        ItemRows<string> rows = NewRows();
+        rows.Fill([.. origins.Select(static o => new WorkItem<string>(new WorkId(o, 0), o))], 0);
+        return rows;
+    }
+
+    private sealed class Table
+    {
+        private readonly object _lock = new();
+        private int _rows;
+        private int _now;
+        private int _mostAtOnce;
+
+        // Who was cancelled looks while a statement runs.
+        public int Rows
+        {
+            get
+            {
+                lock (_lock)
+                {
+                    return _rows;
+                }
+            }
+        }
+
+        public int MostAtOnce
+        {
+            get
+            {
+                lock (_lock)
+                {
+                    return _mostAtOnce;
+                }
+            }
+        }
+
+        public async ValueTask<List<int>> StoreAsync(ItemRows<string> rows, CancellationToken cancellationToken)
+        {
+            lock (_lock)
+            {
+                _mostAtOnce = Math.Max(_mostAtOnce, ++_now);
+            }
+
+            await Task.Yield();
+            lock (_lock)
+            {
+                _now--;
+                _rows += rows.Count;
+            }
+
+            return [];
+        }
+    }
+}
