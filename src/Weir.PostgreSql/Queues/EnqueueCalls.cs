@@ -25,7 +25,8 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
     private int _rows;
     private int _running;
 
-    // Statements of a series hold up those who come meanwhile. When one has waited for too long, another series begins, and those of the last one hold up nobody.
+    // Statements of a series hold up those who come meanwhile. When one has waited for too long, another series begins, and those of the last one hold up
+    // nobody.
     private int _series;
 
     /// <summary>How many statements run that hold up others.</summary>
@@ -68,13 +69,13 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
     {
         if (_waiting.TryPeek(out Call? first) && !first.IsWatched)
         {
-            first.IsWatched = true;
-
             // In a context of its own: what the caller's has in it, such as the span of a request, is not that of the others.
             using (ExecutionContext.IsFlowSuppressed() ? default(AsyncFlowControl?) : ExecutionContext.SuppressFlow())
             {
                 _ = WatchAsync(first);
             }
+
+            first.IsWatched = true;
         }
     }
 
@@ -93,7 +94,7 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
             _running = 1;
         }
 
-        GoOn(series);
+        new Following(this, series).Execute();
     }
 
     private async ValueTask<int> AloneAsync(ItemRows<T> rows, int series, CancellationToken cancellationToken)
@@ -130,16 +131,7 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
 
     // Callers of one item after the other come back as soon as their calls end: they are in the queue of this thread, so the next statement is behind them in
     // the common one. Else it would have those who waited only, and the others share the one after it: twice as many statements for the same items.
-    private void GoOnLater(int series) =>
-        ThreadPool.UnsafeQueueUserWorkItem(static next => next.Calls.GoOn(next.Series), (Calls: this, Series: series), preferLocal: false);
-
-    private void GoOn(int series)
-    {
-        if (Next(series) is { } calls)
-        {
-            _ = RunAsync(calls, series);
-        }
-    }
+    private void GoOnLater(int series) => ThreadPool.UnsafeQueueUserWorkItem(new Following(this, series), preferLocal: false);
 
     private async Task RunAsync(List<Call> calls, int series)
     {
@@ -155,17 +147,18 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
         GoOnLater(series);
     }
 
-    // Those who wait, as far as one statement carries them; null, and one statement fewer runs, if nobody waits. Null too if another series serves them.
-    private List<Call>? Next(int series)
+    // Those who wait, as far as one statement carries them. Nobody, and one statement fewer runs, if nobody waits; nobody too if another series serves them.
+    private void TakeNext(int series, List<Call> calls)
     {
         lock (_lock)
         {
             if (series != _series)
             {
-                return null;
+                return;
             }
 
-            List<Call> calls = [];
+            // Before anybody is taken: what takes a call must not fail after it.
+            calls.EnsureCapacity(_waiting.Count);
             (int rows, long bytes) = (0, 0);
             while (_waiting.TryPeek(out Call? call))
             {
@@ -186,7 +179,6 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
 
             WatchFirst();
             _running -= calls.Count == 0 ? 1 : 0;
-            return calls.Count == 0 ? null : calls;
         }
     }
 
@@ -231,6 +223,28 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
             catch (Exception e)
             {
                 call.Fail(e);
+            }
+        }
+    }
+
+    /// <summary>The statement that follows another one.</summary>
+    private sealed class Following(EnqueueCalls<T> calls, int series) : IThreadPoolWorkItem
+    {
+        public void Execute()
+        {
+            List<Call>? taken = null;
+            try
+            {
+                calls.TakeNext(series, taken = []);
+                if (taken.Count > 0)
+                {
+                    _ = calls.RunAsync(taken, series);
+                }
+            }
+            catch (Exception e)
+            {
+                // Such as no memory, which must not end the process here. Those who still wait are served when their patience ends, or a call comes.
+                taken?.ForEach(call => call.Fail(e));
             }
         }
     }

@@ -12,7 +12,8 @@ public class EnqueueScenarios(ITestOutputHelper output)
         // A call that nobody stores would be found after its patience. Here nobody has any.
         Table table = new();
         EnqueueCalls<string> calls = new(NewRows, table.StoreAsync, new StandingClock());
-        int[] counts = await Task.WhenAll(Task.Run(() => CallAsync(calls, "a", "b")), Task.Run(() => CallAsync(calls, "c")), Task.Run(() => CallAsync(calls, "d")));
+        int[] counts = await Task.WhenAll(
+            Task.Run(() => CallAsync(calls, "a", "b")), Task.Run(() => CallAsync(calls, "c")), Task.Run(() => CallAsync(calls, "d")));
         Assert.Equal([2, 1, 1], counts);
         Assert.Equal((4, 1), (table.Rows, table.MostAtOnce));
 
