@@ -18,10 +18,10 @@ internal sealed class ClassWorkload : IWorkload
 
     public string Name { get; }
 
-    public ValueTask SetupAsync(WorkerRunSpec spec, CancellationToken cancellationToken)
+    public async ValueTask SetupAsync(WorkerRunSpec spec, CancellationToken cancellationToken)
     {
-        _own = (IWorkload)_plan.Create()!;
-        return UserFailure.CallAsync($"{_class}.{nameof(SetupAsync)}", () => _own.SetupAsync(spec, cancellationToken), cancellationToken);
+        _own = (IWorkload)(await _plan.CreateAsync())!;
+        await UserFailure.CallAsync($"{_class}.{nameof(SetupAsync)}", () => _own.SetupAsync(spec, cancellationToken), cancellationToken);
     }
 
     public ValueTask BeginRoundAsync(CancellationToken cancellationToken) =>

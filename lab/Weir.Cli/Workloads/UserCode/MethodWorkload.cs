@@ -25,7 +25,7 @@ internal sealed class MethodWorkload : IWorkload
 
     public string Name { get; }
 
-    public ValueTask SetupAsync(WorkerRunSpec spec, CancellationToken cancellationToken)
+    public async ValueTask SetupAsync(WorkerRunSpec spec, CancellationToken cancellationToken)
     {
         if (_methods.Count > 1 && spec.Groups.FirstOrDefault(g => !_methods.ContainsKey(g.Name)) is { } unknown)
         {
@@ -35,14 +35,12 @@ internal sealed class MethodWorkload : IWorkload
 
         foreach (((Type type, bool hasObject), UserObject plan) in _plans)
         {
-            object? made = plan.Create();
+            object? made = await plan.CreateAsync();
             if (hasObject)
             {
                 _objects[type] = made;
             }
         }
-
-        return default;
     }
 
     public Operation CreateOperation(WorkerContext context)

@@ -48,12 +48,13 @@ internal sealed class UserObject
     }
 
     /// <summary>Makes the object, and sets its values; without a constructor it only sets those of the class.</summary>
-    /// <exception cref="InvalidOperationException">The user's code threw.</exception>
-    public object? Create()
+    /// <exception cref="InvalidOperationException">The user's code threw. An object whose values could not be set is disposed of.</exception>
+    public async ValueTask<object?> CreateAsync()
     {
+        object? made = null;
         try
         {
-            object? made = _constructor?.Invoke(_arguments);
+            made = _constructor?.Invoke(_arguments);
             foreach ((MemberInfo member, object value) in _values)
             {
                 if (member is PropertyInfo property)
@@ -70,6 +71,15 @@ internal sealed class UserObject
         }
         catch (TargetInvocationException e) when (e.InnerException is { } inner)
         {
+            try
+            {
+                await UserFailure.DisposeAsync(made);
+            }
+            catch (Exception)
+            {
+                // What failed first is told.
+            }
+
             throw UserFailure.Of($"Making an object of {UserMember.NameOf(_type)}", inner);
         }
     }
