@@ -54,7 +54,7 @@ internal sealed class BenchmarkWindows
     {
         if (!_isFixed && !outcome.IsWhole && outcome.Rate > 0)
         {
-            _batch = WorkerRunner.BatchOf(Workers * 1e9 / outcome.Rate);
+            _batch = outcome.Batches()[Group];
         }
     }
 

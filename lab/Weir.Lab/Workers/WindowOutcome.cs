@@ -73,6 +73,13 @@ internal sealed record WindowOutcome
 
     public double Rate => Groups().Sum(static g => g.Rate);
 
+    /// <summary>How many operations of each group are to go between two looks at the clock in the next window.</summary>
+    public Dictionary<string, int> Batches()
+    {
+        double? median = Service is { Count: > 0 } latencies ? latencies.ValueAtPercentile(50) : null;
+        return Groups().ToDictionary(static g => g.Name, g => WorkerRunner.BatchOf(g, median));
+    }
+
     public RoundTotals Totals() => new(
         Slots.GroupBy(static s => s.Context.Group).ToDictionary(static g => g.Key, static g => g.Sum(static s => s.Tally.Executed)), Failures);
 
@@ -89,7 +96,11 @@ internal sealed record WindowOutcome
                 workers.Sum(static w => w.Operations),
                 IsWhole ? workers.Sum(static w => w.Operations) / Seconds : workers.Sum(static w => w.Rate),
                 group.First().Batch,
-                Fairness.Of([.. workers.Select(static w => w.Rate)], workers.Max(static w => w.LongestGap)));
+                Fairness.Of([.. workers.Select(static w => w.Rate)], workers.Max(static w => w.LongestGap)))
+            {
+                Quickest = group.Where(static s => s.Tally.ShortestGap > 0)
+                    .Select(static s => (double)Clock.Nanoseconds(0, s.Tally.ShortestGap) / s.Batch).DefaultIfEmpty().Min(),
+            };
         }),
     ];
 

@@ -203,7 +203,7 @@ internal sealed class WorkerArm(
                 first = outcome.First;
                 if (Spec.RatePerSecond is null && Spec.Whole is null)
                 {
-                    _batches = outcome.Groups().ToDictionary(static g => g.Name, static g => WorkerRunner.BatchOf(g.Rate > 0 ? g.Workers * 1e9 / g.Rate : 0));
+                    _batches = outcome.Batches();
                 }
 
                 _idleBytes ??= await OwnThread.RunAsync(

@@ -130,6 +130,11 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
                 _tally.LongestGap = gap;
             }
 
+            if (gap < _tally.ShortestGap || _tally.ShortestGap == 0)
+            {
+                _tally.ShortestGap = gap;
+            }
+
             _tally.LastStart = _tally.Mark;
             _tally.LastEnd = after;
             if (Time)

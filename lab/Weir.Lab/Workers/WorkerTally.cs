@@ -67,4 +67,8 @@ internal struct WorkerTally
     /// <summary>Whether its part of the window is over.</summary>
     [FieldOffset(234)]
     public bool HasLeft;
+
+    /// <summary>The shortest time between two ends, in clock units; 0 before the first.</summary>
+    [FieldOffset(240)]
+    public long ShortestGap;
 }

@@ -1,5 +1,7 @@
 using System.Diagnostics;
 using System.Threading.Channels;
+using Weir.Lab.Statistics;
+using Weir.Lab.Tests.Support;
 using Weir.Lab.Workers;
 using Weir.TestKit;
 
@@ -246,6 +248,30 @@ public class WorkerRunnerTests
     [InlineData(0, 1)]
     public void BatchOf_ShortOperations_TimesOneInABatchOfTenMicroseconds(double nanoseconds, int batch) =>
         Assert.Equal(batch, WorkerRunner.BatchOf(nanoseconds));
+
+    [Theory]
+    [InlineData(12, 10, 40L, 1_024)] // A window like any other.
+    [InlineData(40, 10, 40L, 1_024)] // It had a third of a processor.
+    [InlineData(100, 10, 40L, 512)] // It had less: the next one tells more.
+    [InlineData(20, 30, 50L, 512)] // What was quick was none of the others.
+    [InlineData(5_000, 10, 500L, 4)] // Most are short: it is the window that was not.
+    [InlineData(5_000, 10, 4_000L, 1)] // Most are long.
+    [InlineData(5_000, 10, null, 1)]
+    [InlineData(20, 0, null, 512)] // No batch ended.
+    public void BatchOf_WindowThatOthersDisturbed_IsThatOfAnUndisturbedOne(double mean, double quickest, long? median, int batch)
+    {
+        GroupResult group = new("all", 2, 1, 2e9 / mean, 1, Fairness.Of([1, 1], TimeSpan.Zero)) { Quickest = quickest };
+
+        Assert.Equal(batch, WorkerRunner.BatchOf(group, median));
+    }
+
+    [Fact]
+    public void Quickest_OfAWindow_IsAnOperationOfItsShortestBatch()
+    {
+        WindowOutcome outcome = SimulatedWindow.Run(TimeSpan.FromMilliseconds(10), 2, 64, static (worker, count) => count * (worker == 0 ? 100 : 20));
+
+        Assert.Equal(20, Assert.Single(outcome.Groups()).Quickest);
+    }
 
     private static WorkerRunSpec Spec(int workers) => new()
     {
