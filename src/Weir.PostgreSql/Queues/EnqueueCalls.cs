@@ -112,17 +112,18 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
         }
     }
 
-    // Whether somebody waits for the end of this statement. If nobody does, one fewer runs.
+    // Whether somebody waits for the end of this statement: nobody does if another series serves them. One fewer runs if nobody waits.
     private bool HasNext(int series)
     {
         lock (_lock)
         {
-            if (series == _series && _waiting.Count == 0)
+            if (series != _series)
             {
-                _running--;
+                return false;
             }
 
-            return series == _series && _waiting.Count > 0;
+            _running -= _waiting.Count == 0 ? 1 : 0;
+            return _waiting.Count > 0;
         }
     }
 
