@@ -70,7 +70,7 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
         if (_waiting.TryPeek(out Call? first) && !first.IsWatched)
         {
             // In a context of its own: what the caller's has in it, such as the span of a request, is not that of the others.
-            using (ExecutionContext.IsFlowSuppressed() ? default(AsyncFlowControl?) : ExecutionContext.SuppressFlow())
+            using (ExecutionContext.IsFlowSuppressed() ? default : ExecutionContext.SuppressFlow())
             {
                 _ = WatchAsync(first);
             }
