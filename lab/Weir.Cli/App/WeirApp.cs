@@ -28,7 +28,9 @@ internal static class WeirApp
         ["ratios", "warm-up", "cold-start", "auto-table", "runtimes-table", "blocking-table", "load-table", "hash-table", "selfcheck", "figures"];
 
     public static Task<int> RunAsync(IReadOnlyList<string> args, WeirHost host) =>
-        FindRefusal(args) is { } now ? CliApp.GuardAsync(host, () => throw new BadInputException(now))
+        // Of the time of a comparison, much goes into the starts of such processes. So they do without the parser and all other commands.
+        args is [MeasuringProcess.Command, var kind, var pipe] ? CliApp.GuardAsync(host, () => MeasureCommand.RunAsync(kind, pipe, host))
+        : FindRefusal(args) is { } now ? CliApp.GuardAsync(host, () => throw new BadInputException(now))
 
         // BenchmarkDotNet has a parser of its own.
         : args is [BenchCommand.Name, ..] ? CliApp.GuardAsync(host, () => Task.FromResult(BenchCommand.Run([.. args.Skip(1)], host)))
@@ -54,7 +56,6 @@ internal static class WeirApp
             ReportCommand.Create(host),
             NewCommand.Create(host),
             DoctorCommand.Create(host),
-            MeasureCommand.Create(host),
         ]);
 
     // Verbs that other programs have now, and a limit where there is a verdict.

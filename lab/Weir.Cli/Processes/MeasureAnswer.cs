@@ -10,8 +10,9 @@ namespace Weir.Cli.Processes;
 /// <param name="Failure">Why it cannot measure.</param>
 /// <param name="IsStuck">Whether the round was abandoned because a worker hung.</param>
 /// <param name="IsReady">Whether the process is warm and waits for its first turn.</param>
+/// <param name="Batch">When it is ready, how many operations go between two looks at the clock, as its warm-up found.</param>
 /// <param name="Profile">What a round after these showed under a profiler.</param>
 internal sealed record MeasureAnswer(
     RoundRecord? Round = null, IReadOnlyList<Finding>? Findings = null, double? Rate = null, double? Room = null, bool IsDisturbed = false,
-    string? Waiting = null, string? Failure = null, bool IsStuck = false, bool IsReady = false,
+    string? Waiting = null, string? Failure = null, bool IsStuck = false, bool IsReady = false, int? Batch = null,
     ProfileRecord? Profile = null);

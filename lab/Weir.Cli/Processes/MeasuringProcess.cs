@@ -9,7 +9,7 @@ internal static class MeasuringProcess
     /// <summary>The kind of order of the commands over workloads.</summary>
     public const string WorkerKind = "workers";
 
-    private const string Ready = "ready";
+    private const string Ready = "ready ";
     private const string Rate = "rate ";
     private const string Disturbed = "disturbed";
 
@@ -51,15 +51,15 @@ internal static class MeasuringProcess
     {
         { Rate: { } rate } =>
             string.Create(CultureInfo.InvariantCulture, $"{Rate}{rate:R} {answer.Room:R} {(answer.IsDisturbed ? Disturbed : "")}"),
-        { IsReady: true } => Ready,
+        { IsReady: true } => string.Create(CultureInfo.InvariantCulture, $"{Ready}{answer.Batch}"),
         _ => JsonSerializer.Serialize(answer, MeasureJson.Line),
     };
 
     public static MeasureAnswer AnswerOf(string line)
     {
-        if (line == Ready)
+        if (line.StartsWith(Ready, StringComparison.Ordinal))
         {
-            return new MeasureAnswer(IsReady: true);
+            return new MeasureAnswer(IsReady: true, Batch: int.TryParse(line.AsSpan(Ready.Length), CultureInfo.InvariantCulture, out int batch) ? batch : null);
         }
 
         if (!line.StartsWith(Rate, StringComparison.Ordinal))

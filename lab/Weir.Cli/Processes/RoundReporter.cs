@@ -6,8 +6,14 @@ namespace Weir.Cli.Processes;
 /// <param name="turns">Where it waits before each round; <see langword="null"/> when it takes no turns.</param>
 internal sealed class RoundReporter(Action<MeasureAnswer> report, double mostCompiling, TurnSignal? turns) : IRunObserver
 {
+    private int? _own;
+
+    public int? Batch => turns?.Batch;
+
     // Once in advance, so that the first use is not in the first round.
     public void WarmingUp() => report(new MeasureAnswer(Rate: 0));
+
+    public void WarmedUp(int? batch) => _own = batch;
 
     public ValueTask<bool> MayStartAsync(int round, CancellationToken cancellationToken)
     {
@@ -18,7 +24,7 @@ internal sealed class RoundReporter(Action<MeasureAnswer> report, double mostCom
 
         if (round == 1)
         {
-            report(new MeasureAnswer(IsReady: true));
+            report(new MeasureAnswer(IsReady: true, Batch: _own));
         }
 
         return turns.WaitAsync(cancellationToken);

@@ -35,6 +35,12 @@ internal sealed class TurnSession
     /// <summary>The rounds with all their figures, and what has to be known about them; when it has ended.</summary>
     public List<MeasureAnswer> Answers { get; } = [];
 
+    /// <summary>How many operations go between two looks at the clock, as it found when it was warm; <see langword="null"/> if that has no one size.</summary>
+    public int? Batch { get; private set; }
+
+    /// <summary>Lets it take this many instead. Before its first round.</summary>
+    public void Take(int batch) => _words.Writer.TryWrite(TurnSignal.OfBatch(batch));
+
     /// <summary>Lets it make a round.</summary>
     /// <returns>How fast it was; <see langword="null"/> when it has ended instead.</returns>
     public async Task<MeasureAnswer?> NextAsync()
@@ -103,6 +109,7 @@ internal sealed class TurnSession
         }
         else if (answer.IsReady)
         {
+            Batch = answer.Batch;
             _ready.TrySetResult(true);
         }
         else if (answer is { Round: not null, IsStuck: false } && _practice > 0)

@@ -10,6 +10,9 @@ internal sealed class TurnSessions(WeirHost host, IReadOnlyList<WorkerOrder> ord
 {
     private const int CanaryPieces = 40;
     private const int CanaryReadings = 3;
+
+    // Processes of the same work find batches that differ by a factor of two; between calls of two microseconds and a little less, from 1 to 8.
+    private const int MostTimesLarger = 8;
     private static readonly TimeSpan LongestRest = TimeSpan.FromMilliseconds(300);
     private readonly PrintedOnce _printed = new(progress);
     private readonly List<TurnSession>[] _arms = [.. orders.Select(static _ => new List<TurnSession>())];
@@ -22,6 +25,23 @@ internal sealed class TurnSessions(WeirHost host, IReadOnlyList<WorkerOrder> ord
 
     /// <summary>How many rounds were made before these, by all arms.</summary>
     public int Made { get => _rounds; init => _rounds = value; }
+
+    /// <summary>
+    /// How many short operations go between two looks at the clock in all of them; <see langword="null"/> before they are warm, and where some are so much
+    /// longer than others that each has its own.
+    /// </summary>
+    public int? Batch { get; private set; }
+
+    /// <summary>
+    /// The batch that all take, of those that they have found: the largest, of which a look at the clock costs each call the least. But if some calls are so
+    /// long that each is timed, they all are.
+    /// </summary>
+    /// <param name="found">What each has found; <see langword="null"/> if that has no one size.</param>
+    /// <returns>The batch; <see langword="null"/> if some calls are so much longer than others that each keeps its own.</returns>
+    internal static int? AgreedOf(IReadOnlyList<int?> found) =>
+        found.Count == 0 || found.Contains(null) || found.Max() > MostTimesLarger * found.Min() ? null
+        : found.Min() == 1 ? 1
+        : found.Max();
 
     /// <summary>Starts all of them at once, because much of a warm-up is waiting for the compiler, and waits until all are warm.</summary>
     public async Task WarmUpAsync()
@@ -38,6 +58,7 @@ internal sealed class TurnSessions(WeirHost host, IReadOnlyList<WorkerOrder> ord
             await all[i].Ready;
         }
 
+        Agree(all);
         if (First == 0)
         {
             // This process has code too that is compiled once it is used, beside the first rounds otherwise.
@@ -118,6 +139,15 @@ internal sealed class TurnSessions(WeirHost host, IReadOnlyList<WorkerOrder> ord
         }
 
         return least;
+    }
+
+    private void Agree(TurnSession[] all)
+    {
+        Batch = AgreedOf([.. all.Select(static s => s.Batch)]);
+        foreach (TurnSession session in all.Where(s => Batch is not null && s.Batch != Batch))
+        {
+            session.Take(Batch!.Value);
+        }
     }
 
     private TurnSession Start(WorkerOrder order) => new(

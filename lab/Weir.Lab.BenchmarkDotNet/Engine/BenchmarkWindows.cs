@@ -54,7 +54,7 @@ internal sealed class BenchmarkWindows
     {
         if (!_isFixed && !outcome.IsWhole && outcome.Rate > 0)
         {
-            _batch = outcome.Batches()[Group];
+            _batch = outcome.NextBatches()[Group];
         }
     }
 

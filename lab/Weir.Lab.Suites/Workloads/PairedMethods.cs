@@ -9,21 +9,22 @@ public class PairedMethods
     /// <summary>The smallest object: its header, its type, and room for one field.</summary>
     public const int BytesOfOneMore = 3 * sizeof(long);
 
-    private const int ShortSteps = 20;
     private const int WaitMicroseconds = 1100;
     private const int Bytes = 1000;
+    private readonly string _name = new('n', 16);
+    private readonly string _longerName = new('n', 18);
     private readonly int _spins = SpinSpeed.PerMicrosecond;
 
     // Seen by others, or the compiler would put it on the stack.
     private object? _last;
 
-    /// <summary>Computes for about 20 ns.</summary>
-    /// <returns>What it came to.</returns>
-    public long Hash() => CalibratedSpin.Run(1, ShortSteps);
+    /// <summary>Computes for some 20 ns: the hash code of a name.</summary>
+    /// <returns>The hash code.</returns>
+    public int Hash() => _name.GetHashCode();
 
-    /// <summary>The same and a tenth more.</summary>
-    /// <returns>What it came to.</returns>
-    public long HashLonger() => CalibratedSpin.Run(1, ShortSteps + (ShortSteps / 10));
+    /// <summary>The same of a name that takes a tenth longer.</summary>
+    /// <returns>The hash code.</returns>
+    public int HashLonger() => _longerName.GetHashCode();
 
     /// <summary>Computes for 10 us.</summary>
     /// <returns>What it came to.</returns>

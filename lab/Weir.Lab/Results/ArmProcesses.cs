@@ -38,36 +38,20 @@ internal sealed class ArmProcesses
     /// <summary>How fast the processor was, in steps of the canary per second; <see langword="null"/> if it is not known.</summary>
     public double? Speed { get; }
 
-    /// <summary>A figure of each process that counts; not of those that do not have it.</summary>
-    /// <param name="figure">The figure: the rate or a latency.</param>
-    /// <param name="clock">What a reading of the clock costs, in nanoseconds.</param>
-    public double[] Values(ComparedFigure figure, double clock) => [.. _quiet.Select(p => ValueOf(_arm, p, figure, clock)).OfType<double>()];
+    /// <summary>The rate of each process that counts: the geometric mean of its rounds.</summary>
+    public double[] Rates() => [.. _quiet.Select(static p => p.Select(static r => r.Rate).Where(static r => r > 0).ToArray())
+        .Where(static rates => rates.Length > 0).Select(static rates => Math.Exp(rates.Average(static r => Math.Log(r))))];
+
+    /// <summary>A latency of each process that counts, without the clock; not of those that do not have it.</summary>
+    /// <param name="reading">How it is read.</param>
+    public double[] Latencies(LatencyReading reading) =>
+        [.. _quiet.Select(p => reading.ValueOf(_arm, p) - reading.Clock).OfType<double>().Where(static v => v > 0)];
 
     /// <summary>The rounds of each process, by its number.</summary>
     public static IEnumerable<(int Number, RoundRecord[] Rounds)> Of(ArmRecord arm) => arm.Counted
         .GroupBy(r => r.Process ?? (arm.IsProgram ? r.Order : 0))
         .OrderBy(static g => g.Key)
         .Select(static g => (g.Key, g.ToArray()));
-
-    /// <summary>A figure of the rounds of one process together; <see langword="null"/> if they do not have it.</summary>
-    public static double? ValueOf(ArmRecord arm, IReadOnlyList<RoundRecord> rounds, ComparedFigure figure, double clock)
-    {
-        if (figure == ComparedFigure.Rate)
-        {
-            double[] rates = [.. rounds.Select(static r => r.Rate).Where(static r => r > 0)];
-            return rates.Length == 0 ? null : Math.Exp(rates.Average(static r => Math.Log(r)));
-        }
-
-        // With a rate, what the caller waits counts.
-        ArmRecord own = arm with { Rounds = rounds };
-        return (own.Latency(static r => r.Response) ?? own.Latency(static r => r.Service)) is { } latency
-            && KnownPercentile.Of(latency, PercentileOf(figure), clock) is { IsBound: false } known
-            ? known.Nanoseconds
-            : null;
-    }
-
-    private static double PercentileOf(ComparedFigure figure) =>
-        figure switch { ComparedFigure.P25 => 25, ComparedFigure.P50 => 50, ComparedFigure.P90 => 90, _ => 99 };
 
     private static bool IsUnquiet(RoundRecord round, int cores) =>
         round.CanaryVariation > Canary.QuietVariation || round.Room < 1 - MostTakenByOthers || round.StealSeconds > MostSteal * cores * round.Seconds;

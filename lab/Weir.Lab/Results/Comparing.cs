@@ -111,17 +111,17 @@ internal static class Comparing
         return Comparison.Decide(ratio, record.P, options);
     }
 
-    // The unit is the pair of processes, whose rounds have enough latencies only together. Each latency has a reading of the clock in it, which is no part of
-    // the work, and comes in the steps of the histogram, in which all pairs agree.
+    // The unit is the pair of processes, whose rounds have enough latencies only together. They come in the steps of the histogram, in which all pairs agree.
     private static ComparisonRecord? Percentile(
         ArmRecord arm, ArmRecord against, ComparedFigure figure, ComparisonOptions options, double clock, int looks, double share)
     {
+        LatencyReading reading = LatencyReading.Of(figure, clock, arm, against);
         TurnRound[] Of(ArmRecord side, bool isCandidate) =>
         [
             .. ArmProcesses.Of(side with { Rounds = [.. side.Rounds.Where(static r => r is { Process: not null, Turn: not null })] })
-                .Select(p => (p.Number, Value: ArmProcesses.ValueOf(side, p.Rounds, figure, clock)))
-                .Where(p => p.Value > clock)
-                .Select(p => new TurnRound(p.Number, 1, isCandidate, 1 / (p.Value!.Value - clock))),
+                .Select(p => (p.Number, Value: reading.ValueOf(side, p.Rounds)))
+                .Where(p => p.Value > reading.Clock)
+                .Select(p => new TurnRound(p.Number, 1, isCandidate, 1 / (p.Value!.Value - reading.Clock))),
         ];
         TurnRound[] before = Of(against, isCandidate: false);
         TurnRound[] after = Of(arm, isCandidate: true);
@@ -132,7 +132,7 @@ internal static class Comparing
 
         double value = Spread.Of(after.Select(static r => 1 / r.Rate)).Median;
         double baseline = Spread.Of(before.Select(static r => 1 / r.Rate)).Median;
-        double step = LatencySteps.OfRatio(value, baseline, clock);
+        double step = reading.StepOfRatio(value, baseline);
         bool isBelowClock = step >= Math.Log(1 + options.Margin);
         TurnsComparison compared = TurnsComparison.Of([.. before, .. after], options, share, step);
         RatioInterval ratio = compared.Comparison.Ratio;

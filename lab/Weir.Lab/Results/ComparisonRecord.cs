@@ -84,8 +84,11 @@ public sealed record ComparisonRecord
     /// <summary>The values of both arms, as the beginning of a sentence's end; nothing for rates.</summary>
     internal string ValuesText => this is not { Value: { } value, AgainstValue: { } against } ? ""
         : Figure == ComparedFigure.Bytes ? FormattableString.Invariant($"{value:#,0.#} B an operation against {against:#,0.#} ")
-        : $"{Numbers.Nanoseconds(value)} against {Numbers.Nanoseconds(against)}, ";
+        : $"{TimeText(value)} against {TimeText(against)}, ";
 
     /// <summary>An explanation of the verdict, if it needs one.</summary>
     public string? Note { get; init; }
+
+    private static string TimeText(double nanoseconds) =>
+        nanoseconds < 100 ? FormattableString.Invariant($"{nanoseconds:0.#} ns") : Numbers.Nanoseconds(nanoseconds);
 }

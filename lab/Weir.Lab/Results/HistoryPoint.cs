@@ -40,7 +40,7 @@ internal sealed record HistoryPoint
         {
             ComparedFigure.Rate => rate.Median,
             ComparedFigure.Bytes => ArmBytes.Of(arm) is { IsExact: true } bytes ? bytes.Value : null,
-            _ => ArmProcesses.ValueOf(arm, arm.Rounds, figure, result.Machine.ClockNs),
+            _ => LatencyReading.Of(figure, result.Machine.ClockNs, arm).ValueOf(arm, arm.Rounds),
         };
         return value is not { } known ? null : new HistoryPoint
         {

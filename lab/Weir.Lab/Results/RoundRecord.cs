@@ -140,6 +140,12 @@ public sealed record RoundRecord
     /// <summary>Latencies from the time at which an operation should have started, as a coded histogram; with a rate only.</summary>
     public string? Response { get; init; }
 
+    /// <summary>How many short operations went between two looks at the clock; <see langword="null"/> where each was timed, or that was not the same.</summary>
+    public int? Batch { get; init; }
+
+    /// <summary>Of what takes turns, how long such batches took, as a coded histogram.</summary>
+    public string? BatchTimes { get; init; }
+
     /// <summary>Operations that started later than they should have; with a rate only.</summary>
     public long? LateStarts { get; init; }
 

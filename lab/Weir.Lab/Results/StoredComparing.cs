@@ -59,9 +59,9 @@ internal sealed class StoredComparing((string Name, ResultFile Result) before, (
         }
 
         bool isRate = figure == ComparedFigure.Rate;
-        double clock = isRate ? 0 : _clock;
-        double[] baseline = [.. x.Values(figure, clock).Select(v => v - clock)];
-        double[] candidate = [.. y.Values(figure, clock).Select(v => v - clock)];
+        LatencyReading reading = LatencyReading.Of(figure, _clock, pair.Before, pair.After);
+        double[] baseline = isRate ? x.Rates() : x.Latencies(reading);
+        double[] candidate = isRate ? y.Rates() : y.Latencies(reading);
         if (baseline.Length == 0 || candidate.Length == 0)
         {
             // Nothing to show, but a rate that was measured by nobody undisturbed is said.
@@ -69,7 +69,7 @@ internal sealed class StoredComparing((string Name, ResultFile Result) before, (
         }
 
         (double was, double now) = (Spread.Of(baseline).Median, Spread.Of(candidate).Median);
-        double step = isRate ? 0 : LatencySteps.OfRatio(was, now, clock);
+        double step = isRate ? 0 : reading.StepOfRatio(was, now);
         Welch test = Welch.Of([.. baseline.Select(static v => Math.Log(v))], [.. candidate.Select(static v => Math.Log(v))], each.Level, step);
         return record with
         {

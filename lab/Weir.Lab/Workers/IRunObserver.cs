@@ -8,6 +8,18 @@ internal interface IRunObserver
     {
     }
 
+    /// <summary>The warm-up has ended.</summary>
+    /// <param name="batch">How many operations are to go between two looks at the clock; <see langword="null"/> with several groups.</param>
+    void WarmedUp(int? batch)
+    {
+    }
+
+    /// <summary>
+    /// How many it is to be instead in the rounds, because other runs that take turns have found another number; <see langword="null"/> for its own.
+    /// What a look costs is in the rate, so things that are compared must have batches of one size.
+    /// </summary>
+    int? Batch => null;
+
     /// <summary>Called before each round, after the warm-up. If several things are measured in turns, the run waits here for its turn.</summary>
     /// <param name="round">The number of the round, from 1.</param>
     /// <param name="cancellationToken">Is cancelled when the run is stopped.</param>

@@ -11,7 +11,7 @@ internal abstract class SyncOperation() : Operation(isAsync: false)
     internal sealed override void Loop(WorkerSlot slot)
     {
         int count;
-        while ((count = slot.IsPaced ? slot.NextStart() : slot.Next()) > 0)
+        while ((count = slot.IsPaced ? slot.NextStart() : slot.NextOfThread()) > 0)
         {
             int done = 0;
             try

@@ -1,12 +1,18 @@
 namespace Weir.Lab.Workers;
 
 /// <summary>The latencies of a window: a histogram for each worker, or, where there are very many, for some of them together.</summary>
-internal sealed class WindowLatencies(WorkerRunSpec spec)
+/// <param name="spec">How the run is done.</param>
+/// <param name="plan">How the window is done.</param>
+internal sealed class WindowLatencies(WorkerRunSpec spec, WindowPlan plan)
 {
     // More histograms than this would cost more memory than knowing each worker's latencies is worth.
     private const int MostHistograms = 256;
 
     private readonly LatencyHistogram[] _service = New(spec.MeasuresLatency ? Math.Min(spec.Workers, MostHistograms) : 0);
+    // Only what takes turns is compared by them, and each round keeps its own.
+    private readonly LatencyHistogram[] _batches =
+        New(spec is { MeasuresLatency: true, TakesTurns: true } && plan.Batch > 1 ? Math.Min(spec.Workers, MostHistograms) : 0);
+
     private readonly LatencyHistogram[] _response = New(spec.MeasuresLatency && spec.RatePerSecond is not null ? Math.Min(spec.Workers, MostHistograms) : 0);
 
     /// <summary>Where a worker records; <see langword="null"/> when latency is not measured.</summary>
@@ -15,6 +21,7 @@ internal sealed class WindowLatencies(WorkerRunSpec spec)
         : new LatencyRecorder(
             _service[worker % _service.Length],
             _response.Length > 0 ? _response[worker % _service.Length] : null,
+            _batches.Length > 0 ? _batches[worker % _service.Length] : null,
             isShared: spec.Workers > _service.Length);
 
     /// <summary>All service times; <see langword="null"/> when latency was not measured.</summary>
@@ -22,6 +29,9 @@ internal sealed class WindowLatencies(WorkerRunSpec spec)
 
     /// <summary>All response times; <see langword="null"/> when there was no rate.</summary>
     public LatencyHistogram? Response() => Merge(_response);
+
+    /// <summary>How long whole batches took; <see langword="null"/> where there are none, or such of several sizes, and where nothing takes turns.</summary>
+    public LatencyHistogram? Batches() => Merge(_batches);
 
     private static LatencyHistogram? Merge(LatencyHistogram[] parts)
     {

@@ -20,6 +20,12 @@ internal sealed record WindowOutcome
 
     public LatencyHistogram? Response { get; init; }
 
+    /// <summary>How many operations went between two looks at the clock; 1 where that is not the same all the time.</summary>
+    public int Batch { get; init; } = 1;
+
+    /// <summary>Of what takes turns, how long whole batches took; <see langword="null"/> where latency was not measured, or of each operation.</summary>
+    public LatencyHistogram? BatchTimes { get; init; }
+
     public required InFlightDepth InFlight { get; init; }
 
     public PacingResult? Pacing { get; init; }
@@ -74,7 +80,7 @@ internal sealed record WindowOutcome
     public double Rate => Groups().Sum(static g => g.Rate);
 
     /// <summary>How many operations of each group are to go between two looks at the clock in the next window.</summary>
-    public Dictionary<string, int> Batches()
+    public Dictionary<string, int> NextBatches()
     {
         double? median = Service is { Count: > 0 } latencies ? latencies.ValueAtPercentile(50) : null;
         return Groups().ToDictionary(static g => g.Name, g => WorkerRunner.BatchOf(g, median));

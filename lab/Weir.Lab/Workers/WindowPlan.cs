@@ -9,6 +9,18 @@ internal sealed record WindowPlan(int Round, TimeSpan Duration, IReadOnlyDiction
     /// <summary>The whole operations that it is of, instead of a time.</summary>
     public WholeOperations? Whole { get; init; }
 
+    /// <summary>
+    /// How many operations go between two looks at the clock, where that is the same all the time; 1 where it is not, so with several groups and in whole
+    /// operations.
+    /// </summary>
+    public int Batch => Whole is null && Batches.Count == 1 ? Batches.Values.Single() : 1;
+
+    /// <summary>
+    /// Whether nothing but the calls of the lab itself matters in it. Then threads of workers that have done a batch wait for its end: on few processors they
+    /// would keep the compiler and the window's own thread waiting for milliseconds.
+    /// </summary>
+    public bool IsPractice { get; init; }
+
     /// <summary>Whether what happens within the window is written down.</summary>
     public bool HasTimeline { get; init; } = true;
 

@@ -40,12 +40,15 @@ internal sealed class WindowRunner : IDisposable
         _plan = plan;
         _cancellation = cancellationToken;
         _pacer = spec.RatePerSecond is double rate ? new Pacer(rate, spec.MaxInFlight) : null;
-        _latencies = new WindowLatencies(spec);
+        _latencies = new WindowLatencies(spec, plan);
         InFlightMeter inFlight = new();
         _slots = new WorkerSlot[spec.Workers];
         _operations = new Operation[spec.Workers];
 
-        _state = new WindowState(spec.Workers, inFlight, plan.Clock) { Left = plan.Whole?.Together ?? 0, FailsFast = spec.FailsFast };
+        _state = new WindowState(spec.Workers, inFlight, plan.Clock)
+        {
+            Left = plan.Whole?.Together ?? 0, FailsFast = spec.FailsFast, IsPractice = plan.IsPractice,
+        };
         int worker = 0;
         foreach (WorkerGroup group in spec.Groups)
         {
@@ -319,6 +322,8 @@ internal sealed class WindowRunner : IDisposable
         IsWhole = _plan.Whole is not null,
         Service = _latencies.Service(),
         Response = _latencies.Response(),
+        Batch = _plan.Batch,
+        BatchTimes = _latencies.Batches(),
         InFlight = inFlight,
         Pacing = _pacer is null
             ? null

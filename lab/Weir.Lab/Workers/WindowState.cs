@@ -10,6 +10,7 @@ internal sealed class WindowState(int workers, InFlightMeter inFlight, TimeProvi
     private readonly ManualResetEventSlim _allMeasure = new();
     private readonly ManualResetEventSlim _allLeft = new();
     private readonly ManualResetEventSlim _allEnded = new();
+    private readonly ManualResetEventSlim _stopped = new();
     private readonly TimeProvider _clock = clock ?? TimeProvider.System;
     private int _waiting = workers;
     private int _starting = workers;
@@ -28,6 +29,9 @@ internal sealed class WindowState(int workers, InFlightMeter inFlight, TimeProvi
 
     /// <summary>Whether the first operation that fails ends the window.</summary>
     public bool FailsFast { get; init; }
+
+    /// <summary>Whether threads of workers wait for its end once they have done a batch.</summary>
+    public bool IsPractice { get; init; }
 
     /// <summary>What the workload counts itself.</summary>
     public InFlightMeter InFlight => inFlight;
@@ -79,6 +83,8 @@ internal sealed class WindowState(int workers, InFlightMeter inFlight, TimeProvi
     /// <summary>A worker has no thread that could wait.</summary>
     public void SignalReady() => Count(ref _waiting, _allReady);
 
+    public void WaitUntilStopped() => _stopped.Wait();
+
     public void WaitUntilAllReady() => _allReady.Wait();
 
     public void Start() => _start.Set();
@@ -115,6 +121,7 @@ internal sealed class WindowState(int workers, InFlightMeter inFlight, TimeProvi
     public void Stop()
     {
         Phase = WindowPhase.Stop;
+        _stopped.Set();
         _stopping.Cancel();
     }
 
@@ -130,6 +137,7 @@ internal sealed class WindowState(int workers, InFlightMeter inFlight, TimeProvi
             _allMeasure.Dispose();
             _allLeft.Dispose();
             _allEnded.Dispose();
+            _stopped.Dispose();
         }
     }
 

@@ -13,6 +13,7 @@ internal sealed class WorkerArm(
     private readonly long _begin = Stopwatch.GetTimestamp();
     private readonly List<WorkerRound> _rounds = [];
     private Dictionary<string, int> _batches = spec.Groups.ToDictionary(static g => g.Name, static _ => 1);
+    private Operation? _first;
     private OverheadMeter? _overhead;
     private long? _idleBytes;
     private long _heap;
@@ -61,6 +62,9 @@ internal sealed class WorkerArm(
     // Of runs that take turns the rounds are many and short, and other arms may run in the process.
     private bool LooksAtHeap => !Spec.TakesTurns && Spec.Whole is null;
 
+    // Where batches of short operations may have a size at all, and it is one.
+    private bool IsOfOneGroup => Spec is { Groups.Count: 1, RatePerSecond: null, Whole: null };
+
     private bool WarmsUp => Spec.LongestWarmUp > TimeSpan.Zero;
 
     public override async Task<bool> PrepareAsync(CancellationToken cancellationToken)
@@ -89,6 +93,12 @@ internal sealed class WorkerArm(
         {
             IsOver = !cancellationToken.IsCancellationRequested;
             return RoundEnd.Over;
+        }
+
+        if (_asked == 0 && IsOfOneGroup && observer?.Batch is { } agreed && agreed != _batches[Spec.Groups[0].Name])
+        {
+            _batches = BatchesOf(agreed);
+            await MeasureOverheadAsync(cancellationToken).ConfigureAwait(false);
         }
 
         _asked = round;
@@ -172,7 +182,7 @@ internal sealed class WorkerArm(
     {
         if (WarmsUp)
         {
-            await CallOftenAsync(async () => await UnmeasuredAsync(ShortWindow, default, cancellationToken).ConfigureAwait(false) is not null,
+            await CallOftenAsync(async () => await UnmeasuredAsync(ShortWindow, isPractice: true, default, cancellationToken).ConfigureAwait(false) is not null,
                 cancellationToken).ConfigureAwait(false);
         }
 
@@ -187,23 +197,22 @@ internal sealed class WorkerArm(
             RestsForCompiler = true,
         };
         warmUp = Spec.TakesTurns ? warmUp with { MostSlower = 1, MostFaster = double.MaxValue } : warmUp;
-        Operation? first = null;
         WasSteady = await warmUp.RunAsync(
             async () =>
             {
                 // All that a round does, so that nothing of the lab itself is compiled in a round either.
                 CanaryReading reading = Resources.Canary.Read(2);
-                WindowOutcome? outcome =
-                    await UnmeasuredAsync(Spec.TakesTurns ? WarmUpWindowOfTurns : WarmUpWindow, reading, cancellationToken).ConfigureAwait(false);
+                TimeSpan length = Spec.TakesTurns ? WarmUpWindowOfTurns : WarmUpWindow;
+                WindowOutcome? outcome = await UnmeasuredAsync(length, isPractice: false, reading, cancellationToken).ConfigureAwait(false);
                 if (outcome is null)
                 {
                     return null;
                 }
 
-                first = outcome.First;
+                _first = outcome.First;
                 if (Spec.RatePerSecond is null && Spec.Whole is null)
                 {
-                    _batches = outcome.Batches();
+                    _batches = Spec.Batch is { } given ? BatchesOf(given) : outcome.NextBatches();
                 }
 
                 _idleBytes ??= await OwnThread.RunAsync(
@@ -212,11 +221,11 @@ internal sealed class WorkerArm(
             },
             () => IsStuck,
             cancellationToken).ConfigureAwait(false);
-        if (first is not null && !IsStuck && !cancellationToken.IsCancellationRequested)
+        if (!IsStuck && !cancellationToken.IsCancellationRequested)
         {
             // Last, when the empty operation is compiled for good too.
-            _overhead =
-                await OwnThread.RunAsync(() => OverheadMeter.Start(Spec, first, _batches[Spec.Groups[0].Name], cancellationToken)).ConfigureAwait(false);
+            await MeasureOverheadAsync(cancellationToken).ConfigureAwait(false);
+            observer?.WarmedUp(IsOfOneGroup ? _batches[Spec.Groups[0].Name] : null);
         }
 
         if (WarmsUp)
@@ -226,9 +235,20 @@ internal sealed class WorkerArm(
         }
     }
 
-    private async Task<WindowOutcome?> UnmeasuredAsync(TimeSpan duration, CanaryReading reading, CancellationToken cancellationToken)
+    private Dictionary<string, int> BatchesOf(int batch) => new() { [Spec.Groups[0].Name] = batch };
+
+    private async Task MeasureOverheadAsync(CancellationToken cancellationToken)
     {
-        WindowOutcome outcome = await MeasureAsync(0, duration, cancellationToken).ConfigureAwait(false);
+        if (_first is { } operation)
+        {
+            int batch = _batches[Spec.Groups[0].Name];
+            _overhead = await OwnThread.RunAsync(() => OverheadMeter.Start(Spec, operation, batch, cancellationToken)).ConfigureAwait(false);
+        }
+    }
+
+    private async Task<WindowOutcome?> UnmeasuredAsync(TimeSpan duration, bool isPractice, CanaryReading reading, CancellationToken cancellationToken)
+    {
+        WindowOutcome outcome = await MeasureAsync(0, duration, cancellationToken, isPractice).ConfigureAwait(false);
         WorkerRound round = RoundOf(outcome, outcome.IsStuck ? 1 : 0, reading);
         EarlyFailures += outcome.Failures;
         EarlyError ??= outcome.FirstError;
@@ -243,9 +263,11 @@ internal sealed class WorkerArm(
         return outcome;
     }
 
-    private Task<WindowOutcome> MeasureAsync(int round, TimeSpan duration, CancellationToken cancellationToken) =>
+    private Task<WindowOutcome> MeasureAsync(int round, TimeSpan duration, CancellationToken cancellationToken, bool isPractice = false) =>
         WindowAsync(
-            new WindowPlan(round, duration, _batches) { Whole = Spec.Whole }, cancellationToken, waiting: what => observer?.Waiting("a worker to " + what));
+            new WindowPlan(round, duration, _batches) { Whole = Spec.Whole, IsPractice = isPractice },
+            cancellationToken,
+            waiting: what => observer?.Waiting("a worker to " + what));
 
     private WorkerRound RoundOf(WindowOutcome outcome, int round, CanaryReading reading)
     {
@@ -282,6 +304,8 @@ internal sealed class WorkerArm(
             Workers = outcome.Workers(),
             Service = outcome.Service is null ? null : new LatencySummary(outcome.Service),
             Response = outcome.Response is null ? null : new LatencySummary(outcome.Response),
+            Batch = outcome.Batch,
+            BatchTimes = outcome.BatchTimes,
             InFlight = outcome.InFlight,
             Pacing = outcome.Pacing,
             Resources = outcome.Resources,

@@ -69,6 +69,19 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
         return NextOutside(phase);
     }
 
+    /// <summary>As <see cref="Next"/>, of a worker that has a thread of its own, which may wait.</summary>
+    public int NextOfThread()
+    {
+        if (!window.IsPractice || !_tally.IsMeasuring)
+        {
+            return Next();
+        }
+
+        Leave();
+        window.WaitUntilStopped();
+        return 0;
+    }
+
     /// <summary>Waits for the next start that is due, with the thread. 1, or 0 to end.</summary>
     public int NextStart()
     {
@@ -140,9 +153,9 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
             if (Time)
             {
                 _recorder.Record(Clock.Nanoseconds(before, after), _tally.Intended, after);
-                if (count > 1 && after - _tally.Mark > Stalled)
+                if (count > 1)
                 {
-                    _recorder.NoteMax(Clock.Nanoseconds(_tally.Mark, after));
+                    RecordBatch(count, after - _tally.Mark);
                 }
             }
         }
@@ -197,6 +210,20 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
         }
 
         window.SignalEnded();
+    }
+
+    private void RecordBatch(int count, long ticks)
+    {
+        long nanoseconds = Clock.Nanoseconds(0, ticks);
+        if (count == Batch)
+        {
+            _recorder.RecordBatch(nanoseconds);
+        }
+
+        if (ticks > Stalled)
+        {
+            _recorder.NoteMax(nanoseconds);
+        }
     }
 
     // All begin at once and do theirs, however long that takes: the last ones may run alone.

@@ -32,4 +32,36 @@ public class RoundReporterTests
         MeasureAnswer answer = new(Rate: rate, Room: room, IsDisturbed: isDisturbed);
         Assert.Equal(answer, MeasuringProcess.AnswerOf(MeasuringProcess.LineOf(answer)));
     }
+
+    [Theory]
+    [InlineData(1024)]
+    [InlineData(1)]
+    [InlineData(null)]
+    public void AnswerOf_LineOfReadiness_IsTheSameAnswer(int? batch)
+    {
+        MeasureAnswer answer = new(IsReady: true, Batch: batch);
+        Assert.Equal(answer, MeasuringProcess.AnswerOf(MeasuringProcess.LineOf(answer)));
+    }
+
+    [Theory]
+    [InlineData(1024, 512, 1024, 1024)]
+    [InlineData(64, 64, 64)]
+    [InlineData(512, 64, 512)]
+    [InlineData(null, 64, 1024)]
+    [InlineData(1, 1, 8)]
+    [InlineData(null, 1, 16)]
+    [InlineData(null, 64, null)]
+    public void AgreedOf_BatchesOfProcesses_IsTheLargestUnlessTheyAreFarApart(int? agreed, params int?[] found) =>
+        Assert.Equal(agreed, TurnSessions.AgreedOf(found));
+
+    [Fact]
+    public void TryReceive_Batch_IsThatOfTheReporter()
+    {
+        using TurnSignal turns = new();
+        RoundReporter reporter = new(static _ => { }, 1, turns);
+
+        Assert.Null(reporter.Batch);
+        Assert.True(turns.TryReceive(TurnSignal.OfBatch(512)));
+        Assert.Equal(512, reporter.Batch);
+    }
 }

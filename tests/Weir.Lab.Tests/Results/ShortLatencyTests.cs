@@ -49,6 +49,35 @@ public class ShortLatencyTests
     [Fact]
     public void Figures_BelowTwoReadings_AreNone() => Assert.Empty(Comparing.Figures(Arm("b", 55), Arm("a", 60), Options, Reading));
 
+    [Theory]
+    [InlineData(11_400, 11_400, Verdict.Equivalent)]
+    [InlineData(11_400, 12_540, Verdict.Slower)]
+    [InlineData(12_540, 11_400, Verdict.Faster)]
+    public void Figures_OfBatchesOfOneSize_AreThoseOfTheBatches(long before, long after, Verdict verdict)
+    {
+        // Their calls take less than two readings of the clock.
+        ComparisonRecord compared = Assert.Single(
+            Comparing.Figures(Batches("b", after, 1000, call: 40), Batches("a", before, 1000, call: 40), Options, Reading));
+
+        Assert.Equal(verdict, compared.Verdict);
+        Assert.Equal(before / 1000.0, compared.AgainstValue!.Value, 2);
+        Assert.Equal(after / 1000.0, compared.Value!.Value, 2);
+        Assert.Equal((double)after / before, compared.Ratio, 2);
+        Assert.False(compared.IsBelowClock);
+        string values = FormattableString.Invariant($"{after / 1000.0:0.#} ns against {before / 1000.0:0.#} ns");
+        Assert.Contains(values, compared.ValuesText, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Figures_OfBatchesOfSeveralSizes_AreThoseOfTheCalls()
+    {
+        // What a look at the clock costs would be a difference between them.
+        ComparisonRecord compared = Assert.Single(
+            Comparing.Figures(Batches("b", 11_400, 1000, call: 66), Batches("a", 5_700, 500, call: 60), Options, Reading));
+
+        Assert.Equal(38, compared.Value!.Value, 6);
+    }
+
     [Fact]
     public void Stored_OfSomeNanoseconds_TakeTheSameReadingOffBoth()
     {
@@ -88,6 +117,18 @@ public class ShortLatencyTests
                 }),
             ],
         };
+    }
+
+    private static ArmRecord Batches(string name, long time, int batch, long call)
+    {
+        LatencyHistogram times = new();
+        for (int i = 0; i < 8; i++)
+        {
+            times.Record(time);
+        }
+
+        ArmRecord arm = Arm(name, call);
+        return arm with { Rounds = [.. arm.Rounds.Select(r => r with { Batch = batch, BatchTimes = HistogramCodec.Encode(times) })] };
     }
 
     private static ResultFile Stored(long latency, double clock)

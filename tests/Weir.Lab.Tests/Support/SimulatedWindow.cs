@@ -24,7 +24,7 @@ internal sealed class SimulatedWindow : IDisposable
         _state = new WindowState(workers, new InFlightMeter(), _clock);
         _slots = [.. Enumerable.Range(0, workers).Select(i => new WorkerSlot(
             _state, new WorkerContext("all", i, i, i, _state.InFlight, _state.Stopping), batch,
-            new LatencyRecorder(new LatencyHistogram(), null, isShared: false), null, null))];
+            new LatencyRecorder(new LatencyHistogram(), null, null, isShared: false), null, null))];
         _calls = new (long, long, int)[workers];
         _hasEnded = new bool[workers];
         _hasEndedWithin = new bool[workers];

@@ -20,6 +20,9 @@ internal sealed class Turns(WeirHost host, TurnPlan plan, ComparisonOptions opti
     private readonly List<Finding> _findings = [];
     private List<RoundRecord>[] _rounds = [];
 
+    // As the first processes found it: those that follow take the same.
+    private int? _batch;
+
     /// <summary>The number of looks: checks whether the comparison is decided.</summary>
     public int Looks { get; private set; }
 
@@ -85,11 +88,13 @@ internal sealed class Turns(WeirHost host, TurnPlan plan, ComparisonOptions opti
     {
         using CancellationTokenSource stop = CancellationTokenSource.CreateLinkedTokenSource(host.Stop);
         stop.CancelAfter(limit > TimeSpan.Zero ? limit : TimeSpan.Zero);
-        TurnSessions sessions = new(host with { Stop = stop.Token }, orders, pairs, plan.AllRounds / 2 * orders.Count, progress)
+        WorkerOrder[] alike = [.. orders.Select(o => o with { Batch = _batch })];
+        TurnSessions sessions = new(host with { Stop = stop.Token }, alike, pairs, plan.AllRounds / 2 * orders.Count, progress)
         {
             First = first, Made = _rounds.Sum(static r => r.Count),
         };
         await sessions.WarmUpAsync();
+        _batch ??= sessions.Batch;
         await RoundRunner.TakeTurnsAsync(
             orders.Count, round => round < plan.Turns * pairs, async (side, round) => await sessions.RoundAsync(side, round % pairs, round / pairs) is null
                 ? RoundEnd.Over : RoundEnd.Next, CancellationToken.None, order: Order);

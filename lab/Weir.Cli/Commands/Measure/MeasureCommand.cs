@@ -8,17 +8,12 @@ internal static class MeasureCommand
     private static readonly TimeSpan ConnectPatience = TimeSpan.FromSeconds(10);
     private static readonly Lock AnswersLock = new();
 
-    public static Command Create(WeirHost host)
-    {
-        Argument<string> kind = new("kind");
-        Argument<string> pipe = new("pipe");
-        Command command = new(MeasuringProcess.Command, "Runs rounds for another process of this program.") { kind, pipe };
-        command.Hidden = true;
-        command.SetAction((parsed, _) => RunAsync(parsed.GetRequiredValue(kind), parsed.GetRequiredValue(pipe), host));
-        return command;
-    }
-
-    private static async Task<int> RunAsync(string kind, string name, WeirHost host)
+    /// <summary>Measures.</summary>
+    /// <param name="kind">What the order is for.</param>
+    /// <param name="name">The name of the pipe.</param>
+    /// <param name="host">What stops it.</param>
+    /// <exception cref="BadInputException">Nobody gives an order.</exception>
+    public static async Task<int> RunAsync(string kind, string name, WeirHost host)
     {
         await using NamedPipeClientStream pipe = new(".", name, PipeDirection.InOut, PipeOptions.Asynchronous | PipeOptions.CurrentUserOnly);
         try
