@@ -19,6 +19,7 @@ internal sealed class TurnSessions(WeirHost host, IReadOnlyList<WorkerOrder> ord
     private readonly Dictionary<TurnSession, List<(int Order, int Turn)>> _places = [];
     private double _variation;
     private int _rounds;
+    private int? _batch;
 
     /// <summary>How many processes each arm had before these.</summary>
     public int First { get; init; }
@@ -27,10 +28,10 @@ internal sealed class TurnSessions(WeirHost host, IReadOnlyList<WorkerOrder> ord
     public int Made { get => _rounds; init => _rounds = value; }
 
     /// <summary>
-    /// How many short operations go between two looks at the clock in all of them; <see langword="null"/> before they are warm, and where some are so much
-    /// longer than others that each has its own.
+    /// How many short operations go between two looks at the clock in all of them: what is given, or else what they agree on when they are warm;
+    /// <see langword="null"/> where some are so much longer than others that each has its own.
     /// </summary>
-    public int? Batch { get; private set; }
+    public int? Batch { get => _batch; init => _batch = value; }
 
     /// <summary>
     /// The batch that all take, of those that they have found: the largest, of which a look at the clock costs each call the least. But if some calls are so
@@ -143,10 +144,13 @@ internal sealed class TurnSessions(WeirHost host, IReadOnlyList<WorkerOrder> ord
 
     private void Agree(TurnSession[] all)
     {
-        Batch = AgreedOf([.. all.Select(static s => s.Batch)]);
-        foreach (TurnSession session in all.Where(s => Batch is not null && s.Batch != Batch))
+        _batch ??= AgreedOf([.. all.Select(static s => s.Batch)]);
+        if (_batch is { } batch)
         {
-            session.Take(Batch!.Value);
+            foreach (TurnSession session in all.Where(s => s.Batch != batch))
+            {
+                session.Take(batch);
+            }
         }
     }
 

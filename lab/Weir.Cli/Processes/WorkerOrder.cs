@@ -13,9 +13,6 @@ internal sealed record WorkerOrder
     /// <summary>Whether there is one more round after the last, under a profiler.</summary>
     public bool IsProfiled { get; init; }
 
-    /// <summary>How many short operations go between two looks at the clock; <see langword="null"/> for as many as the warm-up finds.</summary>
-    public int? Batch { get; init; }
-
     public string Name => Run.Workload;
 
     public int Workers => Run.Workers;
@@ -28,5 +25,5 @@ internal sealed record WorkerOrder
     public WorkerOrder With(Func<WorkerRunSpec, WorkerRunSpec> change) => this with { Run = change(Run) };
 
     /// <summary>How it is run, as the measuring core has it.</summary>
-    public WorkerRunSpec Spec() => Run with { Parameters = Workload.Parameters(), Batch = Batch };
+    public WorkerRunSpec Spec() => Run with { Parameters = Workload.Parameters() };
 }

@@ -44,8 +44,7 @@ internal sealed class ArmProcesses
 
     /// <summary>A latency of each process that counts, without the clock; not of those that do not have it.</summary>
     /// <param name="reading">How it is read.</param>
-    public double[] Latencies(LatencyReading reading) =>
-        [.. _quiet.Select(p => reading.ValueOf(_arm, p) - reading.Clock).OfType<double>().Where(static v => v > 0)];
+    public double[] Latencies(LatencyReading reading) => [.. _quiet.Select(p => reading.TimeOf(_arm, p)).OfType<double>()];
 
     /// <summary>The rounds of each process, by its number.</summary>
     public static IEnumerable<(int Number, RoundRecord[] Rounds)> Of(ArmRecord arm) => arm.Counted

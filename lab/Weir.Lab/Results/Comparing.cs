@@ -119,9 +119,9 @@ internal static class Comparing
         TurnRound[] Of(ArmRecord side, bool isCandidate) =>
         [
             .. ArmProcesses.Of(side with { Rounds = [.. side.Rounds.Where(static r => r is { Process: not null, Turn: not null })] })
-                .Select(p => (p.Number, Value: reading.ValueOf(side, p.Rounds)))
-                .Where(p => p.Value > reading.Clock)
-                .Select(p => new TurnRound(p.Number, 1, isCandidate, 1 / (p.Value!.Value - reading.Clock))),
+                .Select(p => (p.Number, Time: reading.TimeOf(side, p.Rounds)))
+                .Where(static p => p.Time is not null)
+                .Select(p => new TurnRound(p.Number, 1, isCandidate, 1 / p.Time!.Value)),
         ];
         TurnRound[] before = Of(against, isCandidate: false);
         TurnRound[] after = Of(arm, isCandidate: true);

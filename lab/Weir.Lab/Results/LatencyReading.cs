@@ -9,11 +9,11 @@ internal sealed class LatencyReading
     private readonly ComparedFigure _figure;
     private readonly int? _batch;
 
-    private LatencyReading(ComparedFigure figure, double clock, int? batch) =>
-        (_figure, Clock, _batch) = (figure, batch is null ? clock : 0, batch);
+    // What a reading of the clock adds to each value. Of a batch it is too little to tell.
+    private readonly double _clock;
 
-    /// <summary>What a reading of the clock adds to each value, in nanoseconds. Of a batch it is too little to tell.</summary>
-    public double Clock { get; }
+    private LatencyReading(ComparedFigure figure, double clock, int? batch) =>
+        (_figure, _clock, _batch) = (figure, batch is null ? clock : 0, batch);
 
     /// <summary>How a latency of some arms is read.</summary>
     /// <param name="figure">Which latency.</param>
@@ -35,15 +35,20 @@ internal sealed class LatencyReading
 
         // With a rate, what the caller waits counts.
         return (own.Latency(static r => r.Response) ?? own.Latency(static r => r.Service)) is { } latency
-            && KnownPercentile.Of(latency, Percentile, Clock) is { IsBound: false } known
+            && KnownPercentile.Of(latency, Percentile, _clock) is { IsBound: false } known
             ? known.Nanoseconds
             : null;
     }
 
+    /// <summary>The same without the clock: how long a call takes.</summary>
+    /// <param name="arm">The arm that they are of.</param>
+    /// <param name="rounds">The rounds.</param>
+    public double? TimeOf(ArmRecord arm, IReadOnlyList<RoundRecord> rounds) => ValueOf(arm, rounds) - _clock is > 0 and { } time ? time : null;
+
     /// <summary>By how much the logarithm of the ratio of two latencies may be off, because each may lie anywhere in its step of the histogram.</summary>
     /// <param name="first">A latency without the clock, in nanoseconds.</param>
     /// <param name="second">Another one.</param>
-    public double StepOfRatio(double first, double second) => LatencySteps.OfRatio(first * (_batch ?? 1), second * (_batch ?? 1), Clock);
+    public double StepOfRatio(double first, double second) => LatencySteps.OfRatio(first * (_batch ?? 1), second * (_batch ?? 1), _clock);
 
     private double Percentile => _figure switch { ComparedFigure.P25 => 25, ComparedFigure.P50 => 50, ComparedFigure.P90 => 90, _ => 99 };
 

@@ -73,7 +73,7 @@ internal static class RunRecords
         OpenMax = round.InFlight.Max,
         Service = round.Service is { } service ? HistogramCodec.Encode(service.Histogram) : null,
         Response = round.Response is { } response ? HistogramCodec.Encode(response.Histogram) : null,
-        Batch = round.Batch > 1 ? round.Batch : null,
+        Batch = round.Groups is [{ SampleEvery: > 1 and var batch }] ? batch : null,
         BatchTimes = round.BatchTimes is { } batches ? HistogramCodec.Encode(batches) : null,
         LateStarts = round.Pacing?.LateStarts,
         Dropped = round.Pacing?.Dropped,

@@ -8,12 +8,11 @@ internal sealed class WindowLatencies(WorkerRunSpec spec, WindowPlan plan)
     // More histograms than this would cost more memory than knowing each worker's latencies is worth.
     private const int MostHistograms = 256;
 
-    private readonly LatencyHistogram[] _service = New(spec.MeasuresLatency ? Math.Min(spec.Workers, MostHistograms) : 0);
-    // Only what takes turns is compared by them, and each round keeps its own.
-    private readonly LatencyHistogram[] _batches =
-        New(spec is { MeasuresLatency: true, TakesTurns: true } && plan.Batch > 1 ? Math.Min(spec.Workers, MostHistograms) : 0);
+    private readonly LatencyHistogram[] _service = New(spec, spec.MeasuresLatency);
+    private readonly LatencyHistogram[] _response = New(spec, spec is { MeasuresLatency: true, RatePerSecond: not null });
 
-    private readonly LatencyHistogram[] _response = New(spec.MeasuresLatency && spec.RatePerSecond is not null ? Math.Min(spec.Workers, MostHistograms) : 0);
+    // Only what takes turns is compared by them, and each round keeps its own.
+    private readonly LatencyHistogram[] _batches = New(spec, spec is { MeasuresLatency: true, TakesTurns: true } && plan.Batch > 1);
 
     /// <summary>Where a worker records; <see langword="null"/> when latency is not measured.</summary>
     public LatencyRecorder? RecorderOf(int worker) => _service.Length == 0
@@ -49,5 +48,6 @@ internal sealed class WindowLatencies(WorkerRunSpec spec, WindowPlan plan)
         return sum;
     }
 
-    private static LatencyHistogram[] New(int count) => [.. Enumerable.Range(0, count).Select(static _ => new LatencyHistogram())];
+    private static LatencyHistogram[] New(WorkerRunSpec spec, bool isNeeded) =>
+        [.. Enumerable.Range(0, isNeeded ? Math.Min(spec.Workers, MostHistograms) : 0).Select(static _ => new LatencyHistogram())];
 }

@@ -20,9 +20,6 @@ internal sealed record WindowOutcome
 
     public LatencyHistogram? Response { get; init; }
 
-    /// <summary>How many operations went between two looks at the clock; 1 where that is not the same all the time.</summary>
-    public int Batch { get; init; } = 1;
-
     /// <summary>Of what takes turns, how long whole batches took; <see langword="null"/> where latency was not measured, or of each operation.</summary>
     public LatencyHistogram? BatchTimes { get; init; }
 

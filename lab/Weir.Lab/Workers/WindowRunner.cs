@@ -322,7 +322,6 @@ internal sealed class WindowRunner : IDisposable
         IsWhole = _plan.Whole is not null,
         Service = _latencies.Service(),
         Response = _latencies.Response(),
-        Batch = _plan.Batch,
         BatchTimes = _latencies.Batches(),
         InFlight = inFlight,
         Pacing = _pacer is null

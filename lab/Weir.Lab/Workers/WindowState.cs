@@ -10,7 +10,6 @@ internal sealed class WindowState(int workers, InFlightMeter inFlight, TimeProvi
     private readonly ManualResetEventSlim _allMeasure = new();
     private readonly ManualResetEventSlim _allLeft = new();
     private readonly ManualResetEventSlim _allEnded = new();
-    private readonly ManualResetEventSlim _stopped = new();
     private readonly TimeProvider _clock = clock ?? TimeProvider.System;
     private int _waiting = workers;
     private int _starting = workers;
@@ -83,7 +82,7 @@ internal sealed class WindowState(int workers, InFlightMeter inFlight, TimeProvi
     /// <summary>A worker has no thread that could wait.</summary>
     public void SignalReady() => Count(ref _waiting, _allReady);
 
-    public void WaitUntilStopped() => _stopped.Wait();
+    public void WaitUntilStopped() => Stopping.WaitHandle.WaitOne();
 
     public void WaitUntilAllReady() => _allReady.Wait();
 
@@ -121,7 +120,6 @@ internal sealed class WindowState(int workers, InFlightMeter inFlight, TimeProvi
     public void Stop()
     {
         Phase = WindowPhase.Stop;
-        _stopped.Set();
         _stopping.Cancel();
     }
 
@@ -137,7 +135,6 @@ internal sealed class WindowState(int workers, InFlightMeter inFlight, TimeProvi
             _allMeasure.Dispose();
             _allLeft.Dispose();
             _allEnded.Dispose();
-            _stopped.Dispose();
         }
     }
 

@@ -62,8 +62,10 @@ internal sealed class WorkerArm(
     // Of runs that take turns the rounds are many and short, and other arms may run in the process.
     private bool LooksAtHeap => !Spec.TakesTurns && Spec.Whole is null;
 
-    // Where batches of short operations may have a size at all, and it is one.
-    private bool IsOfOneGroup => Spec is { Groups.Count: 1, RatePerSecond: null, Whole: null };
+    // How many operations go between two looks at the clock, where batches of short ones may have a size at all, and it is one.
+    private int? Batch => Spec is { Groups.Count: 1, RatePerSecond: null, Whole: null } ? FirstBatch : null;
+
+    private int FirstBatch => _batches[Spec.Groups[0].Name];
 
     private bool WarmsUp => Spec.LongestWarmUp > TimeSpan.Zero;
 
@@ -95,9 +97,9 @@ internal sealed class WorkerArm(
             return RoundEnd.Over;
         }
 
-        if (_asked == 0 && IsOfOneGroup && observer?.Batch is { } agreed && agreed != _batches[Spec.Groups[0].Name])
+        if (_asked == 0 && Batch is { } own && observer?.Batch is { } agreed && agreed != own)
         {
-            _batches = BatchesOf(agreed);
+            _batches = new Dictionary<string, int> { [Spec.Groups[0].Name] = agreed };
             await MeasureOverheadAsync(cancellationToken).ConfigureAwait(false);
         }
 
@@ -107,7 +109,7 @@ internal sealed class WorkerArm(
         WindowOutcome outcome;
         try
         {
-            outcome = await MeasureAsync(round, Spec.Duration, cancellationToken).ConfigureAwait(false);
+            outcome = await MeasureAsync(PlanOf(round, Spec.Duration), cancellationToken).ConfigureAwait(false);
         }
         catch (OperationCanceledException) when (cancellationToken.IsCancellationRequested)
         {
@@ -155,7 +157,8 @@ internal sealed class WorkerArm(
     private async Task<(double Seconds, double Rate, IReadOnlyList<string> Troubles)> ExtraWindowAsync(TimeSpan least, CancellationToken cancellationToken)
     {
         int round = _rounds.Count + 1;
-        WindowOutcome outcome = await MeasureAsync(round, Spec.Duration > least ? Spec.Duration : least, cancellationToken).ConfigureAwait(false);
+        WindowPlan plan = PlanOf(round, Spec.Duration > least ? Spec.Duration : least);
+        WindowOutcome outcome = await MeasureAsync(plan, cancellationToken).ConfigureAwait(false);
         WorkerRound result = RoundOf(outcome, round, default);
         return (outcome.Seconds, result.Rate, result.Troubles);
     }
@@ -182,8 +185,10 @@ internal sealed class WorkerArm(
     {
         if (WarmsUp)
         {
-            await CallOftenAsync(async () => await UnmeasuredAsync(ShortWindow, isPractice: true, default, cancellationToken).ConfigureAwait(false) is not null,
-                cancellationToken).ConfigureAwait(false);
+            WindowPlan practice = PlanOf(0, ShortWindow) with { IsPractice = true };
+            await CallOftenAsync(
+                async () => await UnmeasuredAsync(practice, default, cancellationToken).ConfigureAwait(false) is not null, cancellationToken)
+                .ConfigureAwait(false);
         }
 
         // A round in which code is compiled is no round at all, so more time goes into that than into a steady rate. Of those that take turns the rate need
@@ -202,8 +207,8 @@ internal sealed class WorkerArm(
             {
                 // All that a round does, so that nothing of the lab itself is compiled in a round either.
                 CanaryReading reading = Resources.Canary.Read(2);
-                TimeSpan length = Spec.TakesTurns ? WarmUpWindowOfTurns : WarmUpWindow;
-                WindowOutcome? outcome = await UnmeasuredAsync(length, isPractice: false, reading, cancellationToken).ConfigureAwait(false);
+                WindowPlan plan = PlanOf(0, Spec.TakesTurns ? WarmUpWindowOfTurns : WarmUpWindow);
+                WindowOutcome? outcome = await UnmeasuredAsync(plan, reading, cancellationToken).ConfigureAwait(false);
                 if (outcome is null)
                 {
                     return null;
@@ -212,7 +217,7 @@ internal sealed class WorkerArm(
                 _first = outcome.First;
                 if (Spec.RatePerSecond is null && Spec.Whole is null)
                 {
-                    _batches = Spec.Batch is { } given ? BatchesOf(given) : outcome.NextBatches();
+                    _batches = outcome.NextBatches();
                 }
 
                 _idleBytes ??= await OwnThread.RunAsync(
@@ -225,7 +230,7 @@ internal sealed class WorkerArm(
         {
             // Last, when the empty operation is compiled for good too.
             await MeasureOverheadAsync(cancellationToken).ConfigureAwait(false);
-            observer?.WarmedUp(IsOfOneGroup ? _batches[Spec.Groups[0].Name] : null);
+            observer?.WarmedUp(Batch);
         }
 
         if (WarmsUp)
@@ -235,20 +240,17 @@ internal sealed class WorkerArm(
         }
     }
 
-    private Dictionary<string, int> BatchesOf(int batch) => new() { [Spec.Groups[0].Name] = batch };
-
     private async Task MeasureOverheadAsync(CancellationToken cancellationToken)
     {
         if (_first is { } operation)
         {
-            int batch = _batches[Spec.Groups[0].Name];
-            _overhead = await OwnThread.RunAsync(() => OverheadMeter.Start(Spec, operation, batch, cancellationToken)).ConfigureAwait(false);
+            _overhead = await OwnThread.RunAsync(() => OverheadMeter.Start(Spec, operation, FirstBatch, cancellationToken)).ConfigureAwait(false);
         }
     }
 
-    private async Task<WindowOutcome?> UnmeasuredAsync(TimeSpan duration, bool isPractice, CanaryReading reading, CancellationToken cancellationToken)
+    private async Task<WindowOutcome?> UnmeasuredAsync(WindowPlan plan, CanaryReading reading, CancellationToken cancellationToken)
     {
-        WindowOutcome outcome = await MeasureAsync(0, duration, cancellationToken, isPractice).ConfigureAwait(false);
+        WindowOutcome outcome = await MeasureAsync(plan, cancellationToken).ConfigureAwait(false);
         WorkerRound round = RoundOf(outcome, outcome.IsStuck ? 1 : 0, reading);
         EarlyFailures += outcome.Failures;
         EarlyError ??= outcome.FirstError;
@@ -263,11 +265,10 @@ internal sealed class WorkerArm(
         return outcome;
     }
 
-    private Task<WindowOutcome> MeasureAsync(int round, TimeSpan duration, CancellationToken cancellationToken, bool isPractice = false) =>
-        WindowAsync(
-            new WindowPlan(round, duration, _batches) { Whole = Spec.Whole, IsPractice = isPractice },
-            cancellationToken,
-            waiting: what => observer?.Waiting("a worker to " + what));
+    private WindowPlan PlanOf(int round, TimeSpan duration) => new(round, duration, _batches) { Whole = Spec.Whole };
+
+    private Task<WindowOutcome> MeasureAsync(WindowPlan plan, CancellationToken cancellationToken) =>
+        WindowAsync(plan, cancellationToken, waiting: what => observer?.Waiting("a worker to " + what));
 
     private WorkerRound RoundOf(WindowOutcome outcome, int round, CanaryReading reading)
     {
@@ -304,7 +305,6 @@ internal sealed class WorkerArm(
             Workers = outcome.Workers(),
             Service = outcome.Service is null ? null : new LatencySummary(outcome.Service),
             Response = outcome.Response is null ? null : new LatencySummary(outcome.Response),
-            Batch = outcome.Batch,
             BatchTimes = outcome.BatchTimes,
             InFlight = outcome.InFlight,
             Pacing = outcome.Pacing,

@@ -33,12 +33,6 @@ public sealed record WorkerRunSpec
     /// <value>The default is <see langword="null"/>. It cannot be used with a rate.</value>
     internal WholeOperations? Whole { get; init; }
 
-    /// <summary>
-    /// How many operations go between two looks at the clock; <see langword="null"/> for as many as the warm-up finds. Not with several groups, and not with a
-    /// rate or whole operations.
-    /// </summary>
-    internal int? Batch { get; init; }
-
     /// <summary>Whether the first operation that throws ends the run with what it threw. Otherwise failures are counted, and make the round invalid.</summary>
     internal bool FailsFast { get; init; }
 

@@ -16,7 +16,7 @@ public class BatchTests
     {
         WindowOutcome outcome = await RunAsync(PlanOf(Batch), workers);
 
-        Assert.Equal(Batch, outcome.Batch);
+        Assert.Equal(Batch, Assert.Single(outcome.Groups()).SampleEvery);
         Assert.Equal(outcome.Operations / Batch, outcome.BatchTimes!.Count);
         Assert.Equal(outcome.Operations, outcome.BatchTimes.Count * Batch);
     }
@@ -47,7 +47,7 @@ public class BatchTests
     {
         WindowOutcome outcome = await RunAsync(PlanOf(1), workers: 1);
 
-        Assert.Equal(1, outcome.Batch);
+        Assert.Equal(1, Assert.Single(outcome.Groups()).SampleEvery);
         Assert.Null(outcome.BatchTimes);
     }
 
@@ -57,7 +57,7 @@ public class BatchTests
         WindowOutcome outcome = await Task.Run(
             () => WindowRunner.Run(SpecOf(1) with { TakesTurns = false }, Nothing(), PlanOf(Batch), CancellationToken.None)).WithinAsync("the window");
 
-        Assert.Equal(Batch, outcome.Batch);
+        Assert.Equal(Batch, Assert.Single(outcome.Groups()).SampleEvery);
         Assert.Null(outcome.BatchTimes);
     }
 
@@ -69,7 +69,7 @@ public class BatchTests
 
         WindowOutcome outcome = await Task.Run(() => WindowRunner.Run(spec, Nothing(), plan, CancellationToken.None)).WithinAsync("the window");
 
-        Assert.Equal(1, outcome.Batch);
+        Assert.Equal([Batch, 2 * Batch], outcome.Groups().Select(static g => g.SampleEvery));
         Assert.Null(outcome.BatchTimes);
     }
 
@@ -94,24 +94,10 @@ public class BatchTests
 
         WorkerRun run = await new WorkerRunner(spec, others).RunAsync(Nothing()).WithinAsync("the run");
 
-        Assert.Equal([agreed, agreed, agreed], run.Rounds.Select(static r => r.Batch));
+        Assert.Equal([agreed, agreed, agreed], run.Rounds.Select(static r => Assert.Single(r.Groups).SampleEvery));
 
         // A power of two, so it is not by chance that of the others.
         Assert.Equal(1, System.Numerics.BitOperations.PopCount((uint)others.Own!.Value));
-    }
-
-    [Fact(Timeout = 300_000)]
-    public async Task RunAsync_BatchIsGiven_IsNotSized()
-    {
-        const int given = 41;
-        Agreeing others = new(agreed: null);
-        WorkerRunSpec spec =
-            SpecOf(1) with { Rounds = 2, LongestWarmUp = TimeSpan.FromMilliseconds(1), MostRepeats = 0, Batch = given };
-
-        WorkerRun run = await new WorkerRunner(spec, others).RunAsync(Nothing()).WithinAsync("the run");
-
-        Assert.Equal([given, given], run.Rounds.Select(static r => r.Batch));
-        Assert.Equal(given, others.Own);
     }
 
     private static Task<WindowOutcome> RunAsync(WindowPlan plan, int workers, Func<WorkerContext, Operation>? operation = null) => Task.Run(

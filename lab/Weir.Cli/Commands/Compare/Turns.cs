@@ -88,13 +88,12 @@ internal sealed class Turns(WeirHost host, TurnPlan plan, ComparisonOptions opti
     {
         using CancellationTokenSource stop = CancellationTokenSource.CreateLinkedTokenSource(host.Stop);
         stop.CancelAfter(limit > TimeSpan.Zero ? limit : TimeSpan.Zero);
-        WorkerOrder[] alike = [.. orders.Select(o => o with { Batch = _batch })];
-        TurnSessions sessions = new(host with { Stop = stop.Token }, alike, pairs, plan.AllRounds / 2 * orders.Count, progress)
+        TurnSessions sessions = new(host with { Stop = stop.Token }, orders, pairs, plan.AllRounds / 2 * orders.Count, progress)
         {
-            First = first, Made = _rounds.Sum(static r => r.Count),
+            First = first, Made = _rounds.Sum(static r => r.Count), Batch = _batch,
         };
         await sessions.WarmUpAsync();
-        _batch ??= sessions.Batch;
+        _batch = sessions.Batch;
         await RoundRunner.TakeTurnsAsync(
             orders.Count, round => round < plan.Turns * pairs, async (side, round) => await sessions.RoundAsync(side, round % pairs, round / pairs) is null
                 ? RoundEnd.Over : RoundEnd.Next, CancellationToken.None, order: Order);
