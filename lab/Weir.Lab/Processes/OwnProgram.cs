@@ -11,8 +11,9 @@ internal static class OwnProgram
     /// <returns>What to start, without a shell.</returns>
     public static ProcessStartInfo StartInfo(Assembly program, IEnumerable<string> arguments)
     {
-        string own = Path.ChangeExtension(program.Location, OperatingSystem.IsWindows() ? ".exe" : null)!;
-        return File.Exists(own) ? new(own, arguments) : new("dotnet", [program.Location, .. arguments]);
+        string file = BesideProgram.FileOf(program);
+        string own = Path.ChangeExtension(file, OperatingSystem.IsWindows() ? ".exe" : null)!;
+        return File.Exists(own) ? new(own, arguments) : new("dotnet", [file, .. arguments]);
     }
 
     /// <summary>What runs it to its end. Its error output is that of this process.</summary>

@@ -1,10 +1,10 @@
 namespace Weir.Tables.SelfChecks;
 
 /// <summary>Runs of the <c>weir</c> command, whose results are kept. Those that are there are not measured again, so a check can be done in parts.</summary>
-/// <param name="program">The program that answers.</param>
+/// <param name="command">The command.</param>
 /// <param name="keep">Where the results are.</param>
 /// <param name="progress">Where each new result is told.</param>
-internal sealed class KeptRuns(Assembly program, DirectoryInfo keep, TextWriter progress)
+internal sealed class KeptRuns(WeirCommand command, DirectoryInfo keep, TextWriter progress)
 {
     /// <summary>Runs it, or reads what is kept.</summary>
     /// <param name="name">The name of the result.</param>
@@ -24,7 +24,7 @@ internal sealed class KeptRuns(Assembly program, DirectoryInfo keep, TextWriter 
 
         cancellationToken.ThrowIfCancellationRequested();
         using Neighbours busy = new(neighbours);
-        ResultFile result = await WeirCommand.RunAsync(program, arguments, folder, cancellationToken);
+        ResultFile result = await command.RunAsync(arguments, folder, cancellationToken);
         await progress.WriteLineAsync(Invariant($"{name}: {said(result)}, {result.Seconds:0} s"));
         return result;
     }

@@ -3,7 +3,7 @@ namespace Weir.Tables.SelfChecks;
 /// <summary>
 /// Code of an assembly, measured by the <c>weir run</c> command, by a hand-written loop with a stopwatch, and by BenchmarkDotNet.
 /// </summary>
-internal sealed class UsersCheck(Assembly program)
+internal sealed class UsersCheck(WeirCommand command)
 {
     private const int InvalidCode = 3;
     private const string HowMuch = "--workers 1 --rounds 5 --duration 300ms";
@@ -55,7 +55,7 @@ internal sealed class UsersCheck(Assembly program)
         ];
         foreach ((string what, string arguments, string expected) in failing)
         {
-            ChildEnd end = await ChildProgram.RunAsync(OwnProgram.StartInfo(program, [.. Command(arguments), "--quiet"]), cancellationToken);
+            ChildEnd end = await ChildProgram.RunAsync(command.StartInfo([.. Command(arguments), "--quiet"]), cancellationToken);
             string sentence = end.Errors.TrimEnd().Split('\n')[^1];
             bool isMet = end.Code == InvalidCode && sentence.Contains(expected, StringComparison.Ordinal);
             areMet &= isMet;
@@ -95,7 +95,7 @@ internal sealed class UsersCheck(Assembly program)
         DirectoryInfo folder = Directory.CreateTempSubdirectory("weir-users-");
         try
         {
-            ResultFile result = await WeirCommand.RunAsync(program, Command(arguments), folder, cancellationToken);
+            ResultFile result = await command.RunAsync(Command(arguments), folder, cancellationToken);
             return result.Arms is [{ IsMeasured: true } arm]
                 ? arm
                 : throw new InvalidOperationException(

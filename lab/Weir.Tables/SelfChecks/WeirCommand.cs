@@ -1,23 +1,29 @@
+using Weir.Cli.App;
+
 namespace Weir.Tables.SelfChecks;
 
 /// <summary>The <c>weir</c> command in a process of its own.</summary>
-internal static class WeirCommand
+/// <param name="installed">The command as it is installed; <see langword="null"/> for the one that was built with this program.</param>
+internal sealed class WeirCommand(FileInfo? installed)
 {
     /// <summary>The assembly with methods as users have them.</summary>
     public static string UserAssembly { get; } = typeof(PairedMethods).Assembly.Location;
 
+    /// <summary>How to start it.</summary>
+    /// <param name="arguments">The verb and what it is given.</param>
+    public ProcessStartInfo StartInfo(IEnumerable<string> arguments) =>
+        installed is null ? OwnProgram.StartInfo(typeof(WeirApp).Assembly, arguments) : new(installed.FullName, arguments);
+
     /// <summary>Runs it.</summary>
-    /// <param name="program">The program that answers.</param>
     /// <param name="arguments">The verb and what it is given.</param>
     /// <param name="folder">Where its result file is written.</param>
     /// <param name="cancellationToken">Kills it.</param>
     /// <returns>The result.</returns>
     /// <exception cref="InvalidOperationException">It came to no result.</exception>
-    public static async Task<ResultFile> RunAsync(
-        Assembly program, IReadOnlyList<string> arguments, DirectoryInfo folder, CancellationToken cancellationToken)
+    public async Task<ResultFile> RunAsync(IReadOnlyList<string> arguments, DirectoryInfo folder, CancellationToken cancellationToken)
     {
         ChildEnd end = await ChildProgram.RunAsync(
-            OwnProgram.StartInfo(program, [.. arguments, "--quiet", "--export", "json", "--out", folder.FullName]), cancellationToken);
+            StartInfo([.. arguments, "--quiet", "--export", "json", "--out", folder.FullName]), cancellationToken);
         return Read(folder, arguments) ?? throw new InvalidOperationException($"'{Text(arguments)}' ended with code {end.Code} and no result: {end.Errors}");
     }
 

@@ -14,7 +14,6 @@ internal static class SelfCheckCommand
 
     public static Command Create(TextWriter output, TextWriter errors)
     {
-        Assembly program = typeof(WeirApp).Assembly;
         Option<string[]> only = SuiteOptions.Names(
             "--only", "Which checks: verdicts, methods, neighbours, bytes, gate, stored, trends, profile, waits, law, omission, recording, small, users, "
                 + "workers. Without it, all.");
@@ -24,27 +23,37 @@ internal static class SelfCheckCommand
         Option<DirectoryInfo?> keep = new("--keep") { Description = "Where the results of these commands are kept. Those that are there are not made "
             + "again, so they can be made in parts: --runs 4, then --runs 8. For stored, all that are there count, of whatever day." };
         Option<FileInfo?> page = SuiteOptions.Output("The page to write, such as docs/results/lab.md. Sections of checks that are not run stay as they are.");
+        Option<FileInfo?> installed = new("--weir") { Description = "The command that is checked, as it is installed, such as artifacts/tool/weir. "
+            + "Without it, the one that was built with this program." };
         Command command = new("selfcheck", "Shows that the lab does what it claims. Verdicts (20 minutes; of methods as long, beside neighbours 40 minutes), "
             + "bytes, gates, stored results, trends, shares of profiles, planted waits, laws of scaling (20 minutes together), coordinated omission, the cost "
-            + "of recording, short operations, code of users, workers that scale.") { only, runs, keep, page };
+            + "of recording, short operations, code of users, workers that scale.") { only, runs, keep, installed, page };
         command.SetAction((parsed, token) => Task.Run(
-            () => RunAsync(output, errors, program, parsed.GetValue(only) ?? [], parsed.GetValue(runs), parsed.GetValue(keep), parsed.GetValue(page), token),
+            () => RunAsync(
+                output, errors, parsed.GetValue(installed), parsed.GetValue(only) ?? [], parsed.GetValue(runs), parsed.GetValue(keep), parsed.GetValue(page),
+                token),
             CancellationToken.None));
         return command;
     }
 
     private static async Task<int> RunAsync(
-        TextWriter output, TextWriter errors, Assembly program, string[] only, int runs, DirectoryInfo? keep, FileInfo? page,
+        TextWriter output, TextWriter errors, FileInfo? installed, string[] only, int runs, DirectoryInfo? keep, FileInfo? page,
         CancellationToken cancellationToken)
     {
         DirectoryInfo kept = keep ?? Directory.CreateTempSubdirectory("weir-selfcheck-");
         try
         {
-            SelfCheck[] all = All(new KeptRuns(program, kept, errors), runs, new UsersCheck(program));
+            if (installed is { Exists: false })
+            {
+                throw new BadInputException($"--weir must be the file of an installed command; '{installed}' does not exist.");
+            }
+
+            WeirCommand weir = new(installed);
+            SelfCheck[] all = All(new KeptRuns(weir, kept, errors), runs, new UsersCheck(weir));
             SelfCheck[] chosen = Selection.Of(all, only, static check => check.Name);
             PageFile.Check(page);
             SpinSpeed.Publish();
-            return await RunAsync(output, errors, all, chosen, page, cancellationToken);
+            return await RunAsync(output, errors, installed is not null, all, chosen, page, cancellationToken);
         }
         finally
         {
@@ -56,7 +65,7 @@ internal static class SelfCheckCommand
     }
 
     private static async Task<int> RunAsync(
-        TextWriter output, TextWriter errors, SelfCheck[] all, SelfCheck[] chosen, FileInfo? page, CancellationToken cancellationToken)
+        TextWriter output, TextWriter errors, bool isInstalled, SelfCheck[] all, SelfCheck[] chosen, FileInfo? page, CancellationToken cancellationToken)
     {
         SectionPage result = new(PageFile.Read(page));
         bool areMet = true;
@@ -67,7 +76,7 @@ internal static class SelfCheckCommand
                 cancellationToken.ThrowIfCancellationRequested();
                 CheckSection section = await check.RunAsync(cancellationToken);
                 areMet &= section.IsMet;
-                result.Replace(check.Name, await TextAsync(section));
+                result.Replace(check.Name, await TextAsync(section, isInstalled));
                 await errors.WriteLineAsync($"{check.Title}: {(section.IsMet ? "met" : "not met")}");
             }
             catch (OperationCanceledException) when (cancellationToken.IsCancellationRequested)
@@ -90,13 +99,13 @@ internal static class SelfCheckCommand
         return areMet ? 0 : 2;
     }
 
-    private static async Task<string> TextAsync(CheckSection section)
+    private static async Task<string> TextAsync(CheckSection section, bool isInstalled)
     {
         CanaryReading canary = Canary.Read(CanaryPieces);
         bool isFit = !section.NeedsQuiet || (canary.IsQuiet && section.IsFit);
         return Invariant($"Goal: {section.Goal} {(section.IsMet ? "Met." : isFit ? "**Not met.**" : "**INCONCLUSIVE.**")}\n\n{section.Table}\n")
-            + Invariant($"Measured at commit {Surroundings.Commit()}; {Surroundings.Machine()}; timer tick ")
-            + Invariant($"{(await TimerTick.MeasureAsync()).TotalMilliseconds:0.0} ms; canary {canary.Variation:P1} afterwards.")
+            + Invariant($"Measured at commit {Surroundings.Commit()}{(isInstalled ? ", the command as it is installed" : "")}; {Surroundings.Machine()}; ")
+            + Invariant($"timer tick {(await TimerTick.MeasureAsync()).TotalMilliseconds:0.0} ms; canary {canary.Variation:P1} afterwards.")
             + (isFit ? "" : " **The machine was not quiet: other programs had a share of its processors.**");
     }
 

@@ -1,3 +1,5 @@
+using Weir.Lab.Processes;
+
 namespace Weir.Cli.Commands.New;
 
 /// <summary>The <c>new</c> command: writes the files of a new project that measures your own code.</summary>
@@ -36,7 +38,7 @@ internal static class NewCommand
             }
 
             // A copy within the project: a path of this machine would mean nothing on another one.
-            Write(Path.Combine(path, Lab), static p => File.Copy(typeof(IWorkload).Assembly.Location, p));
+            Write(Path.Combine(path, Lab), static p => File.Copy(BesideProgram.FileOf(typeof(IWorkload).Assembly), p));
             host.Error.WriteLine($"wrote {Path.Combine(parsed.GetRequiredValue(directory), Lab)}");
 
             string assembly = Path.Combine(parsed.GetRequiredValue(directory), "bin", "Release", $"net{Environment.Version.Major}.0", name + ".dll");

@@ -1,0 +1,94 @@
+using System.Globalization;
+using System.IO.Compression;
+using System.Reflection.PortableExecutable;
+using System.Runtime.InteropServices;
+using System.Text.Json;
+using System.Xml.Linq;
+using Weir.Packages.Tests.Support;
+
+namespace Weir.Packages.Tests;
+
+/// <summary>The command <c>weir</c>, installed from its package: its machine code is found, and is used by the processes that measure.</summary>
+public class CommandTests(Feed feed)
+{
+    private const string Folder = "tools/net10.0/any/";
+
+    // Between what a measuring process compiles with machine code, about 1,340 methods, and of IL alone, about 2,340.
+    private const int MostCompiled = 1_800;
+
+    private static string[] Ahead { get; } =
+        XDocument.Load(Path.Combine(Repository.Root, "lab", "Weir.Cli", "Weir.Cli.csproj")).Descendants("AheadAssemblies").Single().Value.Split(';');
+
+    [Fact]
+    public void Command_ForEachSystem_HasMachineCodeOfItsOwnAssemblies_AndNamesIt()
+    {
+        using ZipArchive archive = ZipFile.OpenRead(Path.Combine(feed.Packages, $"Weir.Cli.{Feed.Version}.nupkg"));
+        using JsonDocument deps = JsonDocument.Parse(archive.GetEntry(Folder + "Weir.Cli.deps.json")!.Open());
+        JsonElement[] libraries = [.. deps.RootElement.GetProperty("targets").EnumerateObject().Single().Value.EnumerateObject().Select(static l => l.Value)];
+        string[] named =
+        [
+            .. libraries.Where(static l => l.TryGetProperty("runtimeTargets", out _))
+                .SelectMany(static l => l.GetProperty("runtimeTargets").EnumerateObject())
+                .Where(static f => Feed.Ahead.Contains(f.Value.GetProperty("rid").GetString())).Select(static f => f.Name),
+        ];
+        string[] expected = [.. Ahead.SelectMany(static name => Feed.Ahead.Select(system => $"runtimes/{system}/lib/net10.0/{name}.dll"))];
+        Assert.Equal(expected.Order(StringComparer.Ordinal), named.Order(StringComparer.Ordinal));
+        Assert.All(expected, name =>
+        {
+            using PEReader image = Assembly(archive, Folder + name);
+            using PEReader plain = Assembly(archive, Folder + Path.GetFileName(name));
+            Assert.NotEqual(0, image.PEHeaders.CorHeader!.ManagedNativeHeaderDirectory.Size);
+            Assert.Equal(0, plain.PEHeaders.CorHeader!.ManagedNativeHeaderDirectory.Size);
+        });
+    }
+
+    [Fact(Timeout = 300_000)]
+    public async Task Command_Installed_MeasuresWithItsMachineCode_AndGivesAwayItsIl()
+    {
+        string folder = feed.NewFolder("command", alone: true);
+        await feed.DotNetAsync(folder, "tool", "install", "Weir.Cli", "--tool-path", "tools");
+        string weir = Path.Combine(folder, "tools", OperatingSystem.IsWindows() ? "weir.exe" : "weir");
+
+        // Another machine, which gets the IL, may be of another system.
+        await Program.RunAsync(folder, feed.Settings, weir, ["new", "workload", "Work"]);
+        using PEReader given = new(File.OpenRead(Path.Combine(folder, "Work", "lib", "Weir.Lab.dll")));
+        Assert.Equal(0, given.PEHeaders.CorHeader!.ManagedNativeHeaderDirectory.Size);
+
+        int ahead = await CompiledAsync(folder, weir);
+        string own = Path.Combine("runtimes", RuntimeInformation.RuntimeIdentifier, "lib", "net10.0");
+        string images = Directory.GetDirectories(folder, "net10.0", SearchOption.AllDirectories).Single(d => d.EndsWith(own, StringComparison.Ordinal));
+        foreach (string image in Directory.GetFiles(images))
+        {
+            File.Copy(Path.Combine(images[..^own.Length], Path.GetFileName(image)), image, overwrite: true);
+        }
+
+        int plain = await CompiledAsync(folder, weir);
+        TestContext.Current.TestOutputHelper?.WriteLine($"{ahead} methods were compiled in the measuring process; of IL alone, {plain}.");
+        Assert.True(ahead < MostCompiled && plain > MostCompiled, $"{ahead} methods, and {plain} of IL alone.");
+    }
+
+    private async Task<int> CompiledAsync(string folder, string weir)
+    {
+        // Nothing is compiled a second time because it runs often.
+        string file = Path.Combine(folder, "compiled.txt");
+        Dictionary<string, string> settings = new(feed.Settings) { [CountedMethod.File] = file, ["DOTNET_TC_CallCounting"] = "0" };
+        string[] run =
+        [
+            "run", "--assembly", typeof(CountedMethod).Assembly.Location, "--method", $"{nameof(CountedMethod)}.{nameof(CountedMethod.Count)}",
+            "--workers", "1", "--rounds", "1", "--duration", "20ms", "--quiet", "--json",
+        ];
+
+        // Whether a busy machine is fit to measure on is not asked here: 0 and 3 both are answers.
+        await Program.RunAsync(folder, settings, weir, run, 0, 3);
+        return int.Parse(File.ReadAllText(file), CultureInfo.InvariantCulture);
+    }
+
+    private static PEReader Assembly(ZipArchive archive, string name)
+    {
+        using Stream stream = (archive.GetEntry(name) ?? throw new FileNotFoundException($"There is no {name} in the package.")).Open();
+        MemoryStream copy = new();
+        stream.CopyTo(copy);
+        copy.Position = 0;
+        return new PEReader(copy);
+    }
+}
