@@ -17,6 +17,9 @@ internal abstract class Executor
     /// <summary>Whether code that waits for a run may continue on the current thread, which was started for the run and has come to its end.</summary>
     public virtual bool CanEndOnCurrentThread => CanRunOnCurrentThread;
 
+    /// <summary>Whether <see cref="QueueForConsumer"/> runs the worker on the current thread, before it returns. Then it does not throw.</summary>
+    public virtual bool RunsForConsumerHere => false;
+
     /// <summary>How long a worker may keep a thread for synchronous work while others wait for one, in Stopwatch ticks.</summary>
     public abstract long Quantum { get; }
 

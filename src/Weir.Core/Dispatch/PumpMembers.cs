@@ -294,14 +294,19 @@ internal abstract partial class Pump
 
     void IRunHandle.Release()
     {
-        if (TakeThrottled() is not { } worker)
+        bool runsHere = Settings.Executor.RunsForConsumerHere;
+        if (TakeThrottled(queued: !runsHere) is not { } worker)
         {
             return;
         }
 
         try
         {
-            FaultPoint.Pass("Pump.Release", this);
+            if (!runsHere)
+            {
+                FaultPoint.Pass("Pump.Release", this);
+            }
+
             Settings.Executor.QueueForConsumer(worker);
         }
         catch (Exception e)
@@ -313,20 +318,20 @@ internal abstract partial class Pump
     /// <summary>The ceiling was raised, and nobody's consumer is on this thread.</summary>
     private void Release()
     {
-        if (TakeThrottled() is { } worker)
+        if (TakeThrottled(queued: true) is { } worker)
         {
             Queue(worker, urgent: false);
         }
     }
 
-    /// <summary>The worker that reads on after a pause, if there was one; counted as queued.</summary>
-    private PumpWorker? TakeThrottled()
+    /// <summary>The worker that reads on after a pause, if there was one.</summary>
+    private PumpWorker? TakeThrottled(bool queued)
     {
         using (_lock.Hold())
         {
             bool wasThrottled = _workers.IsThrottled;
             _workers.IsThrottled = false;
-            return wasThrottled ? AddNeedsLock(queued: true) : null;
+            return wasThrottled ? AddNeedsLock(queued) : null;
         }
     }
 

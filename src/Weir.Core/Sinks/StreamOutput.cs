@@ -239,7 +239,14 @@ internal abstract partial class StreamOutput<TResult> : IAsyncEnumerator<TResult
             return ValueTask.FromCanceled<bool>(token);
         }
 
+        if (_publishEvery == int.MaxValue)
+        {
+            // The next item may start now, and where it runs on this thread, its result is there when this returns.
+            Publish();
+        }
+
         Ending? end;
+        bool hasRoom = false;
         using (Lock.Hold())
         {
             AssertInvariants();
@@ -261,6 +268,8 @@ internal abstract partial class StreamOutput<TResult> : IAsyncEnumerator<TResult
 
             if (_takenCount == _takenNext && end is null)
             {
+                // Waiting while there are unreported results would stop a run with a small window.
+                hasRoom = TryPublishNeedsLock();
                 _waiting = true;
             }
         }
@@ -277,8 +286,12 @@ internal abstract partial class StreamOutput<TResult> : IAsyncEnumerator<TResult
             return AtEnd(end.Value);
         }
 
-        // Waiting while there are unreported results would stop a run with a small window. The signal was reset before.
-        Publish();
+        // The signal was reset before.
+        if (hasRoom)
+        {
+            _run!.Release();
+        }
+
         return null;
     }
 
@@ -301,11 +314,24 @@ internal abstract partial class StreamOutput<TResult> : IAsyncEnumerator<TResult
 
         using (Lock.Hold())
         {
-            ReleaseNeedsLock(_unpublished);
+            TryPublishNeedsLock();
         }
 
-        _unpublished = 0;
         _run!.Release();
+    }
+
+    /// <summary>The same, without telling the run.</summary>
+    /// <returns>Whether there were any.</returns>
+    private bool TryPublishNeedsLock()
+    {
+        if (_unpublished == 0)
+        {
+            return false;
+        }
+
+        ReleaseNeedsLock(_unpublished);
+        _unpublished = 0;
+        return true;
     }
 
     private static int WindowOf(int limit, int capacity) => (int)Math.Min((long)limit + capacity, 1 << 30);

@@ -17,6 +17,8 @@ internal sealed class CallerExecutor : Executor
     // The caller has no task to wait for yet, or a stream whose step has not returned. So none of its code runs at the end.
     public override bool CanEndOnCurrentThread => true;
 
+    public override bool RunsForConsumerHere => true;
+
     public override long Quantum => long.MaxValue;
 
     public override void Queue(IThreadPoolWorkItem worker) => PoolExecutor.Instance.Queue(worker);

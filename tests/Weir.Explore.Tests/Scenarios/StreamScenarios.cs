@@ -1,3 +1,5 @@
+using Weir.Runtimes;
+
 namespace Weir.Explore.Tests.Scenarios;
 
 /// <summary>Streams of results: their bounds, their order, and how they end.</summary>
@@ -51,6 +53,50 @@ public class StreamScenarios(ITestOutputHelper output)
         }
 
         Assert.Equal(4, seen);
+    });
+
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public void Stream_OnTheThreadOfItsConsumer_CancelledAtAnyMoment_BeginsWhatIsAskedForAndEnds(bool isCancelled) => output.Explored(async () =>
+    {
+        DirectRuntime runtime = new();
+        using CancellationTokenSource source = new();
+        Task cancelling = isCancelled ? Task.Run(source.Cancel, CancellationToken.None) : Task.CompletedTask;
+        int asked = 1;
+        int begun = 0;
+        int succeeded = 0;
+        try
+        {
+            await foreach ((int index, ItemOutcome<int, int> outcome) in runtime.ProcessManyStreamAsync(
+                Three,
+                async (item, token) =>
+                {
+                    Assert.InRange(Interlocked.Increment(ref begun), 1, Volatile.Read(ref asked));
+                    if (item == 2)
+                    {
+                        await Task.Yield();
+                    }
+
+                    return item;
+                },
+                cancellationToken: source.Token))
+            {
+                Assert.True(outcome.IsSuccess);
+                Assert.Equal(succeeded++, index);
+                asked++;
+            }
+
+            Assert.Equal(3, succeeded);
+        }
+        catch (OperationCanceledException) when (isCancelled)
+        {
+            Assert.InRange(begun, succeeded, 3);
+        }
+
+        await cancelling;
+        await runtime.DisposeAsync();
+        Assert.Equal(0, runtime.Statistics.ActiveCalls);
     });
 
     [Fact]
