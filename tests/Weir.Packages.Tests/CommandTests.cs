@@ -33,6 +33,12 @@ public class CommandTests(Feed feed)
         ];
         string[] expected = [.. Ahead.SelectMany(static name => Feed.Ahead.Select(system => $"runtimes/{system}/lib/net10.0/{name}.dll"))];
         Assert.Equal(expected.Order(StringComparer.Ordinal), named.Order(StringComparer.Ordinal));
+        string[] packed =
+        [
+            .. archive.Entries.Select(static e => e.FullName)
+                .Where(static n => n.StartsWith(Folder + "runtimes/", StringComparison.Ordinal) && n.Contains("/lib/net10.0/", StringComparison.Ordinal)),
+        ];
+        Assert.Equal(expected.Select(static name => Folder + name).Order(StringComparer.Ordinal), packed.Order(StringComparer.Ordinal));
         Assert.All(expected, name =>
         {
             using PEReader image = Assembly(archive, Folder + name);
