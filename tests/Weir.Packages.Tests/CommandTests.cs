@@ -1,4 +1,3 @@
-using System.Globalization;
 using System.IO.Compression;
 using System.Reflection.PortableExecutable;
 using System.Runtime.InteropServices;
@@ -22,8 +21,8 @@ public class CommandTests(Feed feed)
     [Fact]
     public void Command_ForEachSystem_HasMachineCodeOfItsOwnAssemblies_AndNamesIt()
     {
-        using ZipArchive archive = ZipFile.OpenRead(Path.Combine(feed.Packages, $"Weir.Cli.{Feed.Version}.nupkg"));
-        using JsonDocument deps = JsonDocument.Parse(archive.GetEntry(Folder + "Weir.Cli.deps.json")!.Open());
+        using ZipArchive archive = feed.Open("Weir.Cli", "nupkg");
+        using JsonDocument deps = JsonDocument.Parse(PackedFile.Bytes(archive, Folder + "Weir.Cli.deps.json"));
         JsonElement[] libraries = [.. deps.RootElement.GetProperty("targets").EnumerateObject().Single().Value.EnumerateObject().Select(static l => l.Value)];
         string[] named =
         [
@@ -41,10 +40,10 @@ public class CommandTests(Feed feed)
         Assert.Equal(expected.Select(static name => Folder + name).Order(StringComparer.Ordinal), packed.Order(StringComparer.Ordinal));
         Assert.All(expected, name =>
         {
-            using PEReader image = Assembly(archive, Folder + name);
-            using PEReader plain = Assembly(archive, Folder + Path.GetFileName(name));
-            Assert.NotEqual(0, image.PEHeaders.CorHeader!.ManagedNativeHeaderDirectory.Size);
-            Assert.Equal(0, plain.PEHeaders.CorHeader!.ManagedNativeHeaderDirectory.Size);
+            using PEReader image = PackedFile.Assembly(archive, Folder + name);
+            using PEReader plain = PackedFile.Assembly(archive, Folder + Path.GetFileName(name));
+            Assert.True(PackedFile.HasMachineCode(image));
+            Assert.False(PackedFile.HasMachineCode(plain));
         });
     }
 
@@ -52,13 +51,12 @@ public class CommandTests(Feed feed)
     public async Task Command_Installed_MeasuresWithItsMachineCode_AndGivesAwayItsIl()
     {
         string folder = feed.NewFolder("command", alone: true);
-        await feed.DotNetAsync(folder, "tool", "install", "Weir.Cli", "--tool-path", "tools");
-        string weir = Path.Combine(folder, "tools", OperatingSystem.IsWindows() ? "weir.exe" : "weir");
+        string weir = await feed.InstallWeirAsync(folder);
 
         // Another machine, which gets the IL, may be of another system.
         await Program.RunAsync(folder, feed.Settings, weir, ["new", "workload", "Work"]);
         using PEReader given = new(File.OpenRead(Path.Combine(folder, "Work", "lib", "Weir.Lab.dll")));
-        Assert.Equal(0, given.PEHeaders.CorHeader!.ManagedNativeHeaderDirectory.Size);
+        Assert.False(PackedFile.HasMachineCode(given));
 
         int ahead = await CompiledAsync(folder, weir);
         string own = Path.Combine("runtimes", RuntimeInformation.RuntimeIdentifier, "lib", "net10.0");
@@ -73,11 +71,8 @@ public class CommandTests(Feed feed)
         Assert.True(ahead < MostCompiled && plain > MostCompiled, $"{ahead} methods, and {plain} of IL alone.");
     }
 
-    private async Task<int> CompiledAsync(string folder, string weir)
+    private Task<int> CompiledAsync(string folder, string weir)
     {
-        // Nothing is compiled a second time because it runs often.
-        string file = Path.Combine(folder, "compiled.txt");
-        Dictionary<string, string> settings = new(feed.Settings) { [CountedMethod.File] = file, ["DOTNET_TC_CallCounting"] = "0" };
         string[] run =
         [
             "run", "--assembly", typeof(CountedMethod).Assembly.Location, "--method", $"{nameof(CountedMethod)}.{nameof(CountedMethod.Count)}",
@@ -85,16 +80,6 @@ public class CommandTests(Feed feed)
         ];
 
         // Whether a busy machine is fit to measure on is not asked here: 0 and 3 both are answers.
-        await Program.RunAsync(folder, settings, weir, run, 0, 3);
-        return int.Parse(File.ReadAllText(file), CultureInfo.InvariantCulture);
-    }
-
-    private static PEReader Assembly(ZipArchive archive, string name)
-    {
-        using Stream stream = (archive.GetEntry(name) ?? throw new FileNotFoundException($"There is no {name} in the package.")).Open();
-        MemoryStream copy = new();
-        stream.CopyTo(copy);
-        copy.Position = 0;
-        return new PEReader(copy);
+        return CompiledMethods.CountAsync(folder, feed.Settings, settings => Program.RunAsync(folder, settings, weir, run, 0, 3));
     }
 }

@@ -1,4 +1,3 @@
-using System.Globalization;
 using System.Text.Json;
 using Weir.Packages.Tests.Support;
 
@@ -27,7 +26,7 @@ public class ConsoleTests(Feed feed)
             [ModuleInitializer]
             internal static void Count()
             {
-                if (Environment.GetEnvironmentVariable("COMPILED") is { } file)
+                if (Environment.GetEnvironmentVariable("WEIR_COMPILED") is { } file)
                 {
                     AppDomain.CurrentDomain.ProcessExit += (_, _) => File.WriteAllText(file, $"{JitInfo.GetCompiledMethodCount()}");
                 }
@@ -48,8 +47,7 @@ public class ConsoleTests(Feed feed)
         Assert.Equal(Readme.Output, (await feed.DotNetAsync(folder, built)).Trim());
         await AssertIsCompiledAheadAsync(folder, built);
 
-        await feed.DotNetAsync(folder, "tool", "install", "Weir.Cli", "--tool-path", "tools");
-        string weir = Path.Combine(folder, "tools", OperatingSystem.IsWindows() ? "weir.exe" : "weir");
+        string weir = await feed.InstallWeirAsync(folder);
         string load = await Program.RunAsync(folder, feed.Settings, weir, ["load", "--count", "2000", "--trials", "1", "--json"]);
         Assert.True(JsonDocument.Parse(load).RootElement.TryGetProperty("arms", out _), load);
 
@@ -103,12 +101,6 @@ public class ConsoleTests(Feed feed)
         Assert.True(ahead < MostCompiled && plain > MostCompiled, $"{ahead} methods, and {plain} of IL alone.");
     }
 
-    private async Task<int> CompiledAsync(string folder, string built)
-    {
-        // Nothing is compiled a second time because it runs often.
-        string file = Path.Combine(folder, "compiled.txt");
-        Dictionary<string, string> settings = new(feed.Settings) { ["COMPILED"] = file, ["DOTNET_TC_CallCounting"] = "0" };
-        Assert.Equal(Readme.Output, (await Program.RunAsync(folder, settings, "dotnet", [built])).Trim());
-        return int.Parse(File.ReadAllText(file), CultureInfo.InvariantCulture);
-    }
+    private Task<int> CompiledAsync(string folder, string built) => CompiledMethods.CountAsync(
+        folder, feed.Settings, async settings => Assert.Equal(Readme.Output, (await Program.RunAsync(folder, settings, "dotnet", [built])).Trim()));
 }

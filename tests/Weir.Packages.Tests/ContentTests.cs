@@ -30,7 +30,7 @@ public class ContentTests(Feed feed)
     [MemberData(nameof(AllPackages))]
     public void Package_HasReadmeIconAndLicence(string package)
     {
-        using ZipArchive archive = Open(package, "nupkg");
+        using ZipArchive archive = feed.Open(package, "nupkg");
         XElement metadata = XDocument.Parse(Text(archive, package + ".nuspec")).Root!.Elements().Single();
         Assert.Equal(["README.md", "icon.png", "MIT"], new[] { "readme", "icon", "license" }.Select(name => Value(metadata, name)));
         Assert.NotEmpty(Value(metadata, "description"));
@@ -39,7 +39,7 @@ public class ContentTests(Feed feed)
         Assert.Contains(Readme.First, Text(archive, "README.md"), StringComparison.Ordinal);
 
         // The width and height stand in a PNG after its signature and the head of its first chunk.
-        byte[] icon = Bytes(archive, "icon.png");
+        byte[] icon = PackedFile.Bytes(archive, "icon.png");
         Assert.Equal((128, 128), (BinaryPrimitives.ReadInt32BigEndian(icon.AsSpan(16)), BinaryPrimitives.ReadInt32BigEndian(icon.AsSpan(20))));
     }
 
@@ -47,17 +47,18 @@ public class ContentTests(Feed feed)
     [MemberData(nameof(LibraryPackages))]
     public void Library_ForBothFrameworks_HasDocumentationAndSymbols(string package)
     {
-        using ZipArchive archive = Open(package, "nupkg");
-        using ZipArchive symbols = Open(package, "snupkg");
+        using ZipArchive archive = feed.Open(package, "nupkg");
+        using ZipArchive symbols = feed.Open(package, "snupkg");
         foreach (string framework in new[] { "net8.0", "net10.0" })
         {
             string folder = $"lib/{framework}/";
             XDocument documentation = XDocument.Parse(Text(archive, $"{folder}{package}.xml"));
             Assert.NotEmpty(documentation.Descendants("summary"));
-            using PEReader assembly = new(new MemoryStream(Bytes(archive, $"{folder}{package}.dll")));
+            using PEReader assembly = PackedFile.Assembly(archive, $"{folder}{package}.dll");
             Assert.Contains("IsTrimmable", Metadata(assembly), StringComparer.Ordinal);
             Assert.Contains("IsAotCompatible", Metadata(assembly), StringComparer.Ordinal);
-            using MetadataReaderProvider provider = MetadataReaderProvider.FromPortablePdbStream(new MemoryStream(Bytes(symbols, $"{folder}{package}.pdb")));
+            MemoryStream pdb = new(PackedFile.Bytes(symbols, $"{folder}{package}.pdb"));
+            using MetadataReaderProvider provider = MetadataReaderProvider.FromPortablePdbStream(pdb);
             MetadataReader reader = provider.GetMetadataReader();
             string[] sources = [.. reader.Documents.Select(document => reader.GetString(reader.GetDocument(document).Name))];
             Assert.Contains(sources, source => source.Contains($"/src/{package}/", StringComparison.Ordinal));
@@ -75,16 +76,16 @@ public class ContentTests(Feed feed)
     [InlineData("Weir.Dataflow")]
     public void Engine_ForEachSystem_HasMachineCodeOfTheSameAssembly(string package)
     {
-        using ZipArchive archive = Open(package, "nupkg");
+        using ZipArchive archive = feed.Open(package, "nupkg");
         string[] found = [.. archive.Entries.Select(static e => e.FullName).Where(static n => n.StartsWith("runtimes/", StringComparison.Ordinal))];
         string[] expected = [.. Feed.Ahead.Select(system => $"runtimes/{system}/lib/net10.0/{package}.dll")];
         Assert.Equal(expected.Order(StringComparer.Ordinal), found.Order(StringComparer.Ordinal));
-        using PEReader plain = new(new MemoryStream(Bytes(archive, $"lib/net10.0/{package}.dll")));
-        Assert.Equal(0, plain.PEHeaders.CorHeader!.ManagedNativeHeaderDirectory.Size);
+        using PEReader plain = PackedFile.Assembly(archive, $"lib/net10.0/{package}.dll");
+        Assert.False(PackedFile.HasMachineCode(plain));
         Assert.All(found, name =>
         {
-            using PEReader ahead = new(new MemoryStream(Bytes(archive, name)));
-            Assert.NotEqual(0, ahead.PEHeaders.CorHeader!.ManagedNativeHeaderDirectory.Size);
+            using PEReader ahead = PackedFile.Assembly(archive, name);
+            Assert.True(PackedFile.HasMachineCode(ahead));
             Assert.Equal(Version(plain), Version(ahead));
         });
     }
@@ -92,7 +93,7 @@ public class ContentTests(Feed feed)
     [Fact]
     public void Weir_NeedsItsOwnPartsAndNothingElse()
     {
-        using ZipArchive archive = Open("Weir", "nupkg");
+        using ZipArchive archive = feed.Open("Weir", "nupkg");
         XElement[] groups = [.. XDocument.Parse(Text(archive, "Weir.nuspec")).Descendants().Where(static e => e.Name.LocalName == "group")];
         Assert.Equal(["net10.0", "net8.0"], groups.Select(static g => g.Attribute("targetFramework")!.Value).Order(StringComparer.Ordinal));
         Assert.All(groups, static group => Assert.Equal(
@@ -105,7 +106,7 @@ public class ContentTests(Feed feed)
     {
         string[] having = [.. Libraries.Where(package =>
         {
-            using ZipArchive archive = Open(package, "nupkg");
+            using ZipArchive archive = feed.Open(package, "nupkg");
             return archive.Entries.Any(static e => e.FullName == "analyzers/dotnet/cs/Weir.Analyzers.dll");
         })];
         Assert.Equal(["Weir.Core"], having);
@@ -115,29 +116,18 @@ public class ContentTests(Feed feed)
     [MemberData(nameof(LibraryPackages))]
     public void Library_WhatItNeedsOfOurs_BringsTheAnalyzers(string package)
     {
-        using ZipArchive archive = Open(package, "nupkg");
+        using ZipArchive archive = feed.Open(package, "nupkg");
         XElement[] ours = [.. XDocument.Parse(Text(archive, package + ".nuspec")).Descendants()
             .Where(static e => e.Name.LocalName == "dependency" && e.Attribute("id")!.Value.StartsWith("Weir", StringComparison.Ordinal))];
         Assert.All(ours, static d => Assert.DoesNotContain("Analyzers", d.Attribute("exclude")?.Value ?? "", StringComparison.Ordinal));
     }
 
-    private ZipArchive Open(string package, string kind) => ZipFile.OpenRead(Path.Combine(feed.Packages, $"{package}.{Feed.Version}.{kind}"));
-
     private static string Value(XElement metadata, string name) => metadata.Elements().Single(e => e.Name.LocalName == name).Value;
 
     private static string Text(ZipArchive archive, string name)
     {
-        using StreamReader reader = new(new MemoryStream(Bytes(archive, name)));
+        using StreamReader reader = new(new MemoryStream(PackedFile.Bytes(archive, name)));
         return reader.ReadToEnd();
-    }
-
-    private static byte[] Bytes(ZipArchive archive, string name)
-    {
-        ZipArchiveEntry entry = archive.GetEntry(name) ?? throw new FileNotFoundException($"There is no {name} in the package.");
-        using Stream stream = entry.Open();
-        using MemoryStream copy = new();
-        stream.CopyTo(copy);
-        return copy.ToArray();
     }
 
     // The identifier of the sources that it was compiled from.

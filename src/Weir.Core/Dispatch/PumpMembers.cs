@@ -294,16 +294,16 @@ internal abstract partial class Pump
 
     void IRunHandle.Release()
     {
-        bool runsHere = Settings.Executor.RunsForConsumerHere;
-        if (TakeThrottled(queued: !runsHere) is not { } worker)
+        if (TakeThrottled(queued: !Settings.Executor.RunsForConsumerHere) is not { } worker)
         {
             return;
         }
 
         try
         {
-            if (!runsHere)
+            if (worker.IsQueued)
             {
+                // Otherwise nothing fails here, and the run would wait for a worker that does not come.
                 FaultPoint.Pass("Pump.Release", this);
             }
 

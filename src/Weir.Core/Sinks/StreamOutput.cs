@@ -14,6 +14,7 @@ namespace Weir.Core.Sinks;
 internal abstract partial class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValueTaskSource<bool>
 {
     private readonly int _publishEvery;
+    private readonly bool _startsWhenAsked;
     private int _window;
     private readonly TaskCompletionSource _ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private IRunHandle? _run;
@@ -44,7 +45,8 @@ internal abstract partial class StreamOutput<TResult> : IAsyncEnumerator<TResult
     {
         _window = WindowOf(limit, capacity);
         _ceiling = _window;
-        _publishEvery = capacity == 0 ? int.MaxValue : Math.Max(1, Math.Min(capacity, _window) / 4);
+        _startsWhenAsked = capacity == 0;
+        _publishEvery = _startsWhenAsked ? int.MaxValue : Math.Max(1, Math.Min(capacity, _window) / 4);
         _start = start;
     }
 
@@ -239,7 +241,7 @@ internal abstract partial class StreamOutput<TResult> : IAsyncEnumerator<TResult
             return ValueTask.FromCanceled<bool>(token);
         }
 
-        if (_publishEvery == int.MaxValue)
+        if (_startsWhenAsked)
         {
             // The next item may start now, and where it runs on this thread, its result is there when this returns.
             Publish();
@@ -269,7 +271,8 @@ internal abstract partial class StreamOutput<TResult> : IAsyncEnumerator<TResult
             if (_takenCount == _takenNext && end is null)
             {
                 // Waiting while there are unreported results would stop a run with a small window.
-                hasRoom = TryPublishNeedsLock();
+                hasRoom = _unpublished > 0;
+                PublishNeedsLock();
                 _waiting = true;
             }
         }
@@ -314,24 +317,17 @@ internal abstract partial class StreamOutput<TResult> : IAsyncEnumerator<TResult
 
         using (Lock.Hold())
         {
-            TryPublishNeedsLock();
+            PublishNeedsLock();
         }
 
         _run!.Release();
     }
 
     /// <summary>The same, without telling the run.</summary>
-    /// <returns>Whether there were any.</returns>
-    private bool TryPublishNeedsLock()
+    private void PublishNeedsLock()
     {
-        if (_unpublished == 0)
-        {
-            return false;
-        }
-
         ReleaseNeedsLock(_unpublished);
         _unpublished = 0;
-        return true;
     }
 
     private static int WindowOf(int limit, int capacity) => (int)Math.Min((long)limit + capacity, 1 << 30);

@@ -5,16 +5,13 @@ namespace Weir.Packages.Tests.Support;
 /// <summary>A method to be measured. At the end of its process it writes how many methods were compiled there.</summary>
 public static class CountedMethod
 {
-    /// <summary>The environment variable with the path of the file that it writes.</summary>
-    public const string File = "WEIR_COMPILED";
-
     private static int s_calls;
 
     static CountedMethod() => AppDomain.CurrentDomain.ProcessExit += static (_, _) =>
     {
-        if (Environment.GetEnvironmentVariable(File) is { } path)
+        if (Environment.GetEnvironmentVariable(CompiledMethods.Variable) is { } path)
         {
-            System.IO.File.WriteAllText(path, $"{JitInfo.GetCompiledMethodCount()}");
+            File.WriteAllText(path, $"{JitInfo.GetCompiledMethodCount()}");
         }
     };
 

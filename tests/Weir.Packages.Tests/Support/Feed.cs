@@ -1,3 +1,4 @@
+using System.IO.Compression;
 using System.Runtime.InteropServices;
 using System.Xml.Linq;
 using Weir.Packages.Tests.Support;
@@ -68,6 +69,19 @@ public sealed class Feed : IAsyncLifetime
             new XElement("fallbackPackageFolders", new XElement("clear"), alone || IsAll || !Directory.Exists(machine) ? null : Add("machine", machine)));
         new XDocument(configuration).Save(Path.Combine(folder, "nuget.config"));
         return folder;
+    }
+
+    /// <summary>Opens a package.</summary>
+    /// <param name="package">Its name.</param>
+    /// <param name="kind">Which of its files: <c>nupkg</c>, or <c>snupkg</c> with the symbols.</param>
+    public ZipArchive Open(string package, string kind) => ZipFile.OpenRead(Path.Combine(Packages, $"{package}.{Version}.{kind}"));
+
+    /// <summary>Installs the command <c>weir</c> in a folder that finds these packages.</summary>
+    /// <returns>The path of its file.</returns>
+    public async Task<string> InstallWeirAsync(string folder)
+    {
+        await DotNetAsync(folder, "tool", "install", "Weir.Cli", "--tool-path", "tools");
+        return Path.Combine(folder, "tools", OperatingSystem.IsWindows() ? "weir.exe" : "weir");
     }
 
     /// <summary>Runs <c>dotnet</c> outside.</summary>

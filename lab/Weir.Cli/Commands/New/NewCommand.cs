@@ -10,7 +10,8 @@ internal static class NewCommand
     // They are in docs/samples, where you can read and copy them too.
     private const string Samples = "samples/";
 
-    private static readonly string Lab = "lib/" + Path.GetFileName(typeof(IWorkload).Assembly.Location);
+    private static readonly string OwnLab = BesideProgram.FileOf(typeof(IWorkload).Assembly);
+    private static readonly string Lab = "lib/" + Path.GetFileName(OwnLab);
 
     public static Command Create(WeirHost host) => new("new", "Writes a project to begin with.") { Workload(host) };
 
@@ -38,7 +39,7 @@ internal static class NewCommand
             }
 
             // A copy within the project: a path of this machine would mean nothing on another one.
-            Write(Path.Combine(path, Lab), static p => File.Copy(BesideProgram.FileOf(typeof(IWorkload).Assembly), p));
+            Write(Path.Combine(path, Lab), static p => File.Copy(OwnLab, p));
             host.Error.WriteLine($"wrote {Path.Combine(parsed.GetRequiredValue(directory), Lab)}");
 
             string assembly = Path.Combine(parsed.GetRequiredValue(directory), "bin", "Release", $"net{Environment.Version.Major}.0", name + ".dll");
