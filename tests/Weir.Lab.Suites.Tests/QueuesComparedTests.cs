@@ -20,6 +20,16 @@ public class QueuesComparedTests
     }
 
     [Fact]
+    public void Table_ClientOfTheBroker_IsARowAndNoPeer()
+    {
+        QueuePeer[] onRabbit = [.. QueuePeer.All.Where(static peer => peer.Server == QueuePeer.Rabbit)];
+        string table = QueuesPage.Table(
+            "throughput", onRabbit, static peer => Rates(peer.Library switch { "RabbitMQ.Client" => 9000, "Weir" => 3000, "Wolverine" => 2000, _ => 1000 }));
+        Assert.Contains("| RabbitMQ | RabbitMQ.Client | 9,000 |", table, StringComparison.Ordinal);
+        Assert.Contains("- RabbitMQ, publish: at least 3 times the best peer (Wolverine): 1.50, **missed**", table, StringComparison.Ordinal);
+    }
+
+    [Fact]
     public void Table_ServerThatIsElsewhere_HasNoProcessorTimeOfIt()
     {
         string table = QueuesPage.Table("throughput", [Three[0]], static _ => [.. Rates(1000).Select(static r => r with { Server = null })]);

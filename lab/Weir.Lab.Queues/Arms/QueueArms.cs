@@ -11,6 +11,7 @@ internal static class QueueArms
         ["rabbitmq/Weir"] = static place => new WeirRabbitArm(place),
         ["rabbitmq/MassTransit"] = static place => new MassTransitArm(place),
         ["rabbitmq/Wolverine"] = static place => new WolverineRabbitArm(place),
+        ["rabbitmq/RabbitMQ.Client"] = static place => new RabbitClientArm(place),
     };
 
     /// <summary>Their names: the server, and the library.</summary>

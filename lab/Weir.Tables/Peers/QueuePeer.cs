@@ -12,6 +12,8 @@ internal sealed record QueuePeer(string Server, string Library, int Items, int S
     public const string Rabbit = "rabbitmq";
     public const string Weir = "Weir";
 
+    private const string Client = "RabbitMQ.Client";
+
     /// <summary>All of them, in the order of the page.</summary>
     public static IReadOnlyList<QueuePeer> All { get; } =
     [
@@ -21,7 +23,11 @@ internal sealed record QueuePeer(string Server, string Library, int Items, int S
         new(Rabbit, Weir, 20_000, 2000, 6000),
         new(Rabbit, "MassTransit", 10_000, 2000, 6000),
         new(Rabbit, "Wolverine", 10_000, 2000, 6000),
+        new(Rabbit, Client, 10_000, 2000, 6000),
     ];
+
+    /// <summary>Whether Weir is compared with it: not with the client that all of them use, which shows what the broker allows.</summary>
+    public bool IsPeer => Library is not (Weir or Client);
 
     /// <summary>What the program of the arms calls it.</summary>
     public string Arm => $"{Server}/{Library}";

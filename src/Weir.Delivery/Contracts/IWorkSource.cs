@@ -32,6 +32,10 @@ public interface IWorkSource<T> : IAsyncDisposable
     /// <summary>Where failed items can wait for their next attempt; <see langword="null"/> if the source stores none, as with change streams.</summary>
     IRedelivery<T>? Redelivery { get; }
 
+    /// <summary>How single items of a batch are acknowledged before the batch is done; <see langword="null"/> if the source cannot.</summary>
+    /// <value><see langword="null"/>, unless the source says otherwise.</value>
+    IItemAcknowledgement<T>? ItemAcknowledgement => null;
+
     /// <summary>Waits for the next batch.</summary>
     /// <param name="cancellationToken">Ends the wait. A batch that was on its way is not lost: the next call returns it, or another consumer gets it.</param>
     /// <returns>The batch; <see langword="null"/> when the source has ended. Most sources never end.</returns>

@@ -65,6 +65,9 @@ internal sealed class BatchWindow<T, TResult>(AcknowledgementOrder order)
 
     public List<TrackedBatch<T, TResult>> All() => [.. _batches];
 
+    /// <summary>The batches in which items are done and others are not, if the source has not acknowledged these items.</summary>
+    public List<TrackedBatch<T, TResult>> DoneInPart() => [.. _batches.Where(static b => !b.IsDone && b.Settled > b.AcknowledgedItems)];
+
     /// <summary>Called once when all items of a batch that is here are done.</summary>
     public void Complete(TrackedBatch<T, TResult> batch)
     {

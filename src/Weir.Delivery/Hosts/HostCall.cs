@@ -7,13 +7,18 @@ namespace Weir.Delivery;
 internal sealed class HostCall<T, TResult>(bool isAlone)
 {
     private (TResult Result, bool HasReturned)[] _returned = [];
+    private bool[] _hasEnded = [];
 
     /// <summary>Whether nothing else may run at the same time.</summary>
     public bool IsAlone => isAlone;
 
     public List<WorkEntry<T, TResult>> Entries { get; } = [];
 
-    public void Begin() => _returned = new (TResult, bool)[Entries.Count];
+    public void Begin()
+    {
+        _returned = new (TResult, bool)[Entries.Count];
+        _hasEnded = new bool[Entries.Count];
+    }
 
     public void Return(int index, TResult result)
     {
@@ -27,4 +32,7 @@ internal sealed class HostCall<T, TResult>(bool isAlone)
         result = _returned[index].Result;
         return has;
     }
+
+    /// <summary>Whether this is the first outcome of an item, which counts. Guarded by the lock of the run.</summary>
+    public bool TryEnd(int index) => !_hasEnded[index] && (_hasEnded[index] = true);
 }

@@ -3,7 +3,7 @@ namespace Weir.Delivery;
 /// <content>Calls the source and the sink: writes results, acknowledges batches, and at the end returns what is not done.</content>
 internal sealed partial class HostRun<T, TResult>
 {
-    private async Task AcknowledgeAllAsync()
+    private async Task AcknowledgeAllAsync(ItemInterval? interval)
     {
         try
         {
@@ -12,9 +12,16 @@ internal sealed partial class HostRun<T, TResult>
                 // Batches that end during an acknowledgement go into the next one, so a slow source gets more at once.
                 await _done.WaitAsync(CancellationToken.None).ConfigureAwait(false);
                 bool isLast = _idle.Task.IsCompleted;
+                bool isItemTime = interval?.TakeEnd() == true;
                 List<TrackedBatch<T, TResult>> done;
                 lock (_lock)
                 {
+                    // A call of the runtime tells its outcomes when it ends, which may be long after an item has.
+                    foreach (HostCall<T, TResult> call in isItemTime ? _calls : [])
+                    {
+                        SucceedAllReturnedNeedsLock(call);
+                    }
+
                     done = _window.Acknowledgeable();
                 }
 
@@ -26,6 +33,11 @@ internal sealed partial class HostRun<T, TResult>
                 if (isLast)
                 {
                     return;
+                }
+
+                if (isItemTime && await AcknowledgeItemsAsync(_itemSource!).ConfigureAwait(false))
+                {
+                    interval!.Begin();
                 }
             }
         }
@@ -59,6 +71,36 @@ internal sealed partial class HostRun<T, TResult>
         }
 
         _room.Set();
+    }
+
+    /// <summary>Acknowledges the items that are done of batches that are not, so that a crash does not repeat them.</summary>
+    /// <returns>Whether there are batches left. Whoever adds one to none begins the interval too.</returns>
+    private async ValueTask<bool> AcknowledgeItemsAsync(IItemAcknowledgement<T> source)
+    {
+        List<TrackedBatch<T, TResult>> batches;
+        DoneItems<T>[] items;
+        lock (_lock)
+        {
+            batches = _window.DoneInPart();
+            items = [.. batches.Select(static b => b.Done())];
+        }
+
+        bool areAcknowledged = false;
+        if (items.Length > 0)
+        {
+            await _repeater.RunAsync(async token => areAcknowledged = await source.AcknowledgeItemsAsync(items, token).ConfigureAwait(false), _running.Token)
+                .ConfigureAwait(false);
+        }
+
+        lock (_lock)
+        {
+            for (int i = 0; areAcknowledged && i < items.Length; i++)
+            {
+                batches[i].AcknowledgedItems = items[i].Places.Count;
+            }
+
+            return _window.Count > 0;
+        }
     }
 
     /// <summary>Writes the results. What the sink refuses has failed, however often it is tried; the rest is written without it.</summary>

@@ -40,7 +40,7 @@ internal sealed partial class HostRun<T, TResult>
         {
             lock (_lock)
             {
-                _calls--;
+                _calls.Remove(call);
                 _isAlone = false;
             }
 
@@ -55,7 +55,6 @@ internal sealed partial class HostRun<T, TResult>
         int[] indices = [.. Enumerable.Range(0, call.Entries.Count)];
         Func<(HostCall<T, TResult> Call, int Index), CancellationToken, ValueTask<TResult>> processAt = HostTrace.HasListeners ? _processTraced : _process;
         ValueTask<TResult> Process(int index, CancellationToken token) => processAt((call, index), token);
-        bool[]? hasEnded = null;
         try
         {
             if (_options.PartitionBy is null)
@@ -66,8 +65,6 @@ internal sealed partial class HostRun<T, TResult>
                 return;
             }
 
-            hasEnded = new bool[indices.Length];
-
             // One by one, so that the next item of a key does not wait for items of other keys. An item without a key waits for none.
             IAsyncEnumerable<(int Index, ItemOutcome<int, TResult> Outcome)> stream = _runtime.ProcessManyStreamAsync<int, TResult>(
                 indices.PartitionBy(index => call.Entries[index].KeyedItems ?? new object()),
@@ -77,20 +74,16 @@ internal sealed partial class HostRun<T, TResult>
                 _running.Token);
             await foreach ((int index, ItemOutcome<int, TResult> outcome) in stream.ConfigureAwait(false))
             {
-                hasEnded[index] = true;
-                End(call.Entries[index], outcome, failures);
+                End(call, index, outcome, failures);
                 Release(call.Entries[index]);
             }
         }
         catch (OperationCanceledException) when (_running.IsCancellationRequested)
         {
             // The runtime returns no outcomes then, but processed items must not be delivered again.
-            for (int i = 0; i < indices.Length; i++)
+            lock (_lock)
             {
-                if (hasEnded?[i] != true && call.TryGetReturned(i, out TResult result))
-                {
-                    Succeed(call.Entries[i], result);
-                }
+                SucceedAllReturnedNeedsLock(call);
             }
         }
     }
@@ -105,7 +98,7 @@ internal sealed partial class HostRun<T, TResult>
             {
                 if (outcomes[i].Status == ItemStatus.Succeeded)
                 {
-                    SucceedNeedsLock(call.Entries[i], outcomes[i].Value);
+                    SucceedNeedsLock(call, i, outcomes[i].Value);
                     succeeded++;
                 }
             }
@@ -115,39 +108,57 @@ internal sealed partial class HostRun<T, TResult>
         {
             if (outcomes[i].Status != ItemStatus.Succeeded)
             {
-                End(call.Entries[i], outcomes[i], failures);
+                End(call, i, outcomes[i], failures);
             }
         }
     }
 
-    private void End(WorkEntry<T, TResult> entry, ItemOutcome<int, TResult> outcome, HostFailures<T, TResult> failures)
+    private void End(HostCall<T, TResult> call, int index, ItemOutcome<int, TResult> outcome, HostFailures<T, TResult> failures)
     {
-        switch (outcome.Status)
+        if (outcome.Status is ItemStatus.Cancelled or ItemStatus.NotRun)
         {
-            case ItemStatus.Succeeded:
-                Succeed(entry, outcome.Value);
-                break;
-            case ItemStatus.Cancelled or ItemStatus.NotRun:
-                break;
-            default:
-                Interlocked.Increment(ref _failed);
-                failures.Add(entry, outcome.Error!, outcome.Status == ItemStatus.TimedOut);
-                break;
+            return;
         }
-    }
 
-    private void Succeed(WorkEntry<T, TResult> entry, TResult result)
-    {
         lock (_lock)
         {
-            SucceedNeedsLock(entry, result);
+            if (outcome.Status == ItemStatus.Succeeded)
+            {
+                SucceedNeedsLock(call, index, outcome.Value);
+                return;
+            }
+
+            // One that returned after its time limit may count as processed already, and may be acknowledged.
+            if (!call.TryEnd(index))
+            {
+                return;
+            }
+
+            _failed++;
+        }
+
+        failures.Add(call.Entries[index], outcome.Error!, outcome.Status == ItemStatus.TimedOut);
+    }
+
+    private void SucceedAllReturnedNeedsLock(HostCall<T, TResult> call)
+    {
+        for (int i = 0; i < call.Entries.Count; i++)
+        {
+            if (call.TryGetReturned(i, out TResult result))
+            {
+                SucceedNeedsLock(call, i, result);
+            }
         }
     }
 
-    private void SucceedNeedsLock(WorkEntry<T, TResult> entry, TResult result)
+    private void SucceedNeedsLock(HostCall<T, TResult> call, int index, TResult result)
     {
-        _succeeded++;
-        entry.Batch.SetResult(entry.Index, result);
+        if (call.TryEnd(index))
+        {
+            _succeeded++;
+            WorkEntry<T, TResult> entry = call.Entries[index];
+            entry.Batch.SetResult(entry.Index, result);
+        }
     }
 
     private void Release(WorkEntry<T, TResult> entry)

@@ -18,6 +18,7 @@ internal sealed partial class HostRun<T, TResult> : IHostRun, IUnattended
     private readonly IWorkSource<T> _source;
     private readonly IExecutionRuntime _runtime;
     private readonly IWorkSink<TResult>? _sink;
+    private readonly IItemAcknowledgement<T>? _itemSource;
     private readonly WorkHostOptions<T> _options;
     private readonly ProcessManyOptions _callOptions;
     private readonly int _maxCalls;
@@ -26,6 +27,7 @@ internal sealed partial class HostRun<T, TResult> : IHostRun, IUnattended
     private readonly Repeater _repeater;
     private readonly BatchWindow<T, TResult> _window;
     private readonly Backlog<T, TResult> _backlog;
+    private readonly HashSet<HostCall<T, TResult>> _calls = [];
     private readonly Signal _room = new();
     private readonly Signal _done = new();
     private readonly TaskCompletionSource _idle = new(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -35,7 +37,6 @@ internal sealed partial class HostRun<T, TResult> : IHostRun, IUnattended
     private readonly CancellationTokenSource _running = new();
     private WorkHostState _state;
     private Exception? _failure;
-    private int _calls;
     private bool _isAlone;
     private bool _isDraining;
     private long _read;
@@ -65,6 +66,9 @@ internal sealed partial class HostRun<T, TResult> : IHostRun, IUnattended
         _repeater = new Repeater(options.TimeProvider, options.OnFault);
         _window = new BatchWindow<T, TResult>(source.Order);
         _backlog = new Backlog<T, TResult>(options.MaxItemsPerCall);
+
+        // Results go into the sink with the whole batch, and what was acknowledged on receipt needs nothing more.
+        _itemSource = sink is null && options.Acknowledge == AcknowledgePoint.AfterProcessing ? source.ItemAcknowledgement : null;
         PolicyChain<TResult>? retry = options.Retry is null
             ? null
             : new PolicyChain<TResult>(new PolicyChainOptions<TResult>
@@ -146,8 +150,9 @@ internal sealed partial class HostRun<T, TResult> : IHostRun, IUnattended
             this, run => grace.Change(run._options.GracePeriod, Timeout.InfiniteTimeSpan)));
         using CancellationTokenRegistration atStop = stop.Register(() => Unattended.Run(
             this, static run => SafeCancel.Now(run._reading)));
-        Task acknowledging = AcknowledgeAllAsync();
-        await ReadAllAsync().ConfigureAwait(false);
+        using ItemInterval? interval = _itemSource is null ? null : new(_itemSource.Interval, _options.TimeProvider, this, _done);
+        Task acknowledging = AcknowledgeAllAsync(interval);
+        await ReadAllAsync(interval).ConfigureAwait(false);
         Drain();
         await _idle.Task.ConfigureAwait(false);
         await acknowledging.ConfigureAwait(false);
@@ -185,7 +190,7 @@ internal sealed partial class HostRun<T, TResult> : IHostRun, IUnattended
         return new ValueTask<TResult>(result);
     }
 
-    private async Task ReadAllAsync()
+    private async Task ReadAllAsync(ItemInterval? interval)
     {
         try
         {
@@ -206,7 +211,10 @@ internal sealed partial class HostRun<T, TResult> : IHostRun, IUnattended
                     await _repeater.RunAsync(token => _source.AcknowledgeAsync([batch], token), _running.Token).ConfigureAwait(false);
                 }
 
-                Add(batch, isAcknowledged);
+                if (Add(batch, isAcknowledged))
+                {
+                    interval?.Begin();
+                }
             }
         }
         catch (OperationCanceledException) when (_reading.IsCancellationRequested)
@@ -235,7 +243,9 @@ internal sealed partial class HostRun<T, TResult> : IHostRun, IUnattended
         }
     }
 
-    private void Add(WorkBatch<T> batch, bool isAcknowledged)
+    /// <summary>Adds a batch, and starts what can start.</summary>
+    /// <returns>Whether there was none that is not acknowledged.</returns>
+    private bool Add(WorkBatch<T> batch, bool isAcknowledged)
     {
         string?[]? keys = _options.PartitionBy is { } partitionBy ? [.. batch.Items.Select(partitionBy)] : null;
         var tracked = new TrackedBatch<T, TResult>(batch, _sink is not null)
@@ -244,9 +254,11 @@ internal sealed partial class HostRun<T, TResult> : IHostRun, IUnattended
             ReadAt = _options.TimeProvider.GetTimestamp(),
         };
         bool isEmpty;
+        bool isFirst;
         lock (_lock)
         {
             _read += batch.Items.Count;
+            isFirst = _window.Count == 0;
             _window.Add(tracked);
             _backlog.Add(tracked, keys);
             isEmpty = tracked.IsDone;
@@ -258,6 +270,7 @@ internal sealed partial class HostRun<T, TResult> : IHostRun, IUnattended
         }
 
         StartCalls();
+        return isFirst;
     }
 
     private void StartCalls()
@@ -272,12 +285,12 @@ internal sealed partial class HostRun<T, TResult> : IHostRun, IUnattended
                 bool mayStart = !(_options.Acknowledge == AcknowledgePoint.OnReceipt ? _running : _reading).IsCancellationRequested;
                 if (mayStart)
                 {
-                    call = _calls < _maxCalls && !_isAlone ? _backlog.Take(isIdle: _calls == 0) : null;
+                    call = _calls.Count < _maxCalls && !_isAlone ? _backlog.Take(isIdle: _calls.Count == 0) : null;
                 }
 
                 if (call is null)
                 {
-                    if (_isDraining && _calls == 0 && (_backlog.IsEmpty || !mayStart))
+                    if (_isDraining && _calls.Count == 0 && (_backlog.IsEmpty || !mayStart))
                     {
                         _idle.TrySetResult();
                         _done.Set();
@@ -286,7 +299,7 @@ internal sealed partial class HostRun<T, TResult> : IHostRun, IUnattended
                     return;
                 }
 
-                _calls++;
+                _calls.Add(call);
                 _isAlone = call.IsAlone;
             }
 

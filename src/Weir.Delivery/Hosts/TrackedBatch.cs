@@ -20,6 +20,12 @@ internal sealed class TrackedBatch<T, TResult>(WorkBatch<T> batch, bool keepsRes
 
     public bool IsDone => _left == 0;
 
+    /// <summary>How many items are done.</summary>
+    public int Settled => batch.Items.Count - _left;
+
+    /// <summary>How many items the source has acknowledged before the batch was done.</summary>
+    public int AcknowledgedItems { get; set; }
+
     /// <summary>Whether the batch was acknowledged before its items ran.</summary>
     public bool IsAcknowledged { get; init; }
 
@@ -74,6 +80,9 @@ internal sealed class TrackedBatch<T, TResult>(WorkBatch<T> batch, bool keepsRes
 
     /// <summary>The items that are not done.</summary>
     public List<WorkItem<T>> Left() => [.. batch.Items.Where((_, i) => !_settled[i])];
+
+    /// <summary>The items that are done.</summary>
+    public DoneItems<T> Done() => new(batch, [.. Enumerable.Range(0, _settled.Length).Where(i => _settled[i])]);
 
     /// <summary>Adds the results, and what each of them is the result of.</summary>
     public void AddResults(List<WorkItem<TResult>> results, List<WorkEntry<T, TResult>> entries)

@@ -38,6 +38,16 @@ public sealed record PostgresWorkQueueOptions
     /// <value>From 1 second to 1 day. The default is 30 seconds.</value>
     public TimeSpan LeaseDuration { get; init; } = TimeSpan.FromSeconds(30);
 
+    /// <summary>
+    /// How long items that are done wait for the rest of their batch before they are acknowledged by themselves. After a crash, what was done and not
+    /// acknowledged is done again. The shorter, the less that is, and the more statements the server gets: one in this time from each source, at most. What was
+    /// enqueued together is acknowledged by single items only when it has taken a second. A host with a sink acknowledges whole batches.
+    /// </summary>
+    /// <value>
+    /// From 1 millisecond to 1 day, or <see cref="Timeout.InfiniteTimeSpan"/> to acknowledge only whole batches. The default is 50 milliseconds.
+    /// </value>
+    public TimeSpan AcknowledgeInterval { get; init; } = TimeSpan.FromMilliseconds(50);
+
     /// <summary>How long a source that found nothing waits until it looks again, if nothing wakes it before.</summary>
     /// <value>From 10 milliseconds to 1 day. The default is 5 seconds. Items whose delay ends are found at their time.</value>
     public TimeSpan PollInterval { get; init; } = TimeSpan.FromSeconds(5);
@@ -65,6 +75,12 @@ public sealed record PostgresWorkQueueOptions
         OptionRange.Check(MaxItemBytes >= 1, MaxItemBytes, nameof(MaxItemBytes), "at least 1");
         OptionRange.Check(
             LeaseDuration >= TimeSpan.FromSeconds(1) && LeaseDuration <= TimeSpan.FromDays(1), LeaseDuration, nameof(LeaseDuration), "from 1 second to 1 day");
+        OptionRange.Check(
+            AcknowledgeInterval == Timeout.InfiniteTimeSpan
+                || (AcknowledgeInterval >= TimeSpan.FromMilliseconds(1) && AcknowledgeInterval <= TimeSpan.FromDays(1)),
+            AcknowledgeInterval,
+            nameof(AcknowledgeInterval),
+            "from 1 millisecond to 1 day, or Timeout.InfiniteTimeSpan");
         OptionRange.Check(
             PollInterval >= TimeSpan.FromMilliseconds(10) && PollInterval <= TimeSpan.FromDays(1),
             PollInterval,

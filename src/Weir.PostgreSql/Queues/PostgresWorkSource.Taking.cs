@@ -245,7 +245,7 @@ internal sealed partial class PostgresWorkSource<T>
 
         // A lease that ended while others ran too may have ended because of any of them. Only those that a suspect was alone under are its own.
         string position = (++_lastBatch).ToString(CultureInfo.InvariantCulture);
-        var batch = new PostgresBatch<T>(items, position, lease, readable)
+        var batch = new PostgresBatch<T>(items, position, lease, readable, _clock.GetTimestamp())
         {
             IsSuspect = readable[0].Expired > 0,
             Crashes = rows.Count == 1 ? Math.Max(0, readable[0].Expired - 1) : 0,

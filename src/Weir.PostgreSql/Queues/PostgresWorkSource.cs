@@ -4,11 +4,14 @@ namespace Weir.PostgreSql;
 /// A consuming end of a queue. It takes rows under a lease, and renews the lease on a timer. Rows that may have killed a process are taken in bands, one at a
 /// time, while this source holds nothing else. Another crash halves the band, until one row is alone in it.
 /// </summary>
-internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>
+internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>, IItemAcknowledgement<T>
 {
     private const int MaxReleases = 5;
     private const int MaxForgettings = 20;
     private static readonly TimeSpan ReleaseLimit = TimeSpan.FromSeconds(10);
+
+    // A pack that ends sooner is deleted as one row. To make rows of it costs more than what a crash would repeat of so short a time.
+    private static readonly TimeSpan LongPack = TimeSpan.FromSeconds(1);
 
     private readonly PostgresWorkQueue<T> _queue;
     private readonly Database _database;
@@ -57,6 +60,10 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
     public AcknowledgementOrder Order => AcknowledgementOrder.Any;
 
     public IRedelivery<T> Redelivery => this;
+
+    public IItemAcknowledgement<T>? ItemAcknowledgement => Interval == Timeout.InfiniteTimeSpan ? null : this;
+
+    public TimeSpan Interval => _queue.Options.AcknowledgeInterval;
 
     public async ValueTask StartAsync(CancellationToken cancellationToken)
     {
@@ -122,6 +129,56 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
         {
             _queue.Nudge();
         }
+    }
+
+    public async ValueTask<bool> AcknowledgeItemsAsync(IReadOnlyList<DoneItems<T>> items, CancellationToken cancellationToken)
+    {
+        ArgumentNullException.ThrowIfNull(items);
+        bool areAll = true;
+        List<(TakenRow Row, long Lease)> done = [];
+        foreach (DoneItems<T> some in items)
+        {
+            if (Open([some.Batch]) is not [{ } batch])
+            {
+                continue;
+            }
+
+            List<TakenRow> rows = batch.RowsAt(some.Places);
+            if (_clock.GetElapsedTime(batch.TakenAt) >= LongPack)
+            {
+                await OpenPacksAsync(batch.Lease, rows, cancellationToken).ConfigureAwait(false);
+            }
+            else
+            {
+                areAll &= rows.TrueForAll(static r => r.Pack is null);
+            }
+
+            done.AddRange(rows.Where(static r => r.Pack is null).Select(r => (r, batch.Lease)));
+        }
+
+        if (done.Count == 0)
+        {
+            return areAll;
+        }
+
+        await SettleAsync(_statements.Acknowledge, done, cancellationToken).ConfigureAwait(false);
+        foreach (IGrouping<long, (TakenRow Row, long Lease)> rows in done.GroupBy(static d => d.Lease))
+        {
+            _leases.Drop(rows.Key, rows.Select(static d => d.Row));
+        }
+
+        foreach ((TakenRow row, _) in done)
+        {
+            row.IsSettled = true;
+        }
+
+        if (_queue.Options.KeepKeyOrder)
+        {
+            _wake.Set();
+            _queue.Nudge();
+        }
+
+        return areAll;
     }
 
     public async ValueTask ReturnAsync(IReadOnlyList<WorkBatch<T>> batches, CancellationToken cancellationToken)
@@ -224,12 +281,7 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
             [.. batches.SelectMany(static b => b.Rows.Where(static r => r.Pack is null || r.Pack[0] == r).Select(r => (r, b.Lease)))];
         foreach (IGrouping<bool, (TakenRow Row, long Lease)> rows in taken.GroupBy(static r => r.Row.Pack is not null))
         {
-            await _database.ExecuteAsync(
-                rows.Key ? ofPacks : statement,
-                cancellationToken,
-                Parameter.Of(rows.Select(static r => r.Row.Id).ToArray()),
-                Parameter.Of(rows.Select(static r => r.Row.Delivery).ToArray()),
-                Parameter.Of(rows.Select(static r => r.Lease).ToArray())).ConfigureAwait(false);
+            await SettleAsync(rows.Key ? ofPacks : statement, [.. rows], cancellationToken).ConfigureAwait(false);
         }
 
         foreach (PostgresBatch<T> batch in batches)
@@ -245,6 +297,14 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
         // Rows that waited for a key, or for nothing else to be running.
         _wake.Set();
     }
+
+    private async ValueTask SettleAsync(string statement, List<(TakenRow Row, long Lease)> rows, CancellationToken cancellationToken) =>
+        await _database.ExecuteAsync(
+            statement,
+            cancellationToken,
+            Parameter.Of(rows.Select(static r => r.Row.Id).ToArray()),
+            Parameter.Of(rows.Select(static r => r.Row.Delivery).ToArray()),
+            Parameter.Of(rows.Select(static r => r.Lease).ToArray())).ConfigureAwait(false);
 
     private async Task MaintainAsync()
     {

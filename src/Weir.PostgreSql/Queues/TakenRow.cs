@@ -5,6 +5,9 @@ namespace Weir.PostgreSql;
 /// <summary>An item as it was taken: a row, or a part of a pack.</summary>
 internal sealed class TakenRow
 {
+    // Volatile: whoever sees that there is none must not see the number of the pack any more.
+    private volatile IReadOnlyList<TakenRow>? _pack;
+
     public TakenRow(NpgsqlDataReader row)
     {
         Id = row.GetInt64(0);
@@ -26,7 +29,7 @@ internal sealed class TakenRow
         Attempt = attempt;
         Headers = headers;
         Payload = payload;
-        Pack = pack;
+        _pack = pack;
     }
 
     /// <summary>The row, or the pack, whose numbers are below zero.</summary>
@@ -50,9 +53,9 @@ internal sealed class TakenRow
     public int Expired { get; }
 
     /// <summary>All items of the pack; null if it is a row by itself.</summary>
-    public IReadOnlyList<TakenRow>? Pack { get; private set; }
+    public IReadOnlyList<TakenRow>? Pack => _pack;
 
-    /// <summary>Whether it waits for another attempt, and is not part of its batch any more.</summary>
+    /// <summary>Whether it waits for another attempt or is acknowledged, and is not part of its batch any more.</summary>
     public bool IsSettled { get; set; }
 
     /// <summary>Drops the bytes, which have been read.</summary>
@@ -62,7 +65,7 @@ internal sealed class TakenRow
     public void Leave(long id)
     {
         Id = id;
-        Pack = null;
+        _pack = null;
     }
 
     /// <summary>The items of a pack. An array whose elements are all alike has one.</summary>

@@ -1,7 +1,11 @@
+using System.Collections.Concurrent;
+
 namespace Weir.Delivery.Tests.Hosts;
 
-/// <summary>A source over given batches, as a change stream: acknowledged in order, no redelivery. It notes all that is said to it.</summary>
-internal sealed class ListSource(AcknowledgementOrder order, params IEnumerable<WorkBatch<int>> batches) : IWorkSource<int>
+/// <summary>
+/// A source over given batches, as a change stream: acknowledged in order, no redelivery, no single items unless asked for. It notes all that is said to it.
+/// </summary>
+internal sealed class ListSource(AcknowledgementOrder order, params IEnumerable<WorkBatch<int>> batches) : IWorkSource<int>, IItemAcknowledgement<int>
 {
     private readonly Queue<WorkBatch<int>> _batches = new(batches);
     private readonly TaskCompletionSource _end = new(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -12,6 +16,13 @@ internal sealed class ListSource(AcknowledgementOrder order, params IEnumerable<
 
     public IRedelivery<int>? Redelivery => null;
 
+    public IItemAcknowledgement<int>? ItemAcknowledgement => AcknowledgesItems is null ? null : this;
+
+    public TimeSpan Interval => TimeSpan.FromMilliseconds(50);
+
+    /// <summary>Whether a call for single items acknowledges them; null if the source cannot.</summary>
+    public Func<bool>? AcknowledgesItems { get; init; }
+
     /// <summary>Whether the source ends after its batches, or is silent.</summary>
     public bool Ends { get; init; } = true;
 
@@ -21,6 +32,9 @@ internal sealed class ListSource(AcknowledgementOrder order, params IEnumerable<
     public List<string> Acknowledged { get; } = [];
 
     public List<string> Returned { get; } = [];
+
+    /// <summary>The calls for single items: the position of each batch, and the places.</summary>
+    public ConcurrentQueue<string> AcknowledgedItems { get; } = new();
 
     public int ReadBatches { get; private set; }
 
@@ -57,6 +71,13 @@ internal sealed class ListSource(AcknowledgementOrder order, params IEnumerable<
         }
 
         return default;
+    }
+
+    public ValueTask<bool> AcknowledgeItemsAsync(IReadOnlyList<DoneItems<int>> items, CancellationToken cancellationToken)
+    {
+        OnCall(nameof(AcknowledgeItemsAsync));
+        AcknowledgedItems.Enqueue(string.Join(", ", items.Select(static i => $"{i.Batch.Position}: {string.Join(' ', i.Places)}")));
+        return new ValueTask<bool>(AcknowledgesItems!());
     }
 
     public ValueTask ReturnAsync(IReadOnlyList<WorkBatch<int>> batches, CancellationToken cancellationToken)

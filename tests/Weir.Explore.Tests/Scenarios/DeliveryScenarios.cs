@@ -134,6 +134,27 @@ public class DeliveryScenarios(ITestOutputHelper output)
     });
 
     [Fact]
+    public void Items_AcknowledgedWhileTheirBatchGoesOn_HaveOneOutcomeAndComeBeforeIt() => output.Explored(static async () =>
+    {
+        await using ItemSource source = new(2);
+        await using DirectRuntime runtime = new();
+        TaskCompletionSource first = new();
+        Task ending = Task.Run(first.SetResult);
+        WorkHost<int> host = new(
+            source,
+            runtime,
+            async (item, _) => await (item.Value == 1 ? first.Task : Task.CompletedTask),
+            new WorkHostOptions<int>
+            {
+                DeadLetters = new MemoryDeadLetters(), Serializer = WorkSerializer.Json<int>(), TimeProvider = new FewTicksClock(2), MaxItemsPerCall = 2,
+            });
+        await host.RunAsync();
+        await ending;
+        Assert.True(source.Acknowledged is ["batch"] or ["0" or "1", "batch"], string.Join(", ", source.Acknowledged));
+        Assert.Equal((2, 0, 1), (host.Statistics.Succeeded, host.Statistics.Returned, host.Statistics.AcknowledgedBatches));
+    });
+
+    [Fact]
     public void Fault_OfACallThatWorksAgain_IsNotTheLastOneAnyMore() => output.Explored(
         static async () =>
         {

@@ -249,10 +249,4 @@ public sealed class PackTests(PostgresServer server) : QueueTest(server)
         await queue.NotifyAsync();
         Assert.Equal(20, (await next).Items.Count);
     }
-
-    private static async Task<(long Waiting, long InFlight)> StateAsync(PostgresWorkQueue<string> queue)
-    {
-        WorkStatistics now = await queue.GetStatisticsAsync();
-        return (now.Waiting!.Value, now.InFlight!.Value);
-    }
 }

@@ -58,6 +58,12 @@ public abstract class QueueTest(PostgresServer server)
             ? await ScalarAsync<long>($"SELECT coalesce(sum(size), 0) FROM {Packs}")
             : 0;
 
+    protected static async Task<(long Waiting, long InFlight)> StateAsync(PostgresWorkQueue<string> queue)
+    {
+        WorkStatistics now = await queue.GetStatisticsAsync();
+        return (now.Waiting!.Value, now.InFlight!.Value);
+    }
+
     /// <summary>What happens when a process has disappeared and its time is up.</summary>
     protected Task EndLeasesAsync() => ExecuteAsync($"UPDATE {Consumers} SET lease_until = now() - interval '1 minute'");
 

@@ -25,6 +25,8 @@ internal sealed class IdleSource<T>(
 
     public IRedelivery<T>? Redelivery => inner.Redelivery;
 
+    public IItemAcknowledgement<T>? ItemAcknowledgement => inner.ItemAcknowledgement;
+
     public async ValueTask<WorkBatch<T>?> ReadAsync(CancellationToken cancellationToken)
     {
         while (true)

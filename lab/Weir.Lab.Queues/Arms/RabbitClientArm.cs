@@ -1,0 +1,67 @@
+using System.Text.Json;
+using RabbitMQ.Client;
+using RabbitMQ.Client.Events;
+
+namespace Weir.Lab.Queues.Arms;
+
+/// <summary>
+/// RabbitMQ.Client alone, as its own examples are: each publishing waits for its confirm, and each message is acknowledged when it is handled. It has no
+/// retries, no dead letters and no new connection.
+/// </summary>
+internal sealed class RabbitClientArm(ArmPlace place) : IQueueArm
+{
+    private static readonly BasicProperties Persistent = new() { DeliveryMode = DeliveryModes.Persistent };
+
+    private readonly List<IAsyncDisposable> _opened = [];
+    private readonly SemaphoreSlim _places = new(IQueueArm.Consumers);
+    private IChannel? _publishing;
+
+    public async Task OpenAsync()
+    {
+        await BrokerQueues.DeclareAsync(place);
+        _publishing = await OpenChannelAsync(new CreateChannelOptions(publisherConfirmationsEnabled: true, publisherConfirmationTrackingEnabled: true));
+    }
+
+    public async Task PublishAsync(QueueItem item) =>
+        await _publishing!.BasicPublishAsync("", place.Queue, mandatory: true, Persistent, JsonSerializer.SerializeToUtf8Bytes(item));
+
+    public async Task StartAsync(Action<QueueItem> handle)
+    {
+        IChannel channel = await OpenChannelAsync(new CreateChannelOptions(false, false, consumerDispatchConcurrency: IQueueArm.Consumers));
+        await channel.BasicQosAsync(0, BrokerQueues.Prefetch, global: false);
+        AsyncEventingBasicConsumer consumer = new(channel);
+        consumer.ReceivedAsync += async (_, message) =>
+        {
+            await _places.WaitAsync();
+            handle(JsonSerializer.Deserialize<QueueItem>(message.Body.Span)!);
+            await channel.BasicAckAsync(message.DeliveryTag, multiple: false);
+            _places.Release();
+        };
+        await channel.BasicConsumeAsync(place.Queue, autoAck: false, consumer);
+    }
+
+    public Task DeleteAsync() => BrokerQueues.DeleteAsync(place, [place.Queue]);
+
+    public async ValueTask DisposeAsync()
+    {
+        // Those that are being handled are acknowledged first, and no other begins.
+        for (int place = 0; place < IQueueArm.Consumers; place++)
+        {
+            await _places.WaitAsync();
+        }
+
+        foreach (IAsyncDisposable opened in Enumerable.Reverse(_opened))
+        {
+            await opened.DisposeAsync();
+        }
+    }
+
+    private async Task<IChannel> OpenChannelAsync(CreateChannelOptions options)
+    {
+        IConnection connection = await new ConnectionFactory { Uri = new Uri(place.Server) }.CreateConnectionAsync();
+        _opened.Add(connection);
+        IChannel channel = await connection.CreateChannelAsync(options);
+        _opened.Add(channel);
+        return channel;
+    }
+}
