@@ -40,8 +40,8 @@ public sealed record PostgresWorkQueueOptions
 
     /// <summary>
     /// How long items that are done wait for the rest of their batch before they are acknowledged by themselves. After a crash, what was done and not
-    /// acknowledged is done again. The shorter, the less that is, and the more statements the server gets: one in this time from each source, at most. What was
-    /// enqueued together is acknowledged by single items only when it has taken a second. A host with a sink acknowledges whole batches.
+    /// acknowledged is done again. The shorter, the less that is, and the more statements the server gets: one in this time from each source, at most. Items
+    /// that were enqueued together are acknowledged when all of them are done, and by themselves only after a second. With a sink, batches go as a whole.
     /// </summary>
     /// <value>
     /// From 1 millisecond to 1 day, or <see cref="Timeout.InfiniteTimeSpan"/> to acknowledge only whole batches. The default is 50 milliseconds.

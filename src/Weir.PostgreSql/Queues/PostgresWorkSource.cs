@@ -144,35 +144,28 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
             }
 
             List<TakenRow> rows = batch.RowsAt(some.Places);
+            List<TakenRow> parts =
+                [.. rows.GroupBy(static r => r.Pack).Where(static p => p.Key is { } pack && p.Count() < pack.Count).SelectMany(static p => p)];
             if (_clock.GetElapsedTime(batch.TakenAt) >= LongPack)
             {
-                await OpenPacksAsync(batch.Lease, rows, cancellationToken).ConfigureAwait(false);
+                await OpenPacksAsync(batch.Lease, parts, cancellationToken).ConfigureAwait(false);
+                parts.RemoveAll(static r => r.Pack is null);
             }
             else
             {
-                areAll &= rows.TrueForAll(static r => r.Pack is null);
+                areAll &= parts.Count == 0;
             }
 
-            done.AddRange(rows.Where(static r => r.Pack is null).Select(r => (r, batch.Lease)));
+            done.AddRange(rows.Except(parts).Select(r => (r, batch.Lease)));
         }
 
-        if (done.Count == 0)
-        {
-            return areAll;
-        }
-
-        await SettleAsync(_statements.Acknowledge, done, cancellationToken).ConfigureAwait(false);
-        foreach (IGrouping<long, (TakenRow Row, long Lease)> rows in done.GroupBy(static d => d.Lease))
-        {
-            _leases.Drop(rows.Key, rows.Select(static d => d.Row));
-        }
-
+        await SettleAsync(_statements.Acknowledge, _statements.AcknowledgePacks, done, cancellationToken).ConfigureAwait(false);
         foreach ((TakenRow row, _) in done)
         {
             row.IsSettled = true;
         }
 
-        if (_queue.Options.KeepKeyOrder)
+        if (done.Count > 0 && _queue.Options.KeepKeyOrder)
         {
             _wake.Set();
             _queue.Nudge();
@@ -276,19 +269,7 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
             return;
         }
 
-        // A pack is settled by its first item.
-        List<(TakenRow Row, long Lease)> taken =
-            [.. batches.SelectMany(static b => b.Rows.Where(static r => r.Pack is null || r.Pack[0] == r).Select(r => (r, b.Lease)))];
-        foreach (IGrouping<bool, (TakenRow Row, long Lease)> rows in taken.GroupBy(static r => r.Row.Pack is not null))
-        {
-            await SettleAsync(rows.Key ? ofPacks : statement, [.. rows], cancellationToken).ConfigureAwait(false);
-        }
-
-        foreach (PostgresBatch<T> batch in batches)
-        {
-            _leases.Drop(batch.Lease, batch.Rows);
-        }
-
+        await SettleAsync(statement, ofPacks, [.. batches.SelectMany(static b => b.Rows.Select(r => (r, b.Lease)))], cancellationToken).ConfigureAwait(false);
         lock (_lock)
         {
             _open.ExceptWith(batches);
@@ -298,13 +279,26 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
         _wake.Set();
     }
 
-    private async ValueTask SettleAsync(string statement, List<(TakenRow Row, long Lease)> rows, CancellationToken cancellationToken) =>
-        await _database.ExecuteAsync(
-            statement,
-            cancellationToken,
-            Parameter.Of(rows.Select(static r => r.Row.Id).ToArray()),
-            Parameter.Of(rows.Select(static r => r.Row.Delivery).ToArray()),
-            Parameter.Of(rows.Select(static r => r.Lease).ToArray())).ConfigureAwait(false);
+    /// <summary>Settles rows, and whole packs, and drops them from their leases.</summary>
+    private async ValueTask SettleAsync(string statement, string ofPacks, List<(TakenRow Row, long Lease)> taken, CancellationToken cancellationToken)
+    {
+        // A pack is settled by its first item.
+        IEnumerable<(TakenRow Row, long Lease)> settled = taken.Where(static t => t.Row.Pack is not { } pack || pack[0] == t.Row);
+        foreach (IGrouping<bool, (TakenRow Row, long Lease)> rows in settled.GroupBy(static t => t.Row.Pack is not null))
+        {
+            await _database.ExecuteAsync(
+                rows.Key ? ofPacks : statement,
+                cancellationToken,
+                Parameter.Of(rows.Select(static r => r.Row.Id).ToArray()),
+                Parameter.Of(rows.Select(static r => r.Row.Delivery).ToArray()),
+                Parameter.Of(rows.Select(static r => r.Lease).ToArray())).ConfigureAwait(false);
+        }
+
+        foreach (IGrouping<long, (TakenRow Row, long Lease)> rows in taken.GroupBy(static t => t.Lease))
+        {
+            _leases.Drop(rows.Key, rows.Select(static t => t.Row));
+        }
+    }
 
     private async Task MaintainAsync()
     {

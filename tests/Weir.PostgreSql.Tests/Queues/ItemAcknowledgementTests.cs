@@ -73,6 +73,22 @@ public sealed class ItemAcknowledgementTests(PostgresServer server) : QueueTest(
         Assert.Equal(0, await CountAsync());
     }
 
+    [Fact(Timeout = Limit)]
+    public async Task Pack_AllOfWhoseItemsAreDone_IsGoneAtOnce()
+    {
+        await using PostgresWorkQueue<string> queue = await NewQueueAsync(o => o with { TimeProvider = new ManualTimeProvider() });
+        await queue.EnqueueAsync([.. Values(30).Take(20)]);
+        await queue.EnqueueAsync([.. Values(30).Skip(20)]);
+        await using IWorkSource<string> source = await queue.OpenSourceAsync();
+        WorkBatch<string> batch = await NextAsync(source);
+        Assert.Equal(30, batch.Items.Count);
+        Assert.True(await AcknowledgeAsync(source, batch, [.. Enumerable.Range(20, 10)]));
+        Assert.Equal((20, 20), (await CountPackedAsync(), await CountAsync()));
+        Assert.False(await AcknowledgeAsync(source, batch, [.. Enumerable.Range(19, 11)]));
+        await source.AcknowledgeAsync([batch], CancellationToken.None);
+        Assert.Equal(0, await CountAsync());
+    }
+
     [Theory(Timeout = Limit)]
     [InlineData(3)]
     [InlineData(20)]
