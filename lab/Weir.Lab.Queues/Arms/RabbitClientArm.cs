@@ -45,7 +45,7 @@ internal sealed class RabbitClientArm(ArmPlace place) : IQueueArm
     public async ValueTask DisposeAsync()
     {
         // Those that are being handled are acknowledged first, and no other begins.
-        for (int place = 0; place < IQueueArm.Consumers; place++)
+        for (int taken = 0; taken < IQueueArm.Consumers; taken++)
         {
             await _places.WaitAsync();
         }

@@ -6,33 +6,28 @@ namespace Weir.Delivery;
 /// </remarks>
 internal sealed class HostCall<T, TResult>(bool isAlone)
 {
-    private (TResult Result, bool HasReturned)[] _returned = [];
-    private bool[] _hasEnded = [];
+    private (TResult Result, bool HasReturned, bool HasEnded)[] _items = [];
 
     /// <summary>Whether nothing else may run at the same time.</summary>
     public bool IsAlone => isAlone;
 
     public List<WorkEntry<T, TResult>> Entries { get; } = [];
 
-    public void Begin()
-    {
-        _returned = new (TResult, bool)[Entries.Count];
-        _hasEnded = new bool[Entries.Count];
-    }
+    public void Begin() => _items = new (TResult, bool, bool)[Entries.Count];
 
     public void Return(int index, TResult result)
     {
-        _returned[index].Result = result;
-        Volatile.Write(ref _returned[index].HasReturned, true);
+        _items[index].Result = result;
+        Volatile.Write(ref _items[index].HasReturned, true);
     }
 
     public bool TryGetReturned(int index, out TResult result)
     {
-        bool has = Volatile.Read(ref _returned[index].HasReturned);
-        result = _returned[index].Result;
+        bool has = Volatile.Read(ref _items[index].HasReturned);
+        result = _items[index].Result;
         return has;
     }
 
     /// <summary>Whether this is the first outcome of an item, which counts. Guarded by the lock of the run.</summary>
-    public bool TryEnd(int index) => !_hasEnded[index] && (_hasEnded[index] = true);
+    public bool TryEnd(int index) => !_items[index].HasEnded && (_items[index].HasEnded = true);
 }

@@ -135,7 +135,7 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
     {
         ArgumentNullException.ThrowIfNull(items);
         bool areAll = true;
-        List<(TakenRow Row, long Lease)> done = [];
+        List<(long Lease, List<TakenRow> Rows)> done = [];
         foreach (DoneItems<T> some in items)
         {
             if (Open([some.Batch]) is not [{ } batch])
@@ -156,16 +156,16 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
                 areAll &= parts.Count == 0;
             }
 
-            done.AddRange(rows.Except(parts).Select(r => (r, batch.Lease)));
+            done.Add((batch.Lease, [.. rows.Except(parts)]));
         }
 
         await SettleAsync(_statements.Acknowledge, _statements.AcknowledgePacks, done, cancellationToken).ConfigureAwait(false);
-        foreach ((TakenRow row, _) in done)
+        foreach (TakenRow row in done.SelectMany(static d => d.Rows))
         {
             row.IsSettled = true;
         }
 
-        if (done.Count > 0 && _queue.Options.KeepKeyOrder)
+        if (done.Exists(static d => d.Rows.Count > 0) && _queue.Options.KeepKeyOrder)
         {
             _wake.Set();
             _queue.Nudge();
@@ -269,7 +269,7 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
             return;
         }
 
-        await SettleAsync(statement, ofPacks, [.. batches.SelectMany(static b => b.Rows.Select(r => (r, b.Lease)))], cancellationToken).ConfigureAwait(false);
+        await SettleAsync(statement, ofPacks, [.. batches.Select(static b => (b.Lease, b.Rows.ToList()))], cancellationToken).ConfigureAwait(false);
         lock (_lock)
         {
             _open.ExceptWith(batches);
@@ -280,10 +280,11 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
     }
 
     /// <summary>Settles rows, and whole packs, and drops them from their leases.</summary>
-    private async ValueTask SettleAsync(string statement, string ofPacks, List<(TakenRow Row, long Lease)> taken, CancellationToken cancellationToken)
+    private async ValueTask SettleAsync(string statement, string ofPacks, List<(long Lease, List<TakenRow> Rows)> taken, CancellationToken cancellationToken)
     {
         // A pack is settled by its first item.
-        IEnumerable<(TakenRow Row, long Lease)> settled = taken.Where(static t => t.Row.Pack is not { } pack || pack[0] == t.Row);
+        IEnumerable<(TakenRow Row, long Lease)> settled =
+            taken.SelectMany(static t => t.Rows.Where(static r => r.Pack is not { } pack || pack[0] == r).Select(r => (r, t.Lease)));
         foreach (IGrouping<bool, (TakenRow Row, long Lease)> rows in settled.GroupBy(static t => t.Row.Pack is not null))
         {
             await _database.ExecuteAsync(
@@ -294,9 +295,9 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
                 Parameter.Of(rows.Select(static r => r.Lease).ToArray())).ConfigureAwait(false);
         }
 
-        foreach (IGrouping<long, (TakenRow Row, long Lease)> rows in taken.GroupBy(static t => t.Lease))
+        foreach ((long lease, List<TakenRow> rows) in taken)
         {
-            _leases.Drop(rows.Key, rows.Select(static t => t.Row));
+            _leases.Drop(lease, rows);
         }
     }
 

@@ -182,13 +182,14 @@ public sealed class ItemAcknowledgementTests
     [Fact(Timeout = Limit)]
     public async Task Stop_ItemsOfABatchAreAcknowledged_ReturnsTheOthersOfIt()
     {
+        using var gate = new Gate();
         using var stop = new CancellationTokenSource();
         ListSource source = Source([true], false, Batch(0, 3));
         await using var runtime = new ConcurrentRuntime(3);
         var host = new WorkHost<int>(
             source,
             runtime,
-            async (item, token) => await (item.Value == 0 ? Task.CompletedTask : Task.Delay(Timeout.InfiniteTimeSpan, TimeProvider.System, token)),
+            async (item, token) => await (item.Value == 0 ? Task.CompletedTask : gate.WaitAsync(token)),
             Options with { GracePeriod = TimeSpan.Zero });
         Task run = host.RunAsync(stop.Token);
         await TickUntilAsync(() => source.AcknowledgedItems.Contains("0: 0"), "The first");
