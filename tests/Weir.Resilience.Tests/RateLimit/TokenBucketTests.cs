@@ -11,6 +11,42 @@ public class TokenBucketTests
         Assert.Equal((100.0, 100.0, 1.0), (options.TokensPerSecond, options.BurstCapacity, options.TokensPerOperation));
     }
 
+    [Theory]
+    [InlineData(10, 1, 10)]
+    [InlineData(2_000, 1, 2_000)]
+    [InlineData(0.5, 1, 1)]
+    [InlineData(0.5, 0.25, 0.5)]
+    [InlineData(2, 5, 5)]
+    public void BurstCapacity_NotSet_IsASecondsWorthAndAtLeastACall(double rate, double cost, double burst)
+    {
+        RateLimitOptions options = new() { TokensPerSecond = rate, TokensPerOperation = cost };
+        Assert.Equal(burst, options.BurstCapacity);
+        Assert.Equal(burst, (new RateLimitOptions() with { TokensPerSecond = rate, TokensPerOperation = cost }).BurstCapacity);
+        Assert.Equal(7, (options with { BurstCapacity = 7 } with { TokensPerSecond = 3 }).BurstCapacity);
+    }
+
+    [Theory]
+    [InlineData(10)]
+    [InlineData(20)]
+    [InlineData(1)]
+    public void TryEnter_OnlyTheRateIsSet_AFirstSecondHasTheRateTwiceAndEachLaterOneOnce(int rate)
+    {
+        TokenBucket bucket = new(new RateLimitOptions { TokensPerSecond = rate, TimeProvider = _clock });
+        int[] seconds = new int[4];
+        for (int ms = 0; ms < 1_000 * seconds.Length; ms++)
+        {
+            while (bucket.TryEnter())
+            {
+                seconds[ms / 1_000]++;
+            }
+
+            _clock.Advance(Span.Ms(1));
+        }
+
+        // The last token of a second flows in when the next one begins.
+        Assert.Equal([(2 * rate) - 1, rate, rate, rate], seconds);
+    }
+
     [Fact(Timeout = 60_000)]
     public async Task WaitAsync_FullBucket_GivesTheBurstAndThenTheRate()
     {

@@ -224,6 +224,31 @@ public class RunPolicyTests
         }
     }
 
+    [Theory(Timeout = 90_000)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task RateLimit_OnlyTheRateIsSet_AdmitsASecondsWorthAtOnceAndThenTheRate(bool byKey)
+    {
+        ConcurrentQueue<long> starts = new();
+        RateLimitOptions tenASecond = new() { TokensPerSecond = 10, TimeProvider = _time };
+        Task run = Enumerable.Range(0, 60).ForEachParallelAsync(
+            (_, _) =>
+            {
+                starts.Enqueue(_time.GetTimestamp());
+                return default;
+            },
+            Options with { MaxDegreeOfParallelism = 8, RateLimit = byKey ? RateLimits.ByKey<int, int>(static x => 0 * x, tenASecond) : tenASecond });
+        await _time.DriveAsync(run, TimeSpan.FromMilliseconds(10));
+        await run;
+        long[] at = [.. starts];
+        Assert.Equal(60, at.Length);
+        Assert.Equal(10, at.Count(static at => at == 0));
+        for (int second = 0; second < 5; second++)
+        {
+            Assert.InRange(at.Count(at => at < (second + 1) * Second.Ticks), 1, 10 + (10 * (second + 1)));
+        }
+    }
+
     [Fact(Timeout = 90_000)]
     public async Task AttemptTimeout_OfACallThatIgnoresIt_IsTriedAgain()
     {
