@@ -15,14 +15,16 @@ public static class TimeoutFailure
         exception is TimeoutException or OperationCanceledException { InnerException: TimeoutException };
 
     /// <summary>A call passed its limit.</summary>
-    internal static TaskCanceledException OfCall(TimeSpan limit) => Of(new CallTimeoutException(limit));
+    internal static TaskCanceledException OfCall(TimeSpan limit)
+    {
+        CallTimeoutException reason = new(limit);
+        return new TaskCanceledException(reason.Message, reason);
+    }
 
     /// <summary>An attempt passed its limit.</summary>
     /// <param name="limit">The limit.</param>
     /// <param name="attempt">Its number; 0 if that is added later.</param>
     /// <param name="limitOf">Whose limit it is, if it is that of a run.</param>
     internal static TaskCanceledException OfAttempt(TimeSpan limit, int attempt, object? limitOf = null) =>
-        Of(new AttemptTimeoutException(limit, attempt, limitOf));
-
-    private static TaskCanceledException Of(TimeoutException reason) => new(reason.Message, reason);
+        new AttemptCanceledException(new AttemptTimeoutException(limit, attempt, limitOf));
 }
