@@ -243,6 +243,11 @@ public sealed partial class CircuitBreaker : IMeteredPolicy, ICircuitBreakerSett
         {
             Ignored(ticket);
         }
+        else if (_isFailure is null && exception is ConcurrencyLimitRejectedException or RateLimitRejectedException)
+        {
+            // A limit inside the call refused it, in this process. The service was not asked.
+            Ignored(ticket);
+        }
         else
         {
             bool isFailure = true;

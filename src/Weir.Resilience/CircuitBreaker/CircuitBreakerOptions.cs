@@ -55,8 +55,9 @@ public sealed record CircuitBreakerOptions : ICircuitBreakerSetting
     /// Whether an exception counts as a failure of the called service. An exception that does not counts as a success, because the service responded.
     /// </summary>
     /// <value>
-    /// <see langword="null"/>, the default, for every exception except an <see cref="OperationCanceledException"/> that is not a timeout (see
-    /// <see cref="TimeoutFailure"/>), which is ignored.
+    /// <see langword="null"/>, the default, for every exception except two kinds, which are ignored: an <see cref="OperationCanceledException"/> that is not a
+    /// timeout (see <see cref="TimeoutFailure"/>), and what a limit inside the call refused, because then the service was not asked
+    /// (<see cref="ConcurrencyLimitRejectedException"/>, <see cref="RateLimitRejectedException"/>).
     /// </value>
     /// <remarks>Called by <see cref="CircuitBreaker.Report"/>, but never for the caller's own cancellation, which is ignored.</remarks>
     public Func<Exception, bool>? IsFailure { get; init; }

@@ -28,7 +28,7 @@ public sealed class ConcurrencyLimitRejectedException : Exception
     /// <param name="limit">The limit.</param>
     /// <param name="maxWaiting">How many calls may wait.</param>
     public ConcurrencyLimitRejectedException(int limit, int maxWaiting)
-        : base($"All {limit} places of the concurrency limit are in use, and {maxWaiting} calls, the most allowed, already wait.")
+        : base($"All {limit} places of the concurrency limit are in use, and {maxWaiting} calls, the most allowed, already wait. The limit's maxWaiting sets how many may.")
     {
         Limit = limit;
         MaxWaiting = maxWaiting;

@@ -32,7 +32,10 @@ public abstract class ConcurrencyLimits : IMeteredPolicy, IConcurrencyLimitSetti
     /// Returns the key of an item. Called for each attempt, from several threads at once. An exception from it, or from the comparer, is the item's failure.
     /// </param>
     /// <param name="limit">How many calls of one key may be in flight at once. At least 1.</param>
-    /// <param name="maxWaiting">How many calls of one key may wait for a place at once. 0 or more; <see langword="null"/> for any number.</param>
+    /// <param name="maxWaiting">
+    /// How many calls of one key may wait for a place at once. 0 or more; <see langword="null"/> for the default of
+    /// <see cref="SharedConcurrencyLimit.MaxWaiting"/>.
+    /// </param>
     /// <param name="comparer">Compares keys, from several threads at once; <see langword="null"/> for the default comparer.</param>
     /// <param name="name">What metrics call all of them together, as <see cref="Name"/>.</param>
     /// <returns>The instances, made when their keys first occur.</returns>

@@ -10,6 +10,9 @@ internal sealed class PlaceUser(SharedConcurrencyLimit limit, Func<int>? most) :
 {
     public SharedConcurrencyLimit Limit => limit;
 
+    /// <summary>Whether its calls come one by one, and nobody holds them back while they wait.</summary>
+    public bool IsSingle => most is null;
+
     public int Most => most is null ? int.MaxValue : most();
 
     /// <summary>How many permits it holds. Not counted without a bound. Guarded by the limit's lock.</summary>

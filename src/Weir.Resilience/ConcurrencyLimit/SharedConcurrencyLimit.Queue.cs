@@ -32,13 +32,14 @@ public sealed partial class SharedConcurrencyLimit
                 turn.State = PlaceTurnState.Served;
                 served.Add(turn);
             }
-            else if (_waiting.Count + _parked >= MaxWaiting)
+            else if (_maxWaiting is { } most ? _waiting.Count + _parked >= most : user.IsSingle && _single >= MaxWaiting)
             {
                 rejected = true;
             }
             else
             {
                 turn.Number = ++_turns;
+                _single += user.IsSingle ? 1 : 0;
                 _waiting.AddLast(turn.Node);
             }
 
@@ -47,7 +48,7 @@ public sealed partial class SharedConcurrencyLimit
 
         if (rejected)
         {
-            throw new ConcurrencyLimitRejectedException(Limit, MaxWaiting!.Value);
+            throw new ConcurrencyLimitRejectedException(Limit, MaxWaiting);
         }
 
         served.Tell();
@@ -107,6 +108,7 @@ public sealed partial class SharedConcurrencyLimit
 
             CloseNeedsLock();
             turn.State = PlaceTurnState.Removed;
+            _single -= turn.User.IsSingle ? 1 : 0;
             if (turn.Node.List != _waiting)
             {
                 _parked--;
@@ -165,6 +167,7 @@ public sealed partial class SharedConcurrencyLimit
 
             TakeNeedsLock(turn.User);
             turn.State = PlaceTurnState.Served;
+            _single -= turn.User.IsSingle ? 1 : 0;
             served.Add(turn);
         }
 
@@ -202,5 +205,6 @@ public sealed partial class SharedConcurrencyLimit
         Debug.Assert(_word >> 1 <= _limit, "No more places are free than there are.");
         Debug.Assert(_waiting.Count == 0 || _word < Place, "While a place is free, nobody waits who could use it.");
         Debug.Assert(_parked >= 0, "Parked calls are not negative.");
+        Debug.Assert(_single >= 0 && _single <= _waiting.Count, "Single calls that wait are in the queue.");
     }
 }

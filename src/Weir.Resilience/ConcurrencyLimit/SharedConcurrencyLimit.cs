@@ -29,6 +29,9 @@ public sealed partial class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy
     private const long Closed = 1;
     private const long Place = 2;
 
+    // A hundred calls that come together are no overload, even for a small limit.
+    private const int UsualBurst = 100;
+
     private readonly Lock _lock = new();
     private readonly LinkedList<PlaceTurn> _waiting = [];
     private readonly PlaceUser _anyone;
@@ -37,11 +40,15 @@ public sealed partial class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy
     private int _limit;
     private int _parked;
 
+    // Those that no run holds back: single calls and those of chains. Under the lock.
+    private int _single;
+    private readonly int? _maxWaiting;
+
     /// <summary>Creates the limit.</summary>
     /// <param name="limit">How many calls may be in flight at once. At least 1.</param>
     /// <param name="maxWaiting">
     /// How many calls may wait for a place at once; one more is rejected with a <see cref="ConcurrencyLimitRejectedException"/>. 0 or more;
-    /// <see langword="null"/>, the default, for any number.
+    /// <see cref="int.MaxValue"/> for any number; <see langword="null"/> for the default of <see cref="MaxWaiting"/>.
     /// </param>
     /// <exception cref="ArgumentOutOfRangeException"><paramref name="limit"/> is less than 1, or <paramref name="maxWaiting"/> is negative.</exception>
     public SharedConcurrencyLimit(int limit, int? maxWaiting = null)
@@ -56,7 +63,7 @@ public sealed partial class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy
         Name = name;
         Require.AtLeast(1, limit, nameof(limit));
         Require.AtLeast(0, maxWaiting ?? 0, nameof(maxWaiting));
-        MaxWaiting = maxWaiting;
+        _maxWaiting = maxWaiting;
         _limit = limit;
         _word = limit * Place;
         _anyone = new PlaceUser(this, null);
@@ -93,8 +100,16 @@ public sealed partial class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy
         }
     }
 
-    /// <summary>How many calls may wait at once; <see langword="null"/> for any number.</summary>
-    public int? MaxWaiting { get; }
+    /// <summary>How many calls may wait for a place at once. One more is rejected.</summary>
+    /// <value>
+    /// What the constructor was given; then items of runs count too. By default 100, or four times <see cref="Limit"/> if that is more; then it is about single
+    /// calls and those of chains only, because a run holds back its own items.
+    /// </value>
+    /// <remarks>
+    /// Without a bound, more calls than can be served make each of them wait longer than the last, until all come too late for their callers and are served all
+    /// the same. With it, the calls that get a place are served in time. Four times the limit is a wait of about four calls.
+    /// </remarks>
+    public int MaxWaiting => _maxWaiting ?? Math.Max(UsualBurst, (int)Math.Min(int.MaxValue, 4L * Limit));
 
     /// <summary>How many places are in use. More than <see cref="Limit"/> for a while after it was lowered.</summary>
     public int InUse

@@ -9,7 +9,7 @@ namespace Weir.Resilience;
 /// <summary>Recognises failures that the platform itself calls transient. These are retried by default.</summary>
 /// <remarks>
 /// A failure that is not in this list, such as a bug or an invalid input, usually recurs at the next attempt, and a call that is repeated blindly may do its
-/// work twice. To add to the list: <c>e => Transient.IsTransient(e) || e is MyException</c>. To retry everything: <c>_ => true</c>.
+/// work twice. A limit that refuses a call is in this process and knows that it has more than it can do: trying again would add to that. To add to the list: <c>e => Transient.IsTransient(e) || e is MyException</c>. To retry everything: <c>_ => true</c>.
 /// </remarks>
 public static class Transient
 {
@@ -25,11 +25,11 @@ public static class Transient
     /// <item>a <see cref="SocketException"/>;</item>
     /// <item>an <see cref="HttpRequestException"/> without a status code, or with 408, 429 or 5xx, and an <see cref="HttpIOException"/>;</item>
     /// <item>a <see cref="DbException"/> whose <see cref="DbException.IsTransient"/> is true;</item>
-    /// <item>a <see cref="RateLimitRejectedException"/> or a <see cref="ConcurrencyLimitRejectedException"/>, because the call was not made;</item>
     /// <item>an <see cref="IOException"/> whose inner exception is one of these;</item>
     /// <item>an <see cref="AggregateException"/> all of whose inner exceptions are transient.</item>
     /// </list>
-    /// <see langword="false"/> for everything else: any other cancellation, an open circuit, and exceptions that merely contain one of these.
+    /// <see langword="false"/> for everything else: any other cancellation, an open circuit, what a limit refused
+    /// (<see cref="RateLimitRejectedException"/>, <see cref="ConcurrencyLimitRejectedException"/>), and exceptions that merely contain one of these.
     /// </returns>
     /// <exception cref="ArgumentNullException"><paramref name="exception"/> is <see langword="null"/>.</exception>
     /// <remarks>This method is thread-safe.</remarks>
@@ -39,7 +39,7 @@ public static class Transient
         return exception switch
         {
             OperationCanceledException => TimeoutFailure.Is(exception),
-            TimeoutException or SocketException or RateLimitRejectedException or ConcurrencyLimitRejectedException => true,
+            TimeoutException or SocketException => true,
             IOException { InnerException: { } inner } when IsTransient(inner) => true,
             AggregateException { InnerExceptions: { Count: > 0 } all } => all.All(IsTransient),
 

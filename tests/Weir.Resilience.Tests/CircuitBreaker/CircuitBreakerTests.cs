@@ -117,6 +117,21 @@ public class CircuitBreakerTests
     }
 
     [Fact]
+    public void Report_RefusalOfALimitInsideTheCall_CountsAsNothingUnlessIsFailureSaysOtherwise()
+    {
+        CircuitBreaker breaker = Make(new CircuitBreakerOptions { FailureThreshold = 2 });
+        Report(breaker, new IOException());
+        Report(breaker, new ConcurrencyLimitRejectedException());
+        Report(breaker, new RateLimitRejectedException());
+        Assert.Equal(CircuitBreakerState.Closed, breaker.State);
+        Report(breaker, new IOException());
+        Assert.Equal(CircuitBreakerState.Open, breaker.State);
+        CircuitBreaker own = Make(new CircuitBreakerOptions { FailureThreshold = 1, IsFailure = static _ => true });
+        Report(own, new RateLimitRejectedException());
+        Assert.Equal(CircuitBreakerState.Open, own.State);
+    }
+
+    [Fact]
     public void Report_OwnIsFailure_DecidesAndTheRestAreSuccesses()
     {
         CircuitBreaker breaker = Make(new CircuitBreakerOptions { FailureThreshold = 2, IsFailure = static e => e is IOException });

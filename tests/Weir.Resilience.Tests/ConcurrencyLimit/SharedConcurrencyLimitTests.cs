@@ -4,6 +4,8 @@ public class SharedConcurrencyLimitTests
 {
     private const int Timeout = 90_000;
 
+    private readonly TaskCompletionSource<int> _hold = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
     [Theory]
     [InlineData(0)]
     [InlineData(-1)]
@@ -76,7 +78,7 @@ public class SharedConcurrencyLimitTests
         Task wait = limit.EnterAsync().AsTask();
         ConcurrencyLimitRejectedException error = await Assert.ThrowsAsync<ConcurrencyLimitRejectedException>(() => limit.EnterAsync().AsTask());
         Assert.Equal((1, 1), (error.Limit, error.MaxWaiting));
-        Assert.True(Transient.IsTransient(error));
+        Assert.EndsWith("The limit's maxWaiting sets how many may.", error.Message, StringComparison.Ordinal);
         limit.Leave();
         await wait.WithinAsync();
         Task next = limit.EnterAsync().AsTask();
@@ -85,6 +87,86 @@ public class SharedConcurrencyLimitTests
         SharedConcurrencyLimit never = new(1, maxWaiting: 0);
         await never.EnterAsync();
         await Assert.ThrowsAsync<ConcurrencyLimitRejectedException>(() => never.EnterAsync().AsTask());
+    }
+
+    [Theory(Timeout = Timeout)]
+    [InlineData(1, 100)]
+    [InlineData(25, 100)]
+    [InlineData(50, 200)]
+    public async Task EnterAsync_NoBoundGiven_IsRejectedBehindAHundredCallsOrFourTimesTheLimit(int places, int most)
+    {
+        SharedConcurrencyLimit limit = new(places);
+        PolicyChain<int> chain = new(new PolicyChainOptions<int> { ConcurrencyLimit = limit, Retry = new RetryOptions() });
+        Assert.Equal(most, limit.MaxWaiting);
+        Task[] calls =
+            [.. Enumerable.Range(0, places + most).Select(i => i % 2 == 0 ? chain.ExecuteAsync(HoldAsync).AsTask() : limit.ExecuteAsync(HoldAsync).AsTask())];
+        Assert.Equal((places, most), (limit.InUse, limit.Waiting));
+        ConcurrencyLimitRejectedException error = await Assert.ThrowsAsync<ConcurrencyLimitRejectedException>(() => limit.EnterAsync().AsTask());
+        Assert.Equal((places, most), (error.Limit, error.MaxWaiting));
+        await Assert.ThrowsAsync<ConcurrencyLimitRejectedException>(() => chain.ExecuteAsync(HoldAsync).AsTask());
+        limit.Limit = 2 * places;
+        Assert.Equal(Math.Max(100, 8 * places), limit.MaxWaiting);
+        Task next = limit.ExecuteAsync(HoldAsync).AsTask();
+        _hold.SetResult(7);
+        await Task.WhenAll([.. calls, next]).WithinAsync();
+        Assert.Equal((0, 0), (limit.InUse, limit.Waiting));
+        Assert.Equal(int.MaxValue, new SharedConcurrencyLimit(int.MaxValue).MaxWaiting);
+    }
+
+    [Fact(Timeout = Timeout)]
+    public async Task EnterAsync_AnyNumberMayWait_RejectsNone()
+    {
+        SharedConcurrencyLimit limit = new(1, int.MaxValue);
+        Task[] calls = [.. Enumerable.Range(0, 5_000).Select(_ => limit.ExecuteAsync(HoldAsync).AsTask())];
+        Assert.Equal(4_999, limit.Waiting);
+        _hold.SetResult(7);
+        await Task.WhenAll(calls).WithinAsync();
+    }
+
+    // Ten calls of 100 ms at once are a hundred a second; three hundred a second come, and nobody wants an answer that is older than a second and a half.
+    [Theory(Timeout = Timeout)]
+    [InlineData(null, 0.9, 1)]
+    [InlineData(int.MaxValue, 0, 0.2)]
+    public async Task ExecuteAsync_ThreeTimesWhatItCanServe_ServesInTimeWhatItServes(int? maxWaiting, double least, double most)
+    {
+        const int seconds = 20;
+        ManualTimeProvider clock = new();
+        SharedConcurrencyLimit limit = new(10, maxWaiting);
+        PolicyChain<int> chain = new(new PolicyChainOptions<int> { ConcurrencyLimit = limit, Retry = new RetryOptions(), TimeProvider = clock });
+        int inTime = 0;
+        List<Task> calls = [];
+        for (int tick = 0; tick < seconds * 10; tick++)
+        {
+            for (int call = 0; call < 30; call++)
+            {
+                long came = clock.GetTimestamp();
+                calls.Add(Task.Run(async () =>
+                {
+                    await chain.ExecuteAsync(async token =>
+                    {
+                        await Task.Delay(Span.Ms(100), clock, token);
+                        return 1;
+                    });
+                    if (clock.GetElapsedTime(came) <= Span.Ms(1_500))
+                    {
+                        Interlocked.Increment(ref inTime);
+                    }
+                }));
+            }
+
+            // All have come, and whoever can is being served.
+            await Until.TrueAsync(() => limit.InUse == 10 && clock.ArmedTimers == 10 && calls.Count(static c => !c.IsCompleted) == 10 + limit.Waiting);
+            clock.Advance(Span.Ms(100));
+        }
+
+        while (limit.InUse > 0)
+        {
+            await Until.TrueAsync(() => clock.ArmedTimers == limit.InUse && (limit.Waiting == 0 || limit.InUse == 10));
+            clock.Advance(Span.Ms(100));
+        }
+
+        await Task.WhenAll(calls.Select(static c => c.ContinueWith(static c => _ = c.Exception, TaskScheduler.Default))).WithinAsync();
+        Assert.InRange(inTime / (100.0 * seconds), least, most + 0.1);
     }
 
     [Fact(Timeout = Timeout)]
@@ -173,4 +255,6 @@ public class SharedConcurrencyLimitTests
         Assert.Equal((0, 0), (limit.InUse, limit.Waiting));
         Assert.True(limit.TryEnter());
     }
+
+    private ValueTask<int> HoldAsync(CancellationToken token) => new(_hold.Task);
 }

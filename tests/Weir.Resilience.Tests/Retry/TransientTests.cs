@@ -27,7 +27,6 @@ public class TransientTests
         { "503", Http(HttpStatusCode.ServiceUnavailable) },
         { "599", Http((HttpStatusCode)599) },
         { "database", new DatabaseException(isTransient: true) },
-        { "refused rate", new RateLimitRejectedException() },
         { "task of one", new AggregateException(new TimeoutException()) },
         { "task of two", new AggregateException(new TimeoutException(), new AggregateException(Http(HttpStatusCode.BadGateway))) },
     };
@@ -49,6 +48,9 @@ public class TransientTests
         { "cancelled", new OperationCanceledException(Cancelled) },
         { "cancelled around a socket", new OperationCanceledException("stop", new SocketException(), Cancelled) },
         { "open circuit", new CircuitBreakerOpenException() },
+        { "refused rate", new RateLimitRejectedException() },
+        { "full queue", new ConcurrencyLimitRejectedException() },
+        { "task that met a full queue", new AggregateException(new ConcurrencyLimitRejectedException()) },
         { "two, one of which lasts", new AggregateException(new TimeoutException(), new FormatException()) },
         { "two, one of which was cancelled", new AggregateException(new TimeoutException(), new TaskCanceledException()) },
         { "none", new AggregateException() },

@@ -202,12 +202,19 @@ public class PolicyOrderTests
     }
 
     [Fact(Timeout = Selectors.Timeout)]
-    public async Task CircuitBreaker_TheCallsOwnRefusals_CountAsFailures()
+    public async Task CircuitBreaker_RefusedInsideTheCall_CountsOpenCircuitsAndNoLimits()
     {
         CircuitBreaker breaker = new(new CircuitBreakerOptions { FailureThreshold = 2, TimeProvider = _time });
-        await new[] { 1, 2 }.SelectParallelOutcomesAsync<int, int>(
-            static (x, _) => x == 1 ? throw new CircuitBreakerOpenException() : throw new RateLimitRejectedException(),
-            Options with { CircuitBreaker = breaker });
+        await new[] { 1, 2, 3 }.SelectParallelOutcomesAsync<int, int>(
+            static (x, _) => x switch
+            {
+                1 => throw new CircuitBreakerOpenException(),
+                2 => throw new RateLimitRejectedException(),
+                _ => throw new ConcurrencyLimitRejectedException(),
+            },
+            Options with { CircuitBreaker = breaker, MaxDegreeOfParallelism = 1 });
+        Assert.Equal(CircuitBreakerState.Closed, breaker.State);
+        await new[] { 1 }.SelectParallelOutcomesAsync<int, int>(static (_, _) => throw new CircuitBreakerOpenException(), Options with { CircuitBreaker = breaker });
         Assert.Equal(CircuitBreakerState.Open, breaker.State);
     }
 

@@ -287,7 +287,10 @@ public sealed class SharedLimitTests : IDisposable
             static (x, _) => new ValueTask<int>(x), options with { Control = control });
         await Guard.UntilAsync(() => shared.Waiting == 2 && control.Snapshot().Failed == 2, "two items in the queue, and the end of the others");
         Task<List<int>> retried = new[] { 7 }.SelectParallelAsync(
-            static (x, _) => new ValueTask<int>(x), options with { MaxRetries = 3, BaseDelay = TimeSpan.FromSeconds(1) });
+            static (x, _) => new ValueTask<int>(x), options with
+            {
+                MaxRetries = 3, IsTransient = static e => e is ConcurrencyLimitRejectedException, BaseDelay = TimeSpan.FromSeconds(1),
+            });
         await Guard.UntilAsync(() => _time.ArmedTimers > 0, "the delay of a rejected item");
         shared.Leave();
         ItemOutcome<int, int>[] outcomes = await run.WithinAsync();
@@ -296,6 +299,25 @@ public sealed class SharedLimitTests : IDisposable
         _time.Advance(TimeSpan.FromSeconds(1));
         Assert.Equal([7], await retried.WithinAsync());
         Assert.Equal((0, 0), (shared.InUse, shared.Waiting));
+    }
+
+    [Fact(Timeout = Selectors.Timeout)]
+    public async Task Queue_NoBoundGiven_TakesAllItemsOfARunAndAHundredSingleCallsBesides()
+    {
+        Assert.True(_shared.TryEnter());
+        RunControl control = new();
+        Task<List<int>> run = Enumerable.Range(0, 3_000).SelectParallelAsync(
+            static (x, _) => new ValueTask<int>(x),
+            new ParallelRunOptions { MaxDegreeOfParallelism = 100, ConcurrencyLimit = _shared, Control = control });
+        await Guard.UntilAsync(() => _shared.Waiting >= 1_024, "a run that holds back its items");
+        int ofRun = _shared.Waiting;
+        Task[] single = [.. Enumerable.Range(0, 100).Select(_ => _shared.ExecuteAsync(static _ => default).AsTask())];
+        Assert.InRange(_shared.Waiting, ofRun + 100, 1_024 + 400 + 100);
+        await Assert.ThrowsAsync<ConcurrencyLimitRejectedException>(() => _shared.EnterAsync().AsTask());
+        _shared.Leave();
+        Assert.Equal(Enumerable.Range(0, 3_000), await run.WithinAsync());
+        await Task.WhenAll(single).WithinAsync();
+        Assert.Equal((0, 0), (_shared.InUse, _shared.Waiting));
     }
 
     [Fact(Timeout = Selectors.Timeout)]
