@@ -114,14 +114,14 @@ internal sealed class ChangeDecoder<T>(
         ReplicationTuple? after,
         CancellationToken cancellationToken)
     {
-        if (_next < _skip)
+        // Weir's own tables count, so that a position means the same whoever knows which they are.
+        if (_next < _skip || relations[table.RelationId] is not { IsOwn: false } relation)
         {
             _next++;
             return;
         }
 
         // In the order in which the server sends them.
-        PostgresRelation relation = relations[table.RelationId];
         PostgresRow? old = before is null ? null : await RowAsync(relation, before, isKeyOnly, cancellationToken).ConfigureAwait(false);
         PostgresRow? current = after is null ? null : await RowAsync(relation, after, false, cancellationToken).ConfigureAwait(false);
         var change = new PostgresChange(_transaction!, _next, kind, relation, old, current);

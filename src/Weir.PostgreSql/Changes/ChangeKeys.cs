@@ -20,7 +20,7 @@ internal sealed class ChangeKeys(PostgresChangeOrder order)
     public string? KeyFor(PostgresChange change) => order switch
     {
         PostgresChangeOrder.Key => KeyOf(change),
-        PostgresChangeOrder.Relation => change.Relation.FullName,
+        PostgresChangeOrder.Relation => change.Relation.LaneName,
         PostgresChangeOrder.Transaction => change.Id.Origin,
         PostgresChangeOrder.Global => "",
         _ => null,
@@ -33,7 +33,7 @@ internal sealed class ChangeKeys(PostgresChangeOrder order)
             return false;
         }
 
-        foreach (int place in change.Relation.KeyOrdinals)
+        foreach (int place in change.Relation.LaneOrdinals)
         {
             if (after.GetState(place) != PostgresValueState.Unchanged && before.SentText(place) != after.SentText(place))
             {
@@ -47,19 +47,19 @@ internal sealed class ChangeKeys(PostgresChangeOrder order)
     private static string KeyOf(PostgresChange change)
     {
         PostgresRelation relation = change.Relation;
-        if (relation.KeyOrdinals.Count == 0 || change.Kind == PostgresChangeKind.Truncate)
+        if (relation.LaneOrdinals.Count == 0 || change.Kind == PostgresChangeKind.Truncate)
         {
-            return relation.FullName;
+            return relation.LaneName;
         }
 
-        if (relation.KeyOrdinals.Count == 1)
+        if (relation.LaneOrdinals.Count == 1)
         {
-            return $"{relation.FullName}:{TextOf(change, relation.KeyOrdinals[0])}";
+            return $"{relation.LaneName}:{TextOf(change, relation.LaneOrdinals[0])}";
         }
 
-        var text = new StringBuilder(relation.FullName);
+        var text = new StringBuilder(relation.LaneName);
         char separator = ':';
-        foreach (int place in relation.KeyOrdinals)
+        foreach (int place in relation.LaneOrdinals)
         {
             text.Append(separator).Append(TextOf(change, place));
             separator = ',';

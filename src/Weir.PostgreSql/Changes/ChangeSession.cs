@@ -46,19 +46,9 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
             SingleReader = true,
             SingleWriter = true,
         });
-        var settings = new NpgsqlConnectionStringBuilder(source.ConnectionString);
-        settings.ReadBufferSize = Math.Max(settings.ReadBufferSize, 1 << 16);
-        settings.Options = $"{settings.Options ?? Environment.GetEnvironmentVariable("PGOPTIONS")} {ValueText.ConnectionOptions}";
-        settings.Timezone = "UTC";
-        settings.ClientEncoding ??= server.ClientEncoding;
-
-        // All values are read as texts, and Npgsql cannot give that of some types that it loads, such as arrays of domains.
-        settings["Server Compatibility Mode"] = "NoTypeLoading";
         TimeSpan third = server.SenderTimeout / 3;
-        _connection = new LogicalReplicationConnection(settings.ToString())
-        {
-            WalReceiverStatusInterval = third > TimeSpan.Zero && third < LongestSilence ? third : LongestSilence,
-        };
+        _connection = source.Replication(server);
+        _connection.WalReceiverStatusInterval = third > TimeSpan.Zero && third < LongestSilence ? third : LongestSilence;
     }
 
     public ChannelReader<ChangeBatch<T>> Batches => _batches.Reader;
@@ -82,7 +72,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
         catch (Exception e)
         {
             await session.DisposeAsync().ConfigureAwait(false);
-            throw session.Explained(e);
+            throw source.Explained(e);
         }
     }
 
@@ -196,8 +186,28 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
         PgOutputReplicationSlot slot = await _connection.CreatePgOutputReplicationSlot(
             _source.Slot, slotSnapshotInitMode: LogicalSlotSnapshotInitMode.Export, cancellationToken: cancellationToken).ConfigureAwait(false);
         ulong lsn = (ulong)slot.ConsistentPoint;
+        try
+        {
+            await ReadTablesAsync(slot.SnapshotName!, lsn, cancellationToken).ConfigureAwait(false);
+        }
+        catch (Exception e) when (_source.Explained(e) is WorkSetupException)
+        {
+            // Nobody goes on with this slot, since a snapshot begins with a new one, and the server would keep its log for it.
+            await _source.DropQuietlyAsync(lsn).ConfigureAwait(false);
+            throw;
+        }
+
+        // When this batch is acknowledged, the snapshot is complete and is not taken again.
+        _start = new ChangePosition(lsn);
+        _builder.Position = _start;
+        await SendAsync(_builder.Take(), cancellationToken).ConfigureAwait(false);
+        _builder.WaitForAll();
+    }
+
+    private async Task ReadTablesAsync(string snapshot, ulong lsn, CancellationToken cancellationToken)
+    {
         var decoder = new ChangeDecoder<T>(_source, _relations, _builder, SendAsync, _start);
-        SnapshotReader reader = await SnapshotReader.OpenAsync(_source, _server, slot.SnapshotName!, cancellationToken).ConfigureAwait(false);
+        SnapshotReader reader = await SnapshotReader.OpenAsync(_source, _server, snapshot, cancellationToken).ConfigureAwait(false);
         await using (reader.ConfigureAwait(false))
         {
             foreach (SnapshotTable table in await reader.TablesAsync(cancellationToken).ConfigureAwait(false))
@@ -227,12 +237,6 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
             throw new WorkSetupException(
                 $"Slot '{_source.Slot}' was created again by another program while its snapshot was read. A stream has one reader at a time.");
         }
-
-        // When this batch is acknowledged, the snapshot is complete and is not taken again.
-        _start = new ChangePosition(lsn);
-        _builder.Position = _start;
-        await SendAsync(_builder.Take(), cancellationToken).ConfigureAwait(false);
-        _builder.WaitForAll();
     }
 
     private async Task ReadStreamAsync(CancellationToken cancellationToken)
@@ -358,14 +362,11 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
                     $"Publication '{_source.Publication}' was dropped and made again, and the server cannot give the changes in between, which begin after "
                     + $"{_sent}: remove the stream (DropAsync, or weir-work cdc --drop), and set it up again with a snapshot.",
                     e)
-                : Explained(e);
+                : _source.Explained(e);
         }
         catch (Exception other) when (other is NpgsqlException or WorkSetupException)
         {
-            return Explained(e);
+            return _source.Explained(e);
         }
     }
-
-    private Exception Explained(Exception e) =>
-        e is PostgresException postgres && _source.Database.Explanation(postgres) is { } explanation ? new WorkSetupException(explanation, e) : e;
 }

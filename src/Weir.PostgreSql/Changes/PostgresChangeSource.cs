@@ -1,4 +1,6 @@
 using Npgsql;
+using Npgsql.Replication;
+using NpgsqlTypes;
 
 namespace Weir.PostgreSql;
 
@@ -68,11 +70,26 @@ public sealed class PostgresChangeSource : IWorkStatistics, IAsyncDisposable
 
     internal Database Database { get; }
 
+    /// <summary>Looks whether a stream can work: the server, the publication, a slot of this name, and a connection for replication. It creates nothing.</summary>
+    /// <param name="cancellationToken">Ends the wait.</param>
+    /// <returns>A task that completes when nothing is known that speaks against it. <see cref="SetupAsync"/> looks for the same before it creates anything.</returns>
+    /// <exception cref="WorkSetupException">The stream cannot work. The message says why, and what to do.</exception>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
+    public async Task CheckAsync(CancellationToken cancellationToken = default)
+    {
+        ServerState server = await _preflight.CheckServerAsync(cancellationToken).ConfigureAwait(false);
+        if (await _preflight.FindSlotAsync(server, cancellationToken).ConfigureAwait(false) is null)
+        {
+            await CheckNewAsync(server, cancellationToken).ConfigureAwait(false);
+        }
+    }
+
     /// <summary>Creates the stream, if it is not there: the slot, and its position in the store of checkpoints.</summary>
     /// <param name="cancellationToken">Ends the wait.</param>
     /// <returns>
     /// A task that completes when no change from now on can be missed. It may be called at every start. With
-    /// <see cref="PostgresChangeSourceOptions.InitialSnapshot"/>, the slot is created when the first source is opened.
+    /// <see cref="PostgresChangeSourceOptions.InitialSnapshot"/>, the slot is created when the first source is opened. A call that fails leaves nothing that it
+    /// has made.
     /// </returns>
     /// <exception cref="WorkSetupException">The stream cannot work. The message says why, and what to do.</exception>
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
@@ -97,12 +114,29 @@ public sealed class PostgresChangeSource : IWorkStatistics, IAsyncDisposable
                     + "false.");
             }
 
+            await CheckNewAsync(server, cancellationToken).ConfigureAwait(false);
             await SaveAsync(ChangePosition.Snapshot, cancellationToken).ConfigureAwait(false);
             return;
         }
 
-        ulong start = slot?.Confirmed ?? await CreateSlotAsync(cancellationToken).ConfigureAwait(false);
-        await SaveAsync(new ChangePosition(start), cancellationToken).ConfigureAwait(false);
+        if (slot is not null)
+        {
+            await SaveAsync(new ChangePosition(slot.Confirmed), cancellationToken).ConfigureAwait(false);
+            return;
+        }
+
+        await CheckNewAsync(server, cancellationToken).ConfigureAwait(false);
+        ulong start = await CreateSlotAsync(cancellationToken).ConfigureAwait(false);
+        try
+        {
+            await SaveAsync(new ChangePosition(start), cancellationToken).ConfigureAwait(false);
+        }
+        catch
+        {
+            // The server would keep its log for a slot that nobody reads.
+            await DropQuietlyAsync(start).ConfigureAwait(false);
+            throw;
+        }
     }
 
     /// <summary>Asks the server how far behind the slot is, and how much of its log it keeps for it. See <see cref="PostgresReplicationSlot"/>.</summary>
@@ -136,6 +170,7 @@ public sealed class PostgresChangeSource : IWorkStatistics, IAsyncDisposable
         var source = new ChangeWorkSource<T>(this, map);
         try
         {
+            await TellOwnTablesAsync(cancellationToken).ConfigureAwait(false);
             await source.StartAsync(cancellationToken).ConfigureAwait(false);
             return source;
         }
@@ -176,6 +211,11 @@ public sealed class PostgresChangeSource : IWorkStatistics, IAsyncDisposable
                 server = await _preflight.CheckServerAsync(cancellationToken).ConfigureAwait(false);
                 ChangePosition? position = await LoadAsync(cancellationToken).ConfigureAwait(false);
                 _preflight.CheckPosition(server, slot, position, CheckpointName);
+                if (position is { IsSnapshot: true })
+                {
+                    await _preflight.CheckSnapshotAsync(cancellationToken).ConfigureAwait(false);
+                }
+
                 if (position is null)
                 {
                     // A slot that somebody else has created.
@@ -226,19 +266,98 @@ public sealed class PostgresChangeSource : IWorkStatistics, IAsyncDisposable
         }
     }
 
+    /// <summary>Removes a slot that was created here, if it is still the same one. What fails on the way is of no use to anybody.</summary>
+    internal async ValueTask DropQuietlyAsync(ulong start)
+    {
+        try
+        {
+            await Database.ExecuteAsync(
+                "SELECT pg_catalog.pg_drop_replication_slot(slot_name) FROM pg_catalog.pg_replication_slots "
+                + "WHERE slot_name = $1 AND NOT active AND confirmed_flush_lsn = $2::text::pg_lsn",
+                CancellationToken.None,
+                Parameter.Of(Slot),
+                Parameter.Of(new NpgsqlLogSequenceNumber(start).ToString())).ConfigureAwait(false);
+        }
+        catch (Exception e) when (e is not OutOfMemoryException)
+        {
+            // Whoever looks into the failure that led here finds this one too.
+        }
+    }
+
+    /// <summary>A connection for replication, which is not open.</summary>
+    internal LogicalReplicationConnection Replication(ServerState server)
+    {
+        var settings = new NpgsqlConnectionStringBuilder(ConnectionString);
+        settings.ReadBufferSize = Math.Max(settings.ReadBufferSize, 1 << 16);
+        settings.Options = $"{settings.Options ?? Environment.GetEnvironmentVariable("PGOPTIONS")} {ValueText.ConnectionOptions}";
+        settings.Timezone = "UTC";
+        settings.ClientEncoding ??= server.ClientEncoding;
+
+        // All values are read as texts, and Npgsql cannot give that of some types that it loads, such as arrays of domains.
+        settings["Server Compatibility Mode"] = "NoTypeLoading";
+        return new LogicalReplicationConnection(settings.ToString());
+    }
+
+    internal Exception Explained(Exception e) =>
+        e is PostgresException postgres && Database.Explanation(postgres) is { } explanation ? new WorkSetupException(explanation, e) : e;
+
     internal ValueTask SaveAsync(ChangePosition position, CancellationToken cancellationToken) =>
         Checkpoints.SaveAsync(CheckpointName, position.ToString(), cancellationToken);
 
     private static string Parse(string connectionString)
     {
+        NpgsqlConnectionStringBuilder parsed;
         try
         {
-            return new NpgsqlConnectionStringBuilder(connectionString).ToString();
+            parsed = new NpgsqlConnectionStringBuilder(connectionString);
         }
         catch (Exception e) when (e is ArgumentException or FormatException or InvalidOperationException)
         {
             // Without the exception, whose message may have a part of the password.
             throw new ArgumentException("connectionString is not a connection string for Npgsql, such as Host=...;Username=...", nameof(connectionString));
+        }
+
+        return parsed.Host?.Contains(',', StringComparison.Ordinal) != true && parsed.TargetSessionAttributes is null or "" or "any"
+            ? parsed.ToString()
+            : throw new ArgumentException(
+                "connectionString must name one host, without Target Session Attributes: a replication slot is on one server. Give it a name that leads to the "
+                + "primary.",
+                nameof(connectionString));
+    }
+
+    // What a new stream needs and an old one has shown already.
+    private async ValueTask CheckNewAsync(ServerState server, CancellationToken cancellationToken)
+    {
+        if (Options.InitialSnapshot)
+        {
+            await _preflight.CheckSnapshotAsync(cancellationToken).ConfigureAwait(false);
+        }
+
+        try
+        {
+            LogicalReplicationConnection connection = Replication(server);
+            await using (connection.ConfigureAwait(false))
+            {
+                await connection.Open(cancellationToken).ConfigureAwait(false);
+            }
+        }
+        catch (PostgresException e)
+        {
+            throw Explained(e);
+        }
+        catch (Exception e) when (e is NotSupportedException or ArgumentException)
+        {
+            throw new WorkSetupException($"The connection string cannot be used for replication: {e.Message}", e);
+        }
+    }
+
+    private async ValueTask TellOwnTablesAsync(CancellationToken cancellationToken)
+    {
+        if (Options.OnNotice is not null && await _preflight.OwnTablesAsync(cancellationToken).ConfigureAwait(false) is { Length: > 0 } own)
+        {
+            Options.Notice(
+                $"Publication '{Publication}' has tables of Weir itself ({own}). Their changes are left out, because a stream that took them would feed itself; "
+                + "the server still sends them. Publish your own tables only: CREATE PUBLICATION ... FOR TABLE ..., or FOR TABLES IN SCHEMA ...");
         }
     }
 
@@ -256,7 +375,7 @@ public sealed class PostgresChangeSource : IWorkStatistics, IAsyncDisposable
     private async ValueTask<ChangePosition?> LoadAsync(CancellationToken cancellationToken) =>
         ChangePosition.Parse(await Checkpoints.LoadAsync(CheckpointName, cancellationToken).ConfigureAwait(false), CheckpointName);
 
-    private async ValueTask<ulong> CreateSlotAsync(CancellationToken cancellationToken) => (ulong)NpgsqlTypes.NpgsqlLogSequenceNumber.Parse(
+    private async ValueTask<ulong> CreateSlotAsync(CancellationToken cancellationToken) => (ulong)NpgsqlLogSequenceNumber.Parse(
         (await Database.QueryAsync(
             "SELECT lsn::text FROM pg_catalog.pg_create_logical_replication_slot($1, 'pgoutput')",
             static r => r.GetString(0),

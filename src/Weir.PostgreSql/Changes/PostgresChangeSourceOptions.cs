@@ -58,21 +58,20 @@ public sealed record PostgresChangeSourceOptions
     /// <value><see langword="null"/>, the default, for none. It must return quickly. Its exceptions are ignored.</value>
     public Action<DeadLetter>? OnFailedChange { get; init; }
 
+    /// <summary>
+    /// Called with a sentence when a source is opened and there is something to know that is no error: the publication has tables of Weir itself, as one
+    /// <c>FOR ALL TABLES</c> has. Their changes are left out.
+    /// </summary>
+    /// <value><see langword="null"/>, the default, for none. It must return quickly. Its exceptions are ignored.</value>
+    public Action<string>? OnNotice { get; init; }
+
     /// <summary>The clock for heartbeats and waits.</summary>
     /// <value>The default is <see cref="TimeProvider.System"/>.</value>
     public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
 
-    internal void Tell(DeadLetter letter)
-    {
-        try
-        {
-            OnFailedChange?.Invoke(letter);
-        }
-        catch (Exception e) when (e is not OutOfMemoryException)
-        {
-            // It is the user's, and changes nothing.
-        }
-    }
+    internal void Tell(DeadLetter letter) => Call(OnFailedChange, letter);
+
+    internal void Notice(string sentence) => Call(OnNotice, sentence);
 
     internal void Validate()
     {
@@ -96,6 +95,18 @@ public sealed record PostgresChangeSourceOptions
         if (CheckpointName is { Length: 0 })
         {
             throw new ArgumentException($"{nameof(CheckpointName)} must be null or a text that is not empty.", nameof(CheckpointName));
+        }
+    }
+
+    private static void Call<T>(Action<T>? hook, T argument)
+    {
+        try
+        {
+            hook?.Invoke(argument);
+        }
+        catch (Exception e) when (e is not OutOfMemoryException)
+        {
+            // It is the user's, and changes nothing.
         }
     }
 }

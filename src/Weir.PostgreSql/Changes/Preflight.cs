@@ -1,3 +1,4 @@
+using System.Globalization;
 using NpgsqlTypes;
 
 namespace Weir.PostgreSql;
@@ -33,6 +34,70 @@ internal sealed class Preflight(Database database, string slot, string publicati
             OR c.relreplident = 'i' AND NOT EXISTS (SELECT FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND i.indisreplident))
         ORDER BY 1 LIMIT 10
         """;
+
+    // What a snapshot would read, and could not, or not all of. Lists of columns came with version 15; null stands for all of them.
+    private const string SnapshotQuery = """
+        SELECT format('%I.%I', n.nspname, c.relname), c.relname::text, pg_catalog.row_security_active(c.oid),
+            pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND NOT EXISTS (
+                SELECT FROM unnest(pt.columns) name WHERE NOT pg_catalog.has_column_privilege(c.oid, name, 'SELECT')),
+            pt.columns
+        FROM (
+            SELECT pt.pubname, pt.schemaname, pt.tablename, ARRAY(
+                SELECT a.attname::text FROM pg_catalog.pg_attribute a
+                JOIN pg_catalog.pg_class c ON c.oid = a.attrelid AND c.relname = pt.tablename
+                JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace AND n.nspname = pt.schemaname
+                WHERE a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+                    AND coalesce(to_jsonb(pt) -> 'attnames' ? a.attname::text, true)) AS columns
+            FROM pg_catalog.pg_publication_tables pt WHERE pt.pubname = $1) pt
+        JOIN pg_catalog.pg_namespace n ON n.nspname = pt.schemaname
+        JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = pt.tablename
+        ORDER BY 1
+        """;
+
+    private const string OwnQuery = """
+        SELECT format('%I.%I', pt.schemaname, pt.tablename), pt.tablename::text, ARRAY(
+            SELECT a.attname::text FROM pg_catalog.pg_attribute a
+            JOIN pg_catalog.pg_class c ON c.oid = a.attrelid AND c.relname = pt.tablename
+            JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace AND n.nspname = pt.schemaname
+            WHERE a.attnum > 0 AND NOT a.attisdropped)
+        FROM pg_catalog.pg_publication_tables pt
+        WHERE pt.pubname = $1 AND EXISTS (SELECT FROM unnest($2::text[]) beginning WHERE starts_with(pt.tablename::text, beginning))
+        ORDER BY 1
+        """;
+
+    /// <summary>Checks that a snapshot can read all rows of the tables.</summary>
+    public async ValueTask CheckSnapshotAsync(CancellationToken cancellationToken)
+    {
+        List<(string Name, bool IsSecured, bool IsAllowed)> tables =
+        [
+            .. (await database.QueryAsync(
+                SnapshotQuery,
+                static r => (Name: r.GetString(0), Table: r.GetString(1), IsSecured: r.GetBoolean(2), IsAllowed: r.GetBoolean(3), r.GetFieldValue<string[]>(4)),
+                cancellationToken,
+                Parameter.Of(publication)).ConfigureAwait(false))
+                .Where(static t => !OwnTables.Has(t.Table, t.Item5)).Select(static t => (t.Name, t.IsSecured, t.IsAllowed)),
+        ];
+        string forbidden = ListOf(tables.Where(static t => !t.IsAllowed).Select(static t => t.Name));
+        Require(
+            forbidden.Length == 0,
+            $"the user of the connection lacks the right to read {forbidden}, which a snapshot needs: GRANT SELECT, and USAGE of the schema. docs/changes.md "
+            + "lists the rights.");
+        string secured = ListOf(tables.Where(static t => t.IsSecured).Select(static t => t.Name));
+        Require(
+            secured.Length == 0,
+            $"row level security hides rows of {secured} from the user of the connection, so a snapshot would lack them: ALTER ROLE ... BYPASSRLS, or use a "
+            + "user whom no policy concerns.");
+    }
+
+    /// <summary>The tables of the publication that are Weir's own; empty for none.</summary>
+    public async ValueTask<string> OwnTablesAsync(CancellationToken cancellationToken) => ListOf(
+        (await database.QueryAsync(
+            OwnQuery,
+            static r => (Name: r.GetString(0), Table: r.GetString(1), Columns: r.GetFieldValue<string[]>(2)),
+            cancellationToken,
+            Parameter.Of(publication),
+            Parameter.Of(OwnTables.Beginnings)).ConfigureAwait(false))
+            .Where(static t => OwnTables.Has(t.Table, t.Columns)).Select(static t => t.Name));
 
     /// <summary>Checks the server and the publication.</summary>
     public async ValueTask<ServerState> CheckServerAsync(CancellationToken cancellationToken)
@@ -118,6 +183,14 @@ internal sealed class Preflight(Database database, string slot, string publicati
             position.Lsn >= state!.Confirmed,
             $"slot '{slot}' has moved on to {new NpgsqlLogSequenceNumber(state.Confirmed)}, past checkpoint '{name}' at {at}, so the changes in between are "
             + "gone: somebody else has used the slot, or the checkpoint is old. Call DropAsync, then SetupAsync with a snapshot.");
+    }
+
+    private static string ListOf(IEnumerable<string> names)
+    {
+        const int most = 10;
+        string[] all = [.. names];
+        string more = all.Length > most ? string.Create(CultureInfo.InvariantCulture, $" and {all.Length - most} more") : "";
+        return string.Join(", ", all.Take(most)) + more;
     }
 
     private void Require(bool condition, string otherwise)

@@ -8,10 +8,22 @@ namespace Weir.PostgreSql;
 /// </summary>
 internal sealed class RelationCache(Database database)
 {
-    private const string PrimaryKeyQuery = """
-        SELECT a.attname FROM pg_catalog.pg_index i
-        JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey)
-        WHERE i.indrelid = $1::bigint::oid AND i.indisprimary
+    /// <summary>The columns of an index that are its key: it may include others.</summary>
+    public const string KeyOfIndex = "(i.indkey::int2[])[0:i.indnkeyatts - 1]";
+
+    // What the server does not say about a table: its primary key, of which table it is a partition, and by which columns.
+    private const string TableQuery = $"""
+        SELECT ARRAY(
+                SELECT a.attname::text FROM pg_catalog.pg_index i
+                JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY({KeyOfIndex})
+                WHERE i.indrelid = t.oid AND i.indisprimary),
+            (SELECT n.nspname || '.' || c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+                WHERE c.oid = pg_catalog.pg_partition_root(t.oid)),
+            ARRAY(
+                SELECT DISTINCT a.attname::text FROM pg_catalog.pg_partition_tree(pg_catalog.pg_partition_root(t.oid)) tree
+                JOIN pg_catalog.pg_partitioned_table p ON p.partrelid = tree.relid
+                JOIN pg_catalog.pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = ANY(p.partattrs::int2[]))
+        FROM (SELECT $1::bigint::oid AS oid) t
         """;
 
     private readonly Dictionary<uint, PostgresRelation> _relations = [];
@@ -59,9 +71,12 @@ internal sealed class RelationCache(Database database)
         IReadOnlyList<(string Name, uint Type, int Modifier, bool IsKey)> columns,
         CancellationToken cancellationToken)
     {
-        HashSet<string> keys = hasKey
-            ? [.. columns.Where(static c => c.IsKey).Select(static c => c.Name)]
-            : [.. await database.QueryAsync(PrimaryKeyQuery, static r => r.GetString(0), cancellationToken, Parameter.Of((long)oid)).ConfigureAwait(false)];
+        (string[] primaryKey, string? root, string[] partitionColumns) = (await database.QueryAsync(
+            TableQuery,
+            static r => (r.GetFieldValue<string[]>(0), r.IsDBNull(1) ? null : r.GetString(1), r.GetFieldValue<string[]>(2)),
+            cancellationToken,
+            Parameter.Of((long)oid)).ConfigureAwait(false))[0];
+        HashSet<string> keys = hasKey ? [.. columns.Where(static c => c.IsKey).Select(static c => c.Name)] : [.. primaryKey];
         await _types.LoadAsync(columns.Select(static c => c.Type), cancellationToken).ConfigureAwait(false);
         PostgresRelation? before = _relations.GetValueOrDefault(oid);
         var relation = new PostgresRelation(
@@ -69,7 +84,9 @@ internal sealed class RelationCache(Database database)
             schema,
             name,
             (before?.Version ?? 0) + 1,
-            [.. columns.Select(c => new PostgresColumn(c.Name, c.Type, c.Modifier, keys.Contains(c.Name), _types[c.Type]))]);
+            [.. columns.Select(c => new PostgresColumn(c.Name, c.Type, c.Modifier, keys.Contains(c.Name), _types[c.Type]))],
+            root,
+            partitionColumns);
         if (before is not null && relation.IsSameAs(before))
         {
             return;

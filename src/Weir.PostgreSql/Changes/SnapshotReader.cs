@@ -26,7 +26,9 @@ internal sealed class SnapshotReader : IAsyncDisposable
         try
         {
             reader._transaction = await reader._connection.BeginTransactionAsync(IsolationLevel.RepeatableRead, cancellationToken).ConfigureAwait(false);
-            string settings = $"SET TRANSACTION SNAPSHOT {SqlName.Literal(snapshot)}; {ValueText.TransactionSettings}";
+
+            // Without it, a policy of a table would leave rows out and say nothing. With it, the server refuses to read such a table.
+            string settings = $"SET TRANSACTION SNAPSHOT {SqlName.Literal(snapshot)}; {ValueText.TransactionSettings}; SET LOCAL row_security = off";
             if (server.ClientEncoding is { } encoding)
             {
                 settings += $"; SET LOCAL client_encoding = {encoding}";
@@ -42,7 +44,7 @@ internal sealed class SnapshotReader : IAsyncDisposable
         }
     }
 
-    /// <summary>The tables, by name.</summary>
+    /// <summary>The tables, by name, without Weir's own.</summary>
     public async Task<IReadOnlyList<SnapshotTable>> TablesAsync(CancellationToken cancellationToken)
     {
         // Lists of columns and filters of rows came with version 15.
@@ -55,7 +57,7 @@ internal sealed class SnapshotReader : IAsyncDisposable
             JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = pt.tablename
             JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
                 {(hasFilters ? "AND a.attname = ANY(pt.attnames)" : "")}
-            LEFT JOIN pg_catalog.pg_index i ON i.indrelid = c.oid AND a.attnum = ANY(i.indkey)
+            LEFT JOIN pg_catalog.pg_index i ON i.indrelid = c.oid AND a.attnum = ANY({RelationCache.KeyOfIndex})
                 AND CASE WHEN c.relreplident = 'i' THEN i.indisreplident ELSE i.indisprimary END
             WHERE pt.pubname = $1
             ORDER BY n.nspname, c.relname, a.attnum
@@ -78,6 +80,7 @@ internal sealed class SnapshotReader : IAsyncDisposable
             },
             cancellationToken,
             Parameter.Of(_source.Publication)).ConfigureAwait(false);
+        tables.RemoveAll(static table => OwnTables.Has(table.Name, table.Columns.Select(static c => c.Name)));
         return tables;
     }
 

@@ -5,7 +5,7 @@ public sealed class ManyChangesTests
 {
     private const long Part = 1L << 31;
 
-    private static readonly PostgresRelation Orders = new(1, "public", "orders+1", 1, []);
+    private static readonly PostgresRelation Orders = new(1, "public", "orders+1", 1, [], null, []);
 
     [Theory]
     [InlineData(0, "mailer:0/16B3748/0", "mailer:0/16B3748:public.orders+1/0")]

@@ -145,14 +145,14 @@ public sealed class PreflightTests(PostgresServer server) : ChangeTest(server)
                 connection, Slot, Publication, new PostgresCheckpointStore(least, Schema), Quiet with { InitialSnapshot = true });
             await LacksAsync("checkpoints", stream.SetupAsync());
             await ExecuteAsync($"GRANT USAGE ON SCHEMA {schema} TO {user}; GRANT SELECT, INSERT, UPDATE ON {schema}.checkpoints TO {user}");
-            await stream.SetupAsync();
-            await LacksAsync("replication", OpenAsync(stream));
+            await LacksAsync("rows", stream.SetupAsync());
+            await ExecuteAsync($"GRANT SELECT ON {Table} TO {user}");
+            await LacksAsync("replication", stream.SetupAsync());
+            Assert.Null(await Checkpoints.LoadAsync(Slot));
             await ExecuteAsync($"ALTER ROLE {user} REPLICATION");
-            await using (IWorkSource<string> early = await stream.OpenSourceAsync(Text))
-            {
-                await LacksAsync("rows", early.ReadAsync(CancellationToken.None).AsTask());
-            }
-
+            await stream.SetupAsync();
+            await ExecuteAsync($"REVOKE SELECT ON {Table} FROM {user}");
+            await LacksAsync("rows", OpenAsync(stream));
             await ExecuteAsync($"GRANT SELECT ON {Table} TO {user}");
             await using IWorkSource<string> source = await stream.OpenSourceAsync(Text);
             Assert.Equal(["+1=a"], await TakeAsync(source, 1));
@@ -163,6 +163,26 @@ public sealed class PreflightTests(PostgresServer server) : ChangeTest(server)
         {
             await ExecuteAsync($"DROP OWNED BY {user}; DROP ROLE {user}");
         }
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Setup_PositionCannotBeSaved_LeavesNoSlot()
+    {
+        await using PostgresChangeSource stream = Stream(checkpoints: new ReadOnlyStore());
+        await Assert.ThrowsAsync<WorkSetupException>(() => stream.SetupAsync());
+        Assert.Equal(0, await ScalarAsync<long>($"SELECT count(*) FROM pg_replication_slots WHERE slot_name = '{Slot}'"));
+    }
+
+    [Theory]
+    [InlineData("Host=a,b;Username=u;Password=sesame-7")]
+    [InlineData("Host=a:1,b:2;Username=u;Password=sesame-7;Target Session Attributes=primary")]
+    [InlineData("Host=a;Username=u;Password=sesame-7;Target Session Attributes=primary")]
+    public void Create_SeveralHosts_SaysThatASlotIsOnOne(string connection)
+    {
+        ArgumentException refused = Assert.Throws<ArgumentException>(() => new PostgresChangeSource(connection, Slot, "p", Checkpoints));
+        Assert.Equal("connectionString", refused.ParamName);
+        Assert.Contains("one host", refused.Message, StringComparison.Ordinal);
+        Assert.DoesNotContain("sesame-7", refused.ToString(), StringComparison.Ordinal);
     }
 
     [Fact(Timeout = Limit)]
@@ -190,6 +210,14 @@ public sealed class PreflightTests(PostgresServer server) : ChangeTest(server)
         await using var away = new PostgresChangeSource(nowhere, Slot, Publication, Checkpoints, Quiet);
         failure = await Assert.ThrowsAnyAsync<NpgsqlException>(() => away.SetupAsync());
         Assert.DoesNotContain("sesame-7", failure.ToString(), StringComparison.Ordinal);
+    }
+
+    private sealed class ReadOnlyStore : ICheckpointStore
+    {
+        public ValueTask<string?> LoadAsync(string name, CancellationToken cancellationToken = default) => new((string?)null);
+
+        public ValueTask SaveAsync(string name, string position, CancellationToken cancellationToken = default) =>
+            throw new WorkSetupException("It cannot be written.");
     }
 
     private static async Task OpenAsync(PostgresChangeSource stream)

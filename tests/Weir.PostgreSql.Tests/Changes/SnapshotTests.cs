@@ -136,7 +136,88 @@ public sealed class SnapshotTests(PostgresServer server) : ChangeTest(server)
         Assert.All(changes, static c => Assert.Equal((0, true, 2), (c.Index, c.IsLast, c.Relation.Columns.Count)));
     }
 
+    [Fact(Timeout = Limit)]
+    public async Task Setup_PolicyHidesRows_SaysSoAndLeavesNothing()
+    {
+        string user = $"some_{Guid.NewGuid():N}";
+        string schema = SqlName.Quote(Schema);
+        await ExecuteAsync(
+            $"""
+            INSERT INTO {Table} SELECT n, 'a' FROM generate_series(1, 10) n;
+            CREATE ROLE {user} LOGIN REPLICATION PASSWORD 'sesame-7';
+            GRANT USAGE ON SCHEMA {schema} TO {user};
+            GRANT SELECT, INSERT, UPDATE ON {schema}.checkpoints TO {user};
+            GRANT SELECT ON {schema}.parts, {Table} TO {user};
+            ALTER TABLE {Table} ENABLE ROW LEVEL SECURITY;
+            CREATE POLICY half ON {Table} USING (id <= 5)
+            """);
+        try
+        {
+            string connection = new NpgsqlConnectionStringBuilder(ConnectionString) { Username = user, Password = "sesame-7", Pooling = false }.ToString();
+            await using NpgsqlDataSource least = NpgsqlDataSource.Create(connection);
+            await using var stream = new PostgresChangeSource(connection, Slot, Publication, new PostgresCheckpointStore(least, Schema), WithSnapshot);
+            WorkSetupException hidden = await Assert.ThrowsAsync<WorkSetupException>(() => stream.SetupAsync());
+            Assert.Contains("row level security hides rows of", hidden.Message, StringComparison.Ordinal);
+            Assert.Contains("BYPASSRLS", hidden.Message, StringComparison.Ordinal);
+            Assert.Null(await Checkpoints.LoadAsync(Slot));
+            await ExecuteAsync($"ALTER ROLE {user} BYPASSRLS");
+            await stream.SetupAsync();
+
+            // And when it comes later.
+            await ExecuteAsync($"ALTER ROLE {user} NOBYPASSRLS");
+            await Assert.ThrowsAsync<WorkSetupException>(async () => await stream.OpenSourceAsync());
+            Assert.Equal(0, await SlotsAsync());
+            await ExecuteAsync($"ALTER ROLE {user} BYPASSRLS");
+            await using IWorkSource<int> source = await stream.OpenSourceAsync(Id);
+            Assert.Equal(Enumerable.Range(1, 10), await TakeAsync(source, 10));
+        }
+        finally
+        {
+            await ExecuteAsync($"DROP OWNED BY {user}; DROP ROLE {user}");
+        }
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Read_FailsInTheSnapshot_RemovesItsSlot()
+    {
+        await ExecuteAsync($"INSERT INTO {Table} VALUES (1, 'a')");
+        await using PostgresChangeSource stream = await NewStreamAsync(WithSnapshot);
+        await using (IWorkSource<int> source = await stream.OpenSourceAsync<int>(static _ => throw new FormatException("no")))
+        {
+            await Assert.ThrowsAsync<WorkSetupException>(() => NextAsync(source));
+        }
+
+        Assert.Equal(0, await SlotsAsync());
+        await using IWorkSource<int> next = await stream.OpenSourceAsync(Id);
+        Assert.Equal([1], await TakeAsync(next, 1));
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData("DEFAULT")]
+    [InlineData("FULL")]
+    [InlineData("USING INDEX wide_key")]
+    public async Task Key_OfAnIndexThatIncludesColumns_HasNoneOfThem(string identity)
+    {
+        string wide = Name("wide");
+        await ExecuteAsync(
+            $"""
+            CREATE TABLE {wide} (id int NOT NULL, value text, extra text, CONSTRAINT wide_key PRIMARY KEY (id) INCLUDE (value, extra));
+            ALTER TABLE {wide} REPLICA IDENTITY {identity};
+            INSERT INTO {wide} VALUES (1, 'a', 'x');
+            ALTER PUBLICATION {Publication} SET TABLE {wide}
+            """);
+        await using PostgresChangeSource stream = await NewStreamAsync(WithSnapshot);
+        await using IWorkSource<PostgresChange> source = await stream.OpenSourceAsync();
+        List<PostgresChange> changes = await TakeAsync(source, 1);
+        await ExecuteAsync($"UPDATE {wide} SET value = 'b'");
+        changes.AddRange(await TakeAsync(source, 1));
+        Assert.All(changes, static c => Assert.Equal([1], c.GetKeyValues()));
+        Assert.All(changes, static c => Assert.Equal(1, c.Relation.Version));
+    }
+
     private static int Id(PostgresChange change) => change.New!.Get<int>("id");
+
+    private Task<long> SlotsAsync() => ScalarAsync<long>($"SELECT count(*) FROM pg_replication_slots WHERE slot_name = '{Slot}'");
 
     private Task<long> TerminateReaderAsync() => ScalarAsync<long>(
         "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'SELECT \"id\", \"value\" FROM %'");

@@ -22,7 +22,7 @@ internal static class CdcCommand
             PostgresCheckpointStore checkpoints = new(database, settings.Schema);
             await using CdcTarget target = options.Target(parsed, host, database);
             FailedChanges failed = new(settings.OnError, options.CommandBehind(parsed, target), host);
-            await using PostgresChangeSource changes = Changes(settings, checkpoints, target, failed);
+            await using PostgresChangeSource changes = Changes(settings, checkpoints, target, failed, host);
             if (settings.IsDrop)
             {
                 await checkpoints.SetupAsync(token);
@@ -33,10 +33,7 @@ internal static class CdcCommand
 
             if (settings.IsSetup)
             {
-                await CdcSetup.CreatePublicationAsync(database, settings.Publication, settings.Tables, token);
-                await checkpoints.SetupAsync(token);
-                await target.SetupAsync(token);
-                await changes.SetupAsync(token);
+                await CdcSetup.RunAsync(database, settings, changes, checkpoints, target, token);
             }
 
             return await failed.ExplainAsync(() => RunAsync(settings, changes, checkpoints, target, database, host, token));
@@ -45,12 +42,12 @@ internal static class CdcCommand
     }
 
     private static PostgresChangeSource Changes(
-        CdcSettings settings, PostgresCheckpointStore checkpoints, CdcTarget target, FailedChanges failed)
+        CdcSettings settings, PostgresCheckpointStore checkpoints, CdcTarget target, FailedChanges failed, WorkCliHost host)
     {
         PostgresChangeSourceOptions options = new()
         {
             Order = settings.Order, InitialSnapshot = settings.HasSnapshot, MaxChangesPerBatch = settings.Batch, OnError = settings.OnError,
-            DeadLetters = settings.OnError == PostgresChangeErrorMode.DeadLetter ? target.DeadLetters : null, OnFailedChange = failed.Add,
+            DeadLetters = settings.OnError == PostgresChangeErrorMode.DeadLetter ? target.DeadLetters : null, OnFailedChange = failed.Add, OnNotice = host.Say,
         };
 
         // The end is where the position has passed all of the log, which it does at a heartbeat if the last of the log is not of our tables.
@@ -65,7 +62,8 @@ internal static class CdcCommand
         }
         catch (ArgumentException e)
         {
-            throw new BadInputException($"--slot or --publication cannot be used: {e.Message}");
+            string option = e.ParamName == "connectionString" ? "--source or WEIR_SOURCE" : "--slot or --publication";
+            throw new BadInputException($"{option} cannot be used: {e.Message}");
         }
     }
 

@@ -160,7 +160,51 @@ public sealed class CdcTests(TestPostgres postgres) : IClassFixture<TestPostgres
             await database.ScalarAsync<string>("SELECT string_agg(key || ':' || place, ',' ORDER BY id) FROM weir.queue_changes"));
     }
 
+    [Theory(Timeout = Limit)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task AllTables_OneInsert_IsOneLine(bool toQueue)
+    {
+        await using TestDatabase database = await postgres.CreateDatabaseAsync();
+        await database.ExecuteAsync("CREATE TABLE items (id int PRIMARY KEY); CREATE PUBLICATION items FOR ALL TABLES");
+        string[] target = toQueue ? ["--to", database.Address, "--name", "changes"] : [];
+        LoadResult setup = await RunAsync(database, null, [.. target, "--setup", "--idle", "1ms"]);
+        Assert.True(setup.ExitCode == 0, setup.Error);
+        await database.ExecuteAsync("INSERT INTO items VALUES (1)");
+        for (int run = 0; run < 3; run++)
+        {
+            LoadResult ended = await RunAsync(database, null, [.. target, "--idle", "500ms"]);
+            Assert.True(ended.ExitCode == 0, ended.Error);
+            Assert.Contains(run == 0 ? "1 changes to " : "0 changes to ", ended.Error, StringComparison.Ordinal);
+            Assert.Contains("Publication 'items' has tables of Weir itself (weir.checkpoints", ended.Error, StringComparison.Ordinal);
+        }
+
+        if (toQueue)
+        {
+            Assert.Equal(1, await database.ScalarAsync<long>("SELECT count(*) FROM weir.queue_changes"));
+        }
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Setup_ThatFails_LeavesNothing(bool isTarget)
+    {
+        await using TestDatabase database = await postgres.CreateDatabaseAsync();
+        await database.ExecuteAsync("CREATE TABLE items (id int PRIMARY KEY)");
+
+        // A table of Weir's that is none, so that the position cannot be kept; or a target that is not there.
+        await database.ExecuteAsync(isTarget ? "SELECT 1" : "CREATE SCHEMA weir; CREATE TABLE weir.checkpoints (id int)");
+        LoadResult failed = await RunAsync(
+            database, null, ["--setup", "--tables", "items", "--idle", "1ms", .. isTarget ? ["--to", "postgres://u@127.0.0.1:1/d"] : Array.Empty<string>()]);
+        Assert.Equal(1, failed.ExitCode);
+        Assert.Equal(0, await database.ScalarAsync<long>("SELECT count(*) FROM pg_publication"));
+        Assert.Equal(0, await database.ScalarAsync<long>($"SELECT count(*) FROM pg_replication_slots WHERE database = '{database.Name}'"));
+        Assert.Equal(isTarget, await database.ScalarAsync<bool>("SELECT to_regclass('weir.checkpoints') IS NULL"));
+    }
+
     [Theory]
+    [InlineData("weir-work cdc --source Host=a,b;Username=u --publication p --slot s", "--source or WEIR_SOURCE cannot be used: connectionString must name one host")]
     [InlineData("weir-work cdc --publication p --slot s", "--source or WEIR_SOURCE must say where the database is")]
     [InlineData("weir-work cdc --source Host=h --slot s", "--publication must name a publication")]
     [InlineData("weir-work cdc --source Host=h --publication p", "--slot must name the replication slot")]
