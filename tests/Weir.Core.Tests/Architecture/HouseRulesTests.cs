@@ -131,6 +131,23 @@ public partial class HouseRulesTests
         }
     }
 
+    [Fact]
+    public void Packages_TableOfTheReadme_SaysWhatEachNeeds()
+    {
+        string[] rows = [.. File.ReadLines(Path.Combine(Root, "README.md")).Where(static line => line.StartsWith("| `Weir", StringComparison.Ordinal))];
+        foreach (string project in Projects().Select(static p => p.Data).Where(static p => p.StartsWith("src", StringComparison.Ordinal)))
+        {
+            string name = Path.GetFileNameWithoutExtension(project);
+            if (rows.FirstOrDefault(row => row.StartsWith($"| `{name}` |", StringComparison.Ordinal)) is { } row)
+            {
+                IEnumerable<string> needed = References(project, "ProjectReference").Concat(References(project, "PackageReference")).Except(BuildOnly)
+                    .Select(static r => r.EndsWith(".csproj", StringComparison.Ordinal) ? Path.GetFileNameWithoutExtension(r) : r);
+                string[] said = row.Trim('|').Split('|')[2].Split([',', ' ', '`'], StringSplitOptions.RemoveEmptyEntries);
+                Assert.Equal([name, .. needed.Order(StringComparer.Ordinal)], [name, .. said.Order(StringComparer.Ordinal)]);
+            }
+        }
+    }
+
     public static TheoryData<string> ProjectsWithFolders() => [.. Folders.Keys];
 
     public static TheoryData<string> LibrariesWithFolders() => [.. Folders.Keys.Where(static p => Directory.Exists(Path.Combine(Root, "src", p)))];
