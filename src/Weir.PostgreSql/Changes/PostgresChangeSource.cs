@@ -70,9 +70,11 @@ public sealed class PostgresChangeSource : IWorkStatistics, IAsyncDisposable
 
     internal Database Database { get; }
 
-    /// <summary>Looks whether a stream can work: the server, the publication, a slot of this name, and a connection for replication. It creates nothing.</summary>
+    /// <summary>Looks whether a stream can work: the server, the publication, the slot, and a connection for replication. It creates nothing.</summary>
     /// <param name="cancellationToken">Ends the wait.</param>
-    /// <returns>A task that completes when nothing is known that speaks against it. <see cref="SetupAsync"/> looks for the same before it creates anything.</returns>
+    /// <returns>
+    /// A task that completes when nothing speaks against it. <see cref="SetupAsync"/> looks for the same before it creates anything.
+    /// </returns>
     /// <exception cref="WorkSetupException">The stream cannot work. The message says why, and what to do.</exception>
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     public async Task CheckAsync(CancellationToken cancellationToken = default)
@@ -320,8 +322,8 @@ public sealed class PostgresChangeSource : IWorkStatistics, IAsyncDisposable
         return parsed.Host?.Contains(',', StringComparison.Ordinal) != true && parsed.TargetSessionAttributes is null or "" or "any"
             ? parsed.ToString()
             : throw new ArgumentException(
-                "connectionString must name one host, without Target Session Attributes: a replication slot is on one server. Give it a name that leads to the "
-                + "primary.",
+                "connectionString must name one host, without Target Session Attributes: a replication slot is on one server. Give it a name that leads "
+                + "to the primary.",
                 nameof(connectionString));
     }
 
@@ -356,8 +358,8 @@ public sealed class PostgresChangeSource : IWorkStatistics, IAsyncDisposable
         if (Options.OnNotice is not null && await _preflight.OwnTablesAsync(cancellationToken).ConfigureAwait(false) is { Length: > 0 } own)
         {
             Options.Notice(
-                $"Publication '{Publication}' has tables of Weir itself ({own}). Their changes are left out, because a stream that took them would feed itself; "
-                + "the server still sends them. Publish your own tables only: CREATE PUBLICATION ... FOR TABLE ..., or FOR TABLES IN SCHEMA ...");
+                $"Publication '{Publication}' has tables of Weir itself ({own}). Their changes are left out, because a stream that took them would feed "
+                + "itself; the server still sends them. Publish your own tables only: CREATE PUBLICATION ... FOR TABLE ..., or FOR TABLES IN SCHEMA ...");
         }
     }
 

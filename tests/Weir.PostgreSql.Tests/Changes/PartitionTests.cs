@@ -5,7 +5,7 @@ using Weir.Runtimes;
 
 namespace Weir.PostgreSql.Tests.Changes;
 
-/// <summary>A row that moves to another partition is a delete in one and an insert in another: whoever knows the rows by one column gets them in order.</summary>
+/// <summary>A row that moves to another partition is a delete in one and an insert in another. Whoever knows rows by one column gets them in order.</summary>
 public sealed class PartitionTests(PostgresServer server) : ChangeTest(server)
 {
     [Theory(Timeout = Limit)]

@@ -3,7 +3,7 @@ using Weir.Delivery.Cli.Commands.Cdc.Targets;
 namespace Weir.Delivery.Cli.Commands.Cdc;
 
 /// <summary>
-/// Creates what a stream needs and does not have. The slot comes last, because a server keeps its log for one that nobody reads, and a publication that is of no
+/// Creates what a stream needs and does not have. The slot comes last, because a server keeps its log for one that nobody reads. A publication that is of no
 /// use is removed again: the next set-up, of other tables, would take it.
 /// </summary>
 internal static class CdcSetup
