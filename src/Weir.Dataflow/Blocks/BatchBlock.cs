@@ -32,6 +32,30 @@ public sealed class BatchBlock<T> : PropagatorBlock<T, T[]>
     {
     }
 
+    /// <summary>Creates a block with default options that also sends an incomplete batch when its first message has waited for a given time.</summary>
+    /// <param name="batchSize">The number of messages in a batch; at least 1.</param>
+    /// <param name="flushAfter">The longest time that the first message of a batch waits; positive and at most 4294967294 ms (49.7 days).</param>
+    /// <exception cref="ArgumentOutOfRangeException">The batch size is not positive, or the time is out of its range.</exception>
+    public BatchBlock(int batchSize, TimeSpan flushAfter)
+        : this(batchSize, flushAfter, BlockOptions.NoneOfGrouping)
+    {
+    }
+
+    /// <summary>Creates a block that also sends an incomplete batch when its first message has waited for a given time.</summary>
+    /// <param name="batchSize">The number of messages in a batch; at least 1.</param>
+    /// <param name="flushAfter">
+    /// The longest time that the first message of a batch waits, in a source if the block is not greedy; positive and at most 4294967294 ms (49.7 days).
+    /// </param>
+    /// <param name="dataflowBlockOptions">The options. They are copied.</param>
+    /// <exception cref="ArgumentNullException">The options are null.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">
+    /// The batch size is not positive or greater than BoundedCapacity, or the time is out of its range.
+    /// </exception>
+    public BatchBlock(int batchSize, TimeSpan flushAfter, GroupingDataflowBlockOptions dataflowBlockOptions)
+        : this(batchSize, flushAfter, TimeProvider.System, dataflowBlockOptions)
+    {
+    }
+
     /// <summary>Creates a block that also sends an incomplete batch when its first message has waited for a given time.</summary>
     /// <param name="batchSize">The number of messages in a batch; at least 1.</param>
     /// <param name="flushAfter">

@@ -10,7 +10,9 @@ namespace Weir.Dataflow;
 /// <typeparam name="TOutput">The type of the outputs.</typeparam>
 /// <remarks>
 /// All members are thread-safe. The delegate and the enumeration of what it returns run on the options' scheduler, under no lock, at most
-/// MaxDegreeOfParallelism at a time; outputs keep the order of the messages unless EnsureOrdered is false. Each output counts for BoundedCapacity.
+/// MaxDegreeOfParallelism at a time; outputs keep the order of the messages unless EnsureOrdered is false. They are sent as they come, in order those of the
+/// first call that has not ended. Meanwhile, later calls keep theirs, in a bounded block up to its capacity each. Each output counts for BoundedCapacity. A
+/// sequence ends at its next output when the block is cancelled or fails.
 /// </remarks>
 public sealed class TransformManyBlock<TInput, TOutput> : PropagatorBlock<TInput, TOutput>
 {

@@ -62,10 +62,11 @@ internal sealed class ActionCore<T> : ExecCore<T>
         return true;
     }
 
-    protected override void TaskDone(T item, long id, Task? task, bool here)
+    protected override Task? TaskDone(T item, long id, Task? task, bool here)
     {
         TaskFailed(item, task);
         Free(1, here);
+        return null;
     }
 
     protected override bool ProcessAll(InputQueue<T> queue, ReadOnlySpan<T> items, ref int budget)

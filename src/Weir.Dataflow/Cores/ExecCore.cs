@@ -136,43 +136,53 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
     /// <returns>As <see cref="Process"/>.</returns>
     protected bool ProcessTask(T item, long id, Task? task)
     {
-        if (task is { IsCompleted: false })
+        do
         {
-            // From now on, the call counts in the worker's place. Before anything can complete it.
-            int calls = IsSerial ? 0 : 1;
-            _workers.Add(calls);
-            try
+            if (task is { IsCompleted: false })
             {
-                _handles.Take(this).Await(task, item, id);
-                return false;
+                // From now on, the call counts in the worker's place. Before anything can complete it.
+                int calls = IsSerial ? 0 : 1;
+                _workers.Add(calls);
+                try
+                {
+                    _handles.Take(this).Await(task, item, id);
+                    return false;
+                }
+                catch (Exception e)
+                {
+                    // There is no memory to wait for it.
+                    _workers.Add(-calls);
+                    ProcessFailed(item, e);
+                    task = null;
+                }
             }
-            catch (Exception e)
-            {
-                // There is no memory to wait for it.
-                _workers.Add(-calls);
-                ProcessFailed(item, e);
-                task = null;
-            }
-        }
 
-        TaskDone(item, id, task, here: true);
+            task = TaskDone(item, id, task, here: true);
+        }
+        while (task is not null);
+
         return true;
     }
 
-    /// <summary>A call that the block waited for has ended.</summary>
+    /// <summary>What a call waited for has ended.</summary>
     public void CallDone(CallHandle<T> handle, Task task, T item, long id)
     {
-        _handles.Keep(handle, Options.Parallelism);
         CallWatch? watch = CallEnds(id, out CallWatch.Ending outer);
-        TaskDone(item, id, task, here: false);
-        watch?.Left(id, isDone: true, outer);
+        Task? next = TaskDone(item, id, task, here: false);
+        watch?.Left(id, isDone: next is null, outer);
+        if (next is not null)
+        {
+            handle.Await(next, item, id);
+            return;
+        }
+
+        _handles.Keep(handle, Options.Parallelism);
         PendingDone();
     }
 
     /// <summary>The task that the delegate returned is done, or there was none. Throws nothing.</summary>
-    protected virtual void TaskDone(T item, long id, Task? task, bool here)
-    {
-    }
+    /// <returns>What the call has to wait for next, or null if it has ended.</returns>
+    protected virtual Task? TaskDone(T item, long id, Task? task, bool here) => null;
 
     /// <summary>An asynchronous call is done, and so is what becomes of its result.</summary>
     protected void PendingDone()

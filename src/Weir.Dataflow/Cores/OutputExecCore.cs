@@ -16,6 +16,9 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost
 
     protected OrderedOutput<TOut>? Ordered { get; }
 
+    /// <summary>Whether outputs are sent one at a time.</summary>
+    private bool IsInTurn => Options.Ordered || Options.Parallelism == 1;
+
     protected override int OutputNow => Source.CountNow;
 
     protected override long SentNow => Source.SentNow;
@@ -52,7 +55,8 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost
         }
     }
 
-    protected void AddOutput(TOut output) => (Options.Parallelism == 1 ? Source.AddInTurn(output) : Source.Add(output))?.AfterLock();
+    /// <summary>Sends an output. If there is an order, it is the turn of its message.</summary>
+    protected void AddOutput(TOut output) => (IsInTurn ? Source.AddInTurn(output) : Source.Add(output))?.AfterLock();
 
     /// <summary>The delegate threw, so there is no output.</summary>
     protected bool Threw(TIn item, long id, Exception exception)
@@ -67,7 +71,7 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost
     {
         try
         {
-            Ordered?.Add(id, null);
+            Ordered?.End(id, null);
         }
         catch (Exception e)
         {

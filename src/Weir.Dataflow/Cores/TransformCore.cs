@@ -51,7 +51,7 @@ internal sealed class TransformCore<TIn, TOut> : OutputExecCore<TIn, TOut>
             ? base.ProcessAll(queue, items, ref budget)
             : ProcessAll(new Call(_transform, Source), queue, items, ref budget);
 
-    protected override void TaskDone(TIn item, long id, Task? task, bool here)
+    protected override Task? TaskDone(TIn item, long id, Task? task, bool here)
     {
         if (task is { IsCompletedSuccessfully: true })
         {
@@ -62,6 +62,8 @@ internal sealed class TransformCore<TIn, TOut> : OutputExecCore<TIn, TOut>
             TaskFailed(item, task);
             EmitNothing(item, id, here);
         }
+
+        return null;
     }
 
     private readonly struct Call(Func<TIn, TOut> transform, SourceCore<TOut> source) : IMessageCall<TIn>

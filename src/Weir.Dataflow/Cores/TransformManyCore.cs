@@ -29,8 +29,7 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
     {
         if (_transform is not null)
         {
-            EmitAll(item, id, null, here: true);
-            return true;
+            return EmitAll(item, id, null, here: true) is not { } rest || ProcessTask(item, id, rest);
         }
 
         Task? task;
@@ -46,51 +45,59 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
         return ProcessTask(item, id, task);
     }
 
-    protected override void TaskDone(TIn item, long id, Task? task, bool here)
+    protected override Task? TaskDone(TIn item, long id, Task? task, bool here)
     {
-        if (_streamTransform is not null)
+        if (task is Task<IEnumerable<TOut>> { IsCompletedSuccessfully: true } result)
         {
-            // Its outputs were sent as they came. Only its end has to be reported.
-            TaskFailed(item, task);
+            return EmitAll(item, id, result, here);
         }
-        else if (task is { IsCompletedSuccessfully: true })
+
+        TaskFailed(item, task);
+        if (_asyncTransform is not null && task is null or Task<IEnumerable<TOut>>)
         {
-            EmitAll(item, id, (Task<IEnumerable<TOut>>)task, here);
-        }
-        else
-        {
-            TaskFailed(item, task);
             EmitNothing(item, id, here);
         }
+
+        // What other tasks made was sent as it came, and so was its end.
+        return null;
     }
 
-    /// <summary>Sends what the delegate returned: one by one if the order allows it; otherwise all together when everything is there.</summary>
-    private void EmitAll(TIn item, long id, Task<IEnumerable<TOut>>? task, bool here)
+    /// <summary>Sends what the delegate returned.</summary>
+    /// <returns>Null if that is done. Otherwise the call has to wait for its turn, and this is what it does from then on.</returns>
+    private Task? EmitAll(TIn item, long id, Task<IEnumerable<TOut>>? task, bool here)
     {
         int count = 0;
-        List<TOut>? held = null;
+        List<TOut>? all = null;
         try
         {
             IEnumerable<TOut>? outputs = task is null ? _transform!(item) : task.Result;
-            if (outputs is not null && Ordered is not null)
+            if (outputs is TOut[] array && Options.Parallelism > 1)
             {
-                // Outputs before an exception are kept.
-                held = [];
-                held.AddRange(outputs);
-            }
-            else if (outputs is TOut[] array && Options.Parallelism > 1)
-            {
-                EmitTogether(array, ref count);
+                all = EmitTogether(array, ref count);
             }
             else if (outputs is List<TOut> list && Options.Parallelism > 1)
             {
-                EmitTogether(CollectionsMarshal.AsSpan(list), ref count);
+                all = EmitTogether(CollectionsMarshal.AsSpan(list), ref count);
             }
             else if (outputs is not null)
             {
-                foreach (TOut output in outputs)
+                bool isTurn = Ordered is null;
+                IEnumerator<TOut>? each = outputs.GetEnumerator();
+                try
                 {
-                    EmitOne(output, ref count);
+                    while (!IsDropped && each.MoveNext())
+                    {
+                        if (!EmitOne(id, each.Current, ref count, ref isTurn))
+                        {
+                            Task rest = EmitRest(each, id);
+                            each = null;
+                            return rest;
+                        }
+                    }
+                }
+                finally
+                {
+                    each?.Dispose();
                 }
             }
         }
@@ -101,84 +108,129 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
 
         try
         {
-            EmitEnd(id, held, count, here);
+            EmitEnd(id, all, count, here);
         }
         catch (Exception e)
         {
             ProcessFailed(item, e);
+        }
+
+        return null;
+    }
+
+    /// <summary>Goes on with a sequence, of which some is kept already, when it is its turn.</summary>
+    private async Task EmitRest(IEnumerator<TOut> outputs, long id)
+    {
+        try
+        {
+            using (outputs)
+            {
+                if (await Ordered!.TurnAsync(id).ConfigureAwait(false))
+                {
+                    // The sequence is the user's code, so it belongs on the scheduler.
+                    await Task.Factory.StartNew(
+                        () =>
+                        {
+                            while (!IsDropped && outputs.MoveNext())
+                            {
+                                ReserveRoom(1);
+                                AddOutput(outputs.Current);
+                            }
+                        },
+                        CancellationToken.None,
+                        TaskCreationOptions.DenyChildAttach,
+                        Options.Scheduler).ConfigureAwait(false);
+                }
+            }
+        }
+        finally
+        {
+            EmitEnd(id, null, count: 1, here: false);
         }
     }
 
     private async Task Enumerate(IAsyncEnumerable<TOut>? outputs, long id)
     {
         int count = 0;
-        List<TOut>? held = null;
+        bool isTurn = Ordered is null;
         try
         {
             if (outputs is not null)
             {
-                await foreach (TOut output in outputs.ConfigureAwait(false))
+                await foreach (TOut output in outputs.WithCancellation(Options.Token).ConfigureAwait(false))
                 {
-                    if (Ordered is not null)
+                    if (!EmitOne(id, output, ref count, ref isTurn))
                     {
-                        (held ??= []).Add(output);
+                        isTurn = await Ordered!.TurnAsync(id).ConfigureAwait(false);
                     }
-                    else
+
+                    if (IsDropped)
                     {
-                        EmitOne(output, ref count);
+                        break;
                     }
                 }
             }
         }
         finally
         {
-            EmitEnd(id, held, count, here: false);
+            EmitEnd(id, null, count, here: false);
         }
     }
 
-    // Each output counts towards the capacity. The first output of a message takes the place of the message.
-    private void EmitOne(TOut output, ref int count)
+    /// <summary>Sends an output, or keeps it until it is the message's turn.</summary>
+    /// <param name="id">The message.</param>
+    /// <param name="output">The output. It counts towards the capacity. The first one of a message takes the message's place.</param>
+    /// <param name="count">How many the message had.</param>
+    /// <param name="isTurn">Whether it is known to be the message's turn, which then lasts until its end.</param>
+    /// <returns>Whether the call may go on. Otherwise it keeps as many outputs as the block may have, and has to wait for its turn.</returns>
+    private bool EmitOne(long id, TOut output, ref int count, ref bool isTurn)
     {
         if (++count > 1)
         {
             ReserveRoom(1);
         }
 
-        AddOutput(output);
+        int kept = 0;
+        isTurn = isTurn || !Ordered!.TryKeep(id, output, out kept);
+        if (isTurn)
+        {
+            AddOutput(output);
+        }
+
+        return isTurn || kept < Options.Capacity;
     }
 
-    private void EmitTogether(ReadOnlySpan<TOut> outputs, ref int count)
+    /// <summary>Sends all outputs of a message one right after the other.</summary>
+    /// <returns>Null if that is done. Otherwise they are sent when it is the message's turn.</returns>
+    private List<TOut>? EmitTogether(ReadOnlySpan<TOut> outputs, ref int count)
     {
+        // Outputs that wait are the block's own: the delegate may use its list again.
+        List<TOut>? all = Ordered is null ? null : [.. outputs];
         count = outputs.Length;
         if (count > 1)
         {
             ReserveRoom(count - 1);
         }
 
-        AfterLocks after = default;
-        try
+        if (all is null)
         {
-            Source.Add(outputs, ref after);
+            AfterLocks after = default;
+            try
+            {
+                Source.Add(outputs, ref after);
+            }
+            finally
+            {
+                after.Run();
+            }
         }
-        finally
-        {
-            after.Run();
-        }
+
+        return all;
     }
 
-    private void EmitEnd(long id, List<TOut>? held, int count, bool here)
+    private void EmitEnd(long id, List<TOut>? all, int count, bool here)
     {
-        if (Ordered is not null)
-        {
-            count = held?.Count ?? 0;
-            if (count > 1)
-            {
-                ReserveRoom(count - 1);
-            }
-
-            Ordered.Add(id, held);
-        }
-
+        Ordered?.End(id, all);
         if (count == 0)
         {
             Free(1, here);

@@ -133,6 +133,28 @@ public class SourceAndFlushTests
         Assert.All(await Eventually.Result(Task.WhenAll(sent)), Assert.True);
     }
 
+    [Fact(Timeout = Limit)]
+    public async Task Flush_NoClockGiven_GoesByTheSystemsClock()
+    {
+        TimeSpan soon = TimeSpan.FromMilliseconds(1);
+        var plain = new BatchBlock<int>(10, soon);
+        var bounded = new BatchBlock<int>(2, soon, new GroupingDataflowBlockOptions { BoundedCapacity = 2 });
+        Assert.Equal((10, 2), (plain.BatchSize, bounded.BatchSize));
+        plain.PostAll(1);
+        bounded.PostAll(2);
+        await Eventually.Gives([1], plain.ReceiveAsync());
+        await Eventually.Gives([2], bounded.ReceiveAsync());
+
+        // The options are the block's: with more than it may have, a message waits.
+        var never = new BatchBlock<int>(2, TimeSpan.FromDays(1), new GroupingDataflowBlockOptions { BoundedCapacity = 2 });
+        never.PostAll(1, 2);
+        Assert.False(never.Post(3));
+        await Eventually.Gives([1, 2], never.ReceiveAsync());
+        Assert.Equal("dataflowBlockOptions", Assert.Throws<ArgumentNullException>(() => new BatchBlock<int>(2, soon, null!)).ParamName);
+        Assert.Equal("flushAfter", Assert.Throws<ArgumentOutOfRangeException>(() => new BatchBlock<int>(2, TimeSpan.Zero)).ParamName);
+        Assert.Equal("batchSize", Assert.Throws<ArgumentOutOfRangeException>(() => new BatchBlock<int>(0, soon)).ParamName);
+    }
+
     [Fact]
     public void Flush_TimeOutOfRange_ThrowsAtTheCall()
     {

@@ -13,6 +13,9 @@ public abstract class LinkContract<TBlocks> : Contract<TBlocks> where TBlocks : 
     /// <summary>Whether a block whose head went to a link that was made within the head's offer goes on with the next.</summary>
     protected virtual bool GoesOnAfterLinkInOffer => true;
 
+    /// <summary>Whether a block asks a predicate that throws only once. If not, it goes on asking until the block has ended.</summary>
+    protected virtual bool AsksOnceIfAPredicateThrows => true;
+
     [Theory]
     [MemberData(nameof(QueueingAtEachEnd))]
     public void LinkTo_TwoTargets_TheFirstGetsAll(BlockKind kind, bool append)
@@ -168,11 +171,36 @@ public abstract class LinkContract<TBlocks> : Contract<TBlocks> where TBlocks : 
     [MemberData(nameof(Kinds.Queueing), MemberType = typeof(Kinds))]
     public async Task LinkTo_PredicateThrows_FaultsTheSource(BlockKind kind)
     {
+        int asked = 0;
         Subject subject = Blocks.Create(kind);
-        subject.Output.LinkTo(new ProbeTarget<object>(), static _ => throw new FormatException("predicate"));
+        subject.Output.LinkTo(
+            new ProbeTarget<object>(),
+            _ =>
+            {
+                Interlocked.Increment(ref asked);
+                throw new FormatException("predicate");
+            });
         subject.FeedNumbers(1);
         Assert.Equal(TaskStatus.Faulted, await Eventually.Status(subject.Completion));
         Assert.All(subject.Completion.Exception!.InnerExceptions, static e => Assert.Equal("predicate", Assert.IsType<FormatException>(e).Message));
+        Assert.Equal(asked, subject.Completion.Exception.InnerExceptions.Count);
+        Assert.InRange(asked, 1, AsksOnceIfAPredicateThrows ? 1 : int.MaxValue);
+    }
+
+    [Theory(Timeout = Limit)]
+    [MemberData(nameof(Kinds.Queueing), MemberType = typeof(Kinds))]
+    public void LinkTo_PredicateThrowsAtTheHead_ThrowsToTheCallerAndTheHeadStays(BlockKind kind)
+    {
+        Subject subject = Blocks.Create(kind);
+        subject.FeedNumbers(1);
+        Eventually.True(() => subject.OutputCount > 0);
+
+        // Microsoft's blocks make a work item for an output that nobody is linked to. It ends before the link is made.
+        Never.True(() => subject.Completion.IsCompleted);
+        Assert.Throws<FormatException>(
+            () => subject.Output.LinkTo(new ProbeTarget<object>(), static _ => throw new FormatException("predicate")));
+        Never.True(() => subject.Completion.IsFaulted);
+        Assert.NotNull(subject.Take());
     }
 
     [Theory]

@@ -19,6 +19,9 @@ public sealed class MicrosoftSources : SourceProtocolContract<MicrosoftBlocks>;
 public sealed class MicrosoftLinks : LinkContract<MicrosoftBlocks>
 {
     protected override bool GoesOnAfterLinkInOffer => false;
+
+    // Theirs offers the head again while the end of the input is on its way to the output: thousands of times on a bad day.
+    protected override bool AsksOnceIfAPredicateThrows => false;
 }
 
 public sealed class MicrosoftPropagation : PropagationContract<MicrosoftBlocks>;
@@ -31,6 +34,16 @@ public sealed class MicrosoftCompletion : CompletionContract<MicrosoftBlocks>
 public sealed class MicrosoftExecution : ExecutionContract<MicrosoftBlocks>;
 
 public sealed class MicrosoftParallel : ParallelContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftSequences : SequenceContract<MicrosoftBlocks>
+{
+    // Theirs decides when a sequence begins: it streams if it is the message's turn, and otherwise it is read to its end first, however long it is.
+    protected override bool StreamsFromItsTurnOn => false;
+
+    protected override bool KeepsBound => false;
+
+    protected override bool EndStopsSequences => false;
+}
 
 public sealed class MicrosoftBounding : BoundingContract<MicrosoftBlocks>;
 

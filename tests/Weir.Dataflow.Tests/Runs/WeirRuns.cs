@@ -23,6 +23,8 @@ public sealed class WeirExecution : ExecutionContract<WeirBlocks>;
 
 public sealed class WeirParallel : ParallelContract<WeirBlocks>;
 
+public sealed class WeirSequences : SequenceContract<WeirBlocks>;
+
 public sealed class WeirBounding : BoundingContract<WeirBlocks>;
 
 public sealed class WeirSchedulers : SchedulerContract<WeirBlocks>
