@@ -49,7 +49,9 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
     {
         if (task is Task<IEnumerable<TOut>> { IsCompletedSuccessfully: true } result)
         {
-            return EmitAll(item, id, result, here);
+            return here || Options.OnDefaultScheduler || result.Result is null or TOut[] or List<TOut>
+                ? EmitAll(item, id, result, here)
+                : EmitOnScheduler(item, id, result);
         }
 
         TaskFailed(item, task);
@@ -116,6 +118,27 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
         }
 
         return null;
+    }
+
+    /// <summary>Sends what the delegate's task gave. The task may have ended on any thread, and a sequence is the user's code.</summary>
+    private async Task EmitOnScheduler(TIn item, long id, Task<IEnumerable<TOut>> task)
+    {
+        Task<Task?> begun;
+        try
+        {
+            begun = Task.Factory.StartNew(
+                () => EmitAll(item, id, task, here: true), CancellationToken.None, TaskCreationOptions.DenyChildAttach, Options.Scheduler);
+        }
+        catch
+        {
+            EmitNothing(item, id, here: false);
+            throw;
+        }
+
+        if (await begun.ConfigureAwait(false) is { } rest)
+        {
+            await rest.ConfigureAwait(false);
+        }
     }
 
     /// <summary>Goes on with a sequence, of which some is kept already, when it is its turn.</summary>

@@ -25,6 +25,42 @@ public abstract class SchedulerContract<TBlocks> : Contract<TBlocks> where TBloc
     }
 
     [Theory(Timeout = Limit)]
+    [InlineData(1, true)]
+    [InlineData(2, true)]
+    [InlineData(2, false)]
+    public async Task Sequence_OfATaskThatEndedElsewhere_IsReadOnTheOwnScheduler(int degree, bool ordered)
+    {
+        TaskScheduler scheduler = new ConcurrentExclusiveSchedulerPair(TaskScheduler.Default, 2).ConcurrentScheduler;
+        var results = new ConcurrentQueue<TaskCompletionSource<IEnumerable<int>>>();
+        var ran = new ConcurrentQueue<int>();
+        IPropagatorBlock<int, int> block = Blocks.ManyAsync<int, int>(
+            _ =>
+            {
+                var result = new TaskCompletionSource<IEnumerable<int>>();
+                results.Enqueue(result);
+                return result.Task;
+            },
+            new ExecutionDataflowBlockOptions { TaskScheduler = scheduler, MaxDegreeOfParallelism = degree, EnsureOrdered = ordered });
+        block.PostAll(0, 1);
+        block.Complete();
+        for (int i = 0; i < 2; i++)
+        {
+            TaskCompletionSource<IEnumerable<int>>? result = null;
+            Eventually.True(() => results.TryDequeue(out result));
+            result!.SetResult(Enumerable.Range(2 * i, 2).Select(x =>
+            {
+                ran.Enqueue(TaskScheduler.Current.Id);
+                return x;
+            }));
+            Assert.Equal(2 * i, await Eventually.Result(block.ReceiveAsync()));
+            Assert.Equal((2 * i) + 1, await Eventually.Result(block.ReceiveAsync()));
+        }
+
+        await Eventually.Done(block.Completion);
+        Assert.Equal(Enumerable.Repeat(scheduler.Id, 4), ran);
+    }
+
+    [Theory(Timeout = Limit)]
     [MemberData(nameof(Kinds.Executing), MemberType = typeof(Kinds))]
     public async Task Delegate_DefaultScheduler_SeesTheDefault(BlockKind kind)
     {
