@@ -99,8 +99,8 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
     /// <summary>How many workers are at work or waiting for their items.</summary>
     public int Live => _workers.Live;
 
-    /// <summary>Whether there are more workers than the limit allows. One more is allowed while a reader's place is lent to it.</summary>
-    public bool HasTooMany => _workers.Live - _workers.Limit is var over && over > 0 && !(over == 1 && Items.IsLent);
+    /// <summary>Whether there are more workers than the limit allows.</summary>
+    public bool HasTooMany => _workers.Live > _workers.Limit && Room < 0;
 
     /// <summary>The workers that would read if no other one were reading.</summary>
     public ref WaitingReaders WaitingReaders => ref _waitingReaders;
@@ -118,6 +118,12 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
 
     /// <summary>How many items have been read, as far as the source knows.</summary>
     public long NextIndex => Items.NextIndex;
+
+    /// <summary>
+    /// How many more items may be in flight. A reader has none, so it does not count; it counts from the moment at which it gives up the turn, and then looks
+    /// whether there is room for what it has read. Negative if there are more workers than the limit allows.
+    /// </summary>
+    private int Room => _workers.Limit - _workers.Live + (Items.HasReader ? 1 : 0);
 
     protected abstract bool IsAtCeiling { get; }
 
@@ -298,7 +304,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
             if (resumes)
             {
                 // As many as have a thread now. The others follow as items suspend or block, as at the start of a run.
-                more = Math.Max(more, Math.Min(_workers.Limit - _workers.Live, Settings.Executor.Threads));
+                more = Math.Max(more, Settings.Executor.Threads);
             }
 
             more = _workers.First is null ? 0 : more;
@@ -329,7 +335,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
         AddUpTo(more);
     }
 
-    // A limit may be any number, and so may the places that it gives. Those beyond this follow as items suspend or block, as at the start of a run.
+    // As many as there is room for. A limit may be any number: those beyond this follow as items suspend or block, as at the start of a run.
     private void AddUpTo(int more)
     {
         for (more = Math.Min(more, 1024); more > 0 && AddQueued(); more--)

@@ -12,7 +12,7 @@ internal abstract partial class Pump
     /// </summary>
     public bool KeepsThread => _demand.CallsBlock && Settings.Executor.MayKeepThread;
 
-    private bool IsHeldNeedsLock => Orders is { Order: { IsPaused: true, IsStopped: false } } && !Items.HasGivenBack;
+    private bool IsHeldNeedsLock => Orders is { Order: { IsPaused: true, IsStopped: false } } && !Items.HasStash;
 
     protected abstract PumpWorker CreateWorker();
 
@@ -22,7 +22,7 @@ internal abstract partial class Pump
     /// </summary>
     public PumpWorker? TryAdd()
     {
-        if (IsOver || _workers.Live >= _workers.Limit || Items.IsBusy || Items.IsExhausted)
+        if (IsOver || Room <= 0 || Items.IsBusy || Items.IsExhausted)
         {
             return null;
         }
@@ -125,11 +125,6 @@ internal abstract partial class Pump
                 return false;
             }
 
-            if (_workers.Live <= _workers.Limit && Items.IsLent)
-            {
-                Items.TakeBack();
-            }
-
             _workers.RestNeedsLock(worker);
             finish = TryFinishNeedsLock();
         }
@@ -153,9 +148,7 @@ internal abstract partial class Pump
                 _waitingReaders.AddNeedsLock();
                 return true;
             case LeaveReason.TooMany:
-                // The items that were given back are for this worker, if it can have the place of a reading worker.
-                int over = _workers.Live - _workers.Limit;
-                return over >= 0 && !(over == 0 && (Items.IsLent || (Items.HasGivenBack && Items.TryLend())));
+                return Room <= 0;
             case LeaveReason.Throttled when IsAtCeiling:
                 return _workers.IsThrottled = true;
             case LeaveReason.Paused:
@@ -168,8 +161,7 @@ internal abstract partial class Pump
     private PumpWorker? AddNeedsLock(bool queued)
     {
         AssertInvariants();
-        int over = _workers.Live - _workers.Limit;
-        if (IsOver || _finished || over > 0 || Items.IsBusy || Items.IsExhausted || IsHeldNeedsLock)
+        if (IsOver || _finished || Room <= 0 || Items.IsBusy || Items.IsExhausted || IsHeldNeedsLock)
         {
             return null;
         }
@@ -180,13 +172,15 @@ internal abstract partial class Pump
             return null;
         }
 
-        if (over == 0 && !(Items.HasGivenBack && Items.TryLend()))
+        // Counted first, by a full fence, so that a reader that gives up the turn now either is seen here, or sees that there is no room for its item.
+        _workers.AddNeedsLock();
+        if (HasTooMany)
         {
+            _workers.LeaveNeedsLock();
             return null;
         }
 
         PumpWorker worker = TakeIdleNeedsLock();
-        _workers.AddNeedsLock();
         if (queued)
         {
             _workers.QueueNeedsLock(worker);

@@ -82,7 +82,7 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
         Spare<Pump<TItem, TResult, TPending, TCall, TSink>>.GiveBack(this);
     }
 
-    protected override bool IsAtCeiling => Source.NextIndex >= Ceiling && !Source.HasGivenBack;
+    protected override bool IsAtCeiling => Source.NextIndex >= Ceiling && !Source.HasStash;
 
     /// <summary>Items at or beyond this index may not start yet. While too many items wait for another attempt, no new item may start.</summary>
     public long Ceiling => HasBacklog ? 0 : Sink.Ceiling;

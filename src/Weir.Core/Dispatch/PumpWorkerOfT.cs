@@ -195,7 +195,8 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         switch (result)
         {
             case ClaimResult.Claimed:
-                if (run.Orders is { } orders && !run.TryBegin(orders, isNew: _chunk.Repetition is null))
+                // A reader that has given up the turn counts against the limit again, and another worker may have come while it read.
+                if (run.Orders is { } orders ? !run.TryBegin(orders, isNew: _chunk.Repetition is null) : run.TakesTurns && run.HasTooMany)
                 {
                     run.Source.GiveBack(_chunk.TakeRest(0));
                     return StepResult.Ready;
@@ -226,9 +227,6 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
             case ClaimResult.Busy:
                 return run.WaitingReaders.WaitFor(run.Source, run) ? StepResult.Ready : Leave(_helper ? LeaveReason.Busy : LeaveReason.WaitsForTurn);
-
-            case ClaimResult.Lent:
-                return Leave(LeaveReason.TooMany);
 
             case ClaimResult.Throttled:
                 return run.Pause() is { } paused ? CallPauseHook(paused) : Leave(LeaveReason.Throttled);

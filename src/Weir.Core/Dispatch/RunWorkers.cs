@@ -79,10 +79,10 @@ internal struct RunWorkers
     }
 
     /// <summary>Changes the limit.</summary>
-    /// <returns>How many workers may start now because it is higher.</returns>
+    /// <returns>By how many it is higher.</returns>
     public int SetLimitNeedsLock(int limit)
     {
-        int more = Math.Min(limit - _live, limit - _limit);
+        int more = limit - _limit;
         Volatile.Write(ref _limit, limit);
         return more;
     }
@@ -102,7 +102,7 @@ internal struct RunWorkers
     }
 
     /// <summary>A worker is in the run, which has just created it if it was not in the list.</summary>
-    public void AddNeedsLock() => _live++;
+    public void AddNeedsLock() => Interlocked.Increment(ref _live);
 
     /// <summary>A worker is about to leave; see above.</summary>
     public void LeaveNeedsLock() => Interlocked.Decrement(ref _live);

@@ -18,9 +18,6 @@ internal enum ClaimResult
     /// <summary>The source is waiting for its next item. The caller has the turn, and must call OnReady and then FinishClaim.</summary>
     Pending,
 
-    /// <summary>The reader's place among the workers was lent while it had the turn. If it has read an item, it has given it back.</summary>
-    Lent,
-
     /// <summary>Items were given back while the turn was taken: they come first.</summary>
     Stashed,
 

@@ -48,7 +48,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
 
     public override bool IsReading => _turn.IsReading;
 
-    public override bool IsLent => _turn.IsLent;
+    public override bool HasReader => _turn.IsTaken;
 
     public override IndexedSource<T>? InMemory => _inner.InMemory;
 
@@ -85,10 +85,6 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
 
     private bool IsFull => Volatile.Read(ref _waiting) >= _mostWaiting;
 
-    public override bool TryLend() => _turn.TryLend();
-
-    public override void TakeBack() => _turn.TakeBack();
-
     public override void OnReady(Action continuation) => _inner.OnReady(continuation);
 
     public override void Hold(SourceHold hold)
@@ -102,7 +98,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
         try
         {
             ClaimResult result = _inner.FinishClaim(ref chunk);
-            return LeaveTurn(ref _turn, result == ClaimResult.Claimed && !Enter(ref chunk) ? Read(ref chunk, 1, _ceiling) : result, ref chunk);
+            return LeaveTurn(ref _turn, result == ClaimResult.Claimed && !Enter(ref chunk) ? Read(ref chunk, 1, _ceiling) : result);
         }
         catch
         {
@@ -161,13 +157,14 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
         if (HasStash)
         {
             // As in TurnSource.
-            return _turn.GiveUp() ? ClaimResult.Stashed : ClaimResult.Lent;
+            _turn.GiveUp();
+            return ClaimResult.Stashed;
         }
 
         try
         {
             _ceiling = ceiling;
-            return LeaveTurn(ref _turn, Read(ref chunk, Math.Min(max, _mostAtOnce), ceiling), ref chunk);
+            return LeaveTurn(ref _turn, Read(ref chunk, Math.Min(max, _mostAtOnce), ceiling));
         }
         catch
         {
@@ -213,6 +210,12 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
             if (Enter(ref chunk))
             {
                 return ClaimResult.Claimed;
+            }
+
+            if (CancellationToken.IsCancellationRequested)
+            {
+                // The run is over, and no item whose lane is free may ever come: the sequence may be endless. The worker sees the end, and leaves.
+                break;
             }
         }
 

@@ -44,14 +44,23 @@ internal sealed class LazyBatchSource<T>(IEnumerable<T> items, int batchSize) : 
     }
 
     /// <summary>Reads until the batch is full, the sequence ends or the reading stops.</summary>
-    /// <returns>False if the reading pauses, even if the pause has ended since: the caller must not mistake it for the end of the sequence.</returns>
+    /// <returns>
+    /// False if the reading pauses, even if the pause has ended since: the caller must not mistake it for the end of the sequence. Also if the run is over: the
+    /// batch may never become full, and its worker leaves.
+    /// </returns>
     private bool TryFill()
     {
+        CancellationToken over = CancellationToken;
         while (!_ended && !_batch.IsFull)
         {
             if (HasOrder)
             {
                 return IsStopped;
+            }
+
+            if (over.IsCancellationRequested)
+            {
+                return false;
             }
 
             IEnumerator<T> enumerator = _enumerator ??= items.GetEnumerator();

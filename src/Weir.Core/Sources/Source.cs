@@ -40,11 +40,8 @@ internal abstract class Source
         protected set => _hasStash = value;
     }
 
-    /// <summary>The same, for a source over another one as well, whose items come back there.</summary>
-    public virtual bool HasGivenBack => HasStash;
-
-    /// <summary>Whether the reader's place among the workers is lent.</summary>
-    public virtual bool IsLent => false;
+    /// <summary>Whether a worker has the turn to read. It has no item, so it does not count against the limit of the run.</summary>
+    public virtual bool HasReader => false;
 
     /// <summary>Whether one worker is reading the source, and there is nothing else for others to claim at this moment.</summary>
     public bool IsBusy => TakesTurns && IsTurnTaken && !_hasStash;
@@ -81,14 +78,6 @@ internal abstract class Source
 
     /// <summary>Determines whether items that have not begun may be claimed. A worker that is reading now may still read one, and then gives it back.</summary>
     public abstract void Hold(SourceHold hold);
-
-    /// <summary>Lends the place of a reading worker, which has no item, to one more worker for items that were given back.</summary>
-    public virtual bool TryLend() => false;
-
-    /// <summary>Returns the reader's place, if it is still reading.</summary>
-    public virtual void TakeBack()
-    {
-    }
 
     /// <summary>The run has ended, and every item that began has its outcome. Called once.</summary>
     public virtual void Close()

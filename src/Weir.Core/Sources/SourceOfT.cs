@@ -118,17 +118,15 @@ internal abstract class Source<T> : Source
 
     /// <summary>Ends a claim of the reader that has the turn.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    protected ClaimResult LeaveTurn(ref Turn turn, ClaimResult result, ref Chunk<T> chunk)
+    protected static ClaimResult LeaveTurn(ref Turn turn, ClaimResult result)
     {
         if (result == ClaimResult.Pending)
         {
             turn.Wait();
         }
-        else if (!turn.GiveUp() && result == ClaimResult.Claimed)
+        else
         {
-            // Its place is lent, and it has no other.
-            GiveBack(chunk.TakeRest(0));
-            return ClaimResult.Lent;
+            turn.GiveUp();
         }
 
         return result;

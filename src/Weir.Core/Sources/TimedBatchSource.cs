@@ -111,6 +111,12 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
                     break;
                 }
 
+                if (CancellationToken.IsCancellationRequested)
+                {
+                    // The run is over, and the batch may never become full. The worker leaves.
+                    return ClaimResult.Paused;
+                }
+
                 ValueTask<bool> moving = enumerator.MoveNextAsync();
                 if (moving.IsCompleted)
                 {

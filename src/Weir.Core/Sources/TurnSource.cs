@@ -13,7 +13,7 @@ internal abstract class TurnSource<T> : Source<T>
 
     public sealed override bool IsReading => _turn.IsReading;
 
-    public sealed override bool IsLent => _turn.IsLent;
+    public sealed override bool HasReader => _turn.IsTaken;
 
     public sealed override long NextIndex => Volatile.Read(ref _next);
 
@@ -21,15 +21,11 @@ internal abstract class TurnSource<T> : Source<T>
 
     protected override bool IsDrained => _drained;
 
-    public sealed override bool TryLend() => _turn.TryLend();
-
-    public sealed override void TakeBack() => _turn.TakeBack();
-
     public sealed override ClaimResult FinishClaim(ref Chunk<T> chunk)
     {
         try
         {
-            return Leave(FinishAdvance(ref chunk, _next), ref chunk);
+            return Leave(FinishAdvance(ref chunk, _next), chunk.Count);
         }
         catch
         {
@@ -57,17 +53,14 @@ internal abstract class TurnSource<T> : Source<T>
 
         if (_drained || _next >= ceiling || HasStash)
         {
-            // Items that were given back before the turn was taken come first, because no other worker may look after them while this one reads. If the place
-            // was lent for them meanwhile, this worker has none: it would be one too many.
-            return !GiveUpTurn() ? ClaimResult.Lent
-                : HasStash ? ClaimResult.Stashed
-                : _drained ? ClaimResult.Empty
-                : ClaimResult.Throttled;
+            // Items that were given back before the turn was taken come first, because no other worker may look after them while this one reads.
+            GiveUpTurn();
+            return HasStash ? ClaimResult.Stashed : _drained ? ClaimResult.Empty : ClaimResult.Throttled;
         }
 
         try
         {
-            return Leave(Advance(ref chunk, (int)Math.Min(max, ceiling - _next), _next), ref chunk);
+            return Leave(Advance(ref chunk, (int)Math.Min(max, ceiling - _next), _next), chunk.Count);
         }
         catch
         {
@@ -89,19 +82,25 @@ internal abstract class TurnSource<T> : Source<T>
         GiveUpTurn();
     }
 
-    private ClaimResult Leave(ClaimResult result, ref Chunk<T> chunk)
+    private ClaimResult Leave(ClaimResult result, int count)
     {
         if (result == ClaimResult.Claimed)
         {
-            _next += chunk.Count;
+            _next += count;
         }
         else if (result is not (ClaimResult.Pending or ClaimResult.Paused))
         {
             _drained = true;
         }
 
-        return HasOneReader ? result : LeaveTurn(ref _turn, result, ref chunk);
+        return HasOneReader ? result : LeaveTurn(ref _turn, result);
     }
 
-    private bool GiveUpTurn() => HasOneReader || _turn.GiveUp();
+    private void GiveUpTurn()
+    {
+        if (!HasOneReader)
+        {
+            _turn.GiveUp();
+        }
+    }
 }

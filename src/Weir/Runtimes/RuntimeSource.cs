@@ -6,8 +6,8 @@ namespace Weir.Runtimes;
 /// <summary>Reads the items of a call: a list in place, by index, whatever kind of list it is, and any other sequence while the call goes on.</summary>
 internal static class RuntimeSource
 {
-    // The items are already in memory, so any number of them may wait for their key, and no key ever stops another.
-    private const int MostWaiting = int.MaxValue;
+    // Of a sequence, which may be endless: as far as a stream reads ahead. Of items that are in memory, any number may wait for their key.
+    private const int MostWaiting = 1024;
 
     /// <summary>The keys of the items, which are then those alone; null if they have none.</summary>
     /// <exception cref="ArgumentException">The keys are those of batches.</exception>
@@ -28,7 +28,7 @@ internal static class RuntimeSource
     public static Source<T> Of<T>(IEnumerable<T> items, ItemKeys<T>? keys, out int count)
     {
         Source<T> source = Of(items, out count);
-        return keys is null ? source : keys.Lanes(source, MostWaiting);
+        return keys is null ? source : keys.Lanes(source, count < 0 ? MostWaiting : int.MaxValue);
     }
 
     private static Source<T> Of<T>(IEnumerable<T> items, out int count)

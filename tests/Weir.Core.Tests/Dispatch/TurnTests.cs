@@ -35,7 +35,7 @@ public class TurnTests
     }
 
     [Fact(Timeout = 90_000)]
-    public async Task Reader_WhosePlaceIsLent_GivesItsItemBackAndStartsNothing()
+    public async Task Reader_WhenAnotherWorkerHasItsPlace_GivesItsItemBackAndStartsNothing()
     {
         TaskCompletionSource<int> second = new();
         (Pump pump, Task<ItemOutcome<int, int>[]> task) = Start(x => _calls.Count == 2 ? new ValueTask<int>(second.Task) : new ValueTask<int>(x));
@@ -56,7 +56,7 @@ public class TurnTests
     }
 
     [Fact(Timeout = 90_000)]
-    public async Task Reader_WhosePlaceWasLentToAWorkerThatHasNotBegun_LeavesItsItemToThatOne()
+    public async Task Reader_WhosePlaceAWorkerHasThatHasNotBegun_LeavesItsItemToThatOne()
     {
         (Pump pump, Task<ItemOutcome<int, int>[]> task) = Start(static x => new ValueTask<int>(x));
         _executor.RunAll();

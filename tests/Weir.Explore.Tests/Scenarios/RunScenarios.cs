@@ -82,7 +82,7 @@ public class RunScenarios(ITestOutputHelper output)
         channel.Writer.TryWrite(1);
         channel.Writer.TryWrite(2);
 
-        // Both wait for the circuit. They come back on this thread, and the worker that reads lends its place for them.
+        // Both wait for the circuit. They come back on this thread, and may start while the worker that reads has no item.
         Task closing = Task.Run(() =>
         {
             breaker.Close();
