@@ -221,21 +221,6 @@ public partial class HouseRulesTests
         Directory.Exists(folder) && Directory.EnumerateFiles(folder, "*.cs", SearchOption.AllDirectories)
             .Any(file => File.ReadAllText(file) is var text && texts.Any(t => text.Contains(t, StringComparison.Ordinal)));
 
-    [Fact]
-    public void SourceFiles_Length_IsAtMostFourHundredLines() =>
-        Assert.Empty(new[] { "src", "lab", "samples", "tests" }
-            .Where(static folder => Directory.Exists(Path.Combine(Root, folder)))
-            .SelectMany(static folder => Directory.EnumerateFiles(Path.Combine(Root, folder), "*.cs", SearchOption.AllDirectories))
-            .Where(static file => File.ReadLines(file).Count() > 400)
-            .Select(static file => Path.GetRelativePath(Root, file)));
-
-    [Fact]
-    public void Lines_OfCodeAndProse_AreAtMostHundredAndSixtyColumns() =>
-        Assert.Empty(FilesToRead()
-            .SelectMany(static file => File.ReadLines(file).Select((line, i) => (Line: LinkTarget().Replace(line, "]"), Place: $"{file}:{i + 1}")))
-            .Where(static read => read.Line.Length > 160 && !read.Line.StartsWith('|'))
-            .Select(static read => Path.GetRelativePath(Root, read.Place)));
-
     // Where it is the command of that name.
     private static readonly string[] SaysGate =
         [Path.Combine("lab", "Weir.Cli", "Commands", "Gate"), Path.Combine("lab", "Weir.Tables", "SelfChecks"), Path.Combine("lab", "Weir.Tables", "Verbs")];
@@ -250,15 +235,6 @@ public partial class HouseRulesTests
     [Fact]
     public void PublicTypes_OfTheEngine_AreInTheUsersNamespace() =>
         Assert.All(typeof(ErrorMode).Assembly.GetExportedTypes(), static type => Assert.Equal("Weir", type.Namespace));
-
-    // Not the pages of results, which commands write.
-    private static IEnumerable<string> FilesToRead() =>
-        new[] { "src", "lab", "samples", "tests" }
-            .SelectMany(static folder => Directory.EnumerateFiles(Path.Combine(Root, folder), "*.cs", SearchOption.AllDirectories))
-            .Concat(new[] { "docs", "samples" }
-                .SelectMany(static folder => Directory.EnumerateFiles(Path.Combine(Root, folder), "*.md", SearchOption.AllDirectories)))
-            .Concat(Directory.EnumerateFiles(Root, "*.md"))
-            .Where(static file => !InFolder(file, Path.Combine("docs", "results")));
 
     private static string FolderOf(string project) => new[] { "src", "lab" }.Select(folder => Path.Combine(Root, folder, project)).First(Directory.Exists);
 
@@ -305,9 +281,6 @@ public partial class HouseRulesTests
     // A word of the tests' kit, in which a test holds work until it opens one; and a verb of the command.
     [GeneratedRegex(@"\b_?gates?\b|\bGate(?!Command\b|;)|[a-z]Gate|_NeedsLock")]
     private static partial Regex Gate();
-
-    [GeneratedRegex(@"\]\([^)]*\)")]
-    private static partial Regex LinkTarget();
 
     [GeneratedRegex(@"//.*$", RegexOptions.Multiline)]
     private static partial Regex Comment();
