@@ -1,16 +1,19 @@
 using System.Xml.Linq;
 using BenchmarkDotNet.Loggers;
 using BenchmarkDotNet.Toolchains.CsProj;
+using Weir.Lab.Benchmarks.Engine;
 
 namespace Weir.Lab.Benchmarks.Building;
 
 /// <summary>
-/// Finds the project of the benchmarks from where the program is, too, not only from the current folder; and takes what is built as it is: the project that
-/// BenchmarkDotNet makes refers to the assemblies beside the program, and not to their projects, all of which it would build once more.
+/// Finds the project of the benchmarks from where the program is, too, not only from the current folder, and lets the program refer to the lab, whose engine
+/// its code names, even if that project does not. All else is as BenchmarkDotNet makes it: the program refers to the project and is built with it, so that it
+/// has the project's frameworks, native libraries and content.
 /// </summary>
 internal sealed class LabGenerator() : CsProjGenerator(LabToolchain.Moniker, null!, null!, null!, true)
 {
     private static readonly string[] Roots = ["global.json", "*.sln", "*.slnx"];
+    private static readonly Assembly[] Own = [typeof(WorkersEngineFactory).Assembly, typeof(LatencySummary).Assembly];
     private static readonly string[] Projects = [".csproj", ".fsproj", ".vbproj"];
 
     /// <inheritdoc/>
@@ -23,37 +26,10 @@ internal sealed class LabGenerator() : CsProjGenerator(LabToolchain.Moniker, nul
     protected override void GenerateProject(BuildPartition buildPartition, ArtifactsPaths artifactsPaths, ILogger logger)
     {
         base.GenerateProject(buildPartition, artifactsPaths, logger);
-        if (Path.GetDirectoryName(buildPartition.RepresentativeBenchmarkCase.Descriptor.Type.Assembly.Location) is { Length: > 0 } folder)
-        {
-            XDocument project = XDocument.Load(artifactsPaths.ProjectFilePath);
-            ReferToAssemblies(project, folder);
-            project.Save(artifactsPaths.ProjectFilePath);
-        }
-    }
-
-    /// <summary>Puts references to all assemblies of a folder in the place of those to projects.</summary>
-    internal static void ReferToAssemblies(XDocument project, string folder)
-    {
-        XElement[] projects = [.. project.Descendants("ProjectReference")];
-        if (projects.Length > 0)
-        {
-            projects[0].Parent!.Add(Directory.EnumerateFiles(folder, "*.dll").Where(IsManaged).Order(StringComparer.Ordinal).Select(static path =>
-                new XElement("Reference", new XAttribute("Include", Path.GetFileNameWithoutExtension(path)), new XElement("HintPath", path))));
-            Array.ForEach(projects, static reference => reference.Remove());
-        }
-    }
-
-    private static bool IsManaged(string path)
-    {
-        try
-        {
-            AssemblyName.GetAssemblyName(path);
-            return true;
-        }
-        catch (BadImageFormatException)
-        {
-            return false;
-        }
+        XDocument project = XDocument.Load(artifactsPaths.ProjectFilePath);
+        project.Root!.Add(new XElement("ItemGroup", Array.ConvertAll(Own, static assembly => new XElement(
+            "Reference", new XAttribute("Include", assembly.GetName().Name!), new XElement("HintPath", assembly.Location)))));
+        project.Save(artifactsPaths.ProjectFilePath);
     }
 
     /// <summary>The only project of a name below the root that a folder belongs to; <see langword="null"/> when there is none or more than one.</summary>
