@@ -39,6 +39,19 @@ public class WorkersTests
         }
     }
 
+    [Theory(Timeout = Limit)]
+    [InlineData("--iterationTime", "20", "--warmupCount", "2", "--iterationCount", "3")]
+    [InlineData("--invocationCount", "3", "--unrollFactor", "1", "--warmupCount", "2", "--iterationCount", "3")]
+    [InlineData("--job", "dry")]
+    public async Task Calls_ThatNeedEachOther_AreMeasured(params string[] job)
+    {
+        using BenchmarkRun run = await BenchmarkRun.InProcessAsync(typeof(MeetingBenchmarks), job);
+
+        run.AssertAllSucceeded();
+        Assert.Equal(2, run.Summary.BenchmarksCases.Length);
+        Assert.All(run.Summary.BenchmarksCases, static b => Assert.Equal("1", WorkersDiagnoser.Instance.ResultOf(b)!.Returned));
+    }
+
     [Fact(Timeout = Limit)]
     public async Task ExitCode_NoRowHasAResult_IsOne()
     {

@@ -4,14 +4,21 @@ namespace Weir.Lab.Benchmarks.Engine;
 internal sealed class BenchmarkWindows
 {
     private const string Group = WorkerRunSpec.DefaultGroup;
+
+    // The first as in all commands. The second is of an operation, not of a window: BenchmarkDotNet has no limit for a whole case.
+    private static readonly TimeSpan Said = TimeSpan.FromSeconds(5);
+    private static readonly TimeSpan GivenUp = TimeSpan.FromMinutes(5);
     private readonly Operation _operation;
     private readonly Workload _workload;
     private readonly WorkerRunSpec _spec;
+    private readonly Action<string> _waiting;
     private int _batch = 1;
     private bool _isFixed;
 
-    public BenchmarkWindows(Operation operation, int workers, TimeSpan window, long? count)
+    public BenchmarkWindows(Operation operation, int workers, TimeSpan window, long? count, Action<string> say)
     {
+        _waiting = what => say(FormattableString.Invariant(
+            $"// Waiting for a worker to {what}; the benchmark is given up after {GivenUp.TotalMinutes:0} min."));
         _operation = operation;
         IsAsync = operation.IsAsync;
         Workers = workers;
@@ -23,9 +30,7 @@ internal sealed class BenchmarkWindows
             Groups = [new WorkerGroup(Group, workers)],
             Duration = window,
             Rounds = 1,
-
-            // BenchmarkDotNet has its own limit for a whole case.
-            DrainLimit = TimeSpan.FromMinutes(5),
+            DrainLimit = GivenUp,
         };
     }
 
@@ -39,7 +44,9 @@ internal sealed class BenchmarkWindows
     public bool HasCount => Count is not null;
 
     /// <summary>One call of each worker.</summary>
-    public BenchmarkWindow Once() => Window(_workload, timed: false, _spec.Duration, 1);
+    /// <param name="other">What they call; <see langword="null"/> for the benchmark.</param>
+    public BenchmarkWindow Once(Operation? other = null) =>
+        Window(other is null ? _workload : new Workload("benchmark", _ => other), timed: false, _spec.Duration, 1);
 
     /// <summary>A window of the job's length.</summary>
     public BenchmarkWindow Measured(bool timed, TimeSpan? duration = null) => Window(_workload, timed, duration ?? _spec.Duration, Count);
@@ -64,6 +71,7 @@ internal sealed class BenchmarkWindows
         workload,
         new WindowPlan(1, duration, new Dictionary<string, int> { [Group] = count is null ? _batch : 1 })
         {
-            Whole = count is null ? null : new WholeOperations { Each = count }, HasTimeline = false,
-        });
+            Whole = count is null ? null : new WholeOperations { Each = count }, HasTimeline = false, Stall = (Said, GivenUp),
+        },
+        _waiting);
 }

@@ -5,22 +5,47 @@ namespace Weir.Lab.Benchmarks.Engine;
 /// <summary>What a benchmark returns, as a text that can be compared: benchmarks that are compared with each other should do equal work.</summary>
 internal static class ReturnedValue
 {
-    /// <summary>Calls the benchmark twice more, after everything was measured.</summary>
+    private const int Calls = 2;
+    private static readonly Type[] Nothing = [typeof(void), typeof(Task), typeof(ValueTask)];
+
+    /// <summary>Calls the benchmark twice more in each worker, after everything was measured: all at once, because calls may need each other.</summary>
     /// <returns>
-    /// The value or the number of elements; <see langword="null"/> when the value tells nothing, or when the method has parameters. A value that the second
-    /// call does not give again comes from state that calls share, such as a counter: it says how often the benchmark was called, and nothing of its work.
+    /// The value or the number of elements; <see langword="null"/> when the value tells nothing, or when the method has parameters. A value that not all calls
+    /// give comes from state that they share, such as a counter: it says how often the benchmark was called, and nothing of its work.
     /// </returns>
-    public static string? Of(EngineParameters parameters)
+    public static string? Of(EngineParameters parameters, BenchmarkWindows windows)
     {
         object instance = BenchmarkBinder.InstanceOf(parameters);
         MethodInfo method = BenchmarkBinder.MethodOf(instance, parameters.BenchmarkName);
-        if (method.GetParameters().Length > 0 || method.ReturnType.IsByRef || method.ReturnType.IsByRefLike || method.ReturnType == typeof(void))
+        if (method.GetParameters().Length > 0 || method.ReturnType.IsByRef || method.ReturnType.IsByRefLike || Nothing.Contains(method.ReturnType))
         {
             return null;
         }
 
-        string? first = Call(parameters, instance, method);
-        return first is not null && first == Call(parameters, instance, method) ? first : null;
+        ConcurrentDictionary<string, bool> texts = new();
+        bool isAlike = true;
+        object? target = method.IsStatic ? null : instance;
+        Operation call = windows.IsAsync
+            ? Operation.OfAsync(async Task () => Add(TextOf(await ResultAsync(Invoke()!).ConfigureAwait(false))))
+            : Operation.Of(() => Add(TextOf(Invoke())));
+        for (int i = 0; i < Calls; i++)
+        {
+            parameters.IterationSetupAction?.Invoke();
+            windows.Once(call).Run();
+            parameters.IterationCleanupAction?.Invoke();
+        }
+
+        return isAlike && texts.Count == 1 ? texts.Keys.Single() : null;
+
+        object? Invoke() => method.Invoke(target, BindingFlags.DoNotWrapExceptions, null, null, null);
+
+        void Add(string? text)
+        {
+            if (text is null || (texts.TryAdd(text, true) && texts.Count > 1))
+            {
+                isAlike = false;
+            }
+        }
     }
 
     internal static string? TextOf(object? value) => value switch
@@ -30,31 +55,10 @@ internal static class ReturnedValue
         _ => null,
     };
 
-    private static string? Call(EngineParameters parameters, object instance, MethodInfo method)
+    private static async Task<object?> ResultAsync(object awaitable)
     {
-        parameters.IterationSetupAction?.Invoke();
-        string? text = TextOf(Awaited(method.Invoke(method.IsStatic ? null : instance, null), method.ReturnType));
-        parameters.IterationCleanupAction?.Invoke();
-        return text;
-    }
-
-    private static object? Awaited(object? value, Type type)
-    {
-        if (type.IsGenericType && type.GetGenericTypeDefinition() == typeof(ValueTask<>))
-        {
-            value = type.GetMethod(nameof(ValueTask<int>.AsTask))!.Invoke(value, null);
-        }
-        else if (value is ValueTask valueTask)
-        {
-            value = valueTask.AsTask();
-        }
-
-        if (value is not Task task)
-        {
-            return value;
-        }
-
-        task.GetAwaiter().GetResult();
-        return type.IsGenericType ? task.GetType().GetProperty(nameof(Task<int>.Result))!.GetValue(task) : null;
+        Task task = awaitable as Task ?? (Task)awaitable.GetType().GetMethod(nameof(ValueTask<int>.AsTask))!.Invoke(awaitable, null)!;
+        await task.ConfigureAwait(false);
+        return task.GetType().GetProperty(nameof(Task<int>.Result))!.GetValue(task);
     }
 }

@@ -40,7 +40,7 @@ internal sealed class WorkersEngine : IEngine
         long? count = TargetJob.HasValue(RunMode.InvocationCountCharacteristic) ? Math.Max(1, TargetJob.Run.InvocationCount)
             : _strategy == RunStrategy.Throughput ? null : 1;
         TimeSpan window = TimeSpan.FromMilliseconds(Math.Max(1, parameters.IterationTime.ToMilliseconds()));
-        _windows = new BenchmarkWindows(BenchmarkBinder.Bind(parameters), workers, window, count);
+        _windows = new BenchmarkWindows(BenchmarkBinder.Bind(parameters), workers, window, count, parameters.Host.WriteLine);
     }
 
     public IHost Host => _parameters.Host;
@@ -241,7 +241,7 @@ internal sealed class WorkersEngine : IEngine
             InFlight = new InFlightDepth(
                 _measured.Average(static o => o.InFlight.Average), _measured.Max(static o => o.InFlight.Max), _measured[0].InFlight.IsMeasured),
             CanaryVariation = Math.Max(_canaryBefore.Variation, Canary.Read(CanaryPieces).Variation),
-            Returned = ReturnedValue.Of(_parameters),
+            Returned = ReturnedValue.Of(_parameters, _windows),
         };
     }
 

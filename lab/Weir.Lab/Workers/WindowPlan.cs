@@ -33,6 +33,12 @@ internal sealed record WindowPlan(int Round, TimeSpan Duration, IReadOnlyDiction
     /// </summary>
     public (TimeSpan Limit, TimeProvider Clock)? Patience { get; init; }
 
+    /// <summary>
+    /// After what time in which no operation ended a window of whole operations says that it waits, and after what time it is given up;
+    /// <see langword="null"/> for never.
+    /// </summary>
+    public (TimeSpan Said, TimeSpan GivenUp)? Stall { get; init; }
+
     /// <summary>The same for one worker and whole operations.</summary>
     public static WindowPlan OfOne(int round, int batch, WholeOperations whole) =>
         new(round, TimeSpan.Zero, new Dictionary<string, int> { [WorkerRunSpec.DefaultGroup] = batch }) { Whole = whole, HasTimeline = false };

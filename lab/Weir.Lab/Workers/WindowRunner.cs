@@ -14,6 +14,10 @@ internal sealed class WindowRunner : IDisposable
     // For operations that end when they are told to stop; nobody waits for the others.
     private static readonly TimeSpan Grace = TimeSpan.FromMilliseconds(300);
 
+    // A call that lasts so many times as long as any before it waits for something.
+    private const int WaitsAfter = 3;
+    private static readonly TimeSpan ShortestCall = TimeSpan.FromMilliseconds(30);
+
     private readonly WorkerRunSpec _spec;
     private readonly WindowPlan _plan;
     private readonly CancellationToken _cancellation;
@@ -30,6 +34,8 @@ internal sealed class WindowRunner : IDisposable
     private (long Operations, double Second, TimeSpan Pause, TimeSpan Cpu) _slice;
     private bool _isComplete;
     private bool _isStuck;
+    private int _helper;
+    private int _stillLiving;
 
     private WindowRunner(WorkerRunSpec spec, IWorkload workload, WindowPlan plan, Action<string>? waiting, CancellationToken cancellationToken)
     {
@@ -165,8 +171,11 @@ internal sealed class WindowRunner : IDisposable
             }
 
             (Operation operation, WorkerSlot slot) = (_operations[i], _slots[i]);
-            Thread thread = new(() => RunThread(operation, slot)) { IsBackground = true, Name = $"Weir lab {slot.Context.Group} {slot.Context.IndexInGroup}" };
-            thread.Start();
+            StartThread(slot, () =>
+            {
+                _state.WaitForStart();
+                RunThread(operation, slot);
+            });
         }
 
         _state.WaitUntilAllReady();
@@ -178,15 +187,19 @@ internal sealed class WindowRunner : IDisposable
         {
             if (_operations[i].IsAsync)
             {
-                ThreadPool.UnsafeQueueUserWorkItem(
-                    static work => _ = RunLoopAsync(work.Operation, work.Slot), (Operation: _operations[i], Slot: _slots[i]), preferLocal: false);
+                StartLoop(_operations[i], _slots[i]);
             }
         }
     }
 
-    private void RunThread(Operation operation, WorkerSlot slot)
+    private static void StartThread(WorkerSlot slot, ThreadStart run) =>
+        new Thread(run) { IsBackground = true, Name = $"Weir lab {slot.Context.Group} {slot.Context.IndexInGroup}" }.Start();
+
+    private static void StartLoop(Operation operation, WorkerSlot slot) => ThreadPool.UnsafeQueueUserWorkItem(
+        static work => _ = RunLoopAsync(work.Operation, work.Slot), (Operation: operation, Slot: slot), preferLocal: false);
+
+    private static void RunThread(Operation operation, WorkerSlot slot)
     {
-        _state.WaitForStart();
         try
         {
             operation.Loop(slot);
@@ -282,12 +295,46 @@ internal sealed class WindowRunner : IDisposable
 
     private void WaitForWhole()
     {
-        _isStuck = !_state.WaitUntilAllEnded(Timeout.InfiniteTimeSpan, _patience?.Token ?? default);
+        _isStuck = !(_plan.Stall is var (said, givenUp)
+            ? WaitWhileTheyEnd(said, givenUp)
+            : _state.WaitUntilAllEnded(Timeout.InfiniteTimeSpan, _patience?.Token ?? default));
         _isComplete = !_isStuck && _slots.All(static s => s.IsComplete);
         if (_isStuck)
         {
-            _troubles.Add(FormattableString.Invariant($"A worker did not end its last operation within {_plan.Patience!.Value.Limit.TotalSeconds:0.#} s."));
+            _troubles.Add(_plan.Stall is { GivenUp: var limit }
+                ? FormattableString.Invariant($"For {limit.TotalSeconds:0.##} s no operation ended, and {_state.Living} of {_slots.Length} workers had not done ")
+                    + "theirs."
+                : FormattableString.Invariant($"A worker did not end its last operation within {_plan.Patience!.Value.Limit.TotalSeconds:0.#} s."));
         }
+    }
+
+    // However long all of them take: what counts is that one ends now and then.
+    private bool WaitWhileTheyEnd(TimeSpan said, TimeSpan givenUp)
+    {
+        long done = Executed();
+        TimeSpan still = TimeSpan.Zero;
+        while (still < givenUp)
+        {
+            TimeSpan next = still < said ? said : givenUp;
+            if (_state.WaitUntilAllEnded(next - still))
+            {
+                return true;
+            }
+
+            if (Executed() is var now && now != done)
+            {
+                (done, still) = (now, TimeSpan.Zero);
+                continue;
+            }
+
+            still = next;
+            if (next == said)
+            {
+                _waiting?.Invoke("end an operation");
+            }
+        }
+
+        return false;
     }
 
     private void Finish()
@@ -309,7 +356,57 @@ internal sealed class WindowRunner : IDisposable
             _pacer.Stop(_slots.Length);
         }
 
-        ExpectAll(_state.WaitUntilAllEnded, "stop", all ? null : Grace);
+        ExpectAll(_plan.Whole is null && _pacer is null && _slots.Length > 1 ? EndTogether : _state.WaitUntilAllEnded, "stop", all ? null : Grace);
+    }
+
+    // A call that needs another one to end, as at a barrier, has nobody left to meet once the others have seen that they are to stop. So these call again for
+    // it, one after the other.
+    private bool EndTogether(TimeSpan limit, CancellationToken stop)
+    {
+        TimeSpan longest = TimeSpan.FromTicks(Clock.Nanoseconds(0, _slots.Max(static s => s.Tally.LongestGap)) / TimeSpan.NanosecondsPerTick);
+        TimeSpan patience = (longest > ShortestCall ? longest : ShortestCall) * WaitsAfter;
+        for (long begin = Stopwatch.GetTimestamp(); ; Help())
+        {
+            TimeSpan left = limit - Stopwatch.GetElapsedTime(begin);
+            if (_isStuck || left <= patience || stop.IsCancellationRequested)
+            {
+                return _state.WaitUntilAllEnded(left > TimeSpan.Zero ? left : TimeSpan.Zero, stop);
+            }
+
+            if (_state.WaitUntilAllEnded(patience, stop))
+            {
+                return true;
+            }
+        }
+    }
+
+    // Whoever has helped helps on, as of producers and consumers only one kind can.
+    private void Help()
+    {
+        int living = _state.Living;
+        _helper += living < _stillLiving ? 0 : 1;
+        _stillLiving = living;
+        for (int i = 0; i < _slots.Length; i++)
+        {
+            int worker = (_helper + i) % _slots.Length;
+            if (!_slots[worker].MayHelp())
+            {
+                continue;
+            }
+
+            _helper = worker;
+            (Operation operation, WorkerSlot slot) = (_operations[worker], _slots[worker]);
+            if (operation.IsAsync)
+            {
+                StartLoop(operation, slot);
+            }
+            else
+            {
+                StartThread(slot, () => RunThread(operation, slot));
+            }
+
+            return;
+        }
     }
 
     private WindowOutcome Outcome(long begin, double seconds, InFlightDepth inFlight, ResourceUse use, ResourceUse whole) => new()

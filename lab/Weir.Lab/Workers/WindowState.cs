@@ -82,7 +82,11 @@ internal sealed class WindowState(int workers, InFlightMeter inFlight, TimeProvi
     /// <summary>A worker has no thread that could wait.</summary>
     public void SignalReady() => Count(ref _waiting, _allReady);
 
-    public void WaitUntilStopped() => Stopping.WaitHandle.WaitOne();
+    /// <summary>Waits until the workers are told to end. Whether they are.</summary>
+    public bool WaitUntilStopped(TimeSpan limit) => Stopping.WaitHandle.WaitOne(limit);
+
+    /// <summary>How many workers have not ended.</summary>
+    public int Living => Volatile.Read(ref _living);
 
     public void WaitUntilAllReady() => _allReady.Wait();
 
@@ -95,6 +99,24 @@ internal sealed class WindowState(int workers, InFlightMeter inFlight, TimeProvi
     public void SignalLeft() => Count(ref _measuring, _allLeft);
 
     public void SignalEnded() => Count(ref _living, _allEnded);
+
+    /// <summary>A worker that has ended begins again, unless all have ended. Whether it does.</summary>
+    public bool TryRejoin()
+    {
+        int living = Volatile.Read(ref _living);
+        while (living > 0)
+        {
+            int before = Interlocked.CompareExchange(ref _living, living + 1, living);
+            if (before == living)
+            {
+                return true;
+            }
+
+            living = before;
+        }
+
+        return false;
+    }
 
     /// <summary>Waits until all are so far, or until the run is stopped. Whether they are.</summary>
     public static bool Wait(ManualResetEventSlim all, TimeSpan limit, CancellationToken stop)

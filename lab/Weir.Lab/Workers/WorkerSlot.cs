@@ -9,6 +9,9 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
     // Long enough to cost nothing, short enough that loops which never suspend take turns on few threads.
     private static readonly long YieldAfter = Clock.Ticks(TimeSpan.FromMilliseconds(2));
 
+    // Of practice: short for a call that needs this one, long for the compiler.
+    private static readonly TimeSpan Rest = TimeSpan.FromMilliseconds(1);
+
     private const int GroupsInTime = 128;
 
     private readonly LatencyRecorder _recorder = recorder.GetValueOrDefault();
@@ -17,6 +20,8 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
     private SoloReading _before;
     private TimeSpan _elapsed;
     private int _group = 1;
+    private bool _helps;
+    private volatile bool _hasEnded;
 
     public WorkerContext Context { get; } = context;
 
@@ -72,14 +77,17 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
     /// <summary>As <see cref="Next"/>, of a worker that has a thread of its own, which may wait.</summary>
     public int NextOfThread()
     {
-        if (!window.IsPractice || !_tally.IsMeasuring)
+        if (!window.IsPractice || !(_tally.IsMeasuring || _tally.HasLeft))
         {
             return Next();
         }
 
-        Leave();
-        window.WaitUntilStopped();
-        return 0;
+        if (!_tally.HasLeft)
+        {
+            Leave();
+        }
+
+        return window.WaitUntilStopped(Rest) ? Next() : Batch;
     }
 
     /// <summary>Waits for the next start that is due, with the thread. 1, or 0 to end.</summary>
@@ -209,7 +217,21 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
             Leave();
         }
 
+        _hasEnded = true;
         window.SignalEnded();
+    }
+
+    /// <summary>Whether the loop has ended, and may be called again for one operation that another needs to end.</summary>
+    public bool MayHelp()
+    {
+        if (!_hasEnded || !window.TryRejoin())
+        {
+            return false;
+        }
+
+        _hasEnded = false;
+        _helps = true;
+        return true;
     }
 
     private void RecordBatch(int count, long ticks)
@@ -284,7 +306,9 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
                 _ = NextOfWhole(whole);
             }
 
-            return 0;
+            int more = _helps ? 1 : 0;
+            _helps = false;
+            return more;
         }
 
         if (!_tally.HasLeft)
