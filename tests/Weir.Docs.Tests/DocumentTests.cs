@@ -40,6 +40,23 @@ public sealed partial class DocumentTests
             DocPages.All().Where(static page => page.StartsWith("docs/documents/", StringComparison.Ordinal)));
     }
 
+    /// <summary>A row says of which program its figure is. What it does not know about the commit, its page of results does not say either.</summary>
+    [Theory]
+    [MemberData(nameof(Documents))]
+    public void Figures_OfADocument_NameTheirProgramAndProcessor(string document)
+    {
+        string[] quoting =
+        [
+            .. Document.ReadAll(Repository.Root).Single(d => d.Name == document).Rows
+                .Where(static row => row.Ours.Contains('{', StringComparison.Ordinal)).Select(static row => $"| {row.Feature} |"),
+        ];
+        string[] lines = [.. DocPages.Read($"docs/documents/{document}.md").Split('\n')];
+        Assert.NotEmpty(quoting);
+        Assert.All(quoting, feature => Assert.Contains(
+            lines, line => line.Contains(feature, StringComparison.Ordinal) && Quotation().IsMatch(line)));
+        Assert.DoesNotContain(lines, static line => line.Contains("no processor there", StringComparison.Ordinal));
+    }
+
     public static TheoryData<DocumentRow, string> Wrong() => new()
     {
         { new() { Feature = "x" }, "neither a place, nor a figure, nor a reason" },
@@ -119,6 +136,9 @@ public sealed partial class DocumentTests
     // What stands outside of the braces. What the work is, such as waits of 1 ms, is no figure.
     [GeneratedRegex(@"(?<!of )(?<![\w.,])\d[\d.,]* ?(?:ns|us|ms|s|KB|MB|B|M|k)\b(?![^{]*\})|(?<![\w.,])\d\.\d\d(?!\d)(?![^{]*\})")]
     private static partial Regex ByHand();
+
+    [GeneratedRegex(@"\(`[^`]+`, (?:`[0-9a-f]{7,10}`|no commit there), [^)]*\w")]
+    private static partial Regex Quotation();
 
     [GeneratedRegex("^(?:[A-Z_]+=[^ ]+ )*(weir|weir-work|eng/tables)(?: (.*))?$")]
     private static partial Regex Command();

@@ -71,11 +71,38 @@ public sealed partial class FigureTests
     [Fact]
     public void Cycles_OfAMessage_AreItsTimeOnAllProcessorsByTheClock() => Assert.Equal("7.3", FigureValue.Cycles("17.4 ms", "1.05", 2.4m, 6_000_000));
 
+    public static TheoryData<string> Results() =>
+        [.. Directory.EnumerateFiles(Path.Combine(Repository.Root, "docs", "results"), "*.md").Select(static file => Path.GetFileNameWithoutExtension(file)!)];
+
+    /// <summary>A note stays when its table is measured again, perhaps on another machine. So it names the processor, and does not say that it is this one.</summary>
+    [Theory]
+    [MemberData(nameof(Results))]
+    public void Notes_OfResults_DoNotCallAProcessorThisOne(string page) =>
+        Assert.All(NotesOf(page), static note => Assert.DoesNotMatch(ThisMachine(), note));
+
+    /// <summary>What is measured is in a table that a command makes, with its commit and processor. Before and after a change may stand in the notes.</summary>
+    [Theory]
+    [MemberData(nameof(Results))]
+    public void Notes_OfResults_HaveNoTableOfACommand(string page) =>
+        Assert.All(NotesOf(page), static note => Assert.False(CommandLine().IsMatch(note) && note.Contains("\n|", StringComparison.Ordinal), note));
+
+    [Theory]
+    [InlineData("core", "CoreYieldBenchmarks", "`CoreYieldBenchmarks`")]
+    [InlineData("load", "plain", "`weir load --trials 3`")]
+    [InlineData("queues", "The most that they carry", "`weir-work load --engine memory,postgres,rabbitmq --trials 5`")]
+    [InlineData("hash", "A fast device: CPU-bound", "`weir hash --input ./files --files 64 --size 16MiB --workers 2,16,64 --arms sync,async,foreach --rounds 6 --export md`")]
+    [InlineData("auto", "", "`eng/tables auto-table`")]
+    [InlineData("lab", "users", "`eng/tables selfcheck`")]
+    [InlineData("benchmarkdotnet", "Hashes on several frameworks", "`CppCompilerAndLinker=gcc dotnet Hashes.dll`")]
+    public void Program_OfASection_IsItsSuiteOrCommand(string page, string section, string program) =>
+        Assert.Equal(program, new FigureReader(Repository.Root).Program(page, section));
+
     [Theory]
     [InlineData("One", "`0123456789`, Some Processor")]
     [InlineData("Two", "`abcdef0123`, Other Processor, not quiet")]
     [InlineData("Three", "`fedcba9876`, no processor there")]
     [InlineData("Four", "no commit there, Third Processor")]
+    [InlineData("Five", "`0f1e2d3c4b`, Fourth Processor")]
     public void Origin_OfASection_IsWhatItSaysOrTheHeadOfThePage(string section, string origin)
     {
         string root = Directory.CreateTempSubdirectory("weir-figures-").FullName;
@@ -103,6 +130,10 @@ public sealed partial class FigureTests
                 ## Four
 
                 2 cores, Third Processor, Debian
+
+                ## Five
+
+                Measured at commit 0f1e2d3c4b, the command as it is installed; 2 cores of Fourth Processor, Debian.
                 """);
             Assert.Equal(origin, new FigureReader(root).Origin("a", section));
         }
@@ -127,6 +158,18 @@ public sealed partial class FigureTests
 
     [GeneratedRegex(@"(?<![\w.,])\d[\d.,]* ?(?:ns|us|KB|MB|B)\b|(?<![\w.,])\d\.\d\d(?!\d)")]
     private static partial Regex ByHandInSentence();
+
+    private static IEnumerable<string> NotesOf(string page) =>
+        Notes().Matches(DocPages.Read($"docs/results/{page}.md")).Select(static note => note.Groups[1].Value);
+
+    [GeneratedRegex(@"<!-- notes \w+ -->(.*?)<!-- /notes -->", RegexOptions.Singleline)]
+    private static partial Regex Notes();
+
+    [GeneratedRegex(@"\b(?:this (?:machine|one)|here) \([^)]*(?:Intel|AMD|Xeon|EPYC)", RegexOptions.IgnoreCase)]
+    private static partial Regex ThisMachine();
+
+    [GeneratedRegex(@"\b(?:eng/tables|weir(?:-work)? \w|dotnet run)")]
+    private static partial Regex CommandLine();
 
     [GeneratedRegex("`[^`]*`")]
     private static partial Regex Code();

@@ -93,7 +93,7 @@ public sealed partial class DocumentPages(string root)
         StringBuilder page = new();
         page.Append(CultureInfo.InvariantCulture, $"# {document.Title}\n\n{Wrapped(document.Introduction)}\n\n");
         page.Append(CultureInfo.InvariantCulture, $"{Made} `{Document.Folder}/{document.Name}.json`. ");
-        page.Append("After figures of ours stand their commit and processor.\n");
+        page.Append("After figures of ours stand the program that they are of, its commit and its processor.\n");
         page.Append("The first column has the lines of the document's text; where it has none, the document does not have the row.\n");
         foreach (DocumentPart part in document.Parts)
         {
@@ -123,7 +123,8 @@ public sealed partial class DocumentPages(string root)
         string[] origins =
         [
             .. Reference().Matches(row.Ours).Select(reference => Full(reference, from).Split(';'))
-                .Select(parts => _figures.Origin(parts[0].Trim(), parts[1].Trim())).Distinct(),
+                .Select(parts => (Page: parts[0].Trim(), Section: parts[1].Trim())).Distinct()
+                .Select(parts => $"{_figures.Program(parts.Page, parts.Section)}, {_figures.Origin(parts.Page, parts.Section)}").Distinct(),
         ];
         string figures = Filled(row.Ours, from) + (origins.Length > 0 ? $" ({string.Join("; ", origins)})" : "");
         return row.Reason.Length == 0 ? figures : $"{figures} {Why(row)}".Trim();

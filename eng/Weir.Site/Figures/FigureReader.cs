@@ -58,6 +58,23 @@ public sealed partial class FigureReader(string root)
         return $"{(commit.Length > 0 ? $"`{commit}`" : "no commit there")}, {(machine.Length > 0 ? machine : "no processor there")}{noise}";
     }
 
+    /// <summary>What made the figures of a section: its class of benchmarks, or its command, or that of the page.</summary>
+    /// <exception cref="SiteException">Neither says it.</exception>
+    public string Program(string name, string section)
+    {
+        string page = Page(name);
+        string part = ResultCell.Whole(page, section) ?? page;
+        string head = Head().Match(page).Value;
+        Match suite = Suite().Match(part);
+        Match command = Command().Match(part);
+        Match made = Made().Match(head);
+        return suite.Success ? $"`{suite.Groups["name"].Value}`"
+            : command.Success ? $"`{command.Groups["command"].Value}`"
+            : made.Success ? $"`{made.Groups["command"].Value}`"
+            : Command().Match(head) is { Success: true } of ? $"`{of.Groups["command"].Value}`"
+            : throw new SiteException($"docs/results/{name}.md, '{section}', does not say which program made its figures.");
+    }
+
     private static decimal Number(string text) => decimal.Parse(text, CultureInfo.InvariantCulture);
 
     private string Page(string name)
@@ -72,8 +89,18 @@ public sealed partial class FigureReader(string root)
         return page;
     }
 
-    [GeneratedRegex("\\bat commit (?<commit>[0-9a-f]{7,10})[0-9a-f]*;\\s+\\d+ cores(?: of|,) (?<machine>[^,;\n]+)")]
+    [GeneratedRegex("\\bat commit (?<commit>[0-9a-f]{7,10})[0-9a-f]*(?:, [^;\n]*)?;\\s+\\d+ cores(?: of|,) (?<machine>[^,;\n]+)")]
     private static partial Regex Measured();
+
+    [GeneratedRegex(@"^\*\*Suite:\*\* `(?<name>\w+)`", RegexOptions.Multiline)]
+    private static partial Regex Suite();
+
+    // Without a remark that follows.
+    [GeneratedRegex(@"^    (?<command>(?:\w+=\S+ )*(?:weir|weir-work|eng/tables|\$?dotnet) .*?)(?: {2,}.*)?$", RegexOptions.Multiline)]
+    private static partial Regex Command();
+
+    [GeneratedRegex("(?:Generated|Made) by `(?<command>[^`]+?)(?: --output [^` ]+)?`")]
+    private static partial Regex Made();
 
     [GeneratedRegex("; clock (?<clock>[0-9.]+) GHz")]
     private static partial Regex Clock();

@@ -44,6 +44,13 @@ public sealed record ResultCell(string Page, string Section, string[] Row, strin
         return ResultPage.Section(text, section) ?? (headed.Success ? headed.Groups[1].Value : null);
     }
 
+    /// <summary>A section of a page with its heading and all that follows it; null if the page has none of that name.</summary>
+    public static string? Whole(string text, string section) =>
+        section.Length == 0
+        ? text
+        : text.Split("\n## ").Skip(1).FirstOrDefault(
+            part => part.StartsWith($"{section}\n", StringComparison.Ordinal) || part.Contains($"\n<!-- measured {section} -->\n", StringComparison.Ordinal));
+
     private SiteException Lacks(string what) => new($"docs/results/{Page}.md, '{Section}', has no {what}.");
 
     private static Regex Headed(string heading) => new($"^## {Regex.Escape(heading)}\n(.*?)(?=^## |\\z)", RegexOptions.Singleline | RegexOptions.Multiline);
