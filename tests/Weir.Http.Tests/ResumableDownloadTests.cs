@@ -1,5 +1,6 @@
 using System.Collections.Concurrent;
 using System.Globalization;
+using System.IO.Compression;
 using System.Net;
 using System.Text.RegularExpressions;
 using Weir.Resilience;
@@ -90,6 +91,8 @@ public sealed partial class ResumableDownloadTests : IDisposable
     [InlineData("another range than the asked one")]
     [InlineData("another total")]
     [InlineData("a range that is not satisfiable")]
+    [InlineData("a range beyond the end")]
+    [InlineData("more bytes than are missing")]
     public async Task ToFile_PartIsOfNoUse_StartsAgain(string why)
     {
         await using LoopbackServer server = new((head, number) =>
@@ -103,6 +106,10 @@ public sealed partial class ResumableDownloadTests : IDisposable
             {
                 ("another range than the asked one", true) => Answer.Of(206, $"Content-Range: bytes 0-9/{_file.Length}\r\n{Tag}", _file.AsMemory(0, 10)),
                 ("another total", true) => Answer.Of(206, $"Content-Range: bytes {Asked(head)}-1999999/2000000\r\n{Tag}", _file.AsMemory(0, 10)),
+                ("a range beyond the end", true) => Answer.Of(
+                    206, $"Content-Range: bytes {Asked(head)}-{_file.Length}/*\r\n{Tag}", _file.AsMemory((int)Asked(head) - 1)),
+                ("more bytes than are missing", true) => Answer.Of(
+                    206, $"Content-Range: bytes {Asked(head)}-{_file.Length - 1}/{_file.Length}\r\n{Tag}", _file.AsMemory((int)Asked(head) - 1)),
                 ("a range that is not satisfiable", true) => Answer.Of(416, "Content-Range: bytes */17"),
                 _ => Answer.Of(200, why == "a file that changed" ? "ETag: \"v2\"" : Tag, _file),
             };
@@ -110,7 +117,39 @@ public sealed partial class ResumableDownloadTests : IDisposable
 
         DownloadedFile done = await Download().ToFileAsync(server.Address, Target).WithinAsync();
         Assert.Equal(0, done.Resumed);
+        Assert.Equal(1, done.Retries);
         AssertOnlyTheFile();
+    }
+
+    [Theory(Timeout = 90_000)]
+    [InlineData("gzip")]
+    [InlineData("X-GZIP")]
+    [InlineData("deflate")]
+    [InlineData("br")]
+    [InlineData("deflate, identity, gzip")]
+    public async Task ToFile_CompressedAlthoughItWasNotToBe_IsTheFile(string coding)
+    {
+        string headers = $"{Tag}\r\nContent-Encoding: {coding}";
+        await using LoopbackServer server = new((_, _) => Answer.Of(200, headers, Sent(headers)));
+        Recorded progress = new();
+
+        DownloadedFile done = await Download().ToFileAsync(server.Address, Target, progress).WithinAsync();
+
+        Assert.Equal(new DownloadedFile(Target, _file.Length, 0, 0), done);
+        Assert.Equal(new DownloadProgress(_file.Length, null), progress.All.Last());
+        AssertOnlyTheFile();
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task ToFile_CodingThatIsNotKnown_IsAnErrorAndLeavesNothing()
+    {
+        await using LoopbackServer server = new((_, _) => Answer.Of(200, "Content-Encoding: zstd", _file));
+
+        InvalidDataException error = await Assert.ThrowsAsync<InvalidDataException>(() => Download().ToFileAsync(server.Address, Target).WithinAsync());
+
+        Assert.Equal("The server sent the file as 'zstd' although it was asked for as it is; gzip, deflate and br are decompressed.", error.Message);
+        Assert.Single(server.Requests);
+        Assert.Empty(Directory.GetFiles(_folder));
     }
 
     [Theory(Timeout = 90_000)]
@@ -126,7 +165,7 @@ public sealed partial class ResumableDownloadTests : IDisposable
             number == 0 ? Answer.Of(200, first, old.AsMemory(0, 400_000), old.Length)
             : IsRanged(head) ? Answer.Of(
                 206, $"Content-Range: bytes {Asked(head)}-{_file.Length - 1}/{_file.Length}\r\n{then}", _file.AsMemory((int)Asked(head)))
-            : Answer.Of(200, then, _file));
+            : Answer.Of(200, then, Sent(then)));
 
         DownloadedFile done = await Download().ToFileAsync(server.Address, Target).WithinAsync();
         Assert.Equal(0, done.Resumed);
@@ -141,7 +180,7 @@ public sealed partial class ResumableDownloadTests : IDisposable
     public async Task ToFile_NothingExactToAskWith_StartsAgain(string headers)
     {
         await using LoopbackServer server = new((_, number) =>
-            Answer.Of(200, headers, number == 0 ? _file.AsMemory(0, 400_000) : _file, _file.Length));
+            Answer.Of(200, headers, number == 0 ? Sent(headers).AsMemory(0, 400_000) : Sent(headers), Sent(headers).Length));
 
         await Download().ToFileAsync(server.Address, Target).WithinAsync();
         Assert.All(server.Requests, static r => Assert.DoesNotContain("Range", r, StringComparison.Ordinal));
@@ -338,6 +377,31 @@ public sealed partial class ResumableDownloadTests : IDisposable
         },
         TimeProvider = time ?? TimeProvider.System,
     });
+
+    /// <summary>The file as a response with such headers has it.</summary>
+    private byte[] Sent(string headers)
+    {
+        byte[] bytes = _file;
+        string codings = headers.Split("Content-Encoding: ") is [_, var given] ? given : "";
+        foreach (string coding in codings.ToLowerInvariant().Split(',', StringSplitOptions.TrimEntries))
+        {
+            using MemoryStream sent = new();
+            using (Stream? coder = coding switch
+            {
+                "gzip" or "x-gzip" => new GZipStream(sent, CompressionLevel.Fastest, leaveOpen: true),
+                "deflate" => new ZLibStream(sent, CompressionLevel.Fastest, leaveOpen: true),
+                "br" => new BrotliStream(sent, CompressionLevel.Fastest, leaveOpen: true),
+                _ => null,
+            })
+            {
+                (coder ?? sent).Write(bytes);
+            }
+
+            bytes = sent.ToArray();
+        }
+
+        return bytes;
+    }
 
     private void AssertOnlyTheFile()
     {

@@ -11,7 +11,7 @@ internal static class DownloadValidator
     /// <summary>The value for <c>If-Range</c>, or <see langword="null"/> if the response has none that is exact.</summary>
     public static string? Of(HttpResponseMessage response)
     {
-        if (response.Content.Headers.ContentEncoding.Count > 0)
+        if (ContentCoding.IsOf(response))
         {
             // The response is compressed although the request did not ask for it, so the same file may have other bytes the next time.
             return null;
@@ -36,6 +36,6 @@ internal static class DownloadValidator
         string? said = isTag ? response.Headers.ETag?.ToString() : response.Content.Headers.LastModified?.ToString("R");
 
         // The bytes of a compressed part are others than those of the whole, which was not compressed.
-        return (said is null || said == validator) && response.Content.Headers.ContentEncoding.Count == 0;
+        return (said is null || said == validator) && !ContentCoding.IsOf(response);
     }
 }

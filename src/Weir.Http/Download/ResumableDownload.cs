@@ -17,6 +17,7 @@ namespace Weir.Http;
 /// <para>
 /// An attempt continues only if the server says that its file is still the same (RFC 9110, <c>If-Range</c> with a strong entity tag, or with a date that is old
 /// enough to be one) and states the length. Otherwise it starts again from the beginning. Requests ask for content that is not compressed.
+/// What a server compresses all the same (gzip, deflate or br) is decompressed; it cannot be continued, and its length is not known before its end.
 /// </para>
 /// <para>Thread-safe. One instance serves any number of downloads at once, but a path only one at a time.</para>
 /// </remarks>
@@ -179,38 +180,45 @@ public sealed class ResumableDownload
         using ReadTimeoutWatch watch = new(_options.ReadTimeout, _options.TimeProvider, cancellationToken);
         try
         {
-            bool isComplete = false;
             HttpClient client = _client();
-            HttpResponseMessage? response = await SendAsync(client, address, part, watch).ConfigureAwait(false);
-            if (response is null || !IsUsableFor(response, part, out isComplete))
+            while (true)
             {
-                response?.Dispose();
-                part.Restart();
-                response = (await SendAsync(client, address, part, watch).ConfigureAwait(false))!;
-            }
-
-            using (response)
-            {
-                if (!isComplete)
+                using HttpResponseMessage? response = await SendAsync(client, address, part, watch).ConfigureAwait(false);
+                if (response is null || !IsUsableFor(response, part, out bool isComplete))
                 {
-                    response.EnsureSuccess(_options.TimeProvider);
-                    if (response.StatusCode != HttpStatusCode.PartialContent)
-                    {
-                        part.Restart(DownloadValidator.Of(response), response.Content.Headers.ContentLength);
-                    }
-                    else if (part.Length == 0)
-                    {
-                        throw new InvalidDataException("The server sent a part of the file (206) although the whole was asked for.");
-                    }
+                    // Nothing is left to continue with, so the next answer is to the whole.
+                    part.Restart();
+                    continue;
+                }
+
+                if (isComplete)
+                {
+                    return part.Length;
+                }
+
+                response.EnsureSuccess(_options.TimeProvider);
+                if (response.StatusCode != HttpStatusCode.PartialContent)
+                {
+                    part.Restart(DownloadValidator.Of(response), ContentCoding.IsOf(response) ? null : response.Content.Headers.ContentLength);
+                }
+                else if (part.Length == 0)
+                {
+                    throw new InvalidDataException("The server sent a part of the file (206) although the whole was asked for.");
                 }
 
                 long from = part.Length;
-                if (!isComplete)
+                if (await TryCopyAsync(response, part, watch, reporter).ConfigureAwait(false))
                 {
-                    await CopyAsync(response, part, watch, reporter).ConfigureAwait(false);
+                    return from;
                 }
 
-                return from;
+                // More than is missing: these are not the bytes that were asked for.
+                long? stated = part.Total;
+                part.Restart();
+                if (from == 0)
+                {
+                    throw new InvalidDataException($"The server sent more than the {stated} bytes that it had announced.");
+                }
             }
         }
         catch (OperationCanceledException) when (watch.AsTimeout() is { } timeout)
@@ -255,7 +263,7 @@ public sealed class ResumableDownload
         switch (response.StatusCode)
         {
             case HttpStatusCode.PartialContent when part.Length > 0:
-                return range is { From: { } from } && from == part.Length && (range.Length is null || range.Length == part.Total)
+                return range is { From: { } from } && from == part.Length && (range.Length is null || range.Length == part.Total) && range.To < part.Total
                     && DownloadValidator.MayBeOf(response, part.Validator!);
 
             case HttpStatusCode.RequestedRangeNotSatisfiable when part.Length > 0:
@@ -267,13 +275,14 @@ public sealed class ResumableDownload
         }
     }
 
-    private static async Task CopyAsync(HttpResponseMessage response, PartFile part, ReadTimeoutWatch watch, Reporter reporter)
+    /// <returns>Whether the bytes are no more than those that were missing.</returns>
+    private static async Task<bool> TryCopyAsync(HttpResponseMessage response, PartFile part, ReadTimeoutWatch watch, Reporter reporter)
     {
         byte[] buffer = ArrayPool<byte>.Shared.Rent(BufferSize);
         try
         {
             watch.Start();
-            Stream content = await response.Content.ReadAsStreamAsync(watch.Token).ConfigureAwait(false);
+            Stream content = ContentCoding.Decoded(response, await response.Content.ReadAsStreamAsync(watch.Token).ConfigureAwait(false));
             await using (content.ConfigureAwait(false))
             {
                 while (true)
@@ -288,9 +297,7 @@ public sealed class ResumableDownload
 
                     if (part.Length + read > part.Total)
                     {
-                        long? stated = part.Total;
-                        part.Restart();
-                        throw new InvalidDataException($"The server sent more than the {stated} bytes that it had announced.");
+                        return false;
                     }
 
                     await part.AddAsync(buffer.AsMemory(0, read), watch.Token).ConfigureAwait(false);
@@ -308,6 +315,8 @@ public sealed class ResumableDownload
             string missing = (part.Total.Value - part.Length).ToString(CultureInfo.InvariantCulture);
             throw new HttpIOException(HttpRequestError.ResponseEnded, $"The response ended {missing} bytes before its end.");
         }
+
+        return true;
     }
 
     /// <summary>Tells the caller how far the download is, but not too often.</summary>
