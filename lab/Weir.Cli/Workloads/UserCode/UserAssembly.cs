@@ -27,7 +27,14 @@ internal sealed class UserAssembly
 
         try
         {
-            Assembly assembly = new UserLoadContext(full).LoadFromAssemblyPath(full);
+            UserLoadContext context = new(full);
+            Assembly assembly = context.LoadFromAssemblyPath(full);
+            if (context.Missing(assembly) is { } missing)
+            {
+                throw new BadInputException($"--assembly '{path}' needs {missing}, which is neither beside it nor in the folder of the packages; build it with "
+                    + "-p:CopyLocalLockFileAssemblies=true, so that what it needs lies beside it.");
+            }
+
             return new UserAssembly(
                 Path.GetFileName(full), [.. TypesOf(assembly).Where(static t => !t.IsDefined(typeof(CompilerGeneratedAttribute), inherit: false))]);
         }
