@@ -20,7 +20,7 @@ What the libraries promise differs, and a rate buys it:
 | order | of keys, if asked for | none | none with two at a time | none with two at a time |
 | a worker dies | its lease ends (30 s), or the broker delivers again | the invisibility timeout ends (30 s) | the broker delivers again | the next start of the node recovers its inbox; the broker delivers again |
 | an item that kills its process | found by halving batches, then a dead letter | again and again | again and again; from RabbitMQ 4, up to the queue's limit | again and again |
-| an item that fails | 5 attempts with 1, 10 and 60 s between | 10 retries that wait longer and longer | none unless configured, then the queue `_error` | none unless configured, then a dead letter |
+| an item that fails | 12 attempts with 1 s, 10 s, 1 min and then 10 min between | 10 retries that wait longer and longer | none unless configured, then the queue `_error` | none unless configured, then a dead letter |
 | dead letters | listed, replayed and removed by code and command | failed jobs on a dashboard | a queue | a table or a queue |
 | with the transaction of a change | PostgreSQL: in the transaction | in an ambient transaction | outbox by Entity Framework | outbox in PostgreSQL |
 | what is kept of an item that is done | its message's identity | the job and its states, for a day | nothing | in PostgreSQL its identity, for 5 minutes |

@@ -84,9 +84,10 @@ internal sealed partial class HostRun<T, TResult> : IHostRun, IUnattended
         Func<(HostCall<T, TResult> Call, int Index), CancellationToken, ValueTask<TResult>> call = retry is null
             ? once
             : (at, token) => retry.ExecuteAsync(once, at, token);
-        _process = (at, token) => ProcessAsync(at.Call, at.Index, call(at, token));
-        _processTraced = (at, token) => ProcessAsync(
-            at.Call, at.Index, HostTrace.RunAsync(source, at.Call.Entries[at.Index].Item, call, at, token));
+        _process = (at, token) => Begins(at.Call, at.Index) ? ProcessAsync(at.Call, at.Index, call(at, token)) : default;
+        _processTraced = (at, token) => Begins(at.Call, at.Index)
+            ? ProcessAsync(at.Call, at.Index, HostTrace.RunAsync(source, at.Call.Entries[at.Index].Item, call, at, token))
+            : default;
     }
 
     public WorkHostStatistics Statistics
@@ -190,6 +191,26 @@ internal sealed partial class HostRun<T, TResult> : IHostRun, IUnattended
         return new ValueTask<TResult>(result);
     }
 
+    // What is acknowledged already cannot be returned: it is started as long as there is time. That the run drains is not asked, because the last read of the
+    // source may end long after the stop.
+    private bool MayStart => !(_options.Acknowledge == AcknowledgePoint.OnReceipt ? _running : _reading).IsCancellationRequested;
+
+    /// <summary>Whether an item whose turn has come in its call may still begin. After a stop it ends here, without an outcome, and is returned.</summary>
+    private bool Begins(HostCall<T, TResult> call, int index)
+    {
+        if (MayStart)
+        {
+            return true;
+        }
+
+        lock (_lock)
+        {
+            call.TryEnd(index);
+        }
+
+        return false;
+    }
+
     private async Task ReadAllAsync(ItemInterval? interval)
     {
         try
@@ -280,9 +301,7 @@ internal sealed partial class HostRun<T, TResult> : IHostRun, IUnattended
             HostCall<T, TResult>? call = null;
             lock (_lock)
             {
-                // What is acknowledged already cannot be returned: it is started as long as there is time. That the run drains is not asked, because the last
-                // read of the source may end long after the stop.
-                bool mayStart = !(_options.Acknowledge == AcknowledgePoint.OnReceipt ? _running : _reading).IsCancellationRequested;
+                bool mayStart = MayStart;
                 if (mayStart)
                 {
                     call = _calls.Count < _maxCalls && !_isAlone ? _backlog.Take(isIdle: _calls.Count == 0) : null;

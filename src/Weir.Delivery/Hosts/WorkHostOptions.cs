@@ -2,6 +2,19 @@ using Weir.Resilience;
 
 namespace Weir.Delivery;
 
+/// <summary>
+/// How often items are tried unless somebody says otherwise. A service that is away for an hour, as one is that is restored, must not make dead letters of all
+/// that runs meanwhile; and an item that will never succeed must not run all day.
+/// </summary>
+internal static class DefaultAttempts
+{
+    public const int Count = 12;
+
+    /// <summary>RabbitMQ has a queue for each, so it must know all of them.</summary>
+    public static IReadOnlyList<TimeSpan> Delays { get; } =
+        [TimeSpan.FromSeconds(1), TimeSpan.FromSeconds(10), TimeSpan.FromMinutes(1), TimeSpan.FromMinutes(10)];
+}
+
 /// <summary>The options of a <see cref="WorkHost{T}"/>. Immutable: a <c>with</c> expression makes a changed copy.</summary>
 /// <typeparam name="T">The type of the items' values.</typeparam>
 public sealed record WorkHostOptions<T>
@@ -36,14 +49,14 @@ public sealed record WorkHostOptions<T>
     public TimeSpan? PerItemTimeout { get; init; }
 
     /// <summary>The number of attempts before an item becomes a dead letter, if the source can redeliver and items have no order.</summary>
-    /// <value>At least 1. The default is 5.</value>
-    public int MaxAttempts { get; init; } = 5;
+    /// <value>At least 1. The default is 12: with the default delays, an item outlasts an outage of 81 minutes.</value>
+    public int MaxAttempts { get; init; } = DefaultAttempts.Count;
 
     /// <summary>
     /// How long a failed item waits for its next attempt: the first value after the first attempt, and so on. The last value applies to all later attempts.
     /// </summary>
-    /// <value>At least one, none negative. The default is 1, 10 and 60 seconds.</value>
-    public IReadOnlyList<TimeSpan> RedeliveryDelays { get; init; } = [TimeSpan.FromSeconds(1), TimeSpan.FromSeconds(10), TimeSpan.FromSeconds(60)];
+    /// <value>At least one, none negative. The default is 1 and 10 seconds, 1 minute and 10 minutes.</value>
+    public IReadOnlyList<TimeSpan> RedeliveryDelays { get; init; } = DefaultAttempts.Delays;
 
     /// <summary>Returns whether another attempt may help. If not, the item becomes a dead letter at once.</summary>
     /// <value>

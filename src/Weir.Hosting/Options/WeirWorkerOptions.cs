@@ -53,11 +53,11 @@ public sealed class WeirWorkerOptions
     public TimeSpan? PerItemTimeout { get; set; }
 
     /// <inheritdoc cref="WorkHostOptions{T}.MaxAttempts"/>
-    public int MaxAttempts { get; set; } = 5;
+    public int MaxAttempts { get; set; } = DefaultAttempts.Count;
 
     /// <inheritdoc cref="WorkHostOptions{T}.RedeliveryDelays"/>
     /// <remarks>In the configuration: an array, or one text with commas.</remarks>
-    public IReadOnlyList<TimeSpan> RedeliveryDelays { get; set; } = [TimeSpan.FromSeconds(1), TimeSpan.FromSeconds(10), TimeSpan.FromSeconds(60)];
+    public IReadOnlyList<TimeSpan> RedeliveryDelays { get; set; } = DefaultAttempts.Delays;
 
     /// <inheritdoc cref="WorkHostOptions{T}.IsTransient"/>
     /// <remarks>Only in code.</remarks>

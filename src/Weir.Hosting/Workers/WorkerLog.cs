@@ -33,6 +33,9 @@ internal static partial class WorkerLog
     [LoggerMessage(7, LogLevel.Warning, "Worker {Worker}: attempt {Attempt} of item {Id} has failed. It was the last.")]
     public static partial void LastAttemptFailed(ILogger logger, Exception error, string worker, string id, int attempt);
 
+    [LoggerMessage(8, LogLevel.Error, "Worker {Worker} has ended: it failed in a way that no repetition mends.")]
+    public static partial void Ended(ILogger logger, Exception failure, string worker);
+
     public static void Failed(ILogger logger, string worker, FailedAttempt failed)
     {
         if (failed.NextAttemptIn is { } delay)

@@ -117,6 +117,13 @@ internal sealed class WorkerService<TProcessor, T>(string name, IServiceProvider
         {
             _openFault = e;
             _hasFailed = true;
+            WorkerLog.Ended(_logger, e, name);
+            if (_hostOptions.BackgroundServiceExceptionBehavior == BackgroundServiceExceptionBehavior.StopHost)
+            {
+                // The host stops as it does at the end of a day's work. Whoever started the process, and starts it again if it failed, sees only this.
+                Environment.ExitCode = 1;
+            }
+
             throw;
         }
     }
@@ -180,8 +187,7 @@ internal sealed class WorkerService<TProcessor, T>(string name, IServiceProvider
                 MaxRetries = int.MaxValue,
                 BaseDelay = TimeSpan.FromMilliseconds(100),
                 MaxDelay = TimeSpan.FromSeconds(5),
-                IsTransient = e => e is not (WorkSetupException or ArgumentException or InvalidOperationException or NotSupportedException)
-                    && !cancellationToken.IsCancellationRequested,
+                IsTransient = e => MayPass(e) && !cancellationToken.IsCancellationRequested,
             },
             TimeProvider = _clock,
         });
@@ -205,10 +211,16 @@ internal sealed class WorkerService<TProcessor, T>(string name, IServiceProvider
         {
             Interlocked.Increment(ref _openFaults);
             _openFault = e;
-            WorkerLog.Fault(_logger, name, e);
+            if (MayPass(e))
+            {
+                WorkerLog.Fault(_logger, name, e);
+            }
+
             throw;
         }
     }
+
+    private static bool MayPass(Exception e) => e is not (WorkSetupException or ArgumentException or InvalidOperationException or NotSupportedException);
 
     private WorkHostOptions<T> MakeHostOptions() => new()
     {

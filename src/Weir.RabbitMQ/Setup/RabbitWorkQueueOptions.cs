@@ -60,8 +60,8 @@ public sealed record RabbitWorkQueueOptions
     public int DeliveryLimit { get; init; } = 20;
 
     /// <summary>The delays that there are between attempts: a queue for each. A redelivery waits for the next longer one, or for the longest.</summary>
-    /// <value>From 1 to 10, rising, each from 1 millisecond to 1 day. The default is 1, 10 and 60 seconds.</value>
-    public IReadOnlyList<TimeSpan> RetryDelays { get; init; } = [TimeSpan.FromSeconds(1), TimeSpan.FromSeconds(10), TimeSpan.FromSeconds(60)];
+    /// <value>From 1 to 10, rising, each from 1 millisecond to 1 day. The default is 1 and 10 seconds, 1 minute and 10 minutes, as that of a host.</value>
+    public IReadOnlyList<TimeSpan> RetryDelays { get; init; } = DefaultAttempts.Delays;
 
     /// <summary>How many messages the queue, or each of its partitions, holds until RabbitMQ refuses more.</summary>
     /// <value>At least 1; <see langword="null"/>, the default, for as many as the disk of the broker has room for.</value>

@@ -100,6 +100,57 @@ public sealed class StopTests
         Assert.Equal((processed, 20 - processed), (host.Statistics.Succeeded, host.Statistics.Returned));
     }
 
+    [Theory(Timeout = Limit)]
+    [InlineData("concurrent", false)]
+    [InlineData("concurrent", true)]
+    [InlineData("parallel", false)]
+    [InlineData("parallel", true)]
+    [InlineData("direct", false)]
+    [InlineData("direct", true)]
+    public async Task Stop_CallHasItemsThatHaveNotBegun_BeginsNoneOfThemAndReturnsThem(string kind, bool hasKeys)
+    {
+        using var gate = new Gate();
+        using var begun = new Gate();
+        using var stop = new CancellationTokenSource();
+        var source = new ListSource(AcknowledgementOrder.Any, Batch(0, 100), Batch(1, 100)) { Ends = false };
+        await using IExecutionRuntime runtime = kind switch
+        {
+            "concurrent" => new ConcurrentRuntime(2), "parallel" => new ParallelRuntime(2), _ => new DirectRuntime(),
+        };
+        int begins = 0;
+        var host = new WorkHost<int>(
+            source,
+            runtime,
+            async (item, token) =>
+            {
+                if (Interlocked.Increment(ref begins) == (kind == "direct" ? 1 : 2))
+                {
+                    begun.Open();
+                }
+
+                await gate.WaitAsync(token);
+            },
+            Options with
+            {
+                MaxConcurrentCalls = 1,
+                PartitionBy = hasKeys ? static item => $"{item.Value % 10}" : null,
+
+                // At a clock that stands still, the grace period does not end before the items have.
+                TimeProvider = new ManualTimeProvider(),
+            });
+        Task run = host.RunAsync(stop.Token);
+        await begun.WaitAsync();
+        await stop.CancelAsync();
+        await Guard.UntilAsync(() => host.Statistics.State == WorkHostState.Draining, "Draining");
+        gate.Open();
+        await run.WithinAsync();
+        int expected = kind == "direct" ? 1 : 2;
+        WorkHostStatistics end = host.Statistics;
+        Assert.Equal((expected, expected, 0, 0), (Volatile.Read(ref begins), end.Succeeded, end.Failed, end.DeadLettered));
+        Assert.Equal(end.Read - expected, end.Returned);
+        Assert.Empty(source.Acknowledged);
+    }
+
     [Fact(Timeout = Limit)]
     public async Task Stop_SourceDoesNotEndItsRead_BeginsNoOtherItem()
     {

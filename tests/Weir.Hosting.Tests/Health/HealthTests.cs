@@ -5,6 +5,7 @@ using Weir.Hosting.Tests.Support;
 
 namespace Weir.Hosting.Tests.Health;
 
+[Collection("The exit code of the process")]
 public class HealthTests
 {
     private const int Limit = 120_000;

@@ -8,6 +8,7 @@ using Weir.Hosting.Tests.Support;
 namespace Weir.Hosting.Tests.Workers;
 
 /// <summary>Workers inside an application: scopes, the graceful stop and the other one, and servers that come later.</summary>
+[Collection("The exit code of the process")]
 public class WorkerTests
 {
     private const int Limit = 120_000;
@@ -208,19 +209,50 @@ public class WorkerTests
     }
 
     [Fact(Timeout = Limit)]
-    public async Task Run_SetupIsWrong_EndsTheApplication()
+    public async Task Run_SetupIsWrong_EndsTheApplicationAsAFailure()
     {
         FaultyQueue faulty = new(await App.QueueAsync(), static () => new WorkSetupException("Call SetupAsync once."));
-        IHost host = App.Create(faulty, static (_, _) => default).Build();
+        using KeptTexts lines = new();
+        HostApplicationBuilder builder = App.Create(faulty, static (_, _) => default);
+        builder.Logging.AddProvider(lines);
+        IHost host = builder.Build();
+        Environment.ExitCode = 0;
         IHostApplicationLifetime lifetime = host.Services.GetRequiredService<IHostApplicationLifetime>();
         await host.StartAsync().WithinAsync();
         await Guard.UntilAsync(() => lifetime.ApplicationStopping.IsCancellationRequested, "The end of the application");
         Assert.Equal(WorkHostState.Failed, host.WorkerOf().Statistics.State);
         Assert.IsType<WorkSetupException>(host.WorkerOf().Statistics.LastFault);
 
+        Assert.Equal(1, Environment.ExitCode);
+        Environment.ExitCode = 0;
+        Assert.Equal(["Worker mails has ended: it failed in a way that no repetition mends."], lines.All);
+
         // The platform decides whether the end says so once more.
         await host.StopAsync().EndsAsync();
         await ((IAsyncDisposable)host).DisposeAsync();
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Run_SetupIsWrongAndTheHostIgnoresIt_IsNoFailureOfTheApplication()
+    {
+        FaultyQueue faulty = new(await App.QueueAsync(), static () => new WorkSetupException("Call SetupAsync once."));
+        HostApplicationBuilder builder = App.Create(faulty, static (_, _) => default);
+        builder.Services.Configure<HostOptions>(static o => o.BackgroundServiceExceptionBehavior = BackgroundServiceExceptionBehavior.Ignore);
+        IHost host = builder.Build();
+        Environment.ExitCode = 0;
+        await host.StartAsync().WithinAsync();
+        await Guard.UntilAsync(() => host.WorkerOf().Statistics.State == WorkHostState.Failed, "The end of the worker");
+        await host.StopAsync().EndsAsync();
+        Assert.Equal(0, Environment.ExitCode);
+        await ((IAsyncDisposable)host).DisposeAsync();
+    }
+
+    [Fact]
+    public void Options_Attempts_AreThoseOfAHost()
+    {
+        WorkHostOptions<string> host = new() { DeadLetters = new MemoryDeadLetters() };
+        WeirWorkerOptions worker = new();
+        Assert.Equal((host.MaxAttempts, host.RedeliveryDelays), (worker.MaxAttempts, worker.RedeliveryDelays));
     }
 
     [Fact(Timeout = Limit)]

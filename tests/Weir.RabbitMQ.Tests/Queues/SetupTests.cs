@@ -108,6 +108,10 @@ public sealed class SetupTests(RabbitServer server) : QueueTest(server)
         }
     }
 
+    [Fact]
+    public void Options_RetryDelays_AreThoseThatAHostAsksFor() => Assert.Equal(
+        new WorkHostOptions<string> { DeadLetters = new MemoryDeadLetters() }.RedeliveryDelays, new RabbitWorkQueueOptions().RetryDelays);
+
     private static async Task RefusedAsync(string part, Func<Task> call) =>
         Assert.Contains(part, (await Assert.ThrowsAsync<WorkSetupException>(call)).Message, StringComparison.Ordinal);
 }

@@ -25,13 +25,13 @@ internal static class RunCommands
 
                 opened.Complete?.Invoke();
             };
-            return await RunAsync(opened.Queue, settings, work.IsOrdered(parsed), work.IsJson(parsed), publish, host, token);
+            return await RunAsync(opened, settings, work.IsOrdered(parsed), work.IsJson(parsed), publish, host, token);
         });
         return command;
     }
 
     private static async Task<int> RunAsync(
-        IWorkQueue<string> queue,
+        WorkEngines.OpenedQueue work,
         RunSettings settings,
         bool isOrdered,
         bool isJson,
@@ -39,6 +39,7 @@ internal static class RunCommands
         WorkCliHost host,
         CancellationToken cancellationToken)
     {
+        IWorkQueue<string> queue = work.Queue;
         TimeProvider clock = host.Clock;
         using CancellationTokenSource stop = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
         OutputException? output = null;
@@ -53,7 +54,7 @@ internal static class RunCommands
             source,
             runtime,
             batches is not null ? batches.ProcessAsync : (item, token) => ProcessAsync(settings.Command, item, isJson, host, token),
-            Options(queue, settings, isOrdered, most, host) with
+            Options(work, settings, isOrdered, most, host) with
             {
                 OnFailedAttempt = attempt =>
                 {
@@ -121,34 +122,42 @@ internal static class RunCommands
         WorkOutput.Write(host, isJson, item.Value, ("id", item.Id.ToString()), ("key", item.Key), ("attempt", item.Attempt), ("value", item.Value));
     }
 
-    private static WorkHostOptions<string> Options(IWorkQueue<string> queue, RunSettings settings, bool isOrdered, int most, WorkCliHost host) => new()
+    private static WorkHostOptions<string> Options(WorkEngines.OpenedQueue work, RunSettings settings, bool isOrdered, int most, WorkCliHost host)
     {
-        DeadLetters = queue.DeadLetters,
-        Serializer = WorkSerializer.Text,
-        PartitionBy = isOrdered ? static item => item.Key : null,
+        WorkHostOptions<string> options = new()
+        {
+            DeadLetters = work.Queue.DeadLetters,
+            Serializer = WorkSerializer.Text,
+            PartitionBy = isOrdered ? static item => item.Key : null,
+            PerItemTimeout = settings.Batch > 1 ? null : settings.Timeout,
+            MaxItemsPerCall = settings.Command is null ? 256 : 1,
+            MaxConcurrentCalls = settings.Command is null ? null : most,
+            MaxItemsInFlight = Math.Max(4096, most),
+            GracePeriod = settings.Grace,
+            TimeProvider = host.Clock,
+            OnFault = fault => host.Say($"{Credentials.LineOf(fault)} (trying again)"),
+        };
+
+        // A queue in memory ends with its last line, and somebody waits for that. One on a server outlasts an outage.
+        options = options with
+        {
+            MaxAttempts = settings.Attempts ?? (work.IsDurable ? options.MaxAttempts : 5),
+            RedeliveryDelays = settings.Delays
+                ?? (work.IsDurable ? options.RedeliveryDelays : [TimeSpan.FromSeconds(1), TimeSpan.FromSeconds(10), TimeSpan.FromSeconds(60)]),
+        };
 
         // With an order nobody waits elsewhere, so all attempts come at once, with the same delays.
-        Retry = isOrdered && settings.Attempts > 1
-            ? new Weir.Resilience.RetryOptions
+        return !isOrdered || options.MaxAttempts == 1 ? options : options with
+        {
+            Retry = new Weir.Resilience.RetryOptions
             {
-                MaxRetries = settings.Attempts - 1,
-                BaseDelay = settings.Delays[0],
-                MaxDelay = settings.Delays.Max(),
+                MaxRetries = options.MaxAttempts - 1,
+                BaseDelay = options.RedeliveryDelays[0],
+                MaxDelay = options.RedeliveryDelays.Max(),
                 IsTransient = static _ => true,
-            }
-            : null,
-        MaxAttempts = settings.Attempts,
-        RedeliveryDelays = settings.Delays,
-        PerItemTimeout = settings.Batch > 1 ? null : settings.Timeout,
-
-        // Ctrl-C lets calls finish that have begun: with one item in each, those are the commands that run.
-        MaxItemsPerCall = settings.Command is null ? 256 : 1,
-        MaxConcurrentCalls = settings.Command is null ? null : most,
-        MaxItemsInFlight = Math.Max(4096, most),
-        GracePeriod = settings.Grace,
-        TimeProvider = host.Clock,
-        OnFault = fault => host.Say($"{Credentials.LineOf(fault)} (trying again)"),
-    };
+            },
+        };
+    }
 
     private static void WriteProgress(WorkHostStatistics now, WorkCliHost host) => host.Error.WriteLine(
         $"{Numbers.Grouped(now.Succeeded)} processed, {Numbers.Grouped(now.InFlight)} in flight, {Numbers.Grouped(now.Redelivered)} to be repeated, "

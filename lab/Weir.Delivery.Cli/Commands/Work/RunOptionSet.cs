@@ -11,9 +11,9 @@ internal sealed class RunOptionSet
     private readonly Option<bool> _shell = new("--shell") { Description = "The command is one of the shell" };
     private readonly TextOption _batch = TextOption.Of("--batch", null, "N", "Run the command for up to N items at once, a line each. Default 1");
     private readonly TextOption _concurrency = TextOption.Of("--max-concurrency", null, "N", "Commands at once. Default: the number of processors");
-    private readonly TextOption _attempts = TextOption.Of("--attempts", null, "N", "Attempts before an item becomes a dead letter. Default 5");
+    private readonly TextOption _attempts = TextOption.Of("--attempts", null, "N", "Attempts before an item becomes a dead letter. Default 12; 5 with memory:");
     private readonly TextOption _delay =
-        TextOption.Of("--delay", null, "TIME,TIME,...", "How long a failed item waits for each next attempt. Default 1s,10s,60s");
+        TextOption.Of("--delay", null, "TIME,TIME,...", "How long a failed item waits for each next attempt. Default 1s,10s,1min,10min; 1s,10s,60s with memory:");
     private readonly TextOption _timeout = TextOption.Of("--timeout", null, "TIME", "Time limit of an item. Default: none");
     private readonly TextOption _grace = TextOption.Of("--grace", null, "TIME", "Time that running items have after Ctrl-C. Default 30s");
     private readonly TextOption _idle = TextOption.Of("--idle", null, "TIME", "End when nothing has come for this time. Default: run until Ctrl-C");
@@ -37,10 +37,10 @@ internal sealed class RunOptionSet
             Command = exec is null ? null : ItemCommand.Of(exec, parsed.GetValue(_shell), host),
             Batch = batch,
             Concurrency = Find(_concurrency)?.WholeNumber(1, MostConcurrency) ?? Environment.ProcessorCount,
-            Attempts = Find(_attempts)?.WholeNumber(1, 1000) ?? 5,
+            Attempts = Find(_attempts)?.WholeNumber(1, 1000),
             Delays = Find(_delay) is { } delays
                 ? [.. delays.Text.Split(',').Select(text => new OptionValue(delays.Source, text.Trim()).Time(TimeSpan.Zero, Longest, "1s,10s"))]
-                : [TimeSpan.FromSeconds(1), TimeSpan.FromSeconds(10), TimeSpan.FromSeconds(60)],
+                : null,
             Timeout = Find(_timeout)?.Time(TimeSpan.FromMilliseconds(1), Longest, "30s"),
             Grace = Find(_grace)?.Time(TimeSpan.Zero, Longest, "30s") ?? TimeSpan.FromSeconds(30),
             Idle = Find(_idle)?.Time(TimeSpan.FromMilliseconds(1), Longest, "5s"),

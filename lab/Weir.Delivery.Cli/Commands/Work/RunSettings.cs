@@ -10,9 +10,11 @@ internal sealed record RunSettings
 
     public required int Concurrency { get; init; }
 
-    public required int Attempts { get; init; }
+    /// <summary>How often an item is tried; <see langword="null"/> if nobody says.</summary>
+    public required int? Attempts { get; init; }
 
-    public required IReadOnlyList<TimeSpan> Delays { get; init; }
+    /// <summary>How long it waits; <see langword="null"/> if nobody says.</summary>
+    public required IReadOnlyList<TimeSpan>? Delays { get; init; }
 
     public required TimeSpan? Timeout { get; init; }
 

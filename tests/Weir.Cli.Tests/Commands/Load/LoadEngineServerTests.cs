@@ -69,7 +69,9 @@ public sealed class LoadEngineServerTests(TestPostgres postgres, TestRabbit rabb
         LoadResult result = await cli.RunAsync($"{Of("rabbitmq")} {options}");
         AssertLossless(result, "rabbitmq", isOrdered: options.Length > 0);
         Assert.Equal(2, queues.Count);
-        string[] parts = options.Length > 0 ? [".0", ".15", ".dead"] : ["", ".suspects", ".dead", ".retry.1000", ".retry.10000", ".retry.60000"];
+        string[] parts = options.Length > 0
+            ? [".0", ".15", ".dead"]
+            : ["", ".suspects", ".dead", ".retry.1000", ".retry.10000", ".retry.60000", ".retry.600000"];
         string settings = options.Length > 0 ? ".v1-p16-d20-m0-r" : ".v1-p0-d20-m0-r1000-10000-60000";
         foreach (string queue in queues.Keys)
         {

@@ -71,7 +71,10 @@ public sealed class RabbitWorkTests(TestRabbit rabbit) : IClassFixture<TestRabbi
 
         await using IConnection connection = await new ConnectionFactory { Uri = new Uri(address) }.CreateConnectionAsync();
         await using IChannel channel = await connection.CreateChannelAsync();
-        string[] queues = ["", "suspects", "dead", "retry.1000", "retry.10000", "retry.60000", .. Enumerable.Range(0, 16).Select(static i => $"{i}")];
+        string[] queues =
+        [
+            "", "suspects", "dead", "retry.1000", "retry.10000", "retry.60000", "retry.600000", .. Enumerable.Range(0, 16).Select(static i => $"{i}"),
+        ];
         foreach (string queue in queues)
         {
             await channel.QueueDeleteAsync(queue.Length == 0 ? _name : $"{_name}.{queue}", ifUnused: false, ifEmpty: false);
