@@ -95,6 +95,31 @@ internal abstract partial class Pump
         FinishIfDone();
     }
 
+    /// <summary>Whether an item was given up, so that nobody waits for its call any more. For the call, whose token is cancelled.</summary>
+    /// <remarks>Such a token tells it while the run goes on. A run that has stopped cancels those of all items, and may still wait for this one.</remarks>
+    public bool HasGivenUp(long index)
+    {
+        if (!IsGuarded)
+        {
+            return false;
+        }
+
+        if (!IsOver || HasEnded)
+        {
+            return true;
+        }
+
+        for (PumpWorker? worker = _workers.First; worker is not null; worker = worker.NextCreated)
+        {
+            if (worker.IsInCallOf(index))
+            {
+                return false;
+            }
+        }
+
+        return true;
+    }
+
     /// <summary>Gives up the items of all workers, and all parked calls.</summary>
     /// <returns>Whether the run has ended.</returns>
     public bool AbandonAll(ItemStatus status, Exception? error)

@@ -32,6 +32,9 @@ internal abstract partial class PumpWorker
         Hook,
     }
 
+    /// <summary>Whether the worker is in the call of an item that was not given up. For a thread that is in that call too, or goes on with it.</summary>
+    public bool IsInCallOf(long index) => Index == index && At == Around.Call && Guard!.IsInFlight;
+
     /// <summary>What the item brought along from earlier attempts, if it had any.</summary>
     protected abstract Repetition? Repetition { get; }
 

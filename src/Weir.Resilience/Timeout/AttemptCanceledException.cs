@@ -7,5 +7,7 @@ namespace Weir.Resilience;
 [SuppressMessage("Design", "CA1064:Exceptions should be public", Justification = "For others it is a cancellation with a reason, as all time limits are.")]
 internal sealed class AttemptCanceledException(AttemptTimeoutException reason) : TaskCanceledException(null, reason)
 {
-    public override string Message => InnerException!.Message;
+    public AttemptTimeoutException Reason => (AttemptTimeoutException)InnerException!;
+
+    public override string Message => Reason.Message;
 }

@@ -51,11 +51,13 @@ public sealed class AttemptTimeoutException : TimeoutException
     public override string Message => Limit == TimeSpan.Zero ? base.Message : $"Attempt {Attempt} did not end within its time limit of {Limit}.";
 
     /// <summary>Tells the exception which attempt it is of, if nobody has told it yet.</summary>
+    /// <param name="exception">What the attempt ended with. Another exception may have the time limit of another call as its cause.</param>
+    /// <param name="attempt">The attempt's number.</param>
     internal static void Number(Exception exception, int attempt)
     {
-        if (exception.InnerException is AttemptTimeoutException { _attempt: 0 } timeout)
+        if (exception is AttemptCanceledException { Reason: { _attempt: 0 } reason })
         {
-            timeout._attempt = attempt;
+            reason._attempt = attempt;
         }
     }
 }

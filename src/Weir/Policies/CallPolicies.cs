@@ -100,6 +100,9 @@ internal sealed class CallPolicies
     /// </summary>
     public bool Ends(CancellationToken itemToken) => itemToken.IsCancellationRequested || _run!.IsOver;
 
+    /// <summary>Whether an item whose call has returned was given up meanwhile: it has its outcome, and no hook is called for it.</summary>
+    public bool IsGivenUp(long index, CancellationToken itemToken) => itemToken.IsCancellationRequested && _run!.HasGivenUp(index);
+
     /// <summary>Whether it is one of the run's own circuits, by key or not.</summary>
     public bool IsOwn(CircuitBreaker breaker) => breaker == Guard.Breaker || (_breakersByKey is not null && breaker.Group == _breakersByKey.Group);
 
@@ -181,9 +184,12 @@ internal sealed class CallPolicies
             }
             : null;
 
-    /// <summary>Whether a call ended because its attempt passed the limit of this run, and not one inside the call.</summary>
+    /// <summary>
+    /// Whether a call ended because its attempt passed the limit of this run, and not one inside the call. What an open circuit refuses has the limit that
+    /// opened it as its cause, and passed none itself.
+    /// </summary>
     public bool HasTimedOut(Exception error) =>
-        _attemptLimit is not null && error.InnerException is AttemptTimeoutException timeout && timeout.LimitOf == _attemptLimit;
+        _attemptLimit is not null && error is AttemptCanceledException timeout && timeout.Reason.LimitOf == _attemptLimit;
 
     /// <summary>A call has returned its result.</summary>
     public void Succeeded(CircuitTicket ticket, long started, CancellationToken cancellationToken) => Succeeded(Guard, ticket, started, cancellationToken);

@@ -42,10 +42,15 @@ internal readonly partial struct PolicyCall<TItem, TResult>
 
             if (!pending.IsCompletedSuccessfully)
             {
-                return BeforeCompletionAsync(pending, item, index);
+                return BeforeCompletionAsync(pending, item, index, cancellationToken);
             }
 
             result = pending.Result;
+            if (policies.IsGivenUp(index, cancellationToken))
+            {
+                return new ValueTask<TResult>(result);
+            }
+
             hasResult = true;
             inHook = true;
             ValueTask hook = completed(Indices.ToInt(index));
@@ -80,12 +85,18 @@ internal readonly partial struct PolicyCall<TItem, TResult>
             await policies.HookEndedAsync(policies.CallHook(starting, index)).ConfigureAwait(false);
         }
 
-        if (isFirst && hooks is not null)
+        if (isFirst && hooks is not null && !policies.IsGivenUp(index, cancellationToken))
         {
             await hooks.StartAsync(policies, record!, item, index).ConfigureAwait(false);
         }
 
         TResult result = await new PendingAwaiter<TResult, PolicyPending<TResult>>(Attempt(item, index, record, cancellationToken));
+        if (policies.IsGivenUp(index, cancellationToken))
+        {
+            // Nobody asks about it any more. The engine disposes of the result.
+            return result;
+        }
+
         bool refused;
         try
         {
@@ -95,7 +106,7 @@ internal readonly partial struct PolicyCall<TItem, TResult>
                 await policies.HookEndedAsync(policies.CallHook(completed, index)).ConfigureAwait(false);
             }
 
-            if (!refused && hooks is not null)
+            if (!refused && hooks is not null && !policies.IsGivenUp(index, cancellationToken))
             {
                 await hooks.CompleteAsync(policies, record!, item, index).ConfigureAwait(false);
             }
@@ -117,9 +128,14 @@ internal readonly partial struct PolicyCall<TItem, TResult>
     }
 
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    private async ValueTask<TResult> BeforeCompletionAsync(ValueTask<TResult> pending, TItem item, long index)
+    private async ValueTask<TResult> BeforeCompletionAsync(ValueTask<TResult> pending, TItem item, long index, CancellationToken cancellationToken)
     {
         TResult result = await pending.ConfigureAwait(false);
+        if (policies.IsGivenUp(index, cancellationToken))
+        {
+            return result;
+        }
+
         try
         {
             await policies.HookEndedAsync(policies.CallHook(policies.Completed!, index)).ConfigureAwait(false);

@@ -142,6 +142,29 @@ public class RunPolicyTests
     }
 
     [Fact(Timeout = 90_000)]
+    public async Task OpenCircuit_OpenedByATimeLimit_FailsWhatItRefuses()
+    {
+        int calls = 0;
+        TaskCompletionSource<int> never = new();
+        Task<ItemOutcome<int, int>[]> run = new[] { 1, 2, 3 }.SelectParallelOutcomesAsync(
+            (_, _) =>
+            {
+                Interlocked.Increment(ref calls);
+                return new ValueTask<int>(never.Task);
+            },
+            Options with
+            {
+                MaxDegreeOfParallelism = 1,
+                AttemptTimeout = Second,
+                CircuitBreaker = new CircuitBreakerOptions { FailureThreshold = 1, OpenTimeout = TimeSpan.FromDays(1) },
+            });
+        ItemOutcome<int, int>[] outcomes = await Drive(run, Second / 4);
+        Assert.Equal(1, calls);
+        Assert.Equal([ItemStatus.TimedOut, ItemStatus.Failed, ItemStatus.Failed], outcomes.Select(static o => o.Status));
+        Assert.All(outcomes[1..], static o => Assert.IsType<AttemptTimeoutException>(Assert.IsType<CircuitBreakerOpenException>(o.Error).InnerException));
+    }
+
+    [Fact(Timeout = 90_000)]
     public async Task OpenCircuit_WaitForHalfOpen_DoesNotBurnTheQueue()
     {
         int calls = 0;
