@@ -155,6 +155,16 @@ public class CircuitByHandTests
         Assert.IsType<AttemptTimeoutException>(breaker.OpenedBy);
     }
 
+    // The attempt that opened the circuit may be told its number after another call was refused.
+    [Fact]
+    public void Number_OfARefusedAttempt_IsNotThatOfTheLimitThatOpenedTheCircuit()
+    {
+        Exception late = TimeoutFailure.OfAttempt(TimeSpan.FromSeconds(1), 0);
+        AttemptTimeoutException.Number(new CircuitBreakerOpenException(CircuitBreakerState.Open, TimeSpan.Zero, late.InnerException), 1);
+        AttemptTimeoutException.Number(late, 3);
+        Assert.Equal("Attempt 3 did not end within its time limit of 00:00:01.", late.Message);
+    }
+
     private static void Down(CancellationToken token) => throw new IOException("down");
 
     private static void Fail(CircuitBreaker breaker)
