@@ -241,6 +241,13 @@ internal abstract partial class StreamOutput<TResult> : IAsyncEnumerator<TResult
             return ValueTask.FromCanceled<bool>(token);
         }
 
+        if (_takenNext < _takenCount)
+        {
+            // The run failed before it was cancelled. What was taken over is the consumer's, and must not be overwritten by what comes.
+            TakeCurrent();
+            return new ValueTask<bool>(true);
+        }
+
         if (_startsWhenAsked)
         {
             // The next item may start now, and where it runs on this thread, its result is there when this returns.
