@@ -244,6 +244,7 @@ internal abstract partial class Pump
     {
         try
         {
+            _stop.SeeCancellation();
             Unlink();
             ValueTask disposing = default;
             try

@@ -103,6 +103,20 @@ internal struct RunStop()
         }
     }
 
+    /// <summary>
+    /// The run has ended without a stop. A token of the caller may have been cancelled meanwhile, and its callback for the run not have come: the thread that
+    /// cancels it may be in another callback still. Then the run was cancelled all the same: an item may have asked for it, and knows that it did.
+    /// </summary>
+    public void SeeCancellation()
+    {
+        if (!_isOver)
+        {
+            _by = _ofCall.Token is { IsCancellationRequested: true } call ? call
+                : _ofEnumerator.Token is { IsCancellationRequested: true } enumerator ? enumerator
+                : null;
+        }
+    }
+
     /// <summary>The caller's tokens no longer stop the run, unless one of them is stopping it at this moment, or has.</summary>
     /// <remarks>
     /// The end of the run calls it, and so may its start, at the same time, if the run ended before it was wholly in place. The end may then see part of a

@@ -20,9 +20,8 @@ namespace Weir;
 /// The queue is bounded by <see cref="Capacity"/>. No <c>Add</c> ever waits, because the items that add are those that make room: it fails.
 /// </para>
 /// <para>
-/// One run at a time may read the queue. A run that is cancelled, stopped or fails leaves in the queue what it has not begun, for another run. When the
-/// queue has
-/// ended, it takes no more items.
+/// One run at a time may read the queue. A run that is cancelled, stopped or fails leaves in the queue what it has not begun, for another run; if that is
+/// nothing, and nobody holds the queue open, the queue has ended with the run. When it has ended, it takes no more items.
 /// </para>
 /// </remarks>
 [SuppressMessage("Naming", "CA1711:Identifiers should not have incorrect suffix", Justification = "It is a queue of work.")]

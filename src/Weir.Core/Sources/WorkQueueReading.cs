@@ -41,6 +41,9 @@ public sealed partial class WorkQueue<T>
                     _items.AddLast(item);
                 }
             }
+
+            // Also after a stop: otherwise it would depend on whether the reader was waiting when the last item ended.
+            _isCompleted |= IsDoneNeedsLock;
         }
     }
 

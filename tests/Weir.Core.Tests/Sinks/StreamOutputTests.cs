@@ -155,6 +155,41 @@ public class StreamOutputTests
     [Theory(Timeout = 90_000)]
     [InlineData(false)]
     [InlineData(true)]
+    public async Task Results_TakenOverBeforeARunFailedAndWasCancelled_AreYieldedOrDisposedOf(bool ordered)
+    {
+        using CancellationTokenSource stop = new();
+        FakeRun run = new();
+        UnusedResults<Disposable> unused = new(static result => result, null, TimeProvider.System);
+        Func<StreamOutput<Disposable>, IRunHandle> start = _ => run;
+        StreamOutput<Disposable> output = ordered
+            ? new OrderedOutput<Disposable>(4, 4, start) { CallToken = stop.Token, Unused = unused }
+            : new UnorderedOutput<Disposable>(4, 4, start) { CallToken = stop.Token, Unused = unused };
+        Disposable[] results = [new(), new(), new(), new()];
+        ValueTask<bool> step = output.MoveNextAsync();
+        for (int i = 0; i < 3; i++)
+        {
+            output.Add(i, results[i]);
+        }
+
+        // The first step takes all three over.
+        Assert.True(await step);
+        List<Disposable> yielded = [output.Current];
+        run.HasFailed = true;
+        await stop.CancelAsync();
+        output.Add(3, results[3]);
+        Assert.True(await output.MoveNextAsync());
+        yielded.Add(output.Current);
+        FailureLog failures = new(ErrorMode.FailFast);
+        failures.AddItem(4, new InvalidOperationException());
+        output.Complete(new RunEnd(null, failures, 5, []));
+        await output.DisposeAsync();
+        Assert.Equal(results, yielded.Concat(results.Where(static result => result.IsDisposed)));
+        Assert.All(yielded, static result => Assert.False(result.IsDisposed));
+    }
+
+    [Theory(Timeout = 90_000)]
+    [InlineData(false)]
+    [InlineData(true)]
     public async Task Missing_ItemsThatNeverRan_ComeAtTheEnd(bool ordered)
     {
         FakeRun run = new();
@@ -181,6 +216,13 @@ public class StreamOutputTests
         ordered ? new OrderedOutput<int>(limit, capacity, _ => run) : new UnorderedOutput<int>(limit, capacity, _ => run);
 
     private static RunEnd End(int claimed) => new(null, null, claimed, []);
+
+    private sealed class Disposable : IDisposable
+    {
+        public bool IsDisposed { get; private set; }
+
+        public void Dispose() => IsDisposed = true;
+    }
 
     private sealed class FakeRun : IRunHandle
     {

@@ -65,6 +65,50 @@ public class QueueScenarios(ITestOutputHelper output)
             options, token);
     });
 
+    [Theory]
+    [InlineData("stop", 1, true)]
+    [InlineData("stop", 2, false)]
+    [InlineData("cancel", 1, false)]
+    [InlineData("cancel", 2, true)]
+    [InlineData("failure", 1, true)]
+    [InlineData("failure", 2, false)]
+    public void Stop_InTheLastItem_EndsTheQueueWhetherItsReaderWaitsOrNot(string how, int limit, bool isHeldOpen) => output.Explored(async () =>
+    {
+        WorkQueue<int> queue = new();
+        queue.Add(1);
+        using IDisposable? open = isHeldOpen ? queue.KeepOpen() : null;
+        RunControl control = new();
+        using CancellationTokenSource source = new();
+        Task first = queue.ForEachParallelAsync(
+            async (item, token) =>
+            {
+                await Task.Yield();
+                switch (how)
+                {
+                    case "stop":
+                        control.Stop();
+                        break;
+                    case "cancel":
+                        source.Cancel();
+                        break;
+                    default:
+                        throw new InvalidOperationException();
+                }
+            },
+            new ParallelRunOptions { MaxDegreeOfParallelism = limit, Control = control },
+            source.Token);
+        try
+        {
+            await first;
+        }
+        catch (Exception e) when (e is InvalidOperationException or OperationCanceledException)
+        {
+        }
+
+        Assert.Equal((!isHeldOpen, 0, 0), (queue.IsCompleted, queue.Count, queue.Running));
+        Assert.Equal(isHeldOpen, queue.TryAdd(2));
+    });
+
     [Fact]
     public void Stop_OfARuntimeOverAGrowingQueue_LeavesTheRestToAnother() => output.Explored(static async () =>
     {

@@ -142,6 +142,34 @@ public class CancellationTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
+    [MemberData(nameof(Cases.AnyFamily), MemberType = typeof(Cases))]
+    public async Task Cancel_InTheLastItemWhoseCallbacksHaveNotCome_IsACancellation(OperatorFamily family)
+    {
+        using CancellationTokenSource stop = new();
+        using Gate callback = new();
+        Task cancelling = Task.CompletedTask;
+        Task<List<int>> running = family.RunAsync(
+            TestSource.Of(SourceKind.Array, 1),
+            async (item, _) =>
+            {
+                // The last that is registered is the first that is called, so the run is not told before this one returns.
+                stop.Token.Register(() => callback.Wait(CancellationToken.None));
+                cancelling = Task.Run(stop.Cancel, CancellationToken.None);
+                while (!stop.IsCancellationRequested)
+                {
+                    await Task.Yield();
+                }
+
+                return item;
+            },
+            new(),
+            stop.Token);
+        await AssertCancelledAsync(running, stop.Token);
+        callback.Open();
+        await cancelling;
+    }
+
+    [Theory(Timeout = Selectors.Timeout)]
     [MemberData(nameof(Cases.FamiliesAndModes), MemberType = typeof(Cases))]
     public async Task Cancel_WithFailuresBefore_StillIsACancellation(OperatorFamily family, ErrorMode mode)
     {
