@@ -18,6 +18,9 @@ public class GateCheckTests
         Assert.Equal(isMet, GateCheck.Section([Undecided, Of(same)], [Of(Verdict.Slower), Of(longer)]).IsMet);
 
     [Fact]
+    public void Section_FindsNothing_IsNotMetWhateverItWouldHaveFound() => Assert.False(GateCheck.Section([Undecided], [Undecided, Undecided]).IsMet);
+
+    [Fact]
     public void Section_UndecidedWithoutAnInterval_IsNotMet()
     {
         ResultFile none = SelfCheckResults.Of(SelfCheckResults.Compared(ComparedFigure.Rate, Verdict.Inconclusive, 0, double.PositiveInfinity));

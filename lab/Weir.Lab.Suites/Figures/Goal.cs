@@ -28,35 +28,21 @@ internal sealed class Goal
     public static Goal TimeRatio(string arm, string against, double limit) => new(
         [arm, against],
         Invariant($"{arm} takes at most {limit:0.###}x the time of {against}"),
-        result =>
-        {
-            double[] ratios = CaseResult.TimeRatios(result[arm], result[against]);
-            Spread ratio = Spread.OfAny(ratios);
-            return (ratios, limit, Invariant($" [{ratio.Min:0.000}..{ratio.Max:0.000}]"));
-        },
+        result => (CaseResult.TimeRatios(result[arm], result[against]), limit, ""),
         static value => Invariant($"{value:0.000}x"));
 
     /// <summary>At most this share of another arm's processor time.</summary>
     public static Goal ProcessorRatio(string arm, string against, double limit) => new(
         [arm, against],
         Invariant($"{arm} takes at most {limit:0.###}x the processor time of {against}"),
-        result =>
-        {
-            double[] ratios = CaseResult.ProcessorRatios(result[arm], result[against]);
-            Spread ratio = Spread.OfAny(ratios);
-            return (ratios, limit, Invariant($" [{ratio.Min:0.000}..{ratio.Max:0.000}]"));
-        },
+        result => (CaseResult.ProcessorRatios(result[arm], result[against]), limit, ""),
         static value => Invariant($"{value:0.000}x"));
 
     /// <summary>At most this time for a run.</summary>
     public static Goal TimePerRun(string arm, TimeSpan limit) => new(
         [arm],
         Invariant($"{arm} takes at most {Format.Time(limit.TotalNanoseconds)} a run"),
-        result =>
-        {
-            Spread time = result[arm].Nanoseconds;
-            return (Times(result[arm]), limit.TotalNanoseconds, Invariant($" [{Format.Time(time.Min)}..{Format.Time(time.Max)}]"));
-        },
+        result => (Times(result[arm]), limit.TotalNanoseconds, ""),
         Format.Time);
 
     /// <summary>About this time for a run, no more and no less than a share of it.</summary>
@@ -75,12 +61,7 @@ internal sealed class Goal
     public static Goal AddedTimePerItem(string arm, string against, double nanoseconds) => new(
         [arm, against],
         Invariant($"{arm} takes at most {nanoseconds:0.#} ns an item more than {against}"),
-        result =>
-        {
-            double[] added = [.. CaseResult.AddedTimes(result[arm], result[against]).Select(time => time / result.Items)];
-            Spread spread = Spread.OfAny(added);
-            return (added, nanoseconds, Invariant($" [{spread.Min:0.0}..{spread.Max:0.0}]"));
-        },
+        result => ([.. CaseResult.AddedTimes(result[arm], result[against]).Select(time => time / result.Items)], nanoseconds, ""),
         static value => Invariant($"{value:0.0} ns"));
 
     /// <summary>At most this many bytes for a run.</summary>
@@ -116,15 +97,9 @@ internal sealed class Goal
         }
 
         MedianInterval value = MedianInterval.Of(values);
-        return $"{Text}: {_format(value.Median)}{text}, {Verdict(value, limit)}";
+        string interval = values.Length == 1 ? text : $" [{_format(value.Low)}..{_format(value.High)}]";
+        return $"{Text}: {_format(value.Median)}{interval}, {GoalVerdict.AtMost(value.Median, value.Low, value.High, limit)}";
     }
 
     private static double[] Times(ArmResult arm) => [.. arm.Samples.Select(static sample => sample.Nanoseconds)];
-
-    // A miss within the error of the median is reported as such.
-    private string Verdict(MedianInterval value, double limit) =>
-        value.Median <= limit ? "met"
-        : value.Low > limit || value.Level <= 0 ? Invariant($"**missed by {(value.Median / limit) - 1:0.# %}**")
-        : Invariant($"missed by {(value.Median / limit) - 1:0.# %}, which is not decided: the median lies from {_format(value.Low)} to {_format(value.High)} ")
-            + Invariant($"with a certainty of {value.Level:P0}");
 }

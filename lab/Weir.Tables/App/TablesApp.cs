@@ -62,6 +62,7 @@ internal static class TablesApp
             OfCommands(host, CommandPage.Hash, "Measures weir hash with many workers. Makes 512 files of 16 MiB in artifacts/hash."),
             ComparedCommand.Create(host.Out, host.Error),
             SelfCheckCommand.Create(host.Out, host.Error),
+            GoalsCommand.Create(host.Error),
             FiguresCommand.Create(host),
             QueuesCommand.Create(host),
         ]);

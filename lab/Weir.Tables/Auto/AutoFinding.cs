@@ -41,7 +41,5 @@ internal sealed class AutoFinding
 
     public (IReadOnlyList<AutoDecision> First, IReadOnlyList<AutoDecision> Last) Decisions { get; }
 
-    public bool IsMet => ToBest.Median >= Work.Goal;
-
     private static Spread RatioOf(ArmRecord arm, ArmRecord best) => Spread.Of(arm.Counted.Zip(best.Counted, static (a, b) => a.Rate / b.Rate));
 }

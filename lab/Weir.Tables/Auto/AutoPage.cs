@@ -55,7 +55,8 @@ internal static class AutoPage
     private static string Row(AutoFinding finding)
     {
         string RateOf(string name) => finding.Fixed.FirstOrDefault(arm => arm.Name == name) is { } arm ? Rate(arm) : "";
-        string goal = Invariant($"{finding.Work.Goal:0.0#}: {TablePage.Verdict(finding.IsMet)}");
+        string verdict = GoalVerdict.AtLeast(finding.ToBest.Median, finding.ToBest.Min, finding.ToBest.Max, finding.Work.Goal);
+        string goal = Invariant($"{finding.Work.Goal:0.0#}: {verdict}");
         return Invariant(
             $"| {finding.Work.Name} | {finding.Work.Count:N0} | {RateOf("direct")} | {RateOf("parallel")} | {RateOf("concurrent")} | {Rate(finding.Auto)} | ")
                 + Invariant($"{finding.Best.Name} | {finding.ToBest.Median:0.00} | {finding.ToBest.Min:0.00}..{finding.ToBest.Max:0.00} | ")

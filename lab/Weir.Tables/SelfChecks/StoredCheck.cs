@@ -10,6 +10,9 @@ internal sealed partial class StoredCheck(KeptRuns command, int runs)
 {
     private const string Prefix = "stored-";
 
+    // Every other result is measured beside neighbours, so both are not in a quarter of the pairs.
+    private const double LeastEquivalent = 0.2;
+
     private static readonly string[] Arguments =
     [
         "run", "--assembly", WeirCommand.UserAssembly, "--method", $"{nameof(PairedMethods)}.{nameof(PairedMethods.Compute)}", "--workers", "1",
@@ -46,16 +49,31 @@ internal sealed partial class StoredCheck(KeptRuns command, int runs)
         int days = ordered.Select(static r => DateOnly.FromDateTime(r.StartedAt.UtcDateTime)).Distinct().Count();
         string reasons = string.Concat(rates.Where(static c => c.Verdict == Verdict.Inconclusive).GroupBy(ReasonOf).OrderByDescending(static g => g.Count())
             .Select(static g => Invariant($"| {g.Key} | {g.Count()} |\n")));
+        (string goal, bool isMet) = GoalOf(rates.Length, ordered.Length, wrong, rates.Count(static c => c.Verdict == Verdict.Equivalent));
         return new CheckSection(
-            Invariant($"of all {rates.Length} pairs of {ordered.Length} stored results of the same method, none is FASTER or SLOWER, nor MORE or LESS."),
+            goal,
             "| figure | pairs | FASTER or MORE | SLOWER or LESS | EQUIVALENT | INCONCLUSIVE |\n|---|---|---|---|---|---|\n" + Row("rate", rates)
                 + Row("bytes", bytes)
                 + "\n| why the rate is INCONCLUSIVE | pairs |\n|---|---|\n" + (reasons.Length > 0 ? reasons : "| - | 0 |\n")
                 + Invariant($"\nEach result is `{WeirCommand.Text(Arguments)}`, every other one beside {Neighbours.Usual} busy threads of another process; ")
                 + Invariant($"they are compared as `weir compare a.json b.json` does. Measured on {days} {(days == 1 ? "day" : "days")}")
                 + (ordered.Length == 0 ? ".\n" : Invariant($", from {ordered[0].StartedAt:u} to {ordered[^1].StartedAt:u}.\n")),
-            wrong == 0 && rates.Length > 0,
+            isMet,
             NeedsQuiet: false);
+    }
+
+    /// <summary>The goal in words, and whether it is met. Comparisons that decide nothing are never wrong, so some must be decided.</summary>
+    /// <param name="pairs">How many pairs there are.</param>
+    /// <param name="results">Of how many results.</param>
+    /// <param name="wrong">How many comparisons call something different.</param>
+    /// <param name="equivalent">How many say that the rates are the same.</param>
+    internal static (string Text, bool IsMet) GoalOf(int pairs, int results, int wrong, int equivalent)
+    {
+        int least = Math.Max(1, (int)Math.Ceiling(LeastEquivalent * pairs));
+        return (
+            Invariant($"of all {pairs} pairs of {results} stored results of the same method, none is FASTER or SLOWER, nor MORE or LESS, and the rates of at ")
+                + Invariant($"least {least} are EQUIVALENT."),
+            wrong == 0 && equivalent >= least);
     }
 
     // Figures differ from pair to pair; the reason does not.

@@ -39,11 +39,10 @@ internal sealed class VerdictCheck(KeptRuns command, VerdictGoal goal, int runs)
         KeptVerdict[] same = [.. all.SelectMany(static a => a.Same)];
         KeptVerdict[] slower = [.. all.SelectMany(static a => a.Slower)];
         KeptVerdict[] each = [.. same, .. slower];
-        int found = (int)Math.Ceiling(goal.LeastFound * slower.Length);
-        int equivalent = (int)Math.Ceiling(goal.LeastEquivalent * same.Length);
         int wrong = Count(same, Verdict.Faster) + Count(same, Verdict.Slower) + Count(slower, Verdict.Faster);
-        bool isMet = Count(slower, Verdict.Slower) >= found && Count(same, Verdict.Equivalent) >= equivalent && wrong == 0
-            && each.All(v => v.Seconds <= goal.MostSeconds);
+        (string text, bool isMet) = GoalOf(
+            goal, same.Length, Count(same, Verdict.Equivalent), slower.Length, Count(slower, Verdict.Slower), wrong,
+            each.Max(static v => v.Seconds));
         string table = "| command | FASTER | SLOWER | EQUIVALENT | INCONCLUSIVE | median ratio | widest interval | looks | seconds: median | most "
             + "|\n|---|---|---|---|---|---|---|---|---|---|\n"
             + string.Concat(all.Select(static a => Row(a.Pair.Same, a.Same) + Row(a.Pair.Slower, a.Slower)))
@@ -58,11 +57,28 @@ internal sealed class VerdictCheck(KeptRuns command, VerdictGoal goal, int runs)
                 : Invariant($"No error in {each.Length} comparisons shows that fewer than {Math.Min(1, 3.0 / each.Length):P0} are wrong (95 %). "))
             + "A thousand simulated comparisons show the 1 of 100 (`TurnsComparisonTests`).\n";
         return new CheckSection(
-            Invariant($"of {slower.Length} comparisons with work that is a tenth longer, at least {found} are SLOWER; of {same.Length} comparisons of the ")
-                + Invariant($"same work, at least {equivalent} are EQUIVALENT and none is FASTER or SLOWER; none takes more than {goal.MostSeconds:0} s."),
+            text,
             table,
             isMet,
             goal.Neighbours > 0 || each.Count(static v => v.IsUnquiet) <= MostUnquiet * each.Length);
+    }
+
+    /// <summary>The goal in words, and whether it is met.</summary>
+    /// <param name="goal">What should come out.</param>
+    /// <param name="same">How many comparisons of the same work there are.</param>
+    /// <param name="equivalent">How many of them say so.</param>
+    /// <param name="slower">How many comparisons of longer work there are.</param>
+    /// <param name="found">How many of them say so.</param>
+    /// <param name="wrong">How many of all say what is not so.</param>
+    /// <param name="seconds">How long the longest took.</param>
+    internal static (string Text, bool IsMet) GoalOf(VerdictGoal goal, int same, int equivalent, int slower, int found, int wrong, double seconds)
+    {
+        int leastFound = (int)Math.Ceiling(goal.LeastFound * slower);
+        int leastEquivalent = (int)Math.Ceiling(goal.LeastEquivalent * same);
+        return (
+            Invariant($"of {slower} comparisons with work that is a tenth longer, at least {leastFound} are SLOWER; of {same} comparisons of the ")
+                + Invariant($"same work, at least {leastEquivalent} are EQUIVALENT and none is FASTER or SLOWER; none takes more than {goal.MostSeconds:0} s."),
+            found >= leastFound && equivalent >= leastEquivalent && wrong == 0 && seconds <= goal.MostSeconds);
     }
 
     private async Task<KeptVerdict> CompareAsync(string name, IReadOnlyList<string> arguments, int number, CancellationToken cancellationToken) =>

@@ -23,7 +23,7 @@ internal sealed record VerdictGoal(
 
     /// <summary>Methods of a user, beside four busy neighbours.</summary>
     public static VerdictGoal Neighboured { get; } = new(
-        "neighboured-", [.. Methods.Select(static m => Of(m, "--within", "60s"))], SelfChecks.Neighbours.Usual, 0, 0.5, 72);
+        "neighboured-", [.. Methods.Select(static m => Of(m, "--within", "60s"))], SelfChecks.Neighbours.Usual, 0.25, 0.5, 72);
 
     private static VerdictPair Of(string method, params string[] more) =>
         new($"{method}-", ["compare", .. WeirCommand.Twice(method), .. more], ["compare", .. WeirCommand.Both(method, method + "Longer"), .. more]);

@@ -103,7 +103,7 @@ internal static class SelfCheckCommand
     {
         CanaryReading canary = Canary.Read(CanaryPieces);
         bool isFit = !section.NeedsQuiet || (canary.IsQuiet && section.IsFit);
-        return Invariant($"Goal: {section.Goal} {(section.IsMet ? "Met." : isFit ? "**Not met.**" : "**INCONCLUSIVE.**")}\n\n{section.Table}\n")
+        return $"{CheckSection.Judged(section.Goal, section.IsMet, isFit)}\n\n{section.Table}\n"
             + Invariant($"Measured at commit {Surroundings.Commit()}{(isInstalled ? ", the command as it is installed" : "")}; {Surroundings.Machine()}; ")
             + Invariant($"timer tick {(await TimerTick.MeasureAsync()).TotalMilliseconds:0.0} ms; canary {canary.Variation:P1} afterwards.")
             + (isFit ? "" : " **The machine was not quiet: other programs had a share of its processors.**");
