@@ -212,6 +212,72 @@ internal static class InBoxBlocks
         return tally.Take();
     }
 
+    /// <summary>A transform, and two actions: one for the even messages, one for the others.</summary>
+    public static async Task<long[]> RouteAsync(int n, Tally tally, Tally other)
+    {
+        var transform = new TransformBlock<int, int>(static i => i + 1);
+        var even = new ActionBlock<int>(tally.Add);
+        var odd = new ActionBlock<int>(other.Add);
+        transform.LinkTo(even, Propagate, static i => i % 2 == 0);
+        transform.LinkTo(odd, Propagate);
+        for (int i = 0; i < n; i++)
+        {
+            transform.Post(i);
+        }
+
+        transform.Complete();
+        await even.Completion;
+        await odd.Completion;
+        return [.. tally.Take(), .. other.Take()];
+    }
+
+    /// <summary>A join of two buffers that takes a message of each when both have one.</summary>
+    public static async Task<long[]> JoinNotGreedyAsync(int n, Tally tally)
+    {
+        var join = new JoinBlock<int, int>(new GroupingDataflowBlockOptions { Greedy = false });
+        var action = new ActionBlock<Tuple<int, int>>(tally.AddPair);
+        var first = new BufferBlock<int>();
+        var second = new BufferBlock<int>();
+        first.LinkTo(join.Target1, Propagate);
+        second.LinkTo(join.Target2, Propagate);
+        join.LinkTo(action, Propagate);
+        for (int i = 0; i < n; i++)
+        {
+            first.Post(i);
+            second.Post(i);
+        }
+
+        first.Complete();
+        second.Complete();
+        await action.Completion;
+        return tally.Take();
+    }
+
+    /// <summary>Batches of two, which are taken when both buffers have a message. Which message goes with which is not said.</summary>
+    public static async Task<long[]> BatchNotGreedyAsync(int n, Tally tally)
+    {
+        var batch = new BatchBlock<int>(2, new GroupingDataflowBlockOptions { Greedy = false });
+        var action = new ActionBlock<int[]>(tally.AddAll);
+        var first = new BufferBlock<int>();
+        var second = new BufferBlock<int>();
+        first.LinkTo(batch);
+        second.LinkTo(batch);
+        batch.LinkTo(action, Propagate);
+        for (int i = 0; i < n; i++)
+        {
+            first.Post(i);
+            second.Post(i);
+        }
+
+        first.Complete();
+        second.Complete();
+        await first.Completion;
+        await second.Completion;
+        batch.Complete();
+        await action.Completion;
+        return tally.Take();
+    }
+
     /// <summary>Posts to a block of which some calls last.</summary>
     public static async Task<long[]> LastingAsync(LastingCalls calls, BlockKind kind, int workers)
     {
