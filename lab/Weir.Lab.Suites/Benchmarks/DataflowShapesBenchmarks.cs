@@ -15,9 +15,9 @@ public class DataflowShapesBenchmarks : DataflowSuite
     private const string BatchNotGreedy = "Batch of two from two buffers, not greedy, action";
 
     // A block that is not greedy takes its messages from their sources one by one.
-    private const int Fewer = 10;
+    private const int Fewer = 100;
 
-    [Params(20_000)]
+    [Params(200_000)]
     public override int N { get; set; }
 
     internal override IEnumerable<Goal> Goals =>
