@@ -1,9 +1,12 @@
+using Weir.Cli.Programs;
+
 namespace Weir.Cli.Measuring;
 
 /// <summary>The options of the commands over workloads: their names, ranges and defaults, and how they go together.</summary>
 internal sealed class RunOptionSet
 {
     private const string DefaultTimeout = "20s";
+    private const string Abandon = $"Abandon the run if an operation has not ended after this time. Default {DefaultTimeout}";
 
     private readonly bool _isScale;
     private readonly int _defaultRounds;
@@ -23,20 +26,34 @@ internal sealed class RunOptionSet
         TextOption.Of("--max-failures", null, "SHARE", "The share of operations that may fail, such as 1%. Default 0%");
     private readonly TextOption _duration;
     private readonly TextOption _rounds;
-    private readonly SubjectOptions _subjects = new();
+    private readonly SubjectOptions _subjects;
     private readonly TextOption _seed = TextOption.Of("--seed", null, "N", "The seed of all random numbers. Default 1").Rare();
-    private readonly TextOption _timeout =
-        TextOption.Of("--timeout", null, "TIME", $"Abandon the run if an operation has not ended after this time. Default {DefaultTimeout}").Rare();
+    private readonly TextOption _timeout;
 
-    public RunOptionSet(bool isScale, int rounds, string duration)
+    /// <summary>Creates the options.</summary>
+    /// <param name="isScale">Whether several numbers of workers are measured.</param>
+    /// <param name="rounds">How many rounds there are by default, and at most where what is measured decides.</param>
+    /// <param name="duration">How long a round is by default.</param>
+    /// <param name="programs">Whether a command measures programs too or nothing else, whose defaults are others; <see langword="null"/> for never.</param>
+    /// <param name="isDecided">Whether the rounds end when a comparison is decided.</param>
+    public RunOptionSet(bool isScale, int rounds, string duration, ProgramUse? programs = null, bool isDecided = false)
     {
+        string usual = $"{rounds}{(isDecided ? " at most" : "")}";
+        (string rounds, string time) texts = programs switch
+        {
+            ProgramUse.Only => (ProgramSettings.UsualRounds, $"Kill a run that has not ended after this time. Default {ProgramSettings.UsualTimeout}"),
+            ProgramUse.Also => ($"{usual}; with --command {ProgramSettings.UsualRounds}", $"{Abandon}, {ProgramSettings.UsualTimeout} with --command"),
+            _ => (usual, Abandon),
+        };
         _isScale = isScale;
         _defaultRounds = rounds;
         _defaultDuration = duration;
         _defaultWorkers = isScale ? "1,2,4,8,16,32" : Environment.ProcessorCount.ToString(CultureInfo.InvariantCulture);
         _workers = TextOption.Of("--workers", null, isScale ? "N,N,..." : "N", $"How many workers. Default {(isScale ? _defaultWorkers : "the processors")}");
         _duration = TextOption.Of("--duration", null, "TIME", $"The length of a round. Default {duration}");
-        _rounds = TextOption.Of("--rounds", null, "N", $"How many rounds. Default {rounds}");
+        _rounds = TextOption.Of("--rounds", null, "N", $"How many rounds. Default {texts.rounds}");
+        _timeout = TextOption.Of("--timeout", null, "TIME", texts.time).Rare();
+        _subjects = new SubjectOptions(programs);
     }
 
     public void AddTo(Command command)

@@ -1,3 +1,5 @@
+using Weir.Cli.Programs;
+
 namespace Weir.Cli.Measuring;
 
 /// <summary>The options that say what is measured: a built-in workload or a user's code, and the parameters that are set or varied.</summary>
@@ -12,11 +14,21 @@ internal sealed class SubjectOptions
         "Methods without parameters or with a CancellationToken, static or of a class that can be constructed, and classes that implement IWorkload");
     private readonly TextOption _filter =
         TextOption.Of("--filter", null, "PATTERN", "Instead of --method: all public methods and workloads whose full names match, such as '*Parse*'");
-    private readonly Option<string[]> _param = new("--param") { HelpName = "NAME=VALUE,...", Description =
-        "Sets a parameter of the workload or of your class. Several values are all measured; several --param give every combination" };
+    private readonly Option<string[]> _param;
 
-    public SubjectOptions()
+    public SubjectOptions(ProgramUse? programs = null)
     {
+        string what = programs switch
+        {
+            ProgramUse.Only => "Puts a value in the place of {NAME} in the commands",
+            ProgramUse.Also => "Sets a parameter of the workload or of your class, or {NAME} in a --command",
+            _ => "Sets a parameter of the workload or of your class",
+        };
+        _param = new("--param")
+        {
+            HelpName = "NAME=VALUE,...", Description = $"{what}. Several values are all measured; several --param give every combination",
+        };
+
         // A workload class is not a method, so the option has a second name.
         _method.Aliases.Add("--class");
     }

@@ -1,3 +1,4 @@
+using System.Buffers;
 using System.CommandLine.Parsing;
 using Weir.Cli.Kit.Processes;
 
@@ -8,9 +9,9 @@ namespace Weir.Cli.Programs;
 /// <param name="words">The argument that holds the programs; <see langword="null"/> where the option <c>--command</c> does.</param>
 internal sealed class ProgramOptionSet(RunOptionSet shared, Argument<string[]>? words = null)
 {
-    private const string DefaultTimeout = "10min";
     private const int MostPrograms = 64;
     private const int LongestName = 40;
+    private static readonly SearchValues<char> OfCommands = SearchValues.Create(" \t|&;<>()$`*\"'");
     private static readonly string[] Shells = OperatingSystem.IsWindows() ? ["cmd", "/c"] : ["sh", "-c"];
 
     private readonly Option<string[]> _command =
@@ -50,7 +51,14 @@ internal sealed class ProgramOptionSet(RunOptionSet shared, Argument<string[]>? 
         }
 
         ParameterSweep sweep = shared.Subjects.Sweep(parsed);
+        (IReadOnlyList<string>? shell, string? ofShell) = ShellOf(parsed);
         string[] commands = words is null ? parsed.GetValue(_command) ?? [] : Given(parsed, words);
+        commands = ofShell is null ? commands : [ofShell, .. commands];
+        if (commands.Length == 0)
+        {
+            throw new BadInputException($"{Source} must be a program and its arguments, in quotes or after --, such as 'grep -c x file.txt'; it is absent.");
+        }
+
         string[] names = parsed.GetValue(_name) ?? [];
         if (names.Length > 0 && (names.Length != commands.Length || names.Any(static n => n.Length == 0) || names.Distinct().Count() != names.Length))
         {
@@ -70,7 +78,6 @@ internal sealed class ProgramOptionSet(RunOptionSet shared, Argument<string[]>? 
             throw new BadInputException($"--param {parameter} has no place in a command: write {{{parameter}}} where its value belongs.");
         }
 
-        IReadOnlyList<string>? shell = ShellOf(parsed);
         ProgramSpec[][] programs = [.. commands.Select((text, i) => sweep.Combinations()
             .Select(values => Program(text, names.ElementAtOrDefault(i), prepare.ElementAtOrDefault(prepare.Length == 1 ? 0 : i), shell, values, sweep.Varied))
             .ToArray())];
@@ -90,7 +97,7 @@ internal sealed class ProgramOptionSet(RunOptionSet shared, Argument<string[]>? 
             Shell = shell,
             IgnoresFailures = parsed.GetValue(_ignore),
             ShowsOutput = parsed.GetValue(_show),
-            Timeout = shared.TimeoutOf(parsed, DefaultTimeout),
+            Timeout = shared.TimeoutOf(parsed, ProgramSettings.UsualTimeout),
         };
     }
 
@@ -107,17 +114,20 @@ internal sealed class ProgramOptionSet(RunOptionSet shared, Argument<string[]>? 
         }
     }
 
-    private string[]? ShellOf(ParseResult parsed)
+    // The word after the option is the name of a shell, or else the first command: nobody who writes --shell 'a | b' means a shell of that name.
+    private (IReadOnlyList<string>? Shell, string? Command) ShellOf(ParseResult parsed)
     {
         if (parsed.GetResult(_shell) is not { Implicit: false })
         {
-            return null;
+            return (null, null);
         }
 
         string? named = parsed.GetValue(_shell);
-        return named is null ? Shells
-            : named.Trim().Length > 0 ? [named, named.EndsWith("cmd", StringComparison.OrdinalIgnoreCase) ? "/c" : "-c"]
-            : throw new OptionValue(_shell.Name, named).Bad("a shell, such as bash");
+        return named is null ? (Shells, null)
+            : named.Trim().Length == 0 ? throw new OptionValue(_shell.Name, named).Bad("a shell, such as bash")
+            : words is not null && !File.Exists(named) && (parsed.GetValue(words) is not { Length: > 0 } || named.AsSpan().ContainsAny(OfCommands))
+                ? (Shells, named)
+            : ([named, named.EndsWith("cmd", StringComparison.OrdinalIgnoreCase) ? "/c" : "-c"], null);
     }
 
     private static string Text(Argument<string[]>? words, string text) =>
@@ -126,7 +136,7 @@ internal sealed class ProgramOptionSet(RunOptionSet shared, Argument<string[]>? 
     // What follows two dashes is the words of one program, which the shell has split already.
     private static string[] Given(ParseResult parsed, Argument<string[]> words)
     {
-        string[] given = parsed.GetRequiredValue(words);
+        string[] given = parsed.GetValue(words) ?? [];
         int after = parsed.Tokens.Reverse().TakeWhile(static t => t.Type != TokenType.DoubleDash).Count();
         string? option = after == parsed.Tokens.Count ? Array.Find(given, static g => g.StartsWith('-')) : null;
         return option is not null

@@ -95,6 +95,35 @@ public class ProgramTests
             !result.Findings.Any(static f => f.Text.Contains("not subtracted", StringComparison.Ordinal)));
     }
 
+    [Theory(Timeout = 300_000)]
+    [InlineData("--shell", "true | cat")]
+    [InlineData("--shell", "true | cat", "true && true")]
+    [InlineData("true | cat", "--shell", "sh")]
+    [InlineData("--shell", "sh", "true | cat")]
+    [InlineData("--shell", "true")]
+    public async Task Run_ShellBeforeTheCommands_TakesNoneOfThemForTheShell(params string[] words)
+    {
+        LoadResult ran = await RunAsync(["time", .. words, "--rounds", "1", "--warmup", "0", "--json"]);
+
+        Assert.True(ran.ExitCode is 0 or 3, ran.Error);
+        ResultFile result = ResultJson.Parse(ran.Out, "output");
+        Assert.Equal("sh", result.Settings["shell"]);
+        Assert.Equal([.. words.Where(static w => w.StartsWith("true", StringComparison.Ordinal))], result.Arms.Select(static a => a.Name));
+    }
+
+    [Theory(Timeout = 300_000)]
+    [InlineData("time", "Default 10 at least, and as many as fit into 3 s, 1,000 at most", "Default 10min", "Puts a value in the place of {NAME} in the commands")]
+    [InlineData("compare", "Default 96 at most; with --command 10 at least, and as many as fit into 3 s, 1,000 at most", "Default 20s, 10min with --command",
+        "or {NAME} in a --command")]
+    [InlineData("gate", "Default 96 at most", "Default 20s", "of the workload or of your class. ")]
+    public async Task Help_OfACommand_HasItsOwnDefaults(string command, string rounds, string timeout, string parameter)
+    {
+        LoadResult help = await RunAsync(command, "--help-all");
+
+        string text = string.Join(' ', help.Out.Split([' ', '\n'], StringSplitOptions.RemoveEmptyEntries));
+        Assert.All([rounds, timeout, parameter], part => Assert.Contains(part.TrimEnd(), text, StringComparison.Ordinal));
+    }
+
     [Fact(Timeout = 300_000)]
     public async Task Run_AProgramThatFails_IsInvalidUnlessThatIsIgnored()
     {
@@ -207,6 +236,8 @@ public class ProgramTests
     [Theory(Timeout = 300_000)]
     [InlineData("time nosuchprogram", "The program 'nosuchprogram' could not be started: No such file or directory.")]
     [InlineData("time true --workers 3", "'--workers' is no option of time; what belongs to a program goes into its quotes, or after --.")]
+    [InlineData("time", "COMMAND must be a program and its arguments, in quotes or after --, such as 'grep -c x file.txt'; it is absent.")]
+    [InlineData("time --shell", "COMMAND must be a program and its arguments, in quotes or after --, such as 'grep -c x file.txt'; it is absent.")]
     [InlineData("time true -- true", "COMMAND must be one program after --, or programs in quotes without --; there are both.")]
     [InlineData("run --command true", "'weir run --command' is 'weir time' now.")]
     [InlineData("compare noop noop --warmup 3", "--warmup goes with --command 'PROG ARGS', which says what is measured.")]

@@ -12,7 +12,7 @@ internal static class CompareCommand
 
     public static Command Create(WeirHost host)
     {
-        SideOptions sides = new(MostRounds);
+        SideOptions sides = new(MostRounds, ProgramUse.Also);
         RunOptionSet options = sides.Runs;
         ProgramOptionSet programs = new(options);
         CompareOptionSet compare = new();

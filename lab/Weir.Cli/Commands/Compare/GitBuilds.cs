@@ -103,10 +103,11 @@ internal sealed partial class GitBuilds : IAsyncDisposable
         string path = ProjectIn(Path.Combine(tree, project))
             ?? throw new BadInputException($"--project must be a project, or a directory with one, in both commits; {name} has none at '{project}'.");
         progress.Begin($"building {name}", done, 2);
+        string[] framework = await FrameworkOfAsync(path, name, stop);
         string output = Path.Combine(_directory, "out", side);
 
         // By default, the build does not copy the packages of a library to its output.
-        (int code, string text) = await RunAsync("dotnet", ["build", path, "-c", "Release", "-o", output, "-v", "q", "-nologo", "-clp:NoSummary",
+        (int code, string text) = await RunAsync("dotnet", ["build", path, .. framework, "-c", "Release", "-o", output, "-v", "q", "-nologo", "-clp:NoSummary",
             "-p:CopyLocalLockFileAssemblies=true", "-p:UseSharedCompilation=false"], stop);
         if (code != 0)
         {
@@ -123,10 +124,22 @@ internal sealed partial class GitBuilds : IAsyncDisposable
                 + $"{(errors.Length == 0 ? text.Trim() : $"{errors.Length} {(errors.Length == 1 ? "error" : "errors")}, the first {errors[0]}")}");
         }
 
-        (_, string named) = await RunAsync("dotnet", ["msbuild", path, "-getProperty:AssemblyName", "-p:Configuration=Release"], stop);
+        (_, string named) = await RunAsync("dotnet", ["msbuild", path, "-getProperty:AssemblyName", "-p:Configuration=Release", .. Properties(framework)], stop);
         progress.End($"built {name}", done + 1, 2);
         return (name, Path.Combine(output, named.Trim() + ".dll"));
     }
+
+    // Of several, only one may be built: the second would be written over the first.
+    private static async Task<string[]> FrameworkOfAsync(string path, string name, CancellationToken stop)
+    {
+        (int code, string text) = await RunAsync("dotnet", ["msbuild", path, "-getProperty:TargetFrameworks", "-p:Configuration=Release"], stop);
+        string[] all = code == 0 ? text.Trim().Split(';', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries) : [];
+        return all.Length == 0 ? []
+            : TargetFrameworks.Highest(all, Environment.Version.Major) is { } highest ? ["-f", highest]
+            : throw new BadInputException($"{name} is built for {string.Join(", ", all)}, and none of them runs on .NET {Environment.Version.Major}.");
+    }
+
+    private static string[] Properties(string[] framework) => framework is [_, var name] ? [$"-p:TargetFramework={name}"] : [];
 
     private static string? ProjectIn(string path) => File.Exists(path) ? path
         : Directory.Exists(path) && Directory.GetFiles(path, "*.*proj") is [var only] ? only

@@ -1,3 +1,5 @@
+using Weir.Cli.Programs;
+
 namespace Weir.Cli.Commands.Compare;
 
 /// <summary>What is measured in turns: two workloads, methods, two builds, or two commits.</summary>
@@ -16,7 +18,9 @@ internal sealed class SideOptions
 
     /// <summary>Creates the options.</summary>
     /// <param name="rounds">How many rounds a side has at most by default.</param>
-    public SideOptions(int rounds) => Runs = new RunOptionSet(isScale: false, rounds, duration: "100ms");
+    /// <param name="programs">Whether programs can be compared too.</param>
+    public SideOptions(int rounds, ProgramUse? programs = null) =>
+        Runs = new RunOptionSet(isScale: false, rounds, duration: "100ms", programs, isDecided: true);
 
     /// <summary>The options of workloads.</summary>
     public RunOptionSet Runs { get; }

@@ -66,7 +66,7 @@ internal sealed class HashRun(HashSettings settings, OutputSettings output, IRea
         return ResultOutput.Write(HashVerdicts.Evaluate(result, settings.Isolate), output, host);
     }
 
-    private static string Text(HashArm arm) => arm.ToString().ToLowerInvariant();
+    internal static string Text(HashArm arm) => arm.ToString().ToLowerInvariant();
 
     // Without a process of its own for each round, an arm does all its rounds at once.
     private Task<IReadOnlyList<IReadOnlyList<RoundRecord>>> MeasureAsync(RunProgress progress) =>

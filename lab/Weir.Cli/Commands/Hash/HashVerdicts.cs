@@ -16,6 +16,9 @@ internal static class HashVerdicts
     private const double WideSpread = 1.5;
     private const int MostNamed = 3;
 
+    // They read and hash on threads of their own, so the pool has no part in it.
+    private static readonly string[] OnOwnThreads = [HashRun.Text(HashArm.Sync), HashRun.Text(HashArm.Direct)];
+
     /// <summary>Adds the verdicts to a result.</summary>
     /// <param name="result">The figures.</param>
     /// <param name="interleaved">Whether the rounds of the arms were measured in turns.</param>
@@ -107,7 +110,8 @@ internal static class HashVerdicts
                     FindingLevel.Note,
                     FormattableString.Invariant(
                         $"{arm.Label}: {open:0.0} files were open on average, but {waiting:0.0} reads waited in the kernel (at most {most:0}): the others ")
-                            + FormattableString.Invariant($"queued for {arm.Max(static r => r.PoolThreads) ?? 0:0} pool threads or a processor."));
+                            + (OnOwnThreads.Contains(arm.Name) ? "were being hashed, or waited for a processor."
+                                : FormattableString.Invariant($"queued for {arm.Max(static r => r.PoolThreads) ?? 0:0} pool threads or a processor.")));
             }
         }
     }

@@ -9,10 +9,10 @@ internal static class TimeCommand
     {
         Argument<string[]> words = new("COMMAND")
         {
-            Arity = ArgumentArity.OneOrMore,
+            Arity = ArgumentArity.ZeroOrMore,
             Description = "After --, a program with its arguments. Otherwise each is one, in quotes, and several take turns: weir time './old -x' './new -x'",
         };
-        RunOptionSet shared = new(isScale: false, rounds: 10, duration: "1s");
+        RunOptionSet shared = new(isScale: false, rounds: 10, duration: "1s", ProgramUse.Only);
         ProgramOptionSet programs = new(shared, words);
         OutputOptionSet outputs = new(Threshold.OfPrograms);
         KeepOption keep = new();

@@ -1,7 +1,8 @@
 namespace Weir.Cli.Workloads.UserCode;
 
 /// <summary>
-/// Creates operations from methods of any shape. The delegate is bound to the method itself: nothing lies between the loop and the user's code.
+/// Creates operations from methods of any shape. The delegate is bound to the method itself: nothing lies between the loop and the user's code, unless that
+/// returns a lazy sequence, which is read to its end.
 /// </summary>
 internal static class MethodOperations
 {
@@ -17,11 +18,11 @@ internal static class MethodOperations
             : takesToken ? typeof(Func<,>).MakeGenericType(typeof(CancellationToken), result)
             : typeof(Func<>).MakeGenericType(result);
         Delegate call = target is null ? method.CreateDelegate(type) : method.CreateDelegate(type, target);
-        return DelegateOperations.Of(
-            !takesToken ? call
+        Delegate own = !takesToken ? call
             : call is Action<CancellationToken> action ? () => action(stop)
             : (Delegate)typeof(MethodOperations).GetMethod(nameof(With), BindingFlags.NonPublic | BindingFlags.Static)!
-                .MakeGenericMethod(result).Invoke(null, [call, stop])!);
+                .MakeGenericMethod(result).Invoke(null, [call, stop])!;
+        return DelegateOperations.Of(LazyResults.Read(own, result));
     }
 
     private static Func<T> With<T>(Func<CancellationToken, T> call, CancellationToken stop) => () => call(stop);

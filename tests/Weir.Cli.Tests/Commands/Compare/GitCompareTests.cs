@@ -126,10 +126,11 @@ public class GitCompareTests
         Git(root, "init", "-q", "-b", "main");
         File.WriteAllText(Path.Combine(root, "Directory.Build.props"), "<Project />");
         File.WriteAllText(Path.Combine(root, "lib", "Lib.csproj"),
-            $"<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><TargetFramework>net{Environment.Version.Major}.0</TargetFramework></PropertyGroup></Project>");
+            $"<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><TargetFrameworks>net8.0;net{Environment.Version.Major}.0</TargetFrameworks></PropertyGroup>"
+                + "</Project>");
         foreach ((string value, string members) in commits)
         {
-            File.WriteAllText(Path.Combine(root, "lib", "C.cs"), $"namespace N {{ public static class C {{ public static int M() => {value} == 1 ? 1 : throw "
+            File.WriteAllText(Path.Combine(root, "lib", "C.cs"), $"#if NET8_0\n#error It is built for one framework only.\n#endif\nnamespace N {{ public static class C {{ public static int M() => {value} == 1 ? 1 : throw "
                 + $"new System.Exception(\"It is \" + {value} + \".\"); {members} }} }}");
             Git(root, "add", "-A");
             Git(root, "-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "-m", "c");

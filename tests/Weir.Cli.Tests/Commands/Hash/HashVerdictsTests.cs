@@ -63,14 +63,17 @@ public class HashVerdictsTests
         Assert.Contains(HashVerdicts.Evaluate(Result(Arm("sync", 0.5, 0.6, 14)), interleaved: true).Findings,
             static f => f is { Level: FindingLevel.Note, Text: "I/O-bound: the device limited the rates." });
 
-    [Fact]
-    public void Judge_FewReadsOfManyFilesWait_SaysThatTheyQueued()
+    [Theory]
+    [InlineData("async", "queued for 5 pool threads or a processor.")]
+    [InlineData("foreach", "queued for 5 pool threads or a processor.")]
+    [InlineData("sync", "were being hashed, or waited for a processor.")]
+    [InlineData("direct", "were being hashed, or waited for a processor.")]
+    public void Judge_FewReadsOfManyFilesWait_SaysWhereTheOthersWere(string arm, string where)
     {
-        Finding finding = Assert.Single(HashVerdicts.Evaluate(Result(Arm("async", 0.5, 0.6, 2.5, max: 6)), interleaved: true).Findings,
-            static f => f.Text.Contains("queued", StringComparison.Ordinal));
+        Finding finding = Assert.Single(HashVerdicts.Evaluate(Result(Arm(arm, 0.5, 0.6, 2.5, max: 6)), interleaved: true).Findings,
+            static f => f.Text.Contains("the others", StringComparison.Ordinal));
 
-        Assert.Equal("async x 16: 15.5 files were open on average, but 2.5 reads waited in the kernel (at most 6): the others queued for 5 pool threads or a "
-            + "processor.", finding.Text);
+        Assert.Equal($"{arm} x 16: 15.5 files were open on average, but 2.5 reads waited in the kernel (at most 6): the others {where}", finding.Text);
     }
 
     [Fact]

@@ -41,7 +41,7 @@ internal static class DepthFigure
             reads
                 ? "What the device sees: threads that wait inside a read, on average (point) and at most (whisker). The number of workers is what was "
                     + "requested; "
-                    + "where this is lower, reads waited for a pool thread or a processor."
+                    + "where this is lower, files waited for a processor, or asynchronous reads for a thread of the pool."
                 : "Operations in flight at once, on average (point) and at most (whisker).",
             [.. names.Select(static (n, i) => (i, n, false))],
             [new Panel("", Draw)],
