@@ -37,6 +37,27 @@ public abstract partial class WorkQueueContract
         Assert.Equal(headers["traceparent"], read.Single(static i => i.Id == new WorkId("a", 0)).Headers!["traceparent"]);
     }
 
+    /// <summary>Whether the engine bounds the values of items, by a mebibyte unless its options say otherwise.</summary>
+    protected virtual bool BoundsValues => true;
+
+    [Fact(Timeout = Limit)]
+    public async Task Write_ValueOfAMebibyte_IsTakenAndOneByteMoreIsNot()
+    {
+        await using IWorkQueue<string> queue = await NewQueueAsync();
+        var headers = new Dictionary<string, string> { ["h"] = new('h', 1000) };
+        var largest = new WorkItem<string>(new WorkId("a", 0), new string('x', 1 << 20), new string('k', 200), 1, headers);
+        await PublishAsync(queue, [largest]);
+        await using IWorkSource<string> source = await queue.OpenSourceAsync();
+        Assert.Equal(1 << 20, (await ReadAsync(source, 1, acknowledge: true)).Single().Value.Length);
+        if (BoundsValues)
+        {
+            WorkRefusedException refused = await Assert.ThrowsAsync<WorkRefusedException>(
+                () => PublishAsync(queue, [new WorkItem<string>(new WorkId("a", 1), largest.Value + "x")]));
+            Assert.Equal(DeadLetterReason.TooLarge, refused.Items.Single().Reason);
+            Assert.Contains("1,048,577 bytes, and the queue takes at most 1,048,576 (MaxItemBytes)", refused.Message, StringComparison.Ordinal);
+        }
+    }
+
     [Fact(Timeout = Limit)]
     public async Task Write_ManyItems_AreAllDelivered()
     {

@@ -24,7 +24,7 @@ internal static class RabbitEngine
     private static OpenedQueue Open(OptionValue address, EngineOrder order)
     {
         Uri broker = Broker(address);
-        RabbitWorkQueueOptions options = new() { Partitions = order.KeepsKeyOrder ? Partitions : 0 };
+        RabbitWorkQueueOptions options = new() { Partitions = order.KeepsKeyOrder ? Partitions : 0, OnNotice = order.OnNotice };
         if (order.ItemsPerMessage is { } items)
         {
             options = options with { MaxItemsPerMessage = items };

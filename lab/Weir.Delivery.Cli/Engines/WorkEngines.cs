@@ -34,6 +34,9 @@ internal static class WorkEngines
         /// <summary>How many items travel together; <see langword="null"/> for as many as usual.</summary>
         public int? ItemsPerMessage { get; init; }
 
+        /// <summary>Gets a sentence when the server makes the caller wait, or no longer; <see langword="null"/> if nobody listens.</summary>
+        public Action<string>? OnNotice { get; init; }
+
         /// <summary>Whether the queue is there for one command only, which drops it at the end. Nothing else may have its name.</summary>
         public bool IsTemporary { get; init; }
     }

@@ -147,7 +147,8 @@ internal sealed class SetupPart(
                 $"The tables of {database.What} in schema '{schema}' have version {found.Version}, and this program needs version {version}: "
                 + (found.Version == _oldest
                     ? "call SetupAsync once, as their owner. Programs of the version before can run meanwhile and afterwards."
-                    : "run the version of Weir.PostgreSql that made them, or use another schema."));
+                    : "bring them on version by version, with the SetupAsync of each in between, or let the version of Weir.PostgreSql that made them process what is "
+                        + "left and then remove them. docs/postgresql.md says how."));
         }
 
         if (found.Oldest > version)

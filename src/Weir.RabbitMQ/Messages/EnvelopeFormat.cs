@@ -13,6 +13,9 @@ internal static class EnvelopeFormat
     public const int HeaderLength = 6;
     public const int MaxNumberLength = 5;
 
+    /// <summary>The most bytes that an item has besides its value: identity, key, attempt and headers.</summary>
+    public const int MaxItemHead = 64 * 1024;
+
     /// <summary>The origin is that of the item before, and the index follows its index. Otherwise both are there.</summary>
     public const byte Follows = 1;
     public const byte HasKey = 2;

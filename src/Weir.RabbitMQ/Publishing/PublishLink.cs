@@ -45,6 +45,7 @@ internal sealed class PublishLink
         Broker broker,
         Action<Outgoing> settled,
         Action<IReadOnlyList<Outgoing>, ShutdownEventArgs?> lost,
+        Action<string> notice,
         CancellationToken cancellationToken)
     {
         IConnection connection = await broker.ConnectAsync("publisher", cancellationToken).ConfigureAwait(false);
@@ -55,6 +56,15 @@ internal sealed class PublishLink
             IChannel channel = await broker.GuardAsync(
                 async () => await connection.CreateChannelAsync(settings, cancellationToken).ConfigureAwait(false), cancellationToken).ConfigureAwait(false);
             var link = new PublishLink(connection, channel, settled, lost);
+            connection.ConnectionBlockedAsync += (_, e) => SayAsync(
+                $"RabbitMQ takes no messages for {broker.What} until its alarm ends ({e.Reason}). Calls that publish wait.");
+            connection.ConnectionUnblockedAsync += (_, _) => SayAsync($"RabbitMQ takes messages for {broker.What} again.");
+            Task SayAsync(string sentence)
+            {
+                notice(sentence);
+                return Task.CompletedTask;
+            }
+
             channel.BasicAcksAsync += link.OnAckAsync;
             channel.BasicNacksAsync += link.OnNackAsync;
             channel.BasicReturnAsync += link.OnReturnAsync;

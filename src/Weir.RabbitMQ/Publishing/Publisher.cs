@@ -198,7 +198,7 @@ internal sealed class Publisher(Broker broker, string exchange, RabbitWorkQueueO
             return open;
         }
 
-        PublishLink link = await PublishLink.OpenAsync(broker, OnSettled, OnLost, cancellationToken).ConfigureAwait(false);
+        PublishLink link = await PublishLink.OpenAsync(broker, OnSettled, OnLost, options.Notice, cancellationToken).ConfigureAwait(false);
         lock (_lock)
         {
             if (!_isDisposed)

@@ -128,21 +128,15 @@ internal sealed class ItemMessages<T>(IWorkSerializer<T> serializer, RabbitWorkQ
             return new WorkRefusal(place, DeadLetterReason.Rejected, $"Item {item.Id} cannot be written: {e}");
         }
 
-        return !isNew || length <= options.MaxItemBytes || Excess(item) <= 0 ? null : new WorkRefusal(
-            place,
-            DeadLetterReason.TooLarge,
-            string.Create(
+        long head = length - _value.WrittenCount;
+        string? excess = !isNew ? null
+            : _value.WrittenCount > options.MaxItemBytes ? string.Create(
                 CultureInfo.InvariantCulture,
-                $"Item {item.Id} has {options.MaxItemBytes + Excess(item):N0} bytes, and the queue takes at most {options.MaxItemBytes:N0} (MaxItemBytes)."));
-    }
-
-    /// <summary>By how many bytes an item is too long, exactly.</summary>
-    private int Excess(WorkItem<T> item)
-    {
-        var alone = new EnvelopeWriter(buffers);
-        alone.Add(item.Id, item.Key, item.Attempt, item.Headers, _value.WrittenSpan);
-        (byte[] buffer, int length, _, _) = alone.Take();
-        buffers.Return(buffer);
-        return length - EnvelopeFormat.HeaderLength - options.MaxItemBytes;
+                $"The value of item {item.Id} has {_value.WrittenCount:N0} bytes, and the queue takes at most {options.MaxItemBytes:N0} (MaxItemBytes).")
+            : head > EnvelopeFormat.MaxItemHead ? string.Create(
+                CultureInfo.InvariantCulture,
+                $"Identity, key and headers of item {item.Id} have {head:N0} bytes, and the queue takes at most {EnvelopeFormat.MaxItemHead:N0}.")
+            : null;
+        return excess is null ? null : new WorkRefusal(place, DeadLetterReason.TooLarge, excess);
     }
 }

@@ -25,7 +25,10 @@ public sealed record RabbitWorkQueueOptions
     /// <value>From 1 KiB to 16 MiB. The default is 128 KiB.</value>
     public int MaxMessageBytes { get; init; } = 128 * 1024;
 
-    /// <summary>The maximum number of bytes of an item, with its identity, key and headers. A longer one that is delivered becomes a dead letter.</summary>
+    /// <summary>
+    /// The maximum number of bytes of an item's value. A longer one cannot be published, and one that is delivered becomes a dead letter. Identity, key and
+    /// headers of an item have 64 KiB besides.
+    /// </summary>
     /// <value>From 1 to 64 MiB. The default is 1 MiB.</value>
     public int MaxItemBytes { get; init; } = 1 << 20;
 
@@ -75,6 +78,13 @@ public sealed record RabbitWorkQueueOptions
     /// <value><see langword="null"/>, the default, for none. Automatic recovery is always off: the queue opens a new connection itself.</value>
     public Action<ConnectionFactory>? ConfigureConnection { get; init; }
 
+    /// <summary>
+    /// Called with a sentence when there is something to know that is no error: the broker takes no messages because of an alarm, such as for a full disk, so
+    /// calls that publish wait, and when it takes them again.
+    /// </summary>
+    /// <value><see langword="null"/>, the default, for none. It must return quickly. Its exceptions are ignored.</value>
+    public Action<string>? OnNotice { get; init; }
+
     /// <summary>The clock for pauses between attempts to connect, and for looking for suspect messages.</summary>
     /// <value>The default is <see cref="TimeProvider.System"/>. The delays between attempts of items are kept by RabbitMQ.</value>
     public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
@@ -82,7 +92,19 @@ public sealed record RabbitWorkQueueOptions
     /// <summary>The most bytes that a message of this queue has, also one whose items have got the trace context of the message that they came in.</summary>
     internal int MessagesAtOnce => Prefetch ?? Math.Clamp(UsualItems / MaxItemsPerMessage, LeastPrefetch, MostPrefetch);
 
-    internal int LargestMessage => Math.Max(MaxMessageBytes, EnvelopeFormat.HeaderLength + MaxItemBytes) + MessageTrace.MaxBytes;
+    internal int LargestMessage => Math.Max(MaxMessageBytes, EnvelopeFormat.HeaderLength + EnvelopeFormat.MaxItemHead + MaxItemBytes) + MessageTrace.MaxBytes;
+
+    internal void Notice(string sentence)
+    {
+        try
+        {
+            OnNotice?.Invoke(sentence);
+        }
+        catch (Exception e) when (e is not OutOfMemoryException)
+        {
+            // It is the user's, and changes nothing.
+        }
+    }
 
     internal void Validate()
     {

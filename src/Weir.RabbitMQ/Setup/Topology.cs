@@ -10,12 +10,23 @@ internal sealed class Topology(Broker broker, QueueNames names, RabbitWorkQueueO
         IConnection connection = await broker.ConnectAsync("setup", cancellationToken).ConfigureAwait(false);
         try
         {
-            await broker.GuardAsync(async () =>
+            bool isNew = !await HasExchangeAsync(connection, cancellationToken).ConfigureAwait(false);
+            List<string> declared = [];
+            try
             {
-                IChannel channel = await connection.CreateChannelAsync(cancellationToken: cancellationToken).ConfigureAwait(false);
-                await DeclareAsync(channel, cancellationToken).ConfigureAwait(false);
-                return true;
-            }, cancellationToken).ConfigureAwait(false);
+                await broker.GuardAsync(async () =>
+                {
+                    IChannel channel = await connection.CreateChannelAsync(cancellationToken: cancellationToken).ConfigureAwait(false);
+                    await DeclareAsync(channel, declared, cancellationToken).ConfigureAwait(false);
+                    return true;
+                }, cancellationToken).ConfigureAwait(false);
+            }
+            catch (WorkSetupException) when (isNew)
+            {
+                // Whoever mends the reason may give the queue other options, which the exchange would refuse.
+                await RemoveAsync(connection, declared).ConfigureAwait(false);
+                throw;
+            }
         }
         finally
         {
@@ -73,7 +84,54 @@ internal sealed class Topology(Broker broker, QueueNames names, RabbitWorkQueueO
     public IEnumerable<string> Queues() =>
         [.. names.Work, .. names.Retries.Select(static r => r.Queue), .. Suspects, names.Dead];
 
-    private async Task DeclareAsync(IChannel channel, CancellationToken cancellationToken)
+    private async ValueTask<bool> HasExchangeAsync(IConnection connection, CancellationToken cancellationToken)
+    {
+        try
+        {
+            return await broker.OnChannelAsync(connection, async channel =>
+            {
+                await channel.ExchangeDeclarePassiveAsync(names.Exchange, cancellationToken).ConfigureAwait(false);
+                return true;
+            }, cancellationToken).ConfigureAwait(false);
+        }
+        catch (WorkSetupException)
+        {
+            return false;
+        }
+    }
+
+    /// <summary>Removes what a set-up has declared that could not be finished. A queue with messages was somebody's, and stays.</summary>
+    private async Task RemoveAsync(IConnection connection, List<string> declared)
+    {
+        for (int i = 0; i < declared.Count; i++)
+        {
+            // The first one is the exchange, which may have the name of a queue.
+            string name = declared[i];
+            bool isExchange = i == 0;
+            try
+            {
+                await broker.OnChannelAsync(connection, async channel =>
+                {
+                    if (isExchange)
+                    {
+                        await channel.ExchangeDeleteAsync(name).ConfigureAwait(false);
+                    }
+                    else if (await channel.QueueDeclarePassiveAsync(name).ConfigureAwait(false) is { MessageCount: 0, ConsumerCount: 0 })
+                    {
+                        await channel.QueueDeleteAsync(name).ConfigureAwait(false);
+                    }
+
+                    return true;
+                }, CancellationToken.None).ConfigureAwait(false);
+            }
+            catch (Exception e) when (e is not OutOfMemoryException)
+            {
+                // The reason why the set-up failed is what the caller hears of.
+            }
+        }
+    }
+
+    private async Task DeclareAsync(IChannel channel, List<string> declared, CancellationToken cancellationToken)
     {
         // A message that no queue takes goes to the alternate exchange, which has no queues, and so is returned to its publisher. The point is that RabbitMQ
         // compares this name whenever the exchange is declared again.
@@ -94,6 +152,7 @@ internal sealed class Topology(Broker broker, QueueNames names, RabbitWorkQueueO
                 e);
         }
 
+        declared.Add(names.Exchange);
         foreach (string work in names.Work)
         {
             Dictionary<string, object?> arguments = Durable(names.Dead);
@@ -108,24 +167,24 @@ internal sealed class Topology(Broker broker, QueueNames names, RabbitWorkQueueO
                 arguments["x-max-length"] = most;
             }
 
-            await DeclareQueueAsync(channel, work, arguments, cancellationToken).ConfigureAwait(false);
+            await DeclareQueueAsync(channel, declared, work, arguments, cancellationToken).ConfigureAwait(false);
         }
 
         foreach ((string queue, TimeSpan delay) in names.Retries)
         {
             Dictionary<string, object?> arguments = Durable(names.Work[0]);
             arguments["x-message-ttl"] = (long)delay.TotalMilliseconds;
-            await DeclareQueueAsync(channel, queue, arguments, cancellationToken).ConfigureAwait(false);
+            await DeclareQueueAsync(channel, declared, queue, arguments, cancellationToken).ConfigureAwait(false);
         }
 
         if (options.Partitions == 0)
         {
             Dictionary<string, object?> arguments = Durable(names.Dead);
             arguments["x-delivery-limit"] = options.DeliveryLimit;
-            await DeclareQueueAsync(channel, names.Suspects, arguments, cancellationToken).ConfigureAwait(false);
+            await DeclareQueueAsync(channel, declared, names.Suspects, arguments, cancellationToken).ConfigureAwait(false);
         }
 
-        await DeclareQueueAsync(channel, names.Dead, new Dictionary<string, object?> { ["x-queue-type"] = "quorum" }, cancellationToken)
+        await DeclareQueueAsync(channel, declared, names.Dead, new Dictionary<string, object?> { ["x-queue-type"] = "quorum" }, cancellationToken)
             .ConfigureAwait(false);
 
         // Declared last: if it exists, everything exists.
@@ -133,10 +192,12 @@ internal sealed class Topology(Broker broker, QueueNames names, RabbitWorkQueueO
             .ConfigureAwait(false);
     }
 
-    private async Task DeclareQueueAsync(IChannel channel, string queue, Dictionary<string, object?> arguments, CancellationToken cancellationToken)
+    private async Task DeclareQueueAsync(
+        IChannel channel, List<string> declared, string queue, Dictionary<string, object?> arguments, CancellationToken cancellationToken)
     {
         await channel.QueueDeclareAsync(queue, durable: true, exclusive: false, autoDelete: false, arguments, cancellationToken: cancellationToken)
             .ConfigureAwait(false);
+        declared.Add(queue);
         await channel.QueueBindAsync(queue, names.Exchange, queue, cancellationToken: cancellationToken).ConfigureAwait(false);
     }
 

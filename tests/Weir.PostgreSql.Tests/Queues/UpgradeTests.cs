@@ -54,6 +54,28 @@ public sealed class UpgradeTests(PostgresServer server) : QueueTest(server)
     }
 
     [Fact(Timeout = Limit)]
+    public async Task Setup_OverTablesThatAreOlder_NamesTheWaysOutThatThePageHas()
+    {
+        await CreateVersion3Async();
+        await ExecuteAsync($"UPDATE {Parts} SET version = 1, revision = 2");
+        await using PostgresWorkQueue<string> queue = Queue();
+        WorkSetupException old = await Assert.ThrowsAsync<WorkSetupException>(() => queue.SetupAsync());
+        Assert.Contains("have version 2, and this program needs version 4: bring them on version by version", old.Message, StringComparison.Ordinal);
+
+        // The second way, with the statements of the page.
+        string page = await File.ReadAllTextAsync(Path.Combine(Repository.Root, "docs", "postgresql.md"), TestContext.Current.CancellationToken);
+        string statements = page.Split("```sql\n").Select(static s => s.Split("```")[0]).Single(static s => s.Contains("DROP TABLE", StringComparison.Ordinal));
+        await ExecuteAsync(statements
+            .Replace("weir.", $"{SqlName.Quote(Schema)}.", StringComparison.Ordinal)
+            .Replace("queue_mails", "queue_work", StringComparison.Ordinal)
+            .Replace("packs_mails", "packs_work", StringComparison.Ordinal)
+            .Replace("'mails'", "'work'", StringComparison.Ordinal)
+            .Replace("'queue mails'", "'queue work'", StringComparison.Ordinal));
+        await queue.SetupAsync();
+        Assert.Equal(1, await queue.EnqueueAsync([WorkItem.Create("a")]));
+    }
+
+    [Fact(Timeout = Limit)]
     public async Task ProgramOfVersion3_AfterTheUpgrade_TakesAndReapsBesideThisOne()
     {
         await CreateVersion3Async();

@@ -134,7 +134,14 @@ public sealed class EnvelopeTests
             Assert.Equal(Enumerable.Range(0, 500).Select(i => (2 * i) + (route == "odd" ? 1 : 0)), indices);
         }
 
-        WorkItem<byte[]>[] tooLong = [new(new WorkId("a", 3), new byte[10_000])];
+        WorkItem<byte[]>[] just = [new(new WorkId("a", 3), new byte[10_000], "k", 2, new Dictionary<string, string> { ["h"] = new('x', 60_000) })];
+        Outgoing message = Assert.Single(
+            new ItemMessages<byte[]>(WorkSerializer.Bytes, options, ArrayPool<byte>.Shared).Split(just, static _ => "q", null, isNew: true));
+        Assert.InRange(message.Body.Length, 70_000, options.LargestMessage);
+        WorkItem<byte[]>[] longHead = [new(new WorkId("a", 3), [], new string('k', 65_536))];
+        Assert.Throws<WorkRefusedException>(
+            () => new ItemMessages<byte[]>(WorkSerializer.Bytes, options, ArrayPool<byte>.Shared).Split(longHead, static _ => "q", null, isNew: true).Count());
+        WorkItem<byte[]>[] tooLong = [new(new WorkId("a", 3), new byte[10_001])];
         WorkRefusedException refused = Assert.Throws<WorkRefusedException>(
             () => new ItemMessages<byte[]>(WorkSerializer.Bytes, options, ArrayPool<byte>.Shared).Split(tooLong, static _ => "q", null, isNew: true).Count());
         Assert.Contains("a/3", refused.Message, StringComparison.Ordinal);

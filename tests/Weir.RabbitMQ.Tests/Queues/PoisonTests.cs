@@ -69,7 +69,7 @@ public sealed class PoisonTests(RabbitServer server) : QueueTest(server)
     {
         await using RabbitWorkQueue<string> queue = await NewQueueAsync(static o => o with { MaxItemBytes = 1000, MaxMessageBytes = 1024 });
         await PublishRawAsync(Name, "nonsense"u8.ToArray(), "garbage");
-        await PublishRawAsync(Name, new byte[2000], "large");
+        await PublishRawAsync(Name, new byte[100_000], "large");
         await PublishRawAsync(Name, [EnvelopeFormat.Mark, EnvelopeFormat.Version, 1, 0, 0, 0, 2, 0, 0], "torn");
         await PublishRawAsync(queue.Names.Dead, "somebody else's"u8.ToArray(), "else");
         var writer = new EnvelopeWriter(ArrayPool<byte>.Shared);

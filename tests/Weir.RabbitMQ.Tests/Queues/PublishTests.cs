@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using System.Diagnostics;
 using RabbitMQ.Client;
 using Weir.RabbitMQ.Tests.Servers;
@@ -7,6 +8,32 @@ namespace Weir.RabbitMQ.Tests.Queues;
 /// <summary>Publishing: what a message is, what is refused, and what becomes of it when the connection is lost.</summary>
 public sealed class PublishTests(RabbitServer server) : QueueTest(server)
 {
+    [Fact(Timeout = Limit)]
+    public async Task Write_AlarmOfTheBroker_IsSaidAndWaits()
+    {
+        ConcurrentQueue<string> notices = [];
+        await using RabbitWorkQueue<string> queue = await NewQueueAsync(o => o with { OnNotice = notices.Enqueue });
+        await using IWorkSink<string> sink = await queue.OpenSinkAsync();
+        Task write;
+        await Server.CommandAsync("eval", "rabbit_alarm:set_alarm({{resource_limit, disk, node()}, []}).");
+        try
+        {
+            write = sink.WriteAsync(Values(1), null, CancellationToken.None).AsTask();
+            await Guard.UntilAsync(() => !notices.IsEmpty, "The sentence");
+            Assert.False(write.IsCompleted);
+        }
+        finally
+        {
+            await Server.CommandAsync("eval", "rabbit_alarm:clear_alarm({resource_limit, disk, node()}).");
+        }
+
+        await write.WithinAsync("the call");
+        await Guard.UntilAsync(() => notices.Count == 2, "The other sentence");
+        Assert.Contains("takes no messages for the queue", notices.First(), StringComparison.Ordinal);
+        Assert.Contains("disk", notices.First(), StringComparison.Ordinal);
+        Assert.Contains("again", notices.Last(), StringComparison.Ordinal);
+    }
+
     [Fact(Timeout = Limit)]
     public async Task Write_Message_IsPersistentAndNamedAndHasTheTraceContext()
     {

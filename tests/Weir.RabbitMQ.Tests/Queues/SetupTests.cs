@@ -1,3 +1,6 @@
+using System.Text.RegularExpressions;
+using RabbitMQ.Client;
+using RabbitMQ.Client.Exceptions;
 using Weir.RabbitMQ.Tests.Servers;
 
 namespace Weir.RabbitMQ.Tests.Queues;
@@ -105,6 +108,68 @@ public sealed class SetupTests(RabbitServer server) : QueueTest(server)
         foreach (string name in new[] { "", "amq.x", "\uD800", new string('x', 121), "mails\n", "a\rb" })
         {
             Assert.ThrowsAny<ArgumentException>(() => new RabbitWorkQueue<string>(broker, name, WorkSerializer.Text));
+        }
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Setup_ThatFails_LeavesNothing()
+    {
+        // A queue of somebody else has the name of one of these.
+        string theirs = $"{Name}.retry.1";
+        await AsAdminAsync(channel => channel.QueueDeclareAsync(theirs, durable: true, exclusive: false, autoDelete: false));
+        await using RabbitWorkQueue<string> queue = Queue(broker: Server.Admin);
+        await RefusedAsync("other options", () => queue.SetupAsync());
+        Assert.Equal(0u, await CountAsync(theirs));
+        await MissingAsync(channel => channel.QueueDeclarePassiveAsync(Name));
+        await MissingAsync(async channel =>
+        {
+            await channel.ExchangeDeclarePassiveAsync(Name);
+            return true;
+        });
+
+        // And so it can be set up in another way when the reason is gone.
+        await AsAdminAsync(channel => channel.QueueDeleteAsync(theirs));
+        await using RabbitWorkQueue<string> other = Queue(static o => o with { DeliveryLimit = 7 }, Server.Admin);
+        await other.SetupAsync();
+
+        async Task MissingAsync<T>(Func<IChannel, Task<T>> look) => Assert.Equal(
+            404, (await Assert.ThrowsAsync<OperationInterruptedException>(() => AsAdminAsync(look))).ShutdownReason!.ReplyCode);
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task User_WithTheRightsOfThePage_CanDoEverythingButSetUp()
+    {
+        string page = await File.ReadAllTextAsync(Path.Combine(Repository.Root, "docs", "rabbitmq.md"), TestContext.Current.CancellationToken);
+        string line = page.Split('\n').Single(static l => l.StartsWith("rabbitmqctl set_permissions worker ", StringComparison.Ordinal));
+        string[] rights = [.. line.Split('\'').Where(static (_, i) => i % 2 == 1).Select(r => r.Replace("mails", Regex.Escape(Name), StringComparison.Ordinal))];
+        Assert.Equal(3, rights.Length);
+        string user = $"least-{Guid.NewGuid():N}";
+        await using RabbitWorkQueue<string> setup = await NewQueueAsync();
+        await Server.CommandAsync("add_user", user, "sesame-7");
+        try
+        {
+            await Server.CommandAsync(["set_permissions", user, .. rights]);
+            Uri address = new UriBuilder(Server.Admin) { UserName = user, Password = "sesame-7" }.Uri;
+            await using RabbitWorkQueue<string> queue = Queue(broker: address);
+            await RefusedAsync("right", () => queue.SetupAsync());
+            await PublishAsync(queue, Values(10));
+            await using IWorkSource<string> source = await queue.OpenSourceAsync();
+            WorkBatch<string> batch = await NextAsync(source);
+            await source.Redelivery!.RedeliverAsync(batch, [batch.Items[0].Again()], TimeSpan.FromMilliseconds(1), CancellationToken.None);
+            await source.AcknowledgeAsync([batch], CancellationToken.None);
+            WorkBatch<string> again = await NextAsync(source);
+            Assert.Equal(2, again.Items.Single().Attempt);
+            await source.ReturnAsync([again], CancellationToken.None);
+            await source.AcknowledgeAsync([await NextAsync(source)], CancellationToken.None);
+            await queue.DeadLetters.AddAsync(
+                [new DeadLetter { Id = "a/1", Source = "a", Reason = DeadLetterReason.Failed, Time = DateTimeOffset.UnixEpoch, Payload = new byte[1] }]);
+            Assert.Single(await LettersAsync(queue));
+            Assert.Equal(1, await queue.DeadLetters.ReplayAsync(["a/1"]));
+            _ = await queue.GetStatisticsAsync();
+        }
+        finally
+        {
+            await Server.CommandAsync("delete_user", user);
         }
     }
 

@@ -123,7 +123,7 @@ internal sealed class CdcOptionSet
 
         return to is null || to.Text == ToOutput
             ? new CdcTarget(ToOutput, new OutputLines(host.Lines ?? new TextLines(host.Out)), Letters(parsed, source))
-            : Queue(to, parsed);
+            : Queue(to, parsed, host);
     }
 
     /// <summary>Says what failed and is tried again.</summary>
@@ -159,10 +159,10 @@ internal sealed class CdcOptionSet
             new PostgresWorkQueueOptions { KeepKeyOrder = parsed.GetValue(_ordered), Schema = Schema(parsed) ?? "weir" }))
         : new MemoryWorkQueue<string>("cdc", WorkSerializer.Text);
 
-    private CdcTarget Queue(OptionValue to, ParseResult parsed)
+    private CdcTarget Queue(OptionValue to, ParseResult parsed, WorkCliHost host)
     {
         WorkEngines.OpenedQueue queue = Checked(
-            () => WorkEngines.Open(to, new WorkEngines.EngineOrder(Name(parsed), parsed.GetValue(_ordered), Schema(parsed))));
+            () => WorkEngines.Open(to, new WorkEngines.EngineOrder(Name(parsed), parsed.GetValue(_ordered), Schema(parsed)) { OnNotice = host.Say }));
         return queue.IsDurable ? new CdcTarget(queue) : throw new BadInputException(
             $"{to.Source} memory: would lose the changes with this process: use stdout, exec, or another engine.");
     }

@@ -13,7 +13,8 @@ internal sealed class RunOptionSet
     private readonly TextOption _concurrency = TextOption.Of("--max-concurrency", null, "N", "Commands at once. Default: the number of processors");
     private readonly TextOption _attempts = TextOption.Of("--attempts", null, "N", "Attempts before an item becomes a dead letter. Default 12; 5 with memory:");
     private readonly TextOption _delay =
-        TextOption.Of("--delay", null, "TIME,TIME,...", "How long a failed item waits for each next attempt. Default 1s,10s,1min,10min; 1s,10s,60s with memory:");
+        TextOption.Of(
+            "--delay", null, "TIME,TIME,...", "How long a failed item waits for each next attempt. Default 1s,10s,1min,10min; 1s,10s,60s with memory:");
     private readonly TextOption _timeout = TextOption.Of("--timeout", null, "TIME", "Time limit of an item. Default: none");
     private readonly TextOption _grace = TextOption.Of("--grace", null, "TIME", "Time that running items have after Ctrl-C. Default 30s");
     private readonly TextOption _idle = TextOption.Of("--idle", null, "TIME", "End when nothing has come for this time. Default: run until Ctrl-C");

@@ -56,7 +56,7 @@ internal sealed class WorkOptionSet
         WorkEngines.OpenedQueue opened;
         try
         {
-            opened = WorkEngines.Open(address, new WorkEngines.EngineOrder(name, IsOrdered(parsed), schema));
+            opened = WorkEngines.Open(address, new WorkEngines.EngineOrder(name, IsOrdered(parsed), schema) { OnNotice = host.Say });
         }
         catch (ArgumentException e)
         {
