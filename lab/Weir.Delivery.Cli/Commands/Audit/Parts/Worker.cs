@@ -25,12 +25,13 @@ internal sealed class Worker(NpgsqlDataSource database, IAuditEngine engine, Aud
         await host.RunAsync(stop);
     }
 
-    // All others are the defaults: 4,096 items in flight, 5 attempts, 2 crashes.
+    // All others are the defaults: 4,096 items in flight, 12 attempts, 2 crashes. The audit waits for the last item, and not for ten minutes more.
     private WorkHostOptions<string> Options() => new()
     {
         DeadLetters = engine.Queue.DeadLetters,
         PartitionBy = scenario.Keys == 0 || fault == SeededFault.NoKeyOrder ? null : static item => item.Key,
         Acknowledge = fault == SeededFault.AckBeforeEffect ? AcknowledgePoint.OnReceipt : AcknowledgePoint.AfterProcessing,
+        RedeliveryDelays = [TimeSpan.FromSeconds(1), TimeSpan.FromSeconds(10)],
         Retry = scenario.Keys == 0 || scenario.OnlyKills ? null : OutlastsServers,
     };
 
