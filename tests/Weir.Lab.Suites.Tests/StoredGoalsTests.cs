@@ -31,6 +31,14 @@ public class StoredGoalsTests
         Assert.EndsWith($", {verdict}", StoredGoals.Judge(sentence), StringComparison.Ordinal);
 
     [Theory]
+    [InlineData("- enqueue: at least 0.7 of the bare loop: 0.85 [0.65..0.90]", "undecided: met by the median alone")]
+    [InlineData("- enqueue: at least 0.7 of the bare loop: 0.85 [0.70..0.90]", "met")]
+    [InlineData("- Weir, first 10: at most 1.5 times ForEachAsync: 1.60 [1.55..1.70]", "**missed by 6.7 %**")]
+    [InlineData("- rate limit, first call: at most 25 ns an item more than no policy: 20.0 ns [-3.0 ns..1,025 ns]", "undecided: met by the median alone")]
+    public void Judge_AShareOrMultiple_GoesByTheInterval(string sentence, string verdict) =>
+        Assert.Equal($"{sentence}, {verdict}", StoredGoals.Judge($"{sentence}, met at last"));
+
+    [Theory]
     [InlineData("0.86 | 0.38..1.18", "0.9", "undecided: missed by 4.4 % by the median alone")]
     [InlineData("1.94 | 1.85..1.96", "0.9", "met")]
     [InlineData("0.70 | 0.65..0.89", "1.0", "**missed by 30 %**")]

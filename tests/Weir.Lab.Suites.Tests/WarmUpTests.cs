@@ -28,7 +28,7 @@ public class WarmUpTests
     }
 
     [Fact]
-    public void Render_PageWithNotes_KeepsThemAndJudgesByTheMedianOfTheRounds()
+    public void Render_PageWithNotes_KeepsThemAndJudgesByTheirInterval()
     {
         WarmUpArm loop = new("list of 10", "plain loop", 10, static () => static () => Task.FromResult(0L));
         WarmUpArm weir = loop with { Name = "Weir", Baseline = "plain loop", MostRatio = 1 };
@@ -40,7 +40,7 @@ public class WarmUpTests
         string page = WarmUpPage.Render("Measured here.", [loop, weir], readings, "old\n<!-- notes Page -->\nBy hand.\n<!-- /notes -->\nold");
         Assert.Contains("<!-- notes Page -->\nBy hand.\n<!-- /notes -->", page, StringComparison.Ordinal);
         Assert.Contains("| Weir | 150 ns | 1.50 | 15.0 | 100 ns | 0.50 | 10.0 |", page, StringComparison.Ordinal);
-        Assert.Contains("- Weir, first call: at most 1 times plain loop: 1.50, **missed**", page, StringComparison.Ordinal);
-        Assert.Contains("- Weir, first 10: at most 1 times plain loop: 0.50, met", page, StringComparison.Ordinal);
+        Assert.Contains("- Weir, first call: at most 1 times plain loop: 1.50 [0.25..1.50], undecided: missed by 50 % by the median alone", page, StringComparison.Ordinal);
+        Assert.Contains("- Weir, first 10: at most 1 times plain loop: 0.50 [0.50..2.00], undecided: met by the median alone", page, StringComparison.Ordinal);
     }
 }

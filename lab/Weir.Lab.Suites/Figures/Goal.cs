@@ -96,9 +96,10 @@ internal sealed class Goal
             return $"{Text}: not judged, because there is no round to judge by";
         }
 
-        MedianInterval value = MedianInterval.Of(values);
-        string interval = values.Length == 1 ? text : $" [{_format(value.Low)}..{_format(value.High)}]";
-        return $"{Text}: {_format(value.Median)}{interval}, {GoalVerdict.AtMost(value.Median, value.Low, value.High, limit)}";
+        // What is one value only has its range in the text.
+        return values.Length > 1 || text.Length == 0
+            ? $"{Text}: {GoalVerdict.AtMost(values, limit, _format)}"
+            : $"{Text}: {_format(values[0])}{text}, {GoalVerdict.AtMost(values[0], values[0], values[0], limit)}";
     }
 
     private static double[] Times(ArmResult arm) => [.. arm.Samples.Select(static sample => sample.Nanoseconds)];

@@ -1,3 +1,4 @@
+using Weir.Lab.Statistics;
 using static System.FormattableString;
 
 namespace Weir.Lab.Suites.Figures;
@@ -7,6 +8,20 @@ namespace Weir.Lab.Suites.Figures;
 /// </summary>
 internal static class GoalVerdict
 {
+    /// <summary>The median of a figure that shall be no greater than its limit, its interval and the word.</summary>
+    public static string AtMost(IReadOnlyCollection<double> values, double limit, Func<double, string> format)
+    {
+        MedianInterval value = MedianInterval.Of(values);
+        return $"{Figure(value, format)}, {AtMost(value.Median, value.Low, value.High, limit)}";
+    }
+
+    /// <summary>The median of a figure that shall be no less than its limit, its interval and the word.</summary>
+    public static string AtLeast(IReadOnlyCollection<double> values, double limit, Func<double, string> format)
+    {
+        MedianInterval value = MedianInterval.Of(values);
+        return $"{Figure(value, format)}, {AtLeast(value.Median, value.Low, value.High, limit)}";
+    }
+
     /// <summary>Of a figure that shall be no greater than its limit.</summary>
     public static string AtMost(double median, double low, double high, double limit) =>
         high <= limit ? "met" : low > limit ? $"**{Missed((median / limit) - 1)}**" : Undecided(median <= limit, (median / limit) - 1);
@@ -14,6 +29,9 @@ internal static class GoalVerdict
     /// <summary>Of a figure that shall be no less than its limit.</summary>
     public static string AtLeast(double median, double low, double high, double limit) =>
         low >= limit ? "met" : high < limit ? $"**{Missed(1 - (median / limit))}**" : Undecided(median >= limit, 1 - (median / limit));
+
+    private static string Figure(MedianInterval value, Func<double, string> format) =>
+        format(value.Median) + (value.Low < value.High ? $" [{format(value.Low)}..{format(value.High)}]" : "");
 
     private static string Missed(double by) => Invariant($"missed by {by:0.# %}");
 

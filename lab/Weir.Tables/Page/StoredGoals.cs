@@ -17,6 +17,7 @@ internal static partial class StoredGoals
     public static string Judge(string page)
     {
         page = Sentence().Replace(page, OfASentence);
+        page = Share().Replace(page, OfAShare);
         page = AutoRow().Replace(page, OfAnAutoRow);
         return Check().Replace(page, OfACheck);
     }
@@ -31,6 +32,14 @@ internal static partial class StoredGoals
             + (old.StartsWith("**missed", StringComparison.Ordinal) && Value("value") > Value("limit")
                 ? old
                 : GoalVerdict.AtMost(Value("value"), Value("low"), Value("high"), Value("limit")));
+    }
+
+    private static string OfAShare(Match share)
+    {
+        double Value(string group) => Number(share.Groups[group].Value, "x");
+        (double value, double low, double high, double limit) = (Value("value"), Value("low"), Value("high"), Value("limit"));
+        return share.Groups["all"].Value
+            + (share.Groups["way"].Value == "most" ? GoalVerdict.AtMost(value, low, high, limit) : GoalVerdict.AtLeast(value, low, high, limit));
     }
 
     private static string OfAnAutoRow(Match row)
@@ -85,6 +94,9 @@ internal static partial class StoredGoals
 
     [GeneratedRegex(@"^(?<all>- .*? takes at most (?<limit>[\d.,]+ ?(?:x|[num]?s))(?: |\b)[^:]*: (?<value>-?[\d.,]+ ?(?:x|[num]?s)) \[(?<low>-?[\d.,]+ ?(?:x|[num]?s)?)\.\.(?<high>-?[\d.,]+ ?(?:x|[num]?s)?)\], )(?<verdict>.+)$", RegexOptions.Multiline)]
     private static partial Regex Sentence();
+
+    [GeneratedRegex(@"^(?<all>- .*: at (?<way>most|least) (?<limit>[\d.,]*\d)(?: ns)? [^:]*: (?<value>-?[\d.,]+)(?: ns)? \[(?<low>-?[\d.,]*\d)(?: ns)?\.\.(?<high>-?[\d.,]*\d)(?: ns)?\], ).+$", RegexOptions.Multiline)]
+    private static partial Regex Share();
 
     [GeneratedRegex(@"^(?<all>\| .* \| (?<value>[\d.]+) \| (?<low>[\d.]+)\.\.(?<high>[\d.]+) \| [\d.]+ \| [\d.]+ \| (?<limit>\d\.\d+): )[^|]+ \|$", RegexOptions.Multiline)]
     private static partial Regex AutoRow();

@@ -45,17 +45,17 @@ internal static class ColdPage
     private static string[] Cells(ColdArm arm, ColdArm first, ColdBuild build, IReadOnlyDictionary<string, List<ColdReading>> readings, List<string> goals)
     {
         List<ColdReading> own = readings[build.KeyOf(arm.Key)];
-        double ratio = TablePage.Median(own.Zip(readings[build.KeyOf(first.Key)]), static pair => pair.First.Nanoseconds / pair.Second.Nanoseconds);
+        double[] ratios = [.. own.Zip(readings[build.KeyOf(first.Key)], static (mine, firsts) => mine.Nanoseconds / firsts.Nanoseconds)];
         if (arm.Kind == ColdKind.Ours)
         {
-            goals.Add(Invariant($"{arm.Name}, {build.Name}: at most {build.MostRatio:0.##} times {first.Name}: {Format.Digits(ratio)}, ")
-                + TablePage.Verdict(ratio <= build.MostRatio));
+            goals.Add(Invariant($"{arm.Name}, {build.Name}: at most {build.MostRatio:0.##} times {first.Name}: ")
+                + GoalVerdict.AtMost(ratios, build.MostRatio, Format.Digits));
         }
 
         return
         [
             Format.Time(TablePage.Median(own, static r => r.Nanoseconds)),
-            arm.Kind == ColdKind.Baseline ? "1" : Format.Digits(ratio),
+            arm.Kind == ColdKind.Baseline ? "1" : Format.Digits(Spread.Of(ratios).Median),
             Invariant($"{TablePage.Median(own, static r => r.Methods):N0}"),
             Format.Time(TablePage.Median(own, static r => r.CompilingNanoseconds)),
         ];

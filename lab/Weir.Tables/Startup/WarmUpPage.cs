@@ -44,24 +44,25 @@ internal static class WarmUpPage
         for (int i = 0; i < WarmUpReading.Spans.Count; i++)
         {
             int span = i;
-            double time = TablePage.Median(own, reading => reading.Values[span]);
-            double ratio = others is null ? 1 : TablePage.Median(own.Zip(others), pair => pair.First.Values[span] / pair.Second.Values[span]);
-            double added = others is null ? 0 : TablePage.Median(own.Zip(others), pair => (pair.First.Values[span] - pair.Second.Values[span]) / arm.Items);
+            double[] times = [.. own.Select(reading => reading.Values[span])];
+            double[] ratios = others is null ? [1] : [.. own.Zip(others, (mine, theirs) => mine.Values[span] / theirs.Values[span])];
+            double[] added = others is null ? [0] : [.. own.Zip(others, (mine, theirs) => (mine.Values[span] - theirs.Values[span]) / arm.Items)];
+            double time = Spread.Of(times).Median;
             string name = Invariant($"{arm.Name}, {WarmUpReading.Spans[span]}");
-            Evaluate(goals, arm.MostRatio, ratio, most => Invariant($"{name}: at most {most:0.##} times {arm.Baseline}"), "");
-            Evaluate(goals, arm.MostPerItem, time / arm.Items, most => Invariant($"{name}: at most {most:0.#} ns an item"), " ns");
+            Evaluate(goals, arm.MostRatio, ratios, most => Invariant($"{name}: at most {most:0.##} times {arm.Baseline}"), "");
+            Evaluate(goals, arm.MostPerItem, [.. times.Select(t => t / arm.Items)], most => Invariant($"{name}: at most {most:0.#} ns an item"), " ns");
             Evaluate(goals, arm.MostAdded, added, most => Invariant($"{name}: at most {most:0.#} ns an item more than {arm.Baseline}"), " ns");
             yield return Format.Time(time);
-            yield return others is null ? "1" : Format.Digits(ratio);
+            yield return others is null ? "1" : Format.Digits(Spread.Of(ratios).Median);
             yield return Format.Digits(time / arm.Items);
         }
     }
 
-    private static void Evaluate(List<string> goals, double? most, double value, Func<double, string> text, string unit)
+    private static void Evaluate(List<string> goals, double? most, double[] values, Func<double, string> text, string unit)
     {
         if (most is { } limit)
         {
-            goals.Add($"{text(limit)}: {Format.Digits(value)}{unit}, {TablePage.Verdict(value <= limit)}");
+            goals.Add($"{text(limit)}: {GoalVerdict.AtMost(values, limit, value => $"{Format.Digits(value)}{unit}")}");
         }
     }
 }

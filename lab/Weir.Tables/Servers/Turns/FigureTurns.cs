@@ -35,7 +35,7 @@ internal sealed class FigureTurns(TextWriter progress)
 
     /// <summary>The share of the first arm's rate that another one has: the median over the rounds.</summary>
     public double Ratio(string work, string arm, string first) =>
-        Spread.Of(_passes[(work, arm)].Zip(_passes[(work, first)], static (own, other) => other.Time / own.Time)).Median;
+        Spread.Of(Ratios(work, arm, first)).Median;
 
     /// <summary>The rate of an arm: the median over the rounds.</summary>
     public double Rate(string work, string arm) => Rates(work, arm).Median;
@@ -43,8 +43,8 @@ internal sealed class FigureTurns(TextWriter progress)
     /// <summary>A goal, and whether it is met.</summary>
     public string Goal(string work, string arm, string first, double least, string name = "the bare loop")
     {
-        double share = Ratio(work, arm, first);
-        return Invariant($"- {work}: at least {least} of {name}: {share:0.00}, {TablePage.Verdict(share >= least)}");
+        string share = GoalVerdict.AtLeast([.. Ratios(work, arm, first)], least, static share => Invariant($"{share:0.00}"));
+        return Invariant($"- {work}: at least {least} of {name}: {share}");
     }
 
     /// <summary>A table of all work and arms.</summary>
@@ -62,6 +62,9 @@ internal sealed class FigureTurns(TextWriter progress)
 
         return table.ToString();
     }
+
+    private IEnumerable<double> Ratios(string work, string arm, string first) =>
+        _passes[(work, arm)].Zip(_passes[(work, first)], static (own, other) => other.Time / own.Time);
 
     private Spread Rates(string work, string arm) => Spread.Of(_passes[(work, arm)].Select(static p => p.Items / p.Time.TotalSeconds));
 
