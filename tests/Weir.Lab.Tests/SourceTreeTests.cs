@@ -39,8 +39,116 @@ public class SourceTreeTests
     [Fact]
     public void Read_OutsideARepository_IsNothing() => Assert.Null(SourceTree.Read(Path.GetPathRoot(Path.GetTempPath())));
 
-    // A git that is held up has no answer within five seconds, which is no answer of the tree.
-    private static SourceTree? Read(string directory, params IReadOnlyList<string> paths) => SourceTree.Read(TimeSpan.FromMinutes(2), directory, paths);
+    [Fact(Timeout = 120_000)]
+    public async Task Read_ByASlowGit_SaysThatItWaitsAndHasItsAnswer()
+    {
+        Assert.SkipWhen(OperatingSystem.IsWindows(), "The slow git is a script of sh.");
+        string directory = Directory.CreateTempSubdirectory("weir-slow-git-").FullName;
+        try
+        {
+            string go = Path.Combine(directory, "go");
+            List<string> said = [];
+            GitCalls slow = new()
+            {
+                Program = await ScriptAsync(directory, $"[ $1 = status ] || {{ while [ ! -e '{go}' ]; do sleep 0.01; done; echo abc; }}"),
+                Patience = TimeSpan.FromMilliseconds(20),
+                Say = line =>
+                {
+                    said.Add(line);
+                    File.WriteAllText(go, "");
+                },
+            };
+
+            SourceTree? read = SourceTree.ReadBy(slow);
+
+            Assert.Equal(new SourceTree("abc", IsClean: true), read);
+            Assert.Equal("waiting for git rev-parse.", said[0]);
+        }
+        finally
+        {
+            Directory.Delete(directory, recursive: true);
+        }
+    }
+
+    [Fact(Timeout = 120_000)]
+    public async Task Read_Stopped_EndsGitAndSaysNothingOfTheTree()
+    {
+        Assert.SkipWhen(OperatingSystem.IsWindows(), "The git without an end is a script of sh.");
+        string directory = Directory.CreateTempSubdirectory("weir-slow-git-").FullName;
+        try
+        {
+            using CancellationTokenSource stop = new();
+            GitCalls endless = new()
+            {
+                Program = await ScriptAsync(directory, "exec sleep 100000"), Patience = TimeSpan.Zero, Say = _ => stop.Cancel(), Stop = stop.Token,
+            };
+
+            Assert.ThrowsAny<OperationCanceledException>(() => SourceTree.ReadBy(endless));
+        }
+        finally
+        {
+            Directory.Delete(directory, recursive: true);
+        }
+    }
+
+    // What was measured may have taken all threads of the pool for good.
+    [Fact(Timeout = 120_000)]
+    public async Task Read_WithoutAThreadOfThePool_HasItsAnswer()
+    {
+        Assert.SkipWhen(OperatingSystem.IsWindows(), "The git is a script of sh.");
+        string directory = Directory.CreateTempSubdirectory("weir-slow-git-").FullName;
+        ThreadPool.GetMaxThreads(out int most, out int ports);
+        using ManualResetEventSlim end = new();
+        try
+        {
+            GitCalls git = new() { Program = await ScriptAsync(directory, "[ $1 = status ] || echo abc") };
+            ThreadPool.GetMinThreads(out int least, out _);
+            Assert.True(ThreadPool.SetMaxThreads(least, ports));
+            using CountdownEvent taken = new(least);
+            for (int i = 0; i < least; i++)
+            {
+                ThreadPool.UnsafeQueueUserWorkItem(
+                    _ =>
+                    {
+                        taken.Signal();
+                        end.Wait();
+                    },
+                    null);
+            }
+
+            // On a thread of its own: this one may be of the pool, and is one of those that are taken then.
+            SourceTree? read = null;
+            Thread reader = new(() =>
+            {
+                read = SourceTree.ReadBy(git);
+                end.Set();
+            });
+            reader.Start();
+            reader.Join();
+
+            Assert.Equal(new SourceTree("abc", IsClean: true), read);
+        }
+        finally
+        {
+            end.Set();
+            ThreadPool.SetMaxThreads(most, ports);
+            Directory.Delete(directory, recursive: true);
+        }
+    }
+
+    private static async Task<string> ScriptAsync(string directory, string line)
+    {
+        string path = Path.Combine(directory, "git");
+        await File.WriteAllTextAsync(path, $"#!/bin/sh\n{line}\n", TestContext.Current.CancellationToken);
+        if (!OperatingSystem.IsWindows())
+        {
+            File.SetUnixFileMode(path, UnixFileMode.UserRead | UnixFileMode.UserExecute);
+        }
+
+        return path;
+    }
+
+    private static SourceTree? Read(string directory, params IReadOnlyList<string> paths) => SourceTree.Read(directory, paths);
 
     private static bool Git(string directory, params string[] arguments)
     {

@@ -10,7 +10,7 @@ internal sealed class HistoryStore(string directory)
         result.Partial ? "it is partial"
         : result.Has(FindingLevel.Invalid) ? "it is invalid"
         : !result.Arms.Any(static a => a.IsMeasured) ? "it has no rounds"
-        : result.Source is null ? "it has no commit, because it was not measured in a git repository"
+        : result.Source is null ? "it has no commit, as it would have from a git repository"
         : null;
 
     /// <summary>

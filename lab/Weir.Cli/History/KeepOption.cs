@@ -12,14 +12,14 @@ internal sealed class KeepOption
     public void AddTo(Command command) => command.AddAll(Options);
 
     /// <summary>Returns whether the result is to be kept. If so, checks before the measurement that it can be.</summary>
-    public bool Read(ParseResult parsed)
+    public bool Read(ParseResult parsed, WeirHost host)
     {
         if (DirectoryOf(parsed) is not { } directory)
         {
             return false;
         }
 
-        if (SourceRecord.Read() is null)
+        if (SourceRecord.Read(new GitCalls { Say = host.Say, Stop = host.Stop }) is null)
         {
             throw new BadInputException("--keep needs a git repository with a commit, because results are kept by commit; this directory is not in one.");
         }

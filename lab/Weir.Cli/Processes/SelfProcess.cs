@@ -54,8 +54,10 @@ internal static class SelfProcess
         Task ended = child.WaitForExitAsync(CancellationToken.None);
         bool said = await ExchangeAsync(pipe, order, answer, words, child, ended, stop);
 
-        // A thread that the measured code has left behind would keep the child alive.
-        if (await Task.WhenAny(ended, Task.Delay(EndPatience, CancellationToken.None)) != ended)
+        // A thread that the measured code has left behind would keep the child alive. One that breaks off may still be writing why, which nobody may cut short.
+        TimeSpan patience = said || stop.IsCancellationRequested ? EndPatience : StopPatience;
+        bool isKilled = await Task.WhenAny(ended, Task.Delay(patience, CancellationToken.None)) != ended;
+        if (isKilled)
         {
             Kill(child);
             await ended;
@@ -66,8 +68,10 @@ internal static class SelfProcess
         if (!said && !stop.IsCancellationRequested)
         {
             throw new InvalidOperationException(
-                $"A measuring process ended with code {child.ExitCode} before everything was "
-                    + $"measured{(errors.Last.Length > 0 ? ": " + errors.Last : ".")}");
+                (isKilled
+                    ? $"A measuring process broke off before everything was measured, and was killed when it had not ended after {Numbers.Time(patience)}"
+                    : $"A measuring process ended with code {child.ExitCode} before everything was measured")
+                    + (errors.Last.Length > 0 ? ": " + errors.Last : "."));
         }
     }
 

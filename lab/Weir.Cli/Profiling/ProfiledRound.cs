@@ -1,5 +1,6 @@
 using System.Diagnostics.Tracing;
 using Microsoft.Diagnostics.NETCore.Client;
+using Weir.Lab.Processes;
 
 namespace Weir.Cli.Profiling;
 
@@ -10,7 +11,6 @@ internal sealed class ProfiledRound : IDisposable
     // A sample each millisecond: a thousand make a picture.
     private static readonly TimeSpan Least = TimeSpan.FromSeconds(1);
     private static readonly TimeSpan LeastOfAwaits = TimeSpan.FromMilliseconds(300);
-    private static readonly TimeSpan EndPatience = TimeSpan.FromSeconds(30);
 
     // The variables that disable the runtime's diagnostics, in both spellings.
     private static readonly string[] Switches =
@@ -81,6 +81,12 @@ internal sealed class ProfiledRound : IDisposable
         }
     }
 
+    private static async Task EndAsync(EventPipeSession session, Thread copying, CancellationToken stop)
+    {
+        await session.StopAsync(stop);
+        await Task.Run(copying.Join, CancellationToken.None).WaitAsync(stop);
+    }
+
     // One window with the events of some providers; null if there are none.
     private async Task<Recorded?> RecordAsync(
         ExtraWindow window, EventPipeProvider[] providers, TimeSpan least, string path, long most, CancellationToken stop)
@@ -104,12 +110,8 @@ internal sealed class ProfiledRound : IDisposable
         }
 
         // The names of the methods come now.
-        await session.StopAsync(stop);
-        if (!await Task.Run(() => copying.Join(EndPatience), CancellationToken.None))
-        {
-            AddFinding("the runtime did not end it");
-            return null;
-        }
+        Task ended = EndAsync(session, copying, stop);
+        await LongWait.ForAsync(ended, "the runtime to write down the names of the methods", Console.Error.WriteLine);
 
         _findings.AddRange(troubles.Select(static t => new Finding(FindingLevel.Note, $"In the profiled round: {t}")));
         return new Recorded((begin, end), seconds, rate);

@@ -11,7 +11,11 @@ internal static class ChildProgram
     /// <param name="keepsErrors">Whether its error output is kept too; otherwise it is that of this process.</param>
     /// <exception cref="InvalidOperationException">There is no such program.</exception>
     /// <exception cref="OperationCanceledException">It was stopped, and has ended.</exception>
-    public static async Task<ChildEnd> RunAsync(ProcessStartInfo info, CancellationToken stop, bool keepsErrors = true)
+    /// <remarks>It needs no thread of the pool: code that was measured may have left none.</remarks>
+    public static Task<ChildEnd> RunAsync(ProcessStartInfo info, CancellationToken stop, bool keepsErrors = true) =>
+        OwnThread.RunAsync(() => Run(info, keepsErrors, stop), ThreadPriority.Normal);
+
+    private static ChildEnd Run(ProcessStartInfo info, bool keepsErrors, CancellationToken stop)
     {
         info.UseShellExecute = false;
         info.RedirectStandardInput = true;
@@ -19,21 +23,35 @@ internal static class ChildProgram
         info.RedirectStandardError = keepsErrors;
         stop.ThrowIfCancellationRequested();
         using Process child = Started(info);
+        using CancellationTokenRegistration stopping = stop.UnsafeRegister(static child => Kill((Process)child!), child);
         child.StandardInput.Close();
+
+        // Both at once: a program waits while one of them is full.
+        Task<string> output = OwnThread.RunAsync(child.StandardOutput.ReadToEnd, ThreadPriority.Normal);
+        Task<string> errors = keepsErrors ? OwnThread.RunAsync(child.StandardError.ReadToEnd, ThreadPriority.Normal) : Task.FromResult("");
         try
         {
-            // Both at once: a program waits while one of them is full.
-            Task<string> output = child.StandardOutput.ReadToEndAsync(stop);
-            Task<string> errors = keepsErrors ? child.StandardError.ReadToEndAsync(stop) : Task.FromResult("");
-            await Task.WhenAll(output, errors).ConfigureAwait(false);
-            await child.WaitForExitAsync(stop).ConfigureAwait(false);
-            return new ChildEnd(child.ExitCode, await output.ConfigureAwait(false), await errors.ConfigureAwait(false));
+            // What the program has started may live on and keep them open, so the end of a stopped one is not the end of its outputs.
+            Task.WaitAll([output, errors], stop);
         }
         catch (OperationCanceledException)
         {
+        }
+
+        child.WaitForExit();
+        stop.ThrowIfCancellationRequested();
+        return new ChildEnd(child.ExitCode, output.Result, errors.Result);
+    }
+
+    private static void Kill(Process child)
+    {
+        try
+        {
             child.Kill(entireProcessTree: true);
-            await child.WaitForExitAsync(CancellationToken.None).ConfigureAwait(false);
-            throw;
+        }
+        catch (Exception e) when (e is InvalidOperationException or AggregateException or Win32Exception)
+        {
+            // It has ended.
         }
     }
 

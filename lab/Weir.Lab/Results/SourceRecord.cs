@@ -10,5 +10,6 @@ public sealed record SourceRecord(string Commit, bool Clean)
     public string Text => Clean ? Commit : Commit + " with changes";
 
     /// <summary>Reads it; <see langword="null"/> outside a repository of git.</summary>
-    internal static SourceRecord? Read() => SourceTree.Read() is { } tree ? new SourceRecord(tree.Commit, tree.IsClean) : null;
+    internal static SourceRecord? Read(GitCalls? git = null) =>
+        SourceTree.ReadBy(git ?? new GitCalls()) is { } tree ? new SourceRecord(tree.Commit, tree.IsClean) : null;
 }

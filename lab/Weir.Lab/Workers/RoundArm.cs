@@ -1,4 +1,5 @@
 using System.Runtime.ExceptionServices;
+using Weir.Lab.Processes;
 
 namespace Weir.Lab.Workers;
 

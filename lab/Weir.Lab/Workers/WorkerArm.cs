@@ -1,3 +1,5 @@
+using Weir.Lab.Processes;
+
 namespace Weir.Lab.Workers;
 
 /// <summary>The arm of a run of workers: with the canary before each round, and rounds done again where the machine was disturbed.</summary>

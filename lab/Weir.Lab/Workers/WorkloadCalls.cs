@@ -1,3 +1,5 @@
+using Weir.Lab.Processes;
+
 namespace Weir.Lab.Workers;
 
 /// <summary>
@@ -78,8 +80,12 @@ internal sealed class WorkloadCalls(string name, TimeSpan limit, Action<string>?
     {
         try
         {
-            // Not what it threw, which is thrown where its end is taken.
-            return Task.WhenAny(call).Wait(limit, cancellationToken);
+            return call.Wait(limit, cancellationToken);
+        }
+        catch (AggregateException)
+        {
+            // What it threw is thrown where its end is taken.
+            return true;
         }
         catch (OperationCanceledException)
         {

@@ -96,14 +96,14 @@ internal static class BaselineCommand
             bool strict = failOn.Find(parsed)?.OneOf(FailWords) ?? output.Strict;
             string baseline = parsed.GetRequiredValue(name);
             ResultFile before = directory.Store(parsed).Load(baseline);
-            if (parsed.GetValue(file) is not null && keep.Read(parsed))
+            if (parsed.GetValue(file) is not null && keep.Read(parsed, host))
             {
                 throw new BadInputException("--keep is for what is measured now; a stored result is kept with 'weir history add FILE'.");
             }
 
             ResultFile? after = parsed.GetValue(file) is { } path
                 ? ResultJson.Read(path)
-                : await AgainAsync(before, output, keep.Read(parsed) ? keep.Arguments(parsed) : [], host, run);
+                : await AgainAsync(before, output, keep.Read(parsed, host) ? keep.Arguments(parsed) : [], host, run);
             if (after is null)
             {
                 return ExitCode.Interrupted;

@@ -48,7 +48,7 @@ internal static class CompareCommand
                 ? programs.Read(parsed, [.. outputs.Options, .. keep.Options, .. compare.OfTurns, .. reviews.Options])
                 : null;
             ResultFile?[] files = [.. texts.Select(t => t is null ? null : Stored(t, directory.Store(parsed)))];
-            if (keep.Read(parsed) && (files.Any(static f => f is not null) || sides.HasCommits(parsed)))
+            if (keep.Read(parsed, host) && (files.Any(static f => f is not null) || sides.HasCommits(parsed)))
             {
                 throw new BadInputException(
                     "--keep is for what is measured at this commit, not for stored results, which 'weir history add' keeps, nor for the commits of --git.");

@@ -29,7 +29,7 @@ internal static class RunCommand
             RunSettings settings = options.Read(parsed, parsed.GetValue(workload)) with { IsProfiled = IsProfiled(parsed.GetValue(profile), host) };
             int spread = processes.Find(parsed)?.WholeNumber(1, 64) ?? 1;
             OutputSettings output = outputs.Read(parsed);
-            keep.Read(parsed);
+            keep.Read(parsed, host);
             ResultFile result = await RunProgress.RunAsync(
                 host, output.Quiet, p => MeasureAsync(new WorkerArms(host, "run", arguments), settings, spread, host, p));
             int code = ResultOutput.Write(result, output, host);

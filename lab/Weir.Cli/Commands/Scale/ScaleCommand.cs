@@ -30,7 +30,7 @@ internal static class ScaleCommand
                 ?? (parsed.Tokens.Any(static t => t.Value is "--rounds" or "--duration") ? null : new OptionValue("--within", DefaultWithin));
             TimeSpan? limit = end?.Time(TimeSpan.FromSeconds(1), TimeSpan.FromHours(1), DefaultWithin);
             OutputSettings output = outputs.Read(parsed);
-            keep.Read(parsed);
+            keep.Read(parsed, host);
             WorkerOrder[] orders = [.. settings.Workloads.SelectMany(_ => settings.Workers, (w, n) => settings.Order(w, n, rounds: 1))];
             int[] series = [.. settings.Workloads.Select(_ => settings.Workers.Count)];
             WorkerArms arms = new(host, "scale", [.. parsed.Tokens.Select(static t => t.Value)]);

@@ -26,7 +26,7 @@ internal static class TimeCommand
         {
             ProgramSettings settings = programs.Read(parsed, []);
             OutputSettings output = outputs.Read(parsed);
-            keep.Read(parsed);
+            keep.Read(parsed, host);
             string[] arguments = [.. parsed.Tokens.Select(static t => t.Value)];
             ResultFile result = await RunProgress.RunAsync(
                 host, output.Quiet, p => ProgramArms.MeasureAsync(host, "time", arguments, settings, new ComparisonOptions(), p));

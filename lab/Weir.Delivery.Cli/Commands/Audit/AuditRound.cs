@@ -37,7 +37,7 @@ internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, ChangeSt
             long moment = _before + ((goal - _before) * fault.Percent / 100);
             if (!await UntilAsync(async () => await PublishedAsync(stop) >= moment, stop))
             {
-                return await EndAsync(["the publisher does not publish"], stop);
+                return await EndAsync([TooLong("the publisher has not published")], stop);
             }
 
             if (scene.IsKillOfWorker(fault))
@@ -50,17 +50,17 @@ internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, ChangeSt
 
         if (!await UntilAsync(async () => await PublishedAsync(stop) >= goal, stop))
         {
-            return await EndAsync(["the publisher does not publish"], stop);
+            return await EndAsync([TooLong("the publisher has not published")], stop);
         }
 
         if (!await UntilReadAsync(stop))
         {
-            return await EndAsync(["the slot holds back the write-ahead log"], stop);
+            return await EndAsync([TooLong("the slot still holds back the write-ahead log")], stop);
         }
 
         if (!await UntilDoneAsync(stop))
         {
-            return await EndAsync(["the queue is never empty"], stop);
+            return await EndAsync([TooLong("the queue is still not empty")], stop);
         }
 
         // Workers may still be at it: when they have stopped, what is missing and does not wait is lost.
@@ -73,7 +73,7 @@ internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, ChangeSt
             _settled *= 2;
             if (!await UntilDoneAsync(stop))
             {
-                return await EndAsync(["the queue is never empty"], stop);
+                return await EndAsync([TooLong("the queue is still not empty")], stop);
             }
         }
 
@@ -161,6 +161,9 @@ internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, ChangeSt
     // Its numbers have no gaps: whether that is so, the judge says.
     private Task<long> PublishedAsync(CancellationToken stop) =>
         database.RetryAsync(c => AuditTables.ScalarAsync<long>(c, "SELECT coalesce(max(number), 0) FROM changes", stop), stop);
+
+    // Whoever has ended by itself is named besides.
+    private string TooLong(string what) => scene.FindFailure() is null ? $"{what} after {Numbers.Time(settings.Patience)}, the --patience" : what;
 
     private async Task<bool> UntilAsync(Func<Task<bool>> isTrue, CancellationToken stop)
     {

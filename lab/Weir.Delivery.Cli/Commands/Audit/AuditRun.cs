@@ -1,4 +1,5 @@
 using Weir.Delivery.Cli.Commands.Audit.Report;
+using Weir.Lab.Processes;
 
 namespace Weir.Delivery.Cli.Commands.Audit;
 
@@ -8,7 +9,6 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
     private const string Nothing = "nothing happens";
 
     private static readonly TimeSpan LeasePoll = TimeSpan.FromMilliseconds(250);
-    private static readonly TimeSpan DropPatience = TimeSpan.FromMinutes(1);
 
     private readonly List<AuditRoundRecord> _rounds = [];
     private readonly List<string> _left = [];
@@ -53,21 +53,21 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
         return await database.FindLeftoversAsync();
     }
 
-    private static async Task DropAsync(ChangeStream stream, AuditDatabase database, bool isGone)
+    private static async Task DropAsync(ChangeStream stream, AuditDatabase database, bool isGone, Action<string> say)
     {
         await using (stream)
         {
             if (!isGone)
             {
                 // Its own connections may have been ended meanwhile.
-                using CancellationTokenSource limit = new(DropPatience);
-                await database.RetryAsync(
+                Task<bool> dropping = database.RetryAsync(
                     async _ =>
                     {
-                        await stream.DropAsync(limit.Token);
+                        await stream.DropAsync(CancellationToken.None);
                         return true;
                     },
-                    limit.Token);
+                    CancellationToken.None);
+                await LongWait.ForAsync(dropping, "the server to drop the slot of the changes", say);
             }
         }
     }
@@ -90,7 +90,7 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
                     await stream.SetupAsync(stop);
                 }
 
-                await using AuditScene scene = new(server, database, scenario, settings);
+                await using AuditScene scene = new(server, database, scenario, settings, progress.WriteLine);
                 await scene.StartAsync(stop);
                 isOver = await RunRoundsAsync(scene, new AuditRound(scene, engine, stream, database, settings), database, engine.Lease, scenario, stop);
                 string[] stuck = await scene.StopAsync();
@@ -104,13 +104,12 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
             {
                 if (!server.IsOwn)
                 {
-                    using CancellationTokenSource limit = new(DropPatience);
-                    await engine.DropAsync(limit.Token);
+                    await LongWait.ForAsync(engine.DropAsync(CancellationToken.None).AsTask(), "the server to drop the queue", progress.WriteLine);
                 }
 
                 if (stream is not null)
                 {
-                    await DropAsync(stream, database, isGone: server.IsOwn && stop.IsCancellationRequested);
+                    await DropAsync(stream, database, isGone: server.IsOwn && stop.IsCancellationRequested, progress.WriteLine);
                 }
             }
         }

@@ -13,11 +13,13 @@ internal sealed class AuditScene : IAsyncDisposable
     private readonly AuditServer _server;
     private readonly AuditDatabase _database;
     private readonly Participant _publisher;
+    private readonly TimeSpan _patience;
     private readonly List<Participant> _workers;
     private readonly List<Participant> _participants;
 
-    public AuditScene(AuditServer server, AuditDatabase database, AuditScenario scenario, AuditSettings settings)
+    public AuditScene(AuditServer server, AuditDatabase database, AuditScenario scenario, AuditSettings settings, Action<string> say)
     {
+        _patience = settings.Patience;
         _server = server;
         _database = database;
         _publisher = Create("publisher", PartCommand.Publishes);
@@ -43,7 +45,7 @@ internal sealed class AuditScene : IAsyncDisposable
                 scenario.TogetherOf(settings.ChangesOf(scenario)),
                 settings.Plan.Fault,
                 settings.Plan.FromTable);
-            return new Participant(name, kind, order, toBroker is null ? [proxy] : [proxy, toBroker]);
+            return new Participant(name, kind, order, toBroker is null ? [proxy] : [proxy, toBroker], settings.Patience, say);
         }
     }
 
@@ -126,7 +128,7 @@ internal sealed class AuditScene : IAsyncDisposable
         {
             if (!await participant.StopAsync())
             {
-                stuck.Add($"{participant.Name}, which did not stop");
+                stuck.Add($"{participant.Name}, which had not stopped after {Numbers.Time(_patience)}, the --patience");
             }
         }
 

@@ -56,8 +56,8 @@ internal static class EngineResults
                 string unpublished = arm.Unpublished > 0 ? $"; {Numbers.Grouped(arm.Unpublished)} more were not published, because these took their place" : "";
                 yield return new Finding(
                     FindingLevel.Invalid,
-                    $"{arm.Name}: {Numbers.Grouped(lost)} items were lost: published, and not done within {Numbers.Time(settings.Patience)} of the last "
-                        + $"acknowledgement{unpublished}.");
+                    $"{arm.Name}: {Numbers.Grouped(lost)} items were published and not done when nothing had been acknowledged for "
+                        + $"{Numbers.Time(settings.Patience)}: lost, or held up for longer than --patience{unpublished}.");
             }
             else if (arm.Unpublished > 0)
             {

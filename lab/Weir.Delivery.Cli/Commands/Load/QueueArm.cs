@@ -1,3 +1,4 @@
+using Weir.Lab.Processes;
 using static Weir.Delivery.Cli.Engines.WorkEngines;
 
 namespace Weir.Delivery.Cli.Commands.Load;
@@ -13,8 +14,6 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
     private const int LeastMessagesInFlight = 16;
     private const int MostWarmup = 10_000;
     private const int WarmupMessages = 100;
-
-    private static readonly TimeSpan DropPatience = TimeSpan.FromMinutes(1);
 
     private QueueConsumers? _open;
     private DeliveryTally _tally = NewTally(settings);
@@ -123,8 +122,8 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
         await using OpenedQueue queue = Open();
         if (queue.DropAsync is { } drop)
         {
-            using CancellationTokenSource limit = new(DropPatience);
-            await drop(limit.Token);
+            // As long as the server takes: a second signal ends the program, and what is not dropped stays.
+            await LongWait.ForAsync(drop(CancellationToken.None).AsTask(), $"{engine.Name} to drop the queue {queueName}", host.Say, host.Load.Clock);
         }
     }
 

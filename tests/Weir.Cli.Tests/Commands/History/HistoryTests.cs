@@ -174,7 +174,7 @@ public class HistoryTests
 
     [Theory(Timeout = 300_000)]
     [InlineData("partial", "it is partial")]
-    [InlineData("nowhere", "it has no commit, because it was not measured in a git repository")]
+    [InlineData("nowhere", "it has no commit, as it would have from a git repository")]
     [InlineData("invalid", "it is invalid")]
     public async Task Add_AResultThatCannotBeKept_SaysWhy(string kind, string why)
     {

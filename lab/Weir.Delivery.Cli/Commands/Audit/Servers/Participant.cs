@@ -10,11 +10,11 @@ namespace Weir.Delivery.Cli.Commands.Audit.Servers;
 /// <param name="kind">What it does.</param>
 /// <param name="order">Its order.</param>
 /// <param name="proxies">The proxies, one for each server, which belong to it.</param>
-internal sealed class Participant(string name, string kind, PartOrder order, IReadOnlyList<FaultProxy> proxies) : IAsyncDisposable
+/// <param name="patience">How long its end is waited for when it was asked to stop.</param>
+/// <param name="say">Is told what is waited for, when it takes longer than one would expect.</param>
+internal sealed class Participant(
+    string name, string kind, PartOrder order, IReadOnlyList<FaultProxy> proxies, TimeSpan patience, Action<string> say) : IAsyncDisposable
 {
-    private static readonly TimeSpan StopPatience = TimeSpan.FromSeconds(30);
-    private static readonly TimeSpan StartPatience = TimeSpan.FromSeconds(60);
-
     private readonly TaskCompletionSource _ready = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private Process? _process;
     private PrintedLines? _output;
@@ -72,11 +72,11 @@ internal sealed class Participant(string name, string kind, PartOrder order, IRe
         }
     }
 
-    /// <summary>Waits until its process says that it is at work. One that ends or says nothing is found later, when it is looked at.</summary>
+    /// <summary>Waits until its process says that it is at work, however long that takes. One that ends is found later, when it is looked at.</summary>
     public async Task WaitUntilReadyAsync(CancellationToken stop)
     {
         Task ended = _process!.WaitForExitAsync(stop);
-        await Task.WhenAny(_ready.Task, ended, Task.Delay(StartPatience, stop));
+        await LongWait.ForAsync(Task.WhenAny(_ready.Task, ended), $"{name} to be at work", say);
         stop.ThrowIfCancellationRequested();
     }
 
@@ -104,7 +104,7 @@ internal sealed class Participant(string name, string kind, PartOrder order, IRe
         }
 
         process.StandardInput.Close();
-        using CancellationTokenSource limit = new(StopPatience);
+        using CancellationTokenSource limit = new(patience);
         bool hasEnded = true;
         try
         {

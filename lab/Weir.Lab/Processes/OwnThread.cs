@@ -1,4 +1,4 @@
-namespace Weir.Lab.Workers;
+namespace Weir.Lab.Processes;
 
 /// <summary>Runs something on a thread of its own.</summary>
 internal static class OwnThread
@@ -21,7 +21,7 @@ internal static class OwnThread
                 end.SetException(error);
             }
         })
-        { IsBackground = true, Name = "Weir lab window", Priority = priority };
+        { IsBackground = true, Name = "Weir lab", Priority = priority };
         thread.Start();
         return end.Task;
     }
