@@ -230,6 +230,42 @@ public class TrialRunnerTests
         Assert.InRange(warmUps, isPatient ? 16 : 4, isPatient ? int.MaxValue : 11);
     }
 
+    [Theory(Timeout = 300_000)]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task RunAsync_WindowInWhichCodeIsCompiled_IsMeasuredAgain(bool isPatient)
+    {
+        const int trials = 2;
+        int passes = 0;
+        TrialArm arm = new("a", new PassResult(1, 7), _ =>
+        {
+            _time.Advance(TimeSpan.FromMilliseconds(1));
+            if (passes++ == 0)
+            {
+                DynamicMethod method = new("new", typeof(int), []);
+                ILGenerator code = method.GetILGenerator();
+                code.Emit(OpCodes.Ldc_I4_3);
+                code.Emit(OpCodes.Ret);
+                Assert.Equal(3, method.CreateDelegate<Func<int>>()());
+            }
+
+            return new ValueTask<PassResult>(new PassResult(1, 7));
+        })
+        { WarmUp = static _ => default };
+        TrialOptions options = new()
+        {
+            Trials = trials, MinimumWindow = TimeSpan.Zero, LongestWarmUp = TimeSpan.Zero, TimeProvider = _time,
+            CompilerPatience = isPatient ? TimeSpan.FromTicks(1) : TimeSpan.Zero,
+        };
+
+        TrialReport report = await new TrialRunner(options).RunAsync([arm]);
+
+        Assert.Equal(trials, Assert.Single(report.Arms).Rounds.Count);
+
+        // Code of other tests is compiled too, and three windows are measured again at most.
+        Assert.InRange(passes, isPatient ? trials + 1 : trials, isPatient ? trials + 3 : trials);
+    }
+
     private async Task<int> CountWarmUpsAsync(Func<int, TimeSpan> length, TimeSpan patience = default)
     {
         int warmUps = 0;

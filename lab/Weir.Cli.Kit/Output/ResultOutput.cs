@@ -1,5 +1,6 @@
 using Weir.Lab;
 using Weir.Lab.Report.Page;
+using Weir.Lab.Report.Tables;
 using Weir.Lab.Report.Writing;
 using Weir.Lab.Statistics;
 
@@ -8,7 +9,11 @@ namespace Weir.Cli.Kit.Output;
 /// <summary>Writes a result in all requested formats, and returns the exit code of the command.</summary>
 internal static class ResultOutput
 {
-    public static int Write(ResultFile result, OutputSettings settings, CliHost host)
+    /// <param name="result">The result.</param>
+    /// <param name="settings">The forms.</param>
+    /// <param name="host">Where they go.</param>
+    /// <param name="text">Writes it for people; <see langword="null"/> for all that there is.</param>
+    public static int Write(ResultFile result, OutputSettings settings, CliHost host, Action<ResultFile, TextWriter, TextStyle>? text = null)
     {
         (Finding Finding, bool IsBroken)[] found = [.. settings.Thresholds.SelectMany(t => t.Check(result))];
         result = result with { Findings = [.. result.Findings, .. found.Select(static f => f.Finding)] };
@@ -18,7 +23,7 @@ internal static class ResultOutput
         }
         else
         {
-            ResultText.Write(result, host.Out, host.Style);
+            (text ?? ResultText.Write)(result, host.Out, host.Style);
         }
 
         int code = ExportWithCode(result, settings, host);

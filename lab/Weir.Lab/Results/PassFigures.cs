@@ -45,10 +45,10 @@ public sealed record PassFigures
     /// <summary>The verified checksum; <see langword="null"/> when no pass was completed.</summary>
     public string? Checksum { get; init; }
 
-    /// <summary>Elapsed time for an item, in nanoseconds: the median of the rounds.</summary>
+    /// <summary>Elapsed time for an item at the median of the rates, in nanoseconds.</summary>
     public required double NsPerItem { get; init; }
 
-    /// <summary>The same beyond an item of the direct runtime in the same round; <see langword="null"/> without that runtime.</summary>
+    /// <summary>The same beyond an item of the direct runtime; <see langword="null"/> without that runtime.</summary>
     public double? NsAboveDirect { get; init; }
 
     /// <summary>Bytes that the process allocated for an item.</summary>
@@ -100,8 +100,10 @@ public sealed record PassFigures
             Failed = (long)Math.Round(OfPass(static r => r.Failures - (r.TimedOut ?? 0))),
             TimedOut = (long)Math.Round(OfPass(static r => r.TimedOut)),
             Checksum = rounds.Select(static r => r.Checksum).FirstOrDefault(static c => c is not null),
-            NsPerItem = Spread.Of(rounds.Select(Nanoseconds)).Median,
-            NsAboveDirect = Paired(Direct, static (mine, theirs) => Nanoseconds(mine) - Nanoseconds(theirs)),
+            NsPerItem = 1e9 / rate.Median,
+            NsAboveDirect = arms.FirstOrDefault(static a => a.Name == Direct)?.OrPart() is { IsMeasured: true } direct
+                ? (1e9 / rate.Median) - (1e9 / direct.Rate().Median)
+                : null,
             BytesPerItem = Sum(static r => r.AllocatedBytes) / items,
             CpuSecondsPerMillion = Sum(static r => r.CpuUserSeconds + r.CpuSystemSeconds) * Million / items,
             GcPerMillion = [Sum(static r => r.Gen0) * Million / items, Sum(static r => r.Gen1) * Million / items, Sum(static r => r.Gen2) * Million / items],
@@ -109,6 +111,4 @@ public sealed record PassFigures
             RatioToPlatform = Paired(ForEachAsync, static (mine, theirs) => mine.Rate / theirs.Rate),
         };
     }
-
-    private static double Nanoseconds(RoundRecord round) => round.Seconds * 1e9 / Math.Max(round.Operations, 1);
 }

@@ -8,14 +8,22 @@ internal sealed class PassArm(TrialArm arm, TrialOptions options, TrialSteps ste
     private const int WarmUpWindows = 20;
     private const int LeastWarmUps = 4;
 
+    // What a whole window calls first, and what the warm-up left to a compiler that had no processor, is compiled in the first windows.
+    private const int MostColdRounds = 3;
+
     private static new readonly WorkerRunSpec Spec = new() { Workload = "pass", MeasuresLatency = false, FailsFast = true };
 
     private readonly List<RoundRecord> _rounds = [];
+    private int _coldRounds;
 
     public TrialArm Arm => arm;
 
     /// <summary>A round for each window, in their order.</summary>
     public IReadOnlyList<RoundRecord> Rounds => _rounds;
+
+    /// <summary>Whether the compiler was at work for more of some rounds than goes unnoticed.</summary>
+    public static bool AreCold(IReadOnlyList<RoundRecord> rounds) =>
+        rounds.Sum(static r => r.CompilationSeconds ?? 0) > Spec.MostCompiling * rounds.Sum(static r => r.Seconds);
 
     private PassWorkload Passes => (PassWorkload)Workload;
 
@@ -52,9 +60,14 @@ internal sealed class PassArm(TrialArm arm, TrialOptions options, TrialSteps ste
     public override async Task<RoundEnd> RoundAsync(int round, CancellationToken cancellationToken)
     {
         TrialStep step = steps.Start(arm, round);
-        long doneBefore = arm.ItemsDone();
-        WindowOutcome outcome = await WindowAsync(PlanOf(round, options.MinimumWindow), cancellationToken).ConfigureAwait(false);
-        RoundRecord record = Passes.RoundOf(step.Place, outcome, arm.ItemsDone() - doneBefore);
+        RoundRecord record = await MeasureAsync(step, cancellationToken).ConfigureAwait(false);
+        while (MayBeAgain(record) && AreCold([record]) && !cancellationToken.IsCancellationRequested)
+        {
+            _coldRounds++;
+            await CompilerRest.WaitAsync(CompilerRest.Longest, cancellationToken).ConfigureAwait(false);
+            record = await MeasureAsync(step, cancellationToken).ConfigureAwait(false);
+        }
+
         if (record.Operations > 0 || record.Lost > 0)
         {
             _rounds.Add(record);
@@ -63,6 +76,17 @@ internal sealed class PassArm(TrialArm arm, TrialOptions options, TrialSteps ste
         steps.End(step, record);
         return RoundEnd.Next;
     }
+
+    private async Task<RoundRecord> MeasureAsync(TrialStep step, CancellationToken cancellationToken)
+    {
+        long doneBefore = arm.ItemsDone();
+        WindowOutcome outcome = await WindowAsync(PlanOf(step.Round, options.MinimumWindow), cancellationToken).ConfigureAwait(false);
+        return Passes.RoundOf(step.Place, outcome, arm.ItemsDone() - doneBefore);
+    }
+
+    // Who asked for no warm-up measures the first passes as they are, and no round counts for nothing in which items of a queue may be missing.
+    private bool MayBeAgain(RoundRecord round) => arm.WarmUp is not null && options.CompilerPatience > TimeSpan.Zero && _coldRounds < MostColdRounds
+        && round is { Partial: false, Lost: null };
 
     private WindowPlan PlanOf(int round, TimeSpan length) =>
         WindowPlan.OfOne(round, 1, new WholeOperations { Until = length }) with { Clock = options.TimeProvider };

@@ -60,12 +60,18 @@ internal static class LoadResults
             yield return new Finding(FindingLevel.Note, "Each item was counted and timed for --watch; the figures include that.");
         }
 
-        string[] compiled = [.. trials.Arms.Select(static a => (a.Name, Methods: a.Counted.Sum(static r => r.CompiledMethods ?? 0)))
-            .Where(static a => a.Methods > 0)
+        string[] compiled = [.. trials.Arms.Where(static a => PassArm.AreCold(a.Counted))
+            .Select(static a => (a.Name, Methods: a.Counted.Sum(static r => r.CompiledMethods ?? 0)))
             .Select(static a => $"{a.Name} {Numbers.Grouped(a.Methods)}")];
         if (compiled.Length > 0)
         {
-            yield return new Finding(FindingLevel.Note, $"Methods were still compiled in the measured windows: {string.Join(", ", compiled)}.");
+            yield return new Finding(
+                FindingLevel.Doubt, $"Methods were still compiled in the measured windows, so the code was not warm: {string.Join(", ", compiled)}.");
+        }
+
+        foreach (Finding busy in LoadAnswer.Busy(trials.Arms))
+        {
+            yield return busy;
         }
     }
 }

@@ -1,4 +1,6 @@
 using Weir.Cli.Commands.Load.Arms;
+using Weir.Lab.Report.Tables;
+using Weir.Lab.Report.Writing;
 
 namespace Weir.Cli.Commands.Load;
 
@@ -21,6 +23,13 @@ internal sealed class LoadRun(LoadSettings settings, OutputSettings output, IRea
         {
             await workload.CleanupAsync();
         }
+    }
+
+    private static void WriteDetails(ResultFile result, TextWriter output, TextStyle style)
+    {
+        output.WriteLine(LoadAnswer.Of(result));
+        output.WriteLine();
+        ResultText.Write(result, output, style);
     }
 
     private async Task<LoadWork> SetUpAsync(ItemWorkload workload)
@@ -47,6 +56,6 @@ internal sealed class LoadRun(LoadSettings settings, OutputSettings output, IRea
         {
             Seconds = Stopwatch.GetElapsedTime(start).TotalSeconds,
         };
-        return ResultOutput.Write(result, output, host);
+        return ResultOutput.Write(result, output, host, settings.Details ? WriteDetails : LoadScreen.Write);
     }
 }

@@ -41,14 +41,14 @@ internal static class TableText
         return parts.Select(part => Part(table, [.. keys, .. part]));
     }
 
-    private static Table Part(Table table, int[] columns) => table with
+    internal static Table Part(Table table, int[] columns) => table with
     {
         Columns = [.. columns.Select(i => table.Columns[i])],
         Rows = [.. table.Rows.Select(row => (IReadOnlyList<string>)[.. columns.Select(i => row[i])])],
         Labels = columns.Count(i => i < table.Labels),
     };
 
-    private static int WidthOf(Table table) => WidthOf(Widths(table));
+    internal static int WidthOf(Table table) => WidthOf(Widths(table));
 
     private static int WidthOf(int[] widths) => Edge.Length + widths.Sum() + (Between.Length * (widths.Length - 1));
 

@@ -75,7 +75,10 @@ public sealed class LoadEngineTests
         int lost = Number(round, "lost");
         Assert.InRange(lost, 5, 100);
         Assert.Equal(100 - lost, Number(round, "operations"));
-        Assert.Contains($"memory items=5: {lost} items were published and not done when nothing had been acknowledged for 300 ms: lost, or ", result.Error, StringComparison.Ordinal);
+        Assert.Contains(
+            $"memory items=5: {lost} items were published and not done when nothing had been acknowledged for 300 ms: lost, or ",
+            result.Error,
+            StringComparison.Ordinal);
     }
 
     [Fact(Timeout = Limit)]

@@ -14,7 +14,7 @@ public class LoadInputTests
     [InlineData("WARMUP", "5", "warmup", "5")]
     public async Task Load_VariableSetAndNoFlag_TakesTheVariable(string variable, string value, string key, string shown)
     {
-        LoadResult result = await new CliUnderTest { Variables = { [variable] = value } }.RunAsync("load --runtime direct --trials 1");
+        LoadResult result = await new CliUnderTest { Variables = { [variable] = value } }.RunAsync("load --runtime direct --trials 1 --details");
 
         Assert.Equal(0, result.ExitCode);
         Assert.Equal(shown, result.Value(key));
@@ -33,7 +33,7 @@ public class LoadInputTests
     {
         CliUnderTest cli = new() { Variables = { ["COUNT"] = "5", ["RUNTIME"] = "nonsense", ["PRESERVE_ORDER"] = "false" } };
 
-        LoadResult result = await cli.RunAsync("load --count 6 --runtime parallel --preserve-order --trials 1");
+        LoadResult result = await cli.RunAsync("load --count 6 --runtime parallel --preserve-order --trials 1 --details");
 
         Assert.Equal(0, result.ExitCode);
         Assert.Equal("6", result.Value("count"));
@@ -45,7 +45,7 @@ public class LoadInputTests
     public async Task Load_EmptyVariable_CountsAsUnset()
     {
         LoadResult result =
-            await new CliUnderTest { Variables = { ["COUNT"] = "", ["JSON"] = "", ["CDC_TIMEOUT"] = "" } }.RunAsync("load --runtime direct --trials 1");
+            await new CliUnderTest { Variables = { ["COUNT"] = "", ["JSON"] = "", ["CDC_TIMEOUT"] = "" } }.RunAsync("load --runtime direct --trials 1 --details");
 
         Assert.Equal("500,000", result.Value("count"));
         Assert.Equal("none", result.Value("timeout"));

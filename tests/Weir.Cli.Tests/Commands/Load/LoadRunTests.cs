@@ -102,7 +102,7 @@ public class LoadRunTests
         using CancellationTokenSource stop = new();
         CliUnderTest cli = new() { Stop = stop.Token, CreateRuntime = _ => new StoppingRuntime(stop, call: 4) };
 
-        LoadResult result = await cli.RunAsync("load --count 100 --batch-size 10 --warmup 0 --runtime concurrent");
+        LoadResult result = await cli.RunAsync("load --count 100 --batch-size 10 --warmup 0 --runtime concurrent --details");
 
         Assert.Equal(130, result.ExitCode);
         Assert.Equal("40", result.Value("processed"));
@@ -138,7 +138,7 @@ public class LoadRunTests
     {
         CliUnderTest cli = new() { Stop = new CancellationToken(canceled: true) };
 
-        LoadResult result = await cli.RunAsync($"load --count 100 {form}");
+        LoadResult result = await cli.RunAsync($"load --count 100 --details {form}");
 
         Assert.Equal(130, result.ExitCode);
         if (form.Length > 0)

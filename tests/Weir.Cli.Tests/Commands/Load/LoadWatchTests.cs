@@ -12,7 +12,7 @@ public class LoadWatchTests
     [Fact(Timeout = 300_000)]
     public async Task Watch_WithoutATerminal_WritesALineAWindowWithWhatHappened()
     {
-        LoadResult result = await CliUnderTest.LoadAsync("--count 1000 --trials 2 --runtime all --peers --fail-rate 0.1 --watch");
+        LoadResult result = await CliUnderTest.LoadAsync("--count 1000 --trials 2 --runtime all --peers --fail-rate 0.1 --watch --details");
         Assert.Equal(0, result.ExitCode);
 
         // A round that lasts longer than a second has lines of its own before it is done.

@@ -117,7 +117,7 @@ public class LoadWorkTests
     public async Task Load_Timeout_AccountsForItemsThatRanOutOfTime()
     {
         // So long that an item does not end while the thread that watches the limit is held up.
-        LoadResult result = await CliUnderTest.LoadAsync("--workload io --grain 5s --timeout 0.001 --count 3 --warmup 0 --trials 1");
+        LoadResult result = await CliUnderTest.LoadAsync("--workload io --grain 5s --timeout 0.001 --count 3 --warmup 0 --trials 1 --details");
 
         Assert.Equal(0, result.ExitCode);
         Assert.Equal(["3", "3", "3", "3"], result.Values("timed_out"));

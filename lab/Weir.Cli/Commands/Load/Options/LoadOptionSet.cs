@@ -32,7 +32,7 @@ internal sealed class LoadOptionSet
         "--preserve-order", "PRESERVE_ORDER", "BOOL", "Outcomes as an array in input order (true), or as a stream as items end (false). Default true");
     private readonly TextOption _warmup = TextOption.Of("--warmup", "WARMUP", "N", "Items of a warm-up pass. Default: a fiftieth of the count, at most 10,000");
     private readonly TextOption _json = TextOption.Of("--json", "JSON", "BOOL", "Print JSON and nothing else");
-    private readonly TextOption _trials = TextOption.Of("--trials", null, "N", "How many windows of at least a second to measure for each arm. Default 5");
+    private readonly TextOption _trials = TextOption.Of("--trials", null, "N", "How many windows of at least 0.3 s to measure for each arm. Default 15");
     private readonly TextOption _workload = TextOption.Of("--workload", null, "KIND", $"The work of an item: {BuiltIns.Names}. Default noop");
     private readonly TextOption _grain = TextOption.Of("--grain", null, "SIZE",
         "How much work: a time such as 10us or 1ms, or bytes such as 1KB for alloc and hash. Default 10us; io and delay 1ms; alloc 1KB; hash 64KB");
@@ -43,6 +43,8 @@ internal sealed class LoadOptionSet
     private readonly Option<bool> _watch =
         new("--watch") { Description = "Show throughput, items in flight, limit, percentiles and errors during the run; this times each item" };
 
+    private readonly Option<bool> _details = new("--details") { Description = "Print all settings, figures and comparisons, and not one screen" };
+
     public LoadOptionSet()
     {
         // As switches, they need no value.
@@ -52,7 +54,7 @@ internal sealed class LoadOptionSet
 
     public void AddTo(Command command) => command.AddAll(
         _count, _batchSize, _runtime, _concurrency, _parallelSize, _timeout, _preserveOrder, _warmup, _json, _trials, _workload, _grain, _failRate, _sweep,
-        _input, _peers, _watch);
+        _input, _peers, _watch, _details);
 
     /// <summary>Reads and checks all of them.</summary>
     public LoadSettings Read(ParseResult parsed, Func<string, string?> variables)
@@ -97,7 +99,7 @@ internal sealed class LoadOptionSet
             PreserveOrder = Find(_preserveOrder)?.FlagOrSwitch() ?? true,
             Warmup = Math.Min(Find(_warmup)?.WholeNumber(0, int.MaxValue) ?? Math.Min(count / 50, 10_000), count),
             Json = Find(_json)?.FlagOrSwitch() ?? false,
-            Trials = Find(_trials)?.WholeNumber(1, 1000) ?? 5,
+            Trials = Find(_trials)?.WholeNumber(1, 1000) ?? 15,
             Workload = input is null ? row.Name : "hash",
             Grain = grain,
             GrainBytes = grainBytes,
@@ -106,6 +108,7 @@ internal sealed class LoadOptionSet
             Input = input,
             Peers = peers,
             Watch = parsed.GetValue(_watch),
+            Details = parsed.GetValue(_details),
         };
     }
 

@@ -49,6 +49,9 @@ internal sealed record LoadSettings
     /// <summary>Whether the run is shown live. This measures the latency of each item.</summary>
     public bool Watch { get; init; }
 
+    /// <summary>Whether all that there is is printed, and not one screen.</summary>
+    public bool Details { get; init; }
+
     /// <summary>Whether items wait, so that many should be in flight at once.</summary>
     public bool Waits => Row is { Waits: true };
 
