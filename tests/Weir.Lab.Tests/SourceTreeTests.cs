@@ -98,22 +98,15 @@ public class SourceTreeTests
         Assert.SkipWhen(OperatingSystem.IsWindows(), "The git is a script of sh.");
         string directory = Directory.CreateTempSubdirectory("weir-slow-git-").FullName;
         ThreadPool.GetMaxThreads(out int most, out int ports);
-        using ManualResetEventSlim end = new();
+        TaskCompletionSource end = new();
         try
         {
             GitCalls git = new() { Program = await ScriptAsync(directory, "[ $1 = status ] || echo abc") };
             ThreadPool.GetMinThreads(out int least, out _);
             Assert.True(ThreadPool.SetMaxThreads(least, ports));
-            using CountdownEvent taken = new(least);
             for (int i = 0; i < least; i++)
             {
-                ThreadPool.UnsafeQueueUserWorkItem(
-                    _ =>
-                    {
-                        taken.Signal();
-                        end.Wait();
-                    },
-                    null);
+                ThreadPool.UnsafeQueueUserWorkItem(_ => end.Task.Wait(), null);
             }
 
             // On a thread of its own: this one may be of the pool, and is one of those that are taken then.
@@ -121,7 +114,7 @@ public class SourceTreeTests
             Thread reader = new(() =>
             {
                 read = SourceTree.ReadBy(git);
-                end.Set();
+                end.TrySetResult();
             });
             reader.Start();
             reader.Join();
@@ -130,7 +123,7 @@ public class SourceTreeTests
         }
         finally
         {
-            end.Set();
+            end.TrySetResult();
             ThreadPool.SetMaxThreads(most, ports);
             Directory.Delete(directory, recursive: true);
         }

@@ -10,7 +10,7 @@ internal sealed partial class HostRun<T, TResult>
             while (true)
             {
                 // Batches that end during an acknowledgement go into the next one, so a slow source gets more at once.
-                await _done.WaitAsync(CancellationToken.None).ConfigureAwait(false);
+                await _done.WaitAsync().ConfigureAwait(false);
                 bool isLast = _idle.Task.IsCompleted;
                 bool isItemTime = interval?.TakeEnd() == true;
                 List<TrackedBatch<T, TResult>> done;

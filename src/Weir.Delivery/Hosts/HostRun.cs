@@ -29,7 +29,7 @@ internal sealed partial class HostRun<T, TResult> : IHostRun, IUnattended
     private readonly Backlog<T, TResult> _backlog;
     private readonly HashSet<HostCall<T, TResult>> _calls = [];
     private readonly Signal _room = new();
-    private readonly Signal _done = new();
+    private readonly UrgentSignal _done = new();
     private readonly TaskCompletionSource _idle = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
     // Cancelled to stop reading, and to stop running items.

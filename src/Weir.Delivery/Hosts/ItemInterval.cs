@@ -1,4 +1,4 @@
-using Weir.Resilience;
+using Weir.Core.Threads;
 
 namespace Weir.Delivery;
 
@@ -13,10 +13,12 @@ internal sealed class ItemInterval : IDisposable
     /// <param name="clock">Measures it.</param>
     /// <param name="run">The run, which fails if its end cannot be told.</param>
     /// <param name="end">Set when it is over.</param>
-    public ItemInterval(TimeSpan interval, TimeProvider clock, IUnattended run, Signal end)
+    public ItemInterval(TimeSpan interval, TimeProvider clock, IUnattended run, UrgentSignal end)
     {
         _interval = interval;
-        _timer = clock.CreateTimer(
+
+        // Not a timer of the platform, whose callback waits for the pool.
+        _timer = WatchTime.For(clock).CreateTimer(
             _ => Unattended.Run(run, _ => End(end)), null, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
     }
 
@@ -28,9 +30,9 @@ internal sealed class ItemInterval : IDisposable
 
     public void Dispose() => _timer.Dispose();
 
-    private void End(Signal end)
+    private void End(UrgentSignal end)
     {
         Volatile.Write(ref _isOver, 1);
-        end.Set();
+        end.SetUrgently();
     }
 }

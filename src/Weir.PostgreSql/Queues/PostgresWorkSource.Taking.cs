@@ -287,7 +287,7 @@ internal sealed partial class PostgresWorkSource<T>
             foreach (IReadOnlyList<TakenRow> pack in rows.Select(static r => r.Pack).OfType<IReadOnlyList<TakenRow>>().Distinct())
             {
                 long id = pack[0].Id;
-                List<long> ids = await _database.QueryAsync(
+                List<long> ids = await SoonAsync(
                     _statements.OpenHeldPack, static r => r.GetInt64(0), stop, Parameter.Of(id), Parameter.Of(pack[0].Delivery), Parameter.Of(lease))
                     .ConfigureAwait(false);
 

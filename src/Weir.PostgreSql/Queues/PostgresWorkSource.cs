@@ -1,3 +1,5 @@
+using Npgsql;
+
 namespace Weir.PostgreSql;
 
 /// <summary>
@@ -287,8 +289,9 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
             taken.SelectMany(static t => t.Rows.Where(static r => r.Pack is not { } pack || pack[0] == r).Select(r => (r, t.Lease)));
         foreach (IGrouping<bool, (TakenRow Row, long Lease)> rows in settled.GroupBy(static t => t.Row.Pack is not null))
         {
-            await _database.ExecuteAsync(
+            await SoonAsync(
                 rows.Key ? ofPacks : statement,
+                static _ => 0,
                 cancellationToken,
                 Parameter.Of(rows.Select(static r => r.Row.Id).ToArray()),
                 Parameter.Of(rows.Select(static r => r.Row.Delivery).ToArray()),
@@ -300,6 +303,16 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
             _leases.Drop(lease, rows);
         }
     }
+
+    /// <summary>
+    /// Runs a statement that says what is done. Where handlers hold all threads of the pool, a host calls on a spare thread: the statement blocks that one then,
+    /// because each step of one that does not would wait for the pool, and what is done would be repeated after a crash for seconds.
+    /// </summary>
+    private async ValueTask<List<TResult>> SoonAsync<TResult>(
+        string statement, Func<NpgsqlDataReader, TResult> read, CancellationToken cancellationToken, params NpgsqlParameter[] parameters) =>
+        UrgentSignal.IsOnSpareThread
+            ? _database.Query(statement, read, _queue.Options.LeaseDuration / 4, parameters)
+            : await _database.QueryAsync(statement, read, cancellationToken, parameters).ConfigureAwait(false);
 
     private async Task MaintainAsync()
     {

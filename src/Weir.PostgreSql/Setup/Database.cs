@@ -72,6 +72,20 @@ internal sealed class Database(
     /// <summary>Opens a connection on the current thread.</summary>
     public NpgsqlConnection Open() => source.OpenConnection();
 
+    /// <summary>Runs a statement on a connection of its own and reads its rows, on the current thread.</summary>
+    public List<T> Query<T>(string statement, Func<NpgsqlDataReader, T> read, TimeSpan limit, params NpgsqlParameter[] parameters)
+    {
+        try
+        {
+            using NpgsqlConnection connection = source.OpenConnection();
+            return Query(connection, statement, read, limit, parameters);
+        }
+        catch (PostgresException e) when (Explanation(e) is { } explanation)
+        {
+            throw new WorkSetupException(explanation, e);
+        }
+    }
+
     /// <summary>Runs a statement and reads its rows, on the current thread.</summary>
     public static List<T> Query<T>(
         NpgsqlConnection connection, string statement, Func<NpgsqlDataReader, T> read, TimeSpan limit, params NpgsqlParameter[] parameters)

@@ -29,7 +29,7 @@ internal static class LoadAnswer
         [
             new Finding(
                 FindingLevel.Doubt,
-                FormattableString.Invariant($"Other programs had {others * 100:0} % of the processor time meanwhile. Run it again when the machine is quieter."),
+                FormattableString.Invariant($"Other programs had {others * 100:0} % of the processor time meanwhile. Run it again on a quieter machine."),
                 FindingKind.Machine),
         ];
     }

@@ -13,7 +13,7 @@ internal static class LoadCommand
         options.AddTo(command);
         OutputOptionSet outputs = new(Threshold.OfItems);
         outputs.AddTo(command, hasOwnJson: true);
-        command.MakeRare("--timeout", "--preserve-order", "--warmup");
+        command.MakeRare("--timeout", "--preserve-order", "--warmup", "--fail-rate");
         command.SetAction((parsed, _) =>
         {
             LoadSettings settings = options.Read(parsed, host.Variable);

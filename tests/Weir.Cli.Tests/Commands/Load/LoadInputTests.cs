@@ -45,7 +45,8 @@ public class LoadInputTests
     public async Task Load_EmptyVariable_CountsAsUnset()
     {
         LoadResult result =
-            await new CliUnderTest { Variables = { ["COUNT"] = "", ["JSON"] = "", ["CDC_TIMEOUT"] = "" } }.RunAsync("load --runtime direct --trials 1 --details");
+            await new CliUnderTest { Variables = { ["COUNT"] = "", ["JSON"] = "", ["CDC_TIMEOUT"] = "" } }
+                .RunAsync("load --runtime direct --trials 1 --details");
 
         Assert.Equal("500,000", result.Value("count"));
         Assert.Equal("none", result.Value("timeout"));

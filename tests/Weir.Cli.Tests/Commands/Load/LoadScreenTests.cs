@@ -74,7 +74,7 @@ public class LoadScreenTests
 
         Assert.Equal(findings, found.Length);
         Assert.All(found, static f => Assert.Equal(
-            (FindingLevel.Doubt, "Other programs had 60 % of the processor time meanwhile. Run it again when the machine is quieter."), (f.Level, f.Text)));
+            (FindingLevel.Doubt, "Other programs had 60 % of the processor time meanwhile. Run it again on a quieter machine."), (f.Level, f.Text)));
     }
 
     // With an even number of windows, the middle of the times is not the time at the middle of the rates.
@@ -101,7 +101,8 @@ public class LoadScreenTests
         StartedAt = DateTimeOffset.UnixEpoch,
         Machine = new MachineRecord
         {
-            Cpu = "x", Cores = 2, Os = "x", Architecture = "x", MemoryBytes = 1, Dotnet = "10", Gc = "x", Hash = "x", Variables = new Dictionary<string, string>(),
+            Cpu = "x", Cores = 2, Os = "x", Architecture = "x", MemoryBytes = 1, Dotnet = "10", Gc = "x", Hash = "x",
+            Variables = new Dictionary<string, string>(),
         },
         Settings = new Dictionary<string, string> { ["trials"] = $"{windows}" },
         Arms =
