@@ -28,12 +28,19 @@ internal sealed class ArmBytes
         _values = values;
         Value = Spread.Of(values).Median;
         double middle = Value;
-        IsExact = values.Count(v => Math.Abs(v - middle) > LeastDifference / 2) <= MostOthers * values.Length
+        IsExact = values.Count(v => !AreSame(v, middle)) <= MostOthers * values.Length
             && (values.Length >= EnoughRounds || (uncertain <= LeastDifference / 2 && AreWhole(middle)));
     }
 
     /// <summary>Whether bytes are those of whole objects, and no mean of operations that differ: nobody knows what one reading of a mean is worth.</summary>
     public static bool AreWhole(double bytes) => Math.Abs(Math.IEEERemainder(bytes, ObjectUnit)) <= LeastDifference / 2;
+
+    /// <summary>Whether two counts are of the same objects.</summary>
+    public static bool AreSame(double bytes, double others) => Math.Abs(bytes - others) <= LeastDifference / 2;
+
+    /// <summary>What exact bytes come to.</summary>
+    public static Verdict Exact(double bytes, double against) =>
+        Math.Abs(bytes - against) <= LeastDifference ? Verdict.Equivalent : bytes > against ? Verdict.More : Verdict.Less;
 
     /// <summary>Bytes an operation: the median of the rounds.</summary>
     public double Value { get; }
@@ -59,7 +66,7 @@ internal sealed class ArmBytes
         double difference = Value - other.Value;
         if (IsExact && other.IsExact)
         {
-            Verdict exact = Math.Abs(difference) <= LeastDifference ? Verdict.Equivalent : difference > 0 ? Verdict.More : Verdict.Less;
+            Verdict exact = Exact(Value, other.Value);
             return (exact, RatioOf(difference, other.Value), RatioOf(difference, other.Value), exact == Verdict.Equivalent ? 1 : 0);
         }
 

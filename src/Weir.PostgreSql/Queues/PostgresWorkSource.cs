@@ -305,8 +305,8 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
     }
 
     /// <summary>
-    /// Runs a statement that says what is done. Where handlers hold all threads of the pool, a host calls on a spare thread: the statement blocks that one then,
-    /// because each step of one that does not would wait for the pool, and what is done would be repeated after a crash for seconds.
+    /// Runs a statement that says what is done. Where handlers hold all threads of the pool, a host calls on a spare thread. The statement blocks that one
+    /// then: each step of one that does not would wait for the pool, and a crash would repeat the work of seconds.
     /// </summary>
     private async ValueTask<List<TResult>> SoonAsync<TResult>(
         string statement, Func<NpgsqlDataReader, TResult> read, CancellationToken cancellationToken, params NpgsqlParameter[] parameters) =>

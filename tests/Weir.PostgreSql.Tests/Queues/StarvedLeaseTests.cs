@@ -1,10 +1,11 @@
 using System.Diagnostics;
 using Npgsql;
 using Weir.PostgreSql.Tests.Servers;
+using Weir.Runtimes;
 
 namespace Weir.PostgreSql.Tests.Queues;
 
-/// <summary>Handlers that block hold all threads of the pool, for longer than a lease lasts.</summary>
+/// <summary>Handlers that block hold all threads of the pool, for longer than a lease lasts, or than what is done may wait.</summary>
 [Collection(nameof(StarvedLeaseTests))]
 [CollectionDefinition(nameof(StarvedLeaseTests), DisableParallelization = true)]
 public sealed class StarvedLeaseTests(PostgresServer server) : QueueTest(server)
@@ -27,19 +28,68 @@ public sealed class StarvedLeaseTests(PostgresServer server) : QueueTest(server)
         await using IWorkSource<string> source = await queue.OpenSourceAsync();
         await NextAsync(source);
 
-        // Not on a thread of the pool, of which none comes back meanwhile.
-        int renewals = await Task.Factory.StartNew(
-            WithoutThePool, CancellationToken.None, TaskCreationOptions.LongRunning | TaskCreationOptions.DenyChildAttach, TaskScheduler.Default);
-        Assert.Equal(Enough, renewals);
+        Assert.Equal(Enough, await WithoutThePoolAsync(Renewals));
     }
 
-    private int WithoutThePool()
+    // What handlers like these have done was repeated after a kill, though it was done seconds before.
+    [Fact(Timeout = Limit)]
+    public async Task Items_NoThreadOfThePoolIsFree_AreAcknowledgedAllTheSame()
+    {
+        const int items = 64;
+        const int done = 40;
+        await using PostgresWorkQueue<string> queue = await NewQueueAsync(static o => o with { AcknowledgeInterval = TimeSpan.FromSeconds(2) });
+        await queue.EnqueueAsync(Values(items));
+        await using IWorkSource<string> source = await queue.OpenSourceAsync();
+        await using ConcurrentRuntime runtime = new(4);
+        using ManualResetEventSlim gate = new();
+        using CancellationTokenSource stop = new();
+        TaskCompletionSource held = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        int begun = 0;
+        WorkHost<string> host = new(
+            source,
+            runtime,
+            (_, _) =>
+            {
+                if (Interlocked.Increment(ref begun) > done)
+                {
+                    held.TrySetResult();
+                    gate.Wait();
+                }
+
+                return default;
+            },
+            new WorkHostOptions<string> { DeadLetters = queue.DeadLetters });
+        Task run = host.RunAsync(stop.Token);
+        await held.Task.WithinAsync("the handlers that hold threads");
+        long left;
+        try
+        {
+            // The handlers hold some of the threads already.
+            left = await WithoutThePoolAsync(() => Left(items - done), holdsAll: false);
+        }
+        finally
+        {
+            gate.Set();
+            await stop.CancelAsync();
+            await run;
+        }
+
+        Assert.Equal(items - done, left);
+    }
+
+    // Not on a thread of the pool, of which none comes back meanwhile.
+    private static Task<T> WithoutThePoolAsync<T>(Func<T> look, bool holdsAll = true) => Task.Factory.StartNew(
+        () => WithoutThePool(look, holdsAll),
+        CancellationToken.None,
+        TaskCreationOptions.LongRunning | TaskCreationOptions.DenyChildAttach,
+        TaskScheduler.Default);
+
+    private static T WithoutThePool<T>(Func<T> look, bool holdsAll)
     {
         ThreadPool.GetMaxThreads(out int most, out int ports);
         ThreadPool.GetMinThreads(out int least, out _);
-        using ManualResetEventSlim gate = new();
-        using CountdownEvent blocked = new(least);
-        using CountdownEvent gone = new(least);
+        TaskCompletionSource gate = new();
+        CountdownEvent blocked = new(least);
         try
         {
             Assert.True(ThreadPool.SetMaxThreads(least, ports));
@@ -49,19 +99,17 @@ public sealed class StarvedLeaseTests(PostgresServer server) : QueueTest(server)
                     _ =>
                     {
                         blocked.Signal();
-                        gate.Wait();
-                        gone.Signal();
+                        gate.Task.Wait();
                     },
                     null);
             }
 
-            Assert.True(blocked.Wait(Patience));
-            return Renewals();
+            Assert.True(!holdsAll || blocked.Wait(Patience));
+            return look();
         }
         finally
         {
-            gate.Set();
-            gone.Wait(Patience);
+            gate.SetResult();
             ThreadPool.SetMaxThreads(most, ports);
         }
     }
@@ -70,25 +118,42 @@ public sealed class StarvedLeaseTests(PostgresServer server) : QueueTest(server)
     {
         int count = 0;
         DateTime? before = null;
-        for (long start = Stopwatch.GetTimestamp(); count < Enough && Stopwatch.GetElapsedTime(start) < Patience;)
+        Look<DateTime>($"SELECT max(lease_until) FROM {Consumers}", now =>
         {
-            // As for the renewals, an answer may wait for the pool; then there is another connection.
+            count += now > before ? 1 : 0;
+            before = now;
+            return count >= Enough;
+        });
+        return count;
+    }
+
+    private long Left(long enough)
+    {
+        long left = -1;
+        Look<long>($"SELECT (SELECT count(*) FROM {Items}) + (SELECT coalesce(sum(size), 0) FROM {Packs})", now => (left = now) <= enough);
+        return left;
+    }
+
+    // Until it is enough, or long enough. As for what is looked at, an answer may wait for the pool; then there is another connection.
+    private void Look<T>(string statement, Func<T, bool> isEnough)
+    {
+        for (long start = Stopwatch.GetTimestamp(); Stopwatch.GetElapsedTime(start) < Patience;)
+        {
             try
             {
                 using NpgsqlConnection connection = Source.OpenConnection();
-                using NpgsqlCommand command = new($"SELECT max(lease_until) FROM {Consumers}", connection) { CommandTimeout = 1 };
-                while (count < Enough && Stopwatch.GetElapsedTime(start) < Patience)
+                using NpgsqlCommand command = new(statement, connection) { CommandTimeout = 1 };
+                while (Stopwatch.GetElapsedTime(start) < Patience)
                 {
-                    DateTime now = (DateTime)command.ExecuteScalar()!;
-                    count += now > before ? 1 : 0;
-                    before = now;
+                    if (isEnough((T)command.ExecuteScalar()!))
+                    {
+                        return;
+                    }
                 }
             }
             catch (NpgsqlException)
             {
             }
         }
-
-        return count;
     }
 }

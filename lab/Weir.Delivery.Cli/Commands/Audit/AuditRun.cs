@@ -92,7 +92,8 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
 
                 await using AuditScene scene = new(server, database, scenario, settings, progress.WriteLine);
                 await scene.StartAsync(stop);
-                isOver = await RunRoundsAsync(scene, new AuditRound(scene, engine, stream, database, settings), database, engine.Lease, scenario, stop);
+                AuditRound round = new(scenario, scene, engine, stream, database, settings);
+                isOver = await RunRoundsAsync(scene, round, database, engine.Lease, scenario, stop);
                 string[] stuck = await scene.StopAsync();
                 _left.AddRange([.. stuck, .. await FindLeftAsync(engine, database, stop)]);
             }
@@ -170,7 +171,8 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
                 broken,
                 Stopwatch.GetElapsedTime(start).TotalSeconds,
                 recovery));
-            string found = broken.Length == 0 ? Invariant($"{added.DeliveredAgain:N0} delivered again") : $"BROKEN: {string.Join(", ", broken)}";
+            string age = recovery?.Repeated > 0 ? Invariant($", done up to {recovery.RepeatedSeconds:0.00} s before the kill") : "";
+            string found = broken.Length == 0 ? Invariant($"{added.DeliveredAgain:N0} delivered again{age}") : $"BROKEN: {string.Join(", ", broken)}";
             string faults = happened.Length == 0 ? Nothing : string.Join("; ", happened);
             progress.End($"{faults}; {found}", _rounds.Count, RoundsPlanned);
         }

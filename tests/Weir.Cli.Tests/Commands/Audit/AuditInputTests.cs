@@ -12,7 +12,8 @@ public class AuditInputTests
     [InlineData("--changes none", "--changes must be a whole number from 1 to 1,000,000; it is 'none'.")]
     [InlineData("--workers 17", "--workers must be a whole number from 1 to 16; it is '17'.")]
     [InlineData(
-        "--scenario users,loud", "--scenario must be all, or some of faults, no-keys, users, users-keys, blocking, long; it is 'users,loud'.")]
+        "--scenario users,loud", "--scenario must be all, or some of faults, no-keys, users, users-keys, blocking, killed-awaiting, killed-blocking, "
+            + "killed-mixed, long; it is 'users,loud'.")]
     [InlineData(
         "--scenario all --fault no-key-order",
         "--fault must be left out with --scenario, unless that is faults: what it leads to shows only there.")]

@@ -68,6 +68,38 @@ public class GatePassesTests
         Assert.Empty(passes);
     }
 
+    // Beside neighbours each pass may end with too few calls for exact bytes.
+    [Theory]
+    [InlineData("120.2>152.1,119.9>151.8,120>152", Verdict.More, "confirmed by a second measurement")]
+    [InlineData("120>152!,120.3>152.4", Verdict.More, "confirmed by a second measurement")]
+    [InlineData("120>152!,120.3>160.1", Verdict.Inconclusive, "looked worse once, and not again")]
+    [InlineData("120>152,120>144", Verdict.Inconclusive, null)]
+    [InlineData("120>120.2,120>120", Verdict.Equivalent, null)]
+    [InlineData("152>120,152>120", Verdict.Less, null)]
+    [InlineData("120>125,120>125", Verdict.Inconclusive, null)]
+    public async Task RunAsync_TheSameBytesInNewProcesses_AreAVerdict(string said, Verdict verdict, string? note)
+    {
+        Queue<string> passes = new(said.Split(','));
+        GatePasses gate = new((_, _, _) => Task.FromResult<IReadOnlyList<GateGroup>>([GroupOfBytes(passes.Dequeue())]), Options, TimeSpan.FromSeconds(3));
+
+        IReadOnlyList<GateGroup> found = await gate.RunAsync(1, CancellationToken.None);
+
+        ComparisonRecord compared = Assert.Single(found[0].Comparisons);
+        Assert.Equal((verdict, note), (compared.Verdict, compared.Note));
+        Assert.Empty(passes);
+    }
+
+    // The bytes of both, with a sign if the pass was sure of them.
+    private static GateGroup GroupOfBytes(string said)
+    {
+        double[] bytes = [.. said.TrimEnd('!').Split('>').Select(static b => double.Parse(b, CultureInfo.InvariantCulture))];
+        return new GateGroup([], [new ComparisonRecord
+        {
+            Arm = "b", Against = "a", Figure = ComparedFigure.Bytes, Value = bytes[1], AgainstValue = bytes[0], Ratio = bytes[1] / bytes[0], Low = 0,
+            High = double.PositiveInfinity, P = 0.4, Margin = 0.03, Alpha = 0.01, Verdict = said.EndsWith('!') ? Verdict.More : Verdict.Inconclusive,
+        }]);
+    }
+
     [Fact]
     public async Task RunAsync_OfSeveralGroups_RepeatsOnlyTheUndecidedAtHalfOfAlpha()
     {

@@ -8,8 +8,12 @@ internal static class AuditChecks
         """;
 
     private const string Recovery = """
-        SELECT extract(epoch FROM max(e.time) - $1)::float8, count(*) FROM changes c JOIN effects e ON e.number = c.number
+        SELECT extract(epoch FROM max(e.time) - $1)::float8, count(*), r.count, r.age
+        FROM changes c JOIN effects e ON e.number = c.number,
+            (SELECT count(*), coalesce(extract(epoch FROM $1 - min(d.time)), 0)::float8 AS age FROM effects d
+            WHERE d.number > $2 AND d.time <= $1 AND EXISTS (SELECT FROM repeats a WHERE a.number = d.number)) r
         WHERE c.number > $2 AND c.time <= $1 AND e.time > $1
+        GROUP BY r.count, r.age
         """;
 
     /// <summary>Counts the changes after one that have no effect yet: whether there is something to wait for.</summary>
@@ -25,7 +29,8 @@ internal static class AuditChecks
     {
         await using NpgsqlCommand command = new(Recovery, connection) { Parameters = { AuditTables.Parameter(moment), AuditTables.Parameter(after) } };
         await using NpgsqlDataReader reader = await command.ExecuteReaderAsync(stop);
-        await reader.ReadAsync(stop);
-        return reader.GetInt64(1) == 0 ? null : new AuditRecovery(reader.GetDouble(0), reader.GetInt64(1));
+        return await reader.ReadAsync(stop)
+            ? new AuditRecovery(reader.GetDouble(0), reader.GetInt64(1), reader.GetInt64(2), reader.GetDouble(3))
+            : null;
     }
 }

@@ -9,6 +9,7 @@ internal sealed class Worker(NpgsqlDataSource database, IAuditEngine engine, Aud
     private const int OneIsLong = 16;
 
     private static readonly TimeSpan Blocked = TimeSpan.FromMilliseconds(250);
+    private static readonly TimeSpan Short = TimeSpan.FromMilliseconds(20);
     private static readonly TimeSpan Long = TimeSpan.FromSeconds(5);
 
     // Items with a key are not delivered again with a delay, so it is the retries that outlast a server which is away.
@@ -82,6 +83,17 @@ internal sealed class Worker(NpgsqlDataSource database, IAuditEngine engine, Aud
         {
             Thread.Sleep(Blocked);
             return Task.CompletedTask;
+        }
+
+        if (scenario.Work == WorkKind.BlockingShortly || (scenario.Work == WorkKind.Mixed && number % 2 == 0))
+        {
+            Thread.Sleep(Short);
+            return Task.CompletedTask;
+        }
+
+        if (scenario.Work is WorkKind.Awaiting or WorkKind.Mixed)
+        {
+            return Task.Delay(Short, stop);
         }
 
         return Task.Delay(

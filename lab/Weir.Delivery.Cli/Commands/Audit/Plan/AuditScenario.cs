@@ -17,6 +17,9 @@ internal sealed record AuditScenario(string Name)
         new("users") { HasDefaults = true, OnlyKills = true, Changes = 4096 },
         new("users-keys") { Keys = 16, HasDefaults = true, OnlyKills = true, Changes = 4096 },
         new("blocking") { Work = WorkKind.Blocking, OnlyKills = true },
+        new("killed-awaiting") { Work = WorkKind.Awaiting, HasDefaults = true, OnlyKills = true, KillsAtWork = true, Changes = 2000 },
+        new("killed-blocking") { Work = WorkKind.BlockingShortly, HasDefaults = true, OnlyKills = true, KillsAtWork = true, Changes = 2000 },
+        new("killed-mixed") { Work = WorkKind.Mixed, HasDefaults = true, OnlyKills = true, KillsAtWork = true, Changes = 2000 },
         new("long") { Work = WorkKind.Long, OnlyKills = true },
     }.ToDictionary(static s => s.Name, StringComparer.OrdinalIgnoreCase);
 
@@ -30,6 +33,9 @@ internal sealed record AuditScenario(string Name)
 
     /// <summary>Whether nothing happens but that a worker is killed, in every second round. Otherwise everything happens, in every round.</summary>
     public bool OnlyKills { get; init; }
+
+    /// <summary>Whether a worker is killed only when half of a round is done, so that what it has done counts.</summary>
+    public bool KillsAtWork { get; init; }
 
     /// <summary>How many changes a round publishes, unless the user says it.</summary>
     public int Changes { get; init; } = 400;

@@ -9,6 +9,15 @@ internal enum WorkKind
     /// <summary>It holds its thread, and all of them the pool.</summary>
     Blocking,
 
+    /// <summary>It awaits 20 ms.</summary>
+    Awaiting,
+
+    /// <summary>It holds its thread for 20 ms.</summary>
+    BlockingShortly,
+
+    /// <summary>Each second awaits 20 ms, and the others hold their threads for as long.</summary>
+    Mixed,
+
     /// <summary>One in 16 lasts longer than two of the short leases.</summary>
     Long,
 }
