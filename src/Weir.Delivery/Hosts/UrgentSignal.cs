@@ -52,7 +52,7 @@ internal sealed class UrgentSignal : IThreadPoolWorkItem, IValueTaskSource
         }
     }
 
-    /// <summary>Lets the waiter go on, on this thread, unless another thread has.</summary>
+    /// <summary>Lets the waiter go on, on this thread, unless another thread has. It is an async method, whose task takes what it throws.</summary>
     void IThreadPoolWorkItem.Execute()
     {
         lock (_lock)

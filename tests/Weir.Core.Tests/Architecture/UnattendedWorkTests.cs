@@ -21,6 +21,7 @@ public partial class UnattendedWorkTests
         ("UrgentWork.cs", "MoveToSpare"),
         ("RuntimeCall.cs", "static _ => { }"),
         ("AbandonTimer.cs", "((AbandonTimer)again!).Run()"),
+        ("UrgentSignal.cs", "_core.SetResult(true)"),
         ("DiscardedResult.cs", "_ = DropAsync(result)"),
     ];
 
