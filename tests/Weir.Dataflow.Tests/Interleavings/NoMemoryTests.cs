@@ -109,6 +109,46 @@ public class NoMemoryTests
         Assert.IsAssignableFrom<OutOfMemoryException>(block.Completion.Exception!.InnerExceptions[0]);
     }
 
+    [Fact(Timeout = Limit)]
+    public async Task OrderedOutput_NoMemoryWhileACallWaitsForItsTurn_FailsTheBlockAndTheCallEnds()
+    {
+        const int Bound = 40;
+        using var gate = new Probes.Gate();
+        int read = 0;
+        var block = new TransformManyBlock<int, Item>(
+            i =>
+            {
+                if (i == 0)
+                {
+                    gate.Pass();
+                }
+
+                return i == 1 ? Enumerable.Range(0, 10 * Bound).Select(j => new Item(Interlocked.Increment(ref read))) : [];
+            },
+            new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 3, BoundedCapacity = Bound });
+        MemoryPoint.Passing = static who =>
+        {
+            if (who is Cores.OrderedOutput<Item>)
+            {
+                throw new InsufficientMemoryException("none");
+            }
+        };
+        try
+        {
+            block.PostAll(Enumerable.Range(0, Bound));
+            gate.AwaitArrivals();
+            Eventually.Equal(0, () => block.InputCount);
+        }
+        finally
+        {
+            gate.Open();
+            Assert.Equal(TaskStatus.Faulted, await Eventually.Status(block.Completion));
+            MemoryPoint.Passing = null;
+        }
+
+        Assert.InRange(read, 1, Bound);
+    }
+
     [Theory(Timeout = Limit)]
     [InlineData(1)]
     [InlineData(2)]
