@@ -58,7 +58,7 @@ internal static class LoadAnswer
         bool areEqual = open.All(by[Verdict.Equivalent].Contains);
         string head = areEqual
             ? $"{NameOf(first)} and {Listed(open)} are about equally fast: {did}."
-            : $"Which is the fastest is not certain: {NameOf(first)} did {did}; the median of {Listed(open)}, is lower by less than the windows differ.";
+            : $"Which is the fastest is not certain: {NameOf(first)} did {did}; {Listed(open)} did less, but the windows differ more than that.";
         return head + (slower.Length == 0 ? "" : $" Slower: {Listed(slower)}.");
     }
 
