@@ -18,7 +18,7 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
     private BiasedLock _stateLock;
     private Slot[] _slots = new Slot[FirstLength];
 
-    /// <summary>The message whose turn it is. When there is no memory for a result, no message ever has its turn again.</summary>
+    /// <summary>The message whose turn it is. When a result cannot be sent, no message ever has its turn again.</summary>
     private long _next;
 
     /// <summary>A thread sends what waited for its turn, without the lock.</summary>
@@ -141,11 +141,6 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
             }
 
             _emitting = true;
-        }
-        catch
-        {
-            GiveUpNeedsLock();
-            throw;
         }
         finally
         {

@@ -110,9 +110,9 @@ public class NoMemoryTests
     }
 
     [Fact(Timeout = Limit)]
-    public async Task OrderedOutput_NoMemoryWhileACallWaitsForItsTurn_FailsTheBlockAndTheCallEnds()
+    public async Task OrderedOutput_NoMemoryBeforeTheTurnOfACallThatWaits_FailsTheBlockAndTheCallEnds()
     {
-        const int Bound = 40;
+        const int Bound = 4;
         using var gate = new Probes.Gate();
         int read = 0;
         var block = new TransformManyBlock<int, Item>(
@@ -121,32 +121,32 @@ public class NoMemoryTests
                 if (i == 0)
                 {
                     gate.Pass();
+                    return [new Item(0)];
                 }
 
-                return i == 1 ? Enumerable.Range(0, 10 * Bound).Select(j => new Item(Interlocked.Increment(ref read))) : [];
+                return Enumerable.Range(0, 10 * Bound).Select(_ => new Item(Interlocked.Increment(ref read)));
             },
-            new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 3, BoundedCapacity = Bound });
+            new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 2, BoundedCapacity = Bound });
+        block.PostAll(0, 1);
+        Eventually.Equal(Bound, () => Volatile.Read(ref read));
         MemoryPoint.Passing = static who =>
         {
-            if (who is Cores.OrderedOutput<Item>)
+            if (who as Type == typeof(Cores.MessageQueue<Item>))
             {
                 throw new InsufficientMemoryException("none");
             }
         };
         try
         {
-            block.PostAll(Enumerable.Range(0, Bound));
-            gate.AwaitArrivals();
-            Eventually.Equal(0, () => block.InputCount);
+            gate.Open();
+            Assert.Equal(TaskStatus.Faulted, await Eventually.Status(block.Completion));
         }
         finally
         {
-            gate.Open();
-            Assert.Equal(TaskStatus.Faulted, await Eventually.Status(block.Completion));
             MemoryPoint.Passing = null;
         }
 
-        Assert.InRange(read, 1, Bound);
+        Assert.Equal(Bound, read);
     }
 
     [Theory(Timeout = Limit)]
