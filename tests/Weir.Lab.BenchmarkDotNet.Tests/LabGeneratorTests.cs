@@ -18,6 +18,9 @@ public class LabGeneratorTests
             File.WriteAllText(Path.Combine(root.FullName, "global.json"), "{}");
             File.WriteAllText(project, "<Project />");
 
+            // It begins with the same name, and is another project.
+            File.WriteAllText(Path.Combine(root.CreateSubdirectory("tests").FullName, "App.Tests.csproj"), "<Project />");
+
             Assert.Equal(project, LabGenerator.Find("App", bin));
         }
         finally

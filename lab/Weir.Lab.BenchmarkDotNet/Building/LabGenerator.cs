@@ -45,7 +45,9 @@ internal sealed class LabGenerator() : CsProjGenerator(LabToolchain.Moniker, nul
             ? []
             : [
                 .. Directory.EnumerateFiles(root.FullName, name + ".*proj", SearchOption.AllDirectories)
-                    .Where(static file => Projects.Contains(Path.GetExtension(file), StringComparer.OrdinalIgnoreCase)).Take(2),
+                    .Where(file => Path.GetFileNameWithoutExtension(file) == name
+                        && Projects.Contains(Path.GetExtension(file), StringComparer.OrdinalIgnoreCase))
+                    .Take(2),
             ];
         return found.Length == 1 ? found[0] : null;
     }
