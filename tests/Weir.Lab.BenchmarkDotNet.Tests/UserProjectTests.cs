@@ -18,7 +18,7 @@ public class UserProjectTests
               <ImplicitUsings>enable</ImplicitUsings>
             </PropertyGroup>
             <ItemGroup>
-              <FrameworkReference Include="Microsoft.AspNetCore.App" />
+              <FrameworkReference Include="Microsoft.AspNetCore.App" Condition="'$(TargetFramework)' == 'net10.0'" />
               <None Update="content.txt" CopyToOutputDirectory="PreserveNewest" />
               {UserProject.Package("Microsoft.Data.Sqlite")}
               {UserProject.Package("BenchmarkDotNet")}
