@@ -18,7 +18,7 @@ ParallelRunOptions polite = new()
 {
     OperationName = "crawl",
     MaxDegreeOfParallelism = 8,
-    RateLimit = new TokenBucket(new RateLimitOptions { TokensPerSecond = 100, BurstCapacity = 8 }),
+    RateLimit = new() { TokensPerSecond = 100, BurstCapacity = 8 },
     AttemptTimeout = TimeSpan.FromSeconds(10),
     Retry = new()
     {

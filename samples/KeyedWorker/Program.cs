@@ -24,10 +24,13 @@ await queue.Reader.PartitionBy(change => change.Account).ForEachParallelAsync(
 
         // One change that fails does not stop the others, and is seen.
         ErrorMode = ErrorMode.BestEffort,
-        OnErrorAsync = (index, error) =>
+        Hooks = new()
         {
-            Console.Error.WriteLine($"Change {index} failed: {error.Message}");
-            return ValueTask.FromResult(true);
+            OnErrorAsync = (index, error) =>
+            {
+                Console.Error.WriteLine($"Change {index} failed: {error.Message}");
+                return ValueTask.FromResult(true);
+            },
         },
     });
 

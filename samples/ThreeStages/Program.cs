@@ -7,9 +7,9 @@ Console.CancelKeyPress += (_, e) => { e.Cancel = true; stop.Cancel(); };
 
 // Each stage is a source of the next one, with a limit of its own. At most a few hundred documents are in memory, whatever the number of them.
 IAsyncEnumerable<string> loaded = Enumerable.Range(0, count).SelectParallelStreamAsync(
-    LoadAsync, new ParallelRunOptions { MaxDegreeOfParallelism = 16, ChannelCapacity = 32 });
+    LoadAsync, new ParallelRunOptions { MaxDegreeOfParallelism = 16, Output = new() { ChannelCapacity = 32 } });
 IAsyncEnumerable<Summary> parsed = loaded.SelectParallelStreamAsync(
-    Parse, new ParallelRunOptions { MaxDegreeOfParallelism = Environment.ProcessorCount, ChannelCapacity = 32 });
+    Parse, new ParallelRunOptions { MaxDegreeOfParallelism = Environment.ProcessorCount, Output = new() { ChannelCapacity = 32 } });
 int stored = 0;
 await parsed.ForEachParallelAsync(StoreAsync, new ParallelRunOptions { MaxDegreeOfParallelism = 4 }, stop.Token);
 

@@ -19,10 +19,8 @@ ParallelRunOptions fanOut = new()
     OperationName = "quotes",
     MaxDegreeOfParallelism = backends.Length,
     PerItemTimeout = TimeSpan.FromSeconds(args.Length > 1 ? int.Parse(args[1]) : 2),
-    MaxRetries = 1,
-    BaseDelay = TimeSpan.FromMilliseconds(20),
-    IsTransient = HttpRetry.IsTransient,
-    CircuitBreaker = CircuitBreakers.ByKey<string, string>(name => name, new CircuitBreakerOptions { FailureThreshold = 3 }),
+    Retry = new() { MaxRetries = 1, BaseDelay = TimeSpan.FromMilliseconds(20), IsTransient = HttpRetry.IsTransient },
+    CircuitBreaker = CircuitBreakers.ByKey<string, string>(name => name, new() { FailureThreshold = 3 }),
     ConcurrencyLimit = ConcurrencyLimits.ByKey<string, string>(name => name, 4),
 };
 using HttpClient client = new(new HttpStatusHandler(new SocketsHttpHandler()));

@@ -45,7 +45,7 @@ public static class RunLogging
         return options with
         {
             Events = new LoggedRun(logger, options, "", wait),
-            CircuitBreaker = options.CircuitBreaker is CircuitBreakerOptions breaker ? With(breaker, logger, name) : options.CircuitBreaker,
+            CircuitBreaker = options.CircuitBreaker is { IsShared: false } breaker ? With(breaker, logger, name) : options.CircuitBreaker,
             AdaptiveConcurrency = options.AdaptiveConcurrency is { } adaptive ? With(adaptive, logger, name) : null,
         };
     }

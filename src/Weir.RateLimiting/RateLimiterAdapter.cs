@@ -1,3 +1,4 @@
+using System.Diagnostics.CodeAnalysis;
 using System.Threading.RateLimiting;
 
 namespace Weir.Resilience;
@@ -7,6 +8,7 @@ namespace Weir.Resilience;
 /// The adapter is as fair, exact and thread-safe as the limiter. It holds a lease until the call has ended, so a concurrency limiter works as well. It does not
 /// dispose the limiter, which remains its owner's.
 /// </remarks>
+[SuppressMessage("Usage", "CA2225:Operator overloads have named alternates", Justification = "RateLimitOptions.Shared is the same.")]
 public sealed class RateLimiterAdapter : IRateLimit
 {
     private readonly RateLimiter _limiter;
@@ -23,6 +25,11 @@ public sealed class RateLimiterAdapter : IRateLimit
         _limiter = limiter;
         _permits = permits;
     }
+
+    /// <summary>What the option <c>RateLimit</c> of runs and chains takes.</summary>
+    /// <param name="adapter">The adapter, or <see langword="null"/>.</param>
+    [return: NotNullIfNotNull(nameof(adapter))]
+    public static implicit operator RateLimitOptions?(RateLimiterAdapter? adapter) => adapter is null ? null : RateLimitOptions.Shared(adapter);
 
     /// <inheritdoc/>
     public ValueTask<IDisposable?> EnterAsync(CancellationToken cancellationToken) => EnterAsync(_limiter.AcquireAsync(_permits, cancellationToken));

@@ -27,6 +27,7 @@ public sealed class UnfitCallAnalyzer : DiagnosticAnalyzer
             if (WeirTypes.Of(start.Compilation) is { } types)
             {
                 start.RegisterSyntaxNodeAction(node => Analyze(node, types), SyntaxKind.InvocationExpression);
+                start.RegisterSyntaxNodeAction(AnalyzeHook, SyntaxKind.SimpleAssignmentExpression);
             }
         });
     }
@@ -36,8 +37,20 @@ public sealed class UnfitCallAnalyzer : DiagnosticAnalyzer
         var invocation = (InvocationExpressionSyntax)context.Node;
         if (invocation.Expression is not MemberAccessExpressionSyntax { Name.Identifier.Text: { } name } access
             || !(name.Contains("Parallel") || name.StartsWith("ProcessMany", StringComparison.Ordinal))
-            || context.SemanticModel.GetSymbolInfo(invocation, context.CancellationToken).Symbol is not null
-            || !MethodsOf(access, context).Any(types.IsRun))
+            || context.SemanticModel.GetSymbolInfo(invocation, context.CancellationToken).Symbol is not null)
+        {
+            return;
+        }
+
+        if (IsChannel(context.SemanticModel.GetTypeInfo(access.Expression, context.CancellationToken).Type))
+        {
+            // The compiler knows no such method of a channel, so it names none.
+            context.ReportDiagnostic(Diagnostic.Create(
+                Descriptors.UnfitCall, access.Expression.GetLocation(), $"the items of a channel are those of its reader: write '{access.Expression}.Reader'"));
+            return;
+        }
+
+        if (!MethodsOf(access, context).Any(types.IsRun))
         {
             return;
         }
@@ -51,6 +64,45 @@ public sealed class UnfitCallAnalyzer : DiagnosticAnalyzer
                 return;
             }
         }
+    }
+
+    /// <summary>A hook of the options that returns nothing, though hooks return a ValueTask: the compiler says that void is none.</summary>
+    private static void AnalyzeHook(SyntaxNodeAnalysisContext context)
+    {
+        var assignment = (AssignmentExpressionSyntax)context.Node;
+        if (assignment.Right is not LambdaExpressionSyntax { AsyncKeyword.RawKind: 0 } lambda
+            || context.SemanticModel.GetSymbolInfo(assignment.Left, context.CancellationToken).Symbol is not IPropertySymbol property
+            || property.ContainingNamespace?.ToDisplayString() is not { } home
+            || !(home == "Weir" || home.StartsWith("Weir.", StringComparison.Ordinal))
+            || property.Type is not INamedTypeSymbol { DelegateInvokeMethod.ReturnType: INamedTypeSymbol { Name: "ValueTask", IsGenericType: false } }
+            || !ReturnsNothing(lambda, context))
+        {
+            return;
+        }
+
+        string parameters = lambda is ParenthesizedLambdaExpressionSyntax many ? $"{many.ParameterList}" : $"{((SimpleLambdaExpressionSyntax)lambda).Parameter}";
+        context.ReportDiagnostic(Diagnostic.Create(
+            Descriptors.UnfitCall, lambda.GetLocation(), $"it returns a ValueTask: write '{parameters} => {{ …; return default; }}'"));
+    }
+
+    private static bool ReturnsNothing(LambdaExpressionSyntax lambda, SyntaxNodeAnalysisContext context) => lambda.Body switch
+    {
+        ExpressionSyntax body => context.SemanticModel.GetTypeInfo(body, context.CancellationToken).Type?.SpecialType == SpecialType.System_Void,
+        BlockSyntax block => context.SemanticModel.AnalyzeControlFlow(block) is { Succeeded: true, EndPointIsReachable: true },
+        _ => false,
+    };
+
+    private static bool IsChannel(ITypeSymbol? type)
+    {
+        for (; type is not null; type = type.BaseType)
+        {
+            if (type is { Name: "Channel", ContainingNamespace: { } home } && home.ToDisplayString() == "System.Threading.Channels")
+            {
+                return true;
+            }
+        }
+
+        return false;
     }
 
     private static string? InsteadOf(ExpressionSyntax call, bool isOld, WeirTypes types, SyntaxNodeAnalysisContext context)

@@ -68,12 +68,12 @@ internal static class ConfiguredPolicies
 
     private static string? ReadBreaker(StrongBox<ParallelRunOptions> policies, IConfigurationSection section)
     {
-        if (policies.Value!.CircuitBreaker is not (null or CircuitBreakerOptions))
+        if (policies.Value!.CircuitBreaker is { IsShared: true })
         {
             return IsShared(section);
         }
 
-        StrongBox<CircuitBreakerOptions> read = new(policies.Value.CircuitBreaker as CircuitBreakerOptions ?? new CircuitBreakerOptions());
+        StrongBox<CircuitBreakerOptions> read = new(policies.Value.CircuitBreaker ?? new CircuitBreakerOptions());
         string? problem = Circuit.ReadAll(read, section, Breaker, "a circuit breaker");
         policies.Value = policies.Value with { CircuitBreaker = read.Value };
         return problem;
@@ -81,12 +81,12 @@ internal static class ConfiguredPolicies
 
     private static string? ReadRate(StrongBox<ParallelRunOptions> policies, IConfigurationSection section)
     {
-        if (policies.Value!.RateLimit is not (null or RateLimitOptions))
+        if (policies.Value!.RateLimit is { IsShared: true })
         {
             return IsShared(section);
         }
 
-        StrongBox<RateLimitOptions> read = new(policies.Value.RateLimit as RateLimitOptions ?? new RateLimitOptions());
+        StrongBox<RateLimitOptions> read = new(policies.Value.RateLimit ?? new RateLimitOptions());
         string? problem = Tokens.ReadAll(read, section, Rate, "a rate limit");
         policies.Value = policies.Value with { RateLimit = read.Value };
         return problem;

@@ -69,8 +69,8 @@ internal sealed class OptionsCheck(string worker, HostOptions host) : IValidateO
         string section = $"{ConfiguredOptions.SectionOf(worker)}:{nameof(options.Policies)}";
         (string Path, Action Check)[] checks =
         [
-            ($"{section}:{nameof(policies.CircuitBreaker)}", () => _ = policies.CircuitBreaker is CircuitBreakerOptions own ? new CircuitBreaker(own) : null),
-            ($"{section}:{nameof(policies.RateLimit)}", () => _ = policies.RateLimit is RateLimitOptions own ? new TokenBucket(own) : null),
+            ($"{section}:{nameof(policies.CircuitBreaker)}", () => _ = policies.CircuitBreaker is { IsShared: false } own ? new CircuitBreaker(own) : null),
+            ($"{section}:{nameof(policies.RateLimit)}", () => _ = policies.RateLimit is { IsShared: false } own ? new TokenBucket(own) : null),
             (section, () => WorkerRuntimes.OptionsOf(options, TimeProvider.System).Validate()),
         ];
         if (checks.Select(static c => ProblemOf(c.Path, c.Check)).FirstOrDefault(static p => p is not null) is { } problem)
@@ -84,8 +84,8 @@ internal sealed class OptionsCheck(string worker, HostOptions host) : IValidateO
             (policies.Hooks?.Items, $"{nameof(policies.Hooks)}:{nameof(RunHooks.Items)}"),
             (policies.ShouldRetry, nameof(policies.ShouldRetry)),
             (policies.OnFallback, nameof(policies.OnFallback)),
-            (policies.CircuitBreaker as CircuitBreakers, nameof(policies.CircuitBreaker)),
-            (policies.RateLimit as RateLimits, nameof(policies.RateLimit)),
+            (policies.BreakersByKey, nameof(policies.CircuitBreaker)),
+            (policies.RatesByKey, nameof(policies.RateLimit)),
             (policies.ConcurrencyLimit as ConcurrencyLimits, nameof(policies.ConcurrencyLimit)),
         })
         {

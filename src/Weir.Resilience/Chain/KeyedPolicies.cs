@@ -2,17 +2,17 @@ namespace Weir.Resilience;
 
 /// <summary>The policies by key of some options, which are those of any type of items, as those of the items here. Other policies are passed over.</summary>
 /// <exception cref="ArgumentException">The keys are those of items of another type.</exception>
-internal sealed class KeyedPolicies<TItem>(ICircuitBreakerSetting? breakers, IConcurrencyLimitSetting? limits, IRateLimitSetting? rates)
+internal sealed class KeyedPolicies<TItem>(CircuitBreakerOptions? breakers, IConcurrencyLimitSetting? limits, RateLimitOptions? rates)
 {
-    private readonly IKeyed<TItem, CircuitBreaker>? _breakers = Typed<IKeyed<TItem, CircuitBreaker>>(breakers, nameof(PolicyChainOptions.CircuitBreaker));
+    private readonly IKeyed<TItem, CircuitBreaker>? _breakers = Typed<IKeyed<TItem, CircuitBreaker>>(breakers?.Instance, nameof(PolicyChainOptions.CircuitBreaker));
 
     private readonly IKeyed<TItem, SharedConcurrencyLimit>? _limits =
         Typed<IKeyed<TItem, SharedConcurrencyLimit>>(limits, nameof(PolicyChainOptions.ConcurrencyLimit));
 
-    private readonly IItemRateLimits<TItem>? _otherRates = rates as IItemRateLimits<TItem>;
+    private readonly IItemRateLimits<TItem>? _otherRates = rates?.Instance as IItemRateLimits<TItem>;
 
     private readonly IKeyed<TItem, TokenBucket>? _rates =
-        Typed<IKeyed<TItem, TokenBucket>>(rates is IItemRateLimits<TItem> ? null : rates, nameof(PolicyChainOptions.RateLimit));
+        Typed<IKeyed<TItem, TokenBucket>>(rates?.Instance is IItemRateLimits<TItem> ? null : rates?.Instance, nameof(PolicyChainOptions.RateLimit));
 
     /// <summary>The policies of an item's keys. Runs the user's functions, and throws what they throw.</summary>
     public KeyedUse Use(TItem item)

@@ -64,9 +64,9 @@ public sealed partial class PolicyChain<TResult>
     }
 
     private static AttemptGuard GuardOf(PolicyChainOptions options, in KeyedUse use) => new(
-        use.Breaker?.Policy ?? options.CircuitBreaker as CircuitBreaker,
+        use.Breaker?.Policy ?? options.CircuitBreaker?.Instance as CircuitBreaker,
         (use.Limit?.Policy ?? options.ConcurrencyLimit as SharedConcurrencyLimit) is { } limit ? new PlaceUser(limit, null) : null,
-        use.Rate?.Policy ?? use.OtherRate ?? options.RateLimit as IRateLimit,
+        use.Rate?.Policy ?? use.OtherRate ?? options.RateLimit?.Instance as IRateLimit,
         options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen);
 
     private ValueTask<TResult> ExecuteByKeyAsync<TState>(

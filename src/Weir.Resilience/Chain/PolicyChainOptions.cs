@@ -21,7 +21,7 @@ public record PolicyChainOptions
     /// </summary>
     /// <value>The default is <see langword="null"/>.</value>
     /// <remarks>With a policy by key, calls say what has the key: <see cref="PolicyChain.For"/>.</remarks>
-    public ICircuitBreakerSetting? CircuitBreaker { get; init; }
+    public CircuitBreakerOptions? CircuitBreaker { get; init; }
 
     /// <summary>What an attempt does if the circuit is open.</summary>
     /// <value>The default is <see cref="OpenCircuitMode.FailFast"/>.</value>
@@ -40,7 +40,7 @@ public record PolicyChainOptions
     /// is shared, or one for each key from <see cref="RateLimits.ByKey{TItem, TKey}"/>.
     /// </summary>
     /// <value>The default is <see langword="null"/>.</value>
-    public IRateLimitSetting? RateLimit { get; init; }
+    public RateLimitOptions? RateLimit { get; init; }
 
     /// <summary>
     /// How long one attempt may take, without the waits before it. An attempt that is given up returns its place, though its call may still run.
@@ -62,20 +62,20 @@ public record PolicyChainOptions
     /// <value>The default is <see cref="TimeProvider.System"/>.</value>
     public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
 
-    internal bool HasKeys => CircuitBreaker is CircuitBreakers || ConcurrencyLimit is ConcurrencyLimits || RateLimit is RateLimits;
+    internal bool HasKeys => CircuitBreaker?.Instance is CircuitBreakers || ConcurrencyLimit is ConcurrencyLimits || RateLimit?.Instance is RateLimits;
 
     /// <summary>The same options with the chain's own policies in place of their options.</summary>
-    internal PolicyChainOptions WithOwnPolicies() => CircuitBreaker is not CircuitBreakerOptions && RateLimit is not RateLimitOptions ? this : this with
+    internal PolicyChainOptions WithOwnPolicies() => CircuitBreaker is not { IsShared: false } && RateLimit is not { IsShared: false } ? this : this with
     {
-        CircuitBreaker = PolicySettings.BreakerOf(CircuitBreaker, TimeProvider, isCounted: true) ?? CircuitBreaker,
-        RateLimit = PolicySettings.RateLimitOf(RateLimit, TimeProvider, isCounted: true) ?? RateLimit,
+        CircuitBreaker = PolicySettings.Made(CircuitBreaker, TimeProvider),
+        RateLimit = PolicySettings.Made(RateLimit, TimeProvider),
     };
 
     internal virtual void Validate()
     {
-        PolicySettings.Validate(CircuitBreaker);
+        CircuitBreaker?.ValidateSetting();
         PolicySettings.Validate(ConcurrencyLimit);
-        PolicySettings.Validate(RateLimit);
+        RateLimit?.ValidateSetting();
         Require.Positive(TotalTimeout, nameof(TotalTimeout));
         Retry?.Validate();
         Require.Positive(AttemptTimeout, nameof(AttemptTimeout));

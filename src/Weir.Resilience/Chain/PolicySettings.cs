@@ -7,34 +7,6 @@ internal static class PolicySettings
 {
     /// <exception cref="ArgumentException">It is of a type that is none of ours.</exception>
     [StackTraceHidden]
-    public static void Validate(ICircuitBreakerSetting? setting)
-    {
-        if (setting is CircuitBreakerOptions own)
-        {
-            own.Validate();
-        }
-        else if (setting is not (null or CircuitBreaker or CircuitBreakers))
-        {
-            throw Unknown(setting, "CircuitBreaker", "CircuitBreakerOptions, a CircuitBreaker, or those of CircuitBreakers.ByKey");
-        }
-    }
-
-    /// <inheritdoc cref="Validate(ICircuitBreakerSetting?)"/>
-    [StackTraceHidden]
-    public static void Validate(IRateLimitSetting? setting)
-    {
-        if (setting is RateLimitOptions own)
-        {
-            own.Validate();
-        }
-        else if (setting is not (null or IRateLimit or RateLimits))
-        {
-            throw Unknown(setting, "RateLimit", "RateLimitOptions, an IRateLimit such as a TokenBucket, or those of RateLimits.ByKey");
-        }
-    }
-
-    /// <inheritdoc cref="Validate(ICircuitBreakerSetting?)"/>
-    [StackTraceHidden]
     public static void Validate(IConcurrencyLimitSetting? setting)
     {
         if (setting is not (null or SharedConcurrencyLimit or ConcurrencyLimits))
@@ -48,11 +20,11 @@ internal static class PolicySettings
     /// <param name="clock">The clock of the run or chain.</param>
     /// <param name="isCounted">Whether meters show a new one by itself. If not, they show it with its run.</param>
     /// <returns>The circuit breaker; null if there is none, or one for each key.</returns>
-    public static CircuitBreaker? BreakerOf(ICircuitBreakerSetting? setting, TimeProvider clock, bool isCounted)
+    public static CircuitBreaker? BreakerOf(CircuitBreakerOptions? setting, TimeProvider clock, bool isCounted)
     {
-        if (setting is not CircuitBreakerOptions own)
+        if (setting is not { IsShared: false } own)
         {
-            return setting as CircuitBreaker;
+            return setting?.Instance as CircuitBreaker;
         }
 
         own = own.TimeProvider == TimeProvider.System ? own with { TimeProvider = clock } : own;
@@ -60,9 +32,17 @@ internal static class PolicySettings
     }
 
     /// <summary>The one rate limit: the shared one, or a new one. As <see cref="BreakerOf"/>.</summary>
-    public static IRateLimit? RateLimitOf(IRateLimitSetting? setting, TimeProvider clock, bool isCounted) => setting is RateLimitOptions own
+    public static IRateLimit? RateLimitOf(RateLimitOptions? setting, TimeProvider clock, bool isCounted) => setting is { IsShared: false } own
         ? new TokenBucket(own.TimeProvider == TimeProvider.System ? own with { TimeProvider = clock } : own, isCounted)
-        : setting as IRateLimit;
+        : setting?.Instance as IRateLimit;
+
+    /// <summary>The same options with an own circuit breaker in their place, which several chains or runs then share.</summary>
+    public static CircuitBreakerOptions? Made(CircuitBreakerOptions? setting, TimeProvider clock) =>
+        setting is { IsShared: false } ? BreakerOf(setting, clock, isCounted: true) : setting;
+
+    /// <summary>As <see cref="Made(CircuitBreakerOptions?, TimeProvider)"/>.</summary>
+    public static RateLimitOptions? Made(RateLimitOptions? setting, TimeProvider clock) =>
+        setting is { IsShared: false } ? RateLimitOptions.Shared(RateLimitOf(setting, clock, isCounted: true)!) : setting;
 
     private static ArgumentException Unknown(object setting, string name, string types) =>
         new($"{name} must be {types}; it is of type {setting.GetType().Name}.", name);

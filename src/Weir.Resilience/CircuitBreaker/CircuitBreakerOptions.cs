@@ -1,12 +1,23 @@
+using System.Diagnostics;
+using System.Diagnostics.CodeAnalysis;
+
 namespace Weir.Resilience;
 
-/// <summary>When a circuit opens, how long it stays open, and what closes it. Immutable.</summary>
+/// <summary>
+/// When a circuit opens, how long it stays open, and what closes it; or, in the option <c>CircuitBreaker</c> of a run or a chain, a circuit breaker that is
+/// shared. Immutable.
+/// </summary>
 /// <remarks>
 /// There are three ways to count failures: with <see cref="FailureRatio"/>, as a share of the calls in a window; with <see cref="SamplingDuration"/> alone, as
-/// a number in a window; otherwise, as consecutive failures. The values are checked when a <see cref="CircuitBreaker"/> is created from them.
+/// a number in a window; otherwise, as consecutive failures. The values are checked when a <see cref="CircuitBreaker"/> is created from them. A
+/// <see cref="CircuitBreaker"/> and those of <see cref="CircuitBreakers.ByKey{TItem, TKey}"/> convert to options, so the option <c>CircuitBreaker</c> takes
+/// them. Such options have no values of their own.
 /// </remarks>
-public sealed record CircuitBreakerOptions : ICircuitBreakerSetting
+[SuppressMessage("Usage", "CA2225:Operator overloads have named alternates", Justification = "The options that they are set in name them.")]
+public sealed record CircuitBreakerOptions
 {
+    private static readonly CircuitBreakerOptions Usual = new();
+
     /// <summary>
     /// How many failures open the circuit: consecutive failures or, with <see cref="SamplingDuration"/>, failures within that time, whatever succeeds
     /// meanwhile. It has no effect if <see cref="FailureRatio"/> is set.
@@ -80,8 +91,49 @@ public sealed record CircuitBreakerOptions : ICircuitBreakerSetting
     /// <value>The default is <see cref="TimeProvider.System"/>.</value>
     public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
 
+    /// <summary>Whether these are no values but a circuit breaker that is shared, or one for each key.</summary>
+    public bool IsShared => Instance is not null;
+
+    /// <summary>What is shared, a <see cref="CircuitBreaker"/> or <see cref="CircuitBreakers"/>; null if these are values.</summary>
+    internal object? Instance { get; private init; }
+
+    /// <summary>Shares a circuit breaker.</summary>
+    /// <param name="breaker">The circuit breaker, or <see langword="null"/>.</param>
+    [return: NotNullIfNotNull(nameof(breaker))]
+    public static implicit operator CircuitBreakerOptions?(CircuitBreaker? breaker) => breaker is null ? null : new CircuitBreakerOptions { Instance = breaker };
+
+    /// <summary>Takes a circuit breaker for each key.</summary>
+    /// <param name="breakers">The circuit breakers, or <see langword="null"/>.</param>
+    [return: NotNullIfNotNull(nameof(breakers))]
+    public static implicit operator CircuitBreakerOptions?(CircuitBreakers? breakers) =>
+        breakers is null ? null : new CircuitBreakerOptions { Instance = breakers };
+
+    /// <summary>Checks what the option <c>CircuitBreaker</c> is set to.</summary>
+    [StackTraceHidden]
+    internal void ValidateSetting()
+    {
+        if (!IsShared)
+        {
+            Validate();
+        }
+        else if (FailureThreshold != Usual.FailureThreshold || SuccessThreshold != Usual.SuccessThreshold || OpenTimeout != Usual.OpenTimeout
+            || OpenTimeoutGenerator is not null || SamplingDuration is not null || FailureRatio is not null || MinimumThroughput != Usual.MinimumThroughput
+            || IsFailure is not null || OnStateChange is not null || Name is not null || TimeProvider != Usual.TimeProvider)
+        {
+            throw new ArgumentException(
+                "CircuitBreaker is one that is shared, which has its own values: set them where it is made.", "CircuitBreaker");
+        }
+    }
+
+    /// <summary>Checks the values of a circuit breaker to be made.</summary>
+    [StackTraceHidden]
     internal void Validate()
     {
+        if (IsShared)
+        {
+            throw new ArgumentException("A circuit breaker is made from values, and these are one that is shared: use that one.");
+        }
+
         Require.AtLeast(1, FailureThreshold, nameof(FailureThreshold));
         Require.AtLeast(1, SuccessThreshold, nameof(SuccessThreshold));
         Require.AtLeast(1, MinimumThroughput, nameof(MinimumThroughput));

@@ -10,7 +10,7 @@ namespace Weir.Resilience;
 /// is not idle.
 /// </para>
 /// </remarks>
-public abstract class CircuitBreakers : IMeteredPolicy, ICircuitBreakerSetting
+public abstract class CircuitBreakers : IMeteredPolicy
 {
     private protected CircuitBreakers()
     {

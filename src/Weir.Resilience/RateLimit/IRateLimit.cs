@@ -1,7 +1,8 @@
 namespace Weir.Resilience;
 
 /// <summary>Paces calls: Weir's own <see cref="TokenBucket"/>, or anything else that admits calls one by one.</summary>
-public interface IRateLimit : IRateLimitSetting
+/// <remarks>Set one of your own as <c>RateLimit = RateLimitOptions.Shared(limit)</c>.</remarks>
+public interface IRateLimit
 {
     /// <summary>Waits until a call may be made.</summary>
     /// <param name="cancellationToken">Ends the wait.</param>

@@ -1,11 +1,23 @@
+using System.Diagnostics;
+using System.Diagnostics.CodeAnalysis;
+
 namespace Weir.Resilience;
 
-/// <summary>How many calls per second, and how many at once. Immutable.</summary>
-/// <remarks>The values are checked when a <see cref="TokenBucket"/> is created from them.</remarks>
-public sealed record RateLimitOptions : IRateLimitSetting
+/// <summary>
+/// How many calls per second, and how many at once; or, in the option <c>RateLimit</c> of a run or a chain, a limit that is shared. Immutable.
+/// </summary>
+/// <remarks>
+/// The values are checked when a <see cref="TokenBucket"/> is created from them. A <see cref="TokenBucket"/> and the limits of
+/// <see cref="RateLimits.ByKey{TItem, TKey}"/> convert to options, so the option <c>RateLimit</c> takes them; for a limit of your own, see
+/// <see cref="Shared(IRateLimit)"/>. Such options have no values of their own.
+/// </remarks>
+[SuppressMessage("Usage", "CA2225:Operator overloads have named alternates", Justification = "The options that they are set in name them.")]
+public sealed record RateLimitOptions
 {
     // The bucket counts time in a double, which must be able to hold the time of each call. A rate below is no rate: one call in 31,000 years.
     private const double MostSecondsAnOperation = 1e12;
+
+    private static readonly RateLimitOptions Usual = new();
 
     // Null until somebody sets it, so that it follows a rate that is set later, in a copy too.
     private readonly double? _burst;
@@ -43,8 +55,56 @@ public sealed record RateLimitOptions : IRateLimitSetting
     /// <value>The default is <see cref="TimeProvider.System"/>.</value>
     public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
 
+    /// <summary>Whether these are no values but a limit that is shared: a <see cref="TokenBucket"/>, another <see cref="IRateLimit"/> or one for each key.</summary>
+    public bool IsShared => Instance is not null;
+
+    /// <summary>The limit that is shared, an <see cref="IRateLimit"/> or <see cref="RateLimits"/>; null if these are values.</summary>
+    internal object? Instance { get; private init; }
+
+    /// <summary>Shares a rate limit of any kind: <c>RateLimit = RateLimitOptions.Shared(limit)</c>.</summary>
+    /// <param name="limit">The limit. A <see cref="TokenBucket"/> needs no call: <c>RateLimit = bucket</c>.</param>
+    /// <returns>What the option <c>RateLimit</c> of runs and chains takes.</returns>
+    /// <exception cref="ArgumentNullException"><paramref name="limit"/> is <see langword="null"/>.</exception>
+    public static RateLimitOptions Shared(IRateLimit limit)
+    {
+        ArgumentNullException.ThrowIfNull(limit);
+        return new RateLimitOptions { Instance = limit };
+    }
+
+    /// <summary>Shares a token bucket.</summary>
+    /// <param name="bucket">The bucket, or <see langword="null"/>.</param>
+    [return: NotNullIfNotNull(nameof(bucket))]
+    public static implicit operator RateLimitOptions?(TokenBucket? bucket) => bucket is null ? null : new RateLimitOptions { Instance = bucket };
+
+    /// <summary>Takes a limit for each key.</summary>
+    /// <param name="limits">The limits, or <see langword="null"/>.</param>
+    [return: NotNullIfNotNull(nameof(limits))]
+    public static implicit operator RateLimitOptions?(RateLimits? limits) => limits is null ? null : new RateLimitOptions { Instance = limits };
+
+    /// <summary>Checks what the option <c>RateLimit</c> is set to.</summary>
+    [StackTraceHidden]
+    internal void ValidateSetting()
+    {
+        if (!IsShared)
+        {
+            Validate();
+        }
+        else if (TokensPerSecond != Usual.TokensPerSecond || _burst is not null || TokensPerOperation != Usual.TokensPerOperation || Name is not null
+            || TimeProvider != Usual.TimeProvider)
+        {
+            throw new ArgumentException("RateLimit is a limit that is shared, which has its own values: set them where it is made.", "RateLimit");
+        }
+    }
+
+    /// <summary>Checks the values of a limit to be made.</summary>
+    [StackTraceHidden]
     internal void Validate()
     {
+        if (IsShared)
+        {
+            throw new ArgumentException("A rate limit is made from values, and these are a limit that is shared: use that one.");
+        }
+
         Require.Positive(TokensPerSecond, nameof(TokensPerSecond));
         Require.Positive(TokensPerOperation, nameof(TokensPerOperation));
         Require.Positive(BurstCapacity, nameof(BurstCapacity));

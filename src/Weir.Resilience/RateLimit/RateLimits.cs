@@ -10,7 +10,7 @@ namespace Weir.Resilience;
 /// again, so no rate is exceeded.
 /// </para>
 /// </remarks>
-public abstract class RateLimits : IMeteredPolicy, IRateLimitSetting
+public abstract class RateLimits : IMeteredPolicy
 {
     private protected RateLimits()
     {

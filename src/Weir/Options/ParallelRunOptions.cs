@@ -1,3 +1,4 @@
+using System.Diagnostics.CodeAnalysis;
 using Weir.Resilience;
 
 namespace Weir;
@@ -11,6 +12,11 @@ namespace Weir;
 public sealed partial record ParallelRunOptions
 {
     internal static ParallelRunOptions Default { get; } = new();
+
+    /// <summary>A limit and nothing else: <c>urls.SelectParallelAsync(LoadAsync, 4)</c>.</summary>
+    /// <param name="maxDegreeOfParallelism">The <see cref="MaxDegreeOfParallelism"/>.</param>
+    [SuppressMessage("Usage", "CA2225:Operator overloads have named alternates", Justification = "new ParallelRunOptions { ... } is the same.")]
+    public static implicit operator ParallelRunOptions(int maxDegreeOfParallelism) => new() { MaxDegreeOfParallelism = maxDegreeOfParallelism };
 
     /// <summary>How many items may be in flight at once.</summary>
     /// <value>At least 1. The default is the number of processors.</value>
@@ -96,27 +102,27 @@ public sealed partial record ParallelRunOptions
     public Fallback? OnFallback { get; init; }
 
     /// <summary>
-    /// A circuit breaker: <see cref="CircuitBreakerOptions"/> for one of this run only, a <see cref="Weir.Resilience.CircuitBreaker"/> that is shared with
+    /// A circuit breaker: <c>new() { FailureThreshold = 5 }</c> for one of this run only, a <see cref="Weir.Resilience.CircuitBreaker"/> that is shared with
     /// other runs and calls, or one for each key, such as each server, from <see cref="CircuitBreakers.ByKey{TItem, TKey}"/>.
     /// </summary>
     /// <value><see langword="null"/>, the default, for none. Keys must be those of the operator's items.</value>
-    public ICircuitBreakerSetting? CircuitBreaker { get; init; }
+    public CircuitBreakerOptions? CircuitBreaker { get; init; }
 
     /// <summary>Whether an item that meets an open circuit fails at once, or waits, without a worker, until it may try.</summary>
     /// <value>The default is <see cref="OpenCircuitMode.FailFast"/>.</value>
     public OpenCircuitMode OpenCircuitMode { get; init; }
 
     /// <summary>
-    /// A rate limit: <see cref="RateLimitOptions"/> for one of this run only, a <see cref="TokenBucket"/> or another <see cref="IRateLimit"/> that is shared
-    /// with other runs and calls, or one for each key, such as each customer, from <see cref="RateLimits.ByKey{TItem, TKey}"/>. Every attempt takes tokens,
-    /// first come, first served.
+    /// A rate limit: <c>new() { TokensPerSecond = 20 }</c> for one of this run only, a <see cref="TokenBucket"/> that is shared with other runs and calls, or
+    /// one for each key, such as each customer, from <see cref="RateLimits.ByKey{TItem, TKey}"/>. Any other <see cref="IRateLimit"/> is set with
+    /// <see cref="RateLimitOptions.Shared(IRateLimit)"/>. Every attempt takes tokens, first come, first served.
     /// </summary>
     /// <value><see langword="null"/>, the default, for none. Keys must be those of the operator's items.</value>
     /// <remarks>
     /// An item that waits for the rate of its key holds no worker and no place of a concurrency limit, so the items of other keys go on. No new item starts
     /// while 1,024 items plus four times <see cref="MaxDegreeOfParallelism"/> wait.
     /// </remarks>
-    public IRateLimitSetting? RateLimit { get; init; }
+    public RateLimitOptions? RateLimit { get; init; }
 
     /// <summary>
     /// Limits how many attempts are in flight at once beyond this run: a <see cref="SharedConcurrencyLimit"/> over everything that uses the same instance,
@@ -171,7 +177,13 @@ public sealed partial record ParallelRunOptions
     internal RunEvents? Events { get; init; }
 
     /// <summary>Whether a policy depends on the item.</summary>
-    internal bool HasKeys => CircuitBreaker is CircuitBreakers || ConcurrencyLimit is ConcurrencyLimits || RateLimit is RateLimits;
+    internal bool HasKeys => BreakersByKey is not null || ConcurrencyLimit is ConcurrencyLimits || RatesByKey is not null;
+
+    /// <summary>The circuit breakers of the keys, or null.</summary>
+    internal CircuitBreakers? BreakersByKey => CircuitBreaker?.Instance as CircuitBreakers;
+
+    /// <summary>The rate limits of the keys, or null.</summary>
+    internal RateLimits? RatesByKey => RateLimit?.Instance as RateLimits;
 
     internal void Validate()
     {
@@ -196,8 +208,8 @@ public sealed partial record ParallelRunOptions
         Progress?.Validate();
         Metrics?.Validate();
         Retry?.Validate();
-        PolicySettings.Validate(CircuitBreaker);
-        PolicySettings.Validate(RateLimit);
+        CircuitBreaker?.ValidateSetting();
+        RateLimit?.ValidateSetting();
         PolicySettings.Validate(ConcurrencyLimit);
         if (OpenCircuitMode is not (OpenCircuitMode.FailFast or OpenCircuitMode.WaitForHalfOpen))
         {

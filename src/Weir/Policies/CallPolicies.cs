@@ -36,11 +36,11 @@ internal sealed class CallPolicies
         // Places that the run's workers cannot use would lie idle.
         PlaceUser? places = options.ConcurrencyLimit is SharedConcurrencyLimit shared ? new PlaceUser(shared, () => RunLimit) : null;
         bool hasPlaces = options.ConcurrencyLimit is not null;
-        Places = hasPlaces || options.RateLimit is RateLimits ? new RunPlaces(guarded && hasPlaces) : null;
+        Places = hasPlaces || options.RatesByKey is not null ? new RunPlaces(guarded && hasPlaces) : null;
         Guard = new AttemptGuard(breaker, places, rateLimit, waitsForCircuit: false);
         RateLimit = rateLimit;
         _hasBreaker = options.CircuitBreaker is not null;
-        _breakersByKey = options.CircuitBreaker as CircuitBreakers;
+        _breakersByKey = options.BreakersByKey;
         HasHooks = options.HasItemHooks;
         IsSimple = Records is null && !HasHooks && Adaptive is null && Guard.HasNoLeases && !options.HasKeys;
         HasOnlyHooks = Records is null && Guard.IsEmpty && !options.HasKeys && Adaptive is null && options.AttemptTimeout is null;

@@ -22,8 +22,8 @@ internal sealed class RuntimePolicies
             // All calls of the runtime share them.
             _own = Adapted(policies with
             {
-                CircuitBreaker = PolicySettings.BreakerOf(policies.CircuitBreaker, options.TimeProvider, isCounted: true) ?? policies.CircuitBreaker,
-                RateLimit = PolicySettings.RateLimitOf(policies.RateLimit, options.TimeProvider, isCounted: true) ?? policies.RateLimit,
+                CircuitBreaker = PolicySettings.Made(policies.CircuitBreaker, options.TimeProvider),
+                RateLimit = PolicySettings.Made(policies.RateLimit, options.TimeProvider),
             });
         }
         else if (Limit is not null)

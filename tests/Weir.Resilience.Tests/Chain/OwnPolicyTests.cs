@@ -30,12 +30,17 @@ public class OwnPolicyTests
     [Fact]
     public void Settings_OfTypesOfOthers_AreRefusedByName()
     {
-        Assert.Throws<ArgumentException>("CircuitBreaker", static () => new PolicyChain(new() { CircuitBreaker = new Other() }));
-        Assert.Throws<ArgumentException>("RateLimit", static () => new PolicyChain(new() { RateLimit = new Other() }));
+        CircuitBreakerOptions breaker = new CircuitBreaker();
+        RateLimitOptions bucket = new TokenBucket();
+        Assert.True(breaker.IsShared && bucket.IsShared);
+        Assert.Throws<ArgumentException>("CircuitBreaker", () => new PolicyChain(new() { CircuitBreaker = breaker with { Name = "name" } }));
+        Assert.Throws<ArgumentException>("RateLimit", () => new PolicyChain(new() { RateLimit = bucket with { BurstCapacity = 100 } }));
+        Assert.Throws<ArgumentException>(() => new CircuitBreaker(breaker));
+        Assert.Throws<ArgumentException>(() => new TokenBucket(bucket));
         Assert.Throws<ArgumentException>("ConcurrencyLimit", static () => new PolicyChain(new() { ConcurrencyLimit = new Other() }));
         Assert.Throws<ArgumentOutOfRangeException>(
             "FailureThreshold", static () => new PolicyChain(new() { CircuitBreaker = new CircuitBreakerOptions { FailureThreshold = 0 } }));
     }
 
-    private sealed class Other : ICircuitBreakerSetting, IRateLimitSetting, IConcurrencyLimitSetting;
+    private sealed class Other : IConcurrencyLimitSetting;
 }

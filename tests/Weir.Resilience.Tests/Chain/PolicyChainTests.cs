@@ -270,7 +270,7 @@ public class PolicyChainTests
         PolicyChain<int> chain = Make(new PolicyChainOptions<int>
         {
             CircuitBreaker = breaker,
-            RateLimit = throughAnyGate ? new PassingGate(gate) : gate,
+            RateLimit = RateLimitOptions.Shared(throughAnyGate ? new PassingGate(gate) : gate),
             OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen,
         });
         ConcurrentQueue<long> starts = [];
@@ -299,7 +299,7 @@ public class PolicyChainTests
         breaker.TryEnter(out CircuitTicket ticket);
         breaker.Failed(ticket);
         _clock.Advance(TimeSpan.FromSeconds(30));
-        PolicyChain<int> chain = Make(new PolicyChainOptions<int> { CircuitBreaker = breaker, RateLimit = new RefusingGate() });
+        PolicyChain<int> chain = Make(new PolicyChainOptions<int> { CircuitBreaker = breaker, RateLimit = RateLimitOptions.Shared(new RefusingGate()) });
         for (int i = 0; i < 5; i++)
         {
             await Assert.ThrowsAsync<RateLimitRejectedException>(() => chain.ExecuteAsync(static _ => new ValueTask<int>(1)).AsTask());
@@ -314,7 +314,7 @@ public class PolicyChainTests
     public async Task ExecuteAsync_Lease_IsHeldUntilTheCallHasEnded(bool fails)
     {
         var gate = new LeaseGate();
-        PolicyChain<int> chain = Make(new PolicyChainOptions<int> { RateLimit = gate });
+        PolicyChain<int> chain = Make(new PolicyChainOptions<int> { RateLimit = RateLimitOptions.Shared(gate) });
         var call = new ManualCall();
         Task<int> pending = chain.ExecuteAsync(call.Start).AsTask();
         Assert.Equal(1, gate.Held);

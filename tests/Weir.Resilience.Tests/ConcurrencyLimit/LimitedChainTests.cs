@@ -182,7 +182,7 @@ public sealed class LimitedChainTests : IDisposable
     [Fact(Timeout = Timeout)]
     public async Task Execute_RateLimitFails_ReturnsThePlace()
     {
-        PolicyChain<int> chain = new(new PolicyChainOptions<int> { ConcurrencyLimit = _limit, RateLimit = new Faulty() });
+        PolicyChain<int> chain = new(new PolicyChainOptions<int> { ConcurrencyLimit = _limit, RateLimit = RateLimitOptions.Shared(new Faulty()) });
         for (int kind = 0; kind < 6; kind++)
         {
             await Assert.ThrowsAsync<TestException>(() => chain.ExecuteAsync(static _ => new ValueTask<int>(1)).AsTask().WithinAsync());

@@ -334,8 +334,8 @@ public class RunPolicyTests
     [Fact]
     public void Options_WrongValues_AreRefusedAtTheCallByName()
     {
-        Refused("CircuitBreaker", new() { CircuitBreaker = new OtherSetting() });
-        Refused("RateLimit", new() { RateLimit = new OtherSetting() });
+        Refused("CircuitBreaker", new() { CircuitBreaker = ((CircuitBreakerOptions)new CircuitBreaker())! with { FailureThreshold = 3 } });
+        Refused("RateLimit", new() { RateLimit = ((RateLimitOptions)new TokenBucket())! with { TokensPerSecond = 3 } });
         Refused("ConcurrencyLimit", new() { ConcurrencyLimit = new OtherSetting() });
         Refused("OnFallback", new() { OnFallback = Fallback.Of(static (_, _) => "text") });
         Assert.Equal("OnFallback", Assert.Throws<ArgumentException>(() =>
@@ -354,7 +354,7 @@ public class RunPolicyTests
         }
     }
 
-    private sealed class OtherSetting : ICircuitBreakerSetting, IRateLimitSetting, IConcurrencyLimitSetting;
+    private sealed class OtherSetting : IConcurrencyLimitSetting;
 
     private static ValueTask Log(ConcurrentQueue<string> log, string line)
     {

@@ -142,7 +142,7 @@ public class ItemTokenTests
                 call, one with { AttemptTimeout = 2 * Limit, PerItemTimeout = Limit, CircuitBreaker = new CircuitBreakerOptions() }, cancellationToken),
             "own limit" => items.SelectParallelOutcomesAsync(
                 static (item, _) => new ValueTask<int>(item),
-                one with { AttemptTimeout = 2 * Limit, PerItemTimeout = Limit, RateLimit = new CallAsLimit(call) },
+                one with { AttemptTimeout = 2 * Limit, PerItemTimeout = Limit, RateLimit = RateLimitOptions.Shared(new CallAsLimit(call)) },
                 cancellationToken),
             "concurrent" => new ConcurrentRuntime(1, clock).ProcessManyAsync(items, call, limit, cancellationToken),
             "parallel" => new ParallelRuntime(1, clock).ProcessManyAsync(items, call, limit, cancellationToken),

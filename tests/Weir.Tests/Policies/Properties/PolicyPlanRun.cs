@@ -88,7 +88,7 @@ internal sealed class PolicyPlanRun(PolicyPlan plan) : IDisposable
 
         await driver.WithinAsync();
         Error = await Record.ExceptionAsync(() => running);
-        if (plan.Options.RateLimit is RateLimitOptions rate)
+        if (plan.Options.RateLimit is { } rate)
         {
             MostAttempts = rate.BurstCapacity + (rate.TokensPerSecond * TimeSpan.FromTicks(Clock.GetTimestamp()).TotalSeconds);
         }
