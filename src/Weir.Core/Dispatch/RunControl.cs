@@ -89,6 +89,10 @@ public sealed class RunControl
     /// token, or whose <c>MoveNext</c> blocks, keeps the run until that step ends. What was read of a batch that was not full yet becomes a last, smaller
     /// batch, and is processed.
     /// </para>
+    /// <para>
+    /// It cannot be taken back. A run that is given the control later ends at once, as if its source were empty: it reads and calls nothing, and its list is
+    /// empty. <see cref="RunControlSnapshot.IsStopped"/> tells whether that is why.
+    /// </para>
     /// </remarks>
     public void Stop() => Give(static (order, _) => order with { IsStopped = true, IsPaused = false }, null);
 

@@ -27,7 +27,7 @@ public sealed record RetryOptions
     /// <summary>Decides whether a failure is retried.</summary>
     /// <value>
     /// <see langword="null"/>, the default, for <see cref="Transient.IsTransient"/>: only failures that the platform itself calls transient, including time
-    /// limits.
+    /// limits. An <see cref="System.IO.IOException"/> of a file is none of them.
     /// </value>
     /// <remarks>
     /// Your own function replaces the default and is called for every failure, including open circuits and cancellations: <c>e => Transient.IsTransient(e) || e

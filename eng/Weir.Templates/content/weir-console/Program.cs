@@ -12,7 +12,7 @@ string[] items = args.Length > 0 ? args : ["one", "two", "three"];
 ParallelRunOptions options = new()
 {
     MaxDegreeOfParallelism = 16, // What the other side bears. Without it: one for each processor.
-    Retry = new() { MaxRetries = 3 }, // Of failures that may go away, such as a busy server.
+    Retry = new() { MaxRetries = 3 }, // Of time limits, sockets and busy servers; IsTransient adds others.
     AttemptTimeout = TimeSpan.FromSeconds(10),
     Output = new() { ReturnOutcomesOnCancellation = true },
 };
