@@ -15,6 +15,11 @@ internal static class GoalsCommand
         command.SetAction(async (parsed, token) =>
         {
             FileInfo file = parsed.GetValue(page)!;
+            if (!file.Exists)
+            {
+                throw new BadInputException($"--output must be a page that exists; there is no {file}.");
+            }
+
             PageFile.Check(file);
             string before = PageFile.Read(file);
             string after = StoredGoals.Judge(before);

@@ -12,7 +12,7 @@ public class SuiteVerbsTests
     public async Task Help_ListsThem()
     {
         LoadResult result = await new CliUnderTest().RunAsync("eng/tables --help");
-        string[] verbs = ["ratios", "warm-up", "blocking-table", "auto-table", "selfcheck"];
+        string[] verbs = ["ratios", "warm-up", "blocking-table", "auto-table", "selfcheck", "goals"];
         Assert.All(verbs, verb => Assert.Contains($"\n  {verb} ", result.Out, StringComparison.Ordinal));
     }
 
@@ -28,6 +28,7 @@ public class SuiteVerbsTests
         "eng/tables selfcheck --only verdict",
         "eng/tables: --only must be one or more of verdicts; methods; neighbours; bytes; gate; stored; trends; profile; waits; law; omission; recording; "
             + "small; users; workers; it is 'verdict'.")]
+    [InlineData("eng/tables goals --output nothing.md", "eng/tables: --output must be a page that exists; there is no nothing.md.")]
     [InlineData("eng/tables ratios --filter *Nothing*", "eng/tables: No suite matches *Nothing*;")]
     [InlineData(
         "eng/tables selfcheck --output /no/such/folder/page.md",
