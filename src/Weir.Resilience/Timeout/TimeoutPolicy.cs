@@ -16,7 +16,7 @@ namespace Weir.Resilience;
 /// </para>
 /// </remarks>
 /// <typeparam name="TResult">The type of the calls' results.</typeparam>
-public sealed class TimeoutPolicy<TResult>
+public sealed class TimeoutPolicy<TResult> : ICallsWithLimits
 {
     // Beyond this many simultaneous calls, the rest is left to the garbage collector.
     private const int MaxIdle = 1024;
@@ -188,6 +188,22 @@ public sealed class TimeoutPolicy<TResult>
             }
 
             _open.Clear();
+        }
+    }
+
+    void ICallsWithLimits.CancelCallsOf(CancellationToken callerToken)
+    {
+        if (_open is null)
+        {
+            return;
+        }
+
+        using (_lock!.Hold())
+        {
+            foreach (TimeoutScope<TResult> scope in _open)
+            {
+                scope.CancelIfOf(callerToken);
+            }
         }
     }
 

@@ -92,6 +92,19 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
 
     public void EndTimer() => _timer.Dispose();
 
+    /// <summary>
+    /// Cancels the call that was made with a caller's token. The callbacks run elsewhere. Only for scopes that give each call a source of its own: the source
+    /// is read first, and one that is read too late for its call belongs to no other, because a new one comes after the old caller's token has gone.
+    /// </summary>
+    public void CancelIfOf(CancellationToken callerToken)
+    {
+        CancellationTokenSource source = Volatile.Read(ref _source);
+        if (_callerToken == callerToken)
+        {
+            Cancel(source);
+        }
+    }
+
     /// <summary>Ends a call that ended before anybody had to wait for it. Its result counts even if its time was up before.</summary>
     public void EndAtOnce()
     {
@@ -293,8 +306,10 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
     }
 
     // Exceptions of user callbacks do not change an outcome.
-    private void Cancel() =>
-        _source.CancelAsync().ContinueWith(
+    private void Cancel() => Cancel(_source);
+
+    private static void Cancel(CancellationTokenSource source) =>
+        source.CancelAsync().ContinueWith(
             static callbacks => _ = callbacks.Exception,
             CancellationToken.None,
             TaskContinuationOptions.OnlyOnFaulted | TaskContinuationOptions.ExecuteSynchronously,
@@ -307,7 +322,8 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
     {
         if (_policy.GivesOwnTokens)
         {
-            _source = new CancellationTokenSource();
+            _callerToken = default;
+            Volatile.Write(ref _source, new CancellationTokenSource());
         }
         else if (!_source.TryReset())
         {

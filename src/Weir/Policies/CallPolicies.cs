@@ -21,6 +21,7 @@ internal sealed class CallPolicies
     private readonly CircuitBreakers? _breakersByKey;
     private Pump? _run;
     private object? _attemptLimit;
+    private ICallsWithLimits? _attempts;
     private int _atRateLimit;
 
     private CallPolicies(ParallelRunOptions options, AdaptiveController? adaptive, bool guarded, ItemRecords? records)
@@ -135,7 +136,7 @@ internal sealed class CallPolicies
     /// <summary>An item was given up while its call was under way.</summary>
     public void GivenUp<TItem>(long index, TItem? item)
     {
-        Places?.GivenUp(index);
+        Places?.GivenUp(index, _attempts);
         Records?.Begin(index, item!);
     }
 
@@ -176,13 +177,17 @@ internal sealed class CallPolicies
     /// The limit of one attempt, inside the other policies: its time starts when the rate limit has admitted the attempt, and the circuit breaker learns of it.
     /// Null if there is none; a run without policies leaves the limit to the engine.
     /// </summary>
-    public TimeoutPolicy<TResult>? AttemptTimeoutOf<TResult>(ParallelRunOptions options) =>
-        options.AttemptTimeout is { } limit
+    public TimeoutPolicy<TResult>? AttemptTimeoutOf<TResult>(ParallelRunOptions options)
+    {
+        TimeoutPolicy<TResult>? attempts = options.AttemptTimeout is { } limit
             ? new TimeoutPolicy<TResult>(limit, WatchTime.For(options.TimeProvider), UrgentWork.Queue, options.MaxRetries > 0 ? 0 : 1)
             {
                 LimitOf = _attemptLimit = new object(),
             }
             : null;
+        _attempts = attempts;
+        return attempts;
+    }
 
     /// <summary>
     /// Whether a call ended because its attempt passed the limit of this run, and not one inside the call. What an open circuit refuses has the limit that

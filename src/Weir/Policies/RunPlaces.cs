@@ -185,7 +185,9 @@ internal sealed class RunPlaces(bool guarded)
     /// <summary>
     /// An item was given up, and its token cancelled before. The place of its call is returned, although the call may still run.
     /// </summary>
-    public void GivenUp(long index)
+    /// <param name="index">The item's index.</param>
+    /// <param name="attempts">The calls with a limit of their own, whose tokens are others than that of the item; null if there are none.</param>
+    public void GivenUp(long index, ICallsWithLimits? attempts)
     {
         ItemPlace? place;
         ItemTurns turns;
@@ -196,7 +198,13 @@ internal sealed class RunPlaces(bool guarded)
             _turns.Remove(index, out turns);
         }
 
-        place?.LeaveOnce();
+        if (place is not null)
+        {
+            // Whoever gets the place may rely on it that the call before has been told to end.
+            attempts?.CancelCallsOf(place.ItemToken);
+            place.LeaveOnce();
+        }
+
         turns.Drop();
     }
 
@@ -253,7 +261,7 @@ internal sealed class RunPlaces(bool guarded)
 
     private ItemPlace Hold(PlaceUser user, long index, CancellationToken token)
     {
-        ItemPlace place = new(this, user, index);
+        ItemPlace place = new(this, user, index, token);
         using (LockHold.Hold(_lock))
         {
             if (!token.IsCancellationRequested)
@@ -295,9 +303,11 @@ internal sealed class RunPlaces(bool guarded)
     }
 
     /// <summary>The place of one item, returned by its call or by whoever gives the item up, whichever is first.</summary>
-    private sealed class ItemPlace(RunPlaces places, PlaceUser user, long index) : IPlace
+    private sealed class ItemPlace(RunPlaces places, PlaceUser user, long index, CancellationToken itemToken) : IPlace
     {
         private int _left;
+
+        public CancellationToken ItemToken => itemToken;
 
         public void Leave()
         {

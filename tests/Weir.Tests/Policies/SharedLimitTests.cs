@@ -322,6 +322,44 @@ public sealed class SharedLimitTests : IDisposable
         Assert.Equal((0, 0), (_shared.InUse, _shared.Waiting));
     }
 
+    [Theory(Timeout = Selectors.Timeout)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Item_GivenUpUnderALimitOfItsAttempt_GivesItsPlaceBackAfterItsCallWasCancelled(bool withAttemptTimeout)
+    {
+        for (int round = 0; round < 50; round++)
+        {
+            CancellationToken ofCall = default;
+            bool begun = false;
+            Task<ItemOutcome<int, int>[]> run = new[] { 7 }.SelectParallelOutcomesAsync(
+                async (x, token) =>
+                {
+                    ofCall = token;
+                    Volatile.Write(ref begun, true);
+                    await _gate.WaitAsync();
+                    return x;
+                },
+                new ParallelRunOptions
+                {
+                    ConcurrencyLimit = _shared,
+                    AttemptTimeout = withAttemptTimeout ? TimeSpan.FromHours(1) : null,
+                    PerItemTimeout = TimeSpan.FromSeconds(1),
+                    TimeProvider = _time,
+                });
+            await Guard.UntilAsync(() => Volatile.Read(ref begun) && _shared.InUse == 1, "the call");
+
+            // The limit passes on this thread, which then has the place.
+            while (!_shared.TryEnter())
+            {
+                _time.Advance(TimeSpan.FromMilliseconds(100));
+            }
+
+            Assert.True(ofCall.IsCancellationRequested);
+            _shared.Leave();
+            Assert.Equal(ItemStatus.TimedOut, Assert.Single(await run.WithinAsync()).Status);
+        }
+    }
+
     [Fact(Timeout = Selectors.Timeout)]
     public async Task Circuit_OpensWhileItemsWaitForAPlace_TheyFailAndHoldNothing()
     {
