@@ -1,5 +1,5 @@
 using Weir.Site.Documents;
-using Weir.Site.Pages;
+using Weir.Site;
 
 namespace Weir.Docs.Tests;
 

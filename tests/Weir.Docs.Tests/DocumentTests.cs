@@ -1,7 +1,7 @@
 using System.Reflection;
 using System.Text.RegularExpressions;
 using Weir.Site.Documents;
-using Weir.Site.Pages;
+using Weir.Site;
 
 namespace Weir.Docs.Tests;
 

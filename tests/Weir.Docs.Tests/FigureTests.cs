@@ -1,6 +1,6 @@
 using System.Text.RegularExpressions;
 using Weir.Site.Figures;
-using Weir.Site.Pages;
+using Weir.Site;
 
 namespace Weir.Docs.Tests;
 

@@ -1,6 +1,5 @@
 using System.Text.Json;
 using System.Text.Json.Serialization;
-using Weir.Site.Pages;
 
 namespace Weir.Site.Documents;
 

@@ -1,6 +1,5 @@
 using System.Globalization;
 using System.Text.RegularExpressions;
-using Weir.Site.Pages;
 
 namespace Weir.Site.Documents;
 

@@ -2,7 +2,6 @@ using System.Globalization;
 using System.Text;
 using System.Text.RegularExpressions;
 using Weir.Site.Figures;
-using Weir.Site.Pages;
 
 namespace Weir.Site.Documents;
 
@@ -135,7 +134,7 @@ public sealed partial class DocumentPages(string root)
     private string Place(DocumentRow row) => string.Join(
         "; ",
         Items(row.Pages).Select(Link)
-            .Concat(Items(row.Types).Select(Type))
+            .Concat(Items(row.Types).Select(static name => $"`{name}`"))
             .Concat(row.Command.Length > 0 ? [$"`{row.Command}`"] : [])
             .Concat(Items(row.Tests).Select(static test => $"test `{test}`")));
 
@@ -144,15 +143,6 @@ public sealed partial class DocumentPages(string root)
         string path = Path.Combine(root, "docs", target.Split('#')[0]);
         string? title = File.Exists(path) ? File.ReadLines(path).FirstOrDefault(static line => line.StartsWith("# ", StringComparison.Ordinal)) : null;
         return title is null ? throw new SiteException($"There is no page docs/{target}.") : $"[{title[2..]}](../{target})";
-    }
-
-    // A public type has a page of its own.
-    private string Type(string name)
-    {
-        string type = name.Split('.')[0];
-        string? page = Directory.EnumerateFiles(Path.Combine(root, "docs", "api"), type + "*.md").Select(static f => Path.GetFileName(f)!)
-            .Order(StringComparer.Ordinal).FirstOrDefault(f => f[type.Length] is '.' or '-');
-        return page is null ? $"`{name}`" : $"[`{name}`](../api/{page})";
     }
 
     private string Filled(string text, string from) => Reference().Replace(text, reference => _figures.Read(Full(reference, from)));

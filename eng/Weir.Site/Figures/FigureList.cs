@@ -1,4 +1,3 @@
-using Weir.Site.Pages;
 
 namespace Weir.Site.Figures;
 

@@ -32,7 +32,7 @@ public static partial class FigurePages
             .Append(Path.Combine(root, "README.md"))
             .Append(Path.Combine(root, "ARCHITECTURE.md"))
             .Select(path => Path.GetRelativePath(root, path).Replace('\\', '/'))
-            .Where(static path => !path.StartsWith("docs/results/", StringComparison.Ordinal) && !path.StartsWith("docs/api/", StringComparison.Ordinal))
+            .Where(static path => !path.StartsWith("docs/results/", StringComparison.Ordinal))
             .Order(StringComparer.Ordinal);
 
     [GeneratedRegex("<!--=([a-z0-9-]+)-->.*?<!--=-->")]

@@ -1,6 +1,5 @@
 using System.Globalization;
 using System.Text.RegularExpressions;
-using Weir.Site.Pages;
 using Weir.Site.Pictures;
 
 namespace Weir.Site.Figures;

@@ -1,5 +1,4 @@
 using System.Globalization;
-using Weir.Site.Pages;
 
 namespace Weir.Site.Figures;
 

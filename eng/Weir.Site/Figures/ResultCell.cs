@@ -1,5 +1,4 @@
 using System.Text.RegularExpressions;
-using Weir.Site.Pages;
 using Weir.Site.Pictures;
 
 namespace Weir.Site.Figures;

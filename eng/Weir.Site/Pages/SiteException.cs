@@ -1,4 +1,0 @@
-namespace Weir.Site.Pages;
-
-/// <summary>A page that cannot be made, with a sentence for whoever wrote it.</summary>
-public sealed class SiteException(string message) : Exception(message);

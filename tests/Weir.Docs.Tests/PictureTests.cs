@@ -1,0 +1,61 @@
+using Weir.Site.Pictures;
+
+namespace Weir.Docs.Tests;
+
+/// <summary>What is made from the results, the project files and the list of pages is as they are today.</summary>
+public sealed class PictureTests
+{
+    [Fact]
+    public void Index_ListsEveryPageOfDocs()
+    {
+        string index = DocPages.Read("docs/README.md");
+        string docs = Path.Combine(Repository.Root, "docs");
+        IEnumerable<string> pages = Directory.EnumerateFiles(docs, "*.md", SearchOption.AllDirectories)
+            .Select(f => Path.GetRelativePath(docs, f).Replace('\\', '/'))
+            .Where(static f => f != "README.md");
+        Assert.DoesNotContain(pages, page => !index.Contains($"]({page})", StringComparison.Ordinal));
+    }
+
+    [Fact]
+    public void Picture_IsDrawnFromTheResultsOfToday() =>
+        Assert.Equal(PeersPicture.Draw(Repository.Root), DocPages.Read(PeersPicture.Path));
+
+    [Fact]
+    public void Picture_OfTheProjects_IsThatOfTheProjectFiles() =>
+        Assert.Equal(ProjectsPicture.Draw(Repository.Root), DocPages.Read(ProjectsPicture.Path));
+
+    [Fact]
+    public void Table_OfPrograms_IsThatOfTheResultsOfToday() =>
+        Assert.Equal(ProgramsTable.Draw(Repository.Root), DocPages.Read(ProgramsTable.Path));
+
+    [Fact]
+    public void Table_OfPrograms_HasTheFiguresOfTheResults() =>
+        Assert.EndsWith(
+            "| One, two | 0.52 | 0.40 to 1.25 | 0.63 | 3 | 1,235 |\n",
+            ProgramsTable.Table("""
+                <!-- measured DataflowProgramsBenchmarks -->
+                | One, two | A_InBox | 2 ms | 1 ms..3 ms | 1 (baseline) |  | 1234.6 | 3 | 1.00 | 9 |
+                | One, two | A_Weir | 1 ms | 1 ms..3 ms | 0.63 | 0.5..0.9 | 2.7 | 3 | 1.00 | 9 |
+
+                - One, two: A_Weir takes at most 1x the processor time of A_InBox: 0.521x [0.400..1.250], met
+                <!-- /measured -->
+                """.ReplaceLineEndings("\n")),
+            StringComparison.Ordinal);
+
+    [Fact]
+    public void Picture_ShowsWhatTheTableSays()
+    {
+        ResultRow[] rows = [.. ResultPage.Read("""
+            <!-- measured SomeBenchmarks -->
+            | case | arm | time a run | [min..max] | ratio |
+            |---|---|---:|---:|---:|
+            | N=1 | One | 1.50 us | 900 ns..2.00 ms | 1 (baseline) |
+            |  | Two | 3.0 s | 2.9 s..3.1 s | 2.0 |
+            <!-- /measured -->
+            """)];
+        Assert.Equal(["SomeBenchmarks, N=1, One", "SomeBenchmarks, , Two"], rows.Select(static r => $"{r.Suite}, {r.Case}, {r.Arm}"));
+        Assert.Equal([1.5e-6, 900e-9, 2e-3, 3, 2.9, 3.1], rows.SelectMany(static r => new[] { r.Median, r.Least, r.Most }), Close);
+    }
+
+    private static bool Close(double one, double other) => Math.Abs(one - other) < 1e-9 * one;
+}
