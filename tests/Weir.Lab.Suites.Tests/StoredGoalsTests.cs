@@ -1,5 +1,5 @@
 using Weir.TestKit;
-using Weir.Tables.Page;
+using Weir.Tables.Verbs;
 
 namespace Weir.Lab.Suites.Tests;
 

@@ -1,5 +1,3 @@
-using Weir.Cli.Programs;
-
 namespace Weir.Cli.Measuring;
 
 /// <summary>The options of the commands over workloads: their names, ranges and defaults, and how they go together.</summary>
@@ -41,8 +39,8 @@ internal sealed class RunOptionSet
         string usual = $"{rounds}{(isDecided ? " at most" : "")}";
         (string rounds, string time) texts = programs switch
         {
-            ProgramUse.Only => (ProgramSettings.UsualRounds, $"Kill a run that has not ended after this time. Default {ProgramSettings.UsualTimeout}"),
-            ProgramUse.Also => ($"{usual}; with --command {ProgramSettings.UsualRounds}", $"{Abandon}, {ProgramSettings.UsualTimeout} with --command"),
+            ProgramUse.Only => (ProgramDefaults.UsualRounds, $"Kill a run that has not ended after this time. Default {ProgramDefaults.UsualTimeout}"),
+            ProgramUse.Also => ($"{usual}; with --command {ProgramDefaults.UsualRounds}", $"{Abandon}, {ProgramDefaults.UsualTimeout} with --command"),
             _ => (usual, Abandon),
         };
         _isScale = isScale;

@@ -1,5 +1,3 @@
-using Weir.Cli.Programs;
-
 namespace Weir.Cli.Measuring;
 
 /// <summary>The options that say what is measured: a built-in workload or a user's code, and the parameters that are set or varied.</summary>

@@ -83,7 +83,7 @@ internal static class ProgramArms
     }
 
     private static Dictionary<string, string> Settings(ProgramSettings settings) => SettingTexts.Given(
-        ("rounds", settings.Rounds is { } rounds ? $"{rounds}" : $"{ProgramSettings.LeastRounds} and {Numbers.Time(ProgramSettings.LeastTime)} at least"),
+        ("rounds", settings.Rounds is { } rounds ? $"{rounds}" : $"{ProgramDefaults.LeastRounds} and {Numbers.Time(ProgramDefaults.LeastTime)} at least"),
         ("warmup", $"{settings.WarmUps}"),
         ("isolate", "process"),
         ("shell", settings.Shell?[0]),

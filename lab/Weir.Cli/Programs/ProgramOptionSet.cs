@@ -97,7 +97,7 @@ internal sealed class ProgramOptionSet(RunOptionSet shared, Argument<string[]>? 
             Shell = shell,
             IgnoresFailures = parsed.GetValue(_ignore),
             ShowsOutput = parsed.GetValue(_show),
-            Timeout = shared.TimeoutOf(parsed, ProgramSettings.UsualTimeout),
+            Timeout = shared.TimeoutOf(parsed, ProgramDefaults.UsualTimeout),
         };
     }
 

@@ -1,34 +1,8 @@
 namespace Weir.Cli.Programs;
 
-/// <summary>What a command does with programs.</summary>
-internal enum ProgramUse
-{
-    /// <summary>It measures them, and nothing else.</summary>
-    Only,
-
-    /// <summary>It measures workloads, or programs in their place.</summary>
-    Also,
-}
-
 /// <summary>All settings of the measuring of programs, checked.</summary>
 internal sealed record ProgramSettings
 {
-    /// <summary>The default minimum number of rounds of a program.</summary>
-    public const int LeastRounds = 10;
-
-    /// <summary>The default maximum number of rounds of a program.</summary>
-    public const int MostRounds = 1000;
-
-    /// <summary>The default minimum time of all rounds of a program together.</summary>
-    public static readonly TimeSpan LeastTime = TimeSpan.FromSeconds(3);
-
-    /// <summary>These defaults, as a text.</summary>
-    public static readonly string UsualRounds = FormattableString.Invariant(
-        $"{LeastRounds} at least, and as many as fit into {LeastTime.TotalSeconds:0} s, {MostRounds:N0} at most");
-
-    /// <summary>How long the end of a run is waited for by default.</summary>
-    public const string UsualTimeout = "10min";
-
     /// <summary>The programs in groups: those of one group are compared with its first.</summary>
     public required IReadOnlyList<IReadOnlyList<ProgramSpec>> Groups { get; init; }
 

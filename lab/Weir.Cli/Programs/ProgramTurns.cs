@@ -108,8 +108,8 @@ internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progres
 
         double[] times = [.. _rounds.Select(static r => r.Count > 0 ? r.Average(static x => x.Seconds) : 0).Where(static t => t > 0)];
         double shortest = times.Length < _programs.Count ? 0 : times.Min();
-        int wanted = shortest > 0 ? (int)Math.Min(ProgramSettings.MostRounds, Math.Ceiling(ProgramSettings.LeastTime.TotalSeconds / shortest)) : 0;
-        return Math.Max(wanted, ProgramSettings.LeastRounds);
+        int wanted = shortest > 0 ? (int)Math.Min(ProgramDefaults.MostRounds, Math.Ceiling(ProgramDefaults.LeastTime.TotalSeconds / shortest)) : 0;
+        return Math.Max(wanted, ProgramDefaults.LeastRounds);
     }
 
     private async Task<ProgramEnd?> RunAsync(ProgramSpec program, Action? begins = null)

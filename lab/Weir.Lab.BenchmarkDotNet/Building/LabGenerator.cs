@@ -1,7 +1,6 @@
 using System.Xml.Linq;
 using BenchmarkDotNet.Loggers;
 using BenchmarkDotNet.Toolchains.CsProj;
-using Weir.Lab.Benchmarks.Engine;
 
 namespace Weir.Lab.Benchmarks.Building;
 
@@ -13,7 +12,7 @@ namespace Weir.Lab.Benchmarks.Building;
 internal sealed class LabGenerator() : CsProjGenerator(LabToolchain.Moniker, null!, null!, null!, true)
 {
     private static readonly string[] Roots = ["global.json", "*.sln", "*.slnx"];
-    private static readonly Assembly[] Own = [typeof(WorkersEngineFactory).Assembly, typeof(LatencySummary).Assembly];
+    private static readonly Assembly[] Own = [typeof(LabGenerator).Assembly, typeof(LatencySummary).Assembly];
     private static readonly string[] Projects = [".csproj", ".fsproj", ".vbproj"];
 
     /// <inheritdoc/>

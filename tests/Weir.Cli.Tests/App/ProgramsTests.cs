@@ -13,7 +13,7 @@ public sealed class ProgramsTests
     [Theory(Timeout = 60_000)]
     [InlineData("", "load hash run time scale compare gate baseline history bench report new doctor")]
     [InlineData("weir-work ", "setup publish run stats list find cancel dead cdc load audit")]
-    [InlineData("eng/tables ", "ratios warm-up cold-start blocking-table auto-table load-table hash-table runtimes-table selfcheck figures queues-compared")]
+    [InlineData("eng/tables ", "ratios warm-up cold-start blocking-table auto-table load-table hash-table runtimes-table selfcheck goals figures queues-compared")]
     public async Task Help_OfAProgram_IsOneScreenWithALineAVerb(string program, string verbs)
     {
         LoadResult result = await new CliUnderTest().RunAsync($"{program}--help");

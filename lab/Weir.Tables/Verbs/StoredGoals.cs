@@ -1,7 +1,8 @@
 using System.Text.RegularExpressions;
+using Weir.Tables.Page;
 using Weir.Tables.SelfChecks;
 
-namespace Weir.Tables.Page;
+namespace Weir.Tables.Verbs;
 
 /// <summary>
 /// Judges the goals of a page anew by the figures that stand on it. So a rule about goals holds for all tables as soon as it is changed, and not only for those
