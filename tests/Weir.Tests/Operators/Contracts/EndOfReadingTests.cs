@@ -73,20 +73,23 @@ public class EndOfReadingTests
         using CancellationTokenSource stop = new();
         await using IExecutionRuntime runtime = Runtimes.RuntimeCases.Create(name, clock);
         TaskCompletionSource full = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        TaskCompletionSource begun = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
         // One runs, and the others wait for it; with a limit of one, nobody is left to read.
         int expected = Runtimes.RuntimeCases.LimitOf(name) == 1 ? 1 : 1 + WaitInARuntime;
         int read = 0;
         Task<ItemOutcome<int, int>[]> call = runtime.ProcessManyAsync(
             Endless().PartitionBy(static _ => 0),
-            static async (item, token) =>
+            async (item, token) =>
             {
+                begun.TrySetResult();
                 await Task.Delay(Timeout.InfiniteTimeSpan, TimeProvider.System, token);
                 return item;
             },
             new ProcessManyOptions { TotalTimeout = TimeSpan.FromMinutes(1) },
             stop.Token);
         await full.Task.WithinAsync("as many items as may wait");
+        await begun.Task.WithinAsync("the first call");
         if (byTime)
         {
             clock.Advance(TimeSpan.FromMinutes(1));
