@@ -10,7 +10,7 @@ namespace Weir.Hosting;
 /// <remarks>
 /// When the application stops, nothing more is read, and running items may end until the host's <c>ShutdownTimeout</c> has passed: then their token is
 /// cancelled. Items that were not begun stay in their source. When the source ends, the service has ended. What the run throws ends the service, and the
-/// application unless its <c>BackgroundServiceExceptionBehavior</c> says otherwise.
+/// application unless its <c>BackgroundServiceExceptionBehavior</c> says otherwise; the exit code of the process is then 1.
 /// </remarks>
 /// <param name="health">Watches the run; add it to the health checks with <see cref="WeirRunHealthExtensions.AddWeirRun"/>.</param>
 public abstract class RunService<T>(RunHealth health) : BackgroundService
@@ -58,6 +58,12 @@ public abstract class RunService<T>(RunHealth health) : BackgroundService
             catch (OperationCanceledException) when (_abort.IsCancellationRequested)
             {
                 // Its time to stop has passed.
+            }
+            catch (Exception)
+            {
+                // As for a worker: the host stops as it does at the end of a day's work, and whoever started the process sees only this.
+                Environment.ExitCode = 1;
+                throw;
             }
         }
     }

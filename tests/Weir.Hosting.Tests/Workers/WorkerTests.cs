@@ -247,6 +247,30 @@ public class WorkerTests
         await ((IAsyncDisposable)host).DisposeAsync();
     }
 
+    [Fact(Timeout = Limit)]
+    public async Task RunService_SourceFails_EndsTheApplicationAsAFailure()
+    {
+        HostApplicationBuilder builder = App.Create();
+        builder.Services.AddHostedService<FaultyService>();
+        IHost host = builder.Build();
+        Environment.ExitCode = 0;
+        IHostApplicationLifetime lifetime = host.Services.GetRequiredService<IHostApplicationLifetime>();
+        await host.StartAsync().WithinAsync();
+        await Guard.UntilAsync(() => lifetime.ApplicationStopping.IsCancellationRequested, "The end of the application");
+        Assert.Equal(1, Environment.ExitCode);
+        Environment.ExitCode = 0;
+        await host.StopAsync().EndsAsync();
+        await ((IAsyncDisposable)host).DisposeAsync();
+    }
+
+    private sealed class FaultyService() : RunService<int>(new RunHealth("faulty"))
+    {
+        protected override IAsyncEnumerable<int> GetItems() =>
+            AsyncEnumerable.Range(0, 1).Select(static x => x == 0 ? throw new InvalidOperationException("The file is gone.") : x);
+
+        protected override ValueTask ProcessAsync(int item, CancellationToken cancellationToken) => default;
+    }
+
     [Fact]
     public void Options_Attempts_AreThoseOfAHost()
     {
