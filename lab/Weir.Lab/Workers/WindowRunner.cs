@@ -14,7 +14,7 @@ internal sealed class WindowRunner : IDisposable
     // For operations that end when they are told to stop; nobody waits for the others.
     private static readonly TimeSpan Grace = TimeSpan.FromMilliseconds(300);
 
-    // A call that lasts so many times as long as any before it waits for something.
+    // A call that lasts so many times as long as those before it may wait for something.
     private const int WaitsAfter = 3;
     private static readonly TimeSpan ShortestCall = TimeSpan.FromMilliseconds(30);
 
@@ -360,12 +360,15 @@ internal sealed class WindowRunner : IDisposable
     }
 
     // A call that needs another one to end, as at a barrier, has nobody left to meet once the others have seen that they are to stop. So these call again for
-    // it, one after the other.
+    // it, one after the other. By the mean of the calls: one that found no place for long, beside others that did, says nothing about how long a call lasts. While
+    // no help ends, the next one comes later and later: calls that just last long then end without company.
     private bool EndTogether(TimeSpan limit, CancellationToken stop)
     {
-        TimeSpan longest = TimeSpan.FromTicks(Clock.Nanoseconds(0, _slots.Max(static s => s.Tally.LongestGap)) / TimeSpan.NanosecondsPerTick);
-        TimeSpan patience = (longest > ShortestCall ? longest : ShortestCall) * WaitsAfter;
-        for (long begin = Stopwatch.GetTimestamp(); ; Help())
+        long ticks = _slots.Sum(static s => s.Tally.LastEnd - s.Tally.Start) / Math.Max(1, _slots.Sum(static s => s.Tally.Operations));
+        TimeSpan mean = TimeSpan.FromTicks(Clock.Nanoseconds(0, ticks) / TimeSpan.NanosecondsPerTick);
+        TimeSpan first = (mean > ShortestCall ? mean : ShortestCall) * WaitsAfter;
+        TimeSpan patience = first;
+        for (long begin = Stopwatch.GetTimestamp(); ; patience = Help() ? first : patience * 2)
         {
             TimeSpan left = limit - Stopwatch.GetElapsedTime(begin);
             if (_isStuck || left <= patience || stop.IsCancellationRequested)
@@ -380,11 +383,12 @@ internal sealed class WindowRunner : IDisposable
         }
     }
 
-    // Whoever has helped helps on, as of producers and consumers only one kind can.
-    private void Help()
+    // Whoever has helped helps on, as of producers and consumers only one kind can. Whether the help before has ended.
+    private bool Help()
     {
         int living = _state.Living;
-        _helper += living < _stillLiving ? 0 : 1;
+        bool helped = living <= _stillLiving;
+        _helper += helped ? 0 : 1;
         _stillLiving = living;
         for (int i = 0; i < _slots.Length; i++)
         {
@@ -405,8 +409,10 @@ internal sealed class WindowRunner : IDisposable
                 StartThread(slot, () => RunThread(operation, slot));
             }
 
-            return;
+            break;
         }
+
+        return helped;
     }
 
     private WindowOutcome Outcome(long begin, double seconds, InFlightDepth inFlight, ResourceUse use, ResourceUse whole) => new()

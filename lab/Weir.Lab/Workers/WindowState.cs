@@ -16,6 +16,7 @@ internal sealed class WindowState(int workers, InFlightMeter inFlight, TimeProvi
     private int _toMeasure = workers;
     private int _measuring = workers;
     private int _living = workers;
+    private int _unfinished = workers;
     private long _left;
 
     // Read by all workers between operations and written three times: all others stay away from its cache line.
@@ -99,6 +100,12 @@ internal sealed class WindowState(int workers, InFlightMeter inFlight, TimeProvi
     public void SignalLeft() => Count(ref _measuring, _allLeft);
 
     public void SignalEnded() => Count(ref _living, _allEnded);
+
+    /// <summary>A worker has ended what it was told to do. If it is called again, it only helps.</summary>
+    public void SignalFinished() => Interlocked.Decrement(ref _unfinished);
+
+    /// <summary>Whether a worker has not ended what it was told to do.</summary>
+    public bool HasUnfinished => Volatile.Read(ref _unfinished) > 0;
 
     /// <summary>A worker that has ended begins again, unless all have ended. Whether it does.</summary>
     public bool TryRejoin()

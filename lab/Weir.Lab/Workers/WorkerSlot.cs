@@ -21,6 +21,7 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
     private TimeSpan _elapsed;
     private int _group = 1;
     private bool _helps;
+    private bool _isFinished;
     private volatile bool _hasEnded;
 
     public WorkerContext Context { get; } = context;
@@ -217,11 +218,17 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
             Leave();
         }
 
+        if (!_isFinished)
+        {
+            _isFinished = true;
+            window.SignalFinished();
+        }
+
         _hasEnded = true;
         window.SignalEnded();
     }
 
-    /// <summary>Whether the loop has ended, and may be called again for one operation that another needs to end.</summary>
+    /// <summary>Whether the loop has ended, and may be called again for operations that others need to end.</summary>
     public bool MayHelp()
     {
         if (!_hasEnded || !window.TryRejoin())
@@ -306,9 +313,10 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
                 _ = NextOfWhole(whole);
             }
 
-            int more = _helps ? 1 : 0;
+            // One at least, and then as many as the others need to end their batches.
+            bool more = _helps || (_isFinished && window.HasUnfinished);
             _helps = false;
-            return more;
+            return more ? 1 : 0;
         }
 
         if (!_tally.HasLeft)
