@@ -19,7 +19,7 @@ public static partial class ProjectsPicture
     private const int Margin = 16;
     private const double Letter = 7.6;
 
-    private static readonly string[] Folders = ["src", "lab"];
+    private static readonly string[] Folders = ["src", "lab", "explore", "bench"];
 
     /// <param name="root">The folder of the repository.</param>
     public static string Draw(string root)
@@ -123,6 +123,8 @@ public static partial class ProjectsPicture
         .back { fill: #ffffff; }
         rect.src { fill: #e6effa; stroke: #0b5cad; }
         rect.lab { fill: #fbeee4; stroke: #c2571a; }
+        rect.explore { fill: #e7f5ea; stroke: #2c7a3f; }
+        rect.bench { fill: #eef0f2; stroke: #66707c; }
         path { fill: none; stroke: #8894a3; stroke-width: 1.3; }
         .tip { fill: #8894a3; stroke: none; }
         @media (prefers-color-scheme: dark) {
@@ -130,6 +132,8 @@ public static partial class ProjectsPicture
           .back { fill: #12161c; }
           rect.src { fill: #1d2f45; stroke: #79b4f2; }
           rect.lab { fill: #3a2a1e; stroke: #f0a36b; }
+          rect.explore { fill: #1c3323; stroke: #7fce93; }
+          rect.bench { fill: #23282e; stroke: #9aa5b1; }
         }
         </style>
         <rect class="back" width="{{width:F0}}" height="{{height:F0}}"/>

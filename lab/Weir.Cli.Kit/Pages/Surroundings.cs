@@ -34,7 +34,7 @@ internal static class Surroundings
 
     /// <summary>The commit of the sources, with a word when they were changed since.</summary>
     public static string Commit() =>
-        SourceTree.Read(null, ":/src", ":/lab") is { } tree ? Invariant($"{tree.Commit[..10]}{(tree.IsClean ? "" : " with changes")}") : Unknown;
+        SourceTree.Read(null, ":/src", ":/lab", ":/bench") is { } tree ? Invariant($"{tree.Commit[..10]}{(tree.IsClean ? "" : " with changes")}") : Unknown;
 
     private static string ReadMachine()
     {

@@ -98,7 +98,7 @@ public partial class HouseRulesTests
 
     public static TheoryData<string> Projects() =>
         [.. Directory.EnumerateFiles(Root, "*.csproj", SearchOption.AllDirectories)
-            .Where(static p => InFolder(p, "src") || InFolder(p, "lab"))
+            .Where(static p => ProjectFolders.Houses.Any(house => InFolder(p, house)))
             .Select(static p => Path.GetRelativePath(Root, p))];
 
     public static TheoryData<string> NamesOfProjects() => [.. Projects().Select(static p => Path.GetFileNameWithoutExtension(p.Data))];
@@ -223,11 +223,11 @@ public partial class HouseRulesTests
 
     // Where it is the command of that name.
     private static readonly string[] SaysGate =
-        [Path.Combine("lab", "Weir.Cli", "Commands", "Gate"), Path.Combine("lab", "Weir.Tables", "SelfChecks"), Path.Combine("lab", "Weir.Tables", "Verbs")];
+        [Path.Combine("lab", "Weir.Cli", "Commands", "Gate"), Path.Combine("bench", "Weir.Tables", "SelfChecks"), Path.Combine("bench", "Weir.Tables", "Verbs")];
 
     [Fact]
     public void Locks_Names_SayLock() =>
-        Assert.Empty(new[] { "src", "lab" }
+        Assert.Empty(ProjectFolders.Houses
             .SelectMany(static folder => Directory.EnumerateFiles(Path.Combine(Root, folder), "*.cs", SearchOption.AllDirectories))
             .Where(static file => !SaysGate.Any(folder => InFolder(file, folder)) && Gate().IsMatch(File.ReadAllText(file)))
             .Select(static file => Path.GetRelativePath(Root, file)));
@@ -236,7 +236,7 @@ public partial class HouseRulesTests
     public void PublicTypes_OfTheEngine_AreInTheUsersNamespace() =>
         Assert.All(typeof(ErrorMode).Assembly.GetExportedTypes(), static type => Assert.Equal("Weir", type.Namespace));
 
-    private static string FolderOf(string project) => new[] { "src", "lab" }.Select(folder => Path.Combine(Root, folder, project)).First(Directory.Exists);
+    private static string FolderOf(string project) => ProjectFolders.PathOf(project);
 
     private static bool IsIn(string folder, string listed) =>
         listed.Length == 0 || folder == listed || folder.StartsWith(listed + "/", StringComparison.Ordinal);

@@ -5,6 +5,9 @@ namespace Weir.Core.Tests.Architecture;
 /// <summary>The folders of a project, and which of them use which, as compiled.</summary>
 internal sealed class ProjectFolders
 {
+    /// <summary>What has projects that are no tests and no samples: the library, what users measure with, the search for races, and what measures Weir.</summary>
+    public static readonly string[] Houses = ["src", "lab", "explore", "bench"];
+
     private readonly string[] _listed;
 
     /// <param name="project">The project.</param>
@@ -12,7 +15,7 @@ internal sealed class ProjectFolders
     public ProjectFolders(string project, string[] listed)
     {
         Name = project;
-        Path = new[] { "src", "lab" }.Select(folder => System.IO.Path.Combine(Repository.Root, folder, project)).First(Directory.Exists);
+        Path = PathOf(project);
         _listed = listed;
     }
 
@@ -25,6 +28,9 @@ internal sealed class ProjectFolders
     public string Name { get; }
 
     public string Path { get; }
+
+    public static string PathOf(string project) =>
+        Houses.Select(house => System.IO.Path.Combine(Repository.Root, house, project)).First(Directory.Exists);
 
     /// <summary>Each use of one folder by another, with an example.</summary>
     public IReadOnlyCollection<FolderUse> Uses()

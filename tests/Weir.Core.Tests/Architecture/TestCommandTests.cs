@@ -26,7 +26,7 @@ public partial class TestCommandTests
         // A second configuration named Debug would be the one that `dotnet test` takes, and what the tests pack and start would be missing.
         Assert.Equal(["Release"], solution.Descendants("BuildType").Select(static type => type.Attribute("Name")!.Value));
         Assert.Equal(
-            new[] { "src", "lab", "samples", "tests", "eng" }
+            ProjectFolders.Houses.Concat(["samples", "tests", "eng"])
                 .SelectMany(static folder => Directory.EnumerateFiles(Path.Combine(Repository.Root, folder), "*.csproj", SearchOption.AllDirectories))
                 .Select(static project => Path.GetRelativePath(Repository.Root, project).Replace(Path.DirectorySeparatorChar, '/'))
 

@@ -27,7 +27,7 @@ internal sealed class ComparedRun(TextWriter output, TextWriter progress)
         }
 
         ChildEnd built = await ColdBuilds.Start(
-            ["build", Path.Combine(root, "lab", Name), "-c", "Release", "-v", "q", "-nologo", "-clp:NoSummary"], cancellationToken)();
+            ["build", Path.Combine(root, "bench", Name), "-c", "Release", "-v", "q", "-nologo", "-clp:NoSummary"], cancellationToken)();
         if (built.Code != 0)
         {
             throw new InvalidOperationException($"{Name} could not be built: {built.Output.Trim()}");

@@ -12,7 +12,7 @@ internal sealed class ColdBuilds : IDisposable
     {
         for (DirectoryInfo? directory = new(Environment.CurrentDirectory); directory is not null; directory = directory.Parent)
         {
-            string project = Path.Combine(directory.FullName, "lab", Name, Name + ".csproj");
+            string project = Path.Combine(directory.FullName, "bench", Name, Name + ".csproj");
             if (File.Exists(project))
             {
                 return project;

@@ -37,7 +37,7 @@ internal sealed class QueuesRun(NpgsqlConnectionStringBuilder? postgres, Uri? ra
         string root = Path.GetDirectoryName(Path.GetDirectoryName(Path.GetDirectoryName(ColdBuilds.Project())))
             ?? throw new BadInputException($"{Verb} builds its program, so it must be run inside of the repository.");
         ChildEnd built = await ColdBuilds.Start(
-            ["build", Path.Combine(root, "lab", Program), "-c", "Release", "-v", "q", "-nologo", "-clp:NoSummary"], stop)();
+            ["build", Path.Combine(root, "bench", Program), "-c", "Release", "-v", "q", "-nologo", "-clp:NoSummary"], stop)();
         _program = built.Code == 0
             ? Path.Combine(root, "artifacts", "bin", Program, "release", $"{Program}.dll")
             : throw new InvalidOperationException($"{Program} could not be built: {built.Output.Trim()}");
