@@ -5,7 +5,7 @@ namespace Weir.Logging;
 
 /// <summary>Writes log lines of work hosts through <c>Microsoft.Extensions.Logging</c>.</summary>
 /// <remarks>
-/// The lines, with their event ids, are listed in docs/observability.md. A logger that throws changes nothing. The workers of Weir.Hosting have lines of their
+/// The lines, with their event ids, are listed in docs/reference/observability.md. A logger that throws changes nothing. The workers of Weir.Hosting have lines of their
 /// own.
 /// </remarks>
 public static class HostLogging

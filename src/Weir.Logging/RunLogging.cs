@@ -5,7 +5,7 @@ namespace Weir.Logging;
 
 /// <summary>Writes log lines of runs and circuit breakers through <c>Microsoft.Extensions.Logging</c>.</summary>
 /// <remarks>
-/// The lines, with their event ids, are listed in docs/observability.md. A line is written on the thread where it happens, so a logger that blocks holds up its
+/// The lines, with their event ids, are listed in docs/reference/observability.md. A line is written on the thread where it happens, so a logger that blocks holds up its
 /// run; one that throws changes nothing. Only the line of waits that go on comes from a timer. Whoever does not call these methods pays nothing.
 /// </remarks>
 public static class RunLogging

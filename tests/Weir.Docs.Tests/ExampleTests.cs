@@ -9,28 +9,28 @@ public class ExampleTests
     /// <summary>Pages whose examples are compiled and not run, with the reason.</summary>
     private static readonly Dictionary<string, string> NotRun = new()
     {
-        ["docs/http.md"] = "needs a network",
+        ["docs/reference/http.md"] = "needs a network",
         ["docs/changes.md"] = "needs a server",
-        ["docs/queue-gauges.md"] = "needs a server",
-        ["docs/table-to-index.md"] = "needs a server",
-        ["docs/postgresql.md"] = "needs a server",
-        ["docs/rabbitmq.md"] = "needs a broker",
+        ["docs/reference/queue-gauges.md"] = "needs a server",
+        ["docs/reference/table-to-index.md"] = "needs a server",
+        ["docs/reference/postgresql.md"] = "needs a server",
+        ["docs/reference/rabbitmq.md"] = "needs a broker",
         ["docs/measuring.md"] = "measures for a quarter of a minute",
     };
 
     /// <summary>What the examples of a page write.</summary>
     private static readonly Dictionary<string, string[]> Written = new()
     {
-        ["docs/migrating-from-dataflow.md"] = ["42\n"],
-        ["docs/migrating-from-rivulet.md"] = ["1, -1\n"],
+        ["docs/reference/migrating-from-dataflow.md"] = ["42\n"],
+        ["docs/reference/migrating-from-rivulet.md"] = ["1, -1\n"],
         ["docs/hosting.md"] = ["2 sent"],
-        ["docs/resilience.md"] = ["page /prices"],
-        ["docs/measuring-from-code.md"] = ["weir run   split", "split with 2 workers: ", "\n8 rounds"],
-        ["docs/operators/select-parallel-stream.md"] = ["http://localhost/a\nhttp://localhost/b\n"],
+        ["docs/reference/resilience.md"] = ["page /prices"],
+        ["docs/reference/measuring-from-code.md"] = ["weir run   split", "split with 2 workers: ", "\n8 rounds"],
+        ["docs/reference/operators/select-parallel-stream.md"] = ["http://localhost/a\nhttp://localhost/b\n"],
     };
 
     /// <summary>Pages whose examples take long because they measure.</summary>
-    private static readonly string[] Long = ["docs/measuring-from-code.md"];
+    private static readonly string[] Long = ["docs/reference/measuring-from-code.md"];
 
     // The programs of the tutorial have tests of their own.
     public static TheoryData<string> Pages() => [.. DocPages.All().Where(static p => p != TutorialTests.Page && DocPages.Examples(p).Length > 0)];
@@ -68,7 +68,7 @@ public class ExampleTests
     [Fact]
     public void Shapes_Table_HasEachHook()
     {
-        string table = DocPages.Read("docs/operators/shapes.md");
+        string table = DocPages.Read("docs/reference/operators/shapes.md");
         Type[] options =
         [
             typeof(ParallelRunOptions), typeof(AdaptiveConcurrencyOptions), typeof(ProgressOptions), typeof(MetricsOptions),

@@ -34,9 +34,9 @@ public sealed partial class FigureTests
 
     /// <summary>Nor in the sentences that compare. Ratios have two digits behind the point there.</summary>
     [Theory]
-    [InlineData("docs/dataflow.md", "## What is gained", "Small programs lie")]
-    [InlineData("docs/adaptive-concurrency.md", "With real waits", "eng/tables ratios")]
-    [InlineData("docs/migrating-from-parallel-foreachasync.md", "| items that complete at once", "\n")]
+    [InlineData("docs/reference/dataflow.md", "## What is gained", "Small programs lie")]
+    [InlineData("docs/reference/adaptive-concurrency.md", "With real waits", "eng/tables ratios")]
+    [InlineData("docs/reference/migrating-from-parallel-foreachasync.md", "| items that complete at once", "\n")]
     public void Sentences_ThatCompare_HaveNoFigureByHand(string page, string from, string to)
     {
         string text = DocPages.Read(page);

@@ -11,7 +11,7 @@ using Weir.Runtimes;
 namespace Weir.Docs.Tests;
 
 /// <summary>
-/// Are the instruments and spans that listeners get, with their attributes, those of the tables in docs/observability.md? Each feature is driven under one
+/// Are the instruments and spans that listeners get, with their attributes, those of the tables in docs/reference/observability.md? Each feature is driven under one
 /// name, by which what it told is found among that of other tests.
 /// </summary>
 [Collection(nameof(Console))]
@@ -113,7 +113,7 @@ public sealed partial class TelemetryTableTests : IDisposable
 
     private static IEnumerable<Row> Rows(string first)
     {
-        string page = DocPages.Read("docs/observability.md").ReplaceLineEndings("\n");
+        string page = DocPages.Read("docs/reference/observability.md").ReplaceLineEndings("\n");
         string[] lines =
         [
             .. page.Split('\n').SkipWhile(line => !line.StartsWith($"| {first} |", StringComparison.Ordinal)).TakeWhile(static l => l.StartsWith('|')),

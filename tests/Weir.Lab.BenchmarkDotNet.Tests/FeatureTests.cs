@@ -4,7 +4,7 @@ using Weir.Lab.Benchmarks.Tests.Support;
 
 namespace Weir.Lab.Benchmarks.Tests;
 
-/// <summary>What users expect of BenchmarkDotNet, with the lab's configuration: each row of the table in docs/benchmarkdotnet.md.</summary>
+/// <summary>What users expect of BenchmarkDotNet, with the lab's configuration: each row of the table in docs/reference/benchmarkdotnet.md.</summary>
 public class FeatureTests
 {
     private const int Limit = 300_000;

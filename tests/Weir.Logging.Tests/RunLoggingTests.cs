@@ -253,7 +253,7 @@ public sealed partial class RunLoggingTests : IDisposable
     [Fact]
     public void Ids_Each_IsInTheDocumentation()
     {
-        string page = File.ReadAllText(Path.Combine(Repository.Root, "docs", "observability.md"));
+        string page = File.ReadAllText(Path.Combine(Repository.Root, "docs", "reference", "observability.md"));
         string lines = File.ReadAllText(Path.Combine(Repository.Root, "src", "Weir.Logging", "Lines.cs"));
         (string Id, string Level)[] all = [.. LineOf().Matches(lines).Select(static m => (m.Groups[1].Value, m.Groups[2].Value))];
         Assert.Equal(17, all.Distinct().Count());

@@ -196,7 +196,7 @@ public class SampleTests
     /// <summary>What is to come: what the page on observability names, the run and the service, and what happened to the orders.</summary>
     private static IEnumerable<(string Path, string[] Texts)> Watched()
     {
-        string page = File.ReadAllText(Path.Combine(Repository.Root, "docs", "observability.md"));
+        string page = File.ReadAllText(Path.Combine(Repository.Root, "docs", "reference", "observability.md"));
         foreach ((string path, string[] named) in new (string, string[])[]
         {
             ("/v1/metrics",

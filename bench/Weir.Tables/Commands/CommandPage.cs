@@ -35,7 +35,7 @@ internal sealed record CommandPage
         Verb = "load-table",
         Page = "load",
         Title = "`weir load`",
-        Introduction = "Each section is a run of [`weir load`](../load.md),\nwhose page explains the columns: all rows of a section take turns in one "
+        Introduction = "Each section is a run of [`weir load`](../reference/load.md),\nwhose page explains the columns: all rows of a section take turns in one "
             + "process, and each result is verified.",
         Often = "--trials",
         Usual = 3,
@@ -73,7 +73,7 @@ internal sealed record CommandPage
         Verb = "hash-table",
         Page = "hash-workers",
         Title = "`weir hash` with 16 to 128 workers",
-        Introduction = "Each section is a run of\n[`weir hash`](../hash.md), whose page explains the columns; each round has a process of its own and a cold "
+        Introduction = "Each section is a run of\n[`weir hash`](../reference/hash.md), whose page explains the columns; each round has a process of its own and a cold "
             + "page cache. Run it in a control\ngroup whose device is held to a rate, as [the other page](hash.md#a-device-of-372-mbs-io-bound) shows: a fast "
             + "device measures the processors.",
         Often = "--rounds",

@@ -57,7 +57,7 @@ internal sealed class BrokerFigures : IFigures
                 $"""
                 **Goal:** at least {LeastShare} of RabbitMQ.Client alone.
 
-                [The queue](../rabbitmq.md) says what it does. A run lasts from the first publish to the last acknowledgement and confirm. Both have the same
+                [The queue](../reference/rabbitmq.md) says what it does. A run lasts from the first publish to the last acknowledgement and confirm. Both have the same
                 quorum queue, a window of {BareQueue.Window} unconfirmed messages, a prefetch of {BareQueue.Prefetch}, and acknowledge {BareQueue.AckEvery} at
                 once. The messages are persistent and mandatory and have identities. Values have {ItemBytes} bytes, and both write and read each of them.
                 """)),

@@ -11,7 +11,7 @@ namespace Weir.Site.Pictures;
 public static partial class ProgramsTable
 {
     /// <summary>The page that has the table.</summary>
-    public const string Path = "docs/dataflow.md";
+    public const string Path = "docs/reference/dataflow.md";
 
     private const string Results = "docs/results/dataflow.md";
     private const string Suite = "DataflowProgramsBenchmarks";

@@ -2,7 +2,7 @@ using Microsoft.CodeAnalysis;
 
 namespace Weir.Analyzers.Rules;
 
-/// <summary>The rules. docs/analyzers.md has a section for each.</summary>
+/// <summary>The rules. docs/reference/analyzers.md has a section for each.</summary>
 internal static class Descriptors
 {
     public static readonly DiagnosticDescriptor PassedOverAlias = new(
@@ -96,5 +96,5 @@ internal static class Descriptors
         helpLinkUri: Help("weir012"));
 
     // Of the repository that the package was made of; it has no address of its own.
-    private static string Help(string rule) => "docs/analyzers.md#" + rule;
+    private static string Help(string rule) => "docs/reference/analyzers.md#" + rule;
 }

@@ -4,7 +4,7 @@ namespace Weir.Core.Dispatch;
 
 /// <summary>
 /// Decides the limit, from one window of calls after the other. It knows neither clock nor threads, and is called by one thread at a time.
-/// The formulas, and where they come from, are in docs/adaptive-concurrency.md.
+/// The formulas, and where they come from, are in docs/reference/adaptive-concurrency.md.
 /// </summary>
 internal sealed partial class AdaptiveLaw
 {

@@ -2,7 +2,7 @@ namespace Weir.Delivery;
 
 /// <summary>How much waited in a queue or a change stream when its server was asked. What the server does not know is <see langword="null"/>.</summary>
 /// <remarks>
-/// The table in docs/queue-gauges.md says which engine knows what. Counts are of one moment, or of a few moments close to each other. They are of the whole
+/// The table in docs/reference/queue-gauges.md says which engine knows what. Counts are of one moment, or of a few moments close to each other. They are of the whole
 /// queue: all processes read the same.
 /// </remarks>
 public sealed record WorkStatistics

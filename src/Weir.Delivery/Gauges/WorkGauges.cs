@@ -6,7 +6,7 @@ namespace Weir.Delivery;
 /// </summary>
 /// <remarks>
 /// Thread-safe. A reading that fails, or takes longer than <see cref="WorkGaugeOptions.ReadingTimeout"/>, leaves no values: the gauges are missing until one
-/// succeeds. Readings of one object never overlap. See docs/queue-gauges.md.
+/// succeeds. Readings of one object never overlap. See docs/reference/queue-gauges.md.
 /// </remarks>
 public sealed class WorkGauges : IAsyncDisposable
 {

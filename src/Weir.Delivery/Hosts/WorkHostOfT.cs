@@ -11,7 +11,7 @@ namespace Weir.Delivery;
 /// <remarks>
 /// <para>
 /// Each item is processed at least once. It is processed again if the process dies, or loses its connection, after the effect and before the acknowledgement. A
-/// receiver can detect this by the identity of the item. See docs/delivery.md.
+/// receiver can detect this by the identity of the item. See docs/queues.md.
 /// </para>
 /// <para>
 /// While the server is unavailable, the host repeats its calls until they succeed or the host stops. Only a <see cref="WorkSetupException"/> ends the host.

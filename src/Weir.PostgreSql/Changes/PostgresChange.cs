@@ -61,7 +61,7 @@ public sealed class PostgresChange
     /// </summary>
     public WorkId Id => _transaction.IdOf(Index);
 
-    /// <summary>Writes the change as a JSON object, as a line of <c>weir-work cdc</c>: docs/cdc.md describes its members.</summary>
+    /// <summary>Writes the change as a JSON object, as a line of <c>weir-work cdc</c>: docs/reference/cdc.md describes its members.</summary>
     /// <param name="writer">Where to. It must be where a value can stand.</param>
     /// <exception cref="ArgumentNullException"><paramref name="writer"/> is <see langword="null"/>.</exception>
     /// <exception cref="ArgumentException">A value is longer than a <c>Utf8JsonWriter</c> takes: some 160 million characters.</exception>

@@ -35,7 +35,7 @@ public sealed class PostgresReplicationSlot : IWorkStatistics
     {
         ArgumentNullException.ThrowIfNull(source);
         Name = SlotName.Check(slot);
-        _database = new Database(source, $"the replication slot '{slot}'", "docs/queue-gauges.md");
+        _database = new Database(source, $"the replication slot '{slot}'", "docs/reference/queue-gauges.md");
         _clock = timeProvider ?? TimeProvider.System;
     }
 

@@ -8,7 +8,7 @@ namespace Weir.PostgreSql;
 /// <param name="page">The page that lists the rights.</param>
 /// <param name="explainOthers">Explains what only these calls can run into; null where it cannot.</param>
 internal sealed class Database(
-    NpgsqlDataSource source, string what, string page = "docs/postgresql.md", Func<PostgresException, string?>? explainOthers = null)
+    NpgsqlDataSource source, string what, string page = "docs/reference/postgresql.md", Func<PostgresException, string?>? explainOthers = null)
 {
     /// <summary>What telemetry calls the server.</summary>
     public const string System = "postgresql";

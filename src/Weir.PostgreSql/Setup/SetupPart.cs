@@ -148,7 +148,7 @@ internal sealed class SetupPart(
                 + (found.Version == _oldest
                     ? "call SetupAsync once, as their owner. Programs of the version before can run meanwhile and afterwards."
                     : "bring them on version by version, with the SetupAsync of each in between, or let the version of Weir.PostgreSql that made them process what is "
-                        + "left and then remove them. docs/postgresql.md says how."));
+                        + "left and then remove them. docs/reference/postgresql.md says how."));
         }
 
         if (found.Oldest > version)

@@ -50,7 +50,7 @@ internal sealed class Broker(Uri uri, string what, Action<ConnectionFactory>? co
         Constants.NotFound when Says(reason, "no queue '") || Says(reason, "no exchange '") =>
             $"An exchange or a queue of {what} is missing: call SetupAsync once, as a user who may declare queues. ({reason.ReplyText})",
         Constants.NotAllowed when Says(reason, "vhost") && Says(reason, "not found") => $"RabbitMQ refuses the connection for {what}: {reason.ReplyText}",
-        Constants.AccessRefused => $"The user of the connection lacks a right that {what} needs: {reason.ReplyText}. docs/rabbitmq.md lists the rights.",
+        Constants.AccessRefused => $"The user of the connection lacks a right that {what} needs: {reason.ReplyText}. docs/reference/rabbitmq.md lists the rights.",
         Constants.PreconditionFailed when Says(reason, "inequivalent arg") =>
             $"RabbitMQ has {what} with other options: {reason.ReplyText}. Use the same options, or another name.",
         Constants.PreconditionFailed when Says(reason, "message size") => $"RabbitMQ does not accept a message of this size for {what}: {reason.ReplyText}.",

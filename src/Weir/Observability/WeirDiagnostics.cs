@@ -1,6 +1,6 @@
 namespace Weir.Observability;
 
-/// <summary>The names that the library uses for OpenTelemetry and other listeners. See docs/observability.md.</summary>
+/// <summary>The names that the library uses for OpenTelemetry and other listeners. See docs/reference/observability.md.</summary>
 public static class WeirDiagnostics
 {
     /// <summary>The name of the <see cref="System.Diagnostics.Metrics.Meter"/>, for <c>AddMeter</c>.</summary>

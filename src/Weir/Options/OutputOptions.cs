@@ -31,7 +31,7 @@ public sealed record OutputOptions
     /// <value>The default is <see langword="false"/>, because other code may still hold these results.</value>
     /// <remarks>
     /// The end of the run, or of the stream's disposal, waits for it, but no longer than <see cref="ParallelRunOptions.PerItemTimeout"/>. Results that come too
-    /// late, after their item timed out, are disposed of in any case. See docs/operators/disposable-results.md.
+    /// late, after their item timed out, are disposed of in any case. See docs/reference/operators/disposable-results.md.
     /// </remarks>
     public bool DisposeUnusedResults { get; init; }
 

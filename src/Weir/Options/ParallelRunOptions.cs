@@ -22,11 +22,11 @@ public sealed partial record ParallelRunOptions
     /// <value>At least 1. The default is the number of processors.</value>
     public int MaxDegreeOfParallelism { get; init; } = Environment.ProcessorCount;
 
-    /// <summary>Pauses, limits and softly stops the run while it goes on, from outside or from its items. See docs/control.md.</summary>
+    /// <summary>Pauses, limits and softly stops the run while it goes on, from outside or from its items. See docs/reference/control.md.</summary>
     /// <value><see langword="null"/>, the default, for none. One control may be given to several runs.</value>
     public RunControl? Control { get; init; }
 
-    /// <summary>Lets the run adjust the number of items in flight, within bounds. See docs/adaptive-concurrency.md.</summary>
+    /// <summary>Lets the run adjust the number of items in flight, within bounds. See docs/reference/adaptive-concurrency.md.</summary>
     /// <value><see langword="null"/>, the default, for a fixed limit. Otherwise <see cref="MaxDegreeOfParallelism"/> has no effect.</value>
     public AdaptiveConcurrencyOptions? AdaptiveConcurrency { get; init; }
 

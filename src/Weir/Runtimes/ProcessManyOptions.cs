@@ -24,7 +24,7 @@ public sealed record ProcessManyOptions
     /// </value>
     public TimeSpan? TotalTimeout { get; init => field = Require.NoneIfInfinite(value); }
 
-    /// <summary>Pauses, limits and softly stops the call while it goes on. See docs/control.md.</summary>
+    /// <summary>Pauses, limits and softly stops the call while it goes on. See docs/reference/control.md.</summary>
     /// <value><see langword="null"/>, the default, for the runtime's own, if it has one. One control may be given to several calls.</value>
     public RunControl? Control { get; init; }
 
@@ -50,7 +50,7 @@ public sealed record ProcessManyOptions
     /// </value>
     /// <remarks>
     /// The end of the call waits for it, but no longer than the time limit of an item or, without one, of the call. Results that come too late, after their
-    /// item was given up, are disposed of in any case. See docs/operators/disposable-results.md.
+    /// item was given up, are disposed of in any case. See docs/reference/operators/disposable-results.md.
     /// </remarks>
     public bool DisposeUnusedResults { get; init; }
 

@@ -24,7 +24,7 @@ public sealed record RuntimeOptions
     public SharedConcurrencyLimit? ConcurrencyLimit { get; init; }
 
     /// <summary>Pauses, limits and softly stops all calls of the runtime that have no <see cref="ProcessManyOptions.Control"/> of their own.</summary>
-    /// <value><see langword="null"/>, the default, for none. See docs/control.md.</value>
+    /// <value><see langword="null"/>, the default, for none. See docs/reference/control.md.</value>
     public RunControl? Control { get; init; }
 
     /// <summary>The policies around each item of the calls that have no <see cref="ProcessManyOptions.Policies"/> of their own.</summary>

@@ -57,7 +57,7 @@ public class RuleTests
     {
         string[] rules = [.. Tests.Snippet.All.SelectMany(static a => a.SupportedDiagnostics).Select(static d => d.Id).Order(StringComparer.Ordinal)];
         Assert.Equal(RuleCases.All.Select(static c => c.Rule), rules);
-        string page = File.ReadAllText(Path.Combine(Repository.Root, "docs", "analyzers.md"));
+        string page = File.ReadAllText(Path.Combine(Repository.Root, "docs", "reference", "analyzers.md"));
         string releases = File.ReadAllText(Path.Combine(Repository.Root, "src", "Weir.Analyzers", "AnalyzerReleases.Unshipped.md"));
         Assert.All(rules, rule =>
         {
@@ -66,7 +66,7 @@ public class RuleTests
         });
         Assert.All(
             Tests.Snippet.All.SelectMany(static a => a.SupportedDiagnostics),
-            static d => Assert.EndsWith("docs/analyzers.md#" + d.Id, d.HelpLinkUri, StringComparison.OrdinalIgnoreCase));
+            static d => Assert.EndsWith("docs/reference/analyzers.md#" + d.Id, d.HelpLinkUri, StringComparison.OrdinalIgnoreCase));
     }
 
     public static TheoryData<int> Attempts() => [new TheoryDataRow<int>(1), new TheoryDataRow<int>(10) { Explicit = true }];

@@ -12,7 +12,7 @@ namespace Weir.Cli.Tests.Results;
 /// <summary>The page about result files says what they have: no field more, none less.</summary>
 public partial class ResultFormatTests
 {
-    private static readonly string Page = File.ReadAllText(Path.Combine(Repository.Root, "docs", "result-files.md"));
+    private static readonly string Page = File.ReadAllText(Path.Combine(Repository.Root, "docs", "reference", "result-files.md"));
 
     [Fact]
     public void Page_Json_HasTheFieldsThatAreWritten() => Assert.Equal(Fields(typeof(ResultFile), ""), Documented(json: true));

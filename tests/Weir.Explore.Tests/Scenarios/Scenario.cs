@@ -13,7 +13,7 @@ internal static class Scenario
     private const int Few = 500;
     private const int Many = 1_000;
 
-    // Those in which a fault of docs/testing.md is found only after more than a few.
+    // Those in which a fault of docs/reference/testing.md is found only after more than a few.
     private static readonly HashSet<string> NeedMany =
     [
         nameof(BlockScenarios.Joins_ThatCompete_TakeEachMessageOnce),

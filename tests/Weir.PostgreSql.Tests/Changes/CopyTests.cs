@@ -6,7 +6,7 @@ using Weir.Runtimes;
 namespace Weir.PostgreSql.Tests.Changes;
 
 /// <summary>
-/// A second table that is kept the same as the first, as docs/table-to-index.md describes it: the effect and the position in one transaction, and a copy that
+/// A second table that is kept the same as the first, as docs/reference/table-to-index.md describes it: the effect and the position in one transaction, and a copy that
 /// is cleared when a snapshot begins again.
 /// </summary>
 public sealed class CopyTests(PostgresServer server) : ChangeTest(server)

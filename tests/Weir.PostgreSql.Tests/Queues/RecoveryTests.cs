@@ -10,7 +10,7 @@ public sealed class RecoveryTests(PostgresServer server, ITestOutputHelper outpu
     private const int Count = 3_000;
     private const int InFlight = 2_048;
 
-    // A figure for docs/postgresql.md, and no goal: it depends on the machine. That the items come in halves is what LeaseTests assert.
+    // A figure for docs/reference/postgresql.md, and no goal: it depends on the machine. That the items come in halves is what LeaseTests assert.
     [Fact(Timeout = Limit, Explicit = true)]
     public async Task WorkerDied_With2048ItemsInFlight_IsMadeUpFor()
     {

@@ -63,7 +63,7 @@ public sealed class UpgradeTests(PostgresServer server) : QueueTest(server)
         Assert.Contains("have version 2, and this program needs version 4: bring them on version by version", old.Message, StringComparison.Ordinal);
 
         // The second way, with the statements of the page.
-        string page = await File.ReadAllTextAsync(Path.Combine(Repository.Root, "docs", "postgresql.md"), TestContext.Current.CancellationToken);
+        string page = await File.ReadAllTextAsync(Path.Combine(Repository.Root, "docs", "reference", "postgresql.md"), TestContext.Current.CancellationToken);
         string statements = page.Split("```sql\n").Select(static s => s.Split("```")[0]).Single(static s => s.Contains("DROP TABLE", StringComparison.Ordinal));
         await ExecuteAsync(statements
             .Replace("weir.", $"{SqlName.Quote(Schema)}.", StringComparison.Ordinal)

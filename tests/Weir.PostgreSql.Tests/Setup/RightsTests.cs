@@ -44,7 +44,7 @@ public sealed partial class RightsTests(PostgresServer server) : IAsyncLifetime
         await new PostgresCheckpointStore(Owner).SetupAsync();
         await new PostgresInbox(Owner, "mails").SetupAsync();
         await ExecuteAsync(Owner, $"CREATE ROLE {_name} LOGIN PASSWORD '{Password}'");
-        await ExecuteAsync(Owner, Statements("postgresql.md", "worker", line => !keepsKeyOrder || !line.Contains("packs_", StringComparison.Ordinal)));
+        await ExecuteAsync(Owner, Statements("reference/postgresql.md", "worker", line => !keepsKeyOrder || !line.Contains("packs_", StringComparison.Ordinal)));
         await using NpgsqlDataSource worker = NpgsqlDataSource.Create(WorkerConnection);
         CancellationToken stop = TestContext.Current.CancellationToken;
 

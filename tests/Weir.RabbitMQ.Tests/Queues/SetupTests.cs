@@ -139,7 +139,7 @@ public sealed class SetupTests(RabbitServer server) : QueueTest(server)
     [Fact(Timeout = Limit)]
     public async Task User_WithTheRightsOfThePage_CanDoEverythingButSetUp()
     {
-        string page = await File.ReadAllTextAsync(Path.Combine(Repository.Root, "docs", "rabbitmq.md"), TestContext.Current.CancellationToken);
+        string page = await File.ReadAllTextAsync(Path.Combine(Repository.Root, "docs", "reference", "rabbitmq.md"), TestContext.Current.CancellationToken);
         string line = page.Split('\n').Single(static l => l.StartsWith("rabbitmqctl set_permissions worker ", StringComparison.Ordinal));
         string[] rights = [.. line.Split('\'').Where(static (_, i) => i % 2 == 1).Select(r => r.Replace("mails", Regex.Escape(Name), StringComparison.Ordinal))];
         Assert.Equal(3, rights.Length);

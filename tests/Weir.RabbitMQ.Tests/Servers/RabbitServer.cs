@@ -29,7 +29,7 @@ public sealed class RabbitServer : IAsyncLifetime
         }
     }
 
-    /// <summary>The address of a user with no other rights than docs/rabbitmq.md lists.</summary>
+    /// <summary>The address of a user with no other rights than docs/reference/rabbitmq.md lists.</summary>
     public Uri Worker => _worker ?? Admin;
 
     public async ValueTask InitializeAsync()

@@ -2,10 +2,10 @@ using System.Text.RegularExpressions;
 
 namespace Weir.Tests.Docs;
 
-/// <summary>Is every row of docs/migrating-from-rivulet.md that names a test, tested by one that is there?</summary>
+/// <summary>Is every row of docs/reference/migrating-from-rivulet.md that names a test, tested by one that is there?</summary>
 public partial class MigrationPageTests
 {
-    private static readonly string Page = File.ReadAllText(Path.Combine(Repository.Root, "docs", "migrating-from-rivulet.md")).ReplaceLineEndings("\n");
+    private static readonly string Page = File.ReadAllText(Path.Combine(Repository.Root, "docs", "reference", "migrating-from-rivulet.md")).ReplaceLineEndings("\n");
 
     [Fact]
     public void Page_EachTestThatItNames_IsThere()

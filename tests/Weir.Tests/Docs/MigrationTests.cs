@@ -9,7 +9,7 @@ using Weir.Tests.Operators.Support;
 
 namespace Weir.Tests.Docs;
 
-/// <summary>What docs/migrating-from-rivulet.md says of Weir, row by row, where no other test says it.</summary>
+/// <summary>What docs/reference/migrating-from-rivulet.md says of Weir, row by row, where no other test says it.</summary>
 public class MigrationTests
 {
     private static readonly TimeSpan Second = TimeSpan.FromSeconds(1);

@@ -5,7 +5,7 @@ using Weir.Tests.Operators.Support;
 
 namespace Weir.Tests.Docs;
 
-/// <summary>What docs/migrating-from-rivulet.md says of values that options accept and refuse.</summary>
+/// <summary>What docs/reference/migrating-from-rivulet.md says of values that options accept and refuse.</summary>
 public class MigrationValuesTests
 {
     private readonly ManualTimeProvider _time = new();

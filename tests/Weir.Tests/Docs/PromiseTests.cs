@@ -6,7 +6,7 @@ namespace Weir.Tests.Docs;
 /// <summary>Sentences of the pages about threads, tokens and values that flow.</summary>
 public class PromiseTests
 {
-    // docs/runtimes/parallel.md
+    // docs/reference/runtimes/parallel.md
     [Fact(Timeout = 90_000)]
     public async Task ParallelRuntime_ItemThatAwaited_GoesOnOnThePoolAndTheNextOneOnAThreadOfTheRuntime()
     {
@@ -25,7 +25,7 @@ public class PromiseTests
         Assert.Equal(Enumerable.Repeat((false, true), 10), pool);
     }
 
-    // docs/operators/options.md
+    // docs/reference/operators/options.md
     [Theory(Timeout = 90_000)]
     [InlineData(false)]
     [InlineData(true)]
@@ -51,7 +51,7 @@ public class PromiseTests
         Assert.Equal([stops, stops], kept.Select(static token => token.IsCancellationRequested));
     }
 
-    // docs/operators/select-parallel.md
+    // docs/reference/operators/select-parallel.md
     [Fact(Timeout = 90_000)]
     public async Task AsyncLocal_SetInAnAsynchronousCall_IsNotSeenByAnother()
     {

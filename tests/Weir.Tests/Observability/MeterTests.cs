@@ -221,7 +221,7 @@ public sealed class MeterTests : IDisposable
     public async Task Instruments_Each_IsInTheDocumentationWithItsUnit()
     {
         await MakeInstrumentsAsync();
-        string page = File.ReadAllText(Path.Combine(Repository.Root, "docs", "observability.md"));
+        string page = File.ReadAllText(Path.Combine(Repository.Root, "docs", "reference", "observability.md"));
         List<Instrument> instruments = [];
         using MeterListener listener = new();
         listener.InstrumentPublished = (instrument, _) =>

@@ -94,7 +94,7 @@ public sealed class PostgresRow
     /// <summary>Writes the values that were sent as a JSON object, whose members have the names of the columns.</summary>
     /// <param name="writer">Where to. It must be where a value can stand.</param>
     /// <remarks>
-    /// Each value is what the server's <c>to_jsonb</c> makes of it, with times in UTC; docs/cdc.md has the few exceptions.
+    /// Each value is what the server's <c>to_jsonb</c> makes of it, with times in UTC; docs/reference/cdc.md has the few exceptions.
     /// </remarks>
     /// <exception cref="ArgumentNullException"><paramref name="writer"/> is <see langword="null"/>.</exception>
     /// <exception cref="ArgumentException">A value is longer than a <c>Utf8JsonWriter</c> takes: some 160 million characters.</exception>

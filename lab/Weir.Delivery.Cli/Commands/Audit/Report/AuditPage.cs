@@ -19,7 +19,7 @@ internal static class AuditPage
         bool hasBroker = AuditEngines.NeedsBroker(report.Engine);
         string name = isUsual ? "audit" : report.Scenarios is [var one] ? $"audit-{one}" : "audit-scenarios";
         page.Append(Invariant($" --output docs/results/{name}{(hasBroker ? $"-{report.Engine}" : "")}.md`."));
-        page.Append(" [The audit](../audit.md) explains the figures.\n\n");
+        page.Append(" [The audit](../reference/audit.md) explains the figures.\n\n");
         page.Append(Invariant($"Measured at commit {Surroundings.Commit()}; {Surroundings.Machine()}. {report.Workers} workers, "));
         page.Append(report.FromTable ? "a reader of changes, a publisher" : "a publisher");
         page.Append(hasBroker ? ", a broker and a server" : " and a server");
