@@ -1,12 +1,8 @@
-#if WEIR_RESILIENCE
-namespace Weir.Resilience;
-#else
 namespace Weir.Core;
-#endif
 
 /// <summary>
 /// What <c>Lock</c> is on .NET 8, which has none: the part of System.Threading.Lock that the libraries use, over the object's own monitor. A <c>lock</c>
-/// statement takes the same monitor. Each library that others see into has one in a namespace of its own: neither may use the other.
+/// statement takes the same monitor.
 /// </summary>
 internal sealed class MonitorLock
 {

@@ -221,7 +221,7 @@ public sealed partial class ResumableDownloadTests : IDisposable
     public async Task ToFile_SilentServerAndTheWatchFails_IsATimeoutAllTheSame(int at)
     {
         Assert.SkipUnless(FaultPlaces.Exist, "A Release build has no places to fail at.");
-        using FaultPlaces places = new(static (place, _) => place.StartsWith("ReadTimeoutWatch.cs:", StringComparison.Ordinal), typeof(RetryOptions));
+        using FaultPlaces places = new(static (place, _) => place.StartsWith("ReadTimeoutWatch.cs:", StringComparison.Ordinal));
         ManualTimeProvider time = new();
         await using LoopbackServer server = new((head, number) => number switch
         {

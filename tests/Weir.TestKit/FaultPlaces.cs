@@ -5,8 +5,8 @@ using System.Text.RegularExpressions;
 namespace Weir.TestKit;
 
 /// <summary>
-/// The places at which a library works with no caller above it: it passes them in Debug builds (<c>FaultPoint</c>), and here one of them can fail as it would
-/// without memory. Who else works in the process passes them too.
+/// The places at which the libraries work with no caller above them: they pass them in Debug builds (<c>FaultPoint</c>), and here one of them can fail as it
+/// would without memory. Who else works in the process passes them too.
 /// </summary>
 public sealed partial class FaultPlaces : IDisposable
 {
@@ -15,24 +15,17 @@ public sealed partial class FaultPlaces : IDisposable
     private static readonly TimeSpan Shortest = TimeSpan.FromSeconds(60);
 
     private readonly ConcurrentDictionary<string, int> _passed = new();
-    private readonly List<(EventInfo Event, Delegate Handler)> _events = [];
+    private readonly Action<string, object> _handler;
     private readonly Func<string, object, bool> _isMine;
     private int _countdown = int.MaxValue;
     private int _failures;
 
     /// <param name="isMine">Whether a place, with whose work it is, is the test's own; null for all.</param>
-    /// <param name="libraries">Types of the assemblies that pass the places: Weir.Core's, Weir.Resilience's, or both.</param>
-    public FaultPlaces(Func<string, object, bool>? isMine, params Type[] libraries)
+    public FaultPlaces(Func<string, object, bool>? isMine = null)
     {
-        ArgumentNullException.ThrowIfNull(libraries);
         _isMine = isMine ?? (static (_, _) => true);
-        foreach (Assembly library in libraries.Select(static type => type.Assembly).Distinct())
-        {
-            EventInfo passed = library.GetTypes().Single(static type => type.Name == "FaultPoint").GetEvent("Passed")!;
-            Action<string, object> handler = AtPlace;
-            passed.AddMethod!.Invoke(null, [handler]);
-            _events.Add((passed, handler));
-        }
+        _handler = AtPlace;
+        PlacePassed.AddMethod!.Invoke(null, [_handler]);
     }
 
     /// <summary>Whether this build has such places.</summary>
@@ -131,7 +124,9 @@ public sealed partial class FaultPlaces : IDisposable
         }
     }
 
-    public void Dispose() => _events.ForEach(static e => e.Event.RemoveMethod!.Invoke(null, [e.Handler]));
+    public void Dispose() => PlacePassed.RemoveMethod!.Invoke(null, [_handler]);
+
+    private static EventInfo PlacePassed => Type.GetType("Weir.Core.FaultPoint, Weir.Core", throwOnError: true)!.GetEvent("Passed")!;
 
     private static IEnumerable<string> SourcesOf(string project) =>
         Directory.EnumerateFiles(Path.Combine(Repository.Root, "src", project), "*.cs", SearchOption.AllDirectories)

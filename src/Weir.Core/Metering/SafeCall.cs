@@ -18,6 +18,11 @@ internal static class SafeCall
         }
     }
 
+    /// <summary>What a call returns, such as an instrument, which each listener is told of; null if it threw.</summary>
+    public static TResult? Try<TResult>(Func<TResult?> call)
+        where TResult : class =>
+        Invoke(static call => call(), call);
+
     public static TResult? Invoke<TState, TResult>(Func<TState, TResult?> call, TState state)
         where TResult : class
     {

@@ -1,8 +1,4 @@
-#if WEIR_RESILIENCE
-namespace Weir.Resilience;
-#else
 namespace Weir.Core;
-#endif
 
 /// <summary>Disposes of results that nobody will ever have.</summary>
 internal static class DiscardedResult
@@ -59,4 +55,11 @@ internal static class DiscardedResult
     }
 
     private static bool IsSame<TItem>(TItem? item, object result) => !typeof(TItem).IsValueType && ReferenceEquals(item, result);
+}
+
+/// <summary>What is decided once about results of a type.</summary>
+internal static class DiscardedResult<TResult>
+{
+    /// <summary>Whether one may be disposable. If not, nothing is ever looked at.</summary>
+    public static readonly bool MayBeDisposable = DiscardedResult.MayBeDisposable(typeof(TResult));
 }

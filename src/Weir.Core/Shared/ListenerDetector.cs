@@ -1,11 +1,7 @@
 using System.Reflection;
 using System.Runtime.CompilerServices;
 
-#if WEIR_RESILIENCE
-namespace Weir.Resilience;
-#else
 namespace Weir.Core;
-#endif
 
 /// <summary>Whether anybody can be listening to spans and instruments. The library does not create them before that.</summary>
 /// <remarks>

@@ -1,8 +1,4 @@
-#if WEIR_RESILIENCE
-namespace Weir.Resilience;
-#else
 namespace Weir.Core;
-#endif
 
 /// <summary>
 /// Takes the engine's locks in such a way that a thread interrupt cannot break them. User code may interrupt the thread it runs on. The interrupt takes effect

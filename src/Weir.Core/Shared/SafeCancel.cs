@@ -1,8 +1,4 @@
-#if WEIR_RESILIENCE
-namespace Weir.Resilience;
-#else
 namespace Weir.Core;
-#endif
 
 /// <summary>Cancels a source whose callbacks are user code. Their exceptions are not part of any outcome.</summary>
 internal static class SafeCancel

@@ -1,12 +1,9 @@
+using System.Diagnostics;
 #if DEBUG
 using System.Runtime.CompilerServices;
 #endif
 
-#if WEIR_RESILIENCE
-namespace Weir.Resilience;
-#else
 namespace Weir.Core;
-#endif
 
 /// <summary>
 /// Runs work on threads on which no caller is above it. It should not throw there, but there may be no memory, clocks may be the user's, and tokens have
@@ -114,4 +111,31 @@ internal static class Unattended
             return false;
         }
     }
+}
+
+/// <summary>
+/// What has work on threads on which no caller is above it: those of timers and of the pool, and its own. What such work throws would end the process; see
+/// <see cref="Unattended"/>.
+/// </summary>
+internal interface IUnattended
+{
+    /// <summary>Work of this threw, which it should not. This fails with it, and releases everybody who waits for it.</summary>
+    void WorkFailed(Exception error);
+}
+
+/// <summary>
+/// Places where tests let the library fail as it would without memory, or hold it up between two steps. Nothing of them is left in a Release build.
+/// </summary>
+internal static class FaultPoint
+{
+    /// <summary>Raised at each place with its name and whose work it is. For tests only; others run meanwhile, so a test must know its own.</summary>
+    public static event Action<string, object>? Passed;
+
+    /// <summary>The library passes a place.</summary>
+    [Conditional("DEBUG")]
+    public static void Pass(string place, object owner) => Passed?.Invoke(place, owner);
+
+    /// <summary>The same for a place whose name is where it stands.</summary>
+    [Conditional("DEBUG")]
+    public static void Pass(string file, int line, object owner) => Passed?.Invoke($"{Path.GetFileName(file)}:{line}", owner);
 }

@@ -13,21 +13,21 @@ internal static class BlockMeter
     // Null if a listener threw when it was notified of the instrument.
     private static readonly Instrument?[] Instruments =
     [
-        Make(static () => Meter.CreateObservableUpDownCounter(
+        SafeCall.Try(static () => Meter.CreateObservableUpDownCounter(
             "weir.blocks.active", static () => Measure(static s => s.Blocks), "{block}", "Blocks that have had a message and are not complete.")),
-        Make(static () => Meter.CreateObservableCounter(
+        SafeCall.Try(static () => Meter.CreateObservableCounter(
             "weir.block.received", static () => Measure(static s => s.Received), "{message}", "Messages that blocks have taken.")),
-        Make(static () => Meter.CreateObservableCounter(
+        SafeCall.Try(static () => Meter.CreateObservableCounter(
             "weir.block.sent", static () => Measure(static s => s.Sent), "{message}", "Results, groups and messages that have left blocks.")),
-        Make(static () => Meter.CreateObservableCounter("weir.block.messages", MeasureMessages, "{message}", "What became of the messages of blocks.")),
-        Make(static () => Meter.CreateObservableUpDownCounter(
+        SafeCall.Try(static () => Meter.CreateObservableCounter("weir.block.messages", MeasureMessages, "{message}", "What became of the messages of blocks.")),
+        SafeCall.Try(static () => Meter.CreateObservableUpDownCounter(
             "weir.block.in_flight", static () => Measure(static s => s.InFlight), "{message}", "Messages inside their call.")),
-        Make(static () => Meter.CreateObservableUpDownCounter(
+        SafeCall.Try(static () => Meter.CreateObservableUpDownCounter(
             "weir.block.queued", MeasureQueued, "{message}", "Messages that wait for their call or group, and results that nobody has taken.")),
     ];
 
     private static readonly Histogram<double>? CallDuration =
-        Make(static () => Durations.Create(Meter, "weir.block.duration", "The duration of the calls for single messages."));
+        SafeCall.Try(static () => Durations.Create(Meter, "weir.block.duration", "The duration of the calls for single messages."));
 
     public static bool HasListeners => MeasuresCalls || Array.Exists(Instruments, static instrument => instrument is { Enabled: true });
 
@@ -66,8 +66,4 @@ internal static class BlockMeter
 
     private static List<Measurement<long>> Measure(Func<BlockSample, long> read, string? key = null, string? value = null) =>
         [.. BlockTotals.Sum().Select(sum => new Measurement<long>(read(sum.Value), sum.Key.With(key, value)))];
-
-    private static TInstrument? Make<TInstrument>(Func<TInstrument> create)
-        where TInstrument : Instrument =>
-        SafeCall.Invoke(static create => create(), create);
 }

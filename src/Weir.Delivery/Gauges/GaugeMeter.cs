@@ -1,4 +1,5 @@
 using System.Diagnostics.Metrics;
+using Weir.Core.Metering;
 using Weir.Observability;
 
 namespace Weir.Delivery;
@@ -25,7 +26,7 @@ internal static class GaugeMeter
         Stream("remaining", "By", "How much log may be written until a change stream can be lost.", static s => s.RemainingBytes),
         Stream("readers", "{reader}", "Whether somebody reads a change stream: 1 or 0.", static s => s.IsActive is { } active ? active ? 1 : 0 : null),
         Seconds("weir.stream.lag", "weir.stream.name", "For how long at least a change stream has been behind.", static s => s.Lag),
-        SafeInstrument.Make(static () => Meter.CreateObservableGauge(
+        SafeCall.Try(static () => Meter.CreateObservableGauge(
             "weir.stream.log_state", MeasureStates, "{stream}", "1 with the state of the log that a change stream needs.")),
     ];
 
@@ -47,16 +48,16 @@ internal static class GaugeMeter
         }
     }
 
-    private static Instrument? Queue(string name, string unit, string description, Func<WorkStatistics, long?> read) =>
-        SafeInstrument.Make(() => Meter.CreateObservableGauge(
+    private static ObservableGauge<long>? Queue(string name, string unit, string description, Func<WorkStatistics, long?> read) =>
+        SafeCall.Try(() => Meter.CreateObservableGauge(
             $"weir.queue.{name}", () => Measure("weir.queue.name", read, static value => value), unit, description));
 
-    private static Instrument? Stream(string name, string unit, string description, Func<WorkStatistics, long?> read) =>
-        SafeInstrument.Make(() => Meter.CreateObservableGauge(
+    private static ObservableGauge<long>? Stream(string name, string unit, string description, Func<WorkStatistics, long?> read) =>
+        SafeCall.Try(() => Meter.CreateObservableGauge(
             $"weir.stream.{name}", () => Measure("weir.stream.name", read, static value => value), unit, description));
 
-    private static Instrument? Seconds(string name, string tag, string description, Func<WorkStatistics, TimeSpan?> read) =>
-        SafeInstrument.Make(() => Meter.CreateObservableGauge(name, () => Measure(tag, read, static time => time.TotalSeconds), "s", description));
+    private static ObservableGauge<double>? Seconds(string name, string tag, string description, Func<WorkStatistics, TimeSpan?> read) =>
+        SafeCall.Try(() => Meter.CreateObservableGauge(name, () => Measure(tag, read, static time => time.TotalSeconds), "s", description));
 
     private static List<Measurement<TValue>> Measure<TRead, TValue>(string tag, Func<WorkStatistics, TRead?> read, Func<TRead, TValue> convert)
         where TRead : struct

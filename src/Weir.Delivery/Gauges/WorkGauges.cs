@@ -1,3 +1,5 @@
+using Weir.Core;
+
 namespace Weir.Delivery;
 
 /// <summary>

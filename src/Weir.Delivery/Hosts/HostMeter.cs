@@ -1,4 +1,5 @@
 using System.Diagnostics.Metrics;
+using Weir.Core.Metering;
 using Weir.Observability;
 
 namespace Weir.Delivery;
@@ -22,24 +23,24 @@ internal static class HostMeter
     // Null if a listener threw when it was notified of the instrument.
     private static readonly Instrument?[] Instruments =
     [
-        SafeInstrument.Make(static () => Meter.CreateObservableCounter("weir.work.items", MeasureItems, "{item}", "What became of the items of work hosts.")),
-        SafeInstrument.Make(static () => Meter.CreateObservableCounter(
+        SafeCall.Try(static () => Meter.CreateObservableCounter("weir.work.items", MeasureItems, "{item}", "What became of the items of work hosts.")),
+        SafeCall.Try(static () => Meter.CreateObservableCounter(
             "weir.work.read", static () => Measure(static s => s.Read), "{item}", "Items that were read.")),
-        SafeInstrument.Make(static () => Meter.CreateObservableCounter(
+        SafeCall.Try(static () => Meter.CreateObservableCounter(
             "weir.work.batches", static () => Measure(static s => s.AcknowledgedBatches), "{batch}", "Batches that were acknowledged.")),
-        SafeInstrument.Make(static () => Meter.CreateObservableCounter(
+        SafeCall.Try(static () => Meter.CreateObservableCounter(
             "weir.work.faults", static () => Measure(static s => s.Faults), "{call}", "Failed calls to read, acknowledge or store, which were repeated.")),
-        SafeInstrument.Make(static () => Meter.CreateObservableUpDownCounter(
+        SafeCall.Try(static () => Meter.CreateObservableUpDownCounter(
             "weir.work.in_flight",
             static () => Measure(static _ => 0, running: static run => run.Statistics.InFlight),
             "{item}",
             "Items that were read but not acknowledged.")),
-        SafeInstrument.Make(static () => Meter.CreateObservableUpDownCounter(
+        SafeCall.Try(static () => Meter.CreateObservableUpDownCounter(
             "weir.work.queued",
             static () => Measure(static _ => 0, running: static run => run.Queued),
             "{item}",
             "Items that were read and wait for their call.")),
-        SafeInstrument.Make(static () => Meter.CreateObservableGauge(
+        SafeCall.Try(static () => Meter.CreateObservableGauge(
             "weir.work.lag", MeasureLag, "s", "How long ago the oldest batch was read that is not acknowledged.")),
     ];
 

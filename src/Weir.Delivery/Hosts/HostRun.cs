@@ -1,5 +1,6 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Runtime.ExceptionServices;
+using Weir.Core;
 using Weir.Resilience;
 using Weir.Runtimes;
 

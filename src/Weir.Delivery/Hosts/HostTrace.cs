@@ -1,4 +1,6 @@
 using System.Diagnostics;
+using Weir.Core;
+using Weir.Core.Metering;
 using Weir.Observability;
 using Weir.Resilience;
 
@@ -10,7 +12,7 @@ internal static class HostTrace
     private const string Outcome = "weir.outcome";
     private const string Operation = "process";
 
-    private static readonly ActivitySource? Source = Try(
+    private static readonly ActivitySource? Source = SafeCall.Try(
         static () => new ActivitySource(WeirDiagnostics.ActivitySourceName, typeof(HostTrace).Assembly.GetName().Version?.ToString(3)));
 
     public static bool HasListeners => Source?.HasListeners() == true;
@@ -46,7 +48,7 @@ internal static class HostTrace
         }
     }
 
-    private static Activity? Start<T>(IWorkSource<T> source, WorkItem<T> item) => Try(() =>
+    private static Activity? Start<T>(IWorkSource<T> source, WorkItem<T> item) => SafeCall.Try(() =>
     {
         // The publisher's context, if the item brings one; otherwise the current span is the parent.
         string? parent = item.Headers?.GetValueOrDefault(TraceContext.Parent);
@@ -73,7 +75,7 @@ internal static class HostTrace
         return Source?.StartActivity($"{Operation} {source.Name}", ActivityKind.Consumer, context, tags);
     });
 
-    private static void End(Activity span, string outcome, Exception? error) => Try(() =>
+    private static void End(Activity span, string outcome, Exception? error) => SafeCall.Try(() =>
     {
         if (span.IsStopped)
         {
@@ -90,18 +92,4 @@ internal static class HostTrace
         span.Stop();
         return span;
     });
-
-    // Listeners are user code, and must not change the outcome of an item.
-    private static TValue? Try<TValue>(Func<TValue?> call)
-        where TValue : class
-    {
-        try
-        {
-            return call();
-        }
-        catch (Exception)
-        {
-            return null;
-        }
-    }
 }

@@ -1,3 +1,4 @@
+using Weir.Core;
 using Weir.Core.Threads;
 
 namespace Weir.Delivery;

@@ -2,6 +2,7 @@ using System.Diagnostics.CodeAnalysis;
 using System.Threading.Channels;
 using RabbitMQ.Client;
 using RabbitMQ.Client.Events;
+using Weir.Core;
 using Weir.Resilience;
 
 namespace Weir.RabbitMQ;

@@ -1,3 +1,4 @@
+using Weir.Core;
 using Weir.Resilience;
 
 namespace Weir.RabbitMQ;

@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using Weir.Core.Metering;
 
 namespace Weir.Resilience;
 
@@ -6,7 +7,7 @@ namespace Weir.Resilience;
 internal static class PolicyListeners
 {
     private static readonly ListenerDetector Detector =
-        new("System.Diagnostics.DiagnosticSource", static () => _ = AskForCalls(), TimeProvider.System);
+        new(DiagnosticNames.ListenersAssembly, static () => _ = AskForCalls(), TimeProvider.System);
 
     /// <summary>Whether somebody counts calls. False until <see cref="Look"/> found that somebody may listen.</summary>
     public static bool WantsCalls

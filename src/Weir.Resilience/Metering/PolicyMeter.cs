@@ -1,4 +1,5 @@
 using System.Diagnostics.Metrics;
+using Weir.Core.Metering;
 
 namespace Weir.Resilience;
 
@@ -8,36 +9,34 @@ namespace Weir.Resilience;
 /// </summary>
 internal static class PolicyMeter
 {
-    private const string Outcome = "weir.outcome";
-    private const string ErrorType = "error.type";
     private const string CircuitState = "weir.circuit_breaker.state";
     private const string WaitFor = "weir.wait.for";
 
-    private static readonly Meter Meter = new("Weir", typeof(PolicyMeter).Assembly.GetName().Version?.ToString(3));
+    private static readonly Meter Meter = new(DiagnosticNames.Library, typeof(PolicyMeter).Assembly.GetName().Version?.ToString(3));
 
     // What was counted under each name, so that it is 0 rather than absent when its policies have gone. Guarded by the lock, as no user code runs here.
     private static readonly Lock Lock = new();
     private static readonly Dictionary<Series, PolicyCounts> Seen = [];
 
     // Null if a listener threw when it was notified of the instrument.
-    private static readonly Counter<long>? Calls = (Counter<long>?)Make(static () => Meter.CreateCounter<long>(
+    private static readonly Counter<long>? Calls = SafeCall.Try(static () => Meter.CreateCounter<long>(
         "weir.policy.calls", "{call}", "Calls through a policy chain that have ended."));
 
-    private static readonly Counter<long>? Retries = (Counter<long>?)Make(static () => Meter.CreateCounter<long>(
+    private static readonly Counter<long>? Retries = SafeCall.Try(static () => Meter.CreateCounter<long>(
         "weir.policy.retries", "{attempt}", "Attempts of such calls after the first."));
 
-    private static readonly Counter<long>? Fallbacks = (Counter<long>?)Make(static () => Meter.CreateCounter<long>(
+    private static readonly Counter<long>? Fallbacks = SafeCall.Try(static () => Meter.CreateCounter<long>(
         "weir.policy.fallbacks", "{call}", "Such calls whose result is that of the fallback."));
 
     private static readonly Instrument?[] States =
     [
-        Make(static () => Meter.CreateObservableUpDownCounter(
+        SafeCall.Try(static () => Meter.CreateObservableUpDownCounter(
             "weir.policy.circuit_breakers", MeasureCircuits, "{circuit_breaker}", "Shared circuit breakers and those by key, by state.")),
-        Make(static () => Meter.CreateObservableUpDownCounter(
+        SafeCall.Try(static () => Meter.CreateObservableUpDownCounter(
             "weir.policy.in_use", static () => Measure(static c => c.InUse), "{call}", "Places of shared concurrency limits that are in use.")),
-        Make(static () => Meter.CreateObservableUpDownCounter(
+        SafeCall.Try(static () => Meter.CreateObservableUpDownCounter(
             "weir.policy.limit", static () => Measure(static c => c.Limit), "{call}", "Places that shared concurrency limits have.")),
-        Make(static () => Meter.CreateObservableUpDownCounter(
+        SafeCall.Try(static () => Meter.CreateObservableUpDownCounter(
             "weir.policy.waiting", MeasureWaiting, "{call}", "Calls and items that wait at shared concurrency limits and rate limits.")),
     ];
 
@@ -47,7 +46,7 @@ internal static class PolicyMeter
 
     /// <summary>A call has ended.</summary>
     public static void Ended(KeyValuePair<string, object?>? name, string outcome, Exception? error) =>
-        Add(Calls, name, error, new KeyValuePair<string, object?>(Outcome, outcome));
+        Add(Calls, name, error, new KeyValuePair<string, object?>(DiagnosticNames.Outcome, outcome));
 
     /// <summary>A call is made again.</summary>
     /// <param name="name">The attribute of the chain's name.</param>
@@ -71,7 +70,7 @@ internal static class PolicyMeter
             Add(ref tags, more);
             if (error is not null)
             {
-                tags.Add(ErrorType, error.GetType().FullName);
+                tags.Add(DiagnosticNames.ErrorType, error.GetType().FullName);
             }
 
             counter.Add(1, tags);
@@ -168,18 +167,6 @@ internal static class PolicyMeter
         }
 
         return sums;
-    }
-
-    private static Instrument? Make(Func<Instrument> create)
-    {
-        try
-        {
-            return create();
-        }
-        catch (Exception)
-        {
-            return null;
-        }
     }
 
     /// <summary>What is counted together: the policies of one name, or those without one.</summary>

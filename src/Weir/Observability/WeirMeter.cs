@@ -21,31 +21,32 @@ internal static class WeirMeter
 
     private static readonly Instrument?[] Instruments =
     [
-        Make(() => Meter.CreateObservableUpDownCounter(
+        SafeCall.Try(() => Meter.CreateObservableUpDownCounter(
             "weir.runs.active", () => Measure(static _ => 1, onlyRunning: true), "{run}", "Runs that have started and not ended.")),
-        Make(() => Meter.CreateObservableUpDownCounter(
+        SafeCall.Try(() => Meter.CreateObservableUpDownCounter(
             "weir.items.active", () => Measure(static s => s.Active, onlyRunning: true), "{item}", "Items inside their call.")),
-        Make(() => Meter.CreateObservableUpDownCounter(
+        SafeCall.Try(() => Meter.CreateObservableUpDownCounter(
             "weir.items.waiting", MeasureWaiting, "{item}", "Items that wait for a retry, a circuit breaker, a concurrency limit or a rate limit.")),
-        Make(() => Meter.CreateObservableUpDownCounter(
+        SafeCall.Try(() => Meter.CreateObservableUpDownCounter(
             "weir.circuit_breakers", MeasureCircuits, "{circuit_breaker}", "The circuit breakers of the active runs, by state.")),
-        Make(() => Meter.CreateObservableUpDownCounter(
+        SafeCall.Try(() => Meter.CreateObservableUpDownCounter(
             "weir.items.queued",
             () => Measure(RunObservation.QueueDepth, onlyRunning: true),
             "{item}",
             "Items that were read but have not started, items between two attempts, and results that the consumer has not taken.")),
-        Make(() => Meter.CreateObservableUpDownCounter(
+        SafeCall.Try(() => Meter.CreateObservableUpDownCounter(
             "weir.items.backlog",
             () => Measure(static s => s.Unread, onlyRunning: true),
             "{item}",
             "Items that the source is known to have and that were not read: the rest of a list, or what a work queue has.")),
-        Make(() => Meter.CreateObservableUpDownCounter(
+        SafeCall.Try(() => Meter.CreateObservableUpDownCounter(
             "weir.concurrency.limit", () => Measure(static s => s.Limit, onlyRunning: true), "{item}", "How many items may be inside their call.")),
-        Make(() => Meter.CreateObservableCounter("weir.items", MeasureItems, "{item}", "Items that have ended.")),
-        Make(() => Meter.CreateObservableCounter("weir.retries", () => Measure(static s => s.Retries), "{attempt}", "Attempts after an item's first.")),
-        Make(() => Meter.CreateObservableCounter(
+        SafeCall.Try(() => Meter.CreateObservableCounter("weir.items", MeasureItems, "{item}", "Items that have ended.")),
+        SafeCall.Try(() => Meter.CreateObservableCounter(
+            "weir.retries", () => Measure(static s => s.Retries), "{attempt}", "Attempts after an item's first.")),
+        SafeCall.Try(() => Meter.CreateObservableCounter(
             "weir.throttles", () => Measure(static s => s.Throttles), "{pause}", "Pauses in reading because a stream's consumer was behind.")),
-        Make(() => Meter.CreateObservableCounter("weir.drains", () => Measure(static s => s.Drains), "{pause}", "Pauses in reading that have ended.")),
+        SafeCall.Try(() => Meter.CreateObservableCounter("weir.drains", () => Measure(static s => s.Drains), "{pause}", "Pauses in reading that have ended.")),
     ];
 
     private static readonly Histogram<double>? RunDuration =
@@ -147,12 +148,7 @@ internal static class WeirMeter
         _ => "failed",
     };
 
-    // Null if a listener threw when it was notified of the instrument.
-    private static TInstrument? Make<TInstrument>(Func<TInstrument> create)
-        where TInstrument : Instrument =>
-        SafeCall.Invoke(static create => create(), create);
-
-    private static Histogram<double>? MakeDurations(string name, string description) => Make(() => Durations.Create(Meter, name, description));
+    private static Histogram<double>? MakeDurations(string name, string description) => SafeCall.Try(() => Durations.Create(Meter, name, description));
 
     private static List<Measurement<long>> MeasureItems() =>
     [

@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using Weir.Core;
 using Weir.Core.Dispatch;
 using Weir.Core.Metering;
 using Weir.Core.Threads;

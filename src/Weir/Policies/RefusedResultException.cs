@@ -1,4 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
+using Weir.Core;
 using Weir.Resilience;
 
 namespace Weir.Policies;

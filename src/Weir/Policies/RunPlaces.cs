@@ -1,3 +1,4 @@
+using Weir.Core;
 using Weir.Core.Dispatch;
 using Weir.Core.Metering;
 using Weir.Resilience;

@@ -10,7 +10,7 @@ public partial class HouseRulesTests
     private static readonly Dictionary<string, string[]> Allowed = new()
     {
         ["Weir.Core"] = [],
-        ["Weir.Resilience"] = [],
+        ["Weir.Resilience"] = ["Weir.Core"],
         ["Weir.RateLimiting"] = ["Weir.Resilience"],
         ["Weir"] = ["Weir.Core", "Weir.Resilience"],
         ["Weir.Dataflow"] = ["Weir.Core"],

@@ -11,7 +11,7 @@ public sealed class WakeFaultTests
     public async Task Queue_WakingFails_ReaderGoesOn(bool atTheEnd)
     {
         Assert.SkipUnless(FaultPlaces.Exist, "A Release build has no places to fail at.");
-        using FaultPlaces places = new(static (place, _) => place.StartsWith("WorkQueueReading", StringComparison.Ordinal), typeof(ErrorMode));
+        using FaultPlaces places = new(static (place, _) => place.StartsWith("WorkQueueReading", StringComparison.Ordinal));
         WorkQueue<int> queue = new();
         using IDisposable open = queue.KeepOpen();
         Task<bool> waiting = queue.WaitAsync(CancellationToken.None).AsTask();
@@ -45,7 +45,7 @@ public sealed class WakeFaultTests
             1);
 
         // Not those of other tests, which run at the same time.
-        using FaultPlaces places = new((_, owner) => owner == notifier, typeof(ErrorMode));
+        using FaultPlaces places = new((_, owner) => owner == notifier);
         places.FailAt(1);
         notifier.Changed(2);
         await Guard.UntilAsync(() => places.HasFailed, "the fault");

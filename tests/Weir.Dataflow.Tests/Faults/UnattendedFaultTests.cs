@@ -18,7 +18,7 @@ public sealed class UnattendedFaultTests : IDisposable
         ("TargetCore.cs", "work.AfterLock()"),
     ];
 
-    private readonly FaultPlaces _places = new(null, typeof(ErrorMode));
+    private readonly FaultPlaces _places = new();
 
     public static TheoryData<string, int> Networks() => [.. FaultNetworks.All.Keys.SelectMany(static n => new[] { (n, 1), (n, 2) })];
 

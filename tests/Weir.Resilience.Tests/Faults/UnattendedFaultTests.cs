@@ -22,7 +22,7 @@ public sealed class UnattendedFaultTests : IDisposable
         [nameof(StateChanges)] = StateChanges,
     };
 
-    private readonly FaultPlaces _places = new(null, typeof(TokenBucket));
+    private readonly FaultPlaces _places = new();
 
     public static TheoryData<string, int> Scenarios() => [.. All.Keys.SelectMany(static s => new[] { (s, 1), (s, 2) })];
 

@@ -27,7 +27,7 @@ public sealed class RunFaultTests : IDisposable
         ["WorkQueueReading"] = static _ => QueueIsFilledSlowly(),
     };
 
-    private readonly FaultPlaces _places = new(static (place, _) => place != "Pump.Start", typeof(ErrorMode), typeof(TokenBucket));
+    private readonly FaultPlaces _places = new(static (place, _) => place != "Pump.Start");
 
     public static TheoryData<string> Cases() => [.. Runs.Keys];
 

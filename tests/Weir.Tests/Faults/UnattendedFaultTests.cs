@@ -31,7 +31,7 @@ public sealed class UnattendedFaultTests : IDisposable
         ["disposed while a stream rests"] = static runtime => LeftStream(runtime, disposed: true),
     };
 
-    private readonly FaultPlaces _places = new(static (place, _) => place != "Pump.Start", typeof(ErrorMode), typeof(TokenBucket));
+    private readonly FaultPlaces _places = new(static (place, _) => place != "Pump.Start");
 
     public static TheoryData<string, string, int> Cases() =>
         [.. RuntimeNames.SelectMany(static r => Calls.Keys.SelectMany(c => new[] { (r, c, 1), (r, c, 2) }))];

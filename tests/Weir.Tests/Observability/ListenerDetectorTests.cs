@@ -63,7 +63,7 @@ public sealed class ListenerDetectorTests
     {
         Assert.SkipUnless(FaultPlaces.Exist, "A Release build has no places to fail at.");
         ListenerDetector detector = Of($"Weir.Listeners.{Guid.NewGuid():N}");
-        using FaultPlaces places = new((_, owner) => owner == detector, typeof(ErrorMode));
+        using FaultPlaces places = new((_, owner) => owner == detector);
         Assert.False(detector.IsPossible);
         places.FailAt(at);
 
