@@ -28,7 +28,7 @@ public sealed partial class FigureTests
         int start = text.IndexOf(from, StringComparison.Ordinal);
         string part = text[start..text.IndexOf(to, start, StringComparison.Ordinal)];
         string[] rows = [.. part.Split('\n').Where(static line => line.StartsWith('|'))];
-        Assert.InRange(rows.Length, 10, int.MaxValue);
+        Assert.InRange(rows.Length, 8, int.MaxValue);
         Assert.All(rows, static row => Assert.DoesNotMatch(ByHand(), Code().Replace(FigurePages.Without(string.Join('|', row.Split('|').Skip(2))), "")));
     }
 

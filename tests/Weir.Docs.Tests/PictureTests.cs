@@ -25,6 +25,20 @@ public sealed class PictureTests
         Assert.Equal(ProjectsPicture.Draw(Repository.Root), DocPages.Read(ProjectsPicture.Path));
 
     [Fact]
+    public void Picture_OfTheRun_IsThatOfItsRecording() =>
+        Assert.Equal(RunPicture.Draw(Repository.Root), DocPages.Read(RunPicture.Path));
+
+    [Fact]
+    public void Picture_OfARun_HasEachOfItsLines()
+    {
+        string picture = RunPicture.Of("$ weir run <x>\n\nanswer\n! a doubt\n");
+        Assert.Contains(">$ weir run &lt;x&gt;</text>", picture, StringComparison.Ordinal);
+        Assert.Contains(">answer</text>", picture, StringComparison.Ordinal);
+        Assert.Contains("class=\"doubt\"", picture, StringComparison.Ordinal);
+        Assert.Equal(3, picture.Split("<text ").Length - 1);
+    }
+
+    [Fact]
     public void Table_OfPrograms_IsThatOfTheResultsOfToday() =>
         Assert.Equal(ProgramsTable.Draw(Repository.Root), DocPages.Read(ProgramsTable.Path));
 
