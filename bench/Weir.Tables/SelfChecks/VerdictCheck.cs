@@ -51,7 +51,7 @@ internal sealed class VerdictCheck(KeptRuns command, VerdictGoal goal, int runs)
             + Invariant($"Each comparison runs the command, in separate processes, beside {goal.Neighbours} busy threads of another process, on ")
             + Invariant($"{Environment.ProcessorCount} processors. Pairs of processes take turns (ABBA) in rounds of 100 ms and end when the ")
             + "comparison is decided. At most three looks share an alpha of 1 %, so all looks together report a false difference in at most 1 of 100 "
-            + "comparisons. Interval and test have this level ([how](../measuring.md#comparing-in-turns)). "
+            + "comparisons. Interval and test have this level ([how](../reference/how-the-lab-measures.md#comparing-in-turns)). "
             + Invariant($"{each.Count(static v => v.IsUnquiet)} of {each.Length} found the machine unquiet. ")
             + (wrong > 0 ? ""
                 : Invariant($"No error in {each.Length} comparisons shows that fewer than {Math.Min(1, 3.0 / each.Length):P0} are wrong (95 %). "))
