@@ -25,24 +25,18 @@ public sealed partial class TokenBucket
     {
         ToldTurns<ItemRateTurn> called;
         turn = null;
-        using (_lock.Hold())
+        long now = Now;
+        lock (_lock)
         {
             AssertInvariantsNeedsLock();
-            Debug.Assert(_waiting.Count == 0, "Items that wait elsewhere share a bucket with nobody else.");
-
-            // Before anything changes: the clock is the user's, and one that throws must not leave a bucket held by nobody.
-            long now = _clock.Now - _origin;
             if (Turns == 0)
             {
-                SettleNeedsLock();
-
-                // From here on, no call takes tokens without the lock.
-                _heldMark = _calledMark = Interlocked.Exchange(ref _mark, Held);
+                _calledMark = _mark;
             }
 
             if (_turns is not { Count: > 0 } && _calledMark - _reach <= now)
             {
-                _heldMark = MarkAfter(_heldMark, now);
+                _mark = MarkAfter(_mark, now);
                 _calledMark = MarkAfter(_calledMark, now);
             }
             else
@@ -63,7 +57,8 @@ public sealed partial class TokenBucket
     {
         ToldTurns<ItemRateTurn> called;
         bool taken;
-        using (_lock.Hold())
+        long now = Now;
+        lock (_lock)
         {
             AssertInvariantsNeedsLock();
             if (!turn.IsCalled)
@@ -71,13 +66,7 @@ public sealed partial class TokenBucket
                 return false;
             }
 
-            long now = _clock.Now - _origin;
-            taken = _heldMark - _reach <= now;
-            if (taken)
-            {
-                _heldMark = MarkAfter(_heldMark, now);
-            }
-
+            taken = TryTakeNeedsLock(now);
             UncallNeedsLock(turn, taken);
             if (!taken)
             {
@@ -96,7 +85,7 @@ public sealed partial class TokenBucket
     internal void Drop(ItemRateTurn turn)
     {
         ToldTurns<ItemRateTurn> called;
-        using (_lock.Hold())
+        lock (_lock)
         {
             AssertInvariantsNeedsLock();
             if (turn.IsCalled)
@@ -119,7 +108,7 @@ public sealed partial class TokenBucket
         try
         {
             // Without anybody to call, the time does not matter.
-            return CallNeedsLock(_turns is { Count: > 0 } ? _clock.Now - _origin : 0);
+            return CallNeedsLock(_turns is { Count: > 0 } ? Now : 0);
         }
         catch (Exception)
         {
@@ -135,7 +124,7 @@ public sealed partial class TokenBucket
 
         // Rounding must not add up, so the marks are the same when no item has tokens to take. An item that started late may have moved its mark beyond the
         // other.
-        _calledMark = _called == 0 ? _heldMark : Math.Max(_heldMark, taken ? _calledMark : _calledMark - _cost);
+        _calledMark = _called == 0 ? _mark : Math.Max(_mark, taken ? _calledMark : _calledMark - _cost);
     }
 
     /// <summary>The last step of every change: calls the items whose time has come, and sets the timer for the next one.</summary>
@@ -144,12 +133,6 @@ public sealed partial class TokenBucket
     private ToldTurns<ItemRateTurn> CallNeedsLock(long now)
     {
         ToldTurns<ItemRateTurn> called = default;
-        if (Turns == 0)
-        {
-            // Before the timer, which is one of the user's clock, and may throw.
-            Volatile.Write(ref _mark, _heldMark);
-        }
-
         if (_turns is { Count: > 0 } turns)
         {
             while (turns.First is { } node && _calledMark - _reach <= now)
@@ -213,7 +196,7 @@ public sealed partial class TokenBucket
     // There was no memory, or the clock is the user's. The items still wait.
     private void CallTurnsAgain()
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             CallLaterNeedsLock();
         }
@@ -228,7 +211,8 @@ public sealed partial class TokenBucket
     private void CallTurns()
     {
         ToldTurns<ItemRateTurn> called;
-        using (_lock.Hold())
+        long now = Now;
+        lock (_lock)
         {
             if (Turns == 0)
             {
@@ -239,7 +223,7 @@ public sealed partial class TokenBucket
 
             // It has fired, perhaps early.
             _timerFor = -1;
-            called = CallNeedsLock(_clock.Now - _origin);
+            called = CallNeedsLock(now);
         }
 
         called.Tell();

@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using System.Runtime.CompilerServices;
 
 namespace Weir.Resilience;
 
@@ -15,30 +14,16 @@ namespace Weir.Resilience;
 /// with timers that wake a call late by up to a tick, the full rate needs a burst of at least rate * tick + cost.
 /// </para>
 /// <para>
-/// All members are thread-safe. A call that need not wait costs one clock reading and one compare-and-swap, without a lock or an allocation. At a million
-/// operations per second and more, calls that find the bucket at least half full share one clock reading for up to 1,024 calls, or a sixty-fourth of the burst.
-/// They are accounted for as if they were made together at the next reading. The rate is kept just as strictly, but the tokens that flowed in between, at most
-/// a millisecond's worth, are lost. One instance can be shared by calls, chains and runs.
+/// All members are thread-safe. A call that need not wait costs one clock reading and one lock, without an allocation. One instance can be shared by calls,
+/// chains and runs.
 /// </para>
 /// </remarks>
 [DebuggerDisplay("{Waiting} wait")]
 public sealed partial class TokenBucket : IRateLimit, IMeteredPolicy
 {
-    // If an operation has less time than this, a clock reading for each would be most of its cost.
-    private const double QuickCost = 1e-6;
-    private const double QuickShare = 1 / 64.0;
-    private const int FewestQuick = 64;
-    private const int MostQuick = 1024;
-
-    // The mark has two states. Open: any thread moves it on, with a compare-and-swap. Held, while a call waits: later than any time, so that no call gets
-    // past it without the lock. Only the holder of the lock holds it, with an exchange that tells the mark that it replaces, and opens it again when nobody
-    // waits. With a read and a write in place of the exchange, tokens that were taken in between would be given out twice.
-    private const double Held = double.PositiveInfinity;
-
     private readonly Clock _clock;
     private readonly Lock _lock = new();
     private readonly LinkedList<RateTurn> _waiting = [];
-    private readonly QuickTokens? _quick;
     private readonly long _origin;
     private readonly double _cost;
     private readonly double _reach;
@@ -46,9 +31,6 @@ public sealed partial class TokenBucket : IRateLimit, IMeteredPolicy
     // In ticks of the clock since the origin, as a double: for a year, the rounding of one call is below a millionth of a millisecond, whereas whole ticks of
     // 100 ns would be wrong by a tenth at three million calls per second.
     private double _mark;
-
-    // The mark itself, while a call waits.
-    private double _heldMark;
 
     /// <summary>Creates a full bucket.</summary>
     /// <param name="options">The rate and the burst; <see langword="null"/> for the defaults.</param>
@@ -76,8 +58,6 @@ public sealed partial class TokenBucket : IRateLimit, IMeteredPolicy
 
         // A thousandth of a tick, or a millionth of a call: the rounding of the double must not cost a whole tick.
         _reach = tolerance + Math.Min(1e-3, 1e-6 * _cost);
-        double quick = Math.Min(MostQuick, QuickShare * tolerance / _cost);
-        _quick = seconds <= QuickCost && quick >= FewestQuick ? new QuickTokens((int)quick) : null;
         if (isShared)
         {
             PolicyRegistry.Add(this);
@@ -92,13 +72,13 @@ public sealed partial class TokenBucket : IRateLimit, IMeteredPolicy
     {
         get
         {
-            using (_lock.Hold())
+            long now = Now;
+            lock (_lock)
             {
                 AssertInvariantsNeedsLock();
-                SettleNeedsLock();
                 int waiting = _waiting.Count + (_turns?.Count ?? 0);
-                double mark = _waiting.Count > 0 ? _heldMark : Turns > 0 ? _calledMark : Volatile.Read(ref _mark);
-                TimeSpan wait = _clock.ToTimeSpan(StartTicks(mark + (waiting * _cost)) - (_clock.Now - _origin));
+                double mark = Turns > 0 ? _calledMark : _mark;
+                TimeSpan wait = _clock.ToTimeSpan(StartTicks(mark + (waiting * _cost)) - now);
 
                 // There may be tokens for all waiting calls, with none of them awake yet.
                 return wait == TimeSpan.Zero && waiting > 0 ? new TimeSpan(1) : wait;
@@ -114,10 +94,10 @@ public sealed partial class TokenBucket : IRateLimit, IMeteredPolicy
     {
         get
         {
-            using (_lock.Hold())
+            long now = Now;
+            lock (_lock)
             {
-                SettleNeedsLock();
-                return _waiting.Count == 0 && Turns == 0 && Volatile.Read(ref _mark) <= _clock.Now - _origin;
+                return IsFreeNeedsLock && _mark <= now;
             }
         }
     }
@@ -129,16 +109,29 @@ public sealed partial class TokenBucket : IRateLimit, IMeteredPolicy
     {
         get
         {
-            using (_lock.Hold())
+            lock (_lock)
             {
                 return _waiting.Count + Turns;
             }
         }
     }
 
+    // Read before the lock is taken: the clock is the user's. It counts as the start of a call, which is never earlier.
+    private long Now => _clock.Now - _origin;
+
+    private bool IsFreeNeedsLock => _waiting.Count == 0 && Turns == 0;
+
     /// <summary>Takes the tokens of a call that may start at once.</summary>
     /// <returns><see langword="false"/> if the call would have to wait, for its tokens or behind waiting calls. Then nothing is taken.</returns>
-    public bool TryEnter() => _quick is null ? TryTake() : _quick.TryTake() || TryTakeAndOpen();
+    public bool TryEnter()
+    {
+        long now = Now;
+        lock (_lock)
+        {
+            AssertInvariantsNeedsLock();
+            return IsFreeNeedsLock && TryTakeNeedsLock(now);
+        }
+    }
 
     /// <summary>
     /// Waits until the caller may make one call, and takes its tokens at that moment. Await the result without delay, and then make the call without delay.
@@ -176,18 +169,17 @@ public sealed partial class TokenBucket : IRateLimit, IMeteredPolicy
     internal bool TryTakeFirst(RateTurn turn, out long start)
     {
         RateTurn? next;
-        using (_lock.Hold())
+        long now = Now;
+        lock (_lock)
         {
             AssertInvariantsNeedsLock();
             Debug.Assert(_waiting.First == turn.Node, "Only the first one asks.");
-            start = _origin + StartTicks(_heldMark);
-            double now = _clock.Now - _origin;
-            if (_heldMark - _reach > now)
+            start = _origin + StartTicks(_mark);
+            if (!TryTakeNeedsLock(now))
             {
                 return false;
             }
 
-            _heldMark = MarkAfter(_heldMark, now);
             next = RemoveNeedsLock(turn);
         }
 
@@ -199,7 +191,7 @@ public sealed partial class TokenBucket : IRateLimit, IMeteredPolicy
     internal void Leave(RateTurn turn)
     {
         RateTurn? next;
-        using (_lock.Hold())
+        lock (_lock)
         {
             AssertInvariantsNeedsLock();
             next = RemoveNeedsLock(turn);
@@ -208,77 +200,28 @@ public sealed partial class TokenBucket : IRateLimit, IMeteredPolicy
         next?.First.TrySetResult();
     }
 
-    private bool TryTake()
+    private bool TryTakeNeedsLock(double now)
     {
-        // The clock first: between the mark and its exchange there must be no time for others.
-        double now = _clock.Now - _origin;
-        double mark = Volatile.Read(ref _mark);
-        while (mark - _reach <= now)
+        if (_mark - _reach > now)
         {
-            double seen = Interlocked.CompareExchange(ref _mark, MarkAfter(mark, now), mark);
-            if (seen.Equals(mark))
-            {
-                return true;
-            }
-
-            mark = seen;
+            return false;
         }
 
-        return false;
-    }
-
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    private bool TryTakeAndOpen()
-    {
-        using (_lock.Hold())
-        {
-            AssertInvariantsNeedsLock();
-            SettleNeedsLock();
-            if (!TryTake())
-            {
-                return false;
-            }
-
-            // At least half full.
-            if (_mark - (_clock.Now - _origin) <= _reach / 2)
-            {
-                _quick!.OpenNeedsLock();
-            }
-
-            return true;
-        }
-    }
-
-    /// <summary>Accounts now for the tokens that were taken without reading the clock.</summary>
-    private void SettleNeedsLock()
-    {
-        // Such tokens are only open while no call waits, and then no other call moves the mark without the lock.
-        if (_quick?.CloseNeedsLock() is > 0 and int taken)
-        {
-            Volatile.Write(ref _mark, Math.Max(_mark, _clock.Now - _origin) + (taken * _cost));
-        }
+        _mark = MarkAfter(_mark, now);
+        return true;
     }
 
     /// <summary>Takes a place in the queue; or takes the tokens after all, and then there is no place.</summary>
     private RateTurn? Queue(CancellationToken cancellationToken)
     {
         RateTurn turn = new(this, cancellationToken);
-        using (_lock.Hold())
+        long now = Now;
+        lock (_lock)
         {
             AssertInvariantsNeedsLock();
-            Debug.Assert(Turns == 0, "Items that wait elsewhere share a bucket with nobody else.");
-            if (_waiting.Count == 0)
+            if (IsFreeNeedsLock && TryTakeNeedsLock(now))
             {
-                SettleNeedsLock();
-                double now = _clock.Now - _origin;
-
-                // From here on, no call takes tokens without the lock.
-                _heldMark = Interlocked.Exchange(ref _mark, Held);
-                if (_heldMark - _reach <= now)
-                {
-                    Volatile.Write(ref _mark, MarkAfter(_heldMark, now));
-                    return null;
-                }
+                return null;
             }
 
             _waiting.AddLast(turn.Node);
@@ -288,14 +231,14 @@ public sealed partial class TokenBucket : IRateLimit, IMeteredPolicy
 
     private bool IsFirst(RateTurn turn, out long start)
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
-            start = _origin + StartTicks(_heldMark);
+            start = _origin + StartTicks(_mark);
             return _waiting.First == turn.Node;
         }
     }
 
-    /// <summary>Removes a call from the queue. If it was the last one, opens the bucket to all.</summary>
+    /// <summary>Removes a call from the queue.</summary>
     /// <returns>The call to wake outside the lock.</returns>
     private RateTurn? RemoveNeedsLock(RateTurn turn)
     {
@@ -306,11 +249,6 @@ public sealed partial class TokenBucket : IRateLimit, IMeteredPolicy
 
         bool wasFirst = _waiting.First == turn.Node;
         _waiting.Remove(turn.Node);
-        if (_waiting.Count == 0)
-        {
-            Volatile.Write(ref _mark, _heldMark);
-        }
-
         return wasFirst ? _waiting.First?.Value : null;
     }
 
@@ -329,7 +267,7 @@ public sealed partial class TokenBucket : IRateLimit, IMeteredPolicy
     private void AssertInvariantsNeedsLock()
     {
         Debug.Assert(_lock.IsHeldByCurrentThread, "The bucket's lock is held.");
-        bool isHeld = double.IsPositiveInfinity(Volatile.Read(ref _mark));
-        Debug.Assert(_waiting.Count + Turns > 0 == isHeld, "While somebody waits, and only then, nobody else gets in.");
+        Debug.Assert(_waiting.Count == 0 || Turns == 0, "Items that wait elsewhere share a bucket with nobody else.");
+        Debug.Assert(Turns == 0 || _calledMark >= _mark, "What was called has not all been taken, and never the other way round.");
     }
 }
