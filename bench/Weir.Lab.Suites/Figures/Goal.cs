@@ -78,13 +78,13 @@ internal sealed class Goal
         result => ([Math.Round(result[arm].Bytes / result.Items, 1)], limit, ""),
         static value => Invariant($"{value:0.0} B"));
 
-    /// <summary>At most this multiple of another arm's bytes for an item, and a few bytes an item for what a run costs.</summary>
-    public static Goal BytesRatio(string arm, string against, double limit, double extraBytesPerItem = 0) => new(
+    /// <summary>At most this multiple of another arm's bytes for an item, and a few bytes, for each item and for the run, for what a run costs.</summary>
+    public static Goal BytesRatio(string arm, string against, double limit, double extraBytesPerItem = 0, double extraBytes = 0) => new(
         [arm, against],
         extraBytesPerItem > 0
-            ? Invariant($"{arm} allocates at most {limit:0.###}x the bytes of {against} and {extraBytesPerItem:0.#} B an item")
+            ? Invariant($"{arm} allocates at most {limit:0.###}x the bytes of {against} and {extraBytesPerItem:0.#} B an item{Extra(extraBytes)}")
             : Invariant($"{arm} allocates at most {limit:0.###}x the bytes of {against}"),
-        result => ([result[arm].Bytes / result.Items], (result[against].Bytes / result.Items * limit) + extraBytesPerItem, ""),
+        result => ([result[arm].Bytes / result.Items], (result[against].Bytes / result.Items * limit) + extraBytesPerItem + (extraBytes / result.Items), ""),
         static value => Invariant($"{value:0.0} B an item"));
 
     /// <summary>The goal, the measured value and whether it is met, as a sentence.</summary>
@@ -101,6 +101,8 @@ internal sealed class Goal
             ? $"{Text}: {GoalVerdict.AtMost(values, limit, _format)}"
             : $"{Text}: {_format(values[0])}{text}, {GoalVerdict.AtMost(values[0], values[0], values[0], limit)}";
     }
+
+    private static string Extra(double bytes) => bytes > 0 ? Invariant($", and {bytes:0.#} B a run") : "";
 
     private static double[] Times(ArmResult arm) => [.. arm.Samples.Select(static sample => sample.Nanoseconds)];
 }

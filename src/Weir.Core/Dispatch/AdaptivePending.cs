@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using Weir.Core.Metering;
 
@@ -42,6 +43,10 @@ internal struct AdaptivePending<TResult, TPending> : IPending<TResult>
     public readonly WaitKind WaitsFor => default;
 
     public readonly bool CanBeParked => false;
+
+    public readonly Task AsTask() => throw new UnreachableException();
+
+    public readonly TResult ResultOf(Task call) => throw new UnreachableException();
 
     public void BecomeTask() => _inner.BecomeTask();
 

@@ -23,6 +23,12 @@ internal interface IPending<out TResult>
     /// <summary>Whether nothing but its end is left to wait for, so that it may be parked.</summary>
     bool CanBeParked { get; }
 
+    /// <summary>The call as it is parked. After <see cref="BecomeTask"/>.</summary>
+    Task AsTask();
+
+    /// <summary>The result of a call that was parked and has ended. It needs no started call.</summary>
+    TResult ResultOf(Task call);
+
     /// <summary>
     /// Makes it one that calls back exactly once, before the first wait for it: a task source of the user need not, see <see cref="CallsBackOnce"/>. It may
     /// throw what the source throws.

@@ -16,10 +16,6 @@ internal struct ItemClock()
     /// <summary>Used in place of a deadline: there is none.</summary>
     public const long Never = long.MaxValue;
 
-    // What the worker had in an earlier run that it was kept from.
-    private ItemTokens? _spareTokens;
-    private WatchTimer? _spareTimer;
-
     private ItemTokens? _tokens;
     private ITimer? _timer;
 
@@ -66,8 +62,7 @@ internal struct ItemClock()
 
         if (_tokens is null)
         {
-            _tokens = _spareTokens ?? new ItemTokens();
-            _spareTokens = null;
+            _tokens = new ItemTokens();
             run.AddTokens(_tokens);
         }
 
@@ -98,34 +93,14 @@ internal struct ItemClock()
 
     public void StartTimer(Pump run, PumpWorker worker)
     {
-        if (_spareTimer is { } spare && run.Time == TimeProvider.System)
-        {
-            _spareTimer = null;
-            spare.Renew();
-            _timer = spare;
-        }
-        else
-        {
-            _timer = WatchTime.CreateTimer(run.Time, static worker => ((PumpWorker)worker!).CheckDeadline(), worker);
-        }
-
+        _timer = WatchTime.CreateTimer(run.Time, static worker => ((PumpWorker)worker!).CheckDeadline(), worker);
         _timer.Change(run.Limits.Shortest, Timeout.InfiniteTimeSpan);
     }
 
-    /// <summary>Ends the timer.</summary>
-    /// <returns>False if it may be calling the worker.</returns>
-    public bool EndTimer()
+    public void EndTimer()
     {
-        ITimer? timer = _timer;
+        _timer?.Dispose();
         _timer = null;
-        if (timer is not WatchTimer own)
-        {
-            timer?.Dispose();
-            return timer is null;
-        }
-
-        _spareTimer = own;
-        return own.TryDispose();
     }
 
     /// <summary>The worker, which is new, goes on with the item and the tokens of one that was given up.</summary>
@@ -133,16 +108,5 @@ internal struct ItemClock()
     {
         ItemDeadline = orphan.ItemDeadline;
         _tokens = orphan._tokens;
-    }
-
-    /// <summary>The run has ended.</summary>
-    public void Forget()
-    {
-        Deadline = 0;
-        ItemDeadline = Never;
-        Stop = null;
-        _spareTokens = _tokens;
-        _spareTokens?.Forget();
-        _tokens = null;
     }
 }

@@ -255,13 +255,6 @@ internal sealed class ItemGuard
         return limits.Shortest;
     }
 
-    /// <summary>The run has ended. The serial number stays, and so does the cursor.</summary>
-    public void Forget()
-    {
-        Host = null;
-        Clock.Forget();
-    }
-
     /// <summary>Whether the item is inside its call, and was at the stall watch's last look. For the watch, before it records the word.</summary>
     public bool IsStuck(long word) =>
         ItemWord.ItemOf(word) == ItemWord.ItemOf(_seen) && (ItemWord.StateOf(word) == ItemWord.Shared

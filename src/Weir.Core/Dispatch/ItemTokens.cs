@@ -21,7 +21,6 @@ internal sealed class ItemTokens
     private List<WeakReference<Block>>? _ended;
     private Block _block = new([]);
     private int _count;
-    private int _inEnded;
     private int _pruneAt = FewestBlocks;
     private bool _stopped;
 
@@ -73,23 +72,9 @@ internal sealed class ItemTokens
             }
 
             _ended.Add(new WeakReference<Block>(_block));
-            _inEnded += _count;
             _block = new Block(new Source?[Math.Min(Block.Most, 4 * (_block.More.Length + 1)) - 1]);
             _count = 0;
         }
-    }
-
-    /// <summary>The run has ended without a stop: lets go of all sources. Those that are still in use will never be cancelled.</summary>
-    public void Forget()
-    {
-        // The next run of this worker is likely to have as many items.
-        int made = Math.Clamp(_inEnded + _count, 1, Block.Most);
-        NextOfRun = null;
-        _ended = null;
-        _inEnded = 0;
-        _block = new Block(made == 1 ? [] : new Source?[made - 1]);
-        _count = 0;
-        _pruneAt = FewestBlocks;
     }
 
     /// <summary>The run has stopped: cancels the token of the running item, and those tokens of ended items that are still in use.</summary>

@@ -25,7 +25,6 @@ namespace Weir.Core.Dispatch;
 /// <item><term>Handed, Idle</term><description>the worker that replaces an orphan, when it has a thread</description></item>
 /// <item><term>Handed, Abandoned</term><description>the end of the run, which records the outcome in that worker's place</description></item>
 /// </list>
-/// A parked call has a word of its own, and uses Idle, Waiting and Abandoned.
 /// </remarks>
 internal struct ItemWord
 {

@@ -8,23 +8,14 @@ namespace Weir.Core.Dispatch;
 /// </summary>
 internal abstract class LiveRun
 {
-    /// <summary>The index in the watch's list, or -1 if it is not in the list. Guarded by the watch's lock, as the next four are.</summary>
+    /// <summary>The index in the watch's list, or -1 if it is not in the list. Guarded by the watch's lock, as the next two are.</summary>
     public int WatchIndex = -1;
 
     /// <summary>Whether the observer has shown it to somebody, so that its counts must not be lost.</summary>
     public bool IsSeen;
 
-    /// <summary>Whether it has left the list for good, or until it is used for another run.</summary>
+    /// <summary>Whether it has left the list for good.</summary>
     public bool HasLeft;
-
-    /// <summary>Whether the observer got it in a list of what is under way.</summary>
-    public bool IsListed;
-
-    /// <summary>Whether the watch is looking at it, or about to.</summary>
-    public volatile bool IsLookedAt;
-
-    /// <summary>Whether the watch or an observer may still have it after it has left the list.</summary>
-    protected bool MayBeKnown => IsSeen || IsListed || IsLookedAt;
 
     /// <summary>Whether the stall watch looks at it.</summary>
     public volatile bool IsWatched;

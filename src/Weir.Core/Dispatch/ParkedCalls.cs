@@ -1,133 +1,173 @@
+using System.Diagnostics;
 using Weir.Core.Sinks;
 using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
-/// <summary>The parked calls of one worker, which later runs use again. The worker adds to them, and other threads give up their items.</summary>
-internal sealed class ParkedCalls<TResult, TPending>
-    where TPending : struct, IPending<TResult>
+/// <summary>
+/// Calls that have suspended in a run whose items may all be in flight at once. Nothing but their ends is left to wait for, so they need no worker: the one that
+/// made them goes on to the next item. These are the calls of up to <see cref="Most"/> neighbouring items, and one object waits for all of them.
+/// </summary>
+/// <remarks>
+/// The worker adds calls, and others take them away: the thread that a call continues, and whoever gives up its item. Each place has the task of its call, and
+/// whoever replaces it by null has the call. A thread that a call continues does not know which one has ended. It takes whatever has, one after another: its own
+/// call is among them, or another thread has just taken it.
+/// </remarks>
+internal sealed class ParkedCalls : PumpWork
 {
-    // The calls of larger runs are left to the collector, because what is kept stays for good.
-    private const int Most = 256;
+    // So many that the object costs a call next to nothing, and so few that a thread has soon looked at all of them.
+    private const int Most = 32;
 
-    private ParkedCall<TResult, TPending>?[] _calls = new ParkedCall<TResult, TPending>?[1];
-    private int _used;
-    private bool _spoiled;
+    private readonly Pump _run;
+    private readonly long _first;
+    private readonly Task?[] _calls;
 
-    /// <summary>How many calls the worker has parked and not yet told the run.</summary>
-    public int Untold;
+    // Only in a run whose items can be given up.
+    private readonly Limit[]? _limits;
 
-    /// <summary>
-    /// The calls that were used in the run. A thread that is not the worker's may miss the last ones. Only while they cannot be given back.
-    /// </summary>
-    public ReadOnlySpan<ParkedCall<TResult, TPending>> Used
+    /// <summary>Makes room for an item and for those that follow it.</summary>
+    /// <param name="run">The run.</param>
+    /// <param name="first">The index of the first item.</param>
+    /// <param name="before">The worker's calls before these.</param>
+    public ParkedCalls(Pump run, long first, ParkedCalls? before)
     {
-        get
-        {
-            // In this order: the places before the count are filled before it is raised, and stay as they are.
-            int used = Volatile.Read(ref _used);
-            return Volatile.Read(ref _calls).AsSpan(0, used)!;
-        }
+        int count = (int)Math.Min(Most, run.Items.KnownCount - first);
+        _run = run;
+        _first = first;
+        _calls = new Task?[count];
+        _limits = run.IsGuarded ? new Limit[count] : null;
+        Before = before;
+        _ = Continuation;
     }
 
-    /// <summary>Gets calls that no run has.</summary>
-    public static ParkedCalls<TResult, TPending> Take() => Spare<ParkedCalls<TResult, TPending>>.Take() ?? new ParkedCalls<TResult, TPending>();
+    /// <summary>The calls that the worker parked before these.</summary>
+    public ParkedCalls? Before { get; }
 
-    /// <summary>One of the calls may still wait although its item has ended: no other run may have them.</summary>
-    public void Spoil() => _spoiled = true;
+    protected override Pump Run => _run;
 
-    /// <summary>
-    /// Lets go of the calls, all of which have ended, and which nobody looks at. If there are enough spare ones, they are left to the collector.
-    /// </summary>
-    public void GiveBack()
+    protected override bool RunsNoUserCode => true;
+
+    /// <summary>Whether there is a place for the call of an item.</summary>
+    public bool HasPlaceFor(long index) => index >= _first && index - _first < _calls.Length;
+
+    /// <summary>The item of a call can be given up. Before <see cref="TryWait"/>.</summary>
+    /// <param name="index">The index of the item.</param>
+    /// <param name="deadline">When the item's time limit passes, as a timestamp of the run's clock.</param>
+    /// <param name="stop">The item's own token, if it has one.</param>
+    public void Guard(long index, long deadline, CancellationTokenSource? stop) => _limits![index - _first] = new Limit(deadline, stop);
+
+    /// <summary>Waits for the end of a call. From here on, another thread may take it.</summary>
+    /// <returns>False if there is no memory to wait with, and the call is still the worker's.</returns>
+    public bool TryWait(long index, Task call, out Exception? error)
     {
-        if (!_spoiled && _calls.Length <= Most)
+        ref Task? place = ref _calls[index - _first];
+        Debug.Assert(place is null, "An item has one call.");
+        error = null;
+        Volatile.Write(ref place, call);
+        try
         {
-            _used = 0;
-            Spare<ParkedCalls<TResult, TPending>>.GiveBack(this);
+            call.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(Continuation);
+            return true;
         }
-    }
-
-    /// <summary>Gets a call to park.</summary>
-    public ParkedCall<TResult, TPending> Next()
-    {
-        ParkedCall<TResult, TPending>?[] calls = _calls;
-        int at = _used;
-        if (at == calls.Length)
+        catch (Exception e)
         {
-            Array.Resize(ref calls, 4 * at);
-            Volatile.Write(ref _calls, calls);
+            error = e;
+            return !TryTake(ref place, call);
         }
-
-        FaultPoint.Pass("ParkedCalls.Next", this);
-        ParkedCall<TResult, TPending> call = calls[at] ??= new ParkedCall<TResult, TPending>();
-        Volatile.Write(ref _used, at + 1);
-        return call;
     }
 
     /// <summary>Gives up the items of all calls that wait, and counts them.</summary>
-    public void Abandon(Pump run, ItemStatus status, Exception? error, ref int abandoned)
+    public void Abandon(ItemStatus status, Exception? error, ref int abandoned)
     {
-        foreach (ParkedCall<TResult, TPending> call in Used)
+        for (int i = 0; i < _calls.Length; i++)
         {
-            if (call.IsWaitingIn(run, out long word) && call.TryGiveUp(word))
+            if (Volatile.Read(ref _calls[i]) is { } call && TryTake(ref _calls[i], call))
             {
                 abandoned++;
-                run.GiveUpParked(call.Index);
-                run.EndUnsuccessful(call.Index, status, error);
+                _run.GiveUpParked(_first + i, call);
+                _run.EndUnsuccessful(_first + i, status, error);
             }
         }
     }
 
     /// <summary>Gives up the items whose time is over.</summary>
-    /// <param name="run">The run.</param>
     /// <param name="left">The time until something else has to be looked at.</param>
     /// <returns>The time until the next look.</returns>
-    public TimeSpan CheckDeadlines(Pump run, TimeSpan left)
+    public TimeSpan CheckDeadlines(TimeSpan left)
     {
-        long now = run.Time.GetTimestamp();
-        ReadOnlySpan<ParkedCall<TResult, TPending>> calls = Used;
-        FaultPoint.Pass("PumpWorker.CheckParkedDeadlines", run);
-        foreach (ParkedCall<TResult, TPending> call in calls)
+        long now = _run.Time.GetTimestamp();
+        for (int i = 0; i < _calls.Length; i++)
         {
-            if (call.IsWaitingIn(run, out long word))
+            if (Volatile.Read(ref _calls[i]) is not { } call)
             {
-                TimeSpan due = run.Time.GetElapsedTime(now, call.Deadline);
-                if (due > TimeSpan.Zero)
-                {
-                    left = due < left ? due : left;
-                }
-                else if (call.TryGiveUp(word))
-                {
-                    // The call still waits, perhaps forever.
-                    Spoil();
-                    HandOver(run, call);
-                }
+                continue;
+            }
+
+            TimeSpan due = _run.Time.GetElapsedTime(now, _limits![i].Deadline);
+            if (due > TimeSpan.Zero)
+            {
+                left = due < left ? due : left;
+            }
+            else if (TryTake(ref _calls[i], call))
+            {
+                HandOver(i, call);
             }
         }
 
         return left;
     }
 
+    protected override bool MayEnter() => true;
+
+    protected override void Drive(bool isOnOwnThread)
+    {
+        for (int i = 0; i < _calls.Length; i++)
+        {
+            if (TryTakeEnded(i) is { } call)
+            {
+                _run.EndParked(_first + i, call, isOnOwnThread);
+            }
+        }
+    }
+
+    protected override void Lost(Exception error)
+    {
+        for (int i = 0; i < _calls.Length; i++)
+        {
+            if (TryTakeEnded(i) is { } call)
+            {
+                _run.LoseParked(_first + i, call, error);
+            }
+        }
+    }
+
+    private static bool TryTake(ref Task? place, Task call) => Interlocked.CompareExchange(ref place, null, call) == call;
+
+    private Task? TryTakeEnded(int i) =>
+        Volatile.Read(ref _calls[i]) is { IsCompleted: true } call && TryTake(ref _calls[i], call) ? call : null;
+
     /// <summary>A new worker records that the item of a call was given up.</summary>
-    private static void HandOver(Pump run, ParkedCall<TResult, TPending> call)
+    private void HandOver(int i, Task call)
     {
         PumpWorker worker;
         try
         {
-            run.GiveUpParked(call.Index);
-            Exception error = run.ItemTimedOut(call.Index);
-            SafeCancel.Later(call.Stop!);
-            FaultPoint.Pass("PumpWorker.GiveUpParked", run);
-            worker = run.CreateForParked();
-            worker.HandOver(call.Index, error);
+            _run.GiveUpParked(_first + i, call);
+            Exception error = _run.ItemTimedOut(_first + i);
+            SafeCancel.Later(_limits![i].Stop!);
+            FaultPoint.Pass("PumpWorker.GiveUpParked", _run);
+            worker = _run.CreateForParked();
+            worker.HandOver(_first + i, error);
         }
         catch (Exception e)
         {
-            run.LoseGivenUp(e);
+            _run.LoseGivenUp(e);
             return;
         }
 
         worker.QueueHandedOver();
     }
+
+    /// <summary>When an item is given up, and what tells it so.</summary>
+    private readonly record struct Limit(long Deadline, CancellationTokenSource? Stop);
 }

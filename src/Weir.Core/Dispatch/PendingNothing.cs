@@ -36,5 +36,13 @@ internal struct PendingNothing(ValueTask task) : IPending<Nothing>
 
     public readonly bool CanBeParked => true;
 
+    public readonly Task AsTask() => _task.AsTask();
+
+    public readonly Nothing ResultOf(Task call)
+    {
+        call.GetAwaiter().GetResult();
+        return default;
+    }
+
     public void BecomeTask() => _task = new ValueTask(_task.AsTask());
 }

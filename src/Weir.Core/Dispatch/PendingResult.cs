@@ -31,5 +31,9 @@ internal struct PendingResult<TResult>(ValueTask<TResult> task) : IPending<TResu
 
     public readonly bool CanBeParked => true;
 
+    public readonly Task AsTask() => _task.AsTask();
+
+    public readonly TResult ResultOf(Task call) => Unsafe.As<Task<TResult>>(call).GetAwaiter().GetResult();
+
     public void BecomeTask() => _task = new ValueTask<TResult>(_task.AsTask());
 }

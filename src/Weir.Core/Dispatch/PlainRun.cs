@@ -22,7 +22,7 @@ internal static class PlainRun
             : new Pump<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>, TSink>(
                 source, new SelectorCall<TItem, TResult>(selector), sink, settings, recovery);
 
-    /// <summary>Starts a run that nobody gets, so that later ones may use it again.</summary>
+    /// <summary>Starts a run that nobody gets.</summary>
     public static void StartList<TItem, TResult>(
         Source<TItem> source,
         Func<TItem, CancellationToken, ValueTask<TResult>> selector,
@@ -77,8 +77,8 @@ internal static class PlainRun
         }
         else
         {
-            Pump<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>, TSink>.Start(
-                source, new SelectorCall<TItem, TResult>(selector), sink, settings, recovery, cancellationToken);
+            new Pump<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>, TSink>(
+                source, new SelectorCall<TItem, TResult>(selector), sink, settings, recovery).Start(1, cancellationToken);
         }
     }
 
@@ -98,8 +98,8 @@ internal static class PlainRun
         }
         else
         {
-            Pump<TItem, Nothing, PendingNothing, ActionCall<TItem>, DiscardSink>.Start(
-                source, new ActionCall<TItem>(action), new DiscardSink(completion), settings, recovery, cancellationToken);
+            new Pump<TItem, Nothing, PendingNothing, ActionCall<TItem>, DiscardSink>(
+                source, new ActionCall<TItem>(action), new DiscardSink(completion), settings, recovery).Start(1, cancellationToken);
         }
     }
 

@@ -20,8 +20,6 @@ internal static class Precompiled
         typeof(ArraySource<object>), typeof(ListSource<object>), typeof(CollectionSource<object>), typeof(LazySource<object>), typeof(AsyncSource<object>),
         typeof(BatchSource<object>),
         typeof(StreamOutput<object>), typeof(StreamOutput<int>), typeof(UnorderedOutput<object>), typeof(OrderedOutput<object>),
-        typeof(ParkedCall<object, PendingResult<object>>), typeof(ParkedCall<int, PendingResult<int>>), typeof(ParkedCall<Nothing, PendingNothing>),
-        typeof(ParkedCalls<object, PendingResult<object>>), typeof(ParkedCalls<int, PendingResult<int>>), typeof(ParkedCalls<Nothing, PendingNothing>),
         typeof(PumpWorker<object, object, PendingResult<object>, SelectorCall<object, object>, ListSink<object>>),
         typeof(PumpWorker<object, object, PendingResult<object>, SelectorCall<object, object>, GrowingListSink<object>>),
         typeof(PumpWorker<object, object, PendingResult<object>, SelectorCall<object, object>, OutcomeSink<object, object>>),

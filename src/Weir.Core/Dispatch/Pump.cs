@@ -1,4 +1,3 @@
-using System.Diagnostics.CodeAnalysis;
 using Weir.Core.Metering;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
@@ -11,63 +10,62 @@ namespace Weir.Core.Dispatch;
 /// <see cref="PumpWorker{TItem, TResult, TPending, TCall, TSink}"/>.
 /// </summary>
 /// <remarks>
-/// <para>
 /// Who keeps the run going: while there is something left to claim, either some worker holds the source's turn, or is inside a
 /// synchronous call (after which it claims again), or all permitted workers are waiting for their items, or the consumer of a stream
 /// is behind (and will call <see cref="Release"/>). A worker leaves only after it has checked this under the lock.
-/// </para>
-/// <para>
-/// Runs whose items may all be in flight at once are used again, together with one worker: in a fan-out of a few calls, they would be most of its memory. That
-/// is safe because an ended run is kept only if nobody has it any more. Its maker gets nothing but the caller's task. No worker of it waits for a thread, and
-/// what a worker or a parked call does after it has left or ended touches neither itself nor the run, with one exception: the thread of a parked call that
-/// counted down to zero may come for the lock late, and then finds a run that has ended, or asks another one whether it has. That one has items, which none of
-/// its workers has claimed before it has begun, so the answer is no until then. The caller's token and the timers of its workers have let it go before they
-/// called it. The stall watch is not just looking at it, and no observer has it. It was neither stopped nor did anything in it fail, so nobody is about to tell
-/// it so.
-/// </para>
 /// </remarks>
 internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUnattended, IThreadPoolWorkItem
 {
     private readonly Lock _lock = new();
-    private RunStop _stop;
+    private readonly PauseState? _pauses;
+    private RunStop _stop = new();
     private RunCounts _counts;
     private RunWorkers _workers;
     private WorkerDemand _demand = new();
     private WaitingReaders _waitingReaders;
     private ParkedCount _parked;
-    private PauseState? _pauses;
     private bool _finished;
 
     protected Pump(Source items, PumpSettings settings, bool attemptsAreTimed)
     {
-        Begin(items, settings, attemptsAreTimed);
+        System.Diagnostics.Debug.Assert(settings.Limit >= 1, "Limits are validated by the public API.");
+        Settings = settings;
+        IsTimed = attemptsAreTimed || settings.PerItemTimeout is not null;
+        IsGuarded = IsTimed || settings.Guarded;
+        IsAlone = settings is { Limit: 1, Adaptive: null, Pilot: null } and not ControlledSettings;
+        Token = _stop.Token;
+        Context = ExecutionContext.Capture();
+        _pauses = settings.WatchesPauses ? new PauseState() : null;
+        _workers = new RunWorkers(settings.Limit);
+        Items = items;
+        items.HasOneWorker = IsAlone;
         TakesTurns = items.TakesTurns;
         Orders = settings is ControlledSettings controlled ? new PumpOrders(controlled) : null;
         settings.Adaptive?.Attach(this);
     }
 
     /// <summary>The token that this run's user code gets. It is cancelled when the run stops for any reason.</summary>
-    public CancellationToken Token;
+    public readonly CancellationToken Token;
 
     /// <summary>The caller's context, under which user code runs. Null when the caller suppressed its flow.</summary>
-    public ExecutionContext? Context;
+    public readonly ExecutionContext? Context;
 
-    public PumpSettings Settings;
+    public readonly PumpSettings Settings;
 
     /// <summary>Where the items come from.</summary>
-    protected Source Items;
+    public readonly Source Items;
 
     /// <summary>Whether items can be given up while they run.</summary>
-    public bool IsGuarded;
+    public readonly bool IsGuarded;
 
     /// <summary>Whether items or attempts have a time limit.</summary>
-    public bool IsTimed;
+    public readonly bool IsTimed;
 
     /// <summary>
     /// Whether the limit is one and stays so. Then no other worker waits for what a worker has claimed, none can help it, and the stall watch has nothing to
     /// do but to see when items with a limit began.
     /// </summary>
-    public bool IsAlone;
+    public readonly bool IsAlone;
 
     /// <summary>
     /// Whether the stall watch determines when an item that lasts for a while began: within one of its periods, by the run's own clock. Set before the start;
@@ -75,14 +73,11 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
     /// </summary>
     public bool SeesStarts;
 
-    /// <summary>Whether workers take turns to read. Set by the constructor.</summary>
-    public bool TakesTurns;
+    /// <summary>Whether workers take turns to read.</summary>
+    public readonly bool TakesTurns;
 
     /// <summary>Whether all items may be in flight at once, so that a call that suspends needs no worker.</summary>
-    public bool Parks;
-
-    /// <summary>Whether nobody gets the run but the engine, so that it may be used again. Set before the start.</summary>
-    public bool IsReusable;
+    public bool Parks { get; protected init; }
 
     /// <summary>What the run is told from outside; null if nothing can pause, stop or limit it. Otherwise each item begins under the lock.</summary>
     public readonly PumpOrders? Orders;
@@ -130,56 +125,6 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
     /// <summary>Whether so many items wait for another attempt that no new item starts, because waiting items are kept in memory.</summary>
     protected bool HasBacklog => _counts.Delayed >= 1024 + (4 * (long)Limit);
 
-    /// <summary>Whether this run, which has left the watch, may be used again.</summary>
-    protected bool IsReusableNow =>
-        IsReusable && _stop.IsClean && !MayBeKnown && _workers.Queued == 0 && _counts.HasNoPast;
-
-    /// <summary>What a run begins with. The rest is as <see cref="Forget"/> left it, or new.</summary>
-    [MemberNotNull(nameof(Items), nameof(Settings))]
-    protected void Begin(Source items, PumpSettings settings, bool attemptsAreTimed)
-    {
-        System.Diagnostics.Debug.Assert(settings.Limit >= 1, "Limits are validated by the public API.");
-        Settings = settings;
-        IsTimed = attemptsAreTimed || settings.PerItemTimeout is not null;
-        IsGuarded = IsTimed || settings.Guarded;
-        IsAlone = settings is { Limit: 1, Adaptive: null, Pilot: null } and not ControlledSettings;
-        _stop = new RunStop();
-        Token = _stop.Token;
-        Context = ExecutionContext.Capture();
-        _pauses = settings.WatchesPauses ? new PauseState() : null;
-        _workers.Begin(settings.Limit);
-        Items = items;
-        items.HasOneWorker = IsAlone;
-    }
-
-    /// <summary>Ends the rest. From here on, a thread that comes late finds the run as it is now.</summary>
-    protected void BeginAgain()
-    {
-        _workers.Idle!.BeginAgain();
-        using (_lock.Hold())
-        {
-            _finished = false;
-        }
-
-        Volatile.Write(ref HasLeft, false);
-    }
-
-    /// <summary>Lets go of everything that belonged to the run, and of all workers but one.</summary>
-    protected void Forget()
-    {
-        _workers.KeepOne().Forget();
-        Items = null!;
-        _stop = default;
-        Token = default;
-        Context = null;
-        Settings = null!;
-        SeesStarts = false;
-        _workers.IsThrottled = false;
-        _demand = new WorkerDemand();
-        _counts = default;
-        _parked = default;
-    }
-
     /// <summary>Starts the run with its first worker, on a thread of the executor and never on the caller's.</summary>
     /// <param name="eager">How many workers to start at once: one, unless there are threads that are waiting anyway.</param>
     /// <param name="callerToken">The caller's token.</param>
@@ -188,7 +133,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
     {
         // First: the clock is the user's, and if it fails, nothing has begun.
         StartedAt = Settings.TimeProvider.GetTimestamp();
-        PumpWorker first = _workers.Idle ?? CreateWorker();
+        PumpWorker first = CreateWorker();
         first.IsQueued = true;
         Orders?.Settings.Control.Attach(this);
         FaultPoint.Pass("Pump.Start", this);

@@ -309,10 +309,7 @@ internal abstract partial class Pump
                 CloseDelays();
                 for (PumpWorker? worker = _workers.First; worker is not null; worker = worker.NextCreated)
                 {
-                    if (!worker.Retire())
-                    {
-                        _stop.SetCalled();
-                    }
+                    worker.Retire();
                 }
             }
             finally

@@ -171,11 +171,14 @@ internal abstract partial class Pump
     /// <summary>Adds calls that a worker has parked, before it leaves or waits for a thread.</summary>
     public void AddParked(int count) => _parked.Add(count);
 
-    /// <summary>Records the end of a parked call. Nothing of the call or its run may be used after that, unless the run waits for something else.</summary>
-    public abstract void EndParked(ParkedCall call);
+    /// <summary>Records the end of a parked call.</summary>
+    /// <param name="index">The index of its item.</param>
+    /// <param name="call">The call, which has ended.</param>
+    /// <param name="isOnOwnThread">Whether this thread was started for the run.</param>
+    public abstract void EndParked(long index, Task call, bool isOnOwnThread);
 
     /// <summary>The end of a parked call could not be recorded: the run fails, and does not wait for it.</summary>
-    public abstract void LoseParked(ParkedCall call, Exception error);
+    public abstract void LoseParked(long index, Task call, Exception error);
 
     /// <summary>Counts a parked call that has succeeded, or whose run fails without its outcome, and ends the run if it was the last one.</summary>
     protected void ParkedSucceeded(bool isOnOwnThread)
@@ -303,8 +306,8 @@ internal abstract partial class Pump
     /// <summary>The error of an item that has passed its time limit. It names the item where no list of failures or outcomes does.</summary>
     public Exception ItemTimedOut(long index) => TimeLimit.OfItem(Settings.PerItemTimeout!.Value, Settings.ErrorMode == ErrorMode.FailFast ? index : null);
 
-    /// <summary>The item of a parked call was given up.</summary>
-    public abstract void GiveUpParked(long index);
+    /// <summary>The item of a parked call was given up. What the call still brings is observed and discarded.</summary>
+    public abstract void GiveUpParked(long index, Task call);
 
     /// <summary>Records the outcome of an item that ended without a result.</summary>
     public abstract void EndUnsuccessful(long index, ItemStatus status, Exception? error);

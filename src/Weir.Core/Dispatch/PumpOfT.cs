@@ -35,51 +35,11 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
         : base(source, settings, attemptsAreTimed: recovery?.AttemptTimeout is not null)
     {
         Recovery = recovery;
-        Parks = Orders is null && CanPark(source, settings, recovery);
+        Parks = Orders is null && default(TPending).CanBeParked && recovery is null && !settings.WatchesPauses && settings.Adaptive is null
+            && settings.Pilot is null && source is IndexedSource<TItem> && source.KnownCount <= settings.Limit;
         Call = call;
         Sink = sink;
         source.CancellationToken = Orders is not null && TakesTurns ? ReadingToken(Orders) : Token;
-    }
-
-    /// <summary>Starts a run that nobody gets. It may be one that was used before.</summary>
-    public static void Start(
-        Source<TItem> source, TCall call, TSink sink, PumpSettings settings, IRecovery<TResult>? recovery, CancellationToken cancellationToken)
-    {
-        Pump<TItem, TResult, TPending, TCall, TSink>? run = null;
-
-        // Not for a run without items: to a late thread of an earlier one, it would be over before it has begun.
-        if (source.KnownCount > 0 && CanPark(source, settings, recovery) && settings is not ControlledSettings
-            && Spare<Pump<TItem, TResult, TPending, TCall, TSink>>.Take() is { } spare)
-        {
-            run = spare;
-            run.Begin(source, call, sink, settings);
-        }
-
-        run ??= new Pump<TItem, TResult, TPending, TCall, TSink>(source, call, sink, settings, recovery);
-        run.IsReusable = run.Parks;
-        run.Start(1, cancellationToken);
-    }
-
-    /// <summary>Whether all items may be in flight at once, and nothing happens to one but its call.</summary>
-    private static bool CanPark(Source<TItem> source, PumpSettings settings, IRecovery<TResult>? recovery) =>
-        default(TPending).CanBeParked && recovery is null && !settings.WatchesPauses && settings.Adaptive is null && settings.Pilot is null
-            && source is IndexedSource<TItem> && source.KnownCount <= settings.Limit;
-
-    private void Begin(Source<TItem> source, TCall call, TSink sink, PumpSettings settings)
-    {
-        Begin(source, settings, attemptsAreTimed: false);
-        Call = call;
-        Sink = sink;
-        source.CancellationToken = Token;
-        BeginAgain();
-    }
-
-    private void Keep()
-    {
-        Call = default;
-        Sink = default;
-        Forget();
-        Spare<Pump<TItem, TResult, TPending, TCall, TSink>>.GiveBack(this);
     }
 
     protected override bool IsAtCeiling => Source.NextIndex >= Ceiling && !Source.HasStash;
@@ -91,76 +51,64 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
 
     protected override void Complete(CancellationToken? cancelledBy, FailureLog? failures)
     {
-        TSink sink = Sink;
         try
         {
-            RunEnd end = new(cancelledBy, failures, Source.NextIndex, Source.LeftOver());
-            if (IsReusableNow)
-            {
-                // From here on, another run may have this object: perhaps the one that the awaiting code starts.
-                Keep();
-            }
-
-            sink.Complete(end);
+            Sink.Complete(new RunEnd(cancelledBy, failures, Source.NextIndex, Source.LeftOver()));
         }
         catch (Exception e)
         {
-            sink.Complete(RunEnd.Broken(e));
+            CompleteBroken(e);
         }
     }
 
     public override Exception AttemptTimedOut(int attempt) => Recovery!.AttemptTimedOut(attempt);
 
-    public override void GiveUpParked(long index) => Call.GivenUp(default, index);
+    public override void GiveUpParked(long index, Task call)
+    {
+        Call.GivenUp(default, index);
+        try
+        {
+            call.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(() => Observe(index, call));
+        }
+        catch (Exception)
+        {
+            // There is no memory to observe it with.
+        }
+    }
 
     public override void EndUnsuccessful(long index, ItemStatus status, Exception? error) => Sink.Unsuccessful(index, status, error);
 
-    public override void EndParked(ParkedCall call)
+    public override void EndParked(long index, Task call, bool isOnOwnThread)
     {
-        bool ownThread = call.IsOnOwnThread;
-        long index = call.Index;
-        TPending pending = ((ParkedCall<TResult, TPending>)call).Take();
-        if (IsGuarded && !call.TryEnd())
-        {
-            Observe(pending, index);
-            return;
-        }
-
         try
         {
-            Sink.Succeeded(index, pending.GetResult());
+            Sink.Succeeded(index, default(TPending).ResultOf(call));
         }
         catch (Exception e)
         {
             if (TryTakeOverParked(e) is PumpWorker<TItem, TResult, TPending, TCall, TSink> worker)
             {
-                worker.IsOnOwnThread = ownThread;
-                worker.FailParked(index, e);
+                worker.FailParked(index, e, isOnOwnThread);
                 return;
             }
         }
 
-        ParkedSucceeded(ownThread);
+        ParkedSucceeded(isOnOwnThread);
     }
 
-    public override void LoseParked(ParkedCall call, Exception error)
+    public override void LoseParked(long index, Task call, Exception error)
     {
         EngineFailed(error);
-        long index = call.Index;
-        TPending pending = ((ParkedCall<TResult, TPending>)call).Take();
-        Observe(pending, index);
-        if (!IsGuarded || call.TryEnd())
-        {
-            ParkedSucceeded(isOnOwnThread: false);
-        }
+        Observe(index, call);
+        ParkedSucceeded(isOnOwnThread: false);
     }
 
     /// <summary>The result of a call that was given up is discarded; its exception does not count as unobserved.</summary>
-    private void Observe(TPending pending, long index)
+    private void Observe(long index, Task call)
     {
         try
         {
-            TResult late = pending.GetResult();
+            TResult late = default(TPending).ResultOf(call);
             if (DiscardedResult<TResult>.MayBeDisposable)
             {
                 DiscardedResult.Drop(((IndexedSource<TItem>)Source).At(index), late);

@@ -3,13 +3,10 @@ using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
-/// <summary>What a run continues on a thread: a worker, or a parked call. It is its own work item and keeps one continuation for its lifetime.</summary>
+/// <summary>What a run continues on a thread: a worker, or parked calls. It is its own work item and keeps one continuation for its lifetime.</summary>
 internal abstract class PumpWork : IThreadPoolWorkItem
 {
     private Action? _continuation;
-
-    /// <summary>Whether the thread inside was started for the run, rather than having come to complete an item.</summary>
-    public bool IsOnOwnThread;
 
     protected abstract Pump Run { get; }
 
@@ -23,8 +20,7 @@ internal abstract class PumpWork : IThreadPoolWorkItem
             if (MayEnter())
             {
                 FaultPoint.Pass("PumpWork.Execute", Run);
-                IsOnOwnThread = true;
-                Work();
+                Work(isOnOwnThread: true);
             }
         }
         catch (Exception e)
@@ -37,22 +33,24 @@ internal abstract class PumpWork : IThreadPoolWorkItem
     protected abstract bool MayEnter();
 
     /// <summary>Does the work, on a thread that may do it and in the run's context. Another thread may have this object at the end of it.</summary>
-    protected abstract void Drive();
+    /// <param name="isOnOwnThread">Whether the thread was started for the run, rather than having come to complete an item.</param>
+    protected abstract void Drive(bool isOnOwnThread);
 
     /// <summary>No thread could do the work, perhaps for lack of memory: it ends, and its run fails. Must not throw.</summary>
     protected abstract void Lost(Exception error);
 
-    protected void Work()
+    protected void Work(bool isOnOwnThread)
     {
         // Most threads have no context but the one that most runs have.
         ExecutionContext? context = Run.Context;
         if (context is null || (RunsNoUserCode && ReferenceEquals(context, ExecutionContext.Capture())))
         {
-            Drive();
+            Drive(isOnOwnThread);
         }
         else
         {
-            ExecutionContext.Run(context, static work => ((PumpWork)work!).Drive(), this);
+            ExecutionContext.Run(
+                context, isOnOwnThread ? static work => ((PumpWork)work!).Drive(true) : static work => ((PumpWork)work!).Drive(false), this);
         }
     }
 
@@ -61,7 +59,6 @@ internal abstract class PumpWork : IThreadPoolWorkItem
 
     private void Resume()
     {
-        IsOnOwnThread = false;
         try
         {
             FaultPoint.Pass("PumpWork.Resume", Run);
@@ -69,7 +66,7 @@ internal abstract class PumpWork : IThreadPoolWorkItem
             // A completion that runs its continuations inline can nest items to any depth.
             if (Run.Settings.Executor.CanRunOnCurrentThread && RuntimeHelpers.TryEnsureSufficientExecutionStack())
             {
-                Work();
+                Work(isOnOwnThread: false);
             }
             else
             {

@@ -23,6 +23,9 @@ internal abstract partial class PumpWorker : PumpWork, IUnattended
     private bool _isExecuting;
     private Thread? _inside;
 
+    /// <summary>Whether the thread inside was started for the run, rather than having come to complete an item.</summary>
+    public bool IsOnOwnThread;
+
     /// <summary>Whether the worker is inside the source, so that it has no item. A hint, for statistics.</summary>
     public bool Reads;
 
@@ -89,20 +92,7 @@ internal abstract partial class PumpWorker : PumpWork, IUnattended
     public abstract void AbandonParked(ItemStatus status, Exception? error, ref int abandoned);
 
     /// <summary>The run has ended: releases the timer.</summary>
-    /// <returns>False if the timer may be calling this worker.</returns>
-    public abstract bool Retire();
-
-    /// <summary>The run has ended and is kept for another one, together with this worker: lets go of everything.</summary>
-    public virtual void Forget()
-    {
-        NextCreated = null;
-        NextIdle = null;
-        _inside = null;
-        Guard?.Forget();
-    }
-
-    /// <summary>The run has become another one.</summary>
-    public void BeginAgain() => Guard = Run.IsGuarded ? Guard ?? new ItemGuard() : null;
+    public void Retire() => Guard?.Clock.EndTimer();
 
     /// <summary>Works until there is nothing to do or something to wait for.</summary>
     /// <returns>Whether the worker waits, so that its thread is free to run another one.</returns>
@@ -110,15 +100,14 @@ internal abstract partial class PumpWorker : PumpWork, IUnattended
 
     protected sealed override bool MayEnter() => !IsQueued || Run.TryEnter(this);
 
-    protected sealed override void Drive()
+    protected sealed override void Drive(bool isOnOwnThread)
     {
         Pump run = Run;
-        bool ownThread = IsOnOwnThread;
-        Thread? thread = ownThread ? Thread.CurrentThread : null;
+        Thread? thread = isOnOwnThread ? Thread.CurrentThread : null;
         for (PumpWorker? current = this; current is not null;)
         {
             current._isExecuting = true;
-            current.IsOnOwnThread = ownThread;
+            current.IsOnOwnThread = isOnOwnThread;
             current._inside = thread;
             bool waits;
             try

@@ -27,14 +27,14 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     }
 
     /// <summary>Records the failure of a parked call on the current thread, and then works on.</summary>
-    public void FailParked(long index, Exception error)
+    public void FailParked(long index, Exception error, bool isOnOwnThread)
     {
         Index = index;
         Awaited = error;
         Waiting = Wait.Failure;
         try
         {
-            Work();
+            Work(isOnOwnThread);
         }
         catch (Exception e)
         {
@@ -329,18 +329,34 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         if (other._parked is { } parked)
         {
             // What it has not told is this worker's to tell.
-            other._parked = null;
             Volatile.Write(ref _parked, parked);
+            other._parked = null;
+            _untold = other._untold;
+            other._untold = 0;
             TellParked();
             Guard!.Clock.StartTimer(run, this);
             CheckDeadline();
         }
     }
 
-    public override void AbandonParked(ItemStatus status, Exception? error, ref int abandoned) =>
-        Volatile.Read(ref _parked)?.Abandon(run, status, error, ref abandoned);
+    public override void AbandonParked(ItemStatus status, Exception? error, ref int abandoned)
+    {
+        for (ParkedCalls? parked = Volatile.Read(ref _parked); parked is not null; parked = parked.Before)
+        {
+            parked.Abandon(status, error, ref abandoned);
+        }
+    }
 
-    protected override TimeSpan CheckParked(TimeSpan left) => Volatile.Read(ref _parked)?.CheckDeadlines(run, left) ?? left;
+    protected override TimeSpan CheckParked(TimeSpan left)
+    {
+        FaultPoint.Pass("PumpWorker.CheckParkedDeadlines", run);
+        for (ParkedCalls? parked = Volatile.Read(ref _parked); parked is not null; parked = parked.Before)
+        {
+            left = parked.CheckDeadlines(left);
+        }
+
+        return left;
+    }
 
     /// <summary>Observes the outcome of abandoned work, so that its exception does not count as unobserved, and discards it.</summary>
     private void Observe(TPending pending)

@@ -13,7 +13,7 @@ namespace Weir.Core.Dispatch;
 internal abstract partial class PumpWorker
 {
     /// <summary>What lets others give up its item; null in a run whose items cannot be given up.</summary>
-    protected ItemGuard? Guard;
+    protected readonly ItemGuard? Guard;
 
     /// <summary>
     /// Where the worker's user code is. Set before the word, and reset after it, so that a thread that gives up the worker finds what it gives up.

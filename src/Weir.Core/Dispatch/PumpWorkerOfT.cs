@@ -18,9 +18,12 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     // Of the item whose call is running, if the run may need the item again.
     private HeldItem<TItem> _held;
 
-    // The call that the worker waits for, and those that nobody waits for.
+    // The call that the worker waits for, and those that no worker waits for.
     private TPending _pending;
-    private ParkedCalls<TResult, TPending>? _parked;
+    private ParkedCalls? _parked;
+
+    // How many calls the worker has parked and not yet told the run.
+    private int _untold;
 
     private long _claims;
     private long _succeeded;
@@ -37,18 +40,9 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         sample.Succeeded += _succeeded;
         sample.Unsuccessful += _unsuccessful;
         sample.Retries += _retries;
-        sample.InFlight += _parked?.Untold ?? 0;
+        sample.InFlight += _untold;
         sample.InFlight +=
             (Guard is null ? Waiting == Wait.Call || (IsExecuting && !Reads && At == Around.Call) : Guard.IsInFlight && At == Around.Call) ? 1 : 0;
-    }
-
-    public override void Forget()
-    {
-        base.Forget();
-        _chunk = default;
-        _held = default;
-        _claims = 0;
-        _succeeded = 0;
     }
 
     protected override bool Step()
@@ -307,28 +301,12 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
     }
 
-    public override bool Retire()
-    {
-        bool isFree = Guard?.Clock.EndTimer() ?? true;
-        ParkedCalls<TResult, TPending>? parked = _parked;
-        _parked = null;
-
-        // The worker's timer, or whoever stopped the run, may still be looking through the calls. They are then left to the collector: in the hands of another
-        // run, they would change under its eyes.
-        if (isFree && !run.IsOver)
-        {
-            parked?.GiveBack();
-        }
-
-        return isFree;
-    }
-
-    /// <summary>The worker leaves the call to itself and goes on, see <see cref="ParkedCall"/>. The item's deadline and token go with the call.</summary>
+    /// <summary>The worker leaves the call to itself and goes on, see <see cref="ParkedCalls"/>. The item's deadline and token go with the call.</summary>
     /// <param name="pending">The call, which waits for a task.</param>
     /// <param name="inCall">The word of its item, in a guarded run.</param>
     private StepResult Park(TPending pending, long inCall)
     {
-        // Before it touches its calls: whoever gives up the item hands them to the worker that replaces this one, and two of them would park in the same call.
+        // Before it touches its calls: whoever gives up the item hands them to the worker that replaces this one, and both would add to them.
         ItemGuard? guard = Guard;
         if (guard?.TryMoveOn(inCall, ItemWord.Moving) == false)
         {
@@ -336,14 +314,16 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             return StepResult.Left;
         }
 
-        ParkedCalls<TResult, TPending> parked;
-        ParkedCall<TResult, TPending> call;
+        ParkedCalls? parked = _parked;
         try
         {
             guard?.SetDeadlineIfNotSet(inCall, run, _held.Repetition);
-            parked = _parked ??= ParkedCalls<TResult, TPending>.Take();
-            call = parked.Next();
-            call.Begin(run, Index);
+            FaultPoint.Pass("PumpWorker.Park", run);
+            if (parked?.HasPlaceFor(Index) != true)
+            {
+                parked = new ParkedCalls(run, Index, before: parked);
+                Volatile.Write(ref _parked, parked);
+            }
         }
         catch (Exception e)
         {
@@ -355,36 +335,26 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         _pace.Reset();
         if (guard is not null)
         {
-            call.Guard(guard.Clock.Deadline, guard.Clock.Stop);
+            parked.Guard(Index, guard.Clock.Deadline, guard.Clock.Stop);
             guard.EndMoving(inCall, ItemWord.Idle);
         }
 
-        parked.Untold++;
-        try
+        _untold++;
+        if (parked.TryWait(Index, pending.AsTask(), out Exception? error))
         {
-            call.Wait(pending);
             return StepResult.Ready;
         }
-        catch (Exception e)
-        {
-            // No memory to wait with.
-            parked.Spoil();
-            if (guard is not null && !call.TryEnd())
-            {
-                return StepResult.Ready;
-            }
 
-            parked.Untold--;
-            return Fail(Index, ItemStatus.Failed, e);
-        }
+        _untold--;
+        return Fail(Index, ItemStatus.Failed, error!);
     }
 
     public override void TellParked()
     {
-        if (_parked is { Untold: > 0 } parked)
+        if (_untold > 0)
         {
-            run.AddParked(parked.Untold);
-            parked.Untold = 0;
+            run.AddParked(_untold);
+            _untold = 0;
         }
     }
 }

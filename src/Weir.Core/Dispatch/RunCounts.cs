@@ -18,9 +18,6 @@ internal struct RunCounts
     /// <summary>How many items wait for another attempt. Changed under the lock, and read without it too.</summary>
     public readonly int Delayed => Volatile.Read(in _delayed);
 
-    /// <summary>Whether the run has forgotten no worker, nor counted for one that is not in its list.</summary>
-    public readonly bool HasNoPast => _past is null;
-
     /// <summary>What workers did that the run has forgotten.</summary>
     public ref RunSample PastNeedsLock => ref (_past ??= new StrongBox<RunSample>()).Value;
 

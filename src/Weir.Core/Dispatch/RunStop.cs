@@ -23,9 +23,6 @@ internal struct RunStop()
     private int _sourceFailed;
     private volatile bool _isOver;
 
-    // Whether a token of the caller or a worker's timer may be calling the run after its end.
-    private volatile bool _isCalled;
-
     /// <summary>The token that user code gets. It is cancelled when the run stops for any reason.</summary>
     public readonly CancellationToken Token => _stopped.Token;
 
@@ -46,9 +43,6 @@ internal struct RunStop()
 
     /// <summary>Whether a failure has stopped the run.</summary>
     public readonly bool HasFailed => _isOver && _by is null && _failures?.Single is not null;
-
-    /// <summary>Whether the run was not stopped, nothing in it has failed, and nobody is about to tell it so.</summary>
-    public readonly bool IsClean => !_isCalled && !_isOver && _failures is null && _broken is null;
 
     /// <summary>What went wrong outside user code, if the run ends with nothing else that says why.</summary>
     public readonly Exception? Unreported => _by is null && _failures?.Single is null ? _broken : null;
@@ -120,19 +114,13 @@ internal struct RunStop()
     /// <summary>The caller's tokens no longer stop the run, unless one of them is stopping it at this moment, or has.</summary>
     /// <remarks>
     /// The end of the run calls it, and so may its start, at the same time, if the run ended before it was wholly in place. The end may then see part of a
-    /// registration: its number or what it was registered with. The platform says of both that it could not be taken back, so the end takes it for one that
-    /// calls; the start sees all of it.
+    /// registration, of which the platform says that it could not be taken back; the start sees all of it.
     /// </remarks>
     public void Unregister()
     {
-        if ((_ofCall != default && !_ofCall.Unregister()) | (_ofEnumerator != default && !_ofEnumerator.Unregister()))
-        {
-            SetCalled();
-        }
+        _ofCall.Unregister();
+        _ofEnumerator.Unregister();
     }
-
-    /// <summary>The run may be called after its end. Never taken back: start and end may both say so at once, and what one says must not be lost.</summary>
-    public void SetCalled() => _isCalled = true;
 
     /// <summary>Cancels the items' own tokens when the run stops, or at once if it has.</summary>
     public void Add(ItemTokens tokens)

@@ -13,11 +13,11 @@ namespace Weir.Core.Dispatch;
 /// exception: a worker that leaves is subtracted with a full fence before it looks whether its reason still holds, and whoever removes the reason looks at the
 /// number after that. So one of both sees the other; in any other order, a worker could be missing for good.
 /// </remarks>
-internal struct RunWorkers
+internal struct RunWorkers(int limit)
 {
     private PumpWorker? _all;
     private PumpWorker? _idle;
-    private int _limit;
+    private int _limit = limit;
     private int _live;
     private int _queued;
 
@@ -26,9 +26,6 @@ internal struct RunWorkers
 
     /// <summary>The newest of all workers; the others follow by <see cref="PumpWorker.NextCreated"/>. Null before the start.</summary>
     public readonly PumpWorker? First => Volatile.Read(in _all);
-
-    /// <summary>A worker that has nothing to do: before the start, the one that the run was kept with.</summary>
-    public readonly PumpWorker? Idle => _idle;
 
     /// <summary>How many items may be in flight at once. A worker above the limit leaves when its item ends.</summary>
     public readonly int Limit => Volatile.Read(in _limit);
@@ -66,14 +63,10 @@ internal struct RunWorkers
         return seen;
     }
 
-    /// <summary>The run has a limit, and no workers yet but perhaps one that it was kept with.</summary>
-    public void Begin(int limit) => _limit = limit;
-
     /// <summary>The run starts with its first worker, which waits for a thread.</summary>
     public void StartNeedsLock(PumpWorker first)
     {
         _all = first;
-        _idle = null;
         _live = 1;
         QueueNeedsLock(first);
     }
@@ -153,15 +146,6 @@ internal struct RunWorkers
         }
 
         before.NextCreated = worker.NextCreated;
-    }
-
-    /// <summary>The run has ended and is kept: it forgets all workers but one.</summary>
-    /// <returns>That one.</returns>
-    public PumpWorker KeepOne()
-    {
-        Debug.Assert(_idle is not null, "The last worker of a run left it with nothing to do.");
-        _all = null;
-        return _idle;
     }
 
     [Conditional("DEBUG")]

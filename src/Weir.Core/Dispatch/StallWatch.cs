@@ -108,7 +108,6 @@ internal static class StallWatch
             {
                 if (!run.IsSeen && run.Operation is not null)
                 {
-                    run.IsListed = true;
                     (unseen ??= []).Add(run);
                 }
             }
@@ -150,20 +149,7 @@ internal static class StallWatch
             }
         }
 
-        try
-        {
-            Look(runs);
-        }
-        finally
-        {
-            using (RunsLock.Hold())
-            {
-                foreach (LiveRun run in runs)
-                {
-                    run.IsLookedAt = false;
-                }
-            }
-        }
+        Look(runs);
     }
 
     private static void Look(LiveRun[] runs)
@@ -203,7 +189,6 @@ internal static class StallWatch
             // It may have been cleared meanwhile, but is set only before the run is added.
             if (run.IsWatched && count > 0)
             {
-                run.IsLookedAt = true;
                 watched[--count] = run;
             }
         }

@@ -75,15 +75,12 @@ internal sealed class WatchThread(TimeSpan grace)
         return true;
     }
 
-    /// <returns>Whether it was armed.</returns>
-    public bool Remove(WatchTimer timer)
+    public void Remove(WatchTimer timer)
     {
         using (LockHold.HoldMonitor(_lock))
         {
-            bool wasArmed = timer.Place >= 0;
             timer.IsDisposed = true;
             _timers.Remove(timer);
-            return wasArmed;
         }
     }
 

@@ -41,13 +41,6 @@ internal sealed class WatchTimer(WatchThread watch, TimerCallback callback, obje
 
     public void Dispose() => watch.Remove(this);
 
-    /// <summary>Ends the timer.</summary>
-    /// <returns>Whether it was armed, so that it is not about to fire. A callback that has armed it again may not have returned.</returns>
-    public bool TryDispose() => watch.Remove(this);
-
-    /// <summary>After <see cref="TryDispose"/> returned true: nobody has the timer, so that it can be set again.</summary>
-    public void Renew() => IsDisposed = false;
-
     public ValueTask DisposeAsync()
     {
         Dispose();

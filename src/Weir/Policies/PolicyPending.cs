@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using Weir.Core.Dispatch;
 using Weir.Core.Metering;
@@ -76,6 +77,10 @@ internal struct PolicyPending<TResult> : IPending<TResult>
     public readonly TResult GetResult() => _policies is null ? _task.GetAwaiter().GetResult() : Report(_policies);
 
     public readonly bool CanBeParked => false;
+
+    public readonly Task AsTask() => throw new UnreachableException();
+
+    public readonly TResult ResultOf(Task call) => throw new UnreachableException();
 
     /// <summary>The calls of the user are tasks already; the others are our own.</summary>
     public readonly void BecomeTask()

@@ -31,18 +31,6 @@ public class ItemTokensTests
     }
 
     [Fact]
-    public void Forget_KeptToken_IsNotCancelledByALaterRun()
-    {
-        ItemTokens tokens = new();
-        CancellationTokenSource[] old = [.. Enumerable.Range(0, 50).Select(_ => tokens.Next())];
-        tokens.Forget();
-        CancellationTokenSource next = tokens.Next();
-        tokens.StopAll(later: false);
-        Assert.True(next.IsCancellationRequested);
-        Assert.All(old, static source => Assert.False(source.IsCancellationRequested));
-    }
-
-    [Fact]
     public void Next_ManyItemsThatKeepNoToken_KeepsNextToNothing()
     {
         ItemTokens tokens = new();

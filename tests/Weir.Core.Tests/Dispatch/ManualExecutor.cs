@@ -11,7 +11,10 @@ internal sealed class ManualExecutor(int threads = 2) : Executor
 
     public override int Threads => threads;
 
-    public override bool CanRunOnCurrentThread => true;
+    public override bool CanRunOnCurrentThread => RunsHere;
+
+    /// <summary>Whether what an ended call continues runs where the call ends. Otherwise it is queued.</summary>
+    public bool RunsHere { get; set; } = true;
 
     /// <summary>After how many Stopwatch ticks a worker gives its thread to others: never, unless the test wants it.</summary>
     public long MostTicks { get; init; } = long.MaxValue / 2;

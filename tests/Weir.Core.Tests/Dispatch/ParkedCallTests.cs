@@ -6,12 +6,13 @@ using Weir.Core.Sources;
 
 namespace Weir.Core.Tests.Dispatch;
 
-/// <summary>Calls that have suspended in a run whose items may all be in flight: they hold no worker, and what they wait with is used again.</summary>
+/// <summary>Calls that have suspended in a run whose items may all be in flight: they hold no worker, and many wait with one object.</summary>
 public class ParkedCallTests
 {
     [Theory(Timeout = 90_000)]
     [InlineData(1)]
     [InlineData(7)]
+    [InlineData(100)]
     public async Task Suspension_OfCallsThatMayAllRun_HoldsNoWorker(int count)
     {
         ManualExecutor executor = new();
@@ -108,29 +109,43 @@ public class ParkedCallTests
     }
 
     [Fact(Timeout = 90_000)]
-    public async Task TaskSource_CallsBackAgain_DoesNotTouchALaterRun()
+    public async Task TaskSource_CallsBackAgain_EndsItsCallOnce()
     {
         ManualExecutor executor = new();
-        for (int round = 0; round < 20; round++)
+        FaultyCall[] sources = [.. Enumerable.Range(0, 5).Select(static x => new FaultyCall(x, FaultyCall.Fault.CallsBackAgain))];
+        TestRun<int, int> run = Run(5, (x, _) => sources[x].Start(), executor);
+        executor.RunAll();
+        for (int i = 4; i >= 0; i--)
         {
-            FaultyCall[] sources = [.. Enumerable.Range(0, 5).Select(static x => new FaultyCall(x, FaultyCall.Fault.CallsBackAgain))];
-            TestRun<int, int> first = Run(5, (x, _) => sources[x].Start(), executor);
-            executor.RunAll();
-            Array.ForEach(sources, CallBackTwice);
-            Assert.Equal(Enumerable.Range(0, 5), await first.Task.WithinAsync());
-
-            TaskCompletionSource<int>[] items = Pending(5);
-            TestRun<int, int> second = Run(5, (x, _) => new ValueTask<int>(items[x].Task), executor);
-            executor.RunAll();
-            Array.ForEach(sources, CallBackTwice);
-            Assert.Equal(5, second.Pump.Sample().InFlight);
-            for (int i = 0; i < 5; i++)
-            {
-                items[i].SetResult(i);
-            }
-
-            Assert.Equal(Enumerable.Range(0, 5), await second.Task.WithinAsync());
+            CallBackTwice(sources[i]);
+            Assert.Equal((i, 5 - i), (run.Pump.Sample().InFlight, run.Pump.Sample().Succeeded));
         }
+
+        Assert.Equal(Enumerable.Range(0, 5), await run.Task.WithinAsync());
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task Thread_OfOneCall_TakesAllThatHaveEnded()
+    {
+        // What the calls continue is queued, so all of them have ended before the first thread comes.
+        ManualExecutor executor = new();
+        TaskCompletionSource<int>[] items = [.. Enumerable.Range(0, 40).Select(static _ => new TaskCompletionSource<int>())];
+        TestRun<int, int> run = Run(40, (x, _) => new ValueTask<int>(items[x].Task), executor);
+        executor.RunAll();
+        executor.RunsHere = false;
+        for (int x = 0; x < 39; x++)
+        {
+            items[x].SetResult(x);
+        }
+
+        Assert.Equal((40, 0), (run.Pump.Sample().InFlight, run.Pump.Sample().Succeeded));
+        executor.RunOne();
+        Assert.Equal((8, 32), (run.Pump.Sample().InFlight, run.Pump.Sample().Succeeded));
+        executor.RunAll();
+        Assert.Equal((1, 39), (run.Pump.Sample().InFlight, run.Pump.Sample().Succeeded));
+        items[39].SetResult(39);
+        executor.RunAll();
+        Assert.Equal(Enumerable.Range(0, 40), await run.Task.WithinAsync());
     }
 
     [Fact(Timeout = 90_000)]
@@ -183,7 +198,7 @@ public class ParkedCallTests
 
     private static TaskCompletionSource<int>[] Pending(int count) => [.. Enumerable.Range(0, count).Select(static _ => new TaskCompletionSource<int>())];
 
-    private static PumpSettings Settings(Executor executor) => new() { Limit = 10, ErrorMode = ErrorMode.FailFast, Executor = executor };
+    private static PumpSettings Settings(Executor executor) => new() { Limit = 100, ErrorMode = ErrorMode.FailFast, Executor = executor };
 
     private static TestRun<int, int> Run(int count, Func<int, CancellationToken, ValueTask<int>> selector, Executor executor) =>
         new TestRun<int, int>(SourceOf.Enumerable(Enumerable.Range(0, count).ToArray()), selector, Settings(executor)).Start();

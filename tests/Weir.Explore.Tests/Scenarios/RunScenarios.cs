@@ -26,6 +26,17 @@ public class RunScenarios(ITestOutputHelper output)
     });
 
     [Fact]
+    public void Ends_OfCallsThatWaitTogether_CountOnce() => output.Explored(static async () =>
+    {
+        TaskCompletionSource<int>[] calls = [new(), new()];
+        Task ending = Task.Run(() => calls[1].SetResult(20));
+        Task<List<int>> run = Two.SelectParallelAsync((item, token) => new ValueTask<int>(calls[item - 1].Task), TwoWorkers);
+        calls[0].SetResult(10);
+        Assert.Equal([10, 20], await run);
+        await ending;
+    });
+
+    [Fact]
     public void Turn_OfASequence_IsTakenByOneWorkerAtATime() => output.Explored(static async () =>
     {
         List<int> results = await Calls.ItemsAsync(Three).SelectParallelAsync(
