@@ -3,11 +3,6 @@ namespace Weir.Core.Dispatch;
 /// <summary>The threads that run workers: the thread pool, or dedicated threads.</summary>
 internal abstract class Executor
 {
-    // Not protected: see LiveRun.
-    internal Executor()
-    {
-    }
-
     /// <summary>How many workers with synchronous work are worth running at once.</summary>
     public abstract int Threads { get; }
 

@@ -6,7 +6,6 @@ namespace Weir.Core.Dispatch;
 /// What a run does with one item. A struct given as a type parameter, so that the run without features compiles to nothing but
 /// the user's delegate.
 /// </summary>
-/// <remarks>No member has a body here, and none is static: a member that the struct does not declare itself cannot be compiled ahead of time.</remarks>
 /// <typeparam name="TItem">The items.</typeparam>
 /// <typeparam name="TPending">How the call represents that it has not completed yet.</typeparam>
 internal interface ICall<in TItem, TPending>

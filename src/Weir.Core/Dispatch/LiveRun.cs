@@ -23,11 +23,6 @@ internal abstract class LiveRun
     /// <summary>When it started, as a timestamp of its clock.</summary>
     public long StartedAt;
 
-    // Not protected: what is protected is not compiled ahead of time if only other assemblies call it.
-    internal LiveRun()
-    {
-    }
-
     /// <summary>What the caller called, such as SelectParallelAsync; null if nobody is to see it.</summary>
     public abstract string? Operation { get; }
 

@@ -8,11 +8,6 @@ internal abstract class RunObserver
 {
     private static volatile RunObserver? _current;
 
-    // Not protected: see LiveRun.
-    internal RunObserver()
-    {
-    }
-
     /// <summary>The observer of the process, or null until there is one.</summary>
     public static RunObserver? Current
     {

@@ -5,11 +5,6 @@ namespace Weir.Core.Dispatch;
 /// <summary>Who is told of the waits of one run, when they begin and when they end. The methods are called by workers, and must not throw.</summary>
 internal abstract class WaitListener
 {
-    // Not protected: see LiveRun.
-    internal WaitListener()
-    {
-    }
-
     /// <summary>An item begins to wait. Told before anything can end the wait.</summary>
     /// <param name="kind">What it waits for.</param>
     /// <param name="since">Since when, as a timestamp of the run's clock. Earlier than now if the item waits again without having made a call.</param>

@@ -4,7 +4,6 @@ namespace Weir.Core.Sinks;
 /// Receives the outcomes of a run. It is a struct, passed as a type parameter. The calls for different items come from several threads at once,
 /// exactly one call for each item that was claimed and not given back.
 /// </summary>
-/// <remarks>No member has a body here, and none is static: a member that the struct does not declare itself cannot be compiled ahead of time.</remarks>
 internal interface ISink<TResult>
 {
     /// <summary>Whether results are stored in memory by index, so that a worker can store those of a chunk there itself.</summary>

@@ -10,7 +10,7 @@ namespace Weir.Core.Sinks;
 internal sealed class OrderedOutput<TResult>(int limit, int capacity, Func<StreamOutput<TResult>, IRunHandle> start)
     : StreamOutput<TResult>(limit, capacity, start)
 {
-    // What a slot holds. Bytes, whose pool is compiled with .NET itself, and no type of our own.
+    // What a slot holds.
     private const byte Empty = 0;
     private const byte Result = 1;
     private const byte Skipped = 2;

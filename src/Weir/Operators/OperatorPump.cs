@@ -33,17 +33,22 @@ internal static class OperatorPump
                 source, new SelectorCall<TItem, TResult>(selector), sink, settings, recovery, trace);
     }
 
-    /// <summary>Creates the run of an action under an adaptive limit and without other policies around an attempt.</summary>
+    /// <summary>Creates the run of an action without policies around an attempt.</summary>
     public static Pump MakeDiscard<TItem, TSink>(
         Source<TItem> source,
         Func<TItem, CancellationToken, ValueTask> action,
         TSink sink,
         ParallelRunOptions options,
-        PumpSettings settings,
-        AdaptiveController adaptive)
-        where TSink : struct, ISink<Nothing> =>
-        Make<TItem, Nothing, TSink, AdaptivePending<Nothing, PendingNothing>, AdaptiveCall<TItem, Nothing, PendingNothing, ActionCall<TItem>>>(
-            source, new(new ActionCall<TItem>(action), adaptive), sink, settings, RunRecovery<Nothing>.Of(options, null), null);
+        PumpSettings settings)
+        where TSink : struct, ISink<Nothing>
+    {
+        RunRecovery<Nothing>? recovery = RunRecovery<Nothing>.Of(options, null);
+        ActionCall<TItem> call = new(action);
+        return settings.Adaptive is { } adaptive
+            ? Make<TItem, Nothing, TSink, AdaptivePending<Nothing, PendingNothing>, AdaptiveCall<TItem, Nothing, PendingNothing, ActionCall<TItem>>>(
+                source, new(call, adaptive), sink, settings, recovery, null)
+            : Make<TItem, Nothing, TSink, PendingNothing, ActionCall<TItem>>(source, call, sink, settings, recovery, null);
+    }
 
     private static Pump MakeRecorded<TItem, TResult, TSink>(
         Source<TItem> source,

@@ -39,13 +39,13 @@ internal static partial class OperatorRun
         PumpSettings settings = Settings(options, ErrorMode.BestEffort, operation);
         ItemRecords? records = options.Output.IncludeDetails ? new(options.TimeProvider) : null;
         OutcomeMaker<TItem, TResult> maker = new(source, keepsAll: true, records is null ? null : records.DetailsOf);
-        if (IsPlain(options, settings))
+        if (source.KnownCount > 0)
         {
-            PlainRun.StartOutcomes(source, selector, completion, maker, settings, RunRecovery<TResult>.Of(options, null), cancellationToken);
+            Start(source, selector, new OutcomeSink<TItem, TResult>(completion, maker), options, settings, records, operation, cancellationToken);
         }
         else
         {
-            StartOutcomes(source, selector, completion, maker, options, settings, records, operation, cancellationToken);
+            Start(source, selector, new GrowingOutcomeSink<TItem, TResult>(completion, maker), options, settings, records, operation, cancellationToken);
         }
 
         return completion.Task;
@@ -60,27 +60,6 @@ internal static partial class OperatorRun
     {
         CheckAction<TItem>(options);
         return TaskCalls.WithoutResults(Outcomes(source, TaskCalls.AsSelector<TItem, Nothing>(action), options, cancellationToken, operation));
-    }
-
-    private static void StartOutcomes<TItem, TResult>(
-        Source<TItem> source,
-        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
-        OutcomeCompletion<TItem, TResult> completion,
-        OutcomeMaker<TItem, TResult> maker,
-        ParallelRunOptions options,
-        PumpSettings settings,
-        ItemRecords? records,
-        string operation,
-        CancellationToken cancellationToken)
-    {
-        if (source.KnownCount > 0)
-        {
-            Start(source, selector, new OutcomeSink<TItem, TResult>(completion, maker), options, settings, records, operation, cancellationToken);
-        }
-        else
-        {
-            Start(source, selector, new GrowingOutcomeSink<TItem, TResult>(completion, maker), options, settings, records, operation, cancellationToken);
-        }
     }
 
     public static IAsyncEnumerable<(int Index, ItemOutcome<TItem, TResult> Outcome)> OutcomesStream<TItem, TResult>(

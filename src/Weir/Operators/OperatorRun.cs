@@ -34,28 +34,6 @@ internal static partial class OperatorRun
         ListCompletion<TResult> completion = options.Output.DisposeUnusedResults ? UnusedOf.ListOf<TResult>(options, count) : new(count);
         PumpSettings settings = Settings(options, options.ErrorMode, operation);
         Task<List<TResult>> task = completion.Task;
-        if (IsPlain(options, settings))
-        {
-            PlainRun.StartList(source, selector, completion, settings, RunRecovery<TResult>.Of(options, null), cancellationToken);
-        }
-        else
-        {
-            StartList(source, selector, completion, options, settings, operation, cancellationToken);
-        }
-
-        return task;
-    }
-
-    // Separate: what a method names is loaded when it is compiled, also what its first call does not use.
-    private static void StartList<TItem, TResult>(
-        Source<TItem> source,
-        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
-        ListCompletion<TResult> completion,
-        ParallelRunOptions options,
-        PumpSettings settings,
-        string operation,
-        CancellationToken cancellationToken)
-    {
         if (source.KnownCount > 0)
         {
             Start(source, selector, new ListSink<TResult>(completion), options, settings, null, operation, cancellationToken);
@@ -64,6 +42,8 @@ internal static partial class OperatorRun
         {
             Start(source, selector, new GrowingListSink<TResult>(completion), options, settings, null, operation, cancellationToken);
         }
+
+        return task;
     }
 
     public static Task Discard<TItem>(
@@ -86,37 +66,20 @@ internal static partial class OperatorRun
 
         TaskCompletionSource completion = new();
         PumpSettings settings = Settings(options, options.ErrorMode, operation);
-        if (IsPlain(options, settings))
+        DiscardSink sink = new(completion);
+        if (CallPolicies.AreSet(options) || RunObservation.IsWanted(options))
         {
-            PlainRun.StartDiscard(source, action, completion, settings, RunRecovery<Nothing>.Of(options, null), cancellationToken);
+            Start(source, TaskCalls.AsSelector<TItem, Nothing>(action), sink, options, settings, null, operation, cancellationToken);
         }
         else
         {
-            StartDiscard(source, action, new DiscardSink(completion), options, settings, operation, cancellationToken);
+            Pump pump = source is ILanes lanes
+                ? OperatorPump.MakeDiscard(source, action, new LaneSink<Nothing, DiscardSink>(sink, lanes), options, settings)
+                : OperatorPump.MakeDiscard(source, action, sink, options, settings);
+            pump.Start(1, cancellationToken);
         }
 
         return completion.Task;
-    }
-
-    private static void StartDiscard<TItem>(
-        Source<TItem> source,
-        Func<TItem, CancellationToken, ValueTask> action,
-        DiscardSink sink,
-        ParallelRunOptions options,
-        PumpSettings settings,
-        string operation,
-        CancellationToken cancellationToken)
-    {
-        if (settings.Adaptive is null || CallPolicies.AreSet(options) || RunObservation.IsWanted(options))
-        {
-            Start(source, TaskCalls.AsSelector<TItem, Nothing>(action), sink, options, settings, null, operation, cancellationToken);
-            return;
-        }
-
-        Pump pump = source is ILanes lanes
-            ? OperatorPump.MakeDiscard(source, action, new LaneSink<Nothing, DiscardSink>(sink, lanes), options, settings, settings.Adaptive)
-            : OperatorPump.MakeDiscard(source, action, sink, options, settings, settings.Adaptive);
-        pump.Start(1, cancellationToken);
     }
 
     public static IAsyncEnumerable<TResult> Stream<TItem, TResult>(
@@ -140,22 +103,17 @@ internal static partial class OperatorRun
         ParallelRunOptions options,
         string operation,
         CancellationToken cancellationToken,
-        CancellationToken enumeratorToken)
-    {
-        PumpSettings settings = StreamSettings(options, options.ErrorMode, output, operation);
-        if (!IsPlain(options, settings))
-        {
-            return Start(source, selector, new StreamSink<TResult>(output), options, settings, null, operation, cancellationToken, enumeratorToken);
-        }
-
-        Pump pump = PlainRun.Make(source, selector, new StreamSink<TResult>(output), settings, RunRecovery<TResult>.Of(options, null));
-        pump.Start(1, cancellationToken, enumeratorToken);
-        return pump;
-    }
-
-    /// <summary>Whether nothing but the user's call is called for an item, and nobody observes the run.</summary>
-    private static bool IsPlain(ParallelRunOptions options, PumpSettings settings) =>
-        settings.Adaptive is null && !CallPolicies.AreSet(options) && !RunObservation.IsWanted(options);
+        CancellationToken enumeratorToken) =>
+        Start(
+            source,
+            selector,
+            new StreamSink<TResult>(output),
+            options,
+            StreamSettings(options, options.ErrorMode, output, operation),
+            null,
+            operation,
+            cancellationToken,
+            enumeratorToken);
 
     private static PumpStream<TOutput> StreamOf<TItem, TResult, TOutput>(
         ParallelRunOptions options,

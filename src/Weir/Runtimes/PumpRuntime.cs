@@ -173,14 +173,13 @@ internal sealed class PumpRuntime(
         CancellationToken otherToken)
         where TSink : struct, ISink<TResult>
     {
-        if (RunObservation.IsWanted(around ?? ParallelRunOptions.Default))
+        ParallelRunOptions policies = around ?? ParallelRunOptions.Default;
+        if (RunObservation.IsWanted(policies))
         {
             return StartObserved(source, processor, sink, around, settings, call, processOptions, cancellationToken, otherToken);
         }
 
-        Pump run = around is null
-            ? PlainRun.Make(source, processor, sink, settings, null)
-            : OperatorRun.Make(source, processor, sink, around, OperatorRun.WithHooks(settings, around), null);
+        Pump run = OperatorRun.Make(source, processor, sink, policies, OperatorRun.WithHooks(settings, policies), null);
         Start(run, call, source.KnownCount, processOptions, cancellationToken, otherToken);
         return run;
     }

@@ -16,9 +16,8 @@ internal sealed class AutoProfiles
     // A program has few processors. One that generates methods at run time must not fill the memory.
     private const int Most = 256;
 
-    // Not a concurrent dictionary, which takes a first call as long as all the rest: it makes an event source to tell of its locks. By object, because .NET has
-    // compiled what compares objects.
-    private readonly Dictionary<object, AutoProfile> _profiles = [];
+    // Not a concurrent dictionary, which takes a first call as long as all the rest: it makes an event source to tell of its locks.
+    private readonly Dictionary<MethodInfo, AutoProfile> _profiles = [];
     private readonly Lock _lock = new();
 
     public AutoProfile? Find(Delegate processor)
