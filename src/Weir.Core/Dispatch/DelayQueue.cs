@@ -38,7 +38,7 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
     public bool TryAdd(in Chunk<T> item, long dueAt, Task? until)
     {
         DelayWakeUp<T>? wakeUp = null;
-        using (_lock.Hold())
+        lock (_lock)
         {
             if (_closed)
             {
@@ -85,7 +85,7 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
     {
         FaultPoint.Pass("DelayQueue.Wake", run);
         int count = 0;
-        using (_lock.Hold())
+        lock (_lock)
         {
             if (_closed || _byTask is null || !_byTask.Remove(until, out Entry? entry))
             {
@@ -114,7 +114,7 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
     /// <summary>Returns all waiting items, and takes no more.</summary>
     public IReadOnlyList<Chunk<T>> Close()
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             _closed = true;
             _timer?.Dispose();
@@ -207,7 +207,7 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
     {
         FaultPoint.Pass("DelayQueue.Fire", run);
         int count = 0;
-        using (_lock.Hold())
+        lock (_lock)
         {
             _timerDue = long.MaxValue;
             long now = time.GetTimestamp();

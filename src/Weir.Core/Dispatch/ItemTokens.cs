@@ -32,7 +32,7 @@ internal sealed class ItemTokens
     {
         get
         {
-            using (LockHold.HoldMonitor(this))
+            lock (this)
             {
                 return _ended?.Count ?? 0;
             }
@@ -62,7 +62,7 @@ internal sealed class ItemTokens
 
     private void Begin()
     {
-        using (LockHold.HoldMonitor(this))
+        lock (this)
         {
             _ended ??= [];
             if (_ended.Count >= _pruneAt)
@@ -85,7 +85,7 @@ internal sealed class ItemTokens
         Volatile.Write(ref _stopped, true);
         Interlocked.MemoryBarrierProcessWide();
         List<Block> blocks;
-        using (LockHold.HoldMonitor(this))
+        lock (this)
         {
             blocks = [_block];
             foreach (WeakReference<Block> ended in _ended ?? [])

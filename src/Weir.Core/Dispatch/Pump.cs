@@ -137,7 +137,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
         first.IsQueued = true;
         Orders?.Settings.Control.Attach(this);
         FaultPoint.Pass("Pump.Start", this);
-        using (_lock.Hold())
+        lock (_lock)
         {
             // A deadline that was set earlier, or the end of a runtime, may have come first.
             if (_finished)
@@ -163,7 +163,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
         StallWatch.Add(this);
 
         _stop.Register(this, callerToken, otherCallerToken);
-        using (_lock.Hold())
+        lock (_lock)
         {
             if (_finished)
             {
@@ -186,7 +186,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
         System.Diagnostics.Debug.Assert(limit >= 1, "A run without workers would never end.");
         int more;
         bool raised;
-        using (_lock.Hold())
+        lock (_lock)
         {
             int before = _workers.Limit;
             if (Orders is not null)
@@ -210,7 +210,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
     /// <returns>False if it may not begin now, or at all: it goes back.</returns>
     public bool TryBegin(PumpOrders orders, bool isNew)
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             return !HasTooMany && orders.TryBegin(isNew, Items);
         }
@@ -224,7 +224,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
         bool finish = false;
         bool limits;
         bool raised;
-        using (_lock.Hold())
+        lock (_lock)
         {
             RunOrder before = orders.Order;
             int limitBefore = _workers.Limit;
@@ -299,7 +299,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
     {
         // The ended items first, so that they have all begun.
         RunSample sample = Sample();
-        using (_lock.Hold())
+        lock (_lock)
         {
             sample.Begun = Orders!.Begun;
             return sample;
@@ -316,7 +316,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
     /// <summary>The counts of the run so far.</summary>
     public override RunSample Sample()
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             RunSample sample = _counts.SampleNeedsLock();
             for (PumpWorker? worker = _workers.First; worker is not null; worker = worker.NextCreated)

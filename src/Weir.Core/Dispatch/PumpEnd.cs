@@ -11,7 +11,7 @@ internal abstract partial class Pump
     {
         get
         {
-            using (_lock.Hold())
+            lock (_lock)
             {
                 return _stop.FailuresNeedsLock(Settings.ErrorMode);
             }
@@ -137,7 +137,7 @@ internal abstract partial class Pump
 
     private bool TryFinish()
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             return TryFinishNeedsLock();
         }
@@ -154,7 +154,7 @@ internal abstract partial class Pump
 
     private bool TryStop(CancellationToken? by, ItemStatus status, Exception? error, out bool finish)
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             AssertInvariants();
             finish = false;

@@ -52,7 +52,7 @@ internal abstract partial class Pump
     public PumpWorker CreateSuccessor(PumpWorker orphan)
     {
         PumpWorker successor = CreateWorker();
-        using (_lock.Hold())
+        lock (_lock)
         {
             ref RunSample past = ref _counts.PastNeedsLock;
             orphan.AddTo(ref past);
@@ -74,7 +74,7 @@ internal abstract partial class Pump
 
     private void EndAbandoned(bool isOrphan)
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             if (isOrphan)
             {
@@ -161,7 +161,7 @@ internal abstract partial class Pump
     {
         get
         {
-            using (_lock.Hold())
+            lock (_lock)
             {
                 return _finished;
             }
@@ -213,7 +213,7 @@ internal abstract partial class Pump
         try
         {
             FaultPoint.Pass("Pump.TakeOverParked", this);
-            using (_lock.Hold())
+            lock (_lock)
             {
                 PumpWorker worker = TakeIdleNeedsLock();
                 _workers.AddNeedsLock();
@@ -232,7 +232,7 @@ internal abstract partial class Pump
     public PumpWorker CreateForParked()
     {
         PumpWorker worker = CreateWorker();
-        using (_lock.Hold())
+        lock (_lock)
         {
             _counts.PastNeedsLock.Abandoned++;
             _workers.JoinNeedsLock(worker);
@@ -265,7 +265,7 @@ internal abstract partial class Pump
             _counts.AddTimedOut(abandoned);
         }
 
-        using (_lock.Hold())
+        lock (_lock)
         {
             ref RunSample past = ref _counts.PastNeedsLock;
             past.Unsuccessful += abandoned;
@@ -296,7 +296,7 @@ internal abstract partial class Pump
     protected void EndDelayed(int waited, int attempted)
     {
         CountStopped(attempted);
-        using (_lock.Hold())
+        lock (_lock)
         {
             _counts.AddDelayedNeedsLock(-waited);
             _counts.PastNeedsLock.Unsuccessful += attempted;

@@ -27,7 +27,7 @@ internal abstract partial class Pump
             return null;
         }
 
-        using (_lock.Hold())
+        lock (_lock)
         {
             return AddNeedsLock(queued: false);
         }
@@ -38,7 +38,7 @@ internal abstract partial class Pump
     public bool AddQueued(bool urgent = false)
     {
         PumpWorker? worker;
-        using (_lock.Hold())
+        lock (_lock)
         {
             worker = AddNeedsLock(queued: true);
         }
@@ -55,7 +55,7 @@ internal abstract partial class Pump
     /// <summary>Counts a worker that returns its thread to the executor between two items.</summary>
     public void Requeue(PumpWorker worker)
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             _workers.QueueNeedsLock(worker);
         }
@@ -91,7 +91,7 @@ internal abstract partial class Pump
     public bool TryEnter(PumpWorker worker)
     {
         PumpWorker? next;
-        using (_lock.Hold())
+        lock (_lock)
         {
             if (_finished)
             {
@@ -115,7 +115,7 @@ internal abstract partial class Pump
     public bool TryLeave(PumpWorker worker, LeaveReason reason)
     {
         bool finish;
-        using (_lock.Hold())
+        lock (_lock)
         {
             AssertInvariants();
             _workers.LeaveNeedsLock();
@@ -208,7 +208,7 @@ internal abstract partial class Pump
     public void CallWaitingForTurn()
     {
         PumpWorker? worker;
-        using (_lock.Hold())
+        lock (_lock)
         {
             // A worker that reads now calls the next one when it has read.
             if (Items.IsBusy || !_waitingReaders.TryTakeNeedsLock())
@@ -272,7 +272,7 @@ internal abstract partial class Pump
 
         int wanted = _demand.Look(seen, cores, IsOver ? 0 : _workers.Limit, Settings.Executor.Threads, Environment.ProcessorCount);
         PumpWorker? helper;
-        using (_lock.Hold())
+        lock (_lock)
         {
             _demand.WantNeedsLock(wanted - _workers.Queued);
             helper = AddWantedNeedsLock();
@@ -321,7 +321,7 @@ internal abstract partial class Pump
     /// <summary>The worker that reads on after a pause, if there was one.</summary>
     private PumpWorker? TakeThrottled(bool queued)
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             bool wasThrottled = _workers.IsThrottled;
             _workers.IsThrottled = false;
@@ -338,7 +338,7 @@ internal abstract partial class Pump
             return null;
         }
 
-        using (_lock.Hold())
+        lock (_lock)
         {
             if (pauses.IsPaused || IsOver || !IsAtCeiling)
             {
@@ -359,7 +359,7 @@ internal abstract partial class Pump
             return null;
         }
 
-        using (_lock.Hold())
+        lock (_lock)
         {
             return pauses.TryEndNeedsLock(end) && Settings.OnDrain is { } hook ? pauses.QueueNeedsLock(this, hook) : null;
         }
@@ -367,7 +367,7 @@ internal abstract partial class Pump
 
     protected void CountDelayed()
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             _counts.AddDelayedNeedsLock(1);
         }
@@ -376,7 +376,7 @@ internal abstract partial class Pump
     /// <summary>Called when items that waited for another attempt have come back to the source.</summary>
     protected void OnDue(int count)
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             _counts.AddDelayedNeedsLock(-count);
             _workers.IsThrottled = false;

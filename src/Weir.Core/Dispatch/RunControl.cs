@@ -58,7 +58,7 @@ public sealed class RunControl
     {
         get
         {
-            using (_lock.Hold())
+            lock (_lock)
             {
                 return _order;
             }
@@ -100,7 +100,7 @@ public sealed class RunControl
     /// <returns>A copy, which does not change afterwards.</returns>
     public RunControlSnapshot Snapshot()
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             RunSample sum = _past;
             foreach (IControlledRun run in _runs)
@@ -127,7 +127,7 @@ public sealed class RunControl
 
     internal void Attach(IControlledRun run)
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             _runs.Add(run);
             run.Obey(_order);
@@ -137,7 +137,7 @@ public sealed class RunControl
     /// <summary>The run has ended. May be called again.</summary>
     internal void Detach(IControlledRun run)
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             if (_runs.Remove(run))
             {
@@ -163,7 +163,7 @@ public sealed class RunControl
     private void Give(Func<RunOrder, int?, RunOrder> change, int? limit)
     {
         // Under the lock, so that all runs get all orders in the same sequence. A run only changes its state and queues work.
-        using (_lock.Hold())
+        lock (_lock)
         {
             _order = change(_order, limit);
             foreach (IControlledRun run in _runs)

@@ -31,7 +31,7 @@ internal static class StallWatch
     public static void Add(LiveRun run)
     {
         bool start;
-        using (RunsLock.Hold())
+        lock (RunsLock)
         {
             if (run.HasLeft)
             {
@@ -54,7 +54,7 @@ internal static class StallWatch
     /// <returns>False if that was done before.</returns>
     public static bool Remove(LiveRun run)
     {
-        using (RunsLock.Hold())
+        lock (RunsLock)
         {
             return RemoveNeedsLock(run);
         }
@@ -64,7 +64,7 @@ internal static class StallWatch
     /// <returns>Whether it has left the list, now or before.</returns>
     public static bool RemoveUncounted(LiveRun run, bool wantsEnds)
     {
-        using (RunsLock.Hold())
+        lock (RunsLock)
         {
             if (!run.HasLeft && (wantsEnds || run.IsSeen))
             {
@@ -101,7 +101,7 @@ internal static class StallWatch
     /// <summary>The runs under way that the observer has not seen, or null if there are none.</summary>
     public static List<LiveRun>? Unseen()
     {
-        using (RunsLock.Hold())
+        lock (RunsLock)
         {
             List<LiveRun>? unseen = null;
             foreach (LiveRun run in Runs)
@@ -120,7 +120,7 @@ internal static class StallWatch
     /// <returns>False if it has ended, or is shown already.</returns>
     public static bool TrySee(LiveRun run)
     {
-        using (RunsLock.Hold())
+        lock (RunsLock)
         {
             bool isNew = run is { IsSeen: false, HasLeft: false };
             run.IsSeen |= isNew;
@@ -131,7 +131,7 @@ internal static class StallWatch
     private static void Tick(object? state)
     {
         LiveRun[] runs;
-        using (RunsLock.Hold())
+        lock (RunsLock)
         {
             runs = WatchedNeedsLock();
             _idle = runs.Length == 0 ? _idle + 1 : 0;

@@ -47,7 +47,7 @@ internal sealed class ListenerDetector(string assembly, Action prepare, TimeProv
 
     private bool Detect()
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             if (_state == Unknown)
             {

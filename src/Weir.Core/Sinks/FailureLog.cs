@@ -18,7 +18,7 @@ internal sealed class FailureLog(ErrorMode mode)
     /// <returns>Whether the run must stop.</returns>
     public bool AddItem(long index, Exception error)
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             switch (mode)
             {
@@ -43,7 +43,7 @@ internal sealed class FailureLog(ErrorMode mode)
     /// <summary>Whether the run reports a failure that was added: under FailFast, only the first one.</summary>
     public bool Reports(long index, Exception error)
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             return mode != ErrorMode.FailFast || (_firstIndex == index && ReferenceEquals(_first, error));
         }
@@ -52,7 +52,7 @@ internal sealed class FailureLog(ErrorMode mode)
     /// <summary>Keeps a failure of the source itself, which ends the run in every mode.</summary>
     public void AddSource(Exception error)
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             _first ??= error;
             _sourceError ??= error;
@@ -68,7 +68,7 @@ internal sealed class FailureLog(ErrorMode mode)
     {
         get
         {
-            using (_lock.Hold())
+            lock (_lock)
             {
                 return mode switch
                 {
@@ -85,7 +85,7 @@ internal sealed class FailureLog(ErrorMode mode)
     {
         get
         {
-            using (_lock.Hold())
+            lock (_lock)
             {
                 return _all is not null;
             }
@@ -97,7 +97,7 @@ internal sealed class FailureLog(ErrorMode mode)
     {
         get
         {
-            using (_lock.Hold())
+            lock (_lock)
             {
                 if (_all is null)
                 {

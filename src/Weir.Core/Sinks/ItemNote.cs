@@ -49,7 +49,7 @@ internal sealed class ItemNote
             // No lock around a dictionary of the user's.
             if (data.GetType() == UsualData)
             {
-                using (Lock.Hold())
+                lock (Lock)
                 {
                     Put(data, index, since);
                 }

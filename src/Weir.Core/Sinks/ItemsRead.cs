@@ -21,7 +21,7 @@ internal sealed class ItemsRead<T>(Source<T> source, Segments<T>? all) : IItemKe
         }
         else
         {
-            using (_lock.Hold())
+            lock (_lock)
             {
                 _open.Add(index, item);
             }
@@ -43,7 +43,7 @@ internal sealed class ItemsRead<T>(Source<T> source, Segments<T>? all) : IItemKe
             return all![index];
         }
 
-        using (_lock.Hold())
+        lock (_lock)
         {
             _open.Remove(index, out T? item);
             return item;

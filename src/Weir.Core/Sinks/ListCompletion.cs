@@ -27,7 +27,7 @@ internal class ListCompletion<TResult> : TaskCompletionSource<List<TResult>>
             skipped = Interlocked.CompareExchange(ref _skipped, made, null) ?? made;
         }
 
-        using (LockHold.HoldMonitor(skipped))
+        lock (skipped)
         {
             skipped.Add(index);
         }

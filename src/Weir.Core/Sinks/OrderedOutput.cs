@@ -1,5 +1,5 @@
+using System.Buffers;
 using System.Diagnostics;
-using Weir.Core.Threads;
 
 namespace Weir.Core.Sinks;
 
@@ -146,8 +146,8 @@ internal sealed class OrderedOutput<TResult>(int limit, int capacity, Func<Strea
             size *= 2;
         }
 
-        TResult[] results = PooledArrays.Rent<TResult>(size);
-        byte[] slots = PooledArrays.Rent<byte>(size);
+        TResult[] results = ArrayPool<TResult>.Shared.Rent(size);
+        byte[] slots = ArrayPool<byte>.Shared.Rent(size);
         Array.Clear(slots);
         for (long i = _head; i <= _head + _mask; i++)
         {

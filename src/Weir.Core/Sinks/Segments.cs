@@ -101,7 +101,7 @@ internal sealed class Segments<T>
         }
 
         // Of a large one, nobody makes a second only to throw it away: there may be room for one.
-        using (s_growing.Hold())
+        lock (s_growing)
         {
             if (_segments[segment] is not { } array)
             {

@@ -1,8 +1,8 @@
+using System.Buffers;
 using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
 using System.Threading.Tasks.Sources;
-using Weir.Core.Threads;
 
 namespace Weir.Core.Sinks;
 
@@ -88,7 +88,7 @@ internal abstract partial class StreamOutput<TResult> : IAsyncEnumerator<TResult
     public void Add(long index, TResult result)
     {
         bool wake;
-        using (Lock.Hold())
+        lock (Lock)
         {
             AssertInvariants();
             wake = AddNeedsLock(index, result) && TakeWaiterNeedsLock();
@@ -104,7 +104,7 @@ internal abstract partial class StreamOutput<TResult> : IAsyncEnumerator<TResult
     public void Skip(long index)
     {
         bool wake;
-        using (Lock.Hold())
+        lock (Lock)
         {
             AssertInvariants();
             wake = SkipNeedsLock(index) && TakeWaiterNeedsLock();
@@ -121,7 +121,7 @@ internal abstract partial class StreamOutput<TResult> : IAsyncEnumerator<TResult
     /// <param name="capacity">That of the constructor.</param>
     public void Widen(int limit, int capacity)
     {
-        using (Lock.Hold())
+        lock (Lock)
         {
             _window = Math.Max(_window, WindowOf(limit, capacity));
             ReleaseNeedsLock(0);
@@ -132,7 +132,7 @@ internal abstract partial class StreamOutput<TResult> : IAsyncEnumerator<TResult
     public void Complete(RunEnd end)
     {
         bool wake;
-        using (Lock.Hold())
+        lock (Lock)
         {
             _end ??= new Ending(end);
             wake = TakeWaiterNeedsLock();
@@ -194,13 +194,13 @@ internal abstract partial class StreamOutput<TResult> : IAsyncEnumerator<TResult
     {
         if (buffer.Length > 0)
         {
-            PooledArrays.Return(buffer);
+            ArrayPool<T>.Shared.Return(buffer, clearArray: RuntimeHelpers.IsReferenceOrContainsReferences<T>());
         }
     }
 
     protected static T[] Grow<T>(T[] buffer, int length, int atMost)
     {
-        T[] larger = PooledArrays.Rent<T>(Math.Max(length, Math.Min(Math.Max(16, buffer.Length * 2), atMost)));
+        T[] larger = ArrayPool<T>.Shared.Rent(Math.Max(length, Math.Min(Math.Max(16, buffer.Length * 2), atMost)));
         buffer.CopyTo(larger, 0);
         ReturnBuffer(buffer);
         return larger;
@@ -256,7 +256,7 @@ internal abstract partial class StreamOutput<TResult> : IAsyncEnumerator<TResult
 
         Ending? end;
         bool hasRoom = false;
-        using (Lock.Hold())
+        lock (Lock)
         {
             AssertInvariants();
             end = _end;
@@ -322,7 +322,7 @@ internal abstract partial class StreamOutput<TResult> : IAsyncEnumerator<TResult
             return;
         }
 
-        using (Lock.Hold())
+        lock (Lock)
         {
             PublishNeedsLock();
         }

@@ -55,7 +55,7 @@ internal abstract partial class StreamOutput<TResult>
         await _ended.Task.ConfigureAwait(false);
         HashSet<object>? left = null;
         unused.Add(ref left, _taken.AsSpan(next, _takenCount - next));
-        using (Lock.Hold())
+        lock (Lock)
         {
             AddLeftNeedsLock(unused, ref left);
         }
@@ -70,7 +70,7 @@ internal abstract partial class StreamOutput<TResult>
         _taken = [];
         _takenCount = 0;
         _takenNext = 0;
-        using (Lock.Hold())
+        lock (Lock)
         {
             DropNeedsLock();
         }

@@ -1,4 +1,5 @@
-using Weir.Core.Threads;
+using System.Buffers;
+using System.Runtime.CompilerServices;
 
 namespace Weir.Core.Sources;
 
@@ -18,7 +19,7 @@ internal sealed class CollectionSource<T>(IEnumerable<T> items, int count) : Tur
     {
         if (chunk.Array is { } buffer)
         {
-            PooledArrays.Return(buffer);
+            ArrayPool<T>.Shared.Return(buffer, clearArray: RuntimeHelpers.IsReferenceOrContainsReferences<T>());
         }
 
         chunk.Clear();
@@ -46,11 +47,11 @@ internal sealed class CollectionSource<T>(IEnumerable<T> items, int count) : Tur
         {
             if (buffer is not null)
             {
-                PooledArrays.Return(buffer);
+                ArrayPool<T>.Shared.Return(buffer, clearArray: RuntimeHelpers.IsReferenceOrContainsReferences<T>());
                 chunk.Clear();
             }
 
-            buffer = PooledArrays.Rent<T>(max);
+            buffer = ArrayPool<T>.Shared.Rent(max);
             chunk.SetArray(buffer, 0, 0, index);
         }
 

@@ -126,7 +126,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
         }
 
         Chunk<T> chunk = default;
-        using (_lock.Hold())
+        lock (_lock)
         {
             AssertInvariants();
             if (!lane.LeaveOrNextNeedsLock(out (T Item, long Index) next))
@@ -246,7 +246,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
         int count = _keyed;
         int entered = 0;
         int waits = 0;
-        using (_lock.Hold())
+        lock (_lock)
         {
             AssertInvariants();
             for (; entered < count; entered++)

@@ -26,7 +26,7 @@ internal sealed class RunningLanes<T>(int count)
             return;
         }
 
-        using (_lock.Hold())
+        lock (_lock)
         {
             (_others ??= []).Add(index, lane);
         }
@@ -43,7 +43,7 @@ internal sealed class RunningLanes<T>(int count)
             return lane;
         }
 
-        using (_lock.Hold())
+        lock (_lock)
         {
             return _others is not null && _others.Remove(index, out Lane<T>? lane) ? lane : null;
         }

@@ -93,7 +93,7 @@ internal abstract class Source
     public void Lose(long first, int count)
     {
         List<(long First, int Count)> lost = Volatile.Read(ref _lost) ?? Interlocked.CompareExchange(ref _lost, [], null) ?? _lost;
-        using (LockHold.HoldMonitor(lost))
+        lock (lost)
         {
             lost.Add((first, count));
         }

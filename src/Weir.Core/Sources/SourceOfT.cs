@@ -62,7 +62,7 @@ internal abstract class Source<T> : Source
         }
 
         GivenBack<T> stash = Stash();
-        using (LockHold.HoldMonitor(stash))
+        lock (stash)
         {
             stash.Add(rest);
             HasStash |= !IsHeld || rest.Repetition is not null;
@@ -75,7 +75,7 @@ internal abstract class Source<T> : Source
     public override void Hold(SourceHold hold)
     {
         GivenBack<T> stash = Stash();
-        using (LockHold.HoldMonitor(stash))
+        lock (stash)
         {
             SetHold(hold);
             stash.SortNew();
@@ -106,7 +106,7 @@ internal abstract class Source<T> : Source
             return [];
         }
 
-        using (LockHold.HoldMonitor(stash))
+        lock (stash)
         {
             return stash.TakeAttempted();
         }
@@ -152,7 +152,7 @@ internal abstract class Source<T> : Source
     private bool TryTakeStashed(ref Chunk<T> chunk)
     {
         GivenBack<T> stash = _stash!;
-        using (LockHold.HoldMonitor(stash))
+        lock (stash)
         {
             bool taken = stash.TryTake(ref chunk, newToo: !IsHeld);
             HasStash = HasAny(stash);

@@ -36,7 +36,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
 
     public override void OnReady(Action continuation)
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             if (!_moved && !_due)
             {
@@ -148,7 +148,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
     protected override ClaimResult FinishAdvance(ref Chunk<IReadOnlyList<T>> chunk, long index)
     {
         bool moved;
-        using (_lock.Hold())
+        lock (_lock)
         {
             moved = _moved;
             _moved = false;
@@ -193,7 +193,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
         if (_batch.Count == 1 && timeout is { } limit)
         {
             long begun = time.GetTimestamp();
-            using (_lock.Hold())
+            lock (_lock)
             {
                 _begun = begun;
                 _timerOn = true;
@@ -211,7 +211,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
 
     private ClaimResult Seal(ref Chunk<IReadOnlyList<T>> chunk, long index)
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             _timerOn = false;
             _due = false;
@@ -224,7 +224,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
 
     private bool TakeDue()
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             bool due = _due && _batch.Count > 0;
             _due = false;
@@ -234,7 +234,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
 
     private Task WaitForStepAsync()
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             if (_moved)
             {
@@ -259,7 +259,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
     private void Moved()
     {
         Action? waiter;
-        using (_lock.Hold())
+        lock (_lock)
         {
             _moved = true;
             waiter = _waiter;
@@ -273,7 +273,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
     private void Fire()
     {
         long begun;
-        using (_lock.Hold())
+        lock (_lock)
         {
             if (!_timerOn)
             {
@@ -293,7 +293,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
         }
 
         Action? waiter;
-        using (_lock.Hold())
+        lock (_lock)
         {
             if (!_timerOn || _begun != begun)
             {

@@ -83,7 +83,7 @@ public sealed partial class WorkQueue<T> : IAsyncEnumerable<T>
     {
         get
         {
-            using (_lock.Hold())
+            lock (_lock)
             {
                 return _items.Count;
             }
@@ -95,7 +95,7 @@ public sealed partial class WorkQueue<T> : IAsyncEnumerable<T>
     {
         get
         {
-            using (_lock.Hold())
+            lock (_lock)
             {
                 return _running;
             }
@@ -107,7 +107,7 @@ public sealed partial class WorkQueue<T> : IAsyncEnumerable<T>
     {
         get
         {
-            using (_lock.Hold())
+            lock (_lock)
             {
                 return _isCompleted;
             }
@@ -155,7 +155,7 @@ public sealed partial class WorkQueue<T> : IAsyncEnumerable<T>
     /// <exception cref="InvalidOperationException">The queue has ended.</exception>
     public IDisposable KeepOpen()
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             if (_isCompleted)
             {
@@ -208,7 +208,7 @@ public sealed partial class WorkQueue<T> : IAsyncEnumerable<T>
 
     private Answer Put(T item)
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             if (_isCompleted)
             {
@@ -236,7 +236,7 @@ public sealed partial class WorkQueue<T> : IAsyncEnumerable<T>
         }
         finally
         {
-            using (_lock.Hold())
+            lock (_lock)
             {
                 _reserved -= _isNew is null ? 0 : 1;
                 if (isNew == true)

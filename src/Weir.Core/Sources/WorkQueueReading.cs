@@ -11,7 +11,7 @@ public sealed partial class WorkQueue<T>
 
     internal void BeginReading()
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             if (_isRead)
             {
@@ -25,7 +25,7 @@ public sealed partial class WorkQueue<T>
     /// <summary>The reader ends. Everything that it took has ended, except for what it gives back.</summary>
     internal void EndReading(IReadOnlyCollection<T> neverRun)
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             _isRead = false;
             _running = 0;
@@ -49,7 +49,7 @@ public sealed partial class WorkQueue<T>
 
     internal bool TryTake([MaybeNullWhen(false)] out T item)
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             if ((_order == WorkQueueOrder.OldestFirst ? _items.First : _items.Last) is not { } node)
             {
@@ -69,7 +69,7 @@ public sealed partial class WorkQueue<T>
     internal ValueTask<bool> WaitAsync(CancellationToken cancellationToken)
     {
         TaskCompletionSource<bool> waiter;
-        using (_lock.Hold())
+        lock (_lock)
         {
             if (_items.Count > 0 || IsDoneNeedsLock)
             {
@@ -88,7 +88,7 @@ public sealed partial class WorkQueue<T>
     {
         TaskCompletionSource<bool>? waiter;
         bool hasItems;
-        using (_lock.Hold())
+        lock (_lock)
         {
             _running -= count;
             waiter = TakeWaiterNeedsLock(out hasItems);
@@ -121,7 +121,7 @@ public sealed partial class WorkQueue<T>
     {
         TaskCompletionSource<bool>? waiter;
         bool hasItems;
-        using (_lock.Hold())
+        lock (_lock)
         {
             _keptOpen--;
             waiter = TakeWaiterNeedsLock(out hasItems);

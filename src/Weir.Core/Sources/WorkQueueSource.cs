@@ -15,7 +15,7 @@ internal abstract class WorkQueueSource<T, TItem>(WorkQueue<T> queue) : OneByOne
     public void ItemEnded(long index)
     {
         TItem? item;
-        using (_lock.Hold())
+        lock (_lock)
         {
             if (!_taken.Remove(index, out item))
             {
@@ -65,7 +65,7 @@ internal abstract class WorkQueueSource<T, TItem>(WorkQueue<T> queue) : OneByOne
             }
         }
 
-        using (_lock.Hold())
+        lock (_lock)
         {
             // The item that is read now.
             _taken.Add(NextIndex, item);

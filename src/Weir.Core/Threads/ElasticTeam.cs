@@ -58,7 +58,7 @@ internal sealed class ElasticTeam : IDisposable
     public void Queue(IThreadPoolWorkItem worker)
     {
         bool start;
-        using (LockHold.HoldMonitor(_lock))
+        lock (_lock)
         {
             if (_closed)
             {
@@ -90,7 +90,7 @@ internal sealed class ElasticTeam : IDisposable
     public void ReplaceHost(object host)
     {
         var stuck = (Host)host;
-        using (LockHold.HoldMonitor(_lock))
+        lock (_lock)
         {
             // One that waits for work has come back meanwhile. Retired, it would be woken for the next work and leave without it.
             if (stuck.IsRetired || stuck.IsWaiting)
@@ -113,7 +113,7 @@ internal sealed class ElasticTeam : IDisposable
     /// <summary>Ends the threads once the queue is empty. A thread that is stuck ends when its call returns.</summary>
     public void Dispose()
     {
-        using (LockHold.HoldMonitor(_lock))
+        lock (_lock)
         {
             _closed = true;
             Monitor.PulseAll(_lock);
@@ -151,7 +151,7 @@ internal sealed class ElasticTeam : IDisposable
         catch (Exception)
         {
             // The platform reports it in several ways.
-            using (LockHold.HoldMonitor(_lock))
+            lock (_lock)
             {
                 _threads--;
             }
@@ -165,7 +165,7 @@ internal sealed class ElasticTeam : IDisposable
 
     private IThreadPoolWorkItem? TakeWithoutThreads()
     {
-        using (LockHold.HoldMonitor(_lock))
+        lock (_lock)
         {
             return _threads == 0 && _line.TryDequeue(out IThreadPoolWorkItem? worker) ? worker : null;
         }
@@ -217,7 +217,7 @@ internal sealed class ElasticTeam : IDisposable
     {
         // A wait of zero length. An interrupt must end the thread here, before it has taken the next worker.
         Thread.CurrentThread.Join(0);
-        using (LockHold.HoldMonitor(_lock))
+        lock (_lock)
         {
             bool hasWaited = false;
             while (!host.IsRetired)

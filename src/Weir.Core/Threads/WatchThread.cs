@@ -29,7 +29,7 @@ internal sealed class WatchThread(TimeSpan grace)
     {
         get
         {
-            using (LockHold.HoldMonitor(_lock))
+            lock (_lock)
             {
                 return _runs;
             }
@@ -39,7 +39,7 @@ internal sealed class WatchThread(TimeSpan grace)
     public bool Set(WatchTimer timer, TimeSpan dueTime, TimeSpan period)
     {
         bool start = false;
-        using (LockHold.HoldMonitor(_lock))
+        lock (_lock)
         {
             if (timer.IsDisposed)
             {
@@ -77,7 +77,7 @@ internal sealed class WatchThread(TimeSpan grace)
 
     public void Remove(WatchTimer timer)
     {
-        using (LockHold.HoldMonitor(_lock))
+        lock (_lock)
         {
             timer.IsDisposed = true;
             _timers.Remove(timer);
@@ -93,7 +93,7 @@ internal sealed class WatchThread(TimeSpan grace)
         catch
         {
             // There is no memory for a thread. The next timer tries again.
-            using (LockHold.HoldMonitor(_lock))
+            lock (_lock)
             {
                 _runs = false;
             }
@@ -130,7 +130,7 @@ internal sealed class WatchThread(TimeSpan grace)
     /// <summary>A timer failed and belongs to nobody who could fail with it, or there was no memory for that: it fires again, unless it does anyway.</summary>
     private void FireAgain(WatchTimer timer)
     {
-        using (LockHold.HoldMonitor(_lock))
+        lock (_lock)
         {
             // It was in the heap before it fired, so there is room for it without memory, unless others took it.
             if (!timer.IsDisposed && timer.Place < 0 && _timers.HasRoom)
@@ -145,7 +145,7 @@ internal sealed class WatchThread(TimeSpan grace)
     /// <returns>Null if there was none for so long that the thread ends. Setting a timer after that starts another thread.</returns>
     private WatchTimer? TakeDue()
     {
-        using (LockHold.HoldMonitor(_lock))
+        lock (_lock)
         {
             while (true)
             {

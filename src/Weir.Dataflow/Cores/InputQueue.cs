@@ -1,9 +1,9 @@
+using System.Buffers;
 using System.Diagnostics.CodeAnalysis;
 using System.Numerics;
 using System.Runtime.CompilerServices;
 using Weir.Dataflow.Metering;
 using Weir.Dataflow.Sync;
-using Weir.Core.Threads;
 
 namespace Weir.Dataflow.Cores;
 
@@ -229,7 +229,7 @@ internal sealed class InputQueue<T>
             // Taken messages were cleared. A second spare segment goes to the pool for other blocks.
             if (Interlocked.Exchange(ref _spare, done) is { } tooMany && tooMany.Items.Length >= MaxLength)
             {
-                PooledArrays.Return(tooMany.Items, isClear: true);
+                ArrayPool<T>.Shared.Return(tooMany.Items);
             }
         }
         else if (done.Items.Length == next.Items.Length)
@@ -248,7 +248,7 @@ internal sealed class InputQueue<T>
         return NewSegment(waiting < (length < DenseLength ? DenseCount : length) ? length : Math.Min(MaxLength, length * 2));
     }
 
-    private static Segment NewSegment(int length) => new(length < MaxLength ? new T[length] : PooledArrays.Rent<T>(MaxLength));
+    private static Segment NewSegment(int length) => new(length < MaxLength ? new T[length] : ArrayPool<T>.Shared.Rent(MaxLength));
 
     private sealed class Segment(T[] items)
     {

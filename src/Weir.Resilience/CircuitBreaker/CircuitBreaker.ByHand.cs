@@ -32,7 +32,7 @@ public sealed partial class CircuitBreaker
     public void Close()
     {
         TaskCompletionSource? change;
-        using (_lock.Hold())
+        lock (_lock)
         {
             Volatile.Write(ref _tryableAt, 0);
             change = MoveNeedsLock(CircuitBreakerState.Closed);
@@ -44,7 +44,7 @@ public sealed partial class CircuitBreaker
     private void Open(long ticks, Exception? reason)
     {
         TaskCompletionSource? change;
-        using (_lock.Hold())
+        lock (_lock)
         {
             change = OpenNeedsLock(ticks == Never ? Never : _clock.Now + ticks, reason);
         }

@@ -17,7 +17,7 @@ public sealed partial class CircuitBreaker
         }
 
         TaskCompletionSource? change = null;
-        using (_lock.Hold())
+        lock (_lock)
         {
             AssertInvariantsNeedsLock();
             CircuitBreakerState state = StateOf(_word);
@@ -49,7 +49,7 @@ public sealed partial class CircuitBreaker
     private void ProbeSucceeded(CircuitTicket ticket)
     {
         TaskCompletionSource? change = null;
-        using (_lock.Hold())
+        lock (_lock)
         {
             AssertInvariantsNeedsLock();
             if (IsCurrent(ticket) && ++_probeSuccesses >= _successThreshold)
@@ -95,7 +95,7 @@ public sealed partial class CircuitBreaker
 
     private bool IsWindowFull(CircuitTicket ticket)
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             return IsCurrent(ticket) && (StateOf(_word) != CircuitBreakerState.Closed || _window!.Add(_clock.Now));
         }
@@ -117,7 +117,7 @@ public sealed partial class CircuitBreaker
         }
         finally
         {
-            using (_lock.Hold())
+            lock (_lock)
             {
                 AssertInvariantsNeedsLock();
                 if (IsCurrent(ticket))

@@ -101,7 +101,7 @@ public sealed partial class CircuitBreaker : IMeteredPolicy
     {
         get
         {
-            using (_lock.Hold())
+            lock (_lock)
             {
                 return StateOf(_word) switch
                 {
@@ -122,7 +122,7 @@ public sealed partial class CircuitBreaker : IMeteredPolicy
     {
         get
         {
-            using (_lock.Hold())
+            lock (_lock)
             {
                 return (_change ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously)).Task;
             }
@@ -214,7 +214,7 @@ public sealed partial class CircuitBreaker : IMeteredPolicy
         }
 
         TaskCompletionSource? change = null;
-        using (_lock.Hold())
+        lock (_lock)
         {
             AssertInvariantsNeedsLock();
             if (IsCurrent(ticket) && _admitted > _probeSuccesses)

@@ -12,7 +12,7 @@ internal sealed class StateNotifier(Func<CircuitBreakerState, CircuitBreakerStat
 
     public void Add(CircuitBreakerState from, CircuitBreakerState to)
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             if (_waiting.Count == MaxWaiting)
             {
@@ -61,7 +61,7 @@ internal sealed class StateNotifier(Func<CircuitBreakerState, CircuitBreakerStat
 
     private bool TryTake(out (CircuitBreakerState From, CircuitBreakerState To) change)
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             if (_waiting.Count == 0)
             {

@@ -8,7 +8,7 @@ public sealed partial class SharedConcurrencyLimit
     /// <summary>Takes a permit for a user, if one is free and no call waits.</summary>
     internal bool TryEnter(PlaceUser user)
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             CloseNeedsLock();
             bool entered = TryTakeNeedsLock(user);
@@ -24,7 +24,7 @@ public sealed partial class SharedConcurrencyLimit
         PlaceTurn turn = new(user);
         ToldTurns<PlaceTurn> served = default;
         bool rejected = false;
-        using (_lock.Hold())
+        lock (_lock)
         {
             CloseNeedsLock();
             if (TryTakeNeedsLock(user))
@@ -59,7 +59,7 @@ public sealed partial class SharedConcurrencyLimit
     internal void Leave(PlaceUser user)
     {
         ToldTurns<PlaceTurn> served;
-        using (_lock.Hold())
+        lock (_lock)
         {
             CloseNeedsLock();
             bool taken = _word >> 1 < _limit;
@@ -84,7 +84,7 @@ public sealed partial class SharedConcurrencyLimit
     internal void UseMore(PlaceUser user)
     {
         ToldTurns<PlaceTurn> served;
-        using (_lock.Hold())
+        lock (_lock)
         {
             CloseNeedsLock();
             UnparkNeedsLock(user);
@@ -99,7 +99,7 @@ public sealed partial class SharedConcurrencyLimit
     internal bool TryRemove(PlaceTurn turn)
     {
         ToldTurns<PlaceTurn> served;
-        using (_lock.Hold())
+        lock (_lock)
         {
             if (turn.State != PlaceTurnState.Waiting)
             {

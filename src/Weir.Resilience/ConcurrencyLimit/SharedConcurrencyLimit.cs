@@ -88,7 +88,7 @@ public sealed partial class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy
         {
             Require.AtLeast(1, value, nameof(Limit));
             ToldTurns<PlaceTurn> served;
-            using (_lock.Hold())
+            lock (_lock)
             {
                 CloseNeedsLock();
                 _word += Place * ((long)value - _limit);
@@ -116,7 +116,7 @@ public sealed partial class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy
     {
         get
         {
-            using (_lock.Hold())
+            lock (_lock)
             {
                 return (int)(_limit - (Volatile.Read(ref _word) >> 1));
             }
@@ -128,7 +128,7 @@ public sealed partial class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy
     {
         get
         {
-            using (_lock.Hold())
+            lock (_lock)
             {
                 return _waiting.Count + _parked;
             }
@@ -139,7 +139,7 @@ public sealed partial class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy
 
     internal void AddTo(PolicyCounts counts)
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             counts.AddPlaces(_limit - (Volatile.Read(ref _word) >> 1), _limit, _waiting.Count + _parked);
         }

@@ -27,7 +27,7 @@ internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, 
     {
         get
         {
-            using (_lock.Hold())
+            lock (_lock)
             {
                 return _count;
             }
@@ -76,7 +76,7 @@ internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, 
         while (true)
         {
             Entry? first;
-            using (_lock.Hold())
+            lock (_lock)
             {
                 first = _byHash.GetValueOrDefault(hash);
             }
@@ -89,7 +89,7 @@ internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, 
             }
 
             made ??= found is null ? new Entry(key, make()) : null;
-            using (_lock.Hold())
+            lock (_lock)
             {
                 if (TryUseNeedsLock(hash, first, found ?? made!, isNew: found is null))
                 {

@@ -143,7 +143,7 @@ internal static class PolicyMeter
             policy.AddTo(sum);
         }
 
-        using (Lock.Hold())
+        lock (Lock)
         {
             foreach ((Series series, PolicyCounts sum) in sums)
             {

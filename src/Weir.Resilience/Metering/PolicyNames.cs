@@ -21,7 +21,7 @@ internal static class PolicyNames
             return null;
         }
 
-        using (Lock.Hold())
+        lock (Lock)
         {
             if (!Known.Contains(name) && (Known.Count >= Most || !Known.Add(name)))
             {

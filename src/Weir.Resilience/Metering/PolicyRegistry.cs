@@ -15,7 +15,7 @@ internal static class PolicyRegistry
     public static void Add(IMeteredPolicy policy)
     {
         WeakReference<IMeteredPolicy> reference = new(policy);
-        using (Lock.Hold())
+        lock (Lock)
         {
             if (Known.Count >= _sweepAt)
             {
@@ -33,7 +33,7 @@ internal static class PolicyRegistry
     public static List<IMeteredPolicy> Alive()
     {
         List<IMeteredPolicy> alive = [];
-        using (Lock.Hold())
+        lock (Lock)
         {
             foreach (WeakReference<IMeteredPolicy> known in Known)
             {

@@ -179,7 +179,7 @@ public sealed class TimeoutPolicy<TResult> : ICallsWithLimits
             return;
         }
 
-        using (_lock!.Hold())
+        lock (_lock!)
         {
             _closed = true;
             foreach (TimeoutScope<TResult> scope in _open)
@@ -198,7 +198,7 @@ public sealed class TimeoutPolicy<TResult> : ICallsWithLimits
             return;
         }
 
-        using (_lock!.Hold())
+        lock (_lock!)
         {
             foreach (TimeoutScope<TResult> scope in _open)
             {
@@ -213,7 +213,7 @@ public sealed class TimeoutPolicy<TResult> : ICallsWithLimits
         scope.EndTimer();
         if (_open is not null)
         {
-            using (_lock!.Hold())
+            lock (_lock!)
             {
                 _open.Remove(scope);
             }
@@ -250,7 +250,7 @@ public sealed class TimeoutPolicy<TResult> : ICallsWithLimits
         TimeoutScope<TResult> scope = new(this);
         if (_open is not null)
         {
-            using (_lock!.Hold())
+            lock (_lock!)
             {
                 if (_closed)
                 {

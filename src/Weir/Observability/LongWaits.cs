@@ -40,7 +40,7 @@ internal sealed class LongWaits(RunEvents events, TimeProvider time) : WaitListe
             return;
         }
 
-        using (_lock.Hold())
+        lock (_lock)
         {
             waiting.Add(since);
             if (!_isArmed)
@@ -57,7 +57,7 @@ internal sealed class LongWaits(RunEvents events, TimeProvider time) : WaitListe
             return;
         }
 
-        using (_lock.Hold())
+        lock (_lock)
         {
             waiting.Remove(since);
         }
@@ -73,7 +73,7 @@ internal sealed class LongWaits(RunEvents events, TimeProvider time) : WaitListe
     public void Dispose()
     {
         ITimer? timer;
-        using (_lock.Hold())
+        lock (_lock)
         {
             _closed = true;
             timer = _timer;
@@ -89,7 +89,7 @@ internal sealed class LongWaits(RunEvents events, TimeProvider time) : WaitListe
         {
             List<(string Limit, int Count, TimeSpan Longest)> told = [];
             long now = time.GetTimestamp();
-            using (_lock.Hold())
+            lock (_lock)
             {
                 // A run that was stopped starts none of the items that wait, but may have to wait for its calls.
                 if (_closed || _run!.IsOver)
@@ -114,7 +114,7 @@ internal sealed class LongWaits(RunEvents events, TimeProvider time) : WaitListe
 
             // A logger may have taken its time.
             now = time.GetTimestamp();
-            using (_lock.Hold())
+            lock (_lock)
             {
                 TimeSpan? next = null;
                 foreach (Waiting waiting in _kinds)

@@ -24,7 +24,7 @@ internal sealed class PeriodicReport(TimeSpan interval, TimeSpan callbackTimeout
     public async Task EndAsync()
     {
         Task current;
-        using (_lock.Hold())
+        lock (_lock)
         {
             _ended = true;
             current = _current;
@@ -41,7 +41,7 @@ internal sealed class PeriodicReport(TimeSpan interval, TimeSpan callbackTimeout
 
     private void Tick()
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             if (!_ended && _current.IsCompleted)
             {

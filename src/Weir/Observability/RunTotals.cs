@@ -14,7 +14,7 @@ internal sealed class RunTotals(int mostLabels)
 
     public void Begin(IMeasuredRun run)
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             BeginNeedsLock(run);
         }
@@ -31,7 +31,7 @@ internal sealed class RunTotals(int mostLabels)
         // Their labels are made before the lock is taken, because that runs the code of the tags' values.
         List<MeasuredRun> runs = unseen.ConvertAll(static run => new MeasuredRun(run));
         runs.ForEach(static run => _ = run.Label);
-        using (_lock.Hold())
+        lock (_lock)
         {
             foreach (MeasuredRun run in runs)
             {
@@ -73,7 +73,7 @@ internal sealed class RunTotals(int mostLabels)
             _ = run.Label;
         }
 
-        using (_lock.Hold())
+        lock (_lock)
         {
             RunSample sample = run.Sample();
             if (!StallWatch.Remove(live))
@@ -93,7 +93,7 @@ internal sealed class RunTotals(int mostLabels)
     /// <summary>A run has ended, and cannot be counted.</summary>
     public void Drop(LiveRun live)
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             StallWatch.Remove(live);
             _running.Remove(new MeasuredRun(live));
@@ -103,7 +103,7 @@ internal sealed class RunTotals(int mostLabels)
     /// <returns>The label under which the run was counted; <see langword="null"/> if it was not, or has ended before.</returns>
     public RunLabel? End(IMeasuredRun run, in RunSample sample)
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             return EndNeedsLock(run, sample);
         }
@@ -115,7 +115,7 @@ internal sealed class RunTotals(int mostLabels)
     public Dictionary<RunLabel, long> Sum(Func<RunSample, long> read, bool onlyRunning)
     {
         Dictionary<RunLabel, long> sums = [];
-        using (_lock.Hold())
+        lock (_lock)
         {
             foreach ((RunLabel label, RunSample sample) in _ended)
             {

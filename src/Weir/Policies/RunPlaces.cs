@@ -107,7 +107,7 @@ internal sealed class RunPlaces(bool guarded)
     public void LimitRaised()
     {
         HashSet<PlaceUser> users = [];
-        using (LockHold.Hold(_lock))
+        lock (_lock)
         {
             _raises++;
             foreach (ItemTurns turns in _turns.Values)
@@ -192,7 +192,7 @@ internal sealed class RunPlaces(bool guarded)
     {
         ItemPlace? place;
         ItemTurns turns;
-        using (LockHold.Hold(_lock))
+        lock (_lock)
         {
             // One that is about to take a place, or to wait, sees its token.
             _held.Remove(index, out place);
@@ -213,7 +213,7 @@ internal sealed class RunPlaces(bool guarded)
     public void Close()
     {
         ItemTurns[] left;
-        using (LockHold.Hold(_lock))
+        lock (_lock)
         {
             _closed = true;
             left = [.. _turns.Values];
@@ -233,7 +233,7 @@ internal sealed class RunPlaces(bool guarded)
             return default;
         }
 
-        using (LockHold.Hold(_lock))
+        lock (_lock)
         {
             _turns.Remove(index, out ItemTurns turns);
             _hasTurns = _turns.Count > 0;
@@ -243,7 +243,7 @@ internal sealed class RunPlaces(bool guarded)
 
     private void Keep(ItemTurns turns, long index, CancellationToken token)
     {
-        using (LockHold.Hold(_lock))
+        lock (_lock)
         {
             if (!_closed && !token.IsCancellationRequested)
             {
@@ -263,7 +263,7 @@ internal sealed class RunPlaces(bool guarded)
     private ItemPlace Hold(PlaceUser user, long index, CancellationToken token)
     {
         ItemPlace place = new(this, user, index, token);
-        using (LockHold.Hold(_lock))
+        lock (_lock)
         {
             if (!token.IsCancellationRequested)
             {
@@ -279,7 +279,7 @@ internal sealed class RunPlaces(bool guarded)
 
     private void Forget(long index, ItemPlace place)
     {
-        using (LockHold.Hold(_lock))
+        lock (_lock)
         {
             if (_held.TryGetValue(index, out ItemPlace? held) && held == place)
             {

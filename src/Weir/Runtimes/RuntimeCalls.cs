@@ -27,7 +27,7 @@ internal sealed class RuntimeCalls(object owner)
     {
         get
         {
-            using (_lock.Hold())
+            lock (_lock)
             {
                 RunSample sum = default;
                 foreach (RuntimeCall call in _running)
@@ -75,7 +75,7 @@ internal sealed class RuntimeCalls(object owner)
     /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>
     public void Add(RuntimeCall call)
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             ObjectDisposedException.ThrowIf(_closed, owner);
             call.Place = _running.Count;
@@ -86,7 +86,7 @@ internal sealed class RuntimeCalls(object owner)
     public void Remove(RuntimeCall call)
     {
         TaskCompletionSource? drained = null;
-        using (_lock.Hold())
+        lock (_lock)
         {
             int place = call.Place;
             if (place < 0)
@@ -118,7 +118,7 @@ internal sealed class RuntimeCalls(object owner)
     public async Task CloseAsync(TimeSpan grace, TimeProvider time)
     {
         Task drained;
-        using (_lock.Hold())
+        lock (_lock)
         {
             _closed = true;
             _drained ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -137,7 +137,7 @@ internal sealed class RuntimeCalls(object owner)
         catch (TimeoutException)
         {
             RuntimeCall[] left;
-            using (_lock.Hold())
+            lock (_lock)
             {
                 left = [.. _running];
             }

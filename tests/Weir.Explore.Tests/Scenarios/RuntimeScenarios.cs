@@ -118,28 +118,6 @@ public class RuntimeScenarios(ITestOutputHelper output)
         AnyTime);
 
     [Fact]
-    public void Threads_OfARuntime_ThatAreInterrupted_LoseNothing() => output.Explored(static async () =>
-    {
-        await using ParallelRuntime runtime = new(workers: 2);
-        ItemOutcome<int, int>[][] all = await Task.WhenAll(Task.Run(() => CallAsync(10)), Task.Run(() => CallAsync(20)));
-
-        // It may come in the item's own wait, and then it is that item's failure.
-        Assert.All(all, static (outcomes, call) => Assert.All(
-            outcomes, (o, i) => Assert.True(o.Error is ThreadInterruptedException || o.Value == (10 * (call + 1)) + Two[i])));
-        Assert.Equal((4, 0), (runtime.Statistics.Succeeded + runtime.Statistics.Failed, runtime.Statistics.InFlight));
-
-        Task<ItemOutcome<int, int>[]> CallAsync(int own) => runtime.ProcessManyAsync(Two, (item, token) =>
-        {
-            if (item == 1)
-            {
-                Thread.CurrentThread.Interrupt();
-            }
-
-            return new ValueTask<int>(own + item);
-        });
-    });
-
-    [Fact]
     public void Thread_OfARuntime_ThatIsStuck_IsReplaced() => output.Explored(static async () =>
     {
         await using ParallelRuntime runtime = new(workers: 1);

@@ -85,7 +85,7 @@ internal sealed partial class AutoPilot : IRunPilot
     {
         get
         {
-            using (_lock.Hold())
+            lock (_lock)
             {
                 AutoDecision[] decisions = new AutoDecision[_steps.Count];
                 for (int i = 0; i < decisions.Length; i++)
@@ -103,7 +103,7 @@ internal sealed partial class AutoPilot : IRunPilot
     {
         get
         {
-            using (_lock.Hold())
+            lock (_lock)
             {
                 return _known.Items == 0 ? null : new AutoProfile(_known, Math.Max(FirstInFlight, _inFlight), _isTiny);
             }
@@ -118,7 +118,7 @@ internal sealed partial class AutoPilot : IRunPilot
     /// <summary>The run has ended. The decisions outlive it and must not keep its items and outcomes alive.</summary>
     public void Release()
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             _run = null;
         }
@@ -127,7 +127,7 @@ internal sealed partial class AutoPilot : IRunPilot
     /// <inheritdoc/>
     public void RecordItems(int items, long ticks, long cpu, bool suspended)
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             _sample.Items += items;
             _sample.Ticks += ticks;
@@ -173,7 +173,7 @@ internal sealed partial class AutoPilot : IRunPilot
     /// <inheritdoc/>
     public void Waited(long ticks, bool failed)
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             _waiting--;
             _ended++;
@@ -192,7 +192,7 @@ internal sealed partial class AutoPilot : IRunPilot
     /// <inheritdoc/>
     public void RecordGivenUp()
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             _waiting--;
             _ended++;
@@ -204,7 +204,7 @@ internal sealed partial class AutoPilot : IRunPilot
     {
         // Where it is not known, nothing is considered blocked.
         cores = double.IsNaN(cores) ? Environment.ProcessorCount : cores;
-        using (_lock.Hold())
+        lock (_lock)
         {
             bool hasStopped = _ended == _endedAtTick;
             _endedAtTick = _ended;

@@ -22,7 +22,7 @@ internal sealed class AutoProfiles
 
     public AutoProfile? Find(Delegate processor)
     {
-        using (_lock.Hold())
+        lock (_lock)
         {
             if (_profiles.Count == 0)
             {
@@ -31,7 +31,7 @@ internal sealed class AutoProfiles
         }
 
         MethodInfo method = MethodOf(processor);
-        using (_lock.Hold())
+        lock (_lock)
         {
             return _profiles.GetValueOrDefault(method);
         }
@@ -40,7 +40,7 @@ internal sealed class AutoProfiles
     public void Keep(Delegate processor, AutoProfile profile)
     {
         MethodInfo method = MethodOf(processor);
-        using (_lock.Hold())
+        lock (_lock)
         {
             if (_profiles.Count >= Most)
             {
