@@ -6,7 +6,7 @@ namespace Weir.Core.Dispatch;
 
 /// <summary>
 /// Calls that have suspended in a run whose items may all be in flight at once. Nothing but their ends is left to wait for, so they need no worker: the one that
-/// made them goes on to the next item. These are the calls of up to <see cref="Most"/> neighbouring items, and one object waits for all of them.
+/// made them goes on to the next item. These are the calls of some neighbouring items, and one object waits for all of them.
 /// </summary>
 /// <remarks>
 /// The worker adds calls, and others take them away: the thread that a call continues, and whoever gives up its item. Each place has the task of its call, and
@@ -16,7 +16,7 @@ namespace Weir.Core.Dispatch;
 internal sealed class ParkedCalls : PumpWork
 {
     // So many that the object costs a call next to nothing, and so few that a thread has soon looked at all of them.
-    private const int Most = 32;
+    private const int Some = 16;
 
     private readonly Pump _run;
     private readonly long _first;
@@ -31,7 +31,9 @@ internal sealed class ParkedCalls : PumpWork
     /// <param name="before">The worker's calls before these.</param>
     public ParkedCalls(Pump run, long first, ParkedCalls? before)
     {
-        int count = (int)Math.Min(Most, run.Items.KnownCount - first);
+        // What would be left over goes along.
+        int left = (int)(run.Items.KnownCount - first);
+        int count = left <= 2 * Some ? left : Some;
         _run = run;
         _first = first;
         _calls = new Task?[count];

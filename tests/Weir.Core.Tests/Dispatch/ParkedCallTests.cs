@@ -140,7 +140,7 @@ public class ParkedCallTests
 
         Assert.Equal((40, 0), (run.Pump.Sample().InFlight, run.Pump.Sample().Succeeded));
         executor.RunOne();
-        Assert.Equal((8, 32), (run.Pump.Sample().InFlight, run.Pump.Sample().Succeeded));
+        Assert.Equal((24, 16), (run.Pump.Sample().InFlight, run.Pump.Sample().Succeeded));
         executor.RunAll();
         Assert.Equal((1, 39), (run.Pump.Sample().InFlight, run.Pump.Sample().Succeeded));
         items[39].SetResult(39);
