@@ -6,7 +6,6 @@ using Weir.Cli.Commands.Hash;
 using Weir.Cli.Commands.History;
 using Weir.Cli.Commands.Load;
 using Weir.Cli.Commands.Measure;
-using Weir.Cli.Commands.New;
 using Weir.Cli.Commands.Report;
 using Weir.Cli.Commands.Run;
 using Weir.Cli.Commands.Scale;
@@ -54,7 +53,6 @@ internal static class WeirApp
             HistoryCommand.Create(host),
             BenchCommand.Create(),
             ReportCommand.Create(host),
-            NewCommand.Create(host),
             DoctorCommand.Create(host),
         ]);
 

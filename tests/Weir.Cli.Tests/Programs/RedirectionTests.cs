@@ -51,7 +51,6 @@ public sealed class RedirectionTests
         Long("weir", "hash --input files --files 2 --size 64KiB --cache warm --workers 1 --arms sync --rounds 1 --quiet"),
         Long("weir", "doctor --quiet"),
         Long("weir", "history"),
-        Long("weir", "new workload made"),
     ];
 
     [Theory(Timeout = 600_000)]

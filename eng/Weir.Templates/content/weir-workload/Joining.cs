@@ -1,7 +1,5 @@
 using System.Text;
 
-namespace MyWorkloads;
-
 // A class with methods to measure. It knows nothing of weir: parameters of the constructor and public properties are set with --param.
 public class Joining(int count = 16)
 {

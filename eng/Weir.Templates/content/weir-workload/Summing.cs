@@ -1,7 +1,5 @@
 using Weir.Lab.Workers;
 
-namespace MyWorkloads;
-
 // A workload: with a set-up that is not measured, something of its own for each worker, and a check of what came out.
 public class Summing : IWorkload
 {
