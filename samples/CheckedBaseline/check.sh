@@ -17,8 +17,8 @@ results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 weir run --assembly "$assembly" --method Prices.Sum --processes 5 --quiet --export json --out "$results" "$@"
 
-if weir baseline list --dir "$store" | grep -q '^prices '; then
-    weir baseline check prices "$results/weir-run.json" --dir "$store" --max-regression 10% --fail-on slower "${shown[@]}"
+if [ -f "$store/names/prices.json" ]; then
+    weir history check prices "$results/weir-run.json" --dir "$store" --max-regression 10% --fail-on slower "${shown[@]}"
 else
-    weir baseline save prices "$results/weir-run.json" --dir "$store"
+    weir history save prices "$results/weir-run.json" --dir "$store"
 fi

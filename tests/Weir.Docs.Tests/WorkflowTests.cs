@@ -34,9 +34,9 @@ public sealed partial class WorkflowTests
                 .Replace(" \"$@\"", "", StringComparison.Ordinal)),
         ];
 
-        Assert.Contains(commands, static command => command.StartsWith("baseline check ", StringComparison.Ordinal)
+        Assert.Contains(commands, static command => command.StartsWith("history check ", StringComparison.Ordinal)
             && command.Contains("--annotate", StringComparison.Ordinal));
-        Assert.InRange(commands.Length, 4, int.MaxValue);
+        Assert.InRange(commands.Length, 3, int.MaxValue);
         Assert.All(commands, static command => Assert.Empty(CommandLines.Errors("weir", command)));
     }
 
@@ -95,7 +95,7 @@ public sealed partial class WorkflowTests
     [GeneratedRegex("^dotnet run -c Release --project lab/Weir\\.Cli -- (.*)$")]
     private static partial Regex Program();
 
-    [GeneratedRegex("^(?: +|if )?weir ((?:run|baseline) [^|\n]*?)(?: \\|.*)?$", RegexOptions.Multiline)]
+    [GeneratedRegex("^(?: +|if )?weir ((?:run|history) [^|\n]*?)(?: \\|.*)?$", RegexOptions.Multiline)]
     private static partial Regex Called();
 
     [GeneratedRegex(@"shown=\((--[^)]*)\)")]

@@ -1,4 +1,3 @@
-using Weir.Cli.Commands.Baseline;
 using Weir.Cli.Commands.Bench;
 using Weir.Cli.Commands.Doctor;
 using Weir.Cli.Commands.Gate;
@@ -49,8 +48,7 @@ internal static class WeirApp
             ScaleCommand.Create(host),
             CompareCommand.Create(host),
             GateCommand.Create(host),
-            BaselineCommand.Create(host, RunAsync),
-            HistoryCommand.Create(host),
+            HistoryCommand.Create(host, RunAsync),
             BenchCommand.Create(),
             ReportCommand.Create(host),
             DoctorCommand.Create(host),
@@ -61,8 +59,8 @@ internal static class WeirApp
     {
         ["work", var verb, ..] when !verb.StartsWith('-') => Moved($"work {verb}", $"weir-work {verb}"),
         ["work", ..] => Moved("work", "weir-work"),
-        ["run", ..] when args.Any(static a => a == "--command" || a.StartsWith("--command=", StringComparison.Ordinal)) =>
-            Moved("run --command", "weir time"),
+        ["run" or "compare", ..] when args.Any(static a => a == "--command" || a.StartsWith("--command=", StringComparison.Ordinal)) =>
+            Moved($"{args[0]} --command", "weir time"),
         ["load", ..] when args.Any(static a => a == "--engine" || a.StartsWith("--engine=", StringComparison.Ordinal)) =>
             Moved("load --engine", "weir-work load --engine"),
         [BenchCommand.Name, ..] when args.Contains("--runtimes") && args.Any(static a => a is "net8.0" or "net9.0") =>

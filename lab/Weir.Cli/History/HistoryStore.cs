@@ -1,16 +1,21 @@
 namespace Weir.Cli.History;
 
-/// <summary>Results kept by commit: files in a directory.</summary>
+/// <summary>Results kept by commit, as files in a directory, and under names, as files in its folder <c>names</c>.</summary>
 internal sealed class HistoryStore(string directory)
 {
     public const string DefaultDirectory = ".weir/history";
 
-    /// <summary>Why a result cannot be kept; <see langword="null"/> when it can.</summary>
-    public static string? FindProblem(ResultFile result) =>
+    private const string OfNames = "names";
+
+    /// <summary>Why a result cannot be kept by its commit; <see langword="null"/> when it can.</summary>
+    public static string? FindProblem(ResultFile result) => FindProblemOfAny(result)
+        ?? (result.Source is null ? "it has no commit, as it would have from a git repository" : null);
+
+    /// <summary>Why a result cannot be kept, not even under a name; <see langword="null"/> when it can.</summary>
+    public static string? FindProblemOfAny(ResultFile result) =>
         result.Partial ? "it is partial"
         : result.Has(FindingLevel.Invalid) ? "it is invalid"
         : !result.Arms.Any(static a => a.IsMeasured) ? "it has no rounds"
-        : result.Source is null ? "it has no commit, as it would have from a git repository"
         : null;
 
     /// <summary>
@@ -41,8 +46,52 @@ internal sealed class HistoryStore(string directory)
         return path;
     }
 
-    /// <summary>All results with their files, in the order in which they were measured.</summary>
-    public IReadOnlyList<(string File, ResultFile Result)> Load()
+    /// <summary>Keeps a result under a name, in place of one of the same name.</summary>
+    /// <exception cref="BadInputException">It cannot be written, or that is no name.</exception>
+    public string Save(string name, ResultFile result)
+    {
+        string path = PathOf(name);
+        ResultOutput.WriteFile(path, ResultJson.Write(result) + "\n");
+        return path;
+    }
+
+    /// <summary>The names of results, in order.</summary>
+    public IReadOnlyList<string> Names() => Directory.Exists(Path.Combine(directory, OfNames))
+        ? [.. Directory.EnumerateFiles(Path.Combine(directory, OfNames), "*.json").Select(static f => Path.GetFileNameWithoutExtension(f))
+            .Order(StringComparer.Ordinal)]
+        : [];
+
+    /// <summary>The result under a name.</summary>
+    /// <exception cref="BadInputException">There is none.</exception>
+    public ResultFile Named(string name)
+    {
+        string path = PathOf(name);
+        if (!File.Exists(path))
+        {
+            IReadOnlyList<string> names = Names();
+            throw new BadInputException(
+                $"There is no result called '{name}' in '{directory}'{(names.Count > 0 ? $"; there are {string.Join(", ", names)}" : "")}. "
+                    + $"Keep one with 'weir history save {name} FILE'.");
+        }
+
+        return ResultJson.Read(path);
+    }
+
+    /// <summary>The file of a name.</summary>
+    /// <exception cref="BadInputException">That is no name.</exception>
+    public string PathOf(string name) =>
+        name.Length is > 0 and <= 100 && name.All(static c => char.IsAsciiLetterOrDigit(c) || c is '-' or '_' or '.') && name[0] != '.'
+        ? Path.Combine(directory, OfNames, name + ".json")
+        : throw new BadInputException($"NAME must be up to 100 letters, digits, '-', '_' and '.'; it is '{name}'.");
+
+    /// <summary>All results that are kept by commit.</summary>
+    /// <exception cref="BadInputException">There is none.</exception>
+    public IReadOnlyList<(string File, ResultFile Result)> Load() => ByCommit() is { Count: > 0 } results
+        ? results
+        : throw new BadInputException($"There is no result in '{directory}': keep one with --keep, as 'weir run ... --keep', or with 'weir history add FILE'.");
+
+    /// <summary>All results that are kept by commit with their files, in the order in which they were measured; empty if there is none.</summary>
+    public IReadOnlyList<(string File, ResultFile Result)> ByCommit()
     {
         (string File, ResultFile Result)[] results = Directory.Exists(directory)
             ? [.. Directory.EnumerateFiles(directory, "*.json")
@@ -51,9 +100,6 @@ internal sealed class HistoryStore(string directory)
                 .ThenBy(static r => r.File, StringComparer.Ordinal)]
             : [];
         (string file, ResultFile without) = results.FirstOrDefault(static r => r.Result.Source is null);
-        return without is not null ? throw new BadInputException($"'{file}' has no commit, so it has no place in a history.")
-            : results.Length > 0 ? results
-            : throw new BadInputException(
-                $"There is no result in '{directory}': keep one with --keep, as 'weir run ... --keep', or with 'weir history add FILE'.");
+        return without is null ? results : throw new BadInputException($"'{file}' has no commit, so it has no place in a history.");
     }
 }

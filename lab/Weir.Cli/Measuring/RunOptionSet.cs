@@ -5,6 +5,7 @@ internal sealed class RunOptionSet
 {
     private const string DefaultTimeout = "20s";
     private const string Abandon = $"Abandon the run if an operation has not ended after this time. Default {DefaultTimeout}";
+    private const string Kill = $"Kill a run that has not ended after this time. Default {ProgramDefaults.UsualTimeout}";
 
     private readonly bool _isScale;
     private readonly int _defaultRounds;
@@ -32,26 +33,20 @@ internal sealed class RunOptionSet
     /// <param name="isScale">Whether several numbers of workers are measured.</param>
     /// <param name="rounds">How many rounds there are by default, and at most where what is measured decides.</param>
     /// <param name="duration">How long a round is by default.</param>
-    /// <param name="programs">Whether a command measures programs too or nothing else, whose defaults are others; <see langword="null"/> for never.</param>
+    /// <param name="isOfPrograms">Whether programs are measured, whose defaults are others.</param>
     /// <param name="isDecided">Whether the rounds end when a comparison is decided.</param>
-    public RunOptionSet(bool isScale, int rounds, string duration, ProgramUse? programs = null, bool isDecided = false)
+    public RunOptionSet(bool isScale, int rounds, string duration, bool isOfPrograms = false, bool isDecided = false)
     {
-        string usual = $"{rounds}{(isDecided ? " at most" : "")}";
-        (string rounds, string time) texts = programs switch
-        {
-            ProgramUse.Only => (ProgramDefaults.UsualRounds, $"Kill a run that has not ended after this time. Default {ProgramDefaults.UsualTimeout}"),
-            ProgramUse.Also => ($"{usual}; with --command {ProgramDefaults.UsualRounds}", $"{Abandon}, {ProgramDefaults.UsualTimeout} with --command"),
-            _ => (usual, Abandon),
-        };
         _isScale = isScale;
         _defaultRounds = rounds;
         _defaultDuration = duration;
         _defaultWorkers = isScale ? "1,2,4,8,16,32" : Environment.ProcessorCount.ToString(CultureInfo.InvariantCulture);
         _workers = TextOption.Of("--workers", null, isScale ? "N,N,..." : "N", $"How many workers. Default {(isScale ? _defaultWorkers : "the processors")}");
         _duration = TextOption.Of("--duration", null, "TIME", $"The length of a round. Default {duration}");
-        _rounds = TextOption.Of("--rounds", null, "N", $"How many rounds. Default {texts.rounds}");
-        _timeout = TextOption.Of("--timeout", null, "TIME", texts.time).Rare();
-        _subjects = new SubjectOptions(programs);
+        string usual = isOfPrograms ? ProgramDefaults.UsualRounds : $"{rounds}{(isDecided ? " at most" : "")}";
+        _rounds = TextOption.Of("--rounds", null, "N", $"How many rounds. Default {usual}");
+        _timeout = TextOption.Of("--timeout", null, "TIME", isOfPrograms ? Kill : Abandon).Rare();
+        _subjects = new SubjectOptions(isOfPrograms);
     }
 
     public void AddTo(Command command)

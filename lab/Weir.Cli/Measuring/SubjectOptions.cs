@@ -14,14 +14,9 @@ internal sealed class SubjectOptions
         TextOption.Of("--filter", null, "PATTERN", "Instead of --method: all public methods and workloads whose full names match, such as '*Parse*'");
     private readonly Option<string[]> _param;
 
-    public SubjectOptions(ProgramUse? programs = null)
+    public SubjectOptions(bool isOfPrograms = false)
     {
-        string what = programs switch
-        {
-            ProgramUse.Only => "Puts a value in the place of {NAME} in the commands",
-            ProgramUse.Also => "Sets a parameter of the workload or of your class, or {NAME} in a --command",
-            _ => "Sets a parameter of the workload or of your class",
-        };
+        string what = isOfPrograms ? "Puts a value in the place of {NAME} in the commands" : "Sets a parameter of the workload or of your class";
         _param = new("--param")
         {
             HelpName = "NAME=VALUE,...", Description = $"{what}. Several values are all measured; several --param give every combination",

@@ -8,14 +8,13 @@ internal static class ProgramArms
 
     /// <summary>Measures.</summary>
     /// <param name="host">What stops it.</param>
-    /// <param name="command">The command that measures.</param>
     /// <param name="arguments">The arguments that repeat it.</param>
     /// <param name="settings">What is measured, and how.</param>
     /// <param name="options">Margin and level of all comparisons together.</param>
     /// <param name="progress">Is told of each run.</param>
     /// <exception cref="OperationCanceledException">It was stopped before any round had ended.</exception>
     public static async Task<ResultFile> MeasureAsync(
-        WeirHost host, string command, IReadOnlyList<string> arguments, ProgramSettings settings, ComparisonOptions options, RunProgress progress)
+        WeirHost host, IReadOnlyList<string> arguments, ProgramSettings settings, ComparisonOptions options, RunProgress progress)
     {
         DateTimeOffset startedAt = host.Measure.Clock.GetLocalNow();
         long start = Stopwatch.GetTimestamp();
@@ -35,7 +34,7 @@ internal static class ProgramArms
         ArmRecord[] arms = [.. settings.Programs.Select((p, i) => Arm(p, turns.Rounds[i]))];
         int comparisons = settings.Groups.Sum(static g => g.Count - 1);
         string work = string.Join(" and ", settings.Programs.Select(static p => p.Text).Distinct());
-        return ResultFile.Here(command, arguments, work.Length <= LongestWork ? work : $"{arms.Length} programs", "runs", startedAt) with
+        return ResultFile.Here("time", arguments, work.Length <= LongestWork ? work : $"{arms.Length} programs", "runs", startedAt) with
         {
             Seconds = Stopwatch.GetElapsedTime(start).TotalSeconds,
             Partial = !turns.IsComplete,

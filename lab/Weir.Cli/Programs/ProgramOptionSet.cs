@@ -6,64 +6,45 @@ namespace Weir.Cli.Programs;
 
 /// <summary>The options of the measuring of programs.</summary>
 /// <param name="shared">The options of workloads, of which some are for programs too.</param>
-/// <param name="words">The argument that holds the programs; <see langword="null"/> where the option <c>--command</c> does.</param>
-internal sealed class ProgramOptionSet(RunOptionSet shared, Argument<string[]>? words = null)
+/// <param name="words">The argument that holds the programs.</param>
+internal sealed class ProgramOptionSet(RunOptionSet shared, Argument<string[]> words)
 {
     private const int MostPrograms = 64;
     private const int LongestName = 40;
     private static readonly SearchValues<char> OfCommands = SearchValues.Create(" \t|&;<>()$`*\"'");
     private static readonly string[] Shells = OperatingSystem.IsWindows() ? ["cmd", "/c"] : ["sh", "-c"];
 
-    private readonly Option<string[]> _command =
-        new("--command") { HelpName = "'PROG ARGS'", Description = "In place of a workload: a program, started once a round; several --command take turns" };
-    private readonly Option<string[]> _name = new("--name") { HelpName = "TEXT", Description = Text(words, "A name for reports; as many as commands") };
+    private readonly Option<string[]> _name = new("--name") { HelpName = "TEXT", Description = "A name for reports; as many as commands" };
     private readonly Option<string[]> _prepare = new("--prepare")
     {
-        HelpName = "'CMD'", Description = Text(words, "Run by the shell before each run, without being measured; one for all or one for each"),
+        HelpName = "'CMD'", Description = "Run by the shell before each run, without being measured; one for all or one for each",
     };
-    private readonly TextOption _warmUps = TextOption.Of("--warmup", null, "N", Text(words, "How often each is run before the rounds. Default 1"));
+    private readonly TextOption _warmUps = TextOption.Of("--warmup", null, "N", "How often each is run before the rounds. Default 1");
     private readonly Option<string?> _shell = new("--shell") { HelpName = "SHELL", Arity =
-        ArgumentArity.ZeroOrOne, Description = Text(words, "Run it by a shell (sh when none is named), whose own start is measured and subtracted") };
-    private readonly Option<bool> _ignore = new("--ignore-failure") { Description = Text(words, "Any exit code is as good as 0") };
-    private readonly Option<bool> _show = new("--show-output") { Description = Text(words, "Show what it prints, on the error output") };
+        ArgumentArity.ZeroOrOne, Description = "Run it by a shell (sh when none is named), whose own start is measured and subtracted" };
+    private readonly Option<bool> _ignore = new("--ignore-failure") { Description = "Any exit code is as good as 0" };
+    private readonly Option<bool> _show = new("--show-output") { Description = "Show what it prints, on the error output" };
 
-    private string Source => words?.Name ?? _command.Name;
-
-    private Option[] Own => [.. words is null ? [_command] : Array.Empty<Option>(), _name, _prepare, _warmUps, _shell, _ignore, _show];
-
-    public void AddTo(Command command) => command.AddAll(Own);
-
-    /// <summary>Whether programs are to be measured.</summary>
-    /// <exception cref="BadInputException">There is no command, but an option of one.</exception>
-    public bool AreGiven(ParseResult parsed) => parsed.GetResult(_command) is { Implicit: false }
-        || (Own.FirstOrDefault(o => parsed.GetResult(o) is { Implicit: false }) is { } lonely
-            ? throw new BadInputException($"{lonely.Name} goes with --command 'PROG ARGS', which says what is measured.")
-            : false);
+    public void AddTo(Command command) => command.AddAll(_name, _prepare, _warmUps, _shell, _ignore, _show);
 
     /// <summary>Reads them.</summary>
-    /// <param name="parsed">The command line.</param>
-    /// <param name="others">Options of the command that go with programs as well.</param>
-    public ProgramSettings Read(ParseResult parsed, IEnumerable<Option> others)
+    public ProgramSettings Read(ParseResult parsed)
     {
-        if (words is null)
-        {
-            ThrowIfSet(parsed, [.. Own, .. shared.OfPrograms, .. others]);
-        }
-
         ParameterSweep sweep = shared.Subjects.Sweep(parsed);
         (IReadOnlyList<string>? shell, string? ofShell) = ShellOf(parsed);
-        string[] commands = words is null ? parsed.GetValue(_command) ?? [] : Given(parsed, words);
+        string[] commands = Given(parsed, words);
         commands = ofShell is null ? commands : [ofShell, .. commands];
         if (commands.Length == 0)
         {
-            throw new BadInputException($"{Source} must be a program and its arguments, in quotes or after --, such as 'grep -c x file.txt'; it is absent.");
+            throw new BadInputException(
+                $"{words.Name} must be a program and its arguments, in quotes or after --, such as 'grep -c x file.txt'; it is absent.");
         }
 
         string[] names = parsed.GetValue(_name) ?? [];
         if (names.Length > 0 && (names.Length != commands.Length || names.Any(static n => n.Length == 0) || names.Distinct().Count() != names.Length))
         {
             throw new BadInputException(
-                $"--name must be there once for each {Source}, with different names; there are {names.Length} names and {commands.Length} commands.");
+                $"--name must be there once for each {words.Name}, with different names; there are {names.Length} names and {commands.Length} commands.");
         }
 
         string[] prepare = parsed.GetValue(_prepare) ?? [];
@@ -85,7 +66,7 @@ internal sealed class ProgramOptionSet(RunOptionSet shared, Argument<string[]>? 
         if (programs.Sum(static p => p.Length) > MostPrograms)
         {
             throw new BadInputException(
-                $"{Source} and --param give {Numbers.Grouped(programs.Sum(static p => p.Length))} programs; {MostPrograms} are measured at most.");
+                $"{words.Name} and --param give {Numbers.Grouped(programs.Sum(static p => p.Length))} programs; {MostPrograms} are measured at most.");
         }
 
         return new ProgramSettings
@@ -101,19 +82,6 @@ internal sealed class ProgramOptionSet(RunOptionSet shared, Argument<string[]>? 
         };
     }
 
-    private static void ThrowIfSet(ParseResult parsed, Option[] allowed)
-    {
-        Command command = parsed.CommandResult.Command;
-        string? other = command.Options.Where(o => !allowed.Contains(o) && parsed.GetResult(o) is { Implicit: false }).Select(static o => o.Name)
-            .Concat(command.Arguments.Where(a => parsed.GetResult(a) is { Tokens.Count: > 0 }).Select(static a => a.Name))
-            .FirstOrDefault();
-        if (other is not null)
-        {
-            throw new BadInputException($"{other} cannot be used with --command, which starts a program once a round; what belongs to the program goes into "
-                + $"the quotes: --command 'PROG ARGS'.");
-        }
-    }
-
     // The word after the option is the name of a shell, or else the first command: nobody who writes --shell 'a | b' means a shell of that name.
     private (IReadOnlyList<string>? Shell, string? Command) ShellOf(ParseResult parsed)
     {
@@ -125,13 +93,10 @@ internal sealed class ProgramOptionSet(RunOptionSet shared, Argument<string[]>? 
         string? named = parsed.GetValue(_shell);
         return named is null ? (Shells, null)
             : named.Trim().Length == 0 ? throw new OptionValue(_shell.Name, named).Bad("a shell, such as bash")
-            : words is not null && !File.Exists(named) && (parsed.GetValue(words) is not { Length: > 0 } || named.AsSpan().ContainsAny(OfCommands))
+            : !File.Exists(named) && (parsed.GetValue(words) is not { Length: > 0 } || named.AsSpan().ContainsAny(OfCommands))
                 ? (Shells, named)
             : ([named, named.EndsWith("cmd", StringComparison.OrdinalIgnoreCase) ? "/c" : "-c"], null);
     }
-
-    private static string Text(Argument<string[]>? words, string text) =>
-        words is null ? $"With --command, {char.ToLowerInvariant(text[0])}{text[1..]}" : text;
 
     // What follows two dashes is the words of one program, which the shell has split already.
     private static string[] Given(ParseResult parsed, Argument<string[]> words)
@@ -156,7 +121,7 @@ internal sealed class ProgramOptionSet(RunOptionSet shared, Argument<string[]>? 
         string filled = Filled(text, values);
         if (filled.Trim().Length == 0)
         {
-            throw new OptionValue(Source, text).Bad("a program and its arguments, such as 'grep -c x file.txt'");
+            throw new OptionValue(words.Name, text).Bad("a program and its arguments, such as 'grep -c x file.txt'");
         }
 
         Dictionary<string, string> own = new(values.Where(v => varied.Contains(v.Key)));
@@ -166,7 +131,7 @@ internal sealed class ProgramOptionSet(RunOptionSet shared, Argument<string[]>? 
             Name = string.Join(
                 ' ', [name ?? Shortened(Filled(text, values.Where(v => !varied.Contains(v.Key)))), .. own.Select(static v => $"{v.Key}={v.Value}")]),
             Text = filled,
-            Words = shell is null ? CommandWords.Split(new OptionValue(Source, filled)) : [.. shell, filled],
+            Words = shell is null ? CommandWords.Split(new OptionValue(words.Name, filled)) : [.. shell, filled],
             Prepare = prepare is null ? null : Filled(prepare, values),
             Varied = own,
         };

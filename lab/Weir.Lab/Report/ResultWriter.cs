@@ -22,7 +22,7 @@ public static class ResultWriter
 
     /// <summary>
     /// For programs: all that was measured, as <c>docs/reference/result-files.md</c> has it. <see cref="StoredResults"/> reads it, and so do <c>weir compare</c>,
-    /// <c>weir report</c> and <c>weir baseline</c>.
+    /// <c>weir report</c> and <c>weir history</c>.
     /// </summary>
     /// <param name="result">The result.</param>
     /// <returns>An object, indented.</returns>

@@ -14,7 +14,7 @@ public class CommandWordsTests
     [InlineData("a'b'\"c\"d", new[] { "abcd" })]
     [InlineData("a 'x|y$z\"*' \"p|q'*\"", new[] { "a", "x|y$z\"*", "p|q'*" })]
     public void Split_OfACommand_TakesItApartAsAShellDoes(string text, string[] words) =>
-        Assert.Equal(words, CommandWords.Split(new OptionValue("--command", text)));
+        Assert.Equal(words, CommandWords.Split(new OptionValue("COMMAND", text)));
 
     [Theory]
     [InlineData("a\\ b c", new[] { "a b", "c" })]
@@ -23,7 +23,7 @@ public class CommandWordsTests
     public void Split_Backslashes_EscapeWhereAShellWould(string text, string[] words)
     {
         Assert.SkipWhen(OperatingSystem.IsWindows(), "They are a part of paths there.");
-        Assert.Equal(words, CommandWords.Split(new OptionValue("--command", text)));
+        Assert.Equal(words, CommandWords.Split(new OptionValue("COMMAND", text)));
     }
 
     [Theory]
@@ -37,5 +37,5 @@ public class CommandWordsTests
     [InlineData("a *.txt", "'*' has a meaning only in a shell")]
     [InlineData("echo \"$HOME\"", "'$' has a meaning only in a shell")]
     public void Split_OfWhatIsNoProgramWithArguments_SaysWhy(string text, string why) =>
-        Assert.Contains(why, Assert.Throws<BadInputException>(() => CommandWords.Split(new OptionValue("--command", text))).Message, StringComparison.Ordinal);
+        Assert.Contains(why, Assert.Throws<BadInputException>(() => CommandWords.Split(new OptionValue("COMMAND", text))).Message, StringComparison.Ordinal);
 }

@@ -113,8 +113,6 @@ public class ProgramTests
 
     [Theory(Timeout = 300_000)]
     [InlineData("time", "Default 10 at least, and as many as fit into 3 s, 1,000 at most", "Default 10min", "Puts a value in the place of {NAME} in the commands")]
-    [InlineData("compare", "Default 96 at most; with --command 10 at least, and as many as fit into 3 s, 1,000 at most", "Default 20s, 10min with --command",
-        "or {NAME} in a --command")]
     [InlineData("gate", "Default 96 at most", "Default 20s", "of the workload or of your class. ")]
     public async Task Help_OfACommand_HasItsOwnDefaults(string command, string rounds, string timeout, string parameter)
     {
@@ -182,19 +180,25 @@ public class ProgramTests
     }
 
     [Fact(Timeout = 300_000)]
-    public async Task Compare_Programs_EndsWithTwoWhenOneIsSlower()
+    public async Task Run_FailOnSlower_EndsWithTwoWhenOneIsSlower()
     {
         using TemporaryDirectory directory = new();
 
+        string[] words = ["time", "true", "sleep 0.05", "--name", "A", "--name", "B", "--rounds", "8", "--json"];
+
         LoadResult ran = await RunAsync(
-            "compare", "--name", "A", "--command", "true", "--name", "B", "--command", "sleep 0.05", "--rounds", "8", "--export", "md,csv,json,html", "--out",
-            directory.Path, "--summary", directory.File("summary.md"), "--json");
+            [.. words, "--export", "md,csv,json,html", "--out", directory.Path, "--summary", directory.File("summary.md"), "--fail-on", "slower"]);
+        LoadResult allowed = await RunAsync([.. words, "--margin", "90%", "--fail-on", "inconclusive"]);
+        LoadResult shown = await RunAsync(words);
 
         ResultFile result = ResultJson.Parse(ran.Out, "output");
         Assert.Equal(result.Comparisons.Single().Verdict == Verdict.Slower ? 2 : 0, ran.ExitCode);
-        Assert.All(new[] { "weir-compare.md", "weir-compare.html" },
+        Verdict wide = ResultJson.Parse(allowed.Out, "output").Comparisons.Single().Verdict;
+        Assert.Equal(wide switch { Verdict.Slower => 2, Verdict.Inconclusive => 4, _ => 0 }, allowed.ExitCode);
+        Assert.Equal(0, shown.ExitCode);
+        Assert.All(new[] { "weir-time.md", "weir-time.html" },
             name => Assert.Contains("Programs (a run)", File.ReadAllText(directory.File(name)), StringComparison.Ordinal));
-        Assert.Equal(17, File.ReadAllLines(directory.File("weir-compare.csv")).Length);
+        Assert.Equal(17, File.ReadAllLines(directory.File("weir-time.csv")).Length);
         Assert.Contains("B", await File.ReadAllTextAsync(directory.File("summary.md"), TestContext.Current.CancellationToken), StringComparison.Ordinal);
     }
 
@@ -240,7 +244,8 @@ public class ProgramTests
     [InlineData("time --shell", "COMMAND must be a program and its arguments, in quotes or after --, such as 'grep -c x file.txt'; it is absent.")]
     [InlineData("time true -- true", "COMMAND must be one program after --, or programs in quotes without --; there are both.")]
     [InlineData("run --command true", "'weir run --command' is 'weir time' now.")]
-    [InlineData("compare noop noop --warmup 3", "--warmup goes with --command 'PROG ARGS', which says what is measured.")]
+    [InlineData("compare --command true", "'weir compare --command' is 'weir time' now.")]
+    [InlineData("time true true --fail-on faster", "--fail-on must be slower or inconclusive; it is 'faster'.")]
     [InlineData("time true --warmup 1001", "--warmup must be a whole number from 0 to 1,000; it is '1001'.")]
     [InlineData("time true --timeout 5", "--timeout must be a time from 100 ms to 3600 s such as 10min; it is '5'.")]
     [InlineData("time true --param x=1", "--param x has no place in a command: write {x} where its value belongs.")]
@@ -248,9 +253,6 @@ public class ProgramTests
     [InlineData("time true --prepare a --prepare b", "--prepare must be there once for all commands, or once for each; there are 2 for 1 commands.")]
     [InlineData("time true --prepare false", "--prepare 'false' ended with exit code 1: the run that it prepares is not measured.")]
     [InlineData("time true --warmup 0 --ignore-failure --shell false", "The shell 'false' of --shell ended with exit code 1 when it had nothing to do.")]
-    [InlineData("compare --command true", "compare needs two things: several --command, or several values in --param.")]
-    [InlineData("compare --command true --command true --processes 3", "--processes cannot be used with --command, which starts a program once a round; what "
-        + "belongs to the program goes into the quotes: --command 'PROG ARGS'.")]
     public async Task Command_BadInput_IsOneClearLine(string arguments, string message)
     {
         LoadResult ran = await new CliUnderTest().RunAsync(

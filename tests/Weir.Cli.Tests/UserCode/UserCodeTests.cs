@@ -241,7 +241,7 @@ public class UserCodeTests
     }
 
     [Fact(Timeout = 300_000, Explicit = true)]
-    public async Task Baseline_OfOwnCode_IsMeasuredAgainAndCompared()
+    public async Task NamedResult_OfOwnCode_IsMeasuredAgainAndCompared()
     {
         using TemporaryDirectory directory = new();
         LoadResult first = await new CliUnderTest().RunAsync(
@@ -249,9 +249,9 @@ public class UserCodeTests
         Assert.True(FineOrUnfit.Contains(first.ExitCode), first.Error);
         ResultFile measured = ResultJson.Read(directory.File("weir-run.json"));
         await File.WriteAllTextAsync(directory.File("clean.json"), ResultJson.Write(measured with { Findings = [] }), TestContext.Current.CancellationToken);
-        await new CliUnderTest().RunAsync($"baseline save own {directory.File("clean.json")} --dir {directory.File("store")}");
+        await new CliUnderTest().RunAsync($"history save own {directory.File("clean.json")} --dir {directory.File("store")}");
 
-        LoadResult result = await new CliUnderTest().RunAsync($"baseline check own --dir {directory.File("store")} --quiet --json");
+        LoadResult result = await new CliUnderTest().RunAsync($"history check own --dir {directory.File("store")} --quiet --json");
 
         Assert.Equal(["@own: Old", "now: Old"], Read(result).Arms.Select(static a => a.Name));
     }

@@ -1,5 +1,3 @@
-using Weir.Cli.Programs;
-
 namespace Weir.Cli.Commands.Compare;
 
 /// <summary>The <c>compare</c> command: decides whether one thing is faster than another, slower or equal, or that the data does not tell.</summary>
@@ -12,22 +10,19 @@ internal static class CompareCommand
 
     public static Command Create(WeirHost host)
     {
-        SideOptions sides = new(MostRounds, ProgramUse.Also);
-        RunOptionSet options = sides.Runs;
-        ProgramOptionSet programs = new(options);
+        SideOptions sides = new(MostRounds);
         CompareOptionSet compare = new();
-        BaselineOption directory = new();
+        HistoryOption directory = new();
         OutputOptionSet outputs = new();
         KeepOption keep = new();
         Command command = new(
             "compare",
-            "Compares B with A until it is decided. Workloads, methods of your own, two builds of them, programs (--command), or stored results, in turns, in "
+            "Compares B with A until it is decided. Workloads, methods of your own, two builds of them, or stored results, in turns, in "
                 + "many short rounds (ABBA), until the result is decided. Exit code 2 if B is slower or allocates more.");
         PullRequestOptionSet reviews = new();
         TextOption processes = TextOption.Of("--processes", null, "N", $"The most processes of each side. Default {MostProcesses}");
         TextOption within = TextOption.Of("--within", null, "TIME", $"The most time for a comparison, decided or not. Default {DefaultWithin}");
         sides.AddTo(command);
-        programs.AddTo(command);
         reviews.AddTo(command);
         command.AddAll(processes, within);
         compare.AddTo(command);
@@ -35,8 +30,7 @@ internal static class CompareCommand
         outputs.AddTo(command);
         keep.AddTo(command);
         command.MakeRare(
-            "--groups", "--rate", "--max-failures", "--grain", "--rounds", "--duration", "--name", "--prepare", "--warmup", "--shell", "--ignore-failure",
-            "--show-output", "--processes", "--across", "--dir", "--alpha", "--annotate");
+            "--groups", "--rate", "--max-failures", "--grain", "--rounds", "--duration", "--processes", "--across", "--dir", "--alpha", "--annotate");
         command.SetAction(async (parsed, _) =>
         {
             string?[] texts = sides.Texts(parsed);
@@ -44,9 +38,6 @@ internal static class CompareCommand
             OutputSettings output = outputs.Read(parsed);
             string? summary = reviews.File(parsed);
             string[] arguments = [.. parsed.Tokens.Select(static t => t.Value)];
-            ProgramSettings? own = programs.AreGiven(parsed)
-                ? programs.Read(parsed, [.. outputs.Options, .. keep.Options, .. compare.OfTurns, .. reviews.Options])
-                : null;
             ResultFile?[] files = [.. texts.Select(t => t is null ? null : Stored(t, directory.Store(parsed)))];
             if (keep.Read(parsed, host) && (files.Any(static f => f is not null) || sides.HasCommits(parsed)))
             {
@@ -55,18 +46,9 @@ internal static class CompareCommand
             }
 
             ResultFile result;
-            if (own is not null)
+            if (files is [{ } a, { } b])
             {
-                if (own.Programs.Count == 1)
-                {
-                    throw new BadInputException("compare needs two things: several --command, or several values in --param.");
-                }
-
-                result = await RunProgress.RunAsync(host, output.Quiet, p => ProgramArms.MeasureAsync(host, "compare", arguments, own, comparison, p));
-            }
-            else if (files is [{ } a, { } b])
-            {
-                if (options.Subjects.HasAny(parsed))
+                if (sides.Runs.Subjects.HasAny(parsed))
                 {
                     throw new BadInputException(
                         "Stored results are compared as they are; --assembly, --method, --param, --grain and --gc apply only to measurements.");
@@ -95,7 +77,7 @@ internal static class CompareCommand
             else
             {
                 throw new BadInputException(
-                    "A and B must be two workloads, which are measured in turns, or two stored results; 'weir baseline check' measures a baseline again.");
+                    "A and B must be two workloads, which are measured in turns, or two stored results; 'weir history check' measures one again.");
             }
 
             int code = ResultOutput.Write(result, output, host);
@@ -112,8 +94,8 @@ internal static class CompareCommand
         return NameOf(before) == NameOf(after) && !before.StartsWith('@') ? (before, after) : (NameOf(before), NameOf(after));
     }
 
-    internal static ResultFile? Stored(string text, BaselineStore store) =>
-        text.StartsWith('@') ? store.Load(text[1..])
+    internal static ResultFile? Stored(string text, HistoryStore store) =>
+        text.StartsWith('@') ? store.Named(text[1..])
         : text.EndsWith(".json", StringComparison.OrdinalIgnoreCase) || text.EndsWith(".html", StringComparison.OrdinalIgnoreCase) ? One(text)
         : null;
 

@@ -30,3 +30,22 @@ internal sealed class PullRequestOptionSet
         return code != ExitCode.Success || !result.Comparisons.Any(static c => c.IsWorse) ? code : ExitCode.Regression;
     }
 }
+
+/// <summary>The option that says which verdicts make a command fail.</summary>
+/// <param name="otherwise">What happens without it.</param>
+internal sealed class FailOnOption(string otherwise)
+{
+    private static readonly Dictionary<string, bool> Words = new(StringComparer.OrdinalIgnoreCase) { ["slower"] = false, ["inconclusive"] = true };
+
+    private readonly TextOption _failOn =
+        TextOption.Of("--fail-on", null, "WHAT", $"slower (exit code 2), or inconclusive (exit code 4 as well). Default {otherwise}");
+
+    public Option<string?> Flag => _failOn;
+
+    /// <summary>Whether it fails if nothing is decided too; <see langword="null"/> if it was not said.</summary>
+    public bool? IsStrict(ParseResult parsed) => _failOn.Find(parsed)?.OneOf(Words);
+
+    /// <summary>The exit code: that of what is worse, or else of what is not decided.</summary>
+    public static int Code(int code, ResultFile result, bool isStrict) =>
+        code == ExitCode.Success && isStrict && result.Comparisons.Any(static c => c.Verdict == Verdict.Inconclusive) ? ExitCode.Inconclusive : code;
+}

@@ -1,5 +1,3 @@
-using Weir.Cli.Programs;
-
 namespace Weir.Cli.Commands.Compare;
 
 /// <summary>What is measured in turns: two workloads, methods, two builds, or two commits.</summary>
@@ -7,7 +5,7 @@ internal sealed class SideOptions
 {
     private readonly Argument<string?> _before =
         new("A") { Description = "The side to compare with: a workload as NAME or NAME:grain=TIME,workers=N,gc=wks, a result file, or "
-        + "@BASELINE; absent with --assembly. " + WorkloadArgument.Help, Arity = ArgumentArity.ZeroOrOne };
+        + "@NAME of a kept one; absent with --assembly. " + WorkloadArgument.Help, Arity = ArgumentArity.ZeroOrOne };
 
     private readonly Argument<string?> _after =
         new("B") { Description = "The side to compare; absent if methods, builds or values of a parameter are compared", Arity = ArgumentArity.ZeroOrOne };
@@ -18,9 +16,7 @@ internal sealed class SideOptions
 
     /// <summary>Creates the options.</summary>
     /// <param name="rounds">How many rounds a side has at most by default.</param>
-    /// <param name="programs">Whether programs can be compared too.</param>
-    public SideOptions(int rounds, ProgramUse? programs = null) =>
-        Runs = new RunOptionSet(isScale: false, rounds, duration: "100ms", programs, isDecided: true);
+    public SideOptions(int rounds) => Runs = new RunOptionSet(isScale: false, rounds, duration: "100ms", isDecided: true);
 
     /// <summary>The options of workloads.</summary>
     public RunOptionSet Runs { get; }

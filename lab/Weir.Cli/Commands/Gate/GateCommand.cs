@@ -12,7 +12,7 @@ internal static class GateCommand
     {
         SideOptions sides = new(MostRounds);
         CompareOptionSet compare = new();
-        BaselineOption directory = new();
+        HistoryOption directory = new();
         OutputOptionSet outputs = new();
         Command command = new(
             "gate",

@@ -6,10 +6,13 @@ namespace Weir.Cli.Commands.History;
 /// <summary>The <c>history</c> command: shows the results that were kept by commit, and says at which commits they changed.</summary>
 internal static class HistoryCommand
 {
-    public static Command Create(WeirHost host)
+    /// <summary>Creates the command.</summary>
+    /// <param name="host">The environment of the command.</param>
+    /// <param name="run">Runs a command of this program, to repeat a measurement.</param>
+    public static Command Create(WeirHost host, Func<IReadOnlyList<string>, WeirHost, Task<int>> run)
     {
-        TextOption directory = TextOption.Of("--dir", null, "DIR", $"The directory of the history. Default {HistoryStore.DefaultDirectory}");
-        directory.Recursive = true;
+        HistoryOption directory = new();
+        directory.Flag.Recursive = true;
         TextOption arm = TextOption.Of("--arm", null, "TEXT", "Only arms whose name contains this text");
         TextOption machine = TextOption.Of("--machine", null, "HASH", "Only results of this machine. Default: all, each separately");
         Option<bool> dirty = new("--dirty") { Description = "Also results of trees with uncommitted changes, as separate commits" };
@@ -19,16 +22,18 @@ internal static class HistoryCommand
         Option<bool> json = new("--json") { Description = "Print JSON and nothing else" };
         Command command = new("history", "Shows at which commits a figure changed. From the results that --keep kept.")
         {
-            directory, arm, machine, dirty, page, json,
+            directory.Flag, arm, machine, dirty, page, json,
             Add(directory, host),
             List(directory, host),
+            NamedCommands.Save(directory, host),
+            NamedCommands.Check(directory, host, run),
         };
         command.AddAll(compare.OfHistory);
         command.SetAction((parsed, _) =>
         {
             string? file = page.Find(parsed)?.NotEmpty("a file");
             ComparisonOptions options = compare.Read(parsed, CompareOptionSet.ByCommit);
-            IReadOnlyList<ResultFile> all = [.. Store(directory, parsed).Load().Select(static r => r.Result)];
+            IReadOnlyList<ResultFile> all = [.. directory.Store(parsed).Load().Select(static r => r.Result)];
             bool isWithDirty = parsed.GetValue(dirty);
             string? hash = machine.Find(parsed)?.Text;
             string? text = arm.Find(parsed)?.Text;
@@ -74,10 +79,7 @@ internal static class HistoryCommand
         return command;
     }
 
-    private static HistoryStore Store(TextOption directory, ParseResult parsed) =>
-        new(directory.Find(parsed) is { } given ? given.NotEmpty("a directory") : HistoryStore.DefaultDirectory);
-
-    private static Command Add(TextOption directory, WeirHost host)
+    private static Command Add(HistoryOption directory, WeirHost host)
     {
         Argument<string[]> files = new("FILE") { Description = "Result files (--export json), or pages made from them", Arity = ArgumentArity.OneOrMore };
         Command command = new("add", "Keeps results by the commit at which they were measured.") { files };
@@ -95,7 +97,7 @@ internal static class HistoryCommand
 
             foreach (ResultFile result in results.Select(static r => r.Result))
             {
-                host.Out.WriteLine($"kept {Store(directory, parsed).Add(result)}");
+                host.Out.WriteLine($"kept {directory.Store(parsed).Add(result)}");
             }
 
             return Task.FromResult(ExitCode.Success);
@@ -103,36 +105,37 @@ internal static class HistoryCommand
         return command;
     }
 
-    private static Command List(TextOption directory, WeirHost host)
+    private static Command List(HistoryOption directory, WeirHost host)
     {
         Option<bool> json = new("--json") { Description = "Print JSON and nothing else" };
         Command command = new("list", "Lists the results.") { json };
         command.SetAction((parsed, _) =>
         {
+            HistoryStore store = directory.Store(parsed);
+            IReadOnlyList<string> names = store.Names();
+            KeptResult[] results =
+            [
+                .. names.Select(n => KeptResult.Of(store.PathOf(n), store.Named(n), n)),
+                .. (names.Count > 0 ? store.ByCommit() : store.Load()).Select(static r => KeptResult.Of(r.File, r.Result, null)),
+            ];
             if (parsed.GetValue(json))
             {
-                host.Out.WriteLine(JsonSerializer.Serialize(
-                    Store(directory, parsed).Load().Select(static r => new KeptResult(
-                        r.File, r.Result.StartedAt, r.Result.Source!.Commit, r.Result.Source.Clean, r.Result.Machine.Hash, r.Result.Command,
-                        [.. r.Result.Arms.Where(static a => a.IsMeasured).Select(static a => a.Label)])),
-                    ResultJson.Indented));
+                host.Out.WriteLine(JsonSerializer.Serialize(results, ResultJson.Indented));
                 return Task.FromResult(ExitCode.Success);
             }
 
             Table table = Table.Of(
                 "Results",
-                2,
-                Store(directory, parsed).Load(),
-                ("measured", static r => FormattableString.Invariant($"{r.Result.StartedAt.UtcDateTime:yyyy-MM-dd HH:mm:ss}")),
-                ("commit", static r => r.Result.Source!.Commit[..Math.Min(7, r.Result.Source.Commit.Length)]),
-                ("tree", static r => r.Result.Source!.Clean ? "clean" : "changed"),
-                ("machine", static r => r.Result.Machine.Hash),
-                ("command", static r => r.Result.Command),
-                ("arms", static r => $"{r.Result.Arms.Count(static a => a.IsMeasured)}"),
-
-                // The name that the store gives says nothing else.
-                ("file", static r =>
-                    Path.GetFileName(r.File).StartsWith(HistoryStore.NameOf(r.Result), StringComparison.Ordinal) ? null : Path.GetFileName(r.File)));
+                names.Count > 0 ? 3 : 2,
+                results,
+                ("name", static r => r.Name),
+                ("measured", static r => FormattableString.Invariant($"{r.StartedAt.UtcDateTime:yyyy-MM-dd HH:mm:ss}")),
+                ("commit", static r => r.Commit?[..Math.Min(7, r.Commit.Length)]),
+                ("tree", static r => r.Clean switch { true => "clean", false => "changed", null => null }),
+                ("machine", static r => r.Machine),
+                ("command", static r => r.Command),
+                ("arms", static r => $"{r.Arms.Count}"),
+                ("file", static r => r.IsCalledByTheStore ? null : Path.GetFileName(r.File)));
             TableText.Write(table, host.Out, host.Style);
             return Task.FromResult(ExitCode.Success);
         });

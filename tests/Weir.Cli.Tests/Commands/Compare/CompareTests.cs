@@ -58,25 +58,25 @@ public class CompareTests
     }
 
     [Fact(Timeout = 300_000)]
-    public async Task Baseline_SavedListedAndChecked_FindsTheRegression()
+    public async Task NamedResult_SavedListedAndChecked_FindsTheRegression()
     {
         using TemporaryDirectory directory = new();
         string store = directory.File("store");
         Write(directory.File("a.json"), 1);
         Write(directory.File("b.json"), 0.9);
 
-        LoadResult save = await new CliUnderTest().RunAsync($"baseline save main {directory.File("a.json")} --dir {store}");
-        LoadResult list = await new CliUnderTest().RunAsync($"baseline list --dir {store}");
-        LoadResult same = await new CliUnderTest().RunAsync($"baseline check main {directory.File("a.json")} --dir {store} --quiet");
+        LoadResult save = await new CliUnderTest().RunAsync($"history save main {directory.File("a.json")} --dir {store}");
+        LoadResult list = await new CliUnderTest().RunAsync($"history list --dir {store}");
+        LoadResult same = await new CliUnderTest().RunAsync($"history check main {directory.File("a.json")} --dir {store} --quiet");
         LoadResult slower = await new CliUnderTest().RunAsync(
-            $"baseline check main {directory.File("b.json")} --dir {store} --quiet --annotate --summary {directory.File("summary.md")}");
-        LoadResult allowed = await new CliUnderTest().RunAsync($"baseline check main {directory.File("b.json")} --dir {store} --quiet --max-regression 20%");
-        LoadResult listed = await new CliUnderTest().RunAsync($"baseline list --dir {store} --json");
+            $"history check main {directory.File("b.json")} --dir {store} --quiet --annotate --summary {directory.File("summary.md")}");
+        LoadResult allowed = await new CliUnderTest().RunAsync($"history check main {directory.File("b.json")} --dir {store} --quiet --max-regression 20%");
+        LoadResult listed = await new CliUnderTest().RunAsync($"history list --dir {store} --json");
         LoadResult byName = await new CliUnderTest().RunAsync($"compare @main {directory.File("b.json")} --dir {store}");
 
         Assert.Equal([0, 0, 0, 2, 0, 2], new[] { save, list, same, slower, allowed, byName }.Select(static r => r.ExitCode));
-        Assert.StartsWith("main  2026-01-02 03:04  weir scale", list.Out, StringComparison.Ordinal);
-        Assert.Equal("weir-result", listed.Json.GetProperty("main").GetProperty("format").GetString());
+        Assert.Matches("main +2026-01-02 03:04:05 .* scale ", list.Out);
+        Assert.Equal(("main", "scale"), (listed.Json[0].GetProperty("name").GetString(), listed.Json[0].GetProperty("command").GetString()));
         Assert.Contains("now: work x 4 is SLOWER than @main: work x 4", slower.Out, StringComparison.Ordinal);
         Assert.Contains("::error title=now%3A work x 4 is SLOWER", slower.Error, StringComparison.Ordinal);
         Assert.Contains(
@@ -85,28 +85,28 @@ public class CompareTests
     }
 
     [Fact(Timeout = 300_000)]
-    public async Task BaselineSave_PartialResult_IsRefused()
+    public async Task HistorySave_PartialResult_IsRefused()
     {
         using TemporaryDirectory directory = new();
         await File.WriteAllTextAsync(directory.File("a.json"), ResultJson.Write(SampleResults.Invalid()), TestContext.Current.CancellationToken);
 
-        LoadResult result = await new CliUnderTest().RunAsync($"baseline save main {directory.File("a.json")} --dir {directory.Path}");
+        LoadResult result = await new CliUnderTest().RunAsync($"history save main {directory.File("a.json")} --dir {directory.Path}");
 
         Assert.Equal(1, result.ExitCode);
         Assert.Contains("is partial.", result.Error, StringComparison.Ordinal);
     }
 
     [Fact(Timeout = 300_000, Explicit = true)]
-    public async Task BaselineCheck_WithoutAFile_MeasuresAgain()
+    public async Task HistoryCheck_WithoutAFile_MeasuresAgain()
     {
         using TemporaryDirectory directory = new();
         LoadResult first = await new CliUnderTest().RunAsync($"run yield --workers 2 --rounds 2 --duration 20ms --quiet --export json --out {directory.Path}");
         Assert.Contains(first.ExitCode, new[] { 0, 3 });
         ResultFile measured = ResultJson.Read(directory.File("weir-run.json"));
         await File.WriteAllTextAsync(directory.File("clean.json"), ResultJson.Write(measured with { Findings = [] }), TestContext.Current.CancellationToken);
-        await new CliUnderTest().RunAsync($"baseline save y {directory.File("clean.json")} --dir {directory.File("store")}");
+        await new CliUnderTest().RunAsync($"history save y {directory.File("clean.json")} --dir {directory.File("store")}");
 
-        LoadResult result = await new CliUnderTest().RunAsync($"baseline check y --dir {directory.File("store")} --quiet --json");
+        LoadResult result = await new CliUnderTest().RunAsync($"history check y --dir {directory.File("store")} --quiet --json");
 
         Assert.Contains(result.ExitCode, new[] { 0, 2, 3 });
         ResultFile compared = ResultJson.Parse(result.Out, "output");
@@ -117,18 +117,18 @@ public class CompareTests
     [Theory(Timeout = 300_000, Explicit = true)]
     [InlineData(null)]
     [InlineData("[1/5000]")]
-    public async Task BaselineCheck_IsStopped_EndsAsInterrupted(string? stopsAt)
+    public async Task HistoryCheck_IsStopped_EndsAsInterrupted(string? stopsAt)
     {
         using TemporaryDirectory directory = new();
-        ResultFile baseline = Result(1) with
+        ResultFile before = Result(1) with
         {
             Command = "run", Arguments = [.. "run yield --workers 4 --rounds 5000 --duration 20ms".Split(' ')], Settings = new Dictionary<string, string>(),
         };
-        await File.WriteAllTextAsync(directory.File("a.json"), ResultJson.Write(baseline), TestContext.Current.CancellationToken);
-        await new CliUnderTest().RunAsync($"baseline save y {directory.File("a.json")} --dir {directory.File("store")}");
+        await File.WriteAllTextAsync(directory.File("a.json"), ResultJson.Write(before), TestContext.Current.CancellationToken);
+        await new CliUnderTest().RunAsync($"history save y {directory.File("a.json")} --dir {directory.File("store")}");
         CliUnderTest cli = new() { UseProcesses = true, StopsAt = stopsAt, Stop = new CancellationToken(stopsAt is null) };
 
-        LoadResult result = await cli.RunAsync($"baseline check y --dir {directory.File("store")} --across duration,isolate,rounds,seed,knobs");
+        LoadResult result = await cli.RunAsync($"history check y --dir {directory.File("store")} --across duration,isolate,rounds,seed,knobs");
 
         Assert.True(result.ExitCode == 130, result.Error);
         Assert.Contains("weir: stopped", result.Error, StringComparison.Ordinal);
@@ -208,8 +208,8 @@ public class CompareTests
 
         LoadResult both = await new CliUnderTest().RunAsync(arguments);
         LoadResult rate = await new CliUnderTest().RunAsync(arguments + " --figures rate");
-        await new CliUnderTest().RunAsync($"baseline save main {directory.File("a.json")} --dir {directory.File("store")}");
-        LoadResult check = await new CliUnderTest().RunAsync($"baseline check main {directory.File("b.json")} --dir {directory.File("store")}");
+        await new CliUnderTest().RunAsync($"history save main {directory.File("a.json")} --dir {directory.File("store")}");
+        LoadResult check = await new CliUnderTest().RunAsync($"history check main {directory.File("b.json")} --dir {directory.File("store")}");
 
         Assert.Equal((2, 0, 2), (both.ExitCode, rate.ExitCode, check.ExitCode));
         Assert.Contains("b: work x 4 allocates MORE than a: work x 4: 96 B an operation against 72 [exact]", both.Out, StringComparison.Ordinal);

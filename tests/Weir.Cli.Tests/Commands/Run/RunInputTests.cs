@@ -43,8 +43,8 @@ public class RunInputTests
     [InlineData("compare noop noop --margin 0", "--margin must be a share from 0.01% to 90% such as 3% or 0.03; it is '0'.")]
     [InlineData("compare noop noop --alpha 60%", "--alpha must be a share from 0.01% to 49% such as 3% or 0.03; it is '60%'.")]
     [InlineData("compare noop /no/such.json", "The result file '/no/such.json' cannot be read: ")]
-    [InlineData("baseline check nothing --dir /no/such", "There is no baseline 'nothing' in '/no/such'. Keep one with 'weir baseline save nothing FILE'.")]
-    [InlineData("baseline check ../up", "A baseline's name must be up to 100 letters, digits, '-', '_' and '.'; it is '../up'.")]
+    [InlineData("history check nothing --dir /no/such", "There is no result called 'nothing' in '/no/such'. Keep one with 'weir history save nothing FILE'.")]
+    [InlineData("history check ../up", "NAME must be up to 100 letters, digits, '-', '_' and '.'; it is '../up'.")]
     public async Task Command_BadInput_IsOneClearLine(string arguments, string message)
     {
         LoadResult result = await new CliUnderTest().RunAsync(arguments);

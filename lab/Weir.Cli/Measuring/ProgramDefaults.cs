@@ -1,16 +1,6 @@
 namespace Weir.Cli.Measuring;
 
-/// <summary>What a command does with programs.</summary>
-internal enum ProgramUse
-{
-    /// <summary>It measures them, and nothing else.</summary>
-    Only,
-
-    /// <summary>It measures workloads, or programs in their place.</summary>
-    Also,
-}
-
-/// <summary>What is measured of a program by default, which the help of each command says that measures them.</summary>
+/// <summary>What is measured of a program by default.</summary>
 internal static class ProgramDefaults
 {
     /// <summary>The default minimum number of rounds of a program.</summary>
