@@ -41,8 +41,6 @@ internal static class WeirApp
         Name,
         "Measures concurrent .NET code on your machine.",
         [
-            LoadCommand.Create(host),
-            HashCommand.Create(host),
             RunCommand.Create(host),
             TimeCommand.Create(host),
             ScaleCommand.Create(host),
@@ -52,6 +50,8 @@ internal static class WeirApp
             BenchCommand.Create(),
             ReportCommand.Create(host),
             DoctorCommand.Create(host),
+            HashCommand.Create(host),
+            LoadCommand.Create(host),
         ]);
 
     // Verbs that other programs have now, and a limit where there is a verdict.

@@ -11,7 +11,7 @@ namespace Weir.Cli.Tests.App;
 public sealed class ProgramsTests
 {
     [Theory(Timeout = 60_000)]
-    [InlineData("", "load hash run time scale compare gate baseline history bench report new doctor")]
+    [InlineData("", "run time scale compare gate history bench report doctor hash load")]
     [InlineData("weir-work ", "setup publish run stats list find cancel dead cdc load audit")]
     [InlineData("eng/tables ", "ratios warm-up cold-start blocking-table auto-table load-table hash-table runtimes-table selfcheck goals figures queues-compared")]
     public async Task Help_OfAProgram_IsOneScreenWithALineAVerb(string program, string verbs)

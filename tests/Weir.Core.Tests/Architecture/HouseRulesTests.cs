@@ -77,8 +77,8 @@ public partial class HouseRulesTests
         [
             "Runtimes", "Hosting", "Workloads/UserCode", "Workloads", "Storage", "History", "Profiling", "Processes", "Measuring", "Programs",
             "Commands/Load/Work", "Commands/Load/Options", "Commands/Load/Watch", "Commands/Load/Arms", "Commands/Load",
-            "Commands/Hash", "Commands/Run", "Commands/Time", "Commands/Scale", "Commands/Compare", "Commands/Gate", "Commands/Baseline",
-            "Commands/History", "Commands/Bench", "Commands/Report", "Commands/New", "Commands/Doctor", "Commands/Measure", "App", "",
+            "Commands/Hash", "Commands/Run", "Commands/Scale", "Commands/Compare", "Commands/Time", "Commands/Gate", "Commands/History",
+            "Commands/Bench", "Commands/Report", "Commands/Doctor", "Commands/Measure", "App", "",
         ],
         ["Weir.Delivery.Cli"] =
         [
