@@ -15,7 +15,7 @@ public class ResultRetryTests
     public static MatrixTheoryData<OperatorFamily, SourceKind, bool> AnyFamilyKindAndWork() => new(WithResults, Cases.Kinds, [false, true]);
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(AnyFamilyKindAndWork))]
+    [FewOf(nameof(AnyFamilyKindAndWork))]
     public async Task ShouldRetry_OfRefusedResults_RepeatsThemAndGivesTheLast(OperatorFamily family, SourceKind kind, bool yields)
     {
         foreach (int limit in new[] { 1, 3, 200 })

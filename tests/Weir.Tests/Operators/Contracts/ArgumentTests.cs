@@ -42,7 +42,7 @@ public class ArgumentTests
     public static MatrixTheoryData<OperatorFamily, SourceKind> Calls() => new(Cases.Families, Overloads);
 
     [Theory]
-    [MemberData(nameof(WrongOptions))]
+    [FewOf(nameof(WrongOptions))]
     public void Call_WrongOption_ThrowsAtTheCallWithThePropertysName(OperatorFamily family, SourceKind kind, string which)
     {
         TestSource source = TestSource.Of(kind, 3);

@@ -6,7 +6,7 @@ namespace Weir.Tests.Operators.Contracts;
 public class BestEffortTests
 {
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.All), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.All))]
     public async Task Failures_OfSomeItems_AreLeftOut(OperatorFamily family, SourceKind kind)
     {
         TestSource source = TestSource.Of(kind, 300);
@@ -30,7 +30,7 @@ public class BestEffortTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.All), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.All))]
     public async Task Failures_OfAllItems_GiveNothing(OperatorFamily family, SourceKind kind) =>
         Assert.Empty(await family.RunAsync(
             TestSource.Of(kind, 40),
@@ -38,7 +38,7 @@ public class BestEffortTests
             new() { MaxDegreeOfParallelism = 3, ErrorMode = ErrorMode.BestEffort }).WithinAsync());
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.UnboundedStreams), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.UnboundedStreams))]
     public async Task Failures_OfAnOpenStream_KeepNoException(OperatorFamily family, SourceKind kind)
     {
         List<WeakReference> errors = [];

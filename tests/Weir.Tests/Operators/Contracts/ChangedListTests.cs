@@ -81,7 +81,7 @@ public class ChangedListTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.All), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.All))]
     public async Task Key_WhoseHashThrows_LeavesTheResultsOfItemsThatRan(OperatorFamily family, SourceKind kind)
     {
         foreach (bool inEquality in new[] { false, true })

@@ -8,12 +8,12 @@ public class CollectTests
     private static readonly int[] Failing = [0, 7, 8, 40, 99];
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllThrowing), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllThrowing))]
     public async Task Failures_OfSynchronousItems_AreAllInOneExceptionInSourceOrder(OperatorFamily family, SourceKind kind) =>
         await AssertCollectedAsync(family, kind, static (item, _) => Failing.Contains(item) ? Selectors.ThrowHere(item) : new(item));
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllThrowing), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllThrowing))]
     public async Task Failures_OfSuspendingItems_AreAllInOneExceptionInSourceOrder(OperatorFamily family, SourceKind kind) =>
         await AssertCollectedAsync(
             family,
@@ -25,7 +25,7 @@ public class CollectTests
             });
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllThrowing), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllThrowing))]
     public async Task Failures_OfAllItems_LeaveNoResults(OperatorFamily family, SourceKind kind)
     {
         Task<List<int>> running = family.RunAsync(
@@ -41,7 +41,7 @@ public class CollectTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllThrowing), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllThrowing))]
     public async Task Failures_None_GivesAllResults(OperatorFamily family, SourceKind kind) =>
         Assert.Equal(
             20, (await family.RunAsync(TestSource.Of(kind, 20), Selectors.Twice, new() { ErrorMode = ErrorMode.CollectAndContinue }).WithinAsync()).Count);

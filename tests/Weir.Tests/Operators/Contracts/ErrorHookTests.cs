@@ -11,7 +11,7 @@ public class ErrorHookTests
     public static PairwiseTheoryData<OperatorFamily, SourceKind, ErrorMode> ContinuingModes() => new(Cases.Families, Cases.Kinds, Continuing);
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(ContinuingModes))]
+    [FewOf(nameof(ContinuingModes))]
     public async Task OnError_EachFailedItem_IsToldOnceWithItsIndex(OperatorFamily family, SourceKind kind, ErrorMode mode)
     {
         ConcurrentQueue<(int Index, string Message)> hooked = [];
@@ -40,7 +40,7 @@ public class ErrorHookTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(ContinuingModes))]
+    [FewOf(nameof(ContinuingModes))]
     public async Task OnError_AnswersFalse_StopsTheRun(OperatorFamily family, SourceKind kind, ErrorMode mode)
     {
         TestSource source = TestSource.Of(kind, 1_000);
@@ -100,7 +100,7 @@ public class ErrorHookTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllModes), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllModes))]
     public async Task OnError_Throws_NeverHangsAndCountsAsOneMoreFailure(OperatorFamily family, SourceKind kind, ErrorMode mode)
     {
         Task<List<int>> running = family.RunAsync(
@@ -132,7 +132,7 @@ public class ErrorHookTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.FamiliesAndModes), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.FamiliesAndModes))]
     public async Task OnError_WaitsForItself_CountsAsInFlight(OperatorFamily family, ErrorMode mode)
     {
         using Gate gate = new();

@@ -7,7 +7,7 @@ namespace Weir.Tests.Operators.Contracts;
 public class FailFastTests
 {
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllThrowing), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllThrowing))]
     public async Task Failure_OfASynchronousItem_IsThrownAsItIs(OperatorFamily family, SourceKind kind)
     {
         TestSource source = TestSource.Of(kind, 100);
@@ -34,7 +34,7 @@ public class FailFastTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllThrowing), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllThrowing))]
     public async Task Failure_OfASuspendedItem_StopsTheOthersAndStartsNothing(OperatorFamily family, SourceKind kind)
     {
         TestSource source = TestSource.Of(kind, 1_000);
@@ -79,7 +79,7 @@ public class FailFastTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllThrowing), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllThrowing))]
     public async Task Failure_OfManyAtOnce_ThrowsOneAndTellsTheHookOfThatOne(OperatorFamily family, SourceKind kind)
     {
         ConcurrentQueue<Exception> hooked = [];

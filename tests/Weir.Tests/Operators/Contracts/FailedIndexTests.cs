@@ -8,7 +8,7 @@ namespace Weir.Tests.Operators.Contracts;
 public class FailedIndexTests
 {
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllThrowing), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllThrowing))]
     public async Task IndexOf_SynchronousItemThrew_IsTheItems(OperatorFamily family, SourceKind kind)
     {
         TestException e = await Assert.ThrowsAsync<TestException>(() => family.RunAsync(
@@ -21,7 +21,7 @@ public class FailedIndexTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllThrowing), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllThrowing))]
     public async Task IndexOf_SuspendedItemThrewAtItsLastAttempt_IsTheItems(OperatorFamily family, SourceKind kind)
     {
         int attempts = 0;

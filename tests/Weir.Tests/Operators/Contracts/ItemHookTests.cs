@@ -7,7 +7,7 @@ namespace Weir.Tests.Operators.Contracts;
 public class ItemHookTests
 {
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.All), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.All))]
     public async Task Hooks_EachItem_AreCalledOnceInOrderWithItsIndex(OperatorFamily family, SourceKind kind)
     {
         ConcurrentDictionary<int, string> seen = new();
@@ -52,7 +52,7 @@ public class ItemHookTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllModes), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllModes))]
     public async Task OnStart_Throws_FailsTheItemWithoutRunningIt(OperatorFamily family, SourceKind kind, ErrorMode mode)
     {
         ConcurrentQueue<int> ran = [];
@@ -65,7 +65,7 @@ public class ItemHookTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllModes), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllModes))]
     public async Task OnComplete_Throws_FailsTheItemAndDropsItsResult(OperatorFamily family, SourceKind kind, ErrorMode mode) =>
         await AssertItemsFailAsync(
             family,

@@ -10,7 +10,7 @@ public class ItemHooksTests
     public static MatrixTheoryData<OperatorFamily, SourceKind, bool> AnyFamilyKindAndWork() => new(Cases.Families, Cases.Kinds, [false, true]);
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(AnyFamilyKindAndWork))]
+    [FewOf(nameof(AnyFamilyKindAndWork))]
     public async Task Hooks_OfMixedItems_GetItemIndexAttemptAndException(OperatorFamily family, SourceKind kind, bool yields)
     {
         foreach (int limit in new[] { 1, 3, 200 })

@@ -10,7 +10,7 @@ public class ItemTimeoutTests
     private static readonly TimeSpan Limit = TimeSpan.FromMinutes(1);
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllThrowing), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllThrowing))]
     public async Task Timeout_OfAnItemThatHeedsItsToken_LooksLikeHttpClients(OperatorFamily family, SourceKind kind) =>
         await AssertOneTimesOutAsync(
             family,
@@ -18,12 +18,12 @@ public class ItemTimeoutTests
             static async (_, token) => await Task.Delay(System.Threading.Timeout.InfiniteTimeSpan, TimeProvider.System, token));
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllThrowing), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllThrowing))]
     public async Task Timeout_OfAnItemThatIgnoresItsToken_LetsTheOthersGoOn(OperatorFamily family, SourceKind kind) =>
         await AssertOneTimesOutAsync(family, kind, static async (gate, _) => await gate.WaitAsync());
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllThrowing), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllThrowing))]
     public async Task Timeout_OfAnItemThatBlocksItsThread_LetsTheOthersGoOn(OperatorFamily family, SourceKind kind) =>
         await AssertOneTimesOutAsync(
             family,
@@ -105,7 +105,7 @@ public class ItemTimeoutTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllThrowing), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllThrowing))]
     public async Task Timeout_OfTheOnlyWorkersItem_LetsTheRestRun(OperatorFamily family, SourceKind kind)
     {
         ManualTimeProvider clock = new();

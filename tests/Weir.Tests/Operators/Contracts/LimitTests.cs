@@ -6,7 +6,7 @@ namespace Weir.Tests.Operators.Contracts;
 public class LimitTests
 {
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.All), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.All))]
     public async Task Run_WaitingItems_AreAsManyAsTheLimitAndNoMore(OperatorFamily family, SourceKind kind)
     {
         ConcurrencyProbe probe = new();
@@ -32,7 +32,7 @@ public class LimitTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllFew), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllFew))]
     public async Task Run_BlockingItems_AreAsManyAsTheLimitAndNoMore(OperatorFamily family, SourceKind kind)
     {
         ConcurrencyProbe probe = new();
@@ -59,7 +59,7 @@ public class LimitTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.All), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.All))]
     public async Task Run_LimitOfOne_RunsOneItemAfterTheOther(OperatorFamily family, SourceKind kind)
     {
         ConcurrencyProbe probe = new();
@@ -82,7 +82,7 @@ public class LimitTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.All), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.All))]
     public async Task Run_ThreeItemsAndALimitOfAThousand_StartsThreeCalls(OperatorFamily family, SourceKind kind)
     {
         ConcurrencyProbe probe = new();

@@ -9,7 +9,7 @@ public class SequenceTests
     public static MatrixTheoryData<OperatorFamily, string> AllSequences() => new(Cases.Families, Sequences.Names);
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(AllSequences))]
+    [FewOf(nameof(AllSequences))]
     public async Task Sequence_OfAnyType_GivesEachItemOnce(OperatorFamily family, string name)
     {
         foreach (int count in new[] { 0, 1, 2, 700 })
@@ -24,7 +24,7 @@ public class SequenceTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.All), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.All))]
     public async Task Source_Empty_EndsWithNothing(OperatorFamily family, SourceKind kind)
     {
         foreach (int limit in new[] { 1, 3 })

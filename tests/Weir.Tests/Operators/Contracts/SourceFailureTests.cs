@@ -10,7 +10,7 @@ public class SourceFailureTests
     public static PairwiseTheoryData<OperatorFamily, SourceKind, ErrorMode> DisposableModes() => new(Cases.Families, Disposable, Cases.Modes);
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllRecordedModes), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllRecordedModes))]
     public async Task Step_Throws_IsThrownWithItsOwnStack(OperatorFamily family, SourceKind kind, ErrorMode mode)
     {
         TestSource source = TestSource.Of(kind, new SourcePlan { Count = 1_000, ThrowsAt = 100 });
@@ -22,7 +22,7 @@ public class SourceFailureTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllRecordedModes), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllRecordedModes))]
     public async Task Step_ThrowsWhileItemsRun_CancelsThemAndStartsNothing(OperatorFamily family, SourceKind kind, ErrorMode mode)
     {
         TestSource source = TestSource.Of(kind, new SourcePlan { Count = 1_000, ThrowsAt = 3 });
@@ -48,7 +48,7 @@ public class SourceFailureTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(DisposableModes))]
+    [FewOf(nameof(DisposableModes))]
     public async Task Open_Throws_IsThrown(OperatorFamily family, SourceKind kind, ErrorMode mode)
     {
         TestSource source = TestSource.Of(kind, new SourcePlan { Count = 10, ThrowsOnOpen = true });
@@ -59,7 +59,7 @@ public class SourceFailureTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(DisposableModes))]
+    [FewOf(nameof(DisposableModes))]
     public async Task Dispose_Throws_IsThrown(OperatorFamily family, SourceKind kind, ErrorMode mode)
     {
         TestSource source = TestSource.Of(kind, new SourcePlan { Count = 10, ThrowsOnClose = true });
@@ -69,7 +69,7 @@ public class SourceFailureTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(DisposableModes))]
+    [FewOf(nameof(DisposableModes))]
     public async Task Dispose_ThrowsAfterACancellation_DoesNotHideIt(OperatorFamily family, SourceKind kind, ErrorMode mode)
     {
         using CancellationTokenSource stop = new();
@@ -93,7 +93,7 @@ public class SourceFailureTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllRecorded), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllRecorded))]
     public async Task Step_ThrowsAfterFailedItems_IsTheLastFailure(OperatorFamily family, SourceKind kind)
     {
         TestSource source = TestSource.Of(kind, new SourcePlan { Count = 1_000, ThrowsAt = 50 });

@@ -6,7 +6,7 @@ namespace Weir.Tests.Operators.Contracts;
 public class StartTests
 {
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.RecordedStreams), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.RecordedStreams))]
     public async Task Stream_BeforeTheFirstStep_ReadsAndRunsNothing(OperatorFamily family, SourceKind kind)
     {
         TestSource source = TestSource.Of(kind, 10);
@@ -23,7 +23,7 @@ public class StartTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllRecorded), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllRecorded))]
     public async Task Call_SourceThatBlocks_ReturnsTheTaskAtOnce(OperatorFamily family, SourceKind kind)
     {
         using Gate gate = new();
@@ -35,7 +35,7 @@ public class StartTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.All), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.All))]
     public async Task Call_SelectorThatBlocks_ReturnsTheTaskAtOnce(OperatorFamily family, SourceKind kind)
     {
         using Gate gate = new();
@@ -52,7 +52,7 @@ public class StartTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllRecorded), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllRecorded))]
     public async Task Run_SlowItems_ReadsNoFurtherThanItsWorkers(OperatorFamily family, SourceKind kind)
     {
         using Gate gate = new();

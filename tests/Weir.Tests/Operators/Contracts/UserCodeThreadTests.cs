@@ -9,7 +9,7 @@ public class UserCodeThreadTests
     private static readonly AsyncLocal<string> Ambient = new();
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.All), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.All))]
     public async Task Call_FromAContext_RunsUserCodeElsewhere(OperatorFamily family, SourceKind kind)
     {
         ConcurrentDictionary<int, bool> threads = new();
@@ -84,7 +84,7 @@ public class UserCodeThreadTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.All), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.All))]
     public async Task Call_WithAsyncLocal_FlowsIntoUserCodeAndNotBack(OperatorFamily family, SourceKind kind)
     {
         Ambient.Value = "caller";

@@ -51,7 +51,7 @@ public sealed class RunControlBatchTests : IDisposable
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Grid))]
+    [FewOf(nameof(Grid))]
     public async Task Stop_WhileTheSourceGoesOnWithItsStep_PutsItsItemIntoTheLastBatch(Form form, SourceKind kind)
     {
         TestSource source = TestSource.Of(kind, new SourcePlan { Count = 20, WaitsAt = 6, Gate = _source, IgnoresToken = true });
@@ -111,7 +111,7 @@ public sealed class RunControlBatchTests : IDisposable
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Grid))]
+    [FewOf(nameof(Grid))]
     public async Task Stop_AndTheSourceThrowsAfterIt_StillMakesTheLastBatch(Form form, SourceKind kind)
     {
         TestSource source = TestSource.Of(kind, new SourcePlan { Count = 20, WaitsAt = 6, ThrowsAt = 6, Gate = _source, IgnoresToken = true });

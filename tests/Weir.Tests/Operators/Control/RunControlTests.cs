@@ -32,7 +32,7 @@ public sealed class RunControlTests : IDisposable
     public void Dispose() => _gate.Dispose();
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Grid))]
+    [FewOf(nameof(Grid))]
     public async Task Run_PausedAtItsBeginning_ReadsNothingUntilItResumes(OperatorFamily family, SourceKind kind, int limit)
     {
         _control.Pause();
@@ -57,7 +57,7 @@ public sealed class RunControlTests : IDisposable
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(WorkGrid))]
+    [FewOf(nameof(WorkGrid))]
     public async Task Run_PausedInTheMiddle_BeginsNothingUntilItResumes(OperatorFamily family, SourceKind kind, Work work)
     {
         using Journal journal = new(this, work, pausesAt: 7);
@@ -93,7 +93,7 @@ public sealed class RunControlTests : IDisposable
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(WorkGrid))]
+    [FewOf(nameof(WorkGrid))]
     public async Task Run_StoppedInTheMiddle_GivesWhatHasBegun(OperatorFamily family, SourceKind kind, Work work)
     {
         using Journal journal = new(this, work, stopsAt: 7);

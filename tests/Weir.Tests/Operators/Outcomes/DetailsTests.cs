@@ -14,7 +14,7 @@ public class DetailsTests
     public static MatrixTheoryData<SourceKind, bool> AnyKindAndWay() => new(Cases.Kinds, [false, true]);
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(AnyKindWayAndMode))]
+    [FewOf(nameof(AnyKindWayAndMode))]
     public async Task Details_OfRetriedItems_CountEachCall(SourceKind kind, bool asStream, ErrorMode mode)
     {
         foreach (int limit in new[] { 1, 3, 200 })
@@ -116,7 +116,7 @@ public class DetailsTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(AnyKindAndWay))]
+    [FewOf(nameof(AnyKindAndWay))]
     public async Task Details_OfAStoppedRun_AreThereForWhatNeverRan(SourceKind kind, bool asStream)
     {
         using StoppedRun run = new();

@@ -48,7 +48,7 @@ public class BackPressureTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllStreams), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllStreams))]
     public async Task Consumer_ThatStands_IsNotRunAwayFrom(OperatorFamily family, SourceKind kind)
     {
         foreach ((int limit, int capacity) in new[] { (1, 1), (3, 1), (4, 16) })
@@ -81,7 +81,7 @@ public class BackPressureTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllStreams), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllStreams))]
     public async Task Window_WhenTheConsumerStands_IsFilled(OperatorFamily family, SourceKind kind)
     {
         int started = 0;
@@ -95,7 +95,7 @@ public class BackPressureTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllStreams), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllStreams))]
     public async Task Capacity_OfBillions_IsOnlyABound(OperatorFamily family, SourceKind kind)
     {
         List<int> results = await family.RunAsync(

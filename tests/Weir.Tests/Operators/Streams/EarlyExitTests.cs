@@ -8,7 +8,7 @@ public class EarlyExitTests
     private static readonly ParallelRunOptions Narrow = new() { MaxDegreeOfParallelism = 4, ChannelCapacity = 1 };
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.UnboundedStreams), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.UnboundedStreams))]
     public async Task Break_EndlessSourceAndCapacityOne_StopsTheSource(OperatorFamily family, SourceKind kind)
     {
         TestSource source = TestSource.Endless(kind);
@@ -44,7 +44,7 @@ public class EarlyExitTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.UnboundedStreams), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.UnboundedStreams))]
     public async Task Throw_InsideTheLoop_SurfacesAndStopsTheSource(OperatorFamily family, SourceKind kind)
     {
         TestSource source = TestSource.Endless(kind);
@@ -65,7 +65,7 @@ public class EarlyExitTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllStreams), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllStreams))]
     public async Task Break_FirstResult_CancelsWhatRunsAndWaitsForIt(OperatorFamily family, SourceKind kind)
     {
         TestSource source = TestSource.Of(kind, 1_500);
@@ -96,7 +96,7 @@ public class EarlyExitTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllStreams), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllStreams))]
     public async Task Dispose_WithoutAStep_DoesNothing(OperatorFamily family, SourceKind kind)
     {
         TestSource source = TestSource.Of(kind, 10);
@@ -108,7 +108,7 @@ public class EarlyExitTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.UnboundedStreams), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.UnboundedStreams))]
     public async Task Break_WhileTheSourceIsSilent_EndsItsStep(OperatorFamily family, SourceKind kind)
     {
         using Gate gate = new();

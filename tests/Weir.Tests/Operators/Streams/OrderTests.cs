@@ -6,7 +6,7 @@ namespace Weir.Tests.Operators.Streams;
 public class OrderTests
 {
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllStreams), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllStreams))]
     public async Task Results_SlowFirstItem_ComeInThePromisedOrder(OperatorFamily family, SourceKind kind)
     {
         using Gate gate = new();
@@ -47,7 +47,7 @@ public class OrderTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.UnboundedStreams), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.UnboundedStreams))]
     public async Task Results_FailedItemsInAnEndlessSource_DoNotHoldUpWhatFollows(OperatorFamily family, SourceKind kind)
     {
         foreach (bool yields in new[] { false, true })
@@ -80,7 +80,7 @@ public class OrderTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllStreams), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllStreams))]
     public async Task Results_UnderCollectAndContinue_AllComeBeforeTheException(OperatorFamily family, SourceKind kind)
     {
         List<int> results = [];
@@ -101,7 +101,7 @@ public class OrderTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllStreams), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllStreams))]
     public async Task Enumeration_Twice_IsTwoRuns(OperatorFamily family, SourceKind kind)
     {
         if (kind == SourceKind.Channel)
@@ -120,7 +120,7 @@ public class OrderTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllStreams), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllStreams))]
     public async Task Steps_AfterTheEnd_GiveTheEndAgain(OperatorFamily family, SourceKind kind)
     {
         IAsyncEnumerator<int> stream = family.Open(TestSource.Of(kind, 2), Selectors.Twice).GetAsyncEnumerator();

@@ -9,7 +9,7 @@ public class PauseHookTests
     private const int Window = 2 + 6;
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllStreams), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllStreams))]
     public async Task Hooks_ConsumerThatStandsTwice_AreCalledInTurn(OperatorFamily family, SourceKind kind)
     {
         ConcurrentQueue<string> seen = [];
@@ -36,7 +36,7 @@ public class PauseHookTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllStreams), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllStreams))]
     public async Task Hooks_SourceSmallerThanTheWindow_AreNotCalled(OperatorFamily family, SourceKind kind)
     {
         ConcurrentQueue<string> seen = [];
@@ -51,7 +51,7 @@ public class PauseHookTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllStreams), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllStreams))]
     public async Task OnDrain_ItemsGivenBackDuringAPause_AreNoReading(OperatorFamily family, SourceKind kind)
     {
         for (int round = 0; round < 4; round++)
@@ -82,7 +82,7 @@ public class PauseHookTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllStreams), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllStreams))]
     public async Task OnThrottle_ThatTakesLong_HoldsUpNoResult(OperatorFamily family, SourceKind kind)
     {
         using Gate gate = new();
@@ -107,7 +107,7 @@ public class PauseHookTests
     public static PairwiseTheoryData<OperatorFamily, ErrorMode, bool> ThrowingHooks() => new(Cases.Streams, Cases.Modes, [false, true]);
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(ThrowingHooks))]
+    [FewOf(nameof(ThrowingHooks))]
     public async Task Hook_Throws_NeverHangsAndFailsAsAnItemWould(OperatorFamily family, ErrorMode mode, bool drain)
     {
         foreach (SourceKind kind in Cases.Few)

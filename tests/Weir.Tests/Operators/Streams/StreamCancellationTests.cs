@@ -8,7 +8,7 @@ namespace Weir.Tests.Operators.Streams;
 public class StreamCancellationTests
 {
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllStreams), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllStreams))]
     public async Task Cancel_ResultsLieReady_NoneIsHandedOutAnyMore(OperatorFamily family, SourceKind kind)
     {
         foreach ((int at, bool enumeration) in new[] { (10, false), (10, true), (1_000, false), (1_000, true) })
@@ -46,7 +46,7 @@ public class StreamCancellationTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllStreams), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllStreams))]
     public async Task Cancel_AfterTheFirstFailure_DoesNotHideIt(OperatorFamily family, SourceKind kind)
     {
         using CancellationTokenSource stop = new();
@@ -67,7 +67,7 @@ public class StreamCancellationTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.AllStreams), MemberType = typeof(Cases))]
+    [FewOf(nameof(Cases.AllStreams))]
     public async Task Cancel_AfterTheEndWasTold_ChangesNothing(OperatorFamily family, SourceKind kind)
     {
         using CancellationTokenSource stop = new();
