@@ -28,14 +28,6 @@ public sealed partial class FaultPlaces : IDisposable
         PlacePassed.AddMethod!.Invoke(null, [_handler]);
     }
 
-    /// <summary>Whether this build has such places.</summary>
-    public static bool Exist =>
-#if DEBUG
-        true;
-#else
-        false;
-#endif
-
     /// <summary>The places that were passed, and how often.</summary>
     public IReadOnlyDictionary<string, int> Passed => _passed;
 

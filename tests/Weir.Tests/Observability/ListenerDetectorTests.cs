@@ -56,12 +56,12 @@ public sealed class ListenerDetectorTests
         await Guard.UntilAsync(() => detector.IsPossible, "that somebody may listen");
     }
 
+#if DEBUG
     [Theory(Timeout = 90_000)]
     [InlineData(1)]
     [InlineData(2)]
     public async Task IsPossible_WhatPreparesFails_IsTrueSoThatTheNextRunTriesAgain(int at)
     {
-        Assert.SkipUnless(FaultPlaces.Exist, "A Release build has no places to fail at.");
         ListenerDetector detector = Of($"Weir.Listeners.{Guid.NewGuid():N}");
         using FaultPlaces places = new((_, owner) => owner == detector);
         Assert.False(detector.IsPossible);
@@ -73,6 +73,7 @@ public sealed class ListenerDetectorTests
         Assert.True(places.HasFailed);
         Assert.False(_prepared.Task.IsCompleted);
     }
+#endif
 
     private static void Load(string name) => AssemblyBuilder.DefineDynamicAssembly(new AssemblyName(name), AssemblyBuilderAccess.Run);
 
