@@ -3,7 +3,7 @@ namespace Weir.Explore.Tests;
 /// <summary>How many schedules there are, which does not depend on the machine; how fast they are, the test prints.</summary>
 public class SpeedTests(ITestOutputHelper output)
 {
-    [Theory(Explicit = true)]
+    [Theory(Explicit = true, DisableDiscoveryEnumeration = true)]
     [InlineData(false, false)]
     [InlineData(true, false)]
     [InlineData(false, true)]

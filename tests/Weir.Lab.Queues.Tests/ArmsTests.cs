@@ -11,7 +11,7 @@ public class ArmsTests
 
     public static TheoryData<string> Names => [.. QueueArms.Names];
 
-    [Theory(Timeout = 180_000, Explicit = true)]
+    [Theory(Timeout = 180_000, Explicit = true, DisableDiscoveryEnumeration = true)]
     [MemberData(nameof(Names))]
     public async Task Start_CalmRun_HandlesEachItemOnceAndNoMoreThanTwoAtATime(string name)
     {

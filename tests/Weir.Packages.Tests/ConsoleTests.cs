@@ -58,7 +58,7 @@ public class ConsoleTests(Feed feed)
         Assert.Contains("\"per_worker\"", measured, StringComparison.Ordinal);
     }
 
-    [Theory(Timeout = 900_000, Explicit = true)]
+    [Theory(Timeout = 900_000, Explicit = true, DisableDiscoveryEnumeration = true)]
     [InlineData("Weir", "_ = new[] { 1 }.ForEachParallelAsync(Wait); static async void Wait(int x) => await Task.Yield();", "WEIR005")]
     [InlineData("Weir.Delivery", "_ = new[] { 1 }.ForEachParallelAsync(Wait); static async void Wait(int x) => await Task.Yield();", "WEIR005")]
     [InlineData("Weir.Dataflow", "_ = new BufferBlock<string>();", "WEIR001")]

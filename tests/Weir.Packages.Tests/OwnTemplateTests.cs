@@ -5,7 +5,7 @@ namespace Weir.Packages.Tests;
 /// <summary>The templates of <c>Weir.Templates</c>: each makes a project that builds without a warning and runs.</summary>
 public class OwnTemplateTests(Feed feed)
 {
-    [Theory(Timeout = 900_000, Explicit = true)]
+    [Theory(Timeout = 900_000, Explicit = true, DisableDiscoveryEnumeration = true)]
     [InlineData("weir-console", "net10.0", "", "one: 3")]
     [InlineData("weir-console", "net8.0", null, null)]
     [InlineData("weir-worker", "net10.0", "bolt nut", "processed nut")]

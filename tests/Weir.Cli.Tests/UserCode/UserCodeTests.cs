@@ -51,7 +51,7 @@ public class UserCodeTests
         Assert.Equal(1, result.Error.Split('\n').Count(static l => l == "7 numbers, warm: used."));
     }
 
-    [Theory(Timeout = 300_000, Explicit = true)]
+    [Theory(Timeout = 300_000, Explicit = true, DisableDiscoveryEnumeration = true)]
     [InlineData("setup", "weir: Weir.Cli.Tests.UserCode.Failing.SetupAsync failed with IOException: The file is gone.\n")]
     [InlineData("begin", "weir: Weir.Cli.Tests.UserCode.Failing.BeginRoundAsync failed with IOException: The file is gone.\n")]
     [InlineData("create", "weir: Weir.Cli.Tests.UserCode.Failing.CreateOperation failed with IOException: The file is gone.\n")]
@@ -131,7 +131,7 @@ public class UserCodeTests
             .Select(static r => r.Order));
     }
 
-    [Theory(Timeout = 300_000, Explicit = true)]
+    [Theory(Timeout = 300_000, Explicit = true, DisableDiscoveryEnumeration = true)]
     [InlineData("cpu --param grain=10us,20us", "grain", "10 us", "20 us")]
     [InlineData("hash --param size=1KB,2KB", "size", "1024", "2048")]
     [InlineData("channel --param capacity=1,8", "capacity", "1", "8")]
@@ -256,7 +256,7 @@ public class UserCodeTests
         Assert.Equal(["@own: Old", "now: Old"], Read(result).Arms.Select(static a => a.Name));
     }
 
-    [Theory(Timeout = 300_000, Explicit = true)]
+    [Theory(Timeout = 300_000, Explicit = true, DisableDiscoveryEnumeration = true)]
     [InlineData("run --assembly DLL --method Lookups.Old,Lookups.NewAsync --rounds 5000 --duration 50ms --workers 1")]
     [InlineData(
         "compare --assembly DLL --method Lookups.Old,Lookups.NewAsync --param size=1,2 --rounds 5000 --duration 50ms --processes 2 --within 10min --workers 1")]

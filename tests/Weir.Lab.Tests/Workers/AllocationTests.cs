@@ -37,7 +37,7 @@ public class AllocationTests
             Middle((await RunAsync(workers, null, operation, isWarm: false)).Rounds.Select(r => (r.BytesPerOperation - expected) * r.Executed));
     }
 
-    [Theory(Timeout = 300_000, Explicit = true)]
+    [Theory(Timeout = 300_000, Explicit = true, DisableDiscoveryEnumeration = true)]
     [InlineData(0, 4)]
     [InlineData(Array, 1)]
     public async Task BytesPerOperation_OfTenOperationsInARound_AreTheirs(int expected, int workers)
@@ -74,7 +74,7 @@ public class AllocationTests
         Assert.InRange(four, one - 64, one + 64);
     }
 
-    [Theory(Timeout = 300_000, Explicit = true)]
+    [Theory(Timeout = 300_000, Explicit = true, DisableDiscoveryEnumeration = true)]
     [InlineData(false)]
     [InlineData(true)]
     public async Task BytesPerOperation_WithARate_AreTheOperations(bool isAsync)

@@ -6,7 +6,7 @@ namespace Weir.Lab.Tests.Workers;
 /// <summary>Workloads that do not come back from what they do outside of their operations.</summary>
 public class HangingWorkloadTests
 {
-    [Theory(Timeout = 300_000, Explicit = true)]
+    [Theory(Timeout = 300_000, Explicit = true, DisableDiscoveryEnumeration = true)]
     [InlineData(nameof(IWorkload.SetupAsync), true, 0.1)]
     [InlineData(nameof(IWorkload.SetupAsync), false, 0.1)]
     [InlineData(nameof(IWorkload.BeginRoundAsync), true, 3)]

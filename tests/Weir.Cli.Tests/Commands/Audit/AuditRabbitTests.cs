@@ -8,7 +8,8 @@ public sealed class AuditRabbitTests(AuditPostgres server, TestRabbit rabbit) : 
 {
     private const int Limit = 300_000;
 
-    [Fact(Timeout = Limit)]
+    // A short one of the queue in PostgreSQL is in every run: what audits is the same.
+    [Fact(Timeout = Limit, Explicit = true)]
     public async Task Audit_AWorkerKilled_KeepsAllPromisesAndSaysHowLongItTook()
     {
         // Short items may all be done before somebody is killed, and then nothing recovers. Long ones are not.
@@ -32,7 +33,7 @@ public sealed class AuditRabbitTests(AuditPostgres server, TestRabbit rabbit) : 
         Assert.Equal(0, await server.CountDatabasesAsync());
     }
 
-    [Theory(Timeout = Limit, Explicit = true)]
+    [Theory(Timeout = Limit, Explicit = true, DisableDiscoveryEnumeration = true)]
     [InlineData("ack-before-effect", "lost")]
     [InlineData("no-key-order", "out_of_order")]
     public async Task Audit_SeededFault_IsFoundWithinThirtyRounds(string fault, string broken)

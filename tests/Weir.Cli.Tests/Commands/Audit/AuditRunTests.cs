@@ -20,7 +20,7 @@ public sealed class AuditRunTests(AuditPostgres server) : IClassFixture<AuditPos
         Assert.Equal(0, await server.CountDatabasesAsync());
     }
 
-    [Theory(Timeout = Limit, Explicit = true)]
+    [Theory(Timeout = Limit, Explicit = true, DisableDiscoveryEnumeration = true)]
     [InlineData("publisher")]
     [InlineData("table")]
     public async Task Audit_NoSeededFault_KeepsAllPromisesAndLeavesNothingBehind(string from)
@@ -36,7 +36,7 @@ public sealed class AuditRunTests(AuditPostgres server) : IClassFixture<AuditPos
         Assert.Equal(0, await server.CountDatabasesAsync());
     }
 
-    [Theory(Timeout = Limit, Explicit = true)]
+    [Theory(Timeout = Limit, Explicit = true, DisableDiscoveryEnumeration = true)]
     [InlineData("ack-before-effect", "lost")]
     [InlineData("effect-outside-transaction", "applied_twice")]
     [InlineData("no-key-order", "out_of_order")]

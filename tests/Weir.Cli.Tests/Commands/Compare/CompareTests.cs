@@ -114,7 +114,7 @@ public class CompareTests
         Assert.NotEqual(measured.Arms[0].Rounds[0].Operations, compared.Arms[1].Rounds[0].Operations);
     }
 
-    [Theory(Timeout = 300_000, Explicit = true)]
+    [Theory(Timeout = 300_000, Explicit = true, DisableDiscoveryEnumeration = true)]
     [InlineData(null)]
     [InlineData("[1/5000]")]
     public async Task HistoryCheck_IsStopped_EndsAsInterrupted(string? stopsAt)
@@ -166,7 +166,7 @@ public class CompareTests
         Assert.Contains($"[1/{4 * 2 * 2}] A: yield x ", result.Error, StringComparison.Ordinal);
     }
 
-    [Theory(Timeout = 300_000, Explicit = true)]
+    [Theory(Timeout = 300_000, Explicit = true, DisableDiscoveryEnumeration = true)]
     [InlineData("warming", "stopped before anything was measured")]
     [InlineData("[3/", "stopped; the completed part is reported as partial")]
     public async Task Compare_IsStopped_EndsAsInterrupted(string stopsAt, string said)

@@ -29,7 +29,7 @@ public class AwkwardMethodTests
         Assert.Equal(0, Assert.Single(Assert.Single(ResultJson.Parse(result.Out, "output").Arms).Rounds).Failures);
     }
 
-    [Theory(Timeout = 300_000, Explicit = true)]
+    [Theory(Timeout = 300_000, Explicit = true, DisableDiscoveryEnumeration = true)]
     [InlineData("Hanging", "end its first operation")]
     [InlineData("HangingAsync", "end its first operation")]
     [InlineData("HangingLate", "(end its first operation|end an operation in the window|end its last operation|stop)")]

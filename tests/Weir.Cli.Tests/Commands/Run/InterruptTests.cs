@@ -12,7 +12,7 @@ public partial class InterruptTests
 {
     private const int Interrupt = 2;
 
-    [Theory(Timeout = 300_000, Explicit = true)]
+    [Theory(Timeout = 300_000, Explicit = true, DisableDiscoveryEnumeration = true)]
     [InlineData("run noop --workers 2 --rounds 5000 --duration 50ms", 5000)]
     [InlineData("scale noop --workers 1,2 --rounds 5000 --duration 50ms", 10_000)]
     [InlineData("compare noop yield --rounds 5000 --duration 50ms", 10_000)]

@@ -13,7 +13,7 @@ public class PageInBrowserTests(Browser browser) : IClassFixture<Browser>
         "rounds", "timeline", "workers", "environment", "data",
     ];
 
-    [Theory(Timeout = 300_000, Explicit = true)]
+    [Theory(Timeout = 300_000, Explicit = true, DisableDiscoveryEnumeration = true)]
     [InlineData(390, ColorScheme.Light)]
     [InlineData(390, ColorScheme.Dark)]
     [InlineData(1440, ColorScheme.Light)]
@@ -55,7 +55,7 @@ public class PageInBrowserTests(Browser browser) : IClassFixture<Browser>
         await page.CloseAsync();
     }
 
-    [Theory(Timeout = 300_000, Explicit = true)]
+    [Theory(Timeout = 300_000, Explicit = true, DisableDiscoveryEnumeration = true)]
     [InlineData(390)]
     [InlineData(1440)]
     public async Task Plots_InABrowser_KeepTheirTextInsideAndReadable(int width)
@@ -111,7 +111,7 @@ public class PageInBrowserTests(Browser browser) : IClassFixture<Browser>
         await page.CloseAsync();
     }
 
-    [Theory(Timeout = 300_000, Explicit = true)]
+    [Theory(Timeout = 300_000, Explicit = true, DisableDiscoveryEnumeration = true)]
     [InlineData(390, ColorScheme.Light, "single")]
     [InlineData(390, ColorScheme.Dark, "undecided")]
     [InlineData(1280, ColorScheme.Light, "undecided")]
@@ -137,7 +137,7 @@ public class PageInBrowserTests(Browser browser) : IClassFixture<Browser>
         await page.CloseAsync();
     }
 
-    [Theory(Timeout = 300_000, Explicit = true)]
+    [Theory(Timeout = 300_000, Explicit = true, DisableDiscoveryEnumeration = true)]
     [InlineData(390, ColorScheme.Light)]
     [InlineData(1280, ColorScheme.Dark)]
     public async Task Page_OfAProfile_ScrollsTheFlameGraphAndNotThePage(int width, ColorScheme colours)
@@ -171,7 +171,7 @@ public class PageInBrowserTests(Browser browser) : IClassFixture<Browser>
         await page.CloseAsync();
     }
 
-    [Theory(Timeout = 300_000, Explicit = true)]
+    [Theory(Timeout = 300_000, Explicit = true, DisableDiscoveryEnumeration = true)]
     [InlineData(390)]
     [InlineData(1440)]
     public async Task Page_OfSeveralResults_StandsOneBelowTheOther(int width)
