@@ -57,6 +57,9 @@ public sealed class UserProject : IDisposable
         // Nothing stays behind that a later build would use again.
         start.Environment["MSBUILDDISABLENODEREUSE"] = "1";
         start.Environment["DOTNET_NOLOGO"] = "1";
+
+        // A compiler ends before it gets back what a profile of it costs.
+        start.Environment["DOTNET_TieredPGO"] = "0";
         StringBuilder text = new();
         using Process process = new() { StartInfo = start };
         process.OutputDataReceived += (_, line) => Add(line.Data);
