@@ -14,7 +14,7 @@ public class CommandLineTests
     [InlineData("weir", "run lock --worker 8")]
     [InlineData("weir", "bench --filter '*NoSuch*'")]
     [InlineData("weir", "bench --filter '*CoreYield*' --jobs short")]
-    [InlineData("weir-work", "load --engine memory --consumer 2")]
+    [InlineData("weir-audit", "load --engine memory --consumer 2")]
     [InlineData("eng/tables", "ratio")]
     public void Errors_OfALineThatIsWrong_AreFound(string program, string line) => Assert.NotEmpty(CommandLines.Errors(program, line));
 

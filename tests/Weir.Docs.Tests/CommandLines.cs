@@ -5,6 +5,8 @@ using BenchmarkDotNet.Configs;
 using BenchmarkDotNet.ConsoleArguments;
 using BenchmarkDotNet.Loggers;
 using BenchmarkDotNet.Running;
+using Weir.Audit;
+using Weir.Audit.Load;
 using Weir.Cli.App;
 using Weir.Cli.Commands.Bench;
 using Weir.Cli.Hosting;
@@ -42,6 +44,7 @@ internal static class CommandLines
         ParseResult parsed = program switch
         {
             WorkApp.Name or "lab/Weir.Delivery.Cli" => WorkApp.Parse(words, new WorkCliHost(host)),
+            AuditApp.Name or "bench/Weir.Audit" => AuditApp.Parse(words, new AuditHost(host)),
             TablesApp.Name => TablesApp.Parse(words, host),
             _ => WeirApp.Parse(words, new WeirHost(host)),
         };

@@ -36,6 +36,6 @@ internal static partial class DocPages
 
     // In a block of its own: indented, with or without a prompt.
     [GeneratedRegex(
-        @"^ {4}(?:\$ |\w+=\S+ )?(?:(?<program>weir-work|weir|eng/tables)|dotnet run .*--project (?<program>lab/Weir\.(?:Delivery\.)?Cli) --) +(?<line>.*)$")]
+        @"^ {4}(?:\$ |\w+=\S+ )?(?:(?<program>weir-work|weir-audit|weir|eng/tables)|dotnet run .*--project (?<program>lab/Weir\.(?:Delivery\.)?Cli|bench/Weir\.Audit) --) +(?<line>.*)$")]
     private static partial Regex Command();
 }

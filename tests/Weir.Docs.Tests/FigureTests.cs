@@ -89,7 +89,7 @@ public sealed partial class FigureTests
     [Theory]
     [InlineData("core", "CoreYieldBenchmarks", "`CoreYieldBenchmarks`")]
     [InlineData("load", "plain", "`weir load --trials 3`")]
-    [InlineData("queues", "The most that they carry", "`weir-work load --engine memory,postgres,rabbitmq --trials 5`")]
+    [InlineData("queues", "The most that they carry", "`weir-audit load --engine memory,postgres,rabbitmq --trials 5`")]
     [InlineData("hash", "A fast device: CPU-bound", "`weir hash --input ./files --files 64 --size 16MiB --workers 2,16,64 --arms sync,async,foreach --rounds 6 --export md`")]
     [InlineData("auto", "", "`eng/tables auto-table`")]
     [InlineData("lab", "users", "`eng/tables selfcheck`")]

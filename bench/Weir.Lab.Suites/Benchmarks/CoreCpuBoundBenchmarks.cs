@@ -34,7 +34,7 @@ public class CoreCpuBoundBenchmarks : ItemSuite
 
     /// <summary>One core only.</summary>
     [Benchmark]
-    public Task<List<int>> AwaitLoop() => Peers.AwaitLoop.RunAsync(_items, N, Call);
+    public Task<List<int>> AwaitLoop() => Lab.Catalog.AwaitLoop.RunAsync(_items, N, Call);
 
     private protected override ItemCall MakeCall()
     {

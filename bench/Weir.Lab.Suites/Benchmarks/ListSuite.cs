@@ -5,7 +5,7 @@ public abstract class ListSuite : ItemSuite
 {
     /// <summary>The plain loop.</summary>
     [Benchmark(Baseline = true)]
-    public Task<List<int>> AwaitLoop() => Peers.AwaitLoop.RunAsync(Items, N, Call);
+    public Task<List<int>> AwaitLoop() => Lab.Catalog.AwaitLoop.RunAsync(Items, N, Call);
 
     /// <summary>Weir.</summary>
     [Benchmark]

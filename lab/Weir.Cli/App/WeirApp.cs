@@ -20,7 +20,7 @@ internal static class WeirApp
 
     private static readonly string[] WithLimits = ["run", "scale", "load", "time", BenchCommand.Name];
 
-    private static readonly string[] OfWork = ["cdc", "audit"];
+    private static readonly string[] OfWork = ["cdc"];
 
     private static readonly string[] OfTables =
         ["ratios", "warm-up", "cold-start", "auto-table", "runtimes-table", "blocking-table", "load-table", "hash-table", "selfcheck", "figures"];
@@ -61,8 +61,6 @@ internal static class WeirApp
         ["work", ..] => Moved("work", "weir-work"),
         ["run" or "compare", ..] when args.Any(static a => a == "--command" || a.StartsWith("--command=", StringComparison.Ordinal)) =>
             Moved($"{args[0]} --command", "weir time"),
-        ["load", ..] when args.Any(static a => a == "--engine" || a.StartsWith("--engine=", StringComparison.Ordinal)) =>
-            Moved("load --engine", "weir-work load --engine"),
         [BenchCommand.Name, ..] when args.Contains("--runtimes") && args.Any(static a => a is "net8.0" or "net9.0") =>
             Moved("bench --runtimes", "eng/tables runtimes-table --runtimes"),
         [var verb, ..] when !WithLimits.Contains(verb)

@@ -1,6 +1,4 @@
-using Weir.Delivery.Cli.Commands.Audit;
 using Weir.Delivery.Cli.Commands.Cdc;
-using Weir.Delivery.Cli.Commands.Load;
 using Weir.Delivery.Cli.Commands.Work;
 
 namespace Weir.Delivery.Cli.App;
@@ -17,7 +15,7 @@ internal static class WorkApp
 
     private static Command Root(WorkCliHost host) => CliApp.Root(
         Name,
-        "Publishes work to queues, runs it, and measures and audits the queues.",
+        "Publishes work to queues and runs it, and reads the changes of tables.",
         [
             WorkCommands.Setup(host),
             WorkCommands.Publish(host),
@@ -28,8 +26,5 @@ internal static class WorkApp
             ItemCommands.Cancel(host),
             DeadCommands.Create(host),
             CdcCommand.Create(host),
-            LoadCommand.Create(host),
-            AuditCommand.Create(host),
-            PartCommand.Create(),
         ]);
 }

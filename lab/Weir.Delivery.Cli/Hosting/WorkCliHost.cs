@@ -21,7 +21,4 @@ internal sealed record WorkCliHost : CliHost
     public TimeSpan Progress { get; init; } = TimeSpan.FromSeconds(5);
 
     public TimeProvider Clock { get; init; } = TimeProvider.System;
-
-    /// <summary>What stands between a queue and the consumers that <c>load</c> measures it with. Tests inject faults here.</summary>
-    public Func<IWorkSource<string>, IWorkSource<string>> WrapSource { get; init; } = static source => source;
 }

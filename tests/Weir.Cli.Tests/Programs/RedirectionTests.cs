@@ -1,5 +1,6 @@
 using System.Globalization;
 using System.Text.Json;
+using Weir.Audit;
 using Weir.Cli.App;
 using Weir.Cli.Tests.Support;
 using Weir.Delivery.Cli.App;
@@ -12,7 +13,7 @@ public sealed class RedirectionTests
     // Those that measure take seconds.
     public static TheoryData<string, string> Results =>
     [
-        Long("weir-work", "load --items-per-message 16 --count 100 --trials 1 --quiet --json"),
+        Long("weir-audit", "load --items-per-message 16 --count 100 --trials 1 --quiet --json"),
         Long("weir", "load --count 100 --trials 1 --runtime direct --quiet --json"),
         Long("weir", "run noop --workers 1 --rounds 2 --duration 20ms --quiet --json"),
         Long("weir", "doctor --json"),
@@ -44,7 +45,7 @@ public sealed class RedirectionTests
         ("weir", "--help"),
         Long("weir", "bench --list flat"),
         Long("weir-work", "--version"),
-        ("weir-work", "load --items-per-message 16 --count 100 --trials 1 --quiet"),
+        ("weir-audit", "load --items-per-message 16 --count 100 --trials 1 --quiet"),
         Long("weir", "load --count 100 --trials 1 --runtime direct --quiet"),
         Long("weir", "run noop --workers 1 --rounds 2 --duration 20ms --quiet"),
         Long("weir", "scale noop --workers 1,2 --rounds 1 --duration 50ms --quiet"),
@@ -60,7 +61,7 @@ public sealed class RedirectionTests
         Assert.SkipWhen(OperatingSystem.IsWindows(), "The shell is one of Unix.");
         using TemporaryDirectory folder = new();
         await using Shell shell = new(folder.Path);
-        string path = Shell.Program(program == "weir" ? typeof(WeirApp) : typeof(WorkApp));
+        string path = ProgramOf(program);
         if (arguments == "history")
         {
             (int code, string text) = await shell.RunAsync(
@@ -77,6 +78,13 @@ public sealed class RedirectionTests
         Assert.Equal(2, error.Split("exit code 1").Length - 1);
     }
 
+    private static string ProgramOf(string name) => Shell.Program(name switch
+    {
+        WorkApp.Name => typeof(WorkApp),
+        AuditApp.Name => typeof(AuditApp),
+        _ => typeof(WeirApp),
+    });
+
     private static TheoryDataRow<string, string> Long(string program, string arguments) => new(program, arguments) { Explicit = true };
 
     // What a line of the shell left in the file "all", in parts. The line has the command at {0}.
@@ -85,7 +93,7 @@ public sealed class RedirectionTests
         Assert.SkipWhen(OperatingSystem.IsWindows(), "The shell is one of Unix.");
         using TemporaryDirectory folder = new();
         await using Shell shell = new(folder.Path);
-        string command = $"{Shell.Program(program == "weir" ? typeof(WeirApp) : typeof(WorkApp))} {arguments}";
+        string command = $"{ProgramOf(program)} {arguments}";
         await shell.RunAsync(string.Format(CultureInfo.InvariantCulture, line, command));
         return (await File.ReadAllTextAsync(folder.File("all"), TestContext.Current.CancellationToken)).Split("---\n");
     }

@@ -1,3 +1,5 @@
+using Weir.Audit;
+using Weir.Audit.Load;
 using Weir.Cli.App;
 using Weir.Cli.Hosting;
 using Weir.Cli.Kit.Hosting;
@@ -55,7 +57,7 @@ internal sealed class CliUnderTest
         using StoppingWriter error = new(StopsAt, interrupt);
         CliHost shared = new()
         {
-            Name = arguments is [WorkApp.Name or TablesApp.Name, ..] ? arguments[0] : WeirApp.Name,
+            Name = arguments is [WorkApp.Name or AuditApp.Name or TablesApp.Name, ..] ? arguments[0] : WeirApp.Name,
             Out = output,
             Error = TextWriter.Synchronized(error),
             OutIsTerminal = false,
@@ -72,7 +74,8 @@ internal sealed class CliUnderTest
         };
         int exitCode = await (arguments switch
         {
-            [WorkApp.Name, ..] => WorkApp.RunAsync([.. arguments.Skip(1)], new WorkCliHost(shared) { In = new StringReader(Input), WrapSource = WrapSource }),
+            [WorkApp.Name, ..] => WorkApp.RunAsync([.. arguments.Skip(1)], new WorkCliHost(shared) { In = new StringReader(Input) }),
+            [AuditApp.Name, ..] => AuditApp.RunAsync([.. arguments.Skip(1)], new AuditHost(shared) { WrapSource = WrapSource }),
             [TablesApp.Name, ..] => TablesApp.RunAsync([.. arguments.Skip(1)], shared),
             _ => WeirApp.RunAsync(arguments, new WeirHost(shared)
             {

@@ -2,8 +2,7 @@ using Weir.Cli.Kit.Hosting;
 using Weir.Cli.Tests.Support;
 using Weir.Lab.Suites;
 using Weir.Lab.Suites.Catalog;
-using Weir.Lab.Suites.Peers;
-using Weir.Lab.Suites.Workloads;
+using Weir.Lab.Catalog;
 using Weir.Lab.Workloads;
 using Weir.Tables.Auto;
 

@@ -25,16 +25,18 @@ public partial class HouseRulesTests
         ["Weir.Explore"] = [],
         ["Weir.Lab"] = [],
         ["Weir.Lab.BenchmarkDotNet"] = ["Weir.Lab"],
+        ["Weir.Lab.Catalog"] = ["Weir.Lab", "Weir", "Weir.Dataflow"],
         ["Weir.Lab.ColdStart"] = ["Weir", "Weir.Dataflow"],
         ["Weir.Lab.Queues"] = ["Weir.Lab", "Weir.PostgreSql", "Weir.RabbitMQ"],
         ["Weir.Lab.Runtimes"] = ["Weir"],
-        ["Weir.Lab.Suites"] = ["Weir.Lab", "Weir.Lab.BenchmarkDotNet", "Weir", "Weir.Dataflow"],
+        ["Weir.Lab.Suites"] = ["Weir.Lab", "Weir.Lab.Catalog", "Weir.Lab.BenchmarkDotNet", "Weir", "Weir.Dataflow"],
         ["Weir.Cli.Kit"] = ["Weir.Lab"],
-        ["Weir.Cli"] = ["Weir", "Weir.Lab", "Weir.Lab.Suites", "Weir.Cli.Kit"],
+        ["Weir.Cli"] = ["Weir", "Weir.Lab", "Weir.Lab.Catalog", "Weir.Lab.Suites", "Weir.Cli.Kit"],
+        ["Weir.Audit"] = ["Weir.Delivery.Cli", "Weir.Lab", "Weir.Cli.Kit"],
         ["Weir.Delivery.Cli"] = ["Weir.PostgreSql", "Weir.RabbitMQ", "Weir.Lab", "Weir.Cli.Kit"],
         ["Weir.Tables"] =
         [
-            "Weir.Cli", "Weir.Cli.Kit", "Weir.Delivery.Cli", "Weir.Lab", "Weir.Lab.ColdStart", "Weir.Lab.Runtimes", "Weir.Lab.Suites",
+            "Weir.Cli", "Weir.Cli.Kit", "Weir.Delivery.Cli", "Weir.Lab", "Weir.Lab.Catalog", "Weir.Lab.ColdStart", "Weir.Lab.Runtimes", "Weir.Lab.Suites",
         ],
     };
 
@@ -82,11 +84,9 @@ public partial class HouseRulesTests
         ],
         ["Weir.Delivery.Cli"] =
         [
-            "Hosting", "Engines", "Commands/Load/Options", "Commands/Load/Passes", "Commands/Load",
-            "Commands/Audit/Plan", "Commands/Audit/Engines", "Commands/Audit/Parts", "Commands/Audit/Servers", "Commands/Audit/Checks",
-            "Commands/Audit/Report", "Commands/Audit", "Commands/Work/Execution", "Commands/Work",
-            "Commands/Cdc/Lines", "Commands/Cdc/Targets", "Commands/Cdc", "App", "",
+            "Hosting", "Engines", "Commands/Work/Execution", "Commands/Work", "Commands/Cdc/Lines", "Commands/Cdc/Targets", "Commands/Cdc", "App", "",
         ],
+        ["Weir.Audit"] = ["Load/Options", "Load/Passes", "Load", "Plan", "Engines", "Parts", "Servers", "Checks", "Report", ""],
         ["Weir.Tables"] =
         [
             "Page", "Ratios", "Auto", "Startup", "Compared", "Blocking", "Commands", "SelfChecks", "Verbs",

@@ -1,9 +1,9 @@
 using Npgsql;
 using Weir.Delivery;
-using Weir.Delivery.Cli.Commands.Audit.Checks;
-using Weir.Delivery.Cli.Commands.Audit.Engines;
-using Weir.Delivery.Cli.Commands.Audit.Plan;
-using Weir.Delivery.Cli.Commands.Audit.Servers;
+using Weir.Audit.Checks;
+using Weir.Audit.Engines;
+using Weir.Audit.Plan;
+using Weir.Audit.Servers;
 
 namespace Weir.Cli.Tests.Commands.Audit;
 

@@ -22,9 +22,9 @@ public class AuditInputTests
     [InlineData("--output /nowhere/audit.md", "--output must be a file in a folder that exists; there is no folder /nowhere.")]
     public async Task Audit_BadInput_IsOneSentence(string options, string message)
     {
-        LoadResult result = await new CliUnderTest().RunAsync($"weir-work audit {options}");
+        LoadResult result = await new CliUnderTest().RunAsync($"weir-audit run {options}");
         Assert.Equal(1, result.ExitCode);
-        Assert.Equal($"weir-work: {message}\n", result.Error);
+        Assert.Equal($"weir-audit: {message}\n", result.Error);
     }
 
     [Theory(Timeout = 300_000)]
@@ -37,9 +37,9 @@ public class AuditInputTests
     {
         foreach (CliUnderTest cli in new[] { new CliUnderTest(), new CliUnderTest { Variables = { ["WEIR_AUDIT_POSTGRES"] = connection } } })
         {
-            LoadResult result = await cli.RunAsync(cli.Variables.Count == 0 ? ["weir-work", "audit", "--postgres", connection] : ["weir-work", "audit"]);
+            LoadResult result = await cli.RunAsync(cli.Variables.Count == 0 ? ["weir-audit", "run", "--postgres", connection] : ["weir-audit", "run"]);
             Assert.Equal(1, result.ExitCode);
-            Assert.StartsWith("weir-work: ", Assert.Single(result.Error.TrimEnd().Split('\n')), StringComparison.Ordinal);
+            Assert.StartsWith("weir-audit: ", Assert.Single(result.Error.TrimEnd().Split('\n')), StringComparison.Ordinal);
             Assert.DoesNotContain(Secret, result.Error + result.Out, StringComparison.Ordinal);
         }
     }

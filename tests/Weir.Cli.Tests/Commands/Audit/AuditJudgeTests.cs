@@ -1,6 +1,6 @@
 using System.Globalization;
-using Weir.Delivery.Cli.Commands.Audit.Checks;
-using Weir.Delivery.Cli.Commands.Audit.Report;
+using Weir.Audit.Checks;
+using Weir.Audit.Report;
 
 namespace Weir.Cli.Tests.Commands.Audit;
 

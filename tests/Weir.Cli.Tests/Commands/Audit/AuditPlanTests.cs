@@ -1,4 +1,4 @@
-using Weir.Delivery.Cli.Commands.Audit.Plan;
+using Weir.Audit.Plan;
 
 namespace Weir.Cli.Tests.Commands.Audit;
 

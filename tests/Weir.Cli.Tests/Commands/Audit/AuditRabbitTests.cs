@@ -46,14 +46,14 @@ public sealed class AuditRabbitTests(AuditPostgres server, TestRabbit rabbit) : 
     [Fact]
     public async Task Audit_OneServerOfTwo_AsksForTheOther()
     {
-        LoadResult result = await new CliUnderTest().RunAsync("weir-work audit --engine rabbitmq --rabbitmq amqp://weir:sesame@localhost/");
+        LoadResult result = await new CliUnderTest().RunAsync("weir-audit run --engine rabbitmq --rabbitmq amqp://weir:sesame@localhost/");
         Assert.Equal(1, result.ExitCode);
-        Assert.StartsWith("weir-work: --postgres and --rabbitmq must be given both or neither", result.Error, StringComparison.Ordinal);
-        result = await new CliUnderTest().RunAsync("weir-work audit --engine rabbitmq --postgres Host=localhost --rabbitmq http://weir:sesame@localhost/");
+        Assert.StartsWith("weir-audit: --postgres and --rabbitmq must be given both or neither", result.Error, StringComparison.Ordinal);
+        result = await new CliUnderTest().RunAsync("weir-audit run --engine rabbitmq --postgres Host=localhost --rabbitmq http://weir:sesame@localhost/");
         Assert.Equal(1, result.ExitCode);
         Assert.DoesNotContain("sesame", result.Error, StringComparison.Ordinal);
     }
 
     private Task<LoadResult> RunAsync(string broker, string options) => new CliUnderTest().RunAsync(
-        ["weir-work", "audit", "--engine", "rabbitmq", "--postgres", server.Connection, "--rabbitmq", broker, .. options.Split(' ')]);
+        ["weir-audit", "run", "--engine", "rabbitmq", "--postgres", server.Connection, "--rabbitmq", broker, .. options.Split(' ')]);
 }

@@ -58,12 +58,12 @@ public sealed class AuditRunTests(AuditPostgres server) : IClassFixture<AuditPos
         Assert.Equal(130, result.ExitCode);
         Assert.True(result.Json.GetProperty("partial").GetBoolean());
         Assert.NotEmpty(result.Json.GetProperty("rounds").EnumerateArray());
-        Assert.EndsWith("weir-work: stopped; the completed rounds are reported as partial.\n", result.Error, StringComparison.Ordinal);
+        Assert.EndsWith("weir-audit: stopped; the completed rounds are reported as partial.\n", result.Error, StringComparison.Ordinal);
         Assert.Equal(0, await server.CountDatabasesAsync());
     }
 
     private Task<LoadResult> RunAsync(string options, string? last = null, string? stopsAt = null) => new CliUnderTest { StopsAt = stopsAt }.RunAsync(
         [
-            "weir-work", "audit", "--postgres", server.Connection, .. options.Split(' '), .. last is null ? Array.Empty<string>() : [last],
+            "weir-audit", "run", "--postgres", server.Connection, .. options.Split(' '), .. last is null ? Array.Empty<string>() : [last],
         ]);
 }

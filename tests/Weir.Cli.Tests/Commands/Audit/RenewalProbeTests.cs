@@ -1,8 +1,8 @@
 using System.Diagnostics;
 using Npgsql;
-using Weir.Delivery.Cli.Commands.Audit.Checks;
-using Weir.Delivery.Cli.Commands.Audit.Engines;
-using Weir.Delivery.Cli.Commands.Audit.Servers;
+using Weir.Audit.Checks;
+using Weir.Audit.Engines;
+using Weir.Audit.Servers;
 using Weir.TestKit;
 
 namespace Weir.Cli.Tests.Commands.Audit;

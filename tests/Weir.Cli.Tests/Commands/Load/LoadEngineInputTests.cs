@@ -33,9 +33,9 @@ public sealed class LoadEngineInputTests
     [InlineData("--connection Host=h", "--connection is the address of one server")]
     public async Task Option_CannotBeUsed_IsOneSentence(string options, string message)
     {
-        LoadResult result = await new CliUnderTest().RunAsync($"weir-work load {options}");
+        LoadResult result = await new CliUnderTest().RunAsync($"weir-audit load {options}");
         Assert.Equal((1, ""), (result.ExitCode, result.Out));
-        Assert.StartsWith($"weir-work: {message}", result.Error, StringComparison.Ordinal);
+        Assert.StartsWith($"weir-audit: {message}", result.Error, StringComparison.Ordinal);
         Assert.Single(result.Error.TrimEnd().Split('\n'));
         Assert.DoesNotContain("sesame", result.Error, StringComparison.Ordinal);
     }
@@ -55,8 +55,8 @@ public sealed class LoadEngineInputTests
     [InlineData("--watch")]
     public async Task Option_OfTheRuntimes_IsRefused(string option)
     {
-        LoadResult result = await new CliUnderTest().RunAsync($"weir-work load --engine memory {option}");
+        LoadResult result = await new CliUnderTest().RunAsync($"weir-audit load --engine memory {option}");
         Assert.Equal(1, result.ExitCode);
-        Assert.Equal($"weir-work: Unrecognized command or argument '{option.Split(' ')[0]}'. See 'weir-work load --help'.", result.Error.TrimEnd());
+        Assert.Equal($"weir-audit: Unrecognized command or argument '{option.Split(' ')[0]}'. See 'weir-audit load --help'.", result.Error.TrimEnd());
     }
 }

@@ -13,7 +13,7 @@ namespace Weir.Cli.Tests.Commands.Load;
 public sealed class LoadEngineServerTests(TestPostgres postgres, TestRabbit rabbit) : IClassFixture<TestPostgres>, IClassFixture<TestRabbit>
 {
     private const int Limit = 120_000;
-    private const string Run = "weir-work load --engine {0} --items-per-message 1,16 --count 200 --trials 1 --json";
+    private const string Run = "weir-audit load --engine {0} --items-per-message 1,16 --count 200 --trials 1 --json";
 
     [Theory(Timeout = Limit)]
     [InlineData("")]
@@ -33,7 +33,7 @@ public sealed class LoadEngineServerTests(TestPostgres postgres, TestRabbit rabb
         await using TestDatabase database = await postgres.CreateDatabaseAsync();
         CliUnderTest cli = new() { StopsAt = "round 1 of" };
         LoadResult result = await cli.RunAsync(
-            ["weir-work", "load", "--engine", "postgres", "--items-per-message", "16", "--count", "200", "--trials", "1000", "--connection", database.Address]);
+            ["weir-audit", "load", "--engine", "postgres", "--items-per-message", "16", "--count", "200", "--trials", "1000", "--connection", database.Address]);
         Assert.True(result.ExitCode == 130, result.Error);
         Assert.Equal("true", result.Value("partial"));
         Assert.Equal(0, await CountSchemasAsync(database));
@@ -93,7 +93,7 @@ public sealed class LoadEngineServerTests(TestPostgres postgres, TestRabbit rabb
     {
         LoadResult result = await new CliUnderTest().RunAsync([.. Of(engine).Split(' '), "--connection", address]);
         Assert.Equal((1, ""), (result.ExitCode, result.Out));
-        Assert.Contains($"weir-work: {engine} failed in the queue of {engine} items=1, after 0 items were done: ", result.Error, StringComparison.Ordinal);
+        Assert.Contains($"weir-audit: {engine} failed in the queue of {engine} items=1, after 0 items were done: ", result.Error, StringComparison.Ordinal);
         Assert.DoesNotContain("sesame", result.Error, StringComparison.Ordinal);
     }
 
@@ -107,10 +107,10 @@ public sealed class LoadEngineServerTests(TestPostgres postgres, TestRabbit rabb
         server.Port = proxy.Port;
         CliUnderTest cli = new() { WrapSource = source => new Last(source, proxy) };
         LoadResult result = await cli.RunAsync(
-            ["weir-work", "load", "--engine", "postgres", "--items-per-message", "16", "--count", "2000", "--trials", "1", "--warmup", "0",
+            ["weir-audit", "load", "--engine", "postgres", "--items-per-message", "16", "--count", "2000", "--trials", "1", "--warmup", "0",
                 "--connection", server.ToString()]);
         Assert.Equal((1, ""), (result.ExitCode, result.Out));
-        Assert.Matches(@"(?m)^weir-work: postgres failed in the queue of postgres items=16, after [\d,]+ items were done: \S.*\.$", result.Error);
+        Assert.Matches(@"(?m)^weir-audit: postgres failed in the queue of postgres items=16, after [\d,]+ items were done: \S.*\.$", result.Error);
     }
 
     private static string Of(string engine) => Run.Replace("{0}", engine, StringComparison.Ordinal);

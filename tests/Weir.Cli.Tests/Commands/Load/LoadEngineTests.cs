@@ -14,7 +14,7 @@ public sealed class LoadEngineTests
     [InlineData("--rate 100000/s", "response")]
     public async Task Memory_ListOfSizes_HasAnArmForEachAndLosesNothing(string load, string latency)
     {
-        LoadResult result = await new CliUnderTest().RunAsync($"weir-work load --engine memory --items-per-message 1,7 --count 200 --trials 2 --json {load}");
+        LoadResult result = await new CliUnderTest().RunAsync($"weir-audit load --engine memory --items-per-message 1,7 --count 200 --trials 2 --json {load}");
         Assert.True(result.ExitCode == 0, result.Error);
         JsonElement[] arms = [.. result.Json.GetProperty("arms").EnumerateArray()];
         Assert.Equal(["memory items=1", "memory items=7"], arms.Select(static a => a.GetProperty("name").GetString()));
@@ -34,7 +34,7 @@ public sealed class LoadEngineTests
     {
         using TemporaryDirectory folder = new();
         LoadResult result = await new CliUnderTest().RunAsync(
-            "weir-work load --engine memory --items-per-message 4 --count 200 --trials 1 --consumers 1 --ordered --export md,csv,json,html,hgrm --out "
+            "weir-audit load --engine memory --items-per-message 4 --count 200 --trials 1 --consumers 1 --ordered --export md,csv,json,html,hgrm --out "
                 + folder.Path);
         Assert.True(result.ExitCode == 0, result.Error);
         string row = Assert.Single(result.Lines, static line =>
@@ -58,7 +58,7 @@ public sealed class LoadEngineTests
         // One key in order: the second delivery is processed before anything else, so before the pass can end.
         CliUnderTest cli = new() { WrapSource = static source => new FirstTwice(source) };
         LoadResult result = await cli.RunAsync(
-            "weir-work load --engine memory --items-per-message 5 --count 100 --trials 1 --warmup 0 --consumers 1 --publishers 1 --keys 1 --ordered --json");
+            "weir-audit load --engine memory --items-per-message 5 --count 100 --trials 1 --warmup 0 --consumers 1 --publishers 1 --keys 1 --ordered --json");
         Assert.True(result.ExitCode == 0, result.Error);
         JsonElement round = OnlyRound(result);
         Assert.Equal((100, 5, 0), (Number(round, "operations"), Number(round, "duplicates"), Number(round, "lost")));
@@ -69,7 +69,7 @@ public sealed class LoadEngineTests
     {
         CliUnderTest cli = new() { WrapSource = static source => new FirstDropped(source) };
         LoadResult result = await cli.RunAsync(
-            "weir-work load --engine memory --items-per-message 5 --count 100 --trials 1 --warmup 0 --consumers 1 --patience 300ms --json");
+            "weir-audit load --engine memory --items-per-message 5 --count 100 --trials 1 --warmup 0 --consumers 1 --patience 300ms --json");
         Assert.Equal(3, result.ExitCode);
         JsonElement round = OnlyRound(result);
         int lost = Number(round, "lost");
@@ -85,7 +85,7 @@ public sealed class LoadEngineTests
     public async Task Memory_Stopped_IsPartial()
     {
         CliUnderTest cli = new() { StopsAt = "round 2 of" };
-        LoadResult result = await cli.RunAsync("weir-work load --engine memory --items-per-message 1 --count 100 --trials 1000");
+        LoadResult result = await cli.RunAsync("weir-audit load --engine memory --items-per-message 1 --count 100 --trials 1000");
         Assert.Equal(130, result.ExitCode);
         Assert.Equal("true", result.Value("partial"));
         Assert.Contains("memory items=1", result.Out, StringComparison.Ordinal);
@@ -95,10 +95,10 @@ public sealed class LoadEngineTests
     public async Task Consumer_Fails_EndsTheRunWithItsReason()
     {
         CliUnderTest cli = new() { WrapSource = static source => new Broken(source) };
-        LoadResult result = await cli.RunAsync("weir-work load --engine memory --items-per-message 1 --count 100 --trials 1");
+        LoadResult result = await cli.RunAsync("weir-audit load --engine memory --items-per-message 1 --count 100 --trials 1");
         Assert.Equal(1, result.ExitCode);
         Assert.Contains(
-            "weir-work: memory failed in the queue of memory items=1, after 0 items were done: the queue was not set up.\n",
+            "weir-audit: memory failed in the queue of memory items=1, after 0 items were done: the queue was not set up.\n",
             result.Error,
             StringComparison.Ordinal);
     }

@@ -47,7 +47,7 @@ public class LoadJsonTests
     {
         LoadResult result = await CliUnderTest.LoadAsync("--json --count 3000 --batch-size 700 --peers --trials 2");
 
-        Assert.Equal(11, result.Figures.Count);
+        Assert.Equal(10, result.Figures.Count);
         Assert.Equal(["direct", "concurrent", "parallel", "auto"],
             result.File.Arms.Select(static a => a.Settings.GetValueOrDefault("runtime")).OfType<string>());
         Assert.Equal(1, result.Figures["loop"]!.RatioToLoop);

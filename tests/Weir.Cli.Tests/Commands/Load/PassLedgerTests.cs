@@ -1,5 +1,5 @@
 using Weir.Delivery;
-using Weir.Delivery.Cli.Commands.Load.Passes;
+using Weir.Audit.Load.Passes;
 using Weir.Lab.Trials;
 
 namespace Weir.Cli.Tests.Commands.Load;

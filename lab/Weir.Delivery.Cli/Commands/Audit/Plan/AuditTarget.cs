@@ -1,4 +1,0 @@
-namespace Weir.Delivery.Cli.Commands.Audit.Plan;
-
-/// <summary>A participant that faults can happen to.</summary>
-internal sealed record AuditTarget(string Name, IReadOnlyList<FaultKind> Kinds);
