@@ -226,7 +226,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
 
     private void DiscardHeld()
     {
-        CallWatch? watch = CallEnds(_heldId, out CallWatch.Ending outer);
+        CallWatch? watch = CallEnds(out Exception? outer);
         DiscardTaken();
         watch?.Left(_heldId, isDone: true, outer);
         PendingDone();
@@ -268,7 +268,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
         T item = _held!;
         long id = _heldId;
         _held = default;
-        CallWatch? watch = CallEnds(id, out CallWatch.Ending outer);
+        CallWatch? watch = CallEnds(out Exception? outer);
         bool isDone = Process(item, id);
         watch?.Left(id, isDone, outer);
         if (isDone)

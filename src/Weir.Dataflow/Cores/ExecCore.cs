@@ -30,7 +30,6 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
     {
         _workers = new WorkerCount(options.Parallelism);
         _claims = IsSerial ? null : new StrongBox<BiasedLock>();
-        _isPlain = !options.IsBounded;
     }
 
     public int InputCount
@@ -167,7 +166,7 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
     /// <summary>What a call waited for has ended.</summary>
     public void CallDone(CallHandle<T> handle, Task task, T item, long id)
     {
-        CallWatch? watch = CallEnds(id, out CallWatch.Ending outer);
+        CallWatch? watch = CallEnds(out Exception? outer);
         Task? next = TaskDone(item, id, task, here: false);
         watch?.Left(id, isDone: next is null, outer);
         if (next is not null)
@@ -201,15 +200,7 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
         }
     }
 
-    protected override IAfterLock? StoreNeedsLock(T item)
-    {
-        if (_isWatched)
-        {
-            Watch?.Sent(_queue!.WrittenNow);
-        }
-
-        return EnqueueNeedsLock(item);
-    }
+    protected override IAfterLock? StoreNeedsLock(T item) => EnqueueNeedsLock(item);
 
     protected override void DropNeedsLock()
     {

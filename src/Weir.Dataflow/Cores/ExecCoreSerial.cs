@@ -1,5 +1,4 @@
 using System.Runtime.CompilerServices;
-using Weir.Dataflow.Metering;
 using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
@@ -24,16 +23,14 @@ internal abstract partial class ExecCore<T>
     /// <summary>How often the worker looks again before it rests. It grows when a look found a message, and shrinks when none did.</summary>
     private int _patience;
 
-    /// <summary>Whether a message only has to be put into the queue, because there is no capacity and nobody listens to each call.</summary>
-    private bool _isPlain;
-
     public sealed override bool Post(T item)
     {
-        if (!_isPlain)
+        if (IsBounded)
         {
             return base.Post(item);
         }
 
+        // The message only has to be put into the queue.
         LockOwner? key = StateLock.Enter();
         if (IsDecliningNeedsLock)
         {
@@ -49,7 +46,7 @@ internal abstract partial class ExecCore<T>
 
     public sealed override bool TryAcceptDirect(T item, int sourceId, out IAfterLock? after)
     {
-        if (!_isPlain)
+        if (IsBounded)
         {
             return base.TryAcceptDirect(item, sourceId, out after);
         }
@@ -162,12 +159,6 @@ internal abstract partial class ExecCore<T>
         {
             _queue = new InputQueue<T>();
             _queue.Listed.Begin(this);
-            if (BlockListeners.WantsCalls)
-            {
-                SwitchWatchNeedsLock(wants: true);
-                Watch?.Sent(0);
-            }
-
             return _queue;
         }
         catch (OutOfMemoryException)
@@ -211,7 +202,7 @@ internal abstract partial class ExecCore<T>
                 continue;
             }
 
-            if (_isPlain && items.Length < FewMessages && _patience >= 2 && queue.Count < FewMessages)
+            if (!IsBounded && items.Length < FewMessages && _patience >= 2 && queue.Count < FewMessages)
             {
                 if (!waited && looks == 0)
                 {

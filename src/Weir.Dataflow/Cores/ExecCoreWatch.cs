@@ -7,8 +7,7 @@ namespace Weir.Dataflow.Cores;
 
 /// <content>
 /// What listeners read and are told. Counts are read when somebody asks. Each call is told only while somebody wants that: the worker finds out when it takes
-/// some messages together, and whoever wakes it does so too. From then on, a message is stored with the context of who sent it, which the plain path does
-/// not do.
+/// some messages together, and whoever wakes it does so too.
 /// </content>
 internal abstract partial class ExecCore<T> : IMeteredBlock
 {
@@ -23,8 +22,6 @@ internal abstract partial class ExecCore<T> : IMeteredBlock
 
     /// <summary>How many results have left, read without a lock.</summary>
     protected virtual long SentNow => 0;
-
-    private CallWatch? Watch => _queue!.Watch;
 
     BlockSample IMeteredBlock.Sample()
     {
@@ -52,18 +49,14 @@ internal abstract partial class ExecCore<T> : IMeteredBlock
         _queue?.Listed.End(this);
     }
 
-    /// <summary>A message that was taken is thrown away, and so its call did not succeed. For the reader.</summary>
-    protected void DiscardTaken()
-    {
-        _queue!.DiscardTaken();
-        CallWatch.Failed(null, Watch);
-    }
+    /// <summary>A message that was taken is thrown away. For the reader.</summary>
+    protected void DiscardTaken() => _queue!.DiscardTaken();
 
     /// <summary>An asynchronous call has ended, and this thread deals with its result.</summary>
-    protected CallWatch? CallEnds(long id, out CallWatch.Ending outer)
+    protected CallWatch? CallEnds(out Exception? outer)
     {
-        CallWatch? watch = Watch;
-        outer = watch?.BeginEnd(id) ?? default;
+        CallWatch? watch = _queue!.Watch;
+        outer = watch is null ? null : CallWatch.Enter();
         return watch;
     }
 
@@ -72,8 +65,8 @@ internal abstract partial class ExecCore<T> : IMeteredBlock
 
     private bool CallWatched(T item, long id)
     {
-        CallWatch watch = Watch!;
-        CallWatch.Ending outer = watch.Begin(id);
+        CallWatch watch = _queue!.Watch!;
+        Exception? outer = watch.Begin(id);
         bool isDone = Process(item, id);
         watch.Left(id, isDone, outer);
         return isDone;
@@ -84,7 +77,11 @@ internal abstract partial class ExecCore<T> : IMeteredBlock
         if (_queue is { } queue)
         {
             Exception? failure = Protocol.IsCancellation(error) ? null : error;
-            CallWatch.Failed(failure, queue.Watch);
+            if (failure is not null && queue.Watch is not null)
+            {
+                CallWatch.Failed(failure);
+            }
+
             queue.Listed.Failed(this, failure);
         }
     }
@@ -105,7 +102,16 @@ internal abstract partial class ExecCore<T> : IMeteredBlock
         LockOwner? key = StateLock.Enter();
         try
         {
-            SwitchWatchNeedsLock(BlockListeners.WantsCalls);
+            if (_queue is { } queue)
+            {
+                bool wants = BlockListeners.WantsCalls;
+                if (wants && queue.Watch is null)
+                {
+                    queue.Watch = queue.Listed.Label(this) is { } label ? new CallWatch(label) : null;
+                }
+
+                Volatile.Write(ref _isWatched, wants && queue.Watch is not null);
+            }
         }
         catch (OutOfMemoryException)
         {
@@ -114,22 +120,6 @@ internal abstract partial class ExecCore<T> : IMeteredBlock
         finally
         {
             StateLock.Exit(key);
-        }
-    }
-
-    private void SwitchWatchNeedsLock(bool wants)
-    {
-        if (_queue is { } queue)
-        {
-            if (wants && queue.Watch is null)
-            {
-                queue.Watch = queue.Listed.Label(this) is { } label ? new CallWatch(label) : null;
-            }
-
-            wants &= queue.Watch is not null;
-            queue.Watch?.ForgetSenders();
-            _isPlain = !IsBounded && !wants;
-            Volatile.Write(ref _isWatched, wants);
         }
     }
 }

@@ -47,7 +47,7 @@ internal sealed class InputQueue<T>
 
     public long Count => Math.Max(0, Volatile.Read(ref _written.Value) - Volatile.Read(ref _read.Value));
 
-    /// <summary>What becomes of calls while somebody asks for each of them; otherwise null.</summary>
+    /// <summary>How long calls take, from when somebody asks for that; otherwise null.</summary>
     public CallWatch? Watch { get; set; }
 
     /// <summary>How many messages were added, for any thread.</summary>

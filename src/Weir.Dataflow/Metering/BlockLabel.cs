@@ -2,7 +2,7 @@ using Weir.Core.Metering;
 
 namespace Weir.Dataflow.Metering;
 
-/// <summary>What tells blocks apart in metrics and spans.</summary>
+/// <summary>What tells blocks apart in metrics.</summary>
 internal sealed record BlockLabel(string Kind, string? Name)
 {
     private const string KindTag = "weir.block.type";

@@ -12,7 +12,7 @@ internal static class BlockListeners
 
     private static volatile bool _isReady;
 
-    /// <summary>Whether somebody wants to be told of each message. False until <see cref="Look"/> found that somebody may listen.</summary>
+    /// <summary>Whether somebody wants the duration of each call. False until <see cref="Look"/> found that somebody may listen.</summary>
     public static bool WantsCalls
     {
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
@@ -34,7 +34,7 @@ internal static class BlockListeners
 
     // Separate methods, because compiling them loads the assembly that listeners need, and then there may be some.
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private static bool AskForCalls() => BlockTrace.HasListeners || BlockMeter.MeasuresCalls;
+    private static bool AskForCalls() => BlockMeter.MeasuresCalls;
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static bool AskForMeter() => BlockMeter.HasListeners;
@@ -42,7 +42,7 @@ internal static class BlockListeners
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static void Prepare()
     {
-        _ = BlockTrace.HasListeners | BlockMeter.HasListeners;
+        _ = BlockMeter.HasListeners;
         _isReady = true;
     }
 }

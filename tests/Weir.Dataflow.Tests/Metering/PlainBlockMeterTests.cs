@@ -152,7 +152,7 @@ public sealed class PlainBlockMeterTests
         block.Post(1);
         block.Post(2);
         block.Post(3);
-        using BlockListener late = new(_name, spans: true);
+        using BlockListener late = new(_name);
 
         // The reservation of the first holds back the second, and that one the third.
         Eventually.Equal(new Counts(3, 1, 1, 0, 1), () => Read(late));
@@ -169,9 +169,9 @@ public sealed class PlainBlockMeterTests
     [Theory(Timeout = Eventually.Limit)]
     [InlineData(false)]
     [InlineData(true)]
-    public async Task Broadcast_MessageThatIsHeldBack_HasItsSpanAndIsDiscardedIfTheBlockFails(bool fails)
+    public async Task Broadcast_MessageThatIsHeldBack_HasItsDurationAndIsDiscardedIfTheBlockFails(bool fails)
     {
-        using BlockListener listener = new(_name, spans: true);
+        using BlockListener listener = new(_name, durations: true);
         BroadcastBlock<int> block = new(null, new DataflowBlockOptions { NameFormat = _name });
         ProbeTarget<int> target = new(static (self, offer) => self.Reserve(offer) ? DataflowMessageStatus.Postponed : DataflowMessageStatus.Declined);
         block.LinkTo(target);
@@ -179,7 +179,7 @@ public sealed class PlainBlockMeterTests
         block.Post(2);
         Eventually.Equal(new Counts(2, 1, 1, 0), () => Read(listener));
         Assert.Equal(1, listener["weir.block.in_flight"]);
-        Assert.Single(listener.Spans);
+        Assert.Equal(["weir.block.duration"], listener.Durations);
         if (fails)
         {
             ((IDataflowBlock)block).Fault(new FormatException());
@@ -194,8 +194,43 @@ public sealed class PlainBlockMeterTests
         }
 
         Assert.Equal(fails ? new Counts(2, 1, 1, 1) : new Counts(2, 2, 2, 0), Read(listener));
-        Assert.Equal(["succeeded", fails ? "cancelled" : "succeeded"], listener.Spans.Select(static s => s.GetTagItem("weir.outcome")));
+        Assert.Equal(["weir.block.duration", "weir.block.duration"], listener.Durations);
         Assert.All(UpDown, instrument => Assert.Equal(0, listener[instrument]));
+    }
+
+    [Fact(Timeout = Eventually.Limit)]
+    public async Task Broadcast_MessageThatIsTakenAsTheBlockFails_IsDiscarded()
+    {
+        using BlockListener listener = new(_name, durations: true);
+        using Gate gate = new();
+        BroadcastBlock<int> block = new(null, new DataflowBlockOptions { NameFormat = _name });
+        block.LinkTo(new ProbeTarget<int>(
+            static (self, offer) => self.Reserve(offer) ? DataflowMessageStatus.Postponed : DataflowMessageStatus.Declined));
+        block.Post(1);
+        Eventually.True(() => listener.Durations.Count == 1);
+
+        // While a new link is offered the first, the worker that has taken the second waits, and has not seen that a reservation holds it back.
+        Task linking = Task.Run(() => block.LinkTo(new ProbeTarget<int>((_, _) =>
+        {
+            gate.Pass();
+            return DataflowMessageStatus.Declined;
+        })));
+        gate.AwaitArrivals();
+        block.Post(2);
+        Eventually.True(() => listener["weir.block.queued input"] == 0 && listener["weir.block.in_flight"] == 1);
+        Task failing = Task.Run(() => ((IDataflowBlock)block).Fault(new FormatException()));
+        int more = 0;
+        Eventually.True(() =>
+        {
+            bool isTaken = block.Post(3);
+            more += isTaken ? 1 : 0;
+            return !isTaken;
+        });
+        gate.Open();
+        Assert.Equal(TaskStatus.Faulted, await Eventually.Status(block.Completion));
+        await Eventually.Done(Task.WhenAll(linking, failing));
+        Assert.Equal(["weir.block.duration", "weir.block.duration"], listener.Durations);
+        Assert.Equal(1 + more, listener["weir.block.messages discarded"]);
     }
 
     [Fact(Timeout = Eventually.Limit)]

@@ -1,19 +1,16 @@
 using System.Collections.Concurrent;
-using System.Diagnostics;
 using System.Diagnostics.Metrics;
 
 namespace Weir.Dataflow.Tests.Probes;
 
-/// <summary>Listens to the blocks of one name: to the instruments, and if wanted to durations and spans.</summary>
+/// <summary>Listens to the blocks of one name: to the instruments, and if wanted to durations.</summary>
 internal sealed class BlockListener : IDisposable
 {
     private readonly MeterListener _meter = new();
-    private readonly ActivityListener? _spans;
     private readonly ConcurrentDictionary<string, long> _values = new();
     private readonly ConcurrentQueue<string> _durations = new();
-    private readonly ConcurrentQueue<Activity> _ended = new();
 
-    public BlockListener(string name, bool durations = false, bool spans = false, Action? onMeasured = null)
+    public BlockListener(string name, bool durations = false, Action? onMeasured = null)
     {
         _meter.InstrumentPublished = (instrument, listener) =>
         {
@@ -41,26 +38,7 @@ internal sealed class BlockListener : IDisposable
 
         // The first listener of a process: the instruments are created with the next block, or some seconds later.
         _ = new BufferBlock<int>();
-        if (spans)
-        {
-            _spans = new ActivityListener
-            {
-                ShouldListenTo = static source => source.Name == "Weir",
-                Sample = static (ref ActivityCreationOptions<ActivityContext> _) => ActivitySamplingResult.AllDataAndRecorded,
-                ActivityStopped = span =>
-                {
-                    if (name.Equals(span.GetTagItem("weir.block.name")))
-                    {
-                        _ended.Enqueue(span);
-                    }
-                },
-            };
-            ActivitySource.AddActivityListener(_spans);
-        }
     }
-
-    /// <summary>The spans that have ended, in the order of their ends.</summary>
-    public IReadOnlyList<Activity> Spans => [.. _ended];
 
     /// <summary>The durations, by name and error.</summary>
     public IReadOnlyList<string> Durations => [.. _durations];
@@ -79,7 +57,6 @@ internal sealed class BlockListener : IDisposable
     public void Dispose()
     {
         _meter.Dispose();
-        _spans?.Dispose();
     }
 
     private static object? Of(string key, ReadOnlySpan<KeyValuePair<string, object?>> tags)
