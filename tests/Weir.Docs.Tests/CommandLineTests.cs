@@ -12,8 +12,9 @@ public class CommandLineTests
 
     [Theory]
     [InlineData("weir", "run lock --worker 8")]
-    [InlineData("weir", "bench --filter '*NoSuch*'")]
-    [InlineData("weir", "bench --filter '*CoreYield*' --jobs short")]
+    [InlineData("eng/bench", "--filter '*NoSuch*'")]
+    [InlineData("weir", "bench --filter '*Core*'")]
+    [InlineData("eng/bench", "--filter '*CoreYield*' --jobs short")]
     [InlineData("weir-audit", "load --engine memory --consumer 2")]
     [InlineData("eng/tables", "ratio")]
     public void Errors_OfALineThatIsWrong_AreFound(string program, string line) => Assert.NotEmpty(CommandLines.Errors(program, line));

@@ -7,8 +7,8 @@ using BenchmarkDotNet.Loggers;
 using BenchmarkDotNet.Running;
 using Weir.Audit;
 using Weir.Audit.Load;
+using Weir.Bench;
 using Weir.Cli.App;
-using Weir.Cli.Commands.Bench;
 using Weir.Cli.Hosting;
 using Weir.Cli.Kit.Hosting;
 using Weir.Delivery.Cli.App;
@@ -35,9 +35,9 @@ internal static class CommandLines
     public static IEnumerable<string> Errors(string program, string line)
     {
         string[] words = [.. Words(line)];
-        if (words is [BenchCommand.Name, ..])
+        if (program is BenchApp.Name or "bench/Weir.Bench")
         {
-            return BenchErrors(words[1..]);
+            return BenchErrors(words);
         }
 
         CliHost host = new() { Name = "docs", Out = TextWriter.Null, Error = TextWriter.Null };
@@ -92,7 +92,7 @@ internal static class CommandLines
         }
     }
 
-    // BenchmarkDotNet parses what this program leaves it. Each filter must select a benchmark.
+    // BenchmarkDotNet parses what the program leaves it. Each filter must select a benchmark.
     private static IEnumerable<string> BenchErrors(string[] arguments)
     {
         AccumulationLogger log = new();

@@ -36,6 +36,7 @@ internal static partial class DocPages
 
     // In a block of its own: indented, with or without a prompt.
     [GeneratedRegex(
-        @"^ {4}(?:\$ |\w+=\S+ )?(?:(?<program>weir-work|weir-audit|weir|eng/tables)|dotnet run .*--project (?<program>lab/Weir\.(?:Delivery\.)?Cli|bench/Weir\.Audit) --) +(?<line>.*)$")]
+        @"^ {4}(?:\$ |\w+=\S+ )?(?:(?<program>weir-work|weir-audit|weir|eng/tables|eng/bench)"
+            + @"|dotnet run .*--project (?<program>lab/Weir\.(?:Delivery\.)?Cli|bench/Weir\.(?:Audit|Bench)) --) +(?<line>.*)$")]
     private static partial Regex Command();
 }

@@ -140,6 +140,6 @@ public sealed partial class DocumentTests
     [GeneratedRegex(@"\(`[^`]+`, (?:`[0-9a-f]{7,10}`|no commit there), [^)]*\w")]
     private static partial Regex Quotation();
 
-    [GeneratedRegex("^(?:[A-Z_]+=[^ ]+ )*(weir|weir-work|eng/tables)(?: (.*))?$")]
+    [GeneratedRegex("^(?:[A-Z_]+=[^ ]+ )*(weir|weir-work|weir-audit|eng/tables|eng/bench)(?: (.*))?$")]
     private static partial Regex Command();
 }

@@ -168,7 +168,7 @@ public sealed partial class FigureTests
     [GeneratedRegex(@"\b(?:this (?:machine|one)|here) \([^)]*(?:Intel|AMD|Xeon|EPYC)", RegexOptions.IgnoreCase)]
     private static partial Regex ThisMachine();
 
-    [GeneratedRegex(@"\b(?:eng/tables|weir(?:-work)? \w|dotnet run)")]
+    [GeneratedRegex(@"\b(?:eng/tables|eng/bench|weir(?:-work)? \w|dotnet run)")]
     private static partial Regex CommandLine();
 
     [GeneratedRegex("`[^`]*`")]

@@ -43,7 +43,7 @@ public sealed partial class WorkflowTests
     [Theory]
     [InlineData("dotnet build -c Release lab/Nothing")]
     [InlineData("samples/Nothing/check.sh a b")]
-    [InlineData("dotnet run -c Release --project lab/Weir.Cli -- bench --filter '*NoSuchBenchmark*'")]
+    [InlineData("eng/bench --filter '*NoSuchBenchmark*'")]
     [InlineData("make")]
     public void Problems_OfACommandThatIsWrong_AreFound(string command) => Assert.NotEmpty(Problems(command));
 
@@ -75,7 +75,7 @@ public sealed partial class WorkflowTests
     {
         if (Program().Match(command) is { Success: true } program)
         {
-            return CommandLines.Errors("weir", program.Groups[1].Value);
+            return CommandLines.Errors("eng/bench", program.Groups[1].Value);
         }
 
         string path = command switch
@@ -92,7 +92,7 @@ public sealed partial class WorkflowTests
     [GeneratedRegex(@"^(?<indent> +)run: (?<one>.*)$")]
     private static partial Regex Run();
 
-    [GeneratedRegex("^dotnet run -c Release --project lab/Weir\\.Cli -- (.*)$")]
+    [GeneratedRegex("^eng/bench (.*)$")]
     private static partial Regex Program();
 
     [GeneratedRegex("^(?: +|if )?weir ((?:run|history) [^|\n]*?)(?: \\|.*)?$", RegexOptions.Multiline)]

@@ -24,7 +24,7 @@ internal static class RecordingCheck
         string table = "| per call | ns |\n|---|---|\n"
             + Invariant($"| reading the clock | {clock:0.0} |\n| reading the clock and recording the difference | {recorded:0.0} |\n| recording alone | ")
             + Invariant($"{beyond:0.0} |\n")
-            + "\nWith BenchmarkDotNet: `dotnet run -c Release --project lab/Weir.Cli -- bench --filter '*RecordingBenchmarks*'`.\n";
+            + "\nWith BenchmarkDotNet: `eng/bench --filter '*RecordingBenchmarks*'`.\n";
         return new CheckSection(
             Invariant($"recording a latency costs at most {MostNanoseconds:0} ns more than reading the clock."), table, beyond <= MostNanoseconds);
     }

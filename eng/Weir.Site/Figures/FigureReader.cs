@@ -95,7 +95,7 @@ public sealed partial class FigureReader(string root)
     private static partial Regex Suite();
 
     // Without a remark that follows.
-    [GeneratedRegex(@"^    (?<command>(?:\w+=\S+ )*(?:weir|weir-work|weir-audit|eng/tables|\$?dotnet) .*?)(?: {2,}.*)?$", RegexOptions.Multiline)]
+    [GeneratedRegex(@"^    (?<command>(?:\w+=\S+ )*(?:weir|weir-work|weir-audit|eng/tables|eng/bench|\$?dotnet) .*?)(?: {2,}.*)?$", RegexOptions.Multiline)]
     private static partial Regex Command();
 
     [GeneratedRegex("(?:Generated|Made) by `(?<command>[^`]+?)(?: --output [^` ]+)?`")]

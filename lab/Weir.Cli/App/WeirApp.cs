@@ -1,4 +1,3 @@
-using Weir.Cli.Commands.Bench;
 using Weir.Cli.Commands.Doctor;
 using Weir.Cli.Commands.Gate;
 using Weir.Cli.Commands.Hash;
@@ -18,7 +17,7 @@ internal static class WeirApp
 {
     public const string Name = "weir";
 
-    private static readonly string[] WithLimits = ["run", "scale", "load", "time", BenchCommand.Name];
+    private static readonly string[] WithLimits = ["run", "scale", "load", "time"];
 
     private static readonly string[] OfWork = ["cdc"];
 
@@ -29,9 +28,6 @@ internal static class WeirApp
         // Of the time of a comparison, much goes into the starts of such processes. So they do without the parser and all other commands.
         args is [MeasuringProcess.Command, var kind, var pipe] ? CliApp.GuardAsync(host, () => MeasureCommand.RunAsync(kind, pipe, host))
         : FindRefusal(args) is { } now ? CliApp.GuardAsync(host, () => throw new BadInputException(now))
-
-        // BenchmarkDotNet has a parser of its own.
-        : args is [BenchCommand.Name, ..] ? CliApp.GuardAsync(host, () => Task.FromResult(BenchCommand.Run([.. args.Skip(1)], host)))
         : CliApp.RunAsync(Root(host), args, host);
 
     /// <summary>Parses the arguments without running the command.</summary>
@@ -47,7 +43,6 @@ internal static class WeirApp
             CompareCommand.Create(host),
             GateCommand.Create(host),
             HistoryCommand.Create(host, RunAsync),
-            BenchCommand.Create(),
             ReportCommand.Create(host),
             DoctorCommand.Create(host),
             HashCommand.Create(host),
@@ -61,8 +56,6 @@ internal static class WeirApp
         ["work", ..] => Moved("work", "weir-work"),
         ["run" or "compare", ..] when args.Any(static a => a == "--command" || a.StartsWith("--command=", StringComparison.Ordinal)) =>
             Moved($"{args[0]} --command", "weir time"),
-        [BenchCommand.Name, ..] when args.Contains("--runtimes") && args.Any(static a => a is "net8.0" or "net9.0") =>
-            Moved("bench --runtimes", "eng/tables runtimes-table --runtimes"),
         [var verb, ..] when !WithLimits.Contains(verb)
             && args.Any(static a => a == Threshold.Flag || a.StartsWith(Threshold.Flag + "=", StringComparison.Ordinal)) =>
             $"{verb} has no {Threshold.Flag}: limits are for {string.Join(", ", WithLimits)}. What compares decides by --margin and --figures.",

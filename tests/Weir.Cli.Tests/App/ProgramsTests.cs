@@ -11,7 +11,7 @@ namespace Weir.Cli.Tests.App;
 public sealed class ProgramsTests
 {
     [Theory(Timeout = 60_000)]
-    [InlineData("", "run time scale compare gate history bench report doctor hash load")]
+    [InlineData("", "run time scale compare gate history report doctor hash load")]
     [InlineData("weir-work ", "setup publish run stats list find cancel dead cdc")]
     [InlineData("weir-audit ", "run load")]
     [InlineData("eng/tables ", "ratios warm-up cold-start blocking-table auto-table load-table hash-table runtimes-table selfcheck goals figures queues-compared")]
@@ -71,7 +71,6 @@ public sealed class ProgramsTests
     [InlineData("run --command ls", "weir time")]
     [InlineData("ratios --filter *", "eng/tables ratios")]
     [InlineData("figures cdc", "eng/tables figures")]
-    [InlineData("bench --runtimes net8.0 net9.0", "eng/tables runtimes-table --runtimes")]
     public async Task Verb_ThatMoved_IsOneSentence(string arguments, string now)
     {
         LoadResult result = await new CliUnderTest().RunAsync(arguments);
@@ -81,10 +80,11 @@ public sealed class ProgramsTests
     }
 
     [Fact]
-    public void Weir_KnowsNoServer_AndWorkNoBenchmark()
+    public void Weir_KnowsNoServer_AndNeitherItNorWorkABenchmark()
     {
         Assert.DoesNotContain(Reached(typeof(WeirApp).Assembly), static name => name is "Npgsql" or "RabbitMQ.Client" or "Weir.Delivery");
-        Assert.DoesNotContain(Reached(typeof(WorkApp).Assembly), static name => name is "BenchmarkDotNet" or "Weir.Lab.Suites");
+        Assert.All([typeof(WeirApp), typeof(WorkApp)], static program =>
+            Assert.DoesNotContain(Reached(program.Assembly), static name => name is "BenchmarkDotNet" or "Weir.Lab.Suites"));
         Assert.Contains("Npgsql", Reached(typeof(TablesApp).Assembly));
     }
 

@@ -1,5 +1,6 @@
 using Weir.Audit;
 using Weir.Audit.Load;
+using Weir.Bench;
 using Weir.Cli.App;
 using Weir.Cli.Hosting;
 using Weir.Cli.Kit.Hosting;
@@ -57,7 +58,7 @@ internal sealed class CliUnderTest
         using StoppingWriter error = new(StopsAt, interrupt);
         CliHost shared = new()
         {
-            Name = arguments is [WorkApp.Name or AuditApp.Name or TablesApp.Name, ..] ? arguments[0] : WeirApp.Name,
+            Name = arguments is [WorkApp.Name or AuditApp.Name or TablesApp.Name or BenchApp.Name, ..] ? arguments[0] : WeirApp.Name,
             Out = output,
             Error = TextWriter.Synchronized(error),
             OutIsTerminal = false,
@@ -77,6 +78,7 @@ internal sealed class CliUnderTest
             [WorkApp.Name, ..] => WorkApp.RunAsync([.. arguments.Skip(1)], new WorkCliHost(shared) { In = new StringReader(Input) }),
             [AuditApp.Name, ..] => AuditApp.RunAsync([.. arguments.Skip(1)], new AuditHost(shared) { WrapSource = WrapSource }),
             [TablesApp.Name, ..] => TablesApp.RunAsync([.. arguments.Skip(1)], shared),
+            [BenchApp.Name, ..] => BenchApp.RunAsync([.. arguments.Skip(1)], shared),
             _ => WeirApp.RunAsync(arguments, new WeirHost(shared)
             {
                 Measure = new MeasureHost { UseProcesses = UseProcesses, LongestWarmUp = TimeSpan.Zero, MostRepeats = 0 },

@@ -30,8 +30,9 @@ public partial class HouseRulesTests
         ["Weir.Lab.Queues"] = ["Weir.Lab", "Weir.PostgreSql", "Weir.RabbitMQ"],
         ["Weir.Lab.Runtimes"] = ["Weir"],
         ["Weir.Lab.Suites"] = ["Weir.Lab", "Weir.Lab.Catalog", "Weir.Lab.BenchmarkDotNet", "Weir", "Weir.Dataflow"],
+        ["Weir.Bench"] = ["Weir.Lab", "Weir.Lab.BenchmarkDotNet", "Weir.Lab.Suites", "Weir.Cli.Kit"],
         ["Weir.Cli.Kit"] = ["Weir.Lab"],
-        ["Weir.Cli"] = ["Weir", "Weir.Lab", "Weir.Lab.Catalog", "Weir.Lab.Suites", "Weir.Cli.Kit"],
+        ["Weir.Cli"] = ["Weir", "Weir.Lab", "Weir.Lab.Catalog", "Weir.Cli.Kit"],
         ["Weir.Audit"] = ["Weir.Delivery.Cli", "Weir.Lab", "Weir.Cli.Kit"],
         ["Weir.Delivery.Cli"] = ["Weir.PostgreSql", "Weir.RabbitMQ", "Weir.Lab", "Weir.Cli.Kit"],
         ["Weir.Tables"] =
@@ -80,7 +81,7 @@ public partial class HouseRulesTests
             "Runtimes", "Hosting", "Workloads/UserCode", "Workloads", "Storage", "History", "Profiling", "Processes", "Measuring", "Programs",
             "Commands/Load/Work", "Commands/Load/Options", "Commands/Load/Watch", "Commands/Load/Arms", "Commands/Load",
             "Commands/Hash", "Commands/Run", "Commands/Scale", "Commands/Compare", "Commands/Time", "Commands/Gate", "Commands/History",
-            "Commands/Bench", "Commands/Report", "Commands/Doctor", "Commands/Measure", "App", "",
+            "Commands/Report", "Commands/Doctor", "Commands/Measure", "App", "",
         ],
         ["Weir.Delivery.Cli"] =
         [

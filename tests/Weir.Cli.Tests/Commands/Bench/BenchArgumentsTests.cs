@@ -1,6 +1,6 @@
 using BenchmarkDotNet.Toolchains;
 using BenchmarkDotNet.Toolchains.Results;
-using Weir.Cli.Commands.Bench;
+using Weir.Bench;
 using Weir.Cli.Kit.Hosting;
 using Weir.Cli.Tests.Support;
 
@@ -33,17 +33,17 @@ public class BenchArgumentsTests
     [Fact(Timeout = 300_000)]
     public async Task Bench_NoBenchmarkAnswers_EndsWithOne()
     {
-        LoadResult result = await new CliUnderTest().RunAsync("bench --filter *.NoSuchBenchmark --quiet");
+        LoadResult result = await new CliUnderTest().RunAsync("eng/bench --filter *.NoSuchBenchmark --quiet");
 
         Assert.Equal(1, result.ExitCode);
-        Assert.Equal("weir: no benchmark was run; to see why, run it without --quiet and --json.\n", result.Error);
+        Assert.Equal("eng/bench: no benchmark was run; to see why, run it without --quiet and --json.\n", result.Error);
         Assert.Empty(result.Out);
     }
 
     [Fact(Timeout = 300_000)]
     public async Task Bench_Help_HasTheOptionsOfThisProgramToo()
     {
-        LoadResult result = await new CliUnderTest().RunAsync("bench --help");
+        LoadResult result = await new CliUnderTest().RunAsync("eng/bench --help");
 
         Assert.All(["--workers", "--export", "--out", "--json", "--quiet"], option => Assert.Contains($"  {option} ", result.Out, StringComparison.Ordinal));
     }
@@ -53,10 +53,10 @@ public class BenchArgumentsTests
     {
         using TemporaryFile file = new("");
 
-        LoadResult result = await new CliUnderTest().RunAsync($"bench --filter *.NoSuchBenchmark --out {file.Path}/in");
+        LoadResult result = await new CliUnderTest().RunAsync($"eng/bench --filter *.NoSuchBenchmark --out {file.Path}/in");
 
         Assert.Equal(1, result.ExitCode);
-        Assert.StartsWith($"weir: '{file.Path}/in/", result.Error, StringComparison.Ordinal);
+        Assert.StartsWith($"eng/bench: '{file.Path}/in/", result.Error, StringComparison.Ordinal);
         Assert.Contains("cannot be written", result.Error, StringComparison.Ordinal);
     }
 

@@ -33,16 +33,17 @@ public class ThresholdTests
         + "rate<1000/s, failures>1% or bytes>1KB; it is 'p99>1s'.")]
     [InlineData("time true --fail-if bytes>1KB",
         "--fail-if must be a metric (p50, mean, max or rate), then >, >=, < or <=, then a limit, such as mean>1s or rate<1000/s; it is 'bytes>1KB'.")]
-    [InlineData("bench --fail-if failures>1%",
+    [InlineData("eng/bench --fail-if failures>1%",
         "--fail-if must be a metric (mean, rate or bytes), then >, >=, < or <=, then a limit, such as mean>1s, rate<1000/s or bytes>1KB; it is 'failures>1%'.")]
-    [InlineData("bench --fail-if", "--fail-if must be a condition such as 'mean>50us'; it is absent.")]
+    [InlineData("eng/bench --fail-if", "--fail-if must be a condition such as 'mean>50us'; it is absent.")]
     [InlineData("gate cpu cpu --fail-if=p99>1s",
-        "gate has no --fail-if: limits are for run, scale, load, time, bench. What compares decides by --margin and --figures.")]
+        "gate has no --fail-if: limits are for run, scale, load, time. What compares decides by --margin and --figures.")]
     public async Task FailIf_WhatAVerbDoesNotHave_IsOneClearLine(string command, string message)
     {
         LoadResult result = await new CliUnderTest().RunAsync(command);
 
-        Assert.Equal((1, $"weir: {message}\n"), (result.ExitCode, result.Error));
+        string program = command.StartsWith("eng/bench ", StringComparison.Ordinal) ? "eng/bench" : "weir";
+        Assert.Equal((1, $"{program}: {message}\n"), (result.ExitCode, result.Error));
     }
 
     [Theory(Timeout = 300_000)]

@@ -1,7 +1,7 @@
 using BenchmarkDotNet.Reports;
 using BenchmarkDotNet.Toolchains.Results;
 
-namespace Weir.Cli.Commands.Bench;
+namespace Weir.Bench;
 
 /// <summary>Reports why benchmarks have no result: the table shows <c>NA</c> for them, and the reason is somewhere in a long log.</summary>
 internal static class MissingResults

@@ -1,6 +1,6 @@
-namespace Weir.Cli.Commands.Bench;
+namespace Weir.Bench;
 
-/// <summary>The options that <c>bench</c> shares with the other commands, removed from BenchmarkDotNet's arguments or translated into them.</summary>
+/// <summary>The options that are called as those of <c>weir</c>, removed from BenchmarkDotNet's arguments or translated into them.</summary>
 /// <param name="Remaining">What BenchmarkDotNet gets.</param>
 /// <param name="Json">Whether the summaries are printed as JSON, and nothing else.</param>
 /// <param name="Quiet">Whether only the summaries are printed.</param>
@@ -26,7 +26,7 @@ internal sealed record BenchArguments(IReadOnlyList<string> Remaining, bool Json
           --quiet                 Print the summaries and nothing else
         """;
 
-    /// <summary>The conditions under which the command fails.</summary>
+    /// <summary>The conditions under which the program fails.</summary>
     public IReadOnlyList<Threshold> Thresholds { get; init; } = [];
 
     /// <summary>Where the files go; <see langword="null"/> for BenchmarkDotNet's own choice.</summary>

@@ -3,31 +3,22 @@ using BenchmarkDotNet.Exporters;
 using BenchmarkDotNet.Exporters.Json;
 using BenchmarkDotNet.Loggers;
 using BenchmarkDotNet.Reports;
+using Weir.Cli.Kit.App;
 using Weir.Lab.Benchmarks;
 using Weir.Lab.Suites;
+using Weir.Lab.Work;
 
-namespace Weir.Cli.Commands.Bench;
+namespace Weir.Bench;
 
-/// <summary>The <c>bench</c> command: the benchmark suites, with BenchmarkDotNet's own arguments.</summary>
-internal static class BenchCommand
+/// <summary>The program that <c>eng/bench</c> starts: the benchmark suites, with BenchmarkDotNet's own arguments and some more.</summary>
+internal static class BenchApp
 {
-    public const string Name = "bench";
+    public const string Name = "eng/bench";
 
-    /// <summary>For the list of commands only: BenchmarkDotNet parses the arguments.</summary>
-    public static Command Create()
-    {
-        Argument<string[]> arguments = new("ARGUMENTS")
-        {
-            Description = "BenchmarkDotNet's arguments: --list tree, --filter, --job, --exporters ...; also --workers N,N,..., and from this program "
-                + "--export md,csv,json,html, --out, --fail-if, --json and --quiet",
-            Arity = ArgumentArity.ZeroOrMore,
-        };
-        return new Command(Name, "Runs the benchmark suites in BenchmarkDotNet. With its own arguments; 'weir bench --help' lists them.") { arguments };
-    }
+    public static Task<int> RunAsync(IReadOnlyList<string> arguments, CliHost host) =>
+        CliApp.GuardAsync(host, () => Task.FromResult(Run(arguments, host)));
 
-    /// <summary>Runs the suites.</summary>
-    /// <exception cref="BadInputException">An argument of this program cannot be used.</exception>
-    public static int Run(IReadOnlyList<string> arguments, WeirHost host)
+    private static int Run(IReadOnlyList<string> arguments, CliHost host)
     {
         BenchArguments own = BenchArguments.Parse(arguments);
         if (own.Directory is { } directory && !own.Remaining.Any(LabBenchmarks.IsQuestion))
@@ -38,7 +29,7 @@ internal static class BenchCommand
         bool isSilent = own.IsSilent && !own.Remaining.Any(LabBenchmarks.IsQuestion);
         bool isRun = false;
         int failed = ExitCode.Success;
-        int code = BenchmarkHost.Run(
+        int code = Run(
             [.. own.Remaining],
             isSilent ? Silent() : null,
             summaries =>
@@ -52,7 +43,7 @@ internal static class BenchCommand
 
                 failed = own.Thresholds.Count == 0 || host.Stop.IsCancellationRequested ? failed : CodeOf(summaries, own.Thresholds, host);
             },
-            host.Stop);
+            host);
         if (own.Remaining.Contains("--help"))
         {
             host.Out.WriteLine(BenchArguments.Help);
@@ -72,7 +63,31 @@ internal static class BenchCommand
         return ExitCode.Interrupted;
     }
 
-    private static void Write(IReadOnlyList<Summary> summaries, BenchArguments own, WeirHost host)
+    // The exit code: 3 when a benchmark has no result, as when its arms do unequal work, and 1 for an argument that cannot be used, or that no benchmark
+    // answers to. A run that is stopped ends after the benchmark that is measured.
+    private static int Run(string[] arguments, IConfig? config, Action<IReadOnlyList<Summary>> done, CliHost host)
+    {
+        // Before any child process starts, so that all of them spin the same number of times.
+        SpinSpeed.Publish();
+        try
+        {
+            IReadOnlyList<Summary> summaries = LabBenchmarks.Run(typeof(Suite).Assembly, arguments, config, host.Stop);
+            done(summaries);
+
+            // Without a summary, BenchmarkDotNet has logged the reason: an argument or a filter that it does not understand.
+            return summaries.Count == 0 && !arguments.Any(LabBenchmarks.IsQuestion) ? ExitCode.Failure
+                : summaries.Any(static summary => summary.HasCriticalValidationErrors || summary.Reports.Any(static report => !report.Success))
+                    ? ExitCode.Invalid
+                : ExitCode.Success;
+        }
+        catch (ArgumentException error) when (error.ParamName is null)
+        {
+            host.Say($"{error.Message}");
+            return ExitCode.Failure;
+        }
+    }
+
+    private static void Write(IReadOnlyList<Summary> summaries, BenchArguments own, CliHost host)
     {
         if (own.Json)
         {
@@ -88,7 +103,7 @@ internal static class BenchCommand
         }
     }
 
-    private static int CodeOf(IReadOnlyList<Summary> summaries, IReadOnlyList<Threshold> thresholds, WeirHost host)
+    private static int CodeOf(IReadOnlyList<Summary> summaries, IReadOnlyList<Threshold> thresholds, CliHost host)
     {
         (Finding Finding, bool IsBroken)[] found =
         [
