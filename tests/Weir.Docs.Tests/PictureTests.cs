@@ -31,11 +31,12 @@ public sealed class PictureTests
     [Fact]
     public void Picture_OfARun_HasEachOfItsLines()
     {
-        string picture = RunPicture.Of("$ weir run <x>\n\nanswer\n! a doubt\n");
-        Assert.Contains(">$ weir run &lt;x&gt;</text>", picture, StringComparison.Ordinal);
+        string picture = RunPicture.Of("$ weir run <x> \\\n    --quiet\n\nanswer\n! a doubt\nthat goes on\nAnd more\n");
+        Assert.Contains(">$ weir run &lt;x&gt; \\</text>", picture, StringComparison.Ordinal);
+        Assert.Equal(2, picture.Split("class=\"command\"").Length - 1);
         Assert.Contains(">answer</text>", picture, StringComparison.Ordinal);
-        Assert.Contains("class=\"doubt\"", picture, StringComparison.Ordinal);
-        Assert.Equal(3, picture.Split("<text ").Length - 1);
+        Assert.Equal(2, picture.Split("class=\"doubt\"").Length - 1);
+        Assert.Equal(6, picture.Split("<text ").Length - 1);
     }
 
     [Fact]
