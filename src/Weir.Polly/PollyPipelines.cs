@@ -1,4 +1,3 @@
-using System.Reflection;
 using System.Runtime.CompilerServices;
 using Polly;
 
@@ -22,8 +21,7 @@ namespace Weir.Polly;
 /// </remarks>
 public static class PollyPipelines
 {
-    // As in the operators: an async lambda converts to the ValueTask overload, which needs no wrapper. C# 12 knows no priorities, and prefers what has no array
-    // at its end.
+    // As in the operators: an async lambda converts to the ValueTask overload, which needs no wrapper.
     private const int ForTasks = -1;
 
     /// <summary>Creates a selector whose calls go through a pipeline.</summary>
@@ -78,7 +76,7 @@ public static class PollyPipelines
     /// <inheritdoc cref="Around{TItem, TResult}(ResiliencePipeline, Func{TItem, CancellationToken, ValueTask{TResult}})"/>
     [OverloadResolutionPriority(ForTasks)]
     public static Func<TItem, CancellationToken, ValueTask<TResult>> Around<TItem, TResult>(
-        this ResiliencePipeline pipeline, Func<TItem, CancellationToken, Task<TResult>> selector, params Missing[] none)
+        this ResiliencePipeline pipeline, Func<TItem, CancellationToken, Task<TResult>> selector)
     {
         ArgumentNullException.ThrowIfNull(selector);
         return pipeline.Around<TItem, TResult>((item, cancellationToken) => new ValueTask<TResult>(selector(item, cancellationToken)));
@@ -87,7 +85,7 @@ public static class PollyPipelines
     /// <inheritdoc cref="Around{TItem, TResult}(ResiliencePipeline{TResult}, Func{TItem, CancellationToken, ValueTask{TResult}})"/>
     [OverloadResolutionPriority(ForTasks)]
     public static Func<TItem, CancellationToken, ValueTask<TResult>> Around<TItem, TResult>(
-        this ResiliencePipeline<TResult> pipeline, Func<TItem, CancellationToken, Task<TResult>> selector, params Missing[] none)
+        this ResiliencePipeline<TResult> pipeline, Func<TItem, CancellationToken, Task<TResult>> selector)
     {
         ArgumentNullException.ThrowIfNull(selector);
         return pipeline.Around<TItem, TResult>((item, cancellationToken) => new ValueTask<TResult>(selector(item, cancellationToken)));
@@ -96,7 +94,7 @@ public static class PollyPipelines
     /// <inheritdoc cref="Around{TItem}(ResiliencePipeline, Func{TItem, CancellationToken, ValueTask})"/>
     [OverloadResolutionPriority(ForTasks)]
     public static Func<TItem, CancellationToken, ValueTask> Around<TItem>(
-        this ResiliencePipeline pipeline, Func<TItem, CancellationToken, Task> action, params Missing[] none)
+        this ResiliencePipeline pipeline, Func<TItem, CancellationToken, Task> action)
     {
         ArgumentNullException.ThrowIfNull(action);
         return pipeline.Around<TItem>((item, cancellationToken) => new ValueTask(action(item, cancellationToken)));

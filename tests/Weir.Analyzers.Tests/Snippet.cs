@@ -102,12 +102,9 @@ internal sealed class Snippet
 
     private readonly string _text;
 
-    private readonly LanguageVersion _version;
-
-    private Snippet(string text, TextSpan[] marks, LanguageVersion version = LanguageVersion.Default)
+    private Snippet(string text, TextSpan[] marks)
     {
         _text = text;
-        _version = version;
         Marks = marks;
     }
 
@@ -145,10 +142,7 @@ internal sealed class Snippet
     }
 
     /// <summary>The same with some characters left out, as it is while somebody types.</summary>
-    public Snippet Without(int start, int length) => new(_text.Remove(start, Math.Min(length, _text.Length - start)), [], _version);
-
-    /// <summary>The same code in a project with another version of C#.</summary>
-    public Snippet In(LanguageVersion version) => new(_text, [.. Marks], version);
+    public Snippet Without(int start, int length) => new(_text.Remove(start, Math.Min(length, _text.Length - start)), []);
 
     public int Length => _text.Length;
 
@@ -193,10 +187,5 @@ internal sealed class Snippet
         return empty;
     }
 
-    private CSharpCompilation Compile()
-    {
-        // The trees of a compilation must agree on the version.
-        CSharpParseOptions options = new(_version);
-        return Empty.AddSyntaxTrees(CSharpSyntaxTree.ParseText(_text, options), CSharpSyntaxTree.ParseText(Shop, options));
-    }
+    private CSharpCompilation Compile() => Empty.AddSyntaxTrees(CSharpSyntaxTree.ParseText(_text), CSharpSyntaxTree.ParseText(Shop));
 }

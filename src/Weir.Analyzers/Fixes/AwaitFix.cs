@@ -13,7 +13,7 @@ public sealed class AwaitFix() : DiagnosticFix("WEIR005", "Await it")
 {
     private protected override Func<SyntaxNode, SyntaxNode>? FindChange(SyntaxNode node, SemanticModel model, CancellationToken cancellationToken)
     {
-        if (node is not InvocationExpressionSyntax { Parent: ExpressionStatementSyntax } call
+        if (node is not InvocationExpressionSyntax { Parent: ExpressionStatementSyntax or LambdaExpressionSyntax { AsyncKeyword.RawKind: 0 } } call
             || model.GetTypeInfo(call, cancellationToken).Type?.Name is not ("Task" or "ValueTask"))
         {
             return null;

@@ -11,9 +11,6 @@ namespace Weir.Analyzers.Rules;
 [DiagnosticAnalyzer(LanguageNames.CSharp)]
 public sealed class UnfitCallAnalyzer : DiagnosticAnalyzer
 {
-    // Compilers of .NET 8 have no name for it.
-    private const LanguageVersion WithPriorities = (LanguageVersion)1300;
-
     /// <inheritdoc/>
     public override ImmutableArray<DiagnosticDescriptor> SupportedDiagnostics => ImmutableArray.Create(Descriptors.UnfitCall);
 
@@ -55,10 +52,9 @@ public sealed class UnfitCallAnalyzer : DiagnosticAnalyzer
             return;
         }
 
-        bool isOld = ((CSharpParseOptions)invocation.SyntaxTree.Options).LanguageVersion < WithPriorities;
         foreach (ArgumentSyntax argument in invocation.ArgumentList.Arguments)
         {
-            if (InsteadOf(argument.Expression, isOld, types, context) is { } instead)
+            if (InsteadOf(argument.Expression, types, context) is { } instead)
             {
                 context.ReportDiagnostic(Diagnostic.Create(Descriptors.UnfitCall, argument.Expression.GetLocation(), instead));
                 return;
@@ -105,7 +101,7 @@ public sealed class UnfitCallAnalyzer : DiagnosticAnalyzer
         return false;
     }
 
-    private static string? InsteadOf(ExpressionSyntax call, bool isOld, WeirTypes types, SyntaxNodeAnalysisContext context)
+    private static string? InsteadOf(ExpressionSyntax call, WeirTypes types, SyntaxNodeAnalysisContext context)
     {
         int? count = call switch
         {
@@ -113,11 +109,9 @@ public sealed class UnfitCallAnalyzer : DiagnosticAnalyzer
             ParenthesizedLambdaExpressionSyntax lambda => lambda.ParameterList.Parameters.Count,
             _ => null,
         };
-        string? old = isOld ? "add <LangVersion>13</LangVersion> to the project file" : null;
-        return count is 1 or 2 ? old
+        return count is 1 or 2 ? null
             : count is not null ? "it gets the item, or the item and a token: write 'x => …' or '(x, token) => …'"
-            : MethodsOf(call, context).Select(m => LambdaOf(call, m, types)).FirstOrDefault(static text => text is not null)
-                ?? (MethodsOf(call, context).Any() ? old : null);
+            : MethodsOf(call, context).Select(m => LambdaOf(call, m, types)).FirstOrDefault(static text => text is not null);
     }
 
     /// <summary>The lambda for a method that takes more than an item and a token, all of which may be left out.</summary>

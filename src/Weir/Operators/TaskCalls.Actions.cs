@@ -3,7 +3,7 @@ using Weir.Core.Sinks;
 
 namespace Weir.Operators;
 
-/// <content>Calls without a result, and calls whose result is discarded.</content>
+/// <content>Calls without a result.</content>
 internal static partial class TaskCalls
 {
     /// <summary>Turns an action into a selector whose results are all the default value.</summary>
@@ -52,43 +52,6 @@ internal static partial class TaskCalls
     {
         ArgumentNullException.ThrowIfNull(action, name);
         return new SynchronousActionWithToken<TItem>(action).Invoke;
-    }
-
-    // What is discarded is an action of operators only, which remember nothing about it: a lambda is enough.
-    public static Func<TItem, CancellationToken, ValueTask> Discarding<TItem, TResult>(
-        Func<TItem, CancellationToken, ValueTask<TResult>> action, [CallerArgumentExpression(nameof(action))] string? name = null)
-    {
-        ArgumentNullException.ThrowIfNull(action, name);
-        RefuseTasks(typeof(TResult), name);
-        return (item, cancellationToken) => WithoutResult(action(item, cancellationToken));
-    }
-
-    public static Func<TItem, CancellationToken, ValueTask> Discarding<TItem, TResult>(
-        Func<TItem, ValueTask<TResult>> action, [CallerArgumentExpression(nameof(action))] string? name = null)
-    {
-        ArgumentNullException.ThrowIfNull(action, name);
-        RefuseTasks(typeof(TResult), name);
-        return (item, _) => WithoutResult(action(item));
-    }
-
-    public static Func<TItem, CancellationToken, ValueTask> Discarding<TItem, TResult>(
-        Func<TItem, TResult> action, [CallerArgumentExpression(nameof(action))] string? name = null) =>
-        Discarding(Synchronous(action, name), name);
-
-    public static Func<TItem, CancellationToken, ValueTask> Discarding<TItem, TResult>(
-        Func<TItem, CancellationToken, TResult> action, [CallerArgumentExpression(nameof(action))] string? name = null) =>
-        Discarding(Synchronous(action, name), name);
-
-    private static ValueTask WithoutResult<TResult>(ValueTask<TResult> call)
-    {
-        static async ValueTask Wait(ValueTask<TResult> call) => await call.ConfigureAwait(false);
-        if (!call.IsCompletedSuccessfully)
-        {
-            return Wait(call);
-        }
-
-        _ = call.Result;
-        return default;
     }
 
     private static ValueTask<TNothing> WithResult<TNothing>(ValueTask call)

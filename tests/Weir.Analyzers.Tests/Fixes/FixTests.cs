@@ -46,6 +46,7 @@ public class FixTests
     [InlineData("[|items.SelectParallelAsync(Work.LoadAsync)|];", "await items.SelectParallelAsync(Work.LoadAsync);")]
     [InlineData("await items.ForEachParallelAsync(x => { [|Work.SaveAsync(x)|]; });", "async x => { await Work.SaveAsync(x); }")]
     [InlineData("await items.ForEachParallelAsync(async (x, t) => { [|Work.SaveAsync(x)|]; await Task.Yield(); });", "{ await Work.SaveAsync(x);")]
+    [InlineData("await items.ForEachParallelAsync((x, t) => [|Work.ValueAsync(x, t)|]);", "(async (x, t) => await Work.ValueAsync(x, t))")]
     [InlineData("await items.SelectParallelAsync((x, t) => { [|Work.ValueAsync(x, t)|]; return new ValueTask<int>(x); });", null)]
     [InlineData("void Local() { [|items.ForEachParallelAsync(x => { })|]; } Local();", null)]
     [InlineData("[|items.SelectParallelStreamAsync(Work.LoadAsync)|];", null)]

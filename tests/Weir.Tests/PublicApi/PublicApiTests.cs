@@ -53,6 +53,25 @@ public class PublicApiTests
     }
 
     [Fact]
+    public void Methods_OfOneName_ShowAtMostEighteenOverloads()
+    {
+        // What an editor lists behind a dot: the methods of the type with the most of that name, and all extensions of that name, of whatever package.
+        MethodInfo[] methods =
+        [
+            .. PackageNames.All.SelectMany(static p => Assembly.Load(p).GetExportedTypes()).SelectMany(static t => t.GetMethods())
+                .Where(static m => m.GetCustomAttribute<EditorBrowsableAttribute>()?.State != EditorBrowsableState.Never),
+        ];
+        var shown = methods.GroupBy(static m => m.Name).Select(static g =>
+        (
+            g.Key,
+            Count: g.Count(static m => m.IsDefined(typeof(ExtensionAttribute)))
+                + g.Where(static m => !m.IsDefined(typeof(ExtensionAttribute))).GroupBy(static m => m.ReflectedType).Select(static t => t.Count()).DefaultIfEmpty().Max()
+        )).OrderByDescending(static s => s.Count).ToArray();
+        Assert.Equal(("SelectParallelAsync", 18), shown.Single(static s => s.Key == "SelectParallelAsync"));
+        Assert.Equal([], shown.Where(static s => s.Count > 18));
+    }
+
+    [Fact]
     public void ApiText_KnownMembers_AreWrittenAsInCode()
     {
         string text = ApiText.Of(typeof(ParallelOperators).Assembly);

@@ -23,8 +23,6 @@ public class TaskResultTests
         Refused("selector", static () => Items.SelectParallelOutcomesStreamAsync(static x => Task.FromResult(Task.FromResult(x))));
         Refused("batchSelector", static () => Items.BatchParallelAsync(2, static batch => Task.FromResult(Task.FromResult(batch.Count))));
         Refused("batchSelector", static () => Items.BatchParallelStreamAsync(2, static batch => Task.FromResult(Task.FromResult(batch.Count))));
-        Refused("action", static () => Items.ForEachParallelAsync(static async (x, token) => { await Task.Yield(); return Task.FromResult(x); }));
-        Refused("action", static () => Items.ForEachParallelAsync(static x => new ValueTask<Task>(Task.CompletedTask)));
     }
 
     [Theory(Timeout = 90_000)]

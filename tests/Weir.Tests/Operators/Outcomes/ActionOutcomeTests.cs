@@ -90,10 +90,10 @@ public class ActionOutcomeTests
         AssertMixed(await runtime.ProcessManyAsync(RuntimeRun.Count(100).PartitionBy(static x => x % 3), Mixed).WithinAsync());
         AssertMixed(await runtime.ProcessManyAsync(RuntimeRun.Count(100), MixedNow).WithinAsync());
         AssertMixed(await runtime.ProcessManyAsync(RuntimeRun.Count(100), static async x => await Mixed(x, default)).WithinAsync());
-        AssertMixed(await runtime.ProcessManyAsync(RuntimeRun.Count(100), static (x, token) => Mixed(x, token).AsTask(), CancellationToken.None).WithinAsync());
+        AssertMixed(await runtime.ProcessManyAsync(RuntimeRun.Count(100), static (x, token) => Mixed(x, token).AsTask(), null, CancellationToken.None).WithinAsync());
         using CancellationTokenSource caller = new();
         await caller.CancelAsync();
-        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => runtime.ProcessManyAsync([1], static _ => { }, caller.Token));
+        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => runtime.ProcessManyAsync([1], static _ => { }, cancellationToken: caller.Token));
     }
 
     [Theory(Timeout = Selectors.Timeout)]

@@ -7,23 +7,11 @@ internal enum CallKind
 
     Task = 1,
 
-    /// <summary>With a result that is discarded.</summary>
-    ValueTaskResult = 2,
+    NoTokenValueTask = 2,
 
-    NoTokenValueTask = 3,
+    NoTokenTask = 3,
 
-    NoTokenTask = 4,
+    Synchronous = 4,
 
-    /// <inheritdoc cref="ValueTaskResult"/>
-    NoTokenValueTaskResult = 5,
-
-    Synchronous = 6,
-
-    SynchronousWithToken = 7,
-
-    /// <inheritdoc cref="ValueTaskResult"/>
-    SynchronousResult = 8,
-
-    /// <inheritdoc cref="ValueTaskResult"/>
-    SynchronousResultWithToken = 9,
+    SynchronousWithToken = 5,
 }

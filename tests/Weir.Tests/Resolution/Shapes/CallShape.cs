@@ -81,12 +81,6 @@ internal sealed record CallShape(string Code, CallKind Meant)
         new("async x => { await Task.Yield(); }", NV),
         new("async x => throw new Exception()", NV),
         new("x => throw new Exception()", NV),
-        new("(x, t) => $.ValueOf(x, t)", CallKind.ValueTaskResult),
-        new("$.ValueOf", CallKind.ValueTaskResult),
-        new("async (x, t) => { await Task.Yield(); return 1; }", CallKind.ValueTaskResult),
-        new("x => $.ValueOf(x)", CallKind.NoTokenValueTaskResult),
-        new("$.OnlyValueOf", CallKind.NoTokenValueTaskResult),
-        new("async x => { await Task.Yield(); return 1; }", CallKind.NoTokenValueTaskResult),
         new("x => { }", S),
         new("x => Console.WriteLine(x)", S),
         new("x => { lock (array) { } }", S),
@@ -95,8 +89,20 @@ internal sealed record CallShape(string Code, CallKind Meant)
         new("(x, t) => { }", ST),
         new("(x, t) => Console.WriteLine(x)", ST),
         new("$.VoidWithToken", ST),
-        new("$.SyncOf", CallKind.SynchronousResult),
-        new("$.Set.Add", CallKind.SynchronousResult),
-        new("$.SyncWithToken", CallKind.SynchronousResultWithToken),
+        new("x => $.SyncOf(x)", S),
+        new("x => $.Set.Add(x)", S),
+        new("(x, t) => $.SyncWithToken(x, t)", ST),
+    ];
+
+    /// <summary>Calls with a result where none is wanted, and what one writes instead.</summary>
+    public static (string Code, CallShape Instead)[] WithAResultTooMany { get; } =
+    [
+        ("$.ValueOf", new("async (x, t) => await $.ValueOf(x, t)", V)),
+        ("async (x, t) => { await Task.Yield(); return 1; }", new("async (x, t) => { await Task.Yield(); }", V)),
+        ("$.OnlyValueOf", new("async x => await $.OnlyValueOf(x)", NV)),
+        ("async x => { await Task.Yield(); return 1; }", new("async x => { await Task.Yield(); }", NV)),
+        ("$.SyncOf", new("x => $.SyncOf(x)", S)),
+        ("$.Set.Add", new("x => $.Set.Add(x)", S)),
+        ("$.SyncWithToken", new("(x, t) => $.SyncWithToken(x, t)", ST)),
     ];
 }

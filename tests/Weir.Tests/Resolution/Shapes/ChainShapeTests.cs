@@ -9,8 +9,7 @@ using Microsoft.CodeAnalysis.CSharp.Syntax;
 namespace Weir.Tests.Resolution.Shapes;
 
 /// <summary>
-/// Does what one writes for a call through policies compile, for chains, chains of a key and shared limits, with each version of the language since that of
-/// .NET 8?
+/// Does what one writes for a call through policies compile, for chains, chains of a key and shared limits, with each version of the language since C# 13?
 /// </summary>
 public class ChainShapeTests
 {
@@ -74,7 +73,6 @@ public class ChainShapeTests
     ];
 
     [Theory(Timeout = 300_000)]
-    [InlineData(LanguageVersion.CSharp12)]
     [InlineData(LanguageVersion.CSharp13)]
     [InlineData(LanguageVersion.CSharp14)]
     public async Task Calls_OfEachShape_MeanOneOverload(LanguageVersion version)
