@@ -6,7 +6,7 @@ namespace Weir.Analyzers.Calls;
 /// <summary>A call of an operator or a runtime: the user's call of an item, and the options as far as they are written there.</summary>
 internal sealed class RunCall
 {
-    private static readonly string[] Names = ["selector", "action", "batchSelector", "processor"];
+    private static readonly string[] Names = ["selector", "action", "batchSelector", "batchAction", "processor"];
 
     // The options that are objects with options of their own. An option has another name in each, so that rules look for it by its name alone.
     private static readonly string[] Groups = ["Retry", "Hooks", "Items", "Output", "Metrics"];

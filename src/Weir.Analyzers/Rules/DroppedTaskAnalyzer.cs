@@ -30,12 +30,14 @@ public sealed class DroppedTaskAnalyzer : RunAnalyzer
 
         if (run.Lambda is { } lambda)
         {
-            // Another run inside it has a look of its own.
-            foreach (IInvocationOperation call in lambda.Body.Descendants().OfType<IExpressionStatementOperation>().Select(static s => s.Operation)
-                .OfType<IInvocationOperation>().Where(call => types.IsTask(call.Type) && !types.IsRun(call.TargetMethod)))
+            // Another run inside it has a look of its own. A task that is made there is one whose result an action has no use for.
+            foreach (IOperation dropped in lambda.Body.Descendants().OfType<IExpressionStatementOperation>().Select(static s => s.Operation)
+                .Where(dropped => types.IsTask(dropped.Type)
+                    && (dropped is IObjectCreationOperation || (dropped is IInvocationOperation call && !types.IsRun(call.TargetMethod)))))
             {
-                string text = $"The task of '{call.TargetMethod.Name}' is not awaited, so the item ends before it and its failure is lost";
-                context.ReportDiagnostic(Diagnostic.Create(Descriptors.DroppedTask, call.Syntax.GetLocation(), text));
+                string name = dropped is IInvocationOperation call ? call.TargetMethod.Name : dropped.Type!.Name;
+                string text = $"The task of '{name}' is not awaited, so the item ends before it and its failure is lost";
+                context.ReportDiagnostic(Diagnostic.Create(Descriptors.DroppedTask, dropped.Syntax.GetLocation(), text));
             }
         }
     }

@@ -15,6 +15,7 @@ internal static class DroppedCases
             "await items.SelectParallelAsync((x, t) => { [|Work.ValueAsync(x, t)|]; return new ValueTask<int>(x); });",
             "await items.ForEachParallelAsync((x, t) => [|Work.ValueAsync(x, t)|]);",
             "await items.ForEachBatchParallelAsync(2, x => [|Work.ValueAsync(x[0])|]);",
+            "await items.ForEachParallelAsync((x, t) => [|new ValueTask<int>(Work.LoadAsync(x, t))|]);",
             "await items.SelectParallelAsync([|x => Work.SaveAsync(x)|]);",
             "await items.SelectParallelAsync([|async x => { await Work.SaveAsync(x); }|]);",
             "void Local() { [|items.ForEachParallelAsync(x => { })|]; } Local();",

@@ -79,7 +79,7 @@ public class RunScenarios(ITestOutputHelper output)
             queue.Add(2);
             open.Dispose();
         });
-        await queue.ForEachParallelAsync((item, token) => new ValueTask<int>(Interlocked.Add(ref sum, item)), TwoWorkers);
+        await queue.ForEachParallelAsync((item, token) => { Interlocked.Add(ref sum, item); }, TwoWorkers);
         await adding;
         Assert.Equal(3, sum);
     });
@@ -328,7 +328,7 @@ public class RunScenarios(ITestOutputHelper output)
         Task closing = Task.Run(breaker.Close);
         int calls = 0;
         await Two.ForEachParallelAsync(
-            (item, token) => new ValueTask<int>(Interlocked.Increment(ref calls)),
+            (item, token) => { Interlocked.Increment(ref calls); },
             TwoWorkers with { CircuitBreaker = breaker, OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen, TimeProvider = clock });
         await closing;
         Assert.Equal(2, calls);
@@ -339,7 +339,7 @@ public class RunScenarios(ITestOutputHelper output)
     {
         int calls = 0;
         await Three.ForEachParallelAsync(
-            (item, token) => new ValueTask<int>(Interlocked.Increment(ref calls)),
+            (item, token) => { Interlocked.Increment(ref calls); },
             TwoWorkers with { RateLimit = new RateLimitOptions { TokensPerSecond = 1, BurstCapacity = 1 } });
         Assert.Equal(3, calls);
         Assert.InRange(Environment.TickCount64, 2_000, 2_100);
