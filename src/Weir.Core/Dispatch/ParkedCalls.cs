@@ -20,7 +20,7 @@ internal sealed class ParkedCalls : PumpWork
 
     private readonly Pump _run;
     private readonly long _first;
-    private readonly Task?[] _calls;
+    private readonly Place[] _calls;
 
     // Only in a run whose items can be given up.
     private readonly Limit[]? _limits;
@@ -36,7 +36,7 @@ internal sealed class ParkedCalls : PumpWork
         int count = left <= 2 * Some ? left : Some;
         _run = run;
         _first = first;
-        _calls = new Task?[count];
+        _calls = new Place[count];
         _limits = run.IsGuarded ? new Limit[count] : null;
         Before = before;
         _ = Continuation;
@@ -62,7 +62,7 @@ internal sealed class ParkedCalls : PumpWork
     /// <returns>False if there is no memory to wait with, and the call is still the worker's.</returns>
     public bool TryWait(long index, Task call, out Exception? error)
     {
-        ref Task? place = ref _calls[index - _first];
+        ref Task? place = ref _calls[index - _first].Call;
         Debug.Assert(place is null, "An item has one call.");
         error = null;
         Volatile.Write(ref place, call);
@@ -83,7 +83,7 @@ internal sealed class ParkedCalls : PumpWork
     {
         for (int i = 0; i < _calls.Length; i++)
         {
-            if (Volatile.Read(ref _calls[i]) is { } call && TryTake(ref _calls[i], call))
+            if (Volatile.Read(ref _calls[i].Call) is { } call && TryTake(ref _calls[i].Call, call))
             {
                 abandoned++;
                 _run.GiveUpParked(_first + i, call);
@@ -100,7 +100,7 @@ internal sealed class ParkedCalls : PumpWork
         long now = _run.Time.GetTimestamp();
         for (int i = 0; i < _calls.Length; i++)
         {
-            if (Volatile.Read(ref _calls[i]) is not { } call)
+            if (Volatile.Read(ref _calls[i].Call) is not { } call)
             {
                 continue;
             }
@@ -110,7 +110,7 @@ internal sealed class ParkedCalls : PumpWork
             {
                 left = due < left ? due : left;
             }
-            else if (TryTake(ref _calls[i], call))
+            else if (TryTake(ref _calls[i].Call, call))
             {
                 HandOver(i, call);
             }
@@ -145,8 +145,11 @@ internal sealed class ParkedCalls : PumpWork
 
     private static bool TryTake(ref Task? place, Task call) => Interlocked.CompareExchange(ref place, null, call) == call;
 
-    private Task? TryTakeEnded(int i) =>
-        Volatile.Read(ref _calls[i]) is { IsCompleted: true } call && TryTake(ref _calls[i], call) ? call : null;
+    private Task? TryTakeEnded(int i)
+    {
+        ref Task? place = ref _calls[i].Call;
+        return Volatile.Read(ref place) is { IsCompleted: true } call && TryTake(ref place, call) ? call : null;
+    }
 
     /// <summary>A new worker records that the item of a call was given up.</summary>
     private void HandOver(int i, Task call)
@@ -168,6 +171,12 @@ internal sealed class ParkedCalls : PumpWork
         }
 
         worker.QueueHandedOver();
+    }
+
+    /// <summary>Where a call waits. An array of these needs no check of its type at each look, as one of references does.</summary>
+    private struct Place
+    {
+        public Task? Call;
     }
 
     /// <summary>When an item is given up, and what tells it so.</summary>

@@ -35,7 +35,7 @@ public class AllocationTests
 
     [Fact(Timeout = Selectors.Timeout)]
     public async Task List_OneItem_IsOneSmallRun() =>
-        await AssertAtMostAsync(ListBytes(1) + 912, 500, static () => new[] { 1 }.SelectParallelAsync(Twice, Eight));
+        await AssertAtMostAsync(ListBytes(1) + 1_072, 500, static () => new[] { 1 }.SelectParallelAsync(Twice, Eight));
 
     [Fact(Timeout = Selectors.Timeout)]
     public async Task List_ThreeItemsAndALimitOfAThousand_PaysForThreeWorkers() =>
@@ -60,14 +60,14 @@ public class AllocationTests
             }
         });
 
-        // Nothing for each item but its own state machine and its result. Where the caller is held up, a second worker takes part.
+        // For each item a place to wait in, beside its own state machine and its result. Where the caller is held up, a second worker takes part.
         const int SecondWorker = 240;
         long plain = await AssertAtMostAsync(
-            alone + ListBytes(count) + 900 + SecondWorker, 200, () => items.SelectParallelAsync(Selectors.TwiceAfterYield, options));
+            alone + ListBytes(count) + 1_000 + (16 * count) + SecondWorker, 200, () => items.SelectParallelAsync(Selectors.TwiceAfterYield, options));
 
         // A token and what it belongs to for each item; the rest once a run.
         ParallelRunOptions timed = options with { PerItemTimeout = TimeSpan.FromHours(1) };
-        await AssertAtMostAsync(plain + (80 * count) + 450 + SecondWorker, 200, () => items.SelectParallelAsync(Selectors.TwiceAfterYield, timed));
+        await AssertAtMostAsync(plain + (100 * count) + 500 + SecondWorker, 200, () => items.SelectParallelAsync(Selectors.TwiceAfterYield, timed));
     }
 
     [Fact(Timeout = Selectors.Timeout)]
