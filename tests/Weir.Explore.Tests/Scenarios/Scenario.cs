@@ -16,6 +16,7 @@ internal static class Scenario
     // Those in which a fault of docs/reference/testing.md, or a defect of ours, is found only after more than a few.
     private static readonly HashSet<string> NeedMany =
     [
+        nameof(RunScenarios.Ends_OfCallsThatWaitTogether_CountOnce),
         nameof(BlockScenarios.Completion_AsABlockTakesAPostponedMessage_WaitsForIt),
         nameof(BlockScenarios.Joins_ThatCompete_TakeEachMessageOnce),
         nameof(BlockScenarios.Link_MadeWhileMessagesCome_KeepsTheirOrder),
