@@ -29,8 +29,21 @@ public class RunScenarios(ITestOutputHelper output)
     public void Ends_OfCallsThatWaitTogether_CountOnce() => output.Explored(static async () =>
     {
         TaskCompletionSource<int>[] calls = [new(), new()];
+        TaskCompletionSource bothCalled = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        int called = 0;
+        Task<List<int>> run = Two.SelectParallelAsync(
+            (item, token) =>
+            {
+                if (Interlocked.Increment(ref called) == 2)
+                {
+                    bothCalled.SetResult();
+                }
+
+                return new ValueTask<int>(calls[item - 1].Task);
+            },
+            TwoWorkers);
+        await bothCalled.Task;
         Task ending = Task.Run(() => calls[1].SetResult(20));
-        Task<List<int>> run = Two.SelectParallelAsync((item, token) => new ValueTask<int>(calls[item - 1].Task), TwoWorkers);
         calls[0].SetResult(10);
         Assert.Equal([10, 20], await run);
         await ending;
