@@ -253,14 +253,24 @@ public class RunPolicyTests
     public async Task RateLimit_OnlyTheRateIsSet_AdmitsASecondsWorthAtOnceAndThenTheRate(bool byKey)
     {
         ConcurrentQueue<long> starts = new();
+        TaskCompletionSource burst = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        int begun = 0;
         RateLimitOptions tenASecond = new() { TokensPerSecond = 10, TimeProvider = _time };
         Task run = Enumerable.Range(0, 60).ForEachParallelAsync(
             (_, _) =>
             {
                 starts.Enqueue(_time.GetTimestamp());
+                if (Interlocked.Increment(ref begun) == 10)
+                {
+                    burst.SetResult();
+                }
+
                 return default;
             },
             Options with { MaxDegreeOfParallelism = 8, RateLimit = byKey ? RateLimits.ByKey<int, int>(static x => 0 * x, tenASecond) : tenASecond });
+
+        // The clock stands until ten have read it: a thread that is held up between its token and its call reads it late.
+        await burst.Task;
         await _time.DriveAsync(run, TimeSpan.FromMilliseconds(10));
         await run;
         long[] at = [.. starts];
