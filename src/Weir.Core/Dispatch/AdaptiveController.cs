@@ -1,5 +1,8 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
+using Weir.Core.Metering;
+using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
@@ -268,4 +271,272 @@ internal sealed class AdaptiveController
         [FieldOffset(64)]
         public long Value;
     }
+}
+
+/// <summary>
+/// Measures the calls that a worker makes one after the other. Calls of a microsecond or less are measured several at a time, so that the clock costs
+/// them nothing; one sample then represents all of them, with their mean.
+/// </summary>
+/// <remarks>
+/// It is a mutable part of the call struct, which a worker copies for each chunk, so it lives as long as the chunk. Calls that are measured but not reported
+/// at its end, which are fewer than half of the chunk and quick, are left out.
+/// </remarks>
+internal struct AdaptiveMeter(AdaptiveController controller)
+{
+    private const int MostInARow = 128;
+
+    private long _started;
+    private int _done;
+    private int _inARow;
+
+    public readonly AdaptiveController Controller => controller;
+
+    /// <summary>A call begins.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void Begin()
+    {
+        if (_started == 0)
+        {
+            _started = controller.Timestamp();
+        }
+    }
+
+    /// <summary>The call has returned its result synchronously.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void Completed(CancellationToken cancellationToken)
+    {
+        if (++_done >= _inARow)
+        {
+            Report(cancellationToken);
+        }
+    }
+
+    /// <summary>The call has returned, but has not succeeded yet.</summary>
+    /// <returns>When it started.</returns>
+    public long Suspended(CancellationToken cancellationToken)
+    {
+        if (_done > 0)
+        {
+            // After quick calls, which did not read the clock themselves: the time until here counts as theirs.
+            Report(cancellationToken);
+        }
+
+        long started = _started;
+        _started = 0;
+        _inARow = 0;
+        return started;
+    }
+
+    /// <summary>The call has thrown.</summary>
+    public void Failed(CancellationToken cancellationToken) => controller.Ended(Suspended(cancellationToken), succeeded: false, cancellationToken);
+
+    private void Report(CancellationToken cancellationToken)
+    {
+        long now = controller.Timestamp();
+        controller.Ended(_started, now, _done, cancellationToken);
+        _inARow = now - _started <= _done * controller.Quick ? Math.Clamp(2 * _inARow, 1, MostInARow) : 1;
+        _started = now;
+        _done = 0;
+    }
+}
+
+/// <summary>
+/// Reports changes of the limit to the user: one call at a time, in order, on the thread pool. Changes that come during a call are reported
+/// together, so nothing queues up behind a slow callback.
+/// </summary>
+internal sealed class AdaptiveNotifier(Func<int, int, ValueTask> callback, int initial) : IThreadPoolWorkItem
+{
+    private ExecutionContext? _context;
+    private int _reported = initial;
+    private int _now = initial;
+    private int _pending;
+
+    public void SetContext(ExecutionContext? context) => _context = context;
+
+    /// <summary>Called by one thread at a time.</summary>
+    public void Changed(int limit)
+    {
+        Volatile.Write(ref _now, limit);
+        if (Interlocked.Increment(ref _pending) == 1)
+        {
+            ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+        }
+    }
+
+    // Nobody waits for it. If it fails, the next change is reported from the limit that was reported last; without the zero, none would be queued any more.
+    void IThreadPoolWorkItem.Execute() => Unattended.Run(
+        this, static notifier => notifier.Notify(), static (notifier, _) => Interlocked.Exchange(ref notifier._pending, 0));
+
+    private void Notify()
+    {
+        if (_context is { } context)
+        {
+            ExecutionContext.Run(context, static notifier => _ = ((AdaptiveNotifier)notifier!).NotifyAsync(), this);
+        }
+        else
+        {
+            _ = NotifyAsync();
+        }
+    }
+
+    private async Task NotifyAsync()
+    {
+        int seen;
+        do
+        {
+            seen = Volatile.Read(ref _pending);
+            int now = Volatile.Read(ref _now);
+            int before = _reported;
+            if (now != before)
+            {
+                _reported = now;
+                try
+                {
+                    await callback(before, now).ConfigureAwait(false);
+                }
+                catch (Exception)
+                {
+                    // Nobody asked for the outcome, and a callback's failure must not fail the run. Documented at the option.
+                }
+            }
+        }
+        while (Interlocked.Add(ref _pending, -seen) != 0);
+    }
+}
+
+/// <summary>A started call. It is measured when its result is taken, unless that has already been done.</summary>
+internal struct AdaptivePending<TResult, TPending> : IPending<TResult>
+    where TPending : struct, IPending<TResult>
+{
+    private TPending _inner;
+    private readonly AdaptiveController? _controller;
+    private readonly long _started;
+    private readonly CancellationToken _cancellationToken;
+
+    public AdaptivePending(TPending inner) => _inner = inner;
+
+    public AdaptivePending(TPending inner, AdaptiveController controller, long started, CancellationToken cancellationToken)
+    {
+        _inner = inner;
+        _controller = controller;
+        _started = started;
+        _cancellationToken = cancellationToken;
+    }
+
+    public readonly bool IsCompleted
+    {
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        get => _inner.IsCompleted;
+    }
+
+    public readonly bool IsCompletedSuccessfully
+    {
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        get => _inner.IsCompletedSuccessfully;
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public readonly TResult GetResult() => _controller is null ? _inner.GetResult() : Measure();
+
+    public readonly Task? Until => null;
+
+    public readonly WaitKind WaitsFor => default;
+
+    public readonly bool CanBeParked => false;
+
+    public readonly Task AsTask() => throw new UnreachableException();
+
+    public readonly TResult ResultOf(Task call) => throw new UnreachableException();
+
+    public void BecomeTask() => _inner.BecomeTask();
+
+    public readonly void OnCompleted(Action continuation) => _inner.OnCompleted(continuation);
+
+    private readonly TResult Measure()
+    {
+        bool succeeded = false;
+        try
+        {
+            TResult result = _inner.GetResult();
+            succeeded = true;
+            return result;
+        }
+        finally
+        {
+            _controller!.Ended(_started, succeeded, _cancellationToken);
+        }
+    }
+}
+
+/// <summary>Wraps a call and reports its latency to the adaptive limit.</summary>
+internal struct AdaptiveCall<TItem, TResult, TPending, TCall>(TCall inner, AdaptiveController controller) : ICall<TItem, AdaptivePending<TResult, TPending>>
+    where TPending : struct, IPending<TResult>
+    where TCall : struct, ICall<TItem, TPending>
+{
+    private AdaptiveMeter _meter = new(controller);
+
+    public bool UsesInvokeInto => false;
+
+    public AdaptivePending<TResult, TPending> Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken)
+    {
+        _meter.Begin();
+        TPending pending;
+        try
+        {
+            pending = inner.Invoke(item, index, isFirst, cancellationToken);
+        }
+        catch
+        {
+            _meter.Failed(cancellationToken);
+            throw;
+        }
+
+        if (!pending.IsCompletedSuccessfully)
+        {
+            return new(pending, _meter.Controller, _meter.Suspended(cancellationToken), cancellationToken);
+        }
+
+        _meter.Completed(cancellationToken);
+        return new(pending);
+    }
+
+    public void InvokeInto(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref AdaptivePending<TResult, TPending> pending) =>
+        pending = Invoke(item, index, isFirst, cancellationToken);
+
+    public readonly void GivenUp(TItem? item, long index) => inner.GivenUp(item, index);
+
+    public readonly void AddTo(ref RunSample sample) => inner.AddTo(ref sample);
+}
+
+/// <summary>The settings of an adaptive limit. Validated by the public API.</summary>
+internal sealed record AdaptiveSettings
+{
+    public required int Min { get; init; }
+
+    public required int Max { get; init; }
+
+    public required int Initial { get; init; }
+
+    /// <summary>The longest duration of a window of calls, from its first completion.</summary>
+    public required TimeSpan SampleInterval { get; init; }
+
+    /// <summary>The latency above which a window is bad, or null.</summary>
+    public TimeSpan? TargetLatency { get; init; }
+
+    /// <summary>The fraction of a window's calls that must be within the target.</summary>
+    public double TargetPercentile { get; init; } = 0.95;
+
+    public double MinSuccessRate { get; init; } = 0.95;
+
+    public AdaptiveConcurrencyStrategy Increase { get; init; }
+
+    public AdaptiveConcurrencyStrategy Decrease { get; init; }
+
+    /// <summary>Called with the old and the new limit.</summary>
+    public Func<int, int, ValueTask>? OnChange { get; init; }
+
+    public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
+
+    /// <summary>Whether the latency counts even without a target, because one of the directions uses its gradient.</summary>
+    public bool UsesGradient => Increase == AdaptiveConcurrencyStrategy.Gradient || Decrease == AdaptiveConcurrencyStrategy.Gradient;
 }

@@ -1,6 +1,8 @@
 using System.Diagnostics;
+using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
 using Weir.Core.Sources;
+using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
@@ -285,4 +287,401 @@ internal sealed class ItemGuard
     /// When the stall watch first saw the item, or null if it has not. Only the worker, or a thread that then changes the word, can rely on it.
     /// </summary>
     public long? SeenAt(long word) => ItemWord.ItemOf(Volatile.Read(ref _seen)) == ItemWord.ItemOf(word) ? _seenAt : null;
+}
+
+/// <summary>
+/// The state of an item that other threads can give up, together with the item's serial number, so that a late timer cannot hit the next item. It is changed by
+/// compare-and-swap: the thread that takes it out of a state decides what becomes of the item, so each item has exactly one outcome.
+/// </summary>
+/// <remarks>
+/// <list type="table">
+/// <listheader><term>from, to</term><description>who</description></listheader>
+/// <item><term>Idle, InCall</term><description>the worker, by a store: nobody else changes an idle word</description></item>
+/// <item><term>InCall, Idle</term><description>
+/// the worker. The word stays as it is while nobody has wanted an item of this worker: the worker's cursor says that the item has ended (see
+/// <see cref="ItemGuard.TryEndCall"/>), and the next item begins with a store
+/// </description></item>
+/// <item><term>InCall or Shared, Moving; Moving, Waiting or Idle</term><description>
+/// the worker, whose call has suspended. Others spin while it moves
+/// </description></item>
+/// <item><term>Waiting, Idle</term><description>the worker, when the call has ended</description></item>
+/// <item><term>InCall, Sharing; Sharing, Shared</term><description>the stall watch. The worker and others spin while it shares</description></item>
+/// <item><term>InCall, Shared or Waiting, Abandoned</term><description>
+/// whoever gives up the item: a timer, or the end of the run. There is no way back
+/// </description></item>
+/// <item><term>Handed, Idle</term><description>the worker that replaces an orphan, when it has a thread</description></item>
+/// <item><term>Handed, Abandoned</term><description>the end of the run, which records the outcome in that worker's place</description></item>
+/// </list>
+/// </remarks>
+internal struct ItemWord
+{
+    private const long StateMask = 7;
+
+    /// <summary>Between items. The state that all others lead back to.</summary>
+    public const long Idle = 0;
+
+    /// <summary>Inside the call, on a thread. The items that the worker claimed beyond this one belong to the thread that gives it up.</summary>
+    public const long InCall = 1;
+
+    /// <summary>The worker is giving back the items that it claimed beyond this one, which takes a few instructions.</summary>
+    public const long Moving = 2;
+
+    /// <summary>The call has returned, and the worker waits for its end.</summary>
+    public const long Waiting = 3;
+
+    /// <summary>Another thread decided the item's outcome. The worker is an orphan.</summary>
+    public const long Abandoned = 4;
+
+    /// <summary>
+    /// Inside a call that takes long. The items that the worker claimed beyond this one are being given to other workers, which takes a few instructions.
+    /// </summary>
+    public const long Sharing = 5;
+
+    /// <summary>Inside a call that takes long. The worker no longer has any items beyond this one.</summary>
+    public const long Shared = 6;
+
+    /// <summary>The worker that replaces an orphan has yet to record the outcome of its item.</summary>
+    public const long Handed = 7;
+
+    private long _value;
+
+    /// <summary>The word, for a thread that may then try to change it.</summary>
+    public readonly long Value => Volatile.Read(in _value);
+
+    public static long StateOf(long word) => word & StateMask;
+
+    /// <summary>The serial number of the word's item.</summary>
+    public static long ItemOf(long word) => word & ~StateMask;
+
+    /// <summary>The word of the same item in another state.</summary>
+    public static long In(long word, long state) => ItemOf(word) + state;
+
+    /// <summary>The next item begins. Only for the owner of an idle word.</summary>
+    /// <returns>The word from now on.</returns>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public long Begin(long state)
+    {
+        long word = In(_value, state) + StateMask + 1;
+        Volatile.Write(ref _value, word);
+        return word;
+    }
+
+    /// <summary>Changes the state by a store. Only for the owner of a word that nobody else changes in its state.</summary>
+    public void Set(long word, long state) => Volatile.Write(ref _value, In(word, state));
+
+    /// <summary>Changes the state, unless another thread has changed the word.</summary>
+    public bool TryMove(long word, long state) => Interlocked.CompareExchange(ref _value, In(word, state), word) == word;
+}
+
+/// <summary>
+/// A worker's position on its way from item to item. Another thread can close the way in order to take an item, or those behind it, from the worker. The worker
+/// pays a store and a load per item; the other thread pays for both with a process-wide barrier.
+/// </summary>
+/// <remarks>
+/// <para>
+/// Only the worker writes the position: it stores where it goes, and then loads whether the way is closed. The other thread closes it, issues the barrier, and
+/// then loads the position. If the worker has found it open, it did so before the barrier, and the barrier makes its position visible to the other thread,
+/// which sees that the worker has gone on. Otherwise the worker sees that it is closed. So at least one of them knows of the other. Both may; what then decides
+/// is a word that both try to change (<see cref="ItemGuard"/>).
+/// </para>
+/// <para>
+/// Without the barrier, the worker's processor may load before its store is visible. Then the worker ends an item that the other thread has taken, and the item
+/// has two outcomes.
+/// </para>
+/// </remarks>
+internal struct ClosableCursor
+{
+    private long _position;
+    private bool _isClosed;
+
+    /// <summary>Where the worker is.</summary>
+    public readonly long Position => Volatile.Read(in _position);
+
+    /// <summary>Moves on. Only for the worker.</summary>
+    /// <returns>Whether the way is open, so that nobody else knows of the worker.</returns>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public bool TryMoveTo(long position)
+    {
+        // The store first. The two volatile accesses keep the compiler from swapping them, and the barrier of the other thread keeps the processor from it.
+        Volatile.Write(ref _position, position);
+        return !Volatile.Read(ref _isClosed);
+    }
+
+    /// <summary>Closes the way, for good.</summary>
+    /// <returns>Where the worker is. It may have gone on, and then knows that the way is closed.</returns>
+    public long Close()
+    {
+        Volatile.Write(ref _isClosed, true);
+        Interlocked.MemoryBarrierProcessWide();
+        return Volatile.Read(ref _position);
+    }
+}
+
+/// <summary>
+/// The clock of a worker's items: when the running one has to have ended, the token that tells it so, and the timer. The worker has one timer, which stays on
+/// while it works and checks the deadlines of whatever runs when it fires, so an item costs none.
+/// </summary>
+/// <remarks>The worker sets it, and timers read it: the deadline last, so that who sees it sees the rest.</remarks>
+internal struct ItemClock()
+{
+    /// <summary>Used in place of a deadline: the attempt has begun, but no thread has read the clock for it yet. See <see cref="ItemGuard.SeenAt"/>.</summary>
+    public const long NotSet = long.MinValue;
+
+    /// <summary>Used in place of a deadline: there is none.</summary>
+    public const long Never = long.MaxValue;
+
+    private ItemTokens? _tokens;
+    private ITimer? _timer;
+
+    /// <summary>When the attempt's time limit passes, as a timestamp of the run's clock; or <see cref="NotSet"/>.</summary>
+    public long Deadline;
+
+    /// <summary>When the item's own time limit, which covers all its attempts, passes. Only valid while <see cref="Deadline"/> is set.</summary>
+    public long ItemDeadline = Never;
+
+    /// <summary>
+    /// The item's own token. It is cancelled when the item's time limit passes or the run stops. See <see cref="PumpSettings.SharesTokens"/>.
+    /// </summary>
+    public CancellationTokenSource? Stop;
+
+    /// <summary>The timer, for the timer's own call and for who gives the worker up. The end of the run may just end it.</summary>
+    public readonly ITimer? TimerNow => Volatile.Read(in _timer);
+
+    /// <summary>An attempt begins: gives it a token and a deadline, its own limit or the item's, whichever comes first.</summary>
+    /// <param name="run">The run.</param>
+    /// <param name="worker">The worker, for its timer.</param>
+    /// <param name="repetition">What the item brought along, if it comes back.</param>
+    /// <returns>False if the item's time has already passed.</returns>
+    public bool TryStart(Pump run, PumpWorker worker, Repetition? repetition)
+    {
+        if (run.SeesStarts && repetition is null && _timer is not null)
+        {
+            // Most items end before anything needs to know when they began.
+            Stop = NextToken(run);
+            Volatile.Write(ref Deadline, NotSet);
+            return true;
+        }
+
+        return TryStartNow(run, worker, repetition);
+    }
+
+    private bool TryStartNow(Pump run, PumpWorker worker, Repetition? repetition)
+    {
+        long now = run.Time.GetTimestamp();
+        Set(now, run.Limits, repetition);
+        if (now >= ItemDeadline)
+        {
+            return false;
+        }
+
+        if (_tokens is null)
+        {
+            _tokens = new ItemTokens();
+            run.AddTokens(_tokens);
+        }
+
+        Stop = NextToken(run);
+        if (_timer is null)
+        {
+            StartTimer(run, worker);
+        }
+        else if (repetition is not null)
+        {
+            // The remaining time of an item that comes back may be shorter than any limit.
+            _timer.Change(ItemLimits.RoundUp(run.Time.GetElapsedTime(now, Deadline)), Timeout.InfiniteTimeSpan);
+        }
+
+        return true;
+    }
+
+    // An item that was given up has left its token, which may be cancelled later than this, to the worker that ran it. Its successor begins with a new one.
+    private readonly CancellationTokenSource NextToken(Pump run) =>
+        run.Settings.SharesTokens && Stop is { IsCancellationRequested: false } ? Stop : _tokens!.Next();
+
+    /// <summary>Sets the deadlines of an attempt that began at a given time. In this order: the item's is valid when that of the attempt is set.</summary>
+    public void Set(long start, in ItemLimits limits, Repetition? repetition)
+    {
+        ItemDeadline = repetition?.DeadlineAt(start) ?? limits.OfItem(start);
+        Volatile.Write(ref Deadline, Math.Min(ItemDeadline, limits.OfAttempt(start)));
+    }
+
+    public void StartTimer(Pump run, PumpWorker worker)
+    {
+        _timer = WatchTime.CreateTimer(run.Time, static worker => ((PumpWorker)worker!).CheckDeadline(), worker);
+        _timer.Change(run.Limits.Shortest, Timeout.InfiniteTimeSpan);
+    }
+
+    public void EndTimer()
+    {
+        _timer?.Dispose();
+        _timer = null;
+    }
+
+    /// <summary>The worker, which is new, goes on with the item and the tokens of one that was given up.</summary>
+    public void Continue(in ItemClock orphan)
+    {
+        ItemDeadline = orphan.ItemDeadline;
+        _tokens = orphan._tokens;
+    }
+}
+
+/// <summary>
+/// The tokens of a worker's timed items. Each item has its own source, because user code may keep a token for longer than its item runs. Then only the run may
+/// cancel it, and never the time limit of the worker's next item.
+/// </summary>
+/// <remarks>
+/// Linking each source with the run's token would cost a registration per item, under a lock that all workers share, and could be undone only by forgetting
+/// those whose tokens are still in use. So the sources are in blocks. Each source knows its block and so keeps it alive while its token is in use. The worker
+/// keeps weak references to the blocks, and the run's stop cancels what is left of them.
+/// </remarks>
+internal sealed class ItemTokens
+{
+    private const int FewestBlocks = 16;
+
+    // The blocks before this one, created with the second. In a small fan-out, most workers have one item, so the first block holds
+    // one source, and each later one four times as many as the one before.
+    private List<WeakReference<Block>>? _ended;
+    private Block _block = new([]);
+    private int _count;
+    private int _pruneAt = FewestBlocks;
+    private bool _stopped;
+
+    /// <summary>The next in the list of the run, which stops them all; see <see cref="Pump.AddTokens"/>.</summary>
+    public ItemTokens? NextOfRun;
+
+    /// <summary>How many blocks of ended items are still known.</summary>
+    public int Blocks
+    {
+        get
+        {
+            lock (this)
+            {
+                return _ended?.Count ?? 0;
+            }
+        }
+    }
+
+    /// <summary>Creates the source of the next item. Only for the worker.</summary>
+    public CancellationTokenSource Next()
+    {
+        if (_count > _block.More.Length)
+        {
+            Begin();
+        }
+
+        Source source = new(_block);
+        Volatile.Write(ref _count == 0 ? ref _block.First : ref _block.More[_count - 1], source);
+        _count++;
+
+        // In this order; see StopAll.
+        if (Volatile.Read(ref _stopped))
+        {
+            source.Cancel();
+        }
+
+        return source;
+    }
+
+    private void Begin()
+    {
+        lock (this)
+        {
+            _ended ??= [];
+            if (_ended.Count >= _pruneAt)
+            {
+                _ended.RemoveAll(static block => !block.TryGetTarget(out _));
+                _pruneAt = Math.Max(FewestBlocks, 2 * _ended.Count);
+            }
+
+            _ended.Add(new WeakReference<Block>(_block));
+            _block = new Block(new Source?[Math.Min(Block.Most, 4 * (_block.More.Length + 1)) - 1]);
+            _count = 0;
+        }
+    }
+
+    /// <summary>The run has stopped: cancels the token of the running item, and those tokens of ended items that are still in use.</summary>
+    /// <param name="later">Whether the user's callbacks run on other threads.</param>
+    public void StopAll(bool later)
+    {
+        // Either the worker sees this before its next item begins, or that item's source is seen here. The worker needs no barrier.
+        Volatile.Write(ref _stopped, true);
+        Interlocked.MemoryBarrierProcessWide();
+        List<Block> blocks;
+        lock (this)
+        {
+            blocks = [_block];
+            foreach (WeakReference<Block> ended in _ended ?? [])
+            {
+                if (ended.TryGetTarget(out Block? block))
+                {
+                    blocks.Add(block);
+                }
+            }
+        }
+
+        foreach (Block block in blocks)
+        {
+            Cancel(ref block.First, later);
+            foreach (ref Source? source in block.More.AsSpan())
+            {
+                Cancel(ref source, later);
+            }
+        }
+    }
+
+    private static void Cancel(ref Source? source, bool later)
+    {
+        if (Volatile.Read(ref source) is not { } made)
+        {
+            return;
+        }
+
+        if (later)
+        {
+            SafeCancel.Later(made);
+        }
+        else
+        {
+            SafeCancel.Now(made);
+        }
+    }
+
+    /// <summary>Sources that are kept alive as long as any of their tokens.</summary>
+    private sealed class Block(Source?[] more)
+    {
+        // So many that a weak reference costs an item almost nothing, and so few that a token in use keeps little alive.
+        public const int Most = 32;
+
+        public readonly Source?[] More = more;
+        public Source? First;
+    }
+
+    [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable",
+        Justification = "It has neither timer nor link; user code may hold its token for longer than the item.")]
+    private sealed class Source(Block block) : CancellationTokenSource
+    {
+        public Block Block { get; } = block;
+    }
+}
+
+/// <summary>How long an item of a run may take, and each of its attempts; as timestamps of the run's clock.</summary>
+internal readonly struct ItemLimits(TimeProvider time, TimeSpan? item, TimeSpan? attempt)
+{
+    public TimeSpan? Item => item;
+
+    public TimeSpan? Attempt => attempt;
+
+    /// <summary>No attempt that starts from now on is due before this time has passed, except that of an item that comes back.</summary>
+    public TimeSpan Shortest => item < attempt || attempt is null ? item ?? TimeSpan.MaxValue : attempt.Value;
+
+    /// <summary>When an item is due that began at a given time.</summary>
+    public long OfItem(long start) => After(start, item);
+
+    /// <summary>When an attempt is due that began at a given time.</summary>
+    public long OfAttempt(long start) => After(start, attempt);
+
+    /// <summary>Whole milliseconds, upwards: a timer that rounds to zero would spin.</summary>
+    public static TimeSpan RoundUp(TimeSpan span) => TimeSpan.FromMilliseconds(Math.Max(0, Math.Ceiling(span.TotalMilliseconds)));
+
+    private long After(long start, TimeSpan? limit) => limit is { } span ? start + (long)(span.TotalSeconds * time.TimestampFrequency) : long.MaxValue;
 }

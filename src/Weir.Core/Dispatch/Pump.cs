@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Weir.Core.Metering;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
@@ -335,4 +336,639 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
 
     /// <summary>Adds the counts of the source and the sink.</summary>
     protected abstract void AddTo(ref RunSample sample);
+
+    // <content>The workers of a run: they come when they can help, wait for a thread, and leave when there is nothing to do or their consumer is behind.</content>
+
+    /// <summary>
+    /// Whether the calls block, as far as the last look could tell, so that the worker on this thread may keep it. Going back to the pool after each call would
+    /// tell the pool that its threads make progress, and it adds none while they do.
+    /// </summary>
+    public bool KeepsThread => _demand.CallsBlock && Settings.Executor.MayKeepThread;
+
+    private bool IsHeldNeedsLock => Orders is { Order: { IsPaused: true, IsStopped: false } } && !Items.HasStash;
+
+    protected abstract PumpWorker CreateWorker();
+
+    /// <summary>
+    /// Returns a worker for the current thread to run, if the run can use one more. Called after a turn was given up or items were given back, which are full
+    /// fences.
+    /// </summary>
+    public PumpWorker? TryAdd()
+    {
+        if (IsOver || Room <= 0 || Items.IsBusy || Items.IsExhausted)
+        {
+            return null;
+        }
+
+        lock (_lock)
+        {
+            return AddNeedsLock(queued: false);
+        }
+    }
+
+    /// <summary>Starts one more worker on another thread, if the run can use it.</summary>
+    /// <param name="urgent">Whether it is needed even while abandoned calls hold all threads.</param>
+    public bool AddQueued(bool urgent = false)
+    {
+        PumpWorker? worker;
+        lock (_lock)
+        {
+            worker = AddNeedsLock(queued: true);
+        }
+
+        if (worker is null)
+        {
+            return false;
+        }
+
+        Queue(worker, urgent);
+        return true;
+    }
+
+    /// <summary>Counts a worker that returns its thread to the executor between two items.</summary>
+    public void Requeue(PumpWorker worker)
+    {
+        lock (_lock)
+        {
+            _workers.QueueNeedsLock(worker);
+        }
+
+        Queue(worker, urgent: false);
+    }
+
+    /// <summary>Queues a worker that is counted as queued, so that the run does not wait for it. If it cannot be queued, the run fails.</summary>
+    private void Queue(PumpWorker worker, bool urgent)
+    {
+        try
+        {
+            FaultPoint.Pass("Pump.Queue", this);
+            if (urgent)
+            {
+                Settings.Executor.QueueUrgently(worker);
+            }
+            else
+            {
+                Settings.Executor.Queue(worker);
+            }
+        }
+        catch (Exception e)
+        {
+            EngineFailed(e);
+
+            // It may have been the last that the run waited for. If the run was over before, its failure looks for nothing.
+            FinishIfDone();
+        }
+    }
+
+    /// <summary>Whether the run of a queued worker still exists.</summary>
+    public bool TryEnter(PumpWorker worker)
+    {
+        PumpWorker? next;
+        lock (_lock)
+        {
+            if (_finished)
+            {
+                return false;
+            }
+
+            _workers.EnterNeedsLock(worker);
+            AssertInvariants();
+            next = AddWantedNeedsLock();
+        }
+
+        if (next is not null)
+        {
+            Settings.Executor.QueueWhileBlocked(next);
+        }
+
+        return true;
+    }
+
+    /// <summary>Lets a worker leave, unless its reason no longer holds. The last worker to leave ends the run.</summary>
+    public bool TryLeave(PumpWorker worker, LeaveReason reason)
+    {
+        bool finish;
+        lock (_lock)
+        {
+            AssertInvariants();
+            _workers.LeaveNeedsLock();
+            if (!IsOver && !MayLeaveNeedsLock(reason))
+            {
+                _workers.StayNeedsLock();
+                return false;
+            }
+
+            _workers.RestNeedsLock(worker);
+            finish = TryFinishNeedsLock();
+        }
+
+        if (finish)
+        {
+            FinishOn(worker.IsOnOwnThread);
+        }
+
+        return true;
+    }
+
+    /// <summary>Whether the reason of a worker that is no longer counted still holds.</summary>
+    private bool MayLeaveNeedsLock(LeaveReason reason)
+    {
+        switch (reason)
+        {
+            case LeaveReason.Busy:
+                return Items.IsBusy;
+            case LeaveReason.WaitsForTurn when Items.IsBusy:
+                _waitingReaders.AddNeedsLock();
+                return true;
+            case LeaveReason.TooMany:
+                return Room <= 0;
+            case LeaveReason.Throttled when IsAtCeiling:
+                return _workers.IsThrottled = true;
+            case LeaveReason.Paused:
+                return IsHeldNeedsLock;
+            default:
+                return reason == LeaveReason.Exhausted && Items.IsExhausted;
+        }
+    }
+
+    private PumpWorker? AddNeedsLock(bool queued)
+    {
+        AssertInvariants();
+        if (IsOver || _finished || Room <= 0 || Items.IsBusy || Items.IsExhausted || IsHeldNeedsLock)
+        {
+            return null;
+        }
+
+        if (IsAtCeiling && _pauses is not { IsPaused: false })
+        {
+            _workers.IsThrottled = true;
+            return null;
+        }
+
+        // Counted first, by a full fence, so that a reader that gives up the turn now either is seen here, or sees that there is no room for its item.
+        _workers.AddNeedsLock();
+        if (HasTooMany)
+        {
+            _workers.LeaveNeedsLock();
+            return null;
+        }
+
+        PumpWorker worker = TakeIdleNeedsLock();
+        if (queued)
+        {
+            _workers.QueueNeedsLock(worker);
+        }
+
+        return worker;
+    }
+
+    private PumpWorker TakeIdleNeedsLock()
+    {
+        if (_workers.TakeIdleNeedsLock() is { } idle)
+        {
+            return idle;
+        }
+
+        PumpWorker worker = CreateWorker();
+        _workers.JoinNeedsLock(worker);
+        return worker;
+    }
+
+    /// <summary>The next of the workers that the last look asked for.</summary>
+    private PumpWorker? AddWantedNeedsLock() => _demand.TryTakeNeedsLock(_workers.Queued) ? AddNeedsLock(queued: true) : null;
+
+    /// <summary>Called by a worker that has given up the turn and is about to run what it read. One of the workers that wait for the turn takes it.</summary>
+    public void CallWaitingForTurn()
+    {
+        PumpWorker? worker;
+        lock (_lock)
+        {
+            // A worker that reads now calls the next one when it has read.
+            if (Items.IsBusy || !_waitingReaders.TryTakeNeedsLock())
+            {
+                return;
+            }
+
+            worker = AddNeedsLock(queued: true);
+        }
+
+        if (worker is not null)
+        {
+            try
+            {
+                Settings.Executor.QueueNext(worker);
+            }
+            catch (Exception e)
+            {
+                EngineFailed(e);
+            }
+        }
+    }
+
+    /// <summary>Called by a worker that has worked since <paramref name="started"/> without a suspension.</summary>
+    /// <param name="started">When the worker began, as a Stopwatch timestamp.</param>
+    /// <param name="now">Now.</param>
+    /// <param name="perItem">The approximate time per item, in Stopwatch ticks.</param>
+    public void ConsiderHelp(long started, long now, double perItem)
+    {
+        if (_workers.Live < _workers.Limit && _demand.IsHelpOfUse(started, now, perItem, Items))
+        {
+            _demand.Asked(now);
+            if (_workers.Executing < Settings.Executor.Threads)
+            {
+                AddQueued();
+            }
+        }
+    }
+
+    /// <summary>Called when a helper found the source busy and left without an item, or got one. The next helper then comes later, or soon.</summary>
+    public void RecordHelp(bool useful) => _demand.RecordHelp(useful);
+
+    /// <inheritdoc/>
+    /// <remarks>Looks do not overlap.</remarks>
+    public override void OnWatch(double cores)
+    {
+        int stuck = HelpIfStalled(cores);
+        Settings.Pilot?.Tick(stuck, cores);
+    }
+
+    /// <summary>If items last and leave processors idle, as many workers start as would keep these busy, up to the limit.</summary>
+    /// <param name="cores">How many cores the process has kept busy since the last look; not a number where the system does not say.</param>
+    /// <returns>How many items have been inside their calls since the last look.</returns>
+    public int HelpIfStalled(double cores)
+    {
+        WorkerActivity seen = _workers.Look();
+        if (seen.HasShared)
+        {
+            AddQueued();
+        }
+
+        int wanted = _demand.Look(seen, cores, IsOver ? 0 : _workers.Limit, Settings.Executor.Threads, Environment.ProcessorCount);
+        PumpWorker? helper;
+        lock (_lock)
+        {
+            _demand.WantNeedsLock(wanted - _workers.Queued);
+            helper = AddWantedNeedsLock();
+        }
+
+        if (helper is not null)
+        {
+            Settings.Executor.QueueWhileBlocked(helper);
+        }
+
+        return seen.Stuck;
+    }
+
+    void IRunHandle.Release()
+    {
+        if (TakeThrottled(queued: !Settings.Executor.RunsForConsumerHere) is not { } worker)
+        {
+            return;
+        }
+
+        try
+        {
+            if (worker.IsQueued)
+            {
+                // Otherwise nothing fails here, and the run would wait for a worker that does not come.
+                FaultPoint.Pass("Pump.Release", this);
+            }
+
+            Settings.Executor.QueueForConsumer(worker);
+        }
+        catch (Exception e)
+        {
+            EngineFailed(e);
+        }
+    }
+
+    /// <summary>The ceiling was raised, and nobody's consumer is on this thread.</summary>
+    private void Release()
+    {
+        if (TakeThrottled(queued: true) is { } worker)
+        {
+            Queue(worker, urgent: false);
+        }
+    }
+
+    /// <summary>The worker that reads on after a pause, if there was one.</summary>
+    private PumpWorker? TakeThrottled(bool queued)
+    {
+        lock (_lock)
+        {
+            bool wasThrottled = _workers.IsThrottled;
+            _workers.IsThrottled = false;
+            return wasThrottled ? AddNeedsLock(queued) : null;
+        }
+    }
+
+    /// <summary>Records that reading pauses.</summary>
+    /// <returns>The hook's call, once for each pause; otherwise null.</returns>
+    public PauseState.Hook? Pause()
+    {
+        if (_pauses is not { IsPaused: false } pauses || HasBacklog)
+        {
+            return null;
+        }
+
+        lock (_lock)
+        {
+            if (pauses.IsPaused || IsOver || !IsAtCeiling)
+            {
+                return null;
+            }
+
+            pauses.BeginNeedsLock(NextIndex);
+            return Settings.OnThrottle is { } hook ? pauses.QueueNeedsLock(this, hook) : null;
+        }
+    }
+
+    /// <summary>Records that items up to an index were claimed. Items that were read before the pause and given back do not end it.</summary>
+    /// <returns>The hook's call, once for each pause; otherwise null.</returns>
+    public PauseState.Hook? Resume(long end)
+    {
+        if (_pauses is not { IsPaused: true } pauses)
+        {
+            return null;
+        }
+
+        lock (_lock)
+        {
+            return pauses.TryEndNeedsLock(end) && Settings.OnDrain is { } hook ? pauses.QueueNeedsLock(this, hook) : null;
+        }
+    }
+
+    protected void CountDelayed()
+    {
+        lock (_lock)
+        {
+            _counts.AddDelayedNeedsLock(1);
+        }
+    }
+
+    /// <summary>Called when items that waited for another attempt have come back to the source.</summary>
+    protected void OnDue(int count)
+    {
+        lock (_lock)
+        {
+            _counts.AddDelayedNeedsLock(-count);
+            _workers.IsThrottled = false;
+        }
+
+        if (TryFinish())
+        {
+            FinishOnThePool();
+        }
+
+        while (count-- > 0 && AddQueued(urgent: IsGuarded))
+        {
+        }
+    }
+}
+
+/// <summary>
+/// The workers of a run: all of them, those that have nothing to do and are taken again first, how many are at work or wait for their items, and how many there
+/// may be.
+/// </summary>
+/// <remarks>
+/// All of it changes under the run's lock only. The stall watch and whoever gives up items walk the list of all without it, so a worker joins at the front, by
+/// a volatile write after its link is set; otherwise such a thread could end at a worker whose link it does not see yet. A worker that leaves the list keeps
+/// its link: a thread that is just at it goes on from there, and would miss the others otherwise. The numbers are read without the lock as hints, with one
+/// exception: a worker that leaves is subtracted with a full fence before it looks whether its reason still holds, and whoever removes the reason looks at the
+/// number after that. So one of both sees the other; in any other order, a worker could be missing for good.
+/// </remarks>
+internal struct RunWorkers(int limit)
+{
+    private PumpWorker? _all;
+    private PumpWorker? _idle;
+    private int _limit = limit;
+    private int _live;
+    private int _queued;
+
+    /// <summary>Whether one is missing because the consumer of a stream is behind, or items wait in a backlog.</summary>
+    public bool IsThrottled;
+
+    /// <summary>The newest of all workers; the others follow by <see cref="PumpWorker.NextCreated"/>. Null before the start.</summary>
+    public readonly PumpWorker? First => Volatile.Read(in _all);
+
+    /// <summary>How many items may be in flight at once. A worker above the limit leaves when its item ends.</summary>
+    public readonly int Limit => Volatile.Read(in _limit);
+
+    /// <summary>How many workers are at work or waiting for their items, or for a thread.</summary>
+    public readonly int Live => Volatile.Read(in _live);
+
+    /// <summary>How many of these wait for a thread. They hold no item.</summary>
+    public readonly int Queued => _queued;
+
+    /// <summary>How many workers have a thread or started just now.</summary>
+    public readonly int Executing
+    {
+        get
+        {
+            int executing = 0;
+            for (PumpWorker? worker = First; worker is not null; worker = worker.NextCreated)
+            {
+                executing += worker.IsExecuting || worker.IsQueued ? 1 : 0;
+            }
+
+            return executing;
+        }
+    }
+
+    /// <summary>What the workers do. Whoever has been inside one call for long gives to others what it claimed beyond it.</summary>
+    public readonly WorkerActivity Look()
+    {
+        WorkerActivity seen = default;
+        for (PumpWorker? worker = First; worker is not null; worker = worker.NextCreated)
+        {
+            seen.Add(worker);
+        }
+
+        return seen;
+    }
+
+    /// <summary>The run starts with its first worker, which waits for a thread.</summary>
+    public void StartNeedsLock(PumpWorker first)
+    {
+        _all = first;
+        _live = 1;
+        QueueNeedsLock(first);
+    }
+
+    /// <summary>Changes the limit.</summary>
+    /// <returns>By how many it is higher.</returns>
+    public int SetLimitNeedsLock(int limit)
+    {
+        int more = limit - _limit;
+        Volatile.Write(ref _limit, limit);
+        return more;
+    }
+
+    /// <summary>A worker waits for a thread.</summary>
+    public void QueueNeedsLock(PumpWorker worker)
+    {
+        worker.IsQueued = true;
+        _queued++;
+    }
+
+    /// <summary>A worker that waited for a thread has one.</summary>
+    public void EnterNeedsLock(PumpWorker worker)
+    {
+        worker.IsQueued = false;
+        _queued--;
+    }
+
+    /// <summary>A worker is in the run, which has just created it if it was not in the list.</summary>
+    public void AddNeedsLock() => Interlocked.Increment(ref _live);
+
+    /// <summary>A worker is about to leave; see above.</summary>
+    public void LeaveNeedsLock() => Interlocked.Decrement(ref _live);
+
+    /// <summary>It stays after all.</summary>
+    public void StayNeedsLock() => Interlocked.Increment(ref _live);
+
+    /// <summary>A worker that has left has nothing to do.</summary>
+    public void RestNeedsLock(PumpWorker worker)
+    {
+        worker.NextIdle = _idle;
+        _idle = worker;
+    }
+
+    /// <summary>Takes a worker that has nothing to do, or null.</summary>
+    public PumpWorker? TakeIdleNeedsLock()
+    {
+        PumpWorker? worker = _idle;
+        if (worker is not null)
+        {
+            _idle = worker.NextIdle;
+            worker.NextIdle = null;
+        }
+
+        return worker;
+    }
+
+    /// <summary>A new worker joins the list of all.</summary>
+    public void JoinNeedsLock(PumpWorker worker)
+    {
+        worker.NextCreated = _all;
+        Volatile.Write(ref _all, worker);
+    }
+
+    /// <summary>The run forgets a worker.</summary>
+    public void ForgetNeedsLock(PumpWorker worker)
+    {
+        if (_all == worker)
+        {
+            Volatile.Write(ref _all, worker.NextCreated);
+            return;
+        }
+
+        PumpWorker before = _all!;
+        while (before.NextCreated != worker)
+        {
+            before = before.NextCreated!;
+        }
+
+        before.NextCreated = worker.NextCreated;
+    }
+
+    [Conditional("DEBUG")]
+    public readonly void AssertInvariants()
+    {
+        Debug.Assert(_queued >= 0, "A worker enters once for each time it is queued.");
+        Debug.Assert(_live >= _queued, "A queued worker is a live one.");
+        Debug.Assert(_all is not null || _live == 0, "Live workers were created.");
+    }
+}
+
+/// <summary>The workers that would read if no other one were reading: those that have left the run, and those that wait on their thread for a moment.</summary>
+/// <remarks>
+/// A worker looks whether the turn is taken, and then counts itself, under the run's lock. The reader gives up the turn, and then looks at the count, without
+/// the lock. So it can miss a worker that is just leaving. Nothing is lost by that: the reader goes on, and calls the worker when it has read its next item, or
+/// takes it along when its item suspends; and the stall watch brings another worker if its item lasts.
+/// </remarks>
+internal struct WaitingReaders
+{
+    // The time it takes to leave and be called again, on a slow machine.
+    private static readonly long LongestSpin = Stopwatch.Frequency / 20_000;
+
+    private int _left;
+    private int _spinning;
+
+    /// <summary>Whether workers have left.</summary>
+    public readonly bool Any => Volatile.Read(in _left) > 0;
+
+    public void AddNeedsLock() => _left++;
+
+    public bool TryTakeNeedsLock()
+    {
+        if (_left == 0)
+        {
+            return false;
+        }
+
+        _left--;
+        return true;
+    }
+
+    /// <summary>
+    /// A worker found the turn taken. The reader is usually quick, and a short spin is cheaper than leaving and being called again. Not too many may spin, or
+    /// they would keep the reader from its processor.
+    /// </summary>
+    /// <returns>Whether to try again.</returns>
+    public bool WaitFor<T>(Source<T> source, Pump run)
+    {
+        if (!source.IsReading)
+        {
+            // The thread is more useful to the item, or to the sequence, whose end all workers wait for.
+            return false;
+        }
+
+        try
+        {
+            if (Interlocked.Increment(ref _spinning) >= Environment.ProcessorCount)
+            {
+                return false;
+            }
+
+            long began = Stopwatch.GetTimestamp();
+            while (source.IsBusy)
+            {
+                if (!source.IsReading || run.IsOver || Stopwatch.GetTimestamp() - began > LongestSpin)
+                {
+                    return false;
+                }
+
+                Thread.SpinWait(8);
+            }
+
+            return true;
+        }
+        finally
+        {
+            Interlocked.Decrement(ref _spinning);
+        }
+    }
+}
+
+/// <summary>Why a worker has nothing to do. Checked once more under the lock before it leaves.</summary>
+internal enum LeaveReason
+{
+    /// <summary>Nothing is left to claim, or the run has ended.</summary>
+    Exhausted,
+
+    /// <summary>Another worker is reading the source, and this one has not had an item since it came.</summary>
+    Busy,
+
+    /// <summary>Another worker is reading the source. This one had items before, and is called when the turn is given up.</summary>
+    WaitsForTurn,
+
+    /// <summary>The consumer of the results is behind.</summary>
+    Throttled,
+
+    /// <summary>There are more workers than the limit allows.</summary>
+    TooMany,
+
+    /// <summary>The run is paused, and nothing that has begun waits for a worker.</summary>
+    Paused,
 }

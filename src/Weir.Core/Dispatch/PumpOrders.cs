@@ -1,3 +1,6 @@
+using System.Diagnostics.CodeAnalysis;
+using System.Runtime.InteropServices;
+using Weir.Core.Metering;
 using Weir.Core.Sources;
 
 namespace Weir.Core.Dispatch;
@@ -44,4 +47,109 @@ internal sealed class PumpOrders(ControlledSettings settings)
 
     /// <summary>What the source is told.</summary>
     public SourceHold Hold => Order.IsStopped ? SourceHold.Stopped : Order.IsPaused ? SourceHold.Paused : SourceHold.None;
+}
+
+/// <summary>What a <see cref="RunControl"/> wants of its runs.</summary>
+/// <param name="IsPaused">Whether no item begins for now.</param>
+/// <param name="IsStopped">Whether no item begins any more.</param>
+/// <param name="Limit">How many items may be in flight, or null for the run's own number.</param>
+[StructLayout(LayoutKind.Auto)]
+internal readonly record struct RunOrder(bool IsPaused, bool IsStopped, int? Limit);
+
+/// <summary>A run as its <see cref="RunControl"/> sees it.</summary>
+internal interface IControlledRun
+{
+    /// <summary>Does what the control says from now on. Called under its lock, so in order, and repeatedly with the same order; calls no user code.</summary>
+    void Obey(RunOrder order);
+
+    /// <summary>The counts of the run so far.</summary>
+    RunSample Count();
+}
+
+/// <summary>The settings of a run that is paused, stopped and limited from outside. Of their own, so that no other run carries them.</summary>
+internal sealed record ControlledSettings : PumpSettings
+{
+    public readonly RunControl Control;
+
+    /// <summary>Whether the limit of <see cref="Control"/> is only a ceiling, because something else moves the run's own limit.</summary>
+    public bool MovesLimit;
+
+    /// <summary>Called when <see cref="Control"/> sets another limit.</summary>
+    public Action<int>? OnLimit;
+
+    [SetsRequiredMembers]
+    public ControlledSettings(PumpSettings settings, RunControl control)
+        : base(settings) => Control = control;
+}
+
+/// <summary>
+/// The pauses of a run's reading, if somebody wants to know of them. They begin and end alternately, and one hook follows the other. Changed under the run's
+/// lock only.
+/// </summary>
+internal sealed class PauseState
+{
+    private Hook? _lastHook;
+    private long _pausedAt;
+
+    /// <summary>
+    /// Whether reading pauses. Workers read it without the lock at each claim: one that misses a pause that has just begun has claimed before it.
+    /// </summary>
+    public volatile bool IsPaused;
+
+    public long Throttles { get; private set; }
+
+    public long Drains { get; private set; }
+
+    public void BeginNeedsLock(long nextIndex)
+    {
+        IsPaused = true;
+        Throttles++;
+        _pausedAt = nextIndex;
+    }
+
+    /// <summary>Ends the pause, if items that were not read before it were claimed, up to an index.</summary>
+    public bool TryEndNeedsLock(long end)
+    {
+        if (!IsPaused || end <= _pausedAt)
+        {
+            return false;
+        }
+
+        IsPaused = false;
+        Drains++;
+        return true;
+    }
+
+    /// <summary>Takes the place of a hook's call in the queue. The hook itself is called later, under no lock.</summary>
+    public Hook QueueNeedsLock(Pump run, Func<long, ValueTask> hook) => _lastHook = new Hook(run, hook, _lastHook);
+
+    /// <summary>A call to a hook that has its place in the queue.</summary>
+    internal sealed class Hook(Pump run, Func<long, ValueTask> hook, Hook? before)
+    {
+        private readonly TaskCompletionSource _done = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        private Hook? _before = before;
+
+        /// <summary>Calls the hook once the one before it has ended. Called once.</summary>
+        public async Task RunAsync()
+        {
+            if (_before is { } before)
+            {
+                await before._done.Task.ConfigureAwait(false);
+                _before = null;
+            }
+
+            try
+            {
+                await hook(run.NextIndex).ConfigureAwait(false);
+            }
+            catch (Exception e)
+            {
+                run.HookFailed(e);
+            }
+            finally
+            {
+                _done.SetResult();
+            }
+        }
+    }
 }

@@ -1,5 +1,9 @@
+using System.Diagnostics;
+using System.Runtime.CompilerServices;
 using Weir.Core.Metering;
 using Weir.Core.Sinks;
+using Weir.Core.Sources;
+using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
@@ -170,4 +174,583 @@ internal abstract partial class PumpWorker : PumpWork, IUnattended
 
     /// <summary>Called by a worker that was about to wait or leave but has work after all.</summary>
     protected void StartsExecuting() => _isExecuting = true;
+}
+
+/// <summary>What a run continues on a thread: a worker, or parked calls. It is its own work item and keeps one continuation for its lifetime.</summary>
+internal abstract class PumpWork : IThreadPoolWorkItem
+{
+    private Action? _continuation;
+
+    protected abstract Pump Run { get; }
+
+    protected Action Continuation => _continuation ??= Resume;
+
+    /// <summary>Runs on a thread of the executor, for a start or after a suspension that ended elsewhere.</summary>
+    void IThreadPoolWorkItem.Execute()
+    {
+        try
+        {
+            if (MayEnter())
+            {
+                FaultPoint.Pass("PumpWork.Execute", Run);
+                Work(isOnOwnThread: true);
+            }
+        }
+        catch (Exception e)
+        {
+            Lost(e);
+        }
+    }
+
+    /// <summary>Whether there is still anything to do for a thread that was called.</summary>
+    protected abstract bool MayEnter();
+
+    /// <summary>Does the work, on a thread that may do it and in the run's context. Another thread may have this object at the end of it.</summary>
+    /// <param name="isOnOwnThread">Whether the thread was started for the run, rather than having come to complete an item.</param>
+    protected abstract void Drive(bool isOnOwnThread);
+
+    /// <summary>No thread could do the work, perhaps for lack of memory: it ends, and its run fails. Must not throw.</summary>
+    protected abstract void Lost(Exception error);
+
+    protected void Work(bool isOnOwnThread)
+    {
+        // Most threads have no context but the one that most runs have.
+        ExecutionContext? context = Run.Context;
+        if (context is null || (RunsNoUserCode && ReferenceEquals(context, ExecutionContext.Capture())))
+        {
+            Drive(isOnOwnThread);
+        }
+        else
+        {
+            ExecutionContext.Run(
+                context, isOnOwnThread ? static work => ((PumpWork)work!).Drive(true) : static work => ((PumpWork)work!).Drive(false), this);
+        }
+    }
+
+    /// <summary>Whether the work cannot change the thread's context.</summary>
+    protected virtual bool RunsNoUserCode => false;
+
+    private void Resume()
+    {
+        try
+        {
+            FaultPoint.Pass("PumpWork.Resume", Run);
+
+            // A completion that runs its continuations inline can nest items to any depth.
+            if (Run.Settings.Executor.CanRunOnCurrentThread && RuntimeHelpers.TryEnsureSufficientExecutionStack())
+            {
+                Work(isOnOwnThread: false);
+            }
+            else
+            {
+                Run.Settings.Executor.Queue(this);
+            }
+        }
+        catch (Exception e)
+        {
+            Lost(e);
+        }
+    }
+}
+
+/// <summary>The worker of a run: it claims, calls and delivers, in a loop.</summary>
+internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>(Pump<TItem, TResult, TPending, TCall, TSink> run)
+    : PumpWorker(run.IsGuarded ? new ItemGuard(run.Settings.Pilot) : null)
+    where TPending : struct, IPending<TResult>
+    where TCall : struct, ICall<TItem, TPending>
+    where TSink : struct, ISink<TResult>
+{
+    private Chunk<TItem> _chunk;
+    private WorkerPace _pace;
+
+    // Of the item whose call is running, if the run may need the item again.
+    private HeldItem<TItem> _held;
+
+    // The call that the worker waits for, and those that no worker waits for.
+    private TPending _pending;
+    private ParkedCalls? _parked;
+
+    // How many calls the worker has parked and not yet told the run.
+    private int _untold;
+
+    private long _claims;
+    private long _succeeded;
+    private long _unsuccessful;
+    private int _retries;
+    private bool _helper = true;
+
+    public override long Claims => Volatile.Read(ref _claims);
+
+    protected override Pump Run => run;
+
+    public override void AddTo(ref RunSample sample)
+    {
+        sample.Succeeded += _succeeded;
+        sample.Unsuccessful += _unsuccessful;
+        sample.Retries += _retries;
+        sample.InFlight += _untold;
+        sample.InFlight +=
+            (Guard is null ? Waiting == Wait.Call || (IsExecuting && !Reads && At == Around.Call) : Guard.IsInFlight && At == Around.Call) ? 1 : 0;
+    }
+
+    protected override bool Step()
+    {
+        StepResult done = Continue();
+        while (done == StepResult.Ready)
+        {
+            done = _chunk.IsEmpty ? Claim() : Guard is null ? RunChunk() : Guard.Meter is { } meter ? RunMeasuredChunk(Guard, meter) : RunGuardedChunk(Guard);
+        }
+
+        return done == StepResult.Waits;
+    }
+
+    protected override bool HasClaimed => !_chunk.IsEmpty;
+
+    protected override bool MayHaveClaimed => Volatile.Read(ref _chunk.Position) < Volatile.Read(ref _chunk.Count);
+
+    protected override void GiveBackClaimed()
+    {
+        if (!_chunk.IsEmpty)
+        {
+            run.Source.GiveBack(_chunk.TakeRest(_chunk.Position));
+        }
+    }
+
+    /// <summary>Continues with what the worker was waiting for.</summary>
+    private StepResult Continue()
+    {
+        Wait ended = Waiting;
+        Waiting = Wait.None;
+        switch (ended)
+        {
+            case Wait.Call:
+                return FinishCall();
+            case Wait.Claim:
+                try
+                {
+                    return Claimed(run.Source.FinishClaim(ref _chunk));
+                }
+                catch (Exception e)
+                {
+                    run.SourceFailed(e);
+                    return StepResult.Ready;
+                }
+
+            case Wait.Task or Wait.Decision or Wait.Discard:
+                return EndWaitAround(ended);
+            case Wait.Failure:
+                var failure = (Exception)Awaited!;
+                Awaited = null;
+                return Fail(Index, ItemStatus.Failed, failure);
+            case Wait.Handover:
+                ItemGuard guard = Guard!;
+                return guard.TryTakeHanded() ? Fail(Index, ItemStatus.TimedOut, guard.TakeHandedError()) : LeaveAsOrphan();
+            default:
+                return StepResult.Ready;
+        }
+    }
+
+    private StepResult FinishCall()
+    {
+        long index = Index;
+        TPending pending = _pending;
+        _pending = default;
+        ItemGuard? guard = Guard;
+        bool isMine = guard is null || guard.TryEndWait();
+        try
+        {
+            TResult result = pending.GetResult();
+            if (isMine)
+            {
+                guard?.Meter?.Resume(failed: false);
+                run.Sink.Succeeded(index, result);
+                _succeeded++;
+                return StepResult.Ready;
+            }
+
+            DiscardedResult.Drop(_held.Item, result);
+        }
+        catch (Exception e)
+        {
+            if (isMine)
+            {
+                guard?.Meter?.Resume(failed: true);
+                return Fail(index, ItemStatus.Failed, e);
+            }
+
+            run.Recovery?.Discard(e, index);
+        }
+
+        return LeaveAsOrphan();
+    }
+
+    /// <summary>Gets the next items, or finds that there is nothing to do.</summary>
+    private StepResult Claim()
+    {
+        while (true)
+        {
+            if (run.IsOver || run.HasTooMany)
+            {
+                if (TryLeave(run.IsOver ? LeaveReason.Exhausted : LeaveReason.TooMany))
+                {
+                    return StepResult.Left;
+                }
+
+                continue;
+            }
+
+            // If nothing is left to claim, the worker leaves instead: a finished call must not queue just to find that out.
+            if (_pace.Left <= 0 && !_pace.Measure(run, run.Settings.Executor.Quantum, run.TakesTurns) && run.Source.MayHaveMore)
+            {
+                if (!run.KeepsThread)
+                {
+                    StopsExecuting();
+                    TellParked();
+                    run.Requeue(this);
+                    return StepResult.Left;
+                }
+
+                _pace.Measure(run, run.Settings.Executor.Quantum, run.TakesTurns);
+            }
+
+            try
+            {
+                Reads = true;
+                ClaimResult result = run.Source.TryClaim(ref _chunk, _pace.Left, run.Ceiling);
+                Reads = false;
+                StepResult done = Claimed(result);
+                if (done != StepResult.Ready || !_chunk.IsEmpty)
+                {
+                    return done;
+                }
+            }
+            catch (Exception e)
+            {
+                Reads = false;
+                run.SourceFailed(e);
+            }
+        }
+    }
+
+    private StepResult Claimed(ClaimResult result)
+    {
+        switch (result)
+        {
+            case ClaimResult.Claimed:
+                // A reader that has given up the turn counts against the limit again, and another worker may have come while it read.
+                if (run.Orders is { } orders ? !run.TryBegin(orders, isNew: _chunk.Repetition is null) : run.TakesTurns && run.HasTooMany)
+                {
+                    run.Source.GiveBack(_chunk.TakeRest(0));
+                    return StepResult.Ready;
+                }
+
+                _claims++;
+                _pace.Left -= _chunk.Count;
+                if (_chunk.Repetition is { } repetition)
+                {
+                    run.WaitEnds(repetition.Kind, repetition.Since, repetition.First);
+                }
+
+                if (_helper)
+                {
+                    _helper = false;
+                    run.RecordHelp(useful: true);
+                }
+
+                if (run.TakesTurns)
+                {
+                    TurnWasGivenUp();
+                }
+
+                return run.Resume(_chunk.FirstIndex + _chunk.Count) is { } resumed ? CallPauseHook(resumed) : StepResult.Ready;
+
+            case ClaimResult.Pending:
+                return WaitForSource();
+
+            case ClaimResult.Busy:
+                return run.WaitingReaders.WaitFor(run.Source, run) ? StepResult.Ready : Leave(_helper ? LeaveReason.Busy : LeaveReason.WaitsForTurn);
+
+            case ClaimResult.Throttled:
+                return run.Pause() is { } paused ? CallPauseHook(paused) : Leave(LeaveReason.Throttled);
+
+            case ClaimResult.Paused:
+                return Leave(LeaveReason.Paused);
+
+            default:
+                return Leave(LeaveReason.Exhausted);
+        }
+    }
+
+    private StepResult Leave(LeaveReason reason)
+    {
+        if (_helper && reason == LeaveReason.Busy)
+        {
+            run.RecordHelp(useful: false);
+        }
+
+        return TryLeave(reason) ? StepResult.Left : StepResult.Ready;
+    }
+
+    private bool TryLeave(LeaveReason reason)
+    {
+        // Another thread that takes this worker from the idle list must find it as if it were new.
+        run.Source.Release(ref _chunk);
+        _held = default;
+        _pace.Reset();
+        _pace.Left = 0;
+        _helper = true;
+        StopsExecuting();
+        TellParked();
+        if (run.TryLeave(this, reason))
+        {
+            return true;
+        }
+
+        // If this were not reset, the stall watch would not see that the worker's next item blocks.
+        StartsExecuting();
+        return false;
+    }
+
+    /// <summary>From here to the end of the item, another worker may read, so this is the moment to call one.</summary>
+    private void TurnWasGivenUp()
+    {
+        if (run.WaitingReaders.Any)
+        {
+            run.CallWaitingForTurn();
+        }
+
+        if (_pace.IsSampling)
+        {
+            _pace.Sample(run);
+        }
+    }
+
+    /// <summary>Waits for the step of the source that the worker started.</summary>
+    private StepResult WaitForSource()
+    {
+        Waiting = Wait.Claim;
+
+        // The next item may be long in coming.
+        run.Source.Release(ref _chunk);
+        _held = default;
+        StopsExecuting();
+        try
+        {
+            run.Source.OnReady(Continuation);
+            return StepResult.Waits;
+        }
+        catch (Exception e)
+        {
+            // No continuation will come, so this thread continues.
+            Waiting = Wait.None;
+            StartsExecuting();
+            run.SourceFailed(e);
+            return StepResult.Ready;
+        }
+    }
+
+    /// <summary>The worker leaves the call to itself and goes on, see <see cref="ParkedCalls"/>. The item's deadline and token go with the call.</summary>
+    /// <param name="pending">The call, which waits for a task.</param>
+    /// <param name="inCall">The word of its item, in a guarded run.</param>
+    private StepResult Park(TPending pending, long inCall)
+    {
+        // Before it touches its calls: whoever gives up the item hands them to the worker that replaces this one, and both would add to them.
+        ItemGuard? guard = Guard;
+        if (guard?.TryMoveOn(inCall, ItemWord.Moving) == false)
+        {
+            Observe(pending);
+            return StepResult.Left;
+        }
+
+        ParkedCalls? parked = _parked;
+        try
+        {
+            guard?.SetDeadlineIfNotSet(inCall, run, _held.Repetition);
+            FaultPoint.Pass("PumpWorker.Park", run);
+            if (parked?.HasPlaceFor(Index) != true)
+            {
+                parked = new ParkedCalls(run, Index, before: parked);
+                Volatile.Write(ref _parked, parked);
+            }
+        }
+        catch (Exception e)
+        {
+            // No memory, or a clock of the user. The item is still the worker's own.
+            guard?.EndMoving(inCall, ItemWord.Idle);
+            return Fail(Index, ItemStatus.Failed, e);
+        }
+
+        _pace.Reset();
+        if (guard is not null)
+        {
+            parked.Guard(Index, guard.Clock.Deadline, guard.Clock.Stop);
+            guard.EndMoving(inCall, ItemWord.Idle);
+        }
+
+        _untold++;
+        if (parked.TryWait(Index, pending.AsTask(), out Exception? error))
+        {
+            return StepResult.Ready;
+        }
+
+        _untold--;
+        return Fail(Index, ItemStatus.Failed, error!);
+    }
+
+    public override void TellParked()
+    {
+        if (_untold > 0)
+        {
+            run.AddParked(_untold);
+            _untold = 0;
+        }
+    }
+}
+
+/// <summary>
+/// How many items a worker takes before it reads the clock again: one at first and after each suspension, twice as many each time
+/// they were quick, so that neither the clock nor the claim costs anything when items are tiny.
+/// </summary>
+internal struct WorkerPace
+{
+    private const int Most = 256;
+    private static readonly long Quick = Stopwatch.Frequency / 200_000;
+    private static readonly long Slow = Stopwatch.Frequency / 50_000;
+
+    private long _driveStarted;
+    private long _sliceStarted;
+    private float _reading;
+    private float _work;
+    private int _size;
+
+    /// <summary>The number of items until the next reading of the clock.</summary>
+    public int Left;
+
+    /// <summary>Whether the first item since the last look has yet to be read, which <see cref="Sample"/> times.</summary>
+    public bool IsSampling;
+
+    /// <summary>Starts again after a suspension: one item, without reading the clock.</summary>
+    public void Reset()
+    {
+        _driveStarted = 0;
+        _sliceStarted = 0;
+        _size = 1;
+        Left = 1;
+        IsSampling = false;
+    }
+
+    /// <summary>
+    /// Records how long it took to read the item that comes now, and asks for help with what comes after it, which no worker is reading any more.
+    /// </summary>
+    public void Sample(Pump run)
+    {
+        IsSampling = false;
+        long now = Stopwatch.GetTimestamp();
+        _reading = now - _sliceStarted;
+
+        // The duration of the very first item's work is not known yet. If it took long to arrive, the next item may as well be read meanwhile.
+        float work = _work == 0 && run.NextIndex <= 1 ? _reading : _work;
+        if (work > 0)
+        {
+            run.ConsiderHelp(_driveStarted, now, work);
+        }
+    }
+
+    /// <summary>Reads the clock and decides how many items come next.</summary>
+    /// <param name="run">The run.</param>
+    /// <param name="quantum">How long a worker may have a thread, in Stopwatch ticks.</param>
+    /// <param name="takesTurns">Whether asking for help makes sense only after the next item has been read.</param>
+    /// <returns>Whether the worker may continue; if not, it has had the thread for long enough.</returns>
+    public bool Measure(Pump run, long quantum, bool takesTurns)
+    {
+        if (quantum == long.MaxValue && run.IsAlone)
+        {
+            // Nobody waits for the thread or for an item, so the clock has nothing to say.
+            _size = Math.Clamp(_size * 2, 1, Most);
+            Left = _size;
+            return true;
+        }
+
+        long now = Stopwatch.GetTimestamp();
+        if (_driveStarted == 0)
+        {
+            _driveStarted = now;
+            _size = Math.Max(1, _size);
+            _work = 0;
+        }
+        else if (_sliceStarted != 0)
+        {
+            long took = now - _sliceStarted;
+            if (takesTurns)
+            {
+                _work = Math.Max(0, ((float)took / _size) - _reading);
+            }
+            else
+            {
+                run.ConsiderHelp(_driveStarted, now, (double)took / _size);
+            }
+
+            if (run.Orders is not null)
+            {
+                // One item at a time: what has been claimed begins.
+            }
+            else if (took < Quick)
+            {
+                _size = Math.Min(Most, _size * 2);
+            }
+            else if (took > Slow)
+            {
+                _size = Math.Max(1, _size / 2);
+            }
+        }
+
+        _sliceStarted = now;
+        _reading = 0;
+        IsSampling = takesTurns;
+        Left = _size;
+        if (now - _driveStarted > quantum)
+        {
+            Reset();
+            Left = 0;
+            return false;
+        }
+
+        return true;
+    }
+}
+
+/// <summary>
+/// The item that a worker keeps while its call runs, because it may have to come back, with what it brought along from earlier attempts. An item that waits for
+/// its next attempt holds no worker.
+/// </summary>
+internal struct HeldItem<T>(T item, Repetition? repetition)
+{
+    public readonly T? Item = item;
+
+    /// <summary>What it brought along; null for one that came for the first time.</summary>
+    public readonly Repetition? Repetition = repetition;
+
+    /// <summary>How many attempts were made before this one.</summary>
+    public readonly int Attempts => Repetition?.Attempts ?? 0;
+
+    /// <summary>The delay before this attempt.</summary>
+    public readonly TimeSpan Delay => Repetition?.Delay ?? TimeSpan.Zero;
+
+    /// <summary>What it brings along to its next attempt, which comes after a delay.</summary>
+    /// <param name="delay">The delay.</param>
+    /// <param name="deadline">When the item's own time limit passes.</param>
+    /// <param name="now">Now.</param>
+    /// <param name="wasCalled">Whether this attempt made its call. Otherwise it does not count.</param>
+    public readonly Repetition After(TimeSpan delay, long deadline, long now, bool wasCalled)
+    {
+        int made = Attempts + (wasCalled ? 1 : 0);
+        return new(made, delay, deadline, wasCalled ? WaitKind.Retry : WaitKind.CircuitBreaker, now, before: wasCalled ? null : Repetition);
+    }
+
+    /// <summary>The same where this attempt could not begin: it waits for something, with the item's clock stopped.</summary>
+    public readonly Repetition Until(WaitKind kind, long deadline, long now)
+    {
+        long left = deadline == ItemClock.Never ? ItemClock.Never : Math.Max(0, deadline - now);
+        return new(Attempts, Delay, left, kind, now, stopped: true, before: Repetition);
+    }
 }

@@ -1,4 +1,8 @@
+using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
+using Weir.Core.Metering;
+using Weir.Core.Sinks;
+using Weir.Core.Sources;
 using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
@@ -211,5 +215,258 @@ internal static class StallWatch
         _cpu = cpu;
         _stamp = stamp;
         return cores;
+    }
+}
+
+/// <summary>
+/// What goes on for a while and can be seen meanwhile: in the list of the <see cref="StallWatch"/> from its start to its end. Nothing here costs an item.
+/// </summary>
+internal abstract class LiveRun
+{
+    /// <summary>The index in the watch's list, or -1 if it is not in the list. Guarded by the watch's lock, as the next two are.</summary>
+    public int WatchIndex = -1;
+
+    /// <summary>Whether the observer has shown it to somebody, so that its counts must not be lost.</summary>
+    public bool IsSeen;
+
+    /// <summary>Whether it has left the list for good.</summary>
+    public bool HasLeft;
+
+    /// <summary>Whether the stall watch looks at it.</summary>
+    public volatile bool IsWatched;
+
+    /// <summary>When it started, as a timestamp of its clock.</summary>
+    public long StartedAt;
+
+    /// <summary>What the caller called, such as SelectParallelAsync; null if nobody is to see it.</summary>
+    public abstract string? Operation { get; }
+
+    /// <summary>What the observer knows the caller's own name and tags from.</summary>
+    public abstract object? About { get; }
+
+    /// <summary>The clock.</summary>
+    public abstract TimeProvider Time { get; }
+
+    /// <summary>Who is told of each wait, besides the observer, or null.</summary>
+    protected virtual WaitListener? Waits => null;
+
+    /// <summary>The counts so far.</summary>
+    public abstract RunSample Sample();
+
+    /// <summary>Called by the stall watch.</summary>
+    /// <param name="cores">How many cores the process has kept busy since the last look; not a number where the system does not say.</param>
+    public virtual void OnWatch(double cores)
+    {
+    }
+
+    /// <summary>An item begins to wait.</summary>
+    /// <param name="kind">What it waits for.</param>
+    /// <param name="first">Since when, as a timestamp of the run's clock, counting the waits right before it for the same.</param>
+    public void WaitBegins(WaitKind kind, long first) => Waits?.Began(kind, first);
+
+    /// <summary>An item has waited, and goes on.</summary>
+    /// <param name="kind">What it waited for.</param>
+    /// <param name="since">When it began to wait, as a timestamp of the run's clock.</param>
+    /// <param name="first">What <see cref="WaitBegins"/> was told.</param>
+    public void WaitEnds(WaitKind kind, long since, long first)
+    {
+        if (Operation is not null && RunObserver.Current is { WantsWaits: true } observer)
+        {
+            observer.Waited(this, kind, Time.GetElapsedTime(since));
+        }
+
+        Waits?.Ended(kind, first);
+    }
+
+    /// <summary>All has ended: it leaves the list, and is counted if somebody has seen it or wants to know of each end.</summary>
+    protected void LeaveWatch(ItemStatus ending)
+    {
+        RunObserver? observer = Operation is null ? null : RunObserver.Current;
+        if (observer is null)
+        {
+            StallWatch.Remove(this);
+        }
+        else if (!StallWatch.RemoveUncounted(this, observer.WantsEnds))
+        {
+            observer.Ended(this, ending);
+        }
+    }
+}
+
+/// <summary>Who reads the runs of the process while they go on, and counts them when they end. There is one once something can be listened to.</summary>
+internal abstract class RunObserver
+{
+    private static volatile RunObserver? _current;
+
+    /// <summary>The observer of the process, or null until there is one.</summary>
+    public static RunObserver? Current
+    {
+        get => _current;
+        set => _current = value;
+    }
+
+    /// <summary>Whether runs that nobody has seen are told too when they end.</summary>
+    public abstract bool WantsEnds { get; }
+
+    /// <summary>Whether waits are told.</summary>
+    public abstract bool WantsWaits { get; }
+
+    /// <summary>An item of a run has waited. Must not throw.</summary>
+    public abstract void Waited(LiveRun run, WaitKind kind, TimeSpan elapsed);
+
+    /// <summary>A run has ended, and its counts are final. It is in the list of the watch until the observer removes it. Must not throw.</summary>
+    /// <param name="run">The run.</param>
+    /// <param name="ending"><see cref="ItemStatus.Succeeded"/> if it was completed.</param>
+    public abstract void Ended(LiveRun run, ItemStatus ending);
+}
+
+/// <summary>How many more workers a run could use, as its workers see it after their items, and as the looks of the stall watch see it.</summary>
+/// <remarks>
+/// Workers ask for another one less often while those that come find nothing to read. They read and write the pause without a lock: two that ask at the same
+/// moment call two helpers; one of them may find nothing, leaves, and makes the pause longer. No worker is ever missing for good, because each asks again after
+/// its next items. Looks do not overlap, so what the last one saw belongs to them alone. What it asked for and has not come is guarded by the run's lock.
+/// Workers read without it whether calls block: one that sees the answer of an earlier look returns to the pool once too often, or once too seldom.
+/// </remarks>
+internal struct WorkerDemand()
+{
+    // Waking another thread costs some microseconds on each side, so it is only worth it for work that lasts longer than this.
+    private static readonly long WakeUpThreshold = Stopwatch.Frequency / 50_000;
+
+    // Two workers that take turns for items smaller than this would only pass the turn back and forth.
+    private static readonly long TurnThreshold = Math.Max(1, Stopwatch.Frequency / 6_000_000);
+
+    private static readonly long LongestPause = Stopwatch.Frequency / 1_000;
+
+    // Of the processors, as a share: then more workers would not help.
+    private const double Saturated = 0.85;
+
+    // What is less cannot be measured, nor divided by.
+    private const double LeastCores = 0.01;
+
+    // Of one worker between two looks: then its items take less than about 100 us, and what they leave idle is not worth another worker.
+    private const int ManyClaims = 100;
+
+    private long _claims;
+    private int _executing;
+    private int _wanted;
+    private volatile bool _callsBlock;
+    private long _next;
+    private long _pause = WakeUpThreshold;
+
+    /// <summary>Whether the calls of the run block, as far as the last look could tell.</summary>
+    public readonly bool CallsBlock => _callsBlock;
+
+    /// <summary>Whether another worker is of use to one that has worked since <paramref name="started"/> without a suspension.</summary>
+    /// <param name="started">When the worker began, as a Stopwatch timestamp.</param>
+    /// <param name="now">Now.</param>
+    /// <param name="perItem">The approximate time per item, in Stopwatch ticks.</param>
+    /// <param name="source">What is left to do.</param>
+    public readonly bool IsHelpOfUse(long started, long now, double perItem, Source source)
+    {
+        if (now - started < WakeUpThreshold || now < Volatile.Read(in _next))
+        {
+            return false;
+        }
+
+        int count = source.KnownCount;
+        return count < 0 ? !source.TakesTurns || perItem >= TurnThreshold : (count - source.NextIndex) * perItem >= WakeUpThreshold;
+    }
+
+    public void Asked(long now) => Volatile.Write(ref _next, now + Volatile.Read(ref _pause));
+
+    /// <summary>A helper found the source busy and left without an item, or got one. The next one then comes later, or soon.</summary>
+    public void RecordHelp(bool useful)
+    {
+        long pause = useful ? WakeUpThreshold : Math.Min(LongestPause, _pause * 2);
+        if (pause != _pause)
+        {
+            Volatile.Write(ref _pause, pause);
+        }
+    }
+
+    /// <summary>
+    /// Judges what a look has seen. If items last and leave processors idle, as many workers are of use as would keep these busy, up to the limit.
+    /// </summary>
+    /// <param name="seen">What the run's workers do.</param>
+    /// <param name="cores">How many cores the process has kept busy since the last look; not a number where the system does not say.</param>
+    /// <param name="limit">How many workers there may be; 0 if the run is over.</param>
+    /// <param name="threads">How many workers are of use in any case.</param>
+    /// <param name="processors">How many cores there are.</param>
+    /// <returns>How many more workers are of use.</returns>
+    public int Look(in WorkerActivity seen, double cores, int limit, int threads, int processors)
+    {
+        long claimed = seen.Claims - _claims;
+        int judged = Math.Min(seen.Executing, _executing);
+        _claims = seen.Claims;
+        _executing = seen.Executing;
+        bool lasts = seen.Executing > 0 && claimed <= (long)seen.Executing * ManyClaims && limit > 0;
+
+        // Workers that came since the last look may not have had the time to use their processors, so they are not judged yet.
+        double useful = judged * (double.IsNaN(cores) ? 2 : Free(cores, seen.Computing, processors, out double busy) / busy);
+        _callsBlock = lasts && useful > seen.Executing;
+        return lasts ? (int)Math.Min(limit, Math.Max(threads, useful)) - seen.Executing : 0;
+    }
+
+    /// <summary>Sets how many workers are asked for.</summary>
+    public void WantNeedsLock(int workers) => _wanted = workers;
+
+    /// <summary>
+    /// Takes one of those that are asked for. Only one waits for a thread at any time, and brings the next when it has one: the pool gives no more threads for
+    /// a longer queue, in which other work would wait behind them.
+    /// </summary>
+    /// <param name="queued">How many workers wait for a thread.</param>
+    public bool TryTakeNeedsLock(int queued)
+    {
+        if (_wanted <= 0 || queued > 0)
+        {
+            return false;
+        }
+
+        _wanted--;
+        return true;
+    }
+
+    /// <summary>How many cores the run could keep busy: those that nothing else does, and some in any case, which is enough for calls that wait.</summary>
+    /// <param name="cores">How many cores the process keeps busy.</param>
+    /// <param name="computing">How many workers are inside calls that do not wait, as far as the runtime knows.</param>
+    /// <param name="processors">How many cores there are.</param>
+    /// <param name="busy">How many of those cores the run keeps busy, at most.</param>
+    private static double Free(double cores, int computing, int processors, out double busy)
+    {
+        busy = Math.Max(Math.Min(cores, computing), LeastCores);
+        return Math.Max((1 - Saturated) * processors, (Saturated * processors) - (cores - busy));
+    }
+}
+
+/// <summary>What the workers of a run do at one look.</summary>
+internal struct WorkerActivity
+{
+    /// <summary>How many items all of them have claimed since the start.</summary>
+    public long Claims;
+
+    /// <summary>How many are inside a call.</summary>
+    public int Executing;
+
+    /// <summary>How many of these do not wait there, as far as the runtime knows.</summary>
+    public int Computing;
+
+    /// <summary>How many have been inside the same call since the look before.</summary>
+    public int Stuck;
+
+    /// <summary>Whether one of these has shared what it had claimed with the others.</summary>
+    public bool HasShared;
+
+    /// <summary>Adds a worker.</summary>
+    public void Add(PumpWorker worker)
+    {
+        Claims += worker.Claims;
+        if (worker.IsExecuting)
+        {
+            Executing++;
+            Computing += worker.IsWaiting ? 0 : 1;
+        }
+
+        HasShared |= worker.ShareIfStuck(out bool isStuck);
+        Stuck += isStuck ? 1 : 0;
     }
 }

@@ -72,3 +72,91 @@ public class ItemsFailedException : AggregateException
         return failures.Select(static f => f.Error);
     }
 }
+
+/// <summary>An <see cref="ItemsFailedException"/> that also contains the results of the items that succeeded.</summary>
+/// <typeparam name="TResult">The type of the results.</typeparam>
+[SuppressMessage("Usage", "CA2237:Mark ISerializable types with serializable", Justification = "Binary serialization is gone.")]
+public sealed class ItemsFailedException<TResult> : ItemsFailedException
+{
+    /// <summary>Creates the exception from the failures and the results of a run.</summary>
+    /// <param name="failures">The failures, in source order; at least one.</param>
+    /// <param name="results">The results of the items that succeeded, in source order.</param>
+    /// <exception cref="ArgumentNullException">An argument is <see langword="null"/>.</exception>
+    public ItemsFailedException(IReadOnlyList<ItemFailure> failures, IReadOnlyList<TResult> results)
+        : base(failures)
+    {
+        ArgumentNullException.ThrowIfNull(results);
+        Results = results;
+    }
+
+    /// <summary>The results of the items that succeeded, in source order.</summary>
+    public IReadOnlyList<TResult> Results { get; }
+}
+
+/// <summary>
+/// A run of a runtime did not end within its time limit, <c>TotalTimeout</c>: the inner exception of the <see cref="OperationCanceledException"/> that the
+/// items end with which were running then.
+/// </summary>
+public sealed class RunTimeoutException : TimeoutException
+{
+    /// <summary>Creates the exception.</summary>
+    public RunTimeoutException()
+        : this("The run did not end within its batch's time limit.")
+    {
+    }
+
+    /// <summary>Creates the exception.</summary>
+    /// <param name="message">The message.</param>
+    public RunTimeoutException(string message)
+        : base(message)
+    {
+    }
+
+    /// <summary>Creates the exception.</summary>
+    /// <param name="message">The message.</param>
+    /// <param name="innerException">The cause.</param>
+    public RunTimeoutException(string message, Exception? innerException)
+        : base(message, innerException)
+    {
+    }
+
+    internal RunTimeoutException(TimeSpan limit)
+        : base($"The run did not end within its batch's time limit of {limit}.") => Limit = limit;
+
+    /// <summary>The limit; <see cref="TimeSpan.Zero"/> if it is not known.</summary>
+    public TimeSpan Limit { get; }
+}
+
+/// <summary>
+/// An item did not end within its time limit, <c>PerItemTimeout</c>: the inner exception of the <see cref="OperationCanceledException"/> that the item ends
+/// with.
+/// </summary>
+public sealed class ItemTimeoutException : TimeoutException
+{
+    /// <summary>Creates the exception.</summary>
+    public ItemTimeoutException()
+        : this("The item did not end within its time limit.")
+    {
+    }
+
+    /// <summary>Creates the exception.</summary>
+    /// <param name="message">The message.</param>
+    public ItemTimeoutException(string message)
+        : base(message)
+    {
+    }
+
+    /// <summary>Creates the exception.</summary>
+    /// <param name="message">The message.</param>
+    /// <param name="innerException">The cause.</param>
+    public ItemTimeoutException(string message, Exception? innerException)
+        : base(message, innerException)
+    {
+    }
+
+    internal ItemTimeoutException(TimeSpan limit, long? index)
+        : base($"{(index is null ? "The item" : $"Item {index}")} did not end within its time limit of {limit}.") => Limit = limit;
+
+    /// <summary>The limit; <see cref="TimeSpan.Zero"/> if it is not known.</summary>
+    public TimeSpan Limit { get; }
+}

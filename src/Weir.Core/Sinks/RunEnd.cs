@@ -1,3 +1,5 @@
+using System.Diagnostics;
+using System.Runtime.CompilerServices;
 using Weir.Core.Sources;
 
 namespace Weir.Core.Sinks;
@@ -70,4 +72,305 @@ internal readonly record struct RunEnd(
         log.AddSource(error);
         return new RunEnd(null, log, 0, []);
     }
+}
+
+/// <summary>What the caller of a run gets: see <see cref="RunEnd"/>.</summary>
+internal enum RunResult
+{
+    /// <summary>The results.</summary>
+    Completed,
+
+    /// <summary>The cancellation that it asked for itself.</summary>
+    Cancelled,
+
+    /// <summary>One exception, as it is.</summary>
+    Failed,
+
+    /// <summary>All failures, with the results of the other items.</summary>
+    FailedInPart,
+}
+
+/// <summary>
+/// The failures of one run, and the only class that knows what an <see cref="ErrorMode"/> means. It has its own lock. It is not on a hot path,
+/// because a run without failures never creates one.
+/// </summary>
+internal sealed class FailureLog(ErrorMode mode)
+{
+    private readonly Lock _lock = new();
+    private List<ItemFailure>? _all;
+    private Exception? _sourceError;
+    private Exception? _first;
+    private long _firstIndex = -1;
+
+    /// <summary>Keeps as much of an item's failure as the mode requires.</summary>
+    /// <returns>Whether the run must stop.</returns>
+    public bool AddItem(long index, Exception error)
+    {
+        lock (_lock)
+        {
+            switch (mode)
+            {
+                case ErrorMode.FailFast:
+                    if (_first is null)
+                    {
+                        _first = error;
+                        _firstIndex = index;
+                    }
+
+                    return true;
+                case ErrorMode.CollectAndContinue:
+                    (_all ??= []).Add(new ItemFailure(index, error));
+                    return false;
+                default:
+                    // An exception that nobody will read is not kept.
+                    return false;
+            }
+        }
+    }
+
+    /// <summary>Whether the run reports a failure that was added: under FailFast, only the first one.</summary>
+    public bool Reports(long index, Exception error)
+    {
+        lock (_lock)
+        {
+            return mode != ErrorMode.FailFast || (_firstIndex == index && ReferenceEquals(_first, error));
+        }
+    }
+
+    /// <summary>Keeps a failure of the source itself, which ends the run in every mode.</summary>
+    public void AddSource(Exception error)
+    {
+        lock (_lock)
+        {
+            _first ??= error;
+            _sourceError ??= error;
+            if (mode == ErrorMode.CollectAndContinue)
+            {
+                (_all ??= []).Add(new ItemFailure(-1, error));
+            }
+        }
+    }
+
+    /// <summary>The exception to throw, unwrapped: the first error under FailFast, a source's error under BestEffort.</summary>
+    public Exception? Single
+    {
+        get
+        {
+            lock (_lock)
+            {
+                return mode switch
+                {
+                    ErrorMode.FailFast => _first,
+                    ErrorMode.BestEffort => _sourceError,
+                    _ => null,
+                };
+            }
+        }
+    }
+
+    /// <summary>Whether there are failures to report together.</summary>
+    public bool HasCollected
+    {
+        get
+        {
+            lock (_lock)
+            {
+                return _all is not null;
+            }
+        }
+    }
+
+    /// <summary>All failures in source order (a failure of the source itself comes last), or null if there are none to report.</summary>
+    public IReadOnlyList<ItemFailure>? Collected
+    {
+        get
+        {
+            lock (_lock)
+            {
+                if (_all is null)
+                {
+                    return null;
+                }
+
+                Debug.Assert(mode == ErrorMode.CollectAndContinue, "Only this mode collects.");
+                _all.Sort(static (a, b) => unchecked((ulong)a.Index).CompareTo(unchecked((ulong)b.Index)));
+                return _all.ToArray();
+            }
+        }
+    }
+}
+
+/// <summary>Disposes of the results of a run that its caller does not get, each once. Only for runs whose caller asked for it.</summary>
+/// <param name="resultOf">The result in what the run passes on; null if there is none.</param>
+/// <param name="patience">How long the end of the run waits for the disposals; null for as long as they take.</param>
+/// <param name="time">The clock for it.</param>
+internal sealed class UnusedResults<T>(Func<T, object?> resultOf, TimeSpan? patience, TimeProvider time)
+{
+    /// <summary>Adds the disposable ones of some results. One that is there several times is added once.</summary>
+    public void Add(ref HashSet<object>? unused, ReadOnlySpan<T> results)
+    {
+        foreach (T result in results)
+        {
+            if (DiscardedResult.DisposableOf(resultOf(result)) is { } disposable)
+            {
+                (unused ??= new HashSet<object>(ReferenceEqualityComparer.Instance)).Add(disposable);
+            }
+        }
+    }
+
+    /// <summary>Disposes of results, and waits for it, but no longer than the run waits for an item.</summary>
+    public Task DisposeAsync(ReadOnlySpan<T> results)
+    {
+        HashSet<object>? unused = null;
+        Add(ref unused, results);
+        return DisposeAsync(unused);
+    }
+
+    /// <summary>The same for results that were added.</summary>
+    public Task DisposeAsync(HashSet<object>? unused) => unused is null ? Task.CompletedTask : DropAllAsync(unused);
+
+    private async Task DropAllAsync(HashSet<object> unused)
+    {
+        // On a thread of its own: one that blocks must not hold the run for longer than its rule says.
+        Task dropping = Task.Run(() => DropEachAsync(unused));
+        try
+        {
+            await (patience is { } limit ? dropping.WaitAsync(limit, time) : dropping).ConfigureAwait(false);
+        }
+        catch (TimeoutException)
+        {
+            // The rest goes on alone.
+        }
+    }
+
+    /// <summary>Begins all before it waits for any: one that hangs holds up no other.</summary>
+    private static Task DropEachAsync(HashSet<object> unused)
+    {
+        List<Task> open = [];
+        foreach (object result in unused)
+        {
+            Task dropping = DiscardedResult.DropAsync(result);
+            if (!dropping.IsCompleted)
+            {
+                open.Add(dropping);
+            }
+        }
+
+        return Task.WhenAll(open);
+    }
+}
+
+/// <summary>
+/// Receives the outcomes of a run. It is a struct, passed as a type parameter. The calls for different items come from several threads at once,
+/// exactly one call for each item that was claimed and not given back.
+/// </summary>
+internal interface ISink<TResult>
+{
+    /// <summary>Whether results are stored in memory by index, so that a worker can store those of a chunk there itself.</summary>
+    bool HasSlots { get; }
+
+    /// <summary>Items at or beyond this index may not start yet.</summary>
+    long Ceiling { get; }
+
+    /// <summary>The slots for the results of a chunk, if there are slots. Valid until the next suspension.</summary>
+    Span<TResult> Slots(long first, int count);
+
+    /// <summary>How many ended items have a result that has not been taken yet. For statistics.</summary>
+    long Undelivered(long ended);
+
+    void Succeeded(long index, TResult result);
+
+    /// <summary>An item ended without a result.</summary>
+    void Unsuccessful(long index, ItemStatus status, Exception? error);
+
+    /// <summary>
+    /// The run has ended. No other call follows this one, unless it throws. Then it is called once more, with <see cref="RunEnd.Broken"/>, so that code that
+    /// waits for the run learns of it.
+    /// </summary>
+    void Complete(RunEnd end);
+}
+
+/// <summary>Keeps no results, only the end of the run, for calls that have none.</summary>
+internal readonly struct DiscardSink(TaskCompletionSource completion) : ISink<Nothing>
+{
+    private readonly TaskCompletionSource _completion = completion;
+
+    public bool HasSlots => false;
+
+    public long Ceiling => long.MaxValue;
+
+    public Span<Nothing> Slots(long first, int count) => default;
+
+    public long Undelivered(long ended) => 0;
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void Succeeded(long index, Nothing result)
+    {
+    }
+
+    public void Unsuccessful(long index, ItemStatus status, Exception? error)
+    {
+    }
+
+    public void Complete(RunEnd end)
+    {
+        switch (end.Result)
+        {
+            case RunResult.Cancelled:
+                _completion.TrySetCanceled(end.Cancelled!.Value);
+                break;
+            case RunResult.Failed:
+                _completion.TrySetException(end.Failures!.Single!);
+                break;
+            case RunResult.FailedInPart:
+                _completion.TrySetException(new ItemsFailedException(end.Failures!.Collected!));
+                break;
+            default:
+                _completion.TrySetResult();
+                break;
+        }
+    }
+}
+
+/// <summary>The errors of items that were given up because a time limit passed.</summary>
+internal static class TimeLimit
+{
+    /// <summary>The item's own limit passed.</summary>
+    /// <param name="limit">The limit.</param>
+    /// <param name="index">The item's index, if the message is to tell it.</param>
+    public static Exception OfItem(TimeSpan limit, long? index = null) => Passed(new ItemTimeoutException(limit, index));
+
+    /// <summary>The limit of the whole call passed.</summary>
+    public static Exception OfRun(TimeSpan limit) => Passed(new RunTimeoutException(limit));
+
+    private static TaskCanceledException Passed(TimeoutException reason) => new(reason.Message, reason);
+}
+
+/// <summary>Wraps a sink and notifies the lanes when an item has ended.</summary>
+internal readonly struct LaneSink<TResult, TSink>(TSink inner, ILanes lanes) : ISink<TResult>
+    where TSink : struct, ISink<TResult>
+{
+    private readonly TSink _inner = inner;
+
+    public bool HasSlots => false;
+
+    public long Ceiling => _inner.Ceiling;
+
+    public long Undelivered(long ended) => _inner.Undelivered(ended);
+
+    public Span<TResult> Slots(long first, int count) => default;
+
+    public void Succeeded(long index, TResult result)
+    {
+        _inner.Succeeded(index, result);
+        lanes.ItemEnded(index);
+    }
+
+    public void Unsuccessful(long index, ItemStatus status, Exception? error)
+    {
+        _inner.Unsuccessful(index, status, error);
+        lanes.ItemEnded(index);
+    }
+
+    public void Complete(RunEnd end) => _inner.Complete(end);
 }

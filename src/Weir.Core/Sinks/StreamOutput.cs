@@ -366,4 +366,335 @@ internal abstract partial class StreamOutput<TResult> : IAsyncEnumerator<TResult
     {
         public readonly RunEnd Value = value;
     }
+
+    // <content>The consumer leaves.</content>
+
+    /// <summary>Disposes of the results that the consumer leaves behind; null if that is not asked for.</summary>
+    public UnusedResults<TResult>? Unused { get; init; }
+
+    /// <summary>Stops the run if it is still active, and waits until nothing of it is left.</summary>
+    public ValueTask DisposeAsync()
+    {
+        if (_disposed)
+        {
+            return default;
+        }
+
+        _disposed = true;
+        int next = _takenNext;
+        _takenNext = _takenCount;
+        _start = null;
+        if (_run is null)
+        {
+            return default;
+        }
+
+        _run.Abandon();
+        if (Unused is { } unused)
+        {
+            return new ValueTask(DisposeOfRestAsync(unused, next));
+        }
+
+        if (!_ended.Task.IsCompleted)
+        {
+            return new ValueTask(DropWhenEndedAsync());
+        }
+
+        Drop();
+        return default;
+    }
+
+    protected abstract void DropNeedsLock();
+
+    /// <summary>Adds the results that nobody has taken.</summary>
+    protected abstract void AddLeftNeedsLock(UnusedResults<TResult> to, ref HashSet<object>? unused);
+
+    // Separate, because nearly all streams have ended when they are disposed.
+    private async Task DropWhenEndedAsync()
+    {
+        await _ended.Task.ConfigureAwait(false);
+        Drop();
+    }
+
+    private async Task DisposeOfRestAsync(UnusedResults<TResult> unused, int next)
+    {
+        await _ended.Task.ConfigureAwait(false);
+        HashSet<object>? left = null;
+        unused.Add(ref left, _taken.AsSpan(next, _takenCount - next));
+        lock (Lock)
+        {
+            AddLeftNeedsLock(unused, ref left);
+        }
+
+        Drop();
+        await unused.DisposeAsync(left).ConfigureAwait(false);
+    }
+
+    private void Drop()
+    {
+        ReturnBuffer(_taken);
+        _taken = [];
+        _takenCount = 0;
+        _takenNext = 0;
+        lock (Lock)
+        {
+            DropNeedsLock();
+        }
+    }
+}
+
+/// <summary>
+/// Results in source order: a ring of slots that starts at the next index to yield. An item without a result fills its slot too, so that it
+/// never holds up later results.
+/// </summary>
+internal sealed class OrderedOutput<TResult>(int limit, int capacity, Func<StreamOutput<TResult>, IRunHandle> start)
+    : StreamOutput<TResult>(limit, capacity, start)
+{
+    // What a slot holds.
+    private const byte Empty = 0;
+    private const byte Result = 1;
+    private const byte Skipped = 2;
+
+    private TResult[] _results = [];
+    private byte[] _slots = [];
+    private int _mask = -1;
+    private long _head;
+
+    protected override bool AddNeedsLock(long index, TResult result)
+    {
+        int slot = SlotNeedsLock(index);
+        _results[slot] = result;
+        _slots[slot] = Result;
+        return index == _head;
+    }
+
+    protected override bool SkipNeedsLock(long index)
+    {
+        // In two steps: finding the slot may replace the array.
+        int slot = SlotNeedsLock(index);
+        _slots[slot] = Skipped;
+        if (index != _head)
+        {
+            return false;
+        }
+
+        PassSkippedNeedsLock();
+        return _slots[(int)(_head & _mask)] == Result;
+    }
+
+    protected override int TakeNeedsLock(ref TResult[] buffer)
+    {
+        int count = 0;
+        while (_mask >= 0 && _slots[(int)(_head & _mask)] == Result)
+        {
+            if (count == buffer.Length)
+            {
+                buffer = Grow(buffer, count + 1, Window);
+            }
+
+            int slot = (int)(_head & _mask);
+            buffer[count++] = _results[slot];
+            _results[slot] = default!;
+            _slots[slot] = Empty;
+            _head++;
+            PassSkippedNeedsLock();
+        }
+
+        return count;
+    }
+
+    protected override bool PassGapNeedsLock()
+    {
+        for (long i = _head; i <= _head + _mask; i++)
+        {
+            if (_slots[(int)(i & _mask)] == Result)
+            {
+                for (; _head < i; _head++)
+                {
+                    _slots[(int)(_head & _mask)] = Empty;
+                    ReleaseNeedsLock(1);
+                }
+
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    protected override int TailNeedsLock(RunEnd end, (int Count, Func<long, TResult> Make) missing, ref TResult[] buffer)
+    {
+        buffer = buffer.Length == 0 ? Grow(buffer, 1, Window) : buffer;
+        int count = 0;
+        long all = missing.Count < 0 ? end.Claimed : missing.Count;
+        while (count < buffer.Length && _head < all && (_mask < 0 || _slots[(int)(_head & _mask)] != Result))
+        {
+            buffer[count++] = missing.Make(_head++);
+        }
+
+        return count;
+    }
+
+    protected override void DropNeedsLock()
+    {
+        ReturnBuffer(_results);
+        ReturnBuffer(_slots);
+        _results = [];
+        _slots = [];
+        _mask = -1;
+    }
+
+    protected override void AddLeftNeedsLock(UnusedResults<TResult> to, ref HashSet<object>? unused)
+    {
+        for (long i = _head; i <= _head + _mask; i++)
+        {
+            if (_slots[(int)(i & _mask)] == Result)
+            {
+                to.Add(ref unused, _results.AsSpan((int)(i & _mask), 1));
+            }
+        }
+    }
+
+    private void PassSkippedNeedsLock()
+    {
+        while (_slots[(int)(_head & _mask)] == Skipped)
+        {
+            _slots[(int)(_head & _mask)] = Empty;
+            _head++;
+            ReleaseNeedsLock(1);
+        }
+    }
+
+    private int SlotNeedsLock(long index)
+    {
+        Debug.Assert(index >= _head, "No item ends twice.");
+        if (index - _head > _mask)
+        {
+            EnlargeNeedsLock((int)(index - _head) + 1);
+        }
+
+        int slot = (int)(index & _mask);
+        Debug.Assert(_slots[slot] == Empty, "The window keeps items that share a slot apart.");
+        return slot;
+    }
+
+    private void EnlargeNeedsLock(int length)
+    {
+        int size = 16;
+        while (size < length)
+        {
+            size *= 2;
+        }
+
+        TResult[] results = ArrayPool<TResult>.Shared.Rent(size);
+        byte[] slots = ArrayPool<byte>.Shared.Rent(size);
+        Array.Clear(slots);
+        for (long i = _head; i <= _head + _mask; i++)
+        {
+            results[(int)(i & (size - 1))] = _results[(int)(i & _mask)];
+            slots[(int)(i & (size - 1))] = _slots[(int)(i & _mask)];
+        }
+
+        ReturnBuffer(_results);
+        ReturnBuffer(_slots);
+        _results = results;
+        _slots = slots;
+        _mask = size - 1;
+    }
+}
+
+/// <summary>Results in the order in which they were completed.</summary>
+internal sealed class UnorderedOutput<TResult>(int limit, int capacity, Func<StreamOutput<TResult>, IRunHandle> start)
+    : StreamOutput<TResult>(limit, capacity, start)
+{
+    private TResult[] _ready = [];
+    private int _count;
+    private IEnumerator<long>? _tail;
+
+    protected override bool AddNeedsLock(long index, TResult result)
+    {
+        if (_count == _ready.Length)
+        {
+            _ready = Grow(_ready, _count + 1, Window);
+        }
+
+        _ready[_count++] = result;
+        return true;
+    }
+
+    protected override bool SkipNeedsLock(long index)
+    {
+        ReleaseNeedsLock(1);
+        return false;
+    }
+
+    protected override int TakeNeedsLock(ref TResult[] buffer)
+    {
+        int count = _count;
+        (_ready, buffer) = (buffer, _ready);
+        _count = 0;
+        return count;
+    }
+
+    protected override int TailNeedsLock(RunEnd end, (int Count, Func<long, TResult> Make) missing, ref TResult[] buffer)
+    {
+        _tail ??= end.NeverRun(missing.Count).GetEnumerator();
+        buffer = buffer.Length == 0 ? Grow(buffer, 1, Window) : buffer;
+        int count = 0;
+        while (count < buffer.Length && _tail.MoveNext())
+        {
+            buffer[count++] = missing.Make(_tail.Current);
+        }
+
+        return count;
+    }
+
+    protected override void DropNeedsLock()
+    {
+        ReturnBuffer(_ready);
+        _ready = [];
+        _count = 0;
+    }
+
+    protected override void AddLeftNeedsLock(UnusedResults<TResult> to, ref HashSet<object>? unused) => to.Add(ref unused, _ready.AsSpan(0, _count));
+}
+
+/// <summary>Passes results to the consumer of a stream.</summary>
+internal readonly struct StreamSink<TResult>(StreamOutput<TResult> output) : ISink<TResult>
+{
+    private readonly StreamOutput<TResult> _output = output;
+
+    public bool HasSlots => false;
+
+    public long Ceiling
+    {
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        get => _output.Ceiling;
+    }
+
+    public long Undelivered(long ended) => _output.Undelivered(ended);
+
+    public Span<TResult> Slots(long first, int count) => default;
+
+    public void Succeeded(long index, TResult result) => _output.Add(index, result);
+
+    public void Unsuccessful(long index, ItemStatus status, Exception? error) => _output.Skip(index);
+
+    public void Complete(RunEnd end) => _output.Complete(end);
+}
+
+/// <summary>What the consumer of a stream can tell the run that feeds it.</summary>
+internal interface IRunHandle
+{
+    /// <summary>The caller has cancelled. The consumer may see this before the run does.</summary>
+    void Cancel(CancellationToken by);
+
+    /// <summary>The consumer has left: the run ends.</summary>
+    void Abandon();
+
+    /// <summary>Whether the run has failed. If so, the consumer gets the failure, even if the caller cancels afterwards.</summary>
+    bool HasFailed { get; }
+
+    /// <summary>The ceiling was raised: reading may continue.</summary>
+    void Release();
 }

@@ -1,4 +1,6 @@
 using System.Diagnostics;
+using System.Diagnostics.CodeAnalysis;
+using System.Numerics;
 using System.Runtime.ExceptionServices;
 
 namespace Weir.Core.Sources;
@@ -327,4 +329,222 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
         Debug.Assert(_lock.IsHeldByCurrentThread, "Lanes are changed under the lock.");
         Debug.Assert(_waiting >= 0 && _waiting <= _mostWaiting, "Reading stops while as many wait as may.");
     }
+}
+
+/// <summary>The items of one key that are out and waiting. Entering it, and leaving it while items wait, needs the lock of all lanes.</summary>
+internal sealed class Lane<T>
+{
+    // The number of items that are out, and a bit for whether some wait. The count can fall without the lock while the bit is not set; all other changes are
+    // made under the lock.
+    private const int SomeWait = 1 << 30;
+
+    private int _state;
+    private Queue<(T Item, long Index)>? _waiting;
+
+    /// <summary>Whether the lane has no items. It stays so while the lock is held.</summary>
+    public bool IsIdle => Volatile.Read(ref _state) == 0;
+
+    public IEnumerable<long> Waiting => _waiting?.Select(static item => item.Index) ?? [];
+
+    /// <summary>Lets an item out, or keeps it until another one has left.</summary>
+    /// <returns>Whether it is out.</returns>
+    public bool EnterOrWaitNeedsLock(int most, T item, long index)
+    {
+        int state = Volatile.Read(ref _state);
+        if (state == 0)
+        {
+            // There is no item inside that could leave meanwhile.
+            Volatile.Write(ref _state, 1);
+            return true;
+        }
+
+        while (true)
+        {
+            bool enters = state < most;
+            int seen = Interlocked.CompareExchange(ref _state, enters ? state + 1 : state | SomeWait, state);
+            if (seen == state)
+            {
+                if (!enters)
+                {
+                    (_waiting ??= new()).Enqueue((item, index));
+                }
+
+                return enters;
+            }
+
+            state = seen;
+        }
+    }
+
+    /// <summary>An item has ended, and none waits.</summary>
+    /// <returns>False if some wait: then the lock is needed.</returns>
+    public bool TryLeave()
+    {
+        int state = Volatile.Read(ref _state);
+        while ((state & SomeWait) == 0)
+        {
+            int seen = Interlocked.CompareExchange(ref _state, state - 1, state);
+            if (seen == state)
+            {
+                return true;
+            }
+
+            state = seen;
+        }
+
+        return false;
+    }
+
+    /// <summary>An item has ended: the next one takes its place, if one waits.</summary>
+    /// <returns>Whether there is a next one.</returns>
+    public bool LeaveOrNextNeedsLock([MaybeNullWhen(false)] out (T Item, long Index) next)
+    {
+        next = default;
+        if (TryLeave())
+        {
+            return false;
+        }
+
+        next = _waiting!.Dequeue();
+        if (_waiting.Count == 0)
+        {
+            Volatile.Write(ref _state, _state & ~SomeWait);
+        }
+
+        return true;
+    }
+}
+
+/// <summary>
+/// The lanes by their keys. Idle lanes stay for a while, because most keys recur: as many as there are busy lanes, plus some dozens. Not thread-safe,
+/// except for lanes that become idle meanwhile. Runs the user's hash and equality, which may throw.
+/// </summary>
+/// <param name="count">The total number of items; -1 if it is not known.</param>
+/// <param name="comparer">Compares keys.</param>
+internal sealed class LaneTable<T, TKey>(int count, IEqualityComparer<TKey>? comparer)
+    where TKey : notnull
+{
+    private const int FewLanes = 128;
+    private const int ManyItems = 1024;
+
+    private readonly Dictionary<TKey, Lane<T>> _lanes = new(count < ManyItems ? 0 : FewLanes, comparer);
+    private readonly List<(TKey Key, Lane<T> Lane)> _busy = [];
+    private int _sweepAt = FewLanes;
+
+    /// <summary>The indices of the waiting items. A sweep that threw has left the lanes in which some may wait where it had put them.</summary>
+    public IEnumerable<long> Waiting =>
+        (_busy.Count > 0 ? _busy.Select(static busy => busy.Lane) : _lanes.Values).SelectMany(static lane => lane.Waiting);
+
+    /// <summary>Removes idle lanes if there are many. Not while a caller has a lane that nothing has entered yet.</summary>
+    public void MakeRoom()
+    {
+        if (_lanes.Count >= _sweepAt)
+        {
+            Sweep();
+        }
+    }
+
+    public Lane<T> Get(TKey key)
+    {
+        if (!_lanes.TryGetValue(key, out Lane<T>? lane))
+        {
+            lane = new Lane<T>();
+            _lanes.Add(key, lane);
+        }
+
+        return lane;
+    }
+
+    private void Sweep()
+    {
+        foreach ((TKey key, Lane<T> lane) in _lanes)
+        {
+            if (!lane.IsIdle)
+            {
+                _busy.Add((key, lane));
+            }
+        }
+
+        // Most lanes are idle, so clearing the table and adding the few others again costs less than removing them one by one.
+        _lanes.Clear();
+        foreach ((TKey key, Lane<T> lane) in _busy)
+        {
+            _lanes.Add(key, lane);
+        }
+
+        _busy.Clear();
+        _sweepAt = Math.Max(FewLanes, 2 * _lanes.Count);
+    }
+}
+
+/// <summary>
+/// The lanes of the items that are out, by index. Items are added by one thread at a time. Each is taken once, by the thread that ends it, and usually without
+/// a lock: indices that are out together are usually close to each other, and each has its own slot.
+/// </summary>
+/// <param name="count">The total number of items; -1 if it is not known.</param>
+internal sealed class RunningLanes<T>(int count)
+{
+    private const int MostPlaces = 128;
+    private const long Free = -1;
+
+    private readonly Place[] _places = MakePlaces(count);
+    private readonly Lock _lock = new();
+    private Dictionary<long, Lane<T>>? _others;
+
+    public void Add(long index, Lane<T> lane)
+    {
+        ref Place place = ref _places[index & (_places.Length - 1)];
+        if (Volatile.Read(ref place.Index) == Free)
+        {
+            place.Lane = lane;
+            Volatile.Write(ref place.Index, index);
+            return;
+        }
+
+        lock (_lock)
+        {
+            (_others ??= []).Add(index, lane);
+        }
+    }
+
+    /// <summary>Takes the lane of an item, which is then no longer out; null if the item is not out, or never was.</summary>
+    public Lane<T>? Take(long index)
+    {
+        ref Place place = ref _places[index & (_places.Length - 1)];
+        if (Volatile.Read(ref place.Index) == index)
+        {
+            Lane<T>? lane = place.Lane;
+            Volatile.Write(ref place.Index, Free);
+            return lane;
+        }
+
+        lock (_lock)
+        {
+            return _others is not null && _others.Remove(index, out Lane<T>? lane) ? lane : null;
+        }
+    }
+
+    private static Place[] MakePlaces(int count)
+    {
+        int size = count < 0 ? MostPlaces : Math.Min(MostPlaces, (int)BitOperations.RoundUpToPowerOf2((uint)Math.Max(1, count)));
+        Place[] places = new Place[size];
+        foreach (ref Place place in places.AsSpan())
+        {
+            place.Index = Free;
+        }
+
+        return places;
+    }
+
+    private struct Place
+    {
+        public long Index;
+        public Lane<T>? Lane;
+    }
+}
+
+/// <summary>Lanes that must know when an item has ended, so that the next item of its lane can start.</summary>
+internal interface ILanes
+{
+    void ItemEnded(long index);
 }

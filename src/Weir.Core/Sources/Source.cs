@@ -1,3 +1,8 @@
+using System.Diagnostics;
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+using Weir.Core.Metering;
+
 namespace Weir.Core.Sources;
 
 /// <summary>The items of a run as the run itself sees them: whether there are more, and whether they may be read now. It knows them by number only.</summary>
@@ -110,4 +115,609 @@ internal abstract class Source
     {
         yield break;
     }
+}
+
+/// <summary>
+/// Provides the items of a run, as numbered items that workers claim in chunks. Claiming is thread-safe;
+/// each item is handed out exactly once.
+/// </summary>
+internal abstract class Source<T> : Source
+{
+    // Created by the first give-back: a run whose items all complete synchronously never has one.
+    private GivenBack<T>? _stash;
+
+    /// <summary>The source itself, or the one below it, if its items are in memory by index.</summary>
+    public virtual IndexedSource<T>? InMemory => null;
+
+    /// <summary>Who keeps the items that are read; null for nobody. Set before the first claim.</summary>
+    public virtual IItemKeeper<T>? Keeper { get; set; }
+
+    /// <summary>Claims up to <paramref name="max"/> items whose index is below <paramref name="ceiling"/>.</summary>
+    /// <exception cref="Exception">Any exception from the user's sequence; the source is then drained.</exception>
+    public ClaimResult TryClaim(ref Chunk<T> chunk, int max, long ceiling)
+    {
+        while (true)
+        {
+            if (HasStash && TryTakeStashed(ref chunk))
+            {
+                return ClaimResult.Claimed;
+            }
+
+            if (IsHeld)
+            {
+                return IsStopped ? ClaimResult.Empty : ClaimResult.Paused;
+            }
+
+            ClaimResult result = TryClaimNext(ref chunk, max, ceiling);
+            if (result != ClaimResult.Stashed)
+            {
+                return result;
+            }
+        }
+    }
+
+    /// <summary>
+    /// An item that the run did not come to, where that can be told without waiting; otherwise the default value. Asked after the end.
+    /// </summary>
+    public virtual T? UnreadAt(long index) => default;
+
+    /// <summary>Calls back once when a pending claim can be finished. Only for the worker whose claim is pending.</summary>
+    public virtual void OnReady(Action continuation) => throw new UnreachableException();
+
+    /// <summary>Finishes a pending claim, and gives back the turn unless the claim is pending again.</summary>
+    public virtual ClaimResult FinishClaim(ref Chunk<T> chunk) => throw new UnreachableException();
+
+    /// <summary>Gives back items that the worker will not run itself.</summary>
+    public void GiveBack(in Chunk<T> rest)
+    {
+        if (rest.Count == 0)
+        {
+            return;
+        }
+
+        GivenBack<T> stash = Stash();
+        lock (stash)
+        {
+            stash.Add(rest);
+            HasStash |= !IsHeld || rest.Repetition is not null;
+        }
+
+        // A thread that next checks whether there are workers for the items, or which thread has the turn, does so after the items have become visible.
+        Interlocked.MemoryBarrier();
+    }
+
+    public override void Hold(SourceHold hold)
+    {
+        GivenBack<T> stash = Stash();
+        lock (stash)
+        {
+            SetHold(hold);
+            stash.SortNew();
+            HasStash = HasAny(stash);
+        }
+
+        Interlocked.MemoryBarrier();
+    }
+
+    /// <summary>Tells the source that a worker has finished a chunk, so that it can reuse the chunk's memory.</summary>
+    public virtual void Release(ref Chunk<T> chunk) => chunk.Clear();
+
+    /// <summary>
+    /// The index ranges, in order, of the items that were claimed and given back, or lost. For the end of a stopped run.
+    /// </summary>
+    /// <returns><see cref="Source.NothingLeft"/> itself at the end of nearly all runs.</returns>
+    public virtual IEnumerable<(long First, int Count)> LeftOver() => !HasStash && !HasHeld && Lost is null ? NothingLeft : StashedAndLost();
+
+    /// <summary>
+    /// Removes the items that came back for another attempt and never got it. They were attempted, so they must not count as items that never ran. For the end
+    /// of a stopped run.
+    /// </summary>
+    /// <returns>Their indices.</returns>
+    public IReadOnlyList<long> TakeAttempted()
+    {
+        if (_stash is not { } stash)
+        {
+            return [];
+        }
+
+        lock (stash)
+        {
+            return stash.TakeAttempted();
+        }
+    }
+
+    protected override bool HasHeld => IsHeld && Volatile.Read(ref _stash) is { HasNew: true };
+
+    protected abstract ClaimResult TryClaimNext(ref Chunk<T> chunk, int max, long ceiling);
+
+    /// <summary>Ends a claim of the reader that has the turn.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    protected static ClaimResult LeaveTurn(ref Turn turn, ClaimResult result)
+    {
+        if (result == ClaimResult.Pending)
+        {
+            turn.Wait();
+        }
+        else
+        {
+            turn.GiveUp();
+        }
+
+        return result;
+    }
+
+    // Separate, so that the first run of a process does not compile it.
+    private IEnumerable<(long First, int Count)> StashedAndLost() =>
+        (_stash?.All ?? []).Select(static c => (c.FirstIndex, c.Count)).Concat(Lost ?? []).Order();
+
+    private bool HasAny(GivenBack<T> stash) => stash.HasWaited || (stash.HasNew && !IsHeld);
+
+    private GivenBack<T> Stash()
+    {
+        if (Volatile.Read(ref _stash) is { } stash)
+        {
+            return stash;
+        }
+
+        GivenBack<T> made = new();
+        return Interlocked.CompareExchange(ref _stash, made, null) ?? made;
+    }
+
+    private bool TryTakeStashed(ref Chunk<T> chunk)
+    {
+        GivenBack<T> stash = _stash!;
+        lock (stash)
+        {
+            bool taken = stash.TryTake(ref chunk, newToo: !IsHeld);
+            HasStash = HasAny(stash);
+            return taken;
+        }
+    }
+}
+
+/// <summary>
+/// Items with consecutive indices that one worker has claimed. The items are in an array, in a list (both the
+/// caller's own, not copied), or are one single item.
+/// </summary>
+[StructLayout(LayoutKind.Auto)]
+internal struct Chunk<T>
+{
+    private object? _store;
+    private T? _single;
+    private int _offset;
+
+    /// <summary>How many of the items have run; the next one to run is at this position.</summary>
+    public int Position;
+
+    /// <summary>How many items the chunk has.</summary>
+    public int Count;
+
+    /// <summary>The index in the source of the item at position 0.</summary>
+    public long FirstIndex;
+
+    /// <summary>The data of a single item that comes back for another attempt; null for items that come for the first time.</summary>
+    public Repetition? Repetition;
+
+    public readonly bool IsEmpty => Position >= Count;
+
+    public readonly int Remaining => Count - Position;
+
+    /// <summary>The array of the chunk, if it is in one. The source gets it back for reuse.</summary>
+    public readonly T[]? Array => _store as T[];
+
+    public void SetArray(T[] array, int offset, int count, long firstIndex)
+    {
+        _store = array;
+        Set(offset, count, firstIndex);
+    }
+
+    public void SetList(List<T> list, int offset, int count)
+    {
+        _store = list;
+        Set(offset, count, offset);
+    }
+
+    public void SetSingle(T item, long index, Repetition? repetition = null)
+    {
+        _store = null;
+        _single = item;
+        Set(0, 1, index);
+        Repetition = repetition;
+    }
+
+    /// <summary>
+    /// All items of the chunk, including those that have run. Valid only while the caller's list does not change, so not across a suspension.
+    /// </summary>
+    [System.Diagnostics.CodeAnalysis.UnscopedRef]
+    public readonly ReadOnlySpan<T> Items
+    {
+        get
+        {
+            object? store = _store;
+            if (store is null)
+            {
+                return new ReadOnlySpan<T>(in _single!);
+            }
+
+            if (store.GetType() == typeof(List<T>))
+            {
+                return ListItems((List<T>)store);
+            }
+
+            // A reference array may be a covariant one (string[] as object[]), which only a read-only span accepts.
+            return new ReadOnlySpan<T>(System.Runtime.CompilerServices.Unsafe.As<T[]>(store), _offset, Count);
+        }
+    }
+
+    /// <summary>Moves the items from a position on into a new chunk, which then owns the array. This chunk is then finished.</summary>
+    public Chunk<T> TakeRest(int from)
+    {
+        Chunk<T> rest = this;
+        rest._offset += from;
+        rest.FirstIndex += from;
+        rest.Count -= from;
+        rest.Position = 0;
+        Clear();
+        return rest;
+    }
+
+    /// <summary>Forgets the items, so that a waiting worker keeps none of them alive.</summary>
+    public void Clear()
+    {
+        _store = null;
+        _single = default;
+        Repetition = null;
+        Position = 0;
+        Count = 0;
+    }
+
+    private void Set(int offset, int count, long firstIndex)
+    {
+        _offset = offset;
+        Repetition = null;
+        Position = 0;
+        Count = count;
+        FirstIndex = firstIndex;
+    }
+
+    private readonly ReadOnlySpan<T> ListItems(List<T> list)
+    {
+        ReadOnlySpan<T> all = CollectionsMarshal.AsSpan(list);
+        return all.Length >= _offset + Count
+            ? all.Slice(_offset, Count)
+            : throw new InvalidOperationException("The source list was changed while the run was reading it.");
+    }
+}
+
+/// <summary>The result of an attempt to claim items from a <see cref="Source{T}"/>.</summary>
+internal enum ClaimResult
+{
+    /// <summary>The chunk holds at least one item.</summary>
+    Claimed,
+
+    /// <summary>There is nothing more to claim (an item given back later can change that).</summary>
+    Empty,
+
+    /// <summary>Another worker is reading the source. It will continue to read, so this one need not wait for its turn.</summary>
+    Busy,
+
+    /// <summary>The next item lies at or beyond the ceiling: the consumer of the results has to catch up first.</summary>
+    Throttled,
+
+    /// <summary>The source is waiting for its next item. The caller has the turn, and must call OnReady and then FinishClaim.</summary>
+    Pending,
+
+    /// <summary>Items were given back while the turn was taken: they come first.</summary>
+    Stashed,
+
+    /// <summary>Nothing that has not begun may be claimed for now.</summary>
+    Paused,
+}
+
+/// <summary>
+/// The items of a source that were given back, for any worker to claim. First those that have waited, the one that has waited longest before the others, in
+/// whatever order they came back: several threads may bring them. Then those that have not begun, in the order in which they came back.
+/// </summary>
+/// <remarks>Guarded by itself, apart from <see cref="HasNew"/>.</remarks>
+internal sealed class GivenBack<T>
+{
+    // A ring.
+    private Chunk<T>[] _new = [];
+    private int _first;
+    private int _count;
+
+    // Created by the first item that has waited.
+    private PriorityQueue<Chunk<T>, (long Since, long Index)>? _waited;
+
+    /// <summary>Whether there are items that have not begun.</summary>
+    public bool HasNew => Volatile.Read(ref _count) > 0;
+
+    /// <summary>Whether there are items that have waited.</summary>
+    public bool HasWaited => _waited is { Count: > 0 };
+
+    /// <summary>All chunks, in no order.</summary>
+    public IEnumerable<Chunk<T>> All => (_waited?.UnorderedItems.Select(static waited => waited.Element) ?? []).Concat(New);
+
+    private IEnumerable<Chunk<T>> New => Enumerable.Range(0, _count).Select(position => At(position));
+
+    public void Add(in Chunk<T> chunk)
+    {
+        if (chunk.Repetition is { } repetition)
+        {
+            (_waited ??= new()).Enqueue(chunk, (repetition.First, chunk.FirstIndex));
+            return;
+        }
+
+        if (_count == _new.Length)
+        {
+            Chunk<T>[] more = new Chunk<T>[Math.Max(4, 2 * _count)];
+            int toEnd = _count - _first;
+            Array.Copy(_new, _first, more, 0, toEnd);
+            Array.Copy(_new, 0, more, toEnd, _first);
+            (_new, _first) = (more, 0);
+        }
+
+        _new[(_first + _count) & (_new.Length - 1)] = chunk;
+        _count++;
+    }
+
+    /// <summary>Takes the next item alone: those that were given back have a neighbour that takes long.</summary>
+    /// <param name="chunk">The item.</param>
+    /// <param name="newToo">Whether also one that has not begun.</param>
+    /// <returns>False if there is none.</returns>
+    /// <exception cref="InvalidOperationException">The caller's list was changed. The item stays.</exception>
+    public bool TryTake(ref Chunk<T> chunk, bool newToo)
+    {
+        if (_waited is { Count: > 0 } waited)
+        {
+            chunk = waited.Dequeue();
+            return true;
+        }
+
+        if (!newToo || _count == 0)
+        {
+            return false;
+        }
+
+        ref Chunk<T> first = ref _new[_first];
+        chunk.SetSingle(first.Items[0], first.FirstIndex);
+        if (first.Count > 1)
+        {
+            first = first.TakeRest(1);
+        }
+        else
+        {
+            first = default;
+            _first = (_first + 1) & (_new.Length - 1);
+            _count--;
+        }
+
+        return true;
+    }
+
+    /// <summary>Puts the items that have not begun in the order of the source.</summary>
+    public void SortNew()
+    {
+        Chunk<T>[] all = [.. New.OrderBy(static chunk => chunk.FirstIndex)];
+        for (int i = 0; i < all.Length; i++)
+        {
+            At(i) = all[i];
+        }
+    }
+
+    /// <summary>Removes the items that were attempted.</summary>
+    /// <returns>Their indices.</returns>
+    public List<long> TakeAttempted()
+    {
+        List<long> attempted = [];
+        if (_waited is { } waited)
+        {
+            Chunk<T>[] all = [.. waited.UnorderedItems.Select(static item => item.Element)];
+            waited.Clear();
+            foreach (Chunk<T> chunk in all)
+            {
+                if (chunk.Repetition!.Attempts > 0)
+                {
+                    attempted.Add(chunk.FirstIndex);
+                }
+                else
+                {
+                    Add(chunk);
+                }
+            }
+        }
+
+        return attempted;
+    }
+
+    private ref Chunk<T> At(int position) => ref _new[(_first + position) & (_new.Length - 1)];
+}
+
+/// <summary>The data of an item that comes back for another attempt.</summary>
+/// <param name="attempts">How many attempts were made.</param>
+/// <param name="delay">The delay before this one.</param>
+/// <param name="deadline">
+/// When the item's own time limit passes, as a timestamp of the run's clock; <see cref="long.MaxValue"/> for never. For an item whose clock stands still, the
+/// time that is left.
+/// </param>
+/// <param name="kind">What it waits for.</param>
+/// <param name="since">When it began to wait, as a timestamp of the run's clock.</param>
+/// <param name="stopped">Whether the item's clock stood still while it waited.</param>
+/// <param name="before">The item's wait before this one, if it made no call since; otherwise null.</param>
+internal sealed class Repetition(
+    int attempts, TimeSpan delay, long deadline, WaitKind kind, long since, bool stopped = false, Repetition? before = null)
+{
+    public int Attempts => attempts;
+
+    public TimeSpan Delay => delay;
+
+    public WaitKind Kind => kind;
+
+    public long Since => since;
+
+    /// <summary>
+    /// When it began to wait for this, counting the waits right before it: an item that finds its circuit open again each time waits once, and long.
+    /// </summary>
+    public long First { get; } = before?.Kind == kind ? before.First : since;
+
+    /// <summary>When the item's own time limit passes, for an attempt that begins at a given time.</summary>
+    public long DeadlineAt(long start) => stopped && deadline != long.MaxValue ? start + deadline : deadline;
+}
+
+/// <summary>
+/// The right to advance a sequence. It is a flag, not a lock, so that no thread ever waits for it and the user's sequence runs under no lock.
+/// </summary>
+/// <remarks>
+/// <para>
+/// A reader may wait for long, for a silent channel or a slow query, and has no item meanwhile. So it does not count against the limit of its run: another
+/// worker may come for items that need no turn. A reader that has given up the turn counts again, and looks whether there is room for what it has read.
+/// </para>
+/// <para>
+/// All changes are atomic and full fences: a thread that gives up the turn then sees everything that was given back before, and every worker that came because
+/// it had the turn, and vice versa.
+/// </para>
+/// </remarks>
+internal struct Turn
+{
+    private const int Free = 0;
+    private const int Taken = 1;
+
+    /// <summary>The reader waits for the sequence without a thread.</summary>
+    private const int Waiting = 2;
+
+    private int _state;
+
+    public readonly bool IsTaken => Volatile.Read(in _state) != Free;
+
+    /// <summary>Whether a thread is inside the sequence, so that a short wait may be worthwhile.</summary>
+    public readonly bool IsReading => Volatile.Read(in _state) == Taken;
+
+    public bool TryTake() => Interlocked.CompareExchange(ref _state, Taken, Free) == Free;
+
+    public void GiveUp() => Interlocked.Exchange(ref _state, Free);
+
+    /// <summary>The reader leaves its thread, and comes back when the sequence has its next item.</summary>
+    public void Wait() => Interlocked.Exchange(ref _state, Waiting);
+}
+
+/// <summary>Items that are in memory by index. Workers share only a cursor.</summary>
+internal abstract class IndexedSource<T>(int count) : Source<T>
+{
+    // Written once per chunk, which is rare while items are tiny. Padding would cost each run more in bytes than it saves in time.
+    private int _next;
+
+    public sealed override IndexedSource<T>? InMemory => this;
+
+    public sealed override int KnownCount => count;
+
+    public sealed override long NextIndex => Volatile.Read(ref _next);
+
+    protected sealed override bool IsDrained => Volatile.Read(ref _next) >= count;
+
+    protected sealed override ClaimResult TryClaimNext(ref Chunk<T> chunk, int max, long ceiling)
+    {
+        int next = Volatile.Read(ref _next);
+        while (true)
+        {
+            if (next >= count)
+            {
+                return ClaimResult.Empty;
+            }
+
+            long room = Math.Min(ceiling, count) - next;
+            if (room <= 0)
+            {
+                return ClaimResult.Throttled;
+            }
+
+            // Towards the end, each claim takes at most an eighth of what is left, so that workers end together.
+            int take = (int)Math.Min(Math.Min(room, max), HasOneWorker ? max : Math.Max(1, (count - next) >> 3));
+            int seen = Interlocked.CompareExchange(ref _next, next + take, next);
+            if (seen == next)
+            {
+                try
+                {
+                    Fill(ref chunk, next, take);
+                }
+                catch
+                {
+                    Lose(next, take);
+                    throw;
+                }
+
+                return ClaimResult.Claimed;
+            }
+
+            next = seen;
+        }
+    }
+
+    /// <summary>The item at an index, or nothing if the caller has changed the list meanwhile.</summary>
+    public virtual T? At(long index)
+    {
+        try
+        {
+            Chunk<T> chunk = default;
+            Fill(ref chunk, (int)index, 1);
+            return chunk.Items[0];
+        }
+        catch (InvalidOperationException)
+        {
+            return default;
+        }
+    }
+
+    protected abstract void Fill(ref Chunk<T> chunk, int first, int count);
+}
+
+/// <summary>The items of an array or of a part of one, read in place.</summary>
+internal sealed class ArraySource<T>(T[] array, int offset, int count) : IndexedSource<T>(count)
+{
+    public override T? At(long index) => array[offset + index];
+
+    protected override void Fill(ref Chunk<T> chunk, int first, int count) => chunk.SetArray(array, offset + first, count, first);
+}
+
+/// <summary>The items of a list, read in place. A list that changes length during the run fails the run.</summary>
+internal sealed class ListSource<T>(List<T> list) : IndexedSource<T>(list.Count)
+{
+    public override T? At(long index)
+    {
+        ReadOnlySpan<T> items = CollectionsMarshal.AsSpan(list);
+        return index < items.Length ? items[(int)index] : default;
+    }
+
+    protected override void Fill(ref Chunk<T> chunk, int first, int count)
+    {
+        if (list.Count != KnownCount)
+        {
+            throw new InvalidOperationException("The source list was changed while the run was reading it.");
+        }
+
+        chunk.SetList(list, first, count);
+    }
+}
+
+/// <summary>Whether items that have not begun may be claimed. Those that come back for another attempt always may.</summary>
+internal enum SourceHold : byte
+{
+    None = 0,
+
+    /// <summary>Not for now.</summary>
+    Paused,
+
+    /// <summary>Never again.</summary>
+    Stopped,
+}
+
+/// <summary>A sequence that runs do not enumerate, because they have to tell its source more than that they want the next item.</summary>
+internal interface IReadAsSource<T> : IEnumerable<T>
+{
+    Source<T> MakeSource();
+}
+
+/// <summary>Gets each item that a source reads, before any worker has it. One thread at a time calls it.</summary>
+internal interface IItemKeeper<in T>
+{
+    void Add(long index, T item);
 }

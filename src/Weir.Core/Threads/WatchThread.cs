@@ -203,3 +203,165 @@ internal sealed class WatchThread(TimeSpan grace)
 
     private static long ToTicks(TimeSpan span) => (long)Math.Ceiling(span.TotalMilliseconds * PerMillisecond);
 }
+
+/// <summary>
+/// A timer of the watch. Its callback runs on the watch's thread, which all runs of the process share: it must be short and run no user code.
+/// </summary>
+internal sealed class WatchTimer(WatchThread watch, TimerCallback callback, object? state) : ITimer
+{
+    public WatchTimer(TimerCallback callback, object? state)
+        : this(WatchThread.Shared, callback, state)
+    {
+    }
+
+    /// <summary>When it fires, as a Stopwatch timestamp. Guarded by the watch's lock, like everything below.</summary>
+    public long Due;
+
+    /// <summary>The interval, in Stopwatch ticks; 0 if it fires only once.</summary>
+    public long Period;
+
+    /// <summary>The position in the watch's heap; -1 while it is not armed.</summary>
+    public int Place = -1;
+
+    public bool IsDisposed;
+
+    /// <summary>Runs the callback. What it throws is the failure of whose timer it is: that of the state.</summary>
+    /// <returns>False if it threw and nobody could be told, so that it has to fire again.</returns>
+    public bool TryFire()
+    {
+        try
+        {
+            FaultPoint.Pass(nameof(WatchTimer), state ?? this);
+            callback(state);
+            return true;
+        }
+        catch (Exception e)
+        {
+            return Unattended.TryReport(state, e);
+        }
+    }
+
+    public bool Change(TimeSpan dueTime, TimeSpan period) => watch.Set(this, dueTime, period);
+
+    public void Dispose() => watch.Remove(this);
+
+    public ValueTask DisposeAsync()
+    {
+        Dispose();
+        return default;
+    }
+}
+
+/// <summary>The system's clock with the watch's timers, which fire even while no pool thread is free.</summary>
+internal sealed class WatchTime : TimeProvider
+{
+    public static readonly WatchTime Instance = new();
+
+    /// <summary>The provider for the engine's own timers: the run's clock, unless that is the system's.</summary>
+    public static TimeProvider For(TimeProvider time) => time == System ? Instance : time;
+
+    /// <summary>Creates a timer of the engine: of the watch, or of the run's clock if that is not the system's.</summary>
+    /// <param name="time">The clock of the run.</param>
+    /// <param name="callback">Must be short and run no user code.</param>
+    /// <param name="state">Whose timer it is: what the callback throws is its failure.</param>
+    public static ITimer CreateTimer(TimeProvider time, TimerCallback callback, object state) =>
+        time == System
+            ? new WatchTimer(callback, state)
+            : time.CreateTimer(
+                static timer => ((WatchTimer)timer!).TryFire(), new WatchTimer(callback, state), Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+
+    public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period)
+    {
+        WatchTimer timer = new(callback, state);
+        timer.Change(dueTime, period);
+        return timer;
+    }
+}
+
+/// <summary>Armed timers, the earliest first: a binary heap whose entries know their positions, so that one can be moved or removed without a search.</summary>
+internal sealed class TimerHeap
+{
+    private WatchTimer[] _timers = new WatchTimer[16];
+
+    public int Count;
+
+    /// <summary>The earliest timer. Only valid while there are any.</summary>
+    public WatchTimer First => _timers[0];
+
+    /// <summary>Whether one more fits without memory.</summary>
+    public bool HasRoom => Count < _timers.Length;
+
+    /// <summary>Moves a timer to the position of its due time, or inserts it.</summary>
+    public void Set(WatchTimer timer)
+    {
+        if (timer.Place < 0)
+        {
+            if (Count == _timers.Length)
+            {
+                Array.Resize(ref _timers, Count * 2);
+            }
+
+            timer.Place = Count++;
+        }
+
+        Settle(timer, timer.Place);
+    }
+
+    public void Remove(WatchTimer timer)
+    {
+        int place = timer.Place;
+        if (place < 0)
+        {
+            return;
+        }
+
+        timer.Place = -1;
+        WatchTimer last = _timers[--Count];
+        _timers[Count] = null!;
+        if (last != timer)
+        {
+            Settle(last, place);
+        }
+    }
+
+    // Up or down, depending on its due time.
+    private void Settle(WatchTimer timer, int place)
+    {
+        while (place > 0)
+        {
+            int parent = (place - 1) / 2;
+            if (_timers[parent].Due <= timer.Due)
+            {
+                break;
+            }
+
+            Put(_timers[parent], place);
+            place = parent;
+        }
+
+        while (true)
+        {
+            int child = (2 * place) + 1;
+            if (child + 1 < Count && _timers[child + 1].Due < _timers[child].Due)
+            {
+                child++;
+            }
+
+            if (child >= Count || _timers[child].Due >= timer.Due)
+            {
+                break;
+            }
+
+            Put(_timers[child], place);
+            place = child;
+        }
+
+        Put(timer, place);
+    }
+
+    private void Put(WatchTimer timer, int place)
+    {
+        _timers[place] = timer;
+        timer.Place = place;
+    }
+}

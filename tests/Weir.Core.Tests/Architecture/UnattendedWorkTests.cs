@@ -10,17 +10,16 @@ public partial class UnattendedWorkTests
     // Each of them says there why it throws nothing, or why what it throws has to end the process.
     private static readonly (string File, string Text)[] Known =
     [
-        ("TimedBatchSource.cs", "static action => action()"),
+        ("Batches.cs", "static action => action()"),
         ("PumpEnd.cs", "static pump => pump.CompleteRun()"),
         ("Protocol.cs", "static info => info.Throw()"),
-        ("WatchTime.cs", "TryFire()"),
-        ("WatchTimer.cs", "TryFire()"),
+        ("WatchThread.cs", "TryFire()"),
         ("WatchThread.cs", "new Thread(Run)"),
         ("LeaseThread.cs", "new Thread(Run"),
-        ("ElasticTeam.cs", "RunHost"),
+        ("UrgentWork.cs", "RunHost"),
         ("UrgentWork.cs", "MoveToSpare"),
         ("RuntimeCall.cs", "static _ => { }"),
-        ("AbandonTimer.cs", "((AbandonTimer)again!).Run()"),
+        ("PumpGivenUp.cs", "((AbandonTimer)again!).Run()"),
         ("UrgentSignal.cs", "_core.SetResult(true)"),
         ("DiscardedResult.cs", "_ = DropAsync(result)"),
     ];

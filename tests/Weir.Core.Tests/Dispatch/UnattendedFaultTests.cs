@@ -17,10 +17,10 @@ public sealed class UnattendedFaultTests : IDisposable
 
     private static readonly (string File, string Text)[] Elsewhere =
     [
-        ("AdaptiveNotifier.cs", "Unattended.Run("),
+        ("AdaptiveController.cs", "Unattended.Run("),
         ("ListenerDetector.cs", "Unattended.Run("),
-        ("TimedBatchSource.cs", "Unattended.Run("),
-        ("WorkQueueReading.cs", "Unattended.Run("),
+        ("Batches.cs", "Unattended.Run("),
+        ("WorkQueue.cs", "Unattended.Run("),
     ];
 
     private readonly ConcurrentDictionary<string, int> _places = new();
