@@ -1,5 +1,6 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Threading.Tasks.Dataflow;
+using Weir.Core;
 using Weir.Dataflow.Debugging;
 using Weir.Dataflow.Links;
 using Weir.Dataflow.Metering;
@@ -276,4 +277,540 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
             PendingDone();
         }
     }
+
+    // <content>Making a message the current one, and offering it to the links.</content>
+
+    private const int OffersPerLock = 16;
+
+    protected override bool Process(T item, long id)
+    {
+        lock (Source)
+        {
+            if (!TryPublish(item, id))
+            {
+                return false;
+            }
+        }
+
+        Free(1, here: true);
+        return true;
+    }
+
+    protected override bool ProcessAll(InputQueue<T> queue, ReadOnlySpan<T> items, ref int budget)
+    {
+        if (IsBounded || budget < items.Length)
+        {
+            return base.ProcessAll(queue, items, ref budget);
+        }
+
+        // Handles several messages each time the monitor is taken. Nothing is freed or queued meanwhile.
+        budget -= items.Length;
+        while (!items.IsEmpty && !IsDropped)
+        {
+            ReadOnlySpan<T> some = items[..Math.Min(items.Length, OffersPerLock)];
+            items = items[some.Length..];
+            lock (Source)
+            {
+                foreach (ref readonly T slot in some)
+                {
+                    T item = slot;
+                    if (IsDropped)
+                    {
+                        break;
+                    }
+
+                    queue.Take(in slot);
+                    if (!TryPublish(item, queue.ReadCount - 1))
+                    {
+                        return false;
+                    }
+                }
+            }
+        }
+
+        return true;
+    }
+
+    /// <summary>Publishes, unless a reservation of the current message holds this one back.</summary>
+    private bool TryPublish(T item, long id)
+    {
+        if (_reservedFor is null)
+        {
+            Publish(item);
+        }
+        else if (!IsDropped)
+        {
+            _held = item;
+            _heldId = id;
+            _hasHeld = true;
+            return false;
+        }
+        else
+        {
+            DiscardTaken();
+        }
+
+        return true;
+    }
+
+    private void Publish(T item)
+    {
+        Source.SetNeedsLock(item);
+        _currentId++;
+        try
+        {
+            // A target that is linked from within an offer gets the message when it is linked.
+            long last = Source.Links.Highest;
+            LinkNode<T>? next;
+            for (LinkNode<T>? node = Source.Links.First; node is not null && node.Order <= last && _reservedFor is null; node = next)
+            {
+                if (node is TargetLink<T> link)
+                {
+                    Offer(link.Target, link);
+                    next = Source.Links.After(node);
+                }
+                else
+                {
+                    next = Source.Links.After(node);
+                    Source.Links.Remove(node);
+                    Source.GiveTo((ReceiveWaiter<T>)node);
+                }
+            }
+        }
+        catch (Exception e)
+        {
+            Complete(e, drop: true, always: true);
+        }
+    }
+
+    private void Offer(ITargetBlock<T> target, TargetLink<T>? link)
+    {
+        // No copy is made for a target that may not take it.
+        if (link?.Direct is { IsDeclining: false } direct
+            && (!Source.Clones || !direct.IsBounded)
+            && direct.TryAcceptDirect(Source.Copy(Source.Value!), _id, out IAfterLock? after))
+        {
+            after?.AfterLock();
+            return;
+        }
+
+        DataflowMessageStatus status = target.OfferMessage(
+            new DataflowMessageHeader(_currentId), Source.Value!, _owner, consumeToAccept: Source.Clones);
+        if (link is null)
+        {
+            return;
+        }
+
+        // With a cloning function the target has consumed, which has counted.
+        if (status == DataflowMessageStatus.DecliningPermanently
+            || (status == DataflowMessageStatus.Accepted && !Source.Clones && link.CountDown()))
+        {
+            Source.Links.Remove(link);
+        }
+    }
+}
+
+/// <summary>The output side of a block with one message at a time, of which everybody may have a copy.</summary>
+/// <remarks>The monitor (this object) guards the message and the list of those who want it. It may be held while targets are offered to.</remarks>
+internal class CopySource<T>(Func<T, T>? cloningFunction) : ReceiveSource<T>
+{
+    /// <summary>Who wants the message. Guarded by the monitor.</summary>
+    public LinkList<T> Links;
+
+    public BlockCompletion End;
+    public override Task Completion => End.Task;
+
+    public override bool IsCompleted => End.IsCompleted;
+
+    /// <summary>The message. Guarded by the monitor.</summary>
+    public T? Value { get; private set; }
+
+    public bool HasValue { get; private set; }
+
+    /// <summary>No other message comes, and nobody waits any more. Guarded by the monitor.</summary>
+    public bool HasEnded { get; set; }
+
+    /// <summary>Whether those who take the message consume it, so that a copy is made for each of them and for nobody else.</summary>
+    public bool Clones => cloningFunction is not null;
+
+    public T Copy(T item) => cloningFunction is null ? item : cloningFunction(item);
+
+    public void SetNeedsLock(T item)
+    {
+        Value = item;
+        HasValue = true;
+    }
+
+    public override bool TryReceive([MaybeNullWhen(false)] out T item) => TryReceive(null, out item);
+
+    public override bool TryReceive(Predicate<T>? filter, [MaybeNullWhen(false)] out T item)
+    {
+        // Value and flag under the lock: otherwise a thread could see that there is a value and read the default.
+        bool any;
+        lock (this)
+        {
+            any = HasValue;
+            item = Value;
+        }
+
+        if (!any || (filter is not null && !filter(item!)))
+        {
+            item = default;
+            return false;
+        }
+
+        item = Copy(item!);
+        return true;
+    }
+
+    public override bool TryReceiveAll([NotNullWhen(true)] out IList<T>? items)
+    {
+        bool any = TryReceive(null, out T? item);
+        items = any ? [item!] : null;
+        return any;
+    }
+
+    public override bool IsReceivable()
+    {
+        lock (this)
+        {
+            return HasValue;
+        }
+    }
+
+    public override void Enlist(ReceiveWaiter<T> waiter, CancellationToken cancellationToken)
+    {
+        bool any;
+        lock (this)
+        {
+            any = HasValue;
+            if (!waiter.IsGivenUp && !any && !HasEnded)
+            {
+                Links.Add(waiter, append: true);
+                return;
+            }
+        }
+
+        if (waiter.IsGivenUp)
+        {
+            waiter.GiveUp(timedOut: !cancellationToken.IsCancellationRequested, cancellationToken);
+        }
+        else if (!any)
+        {
+            waiter.SourceEnded();
+        }
+        else
+        {
+            GiveTo(waiter);
+        }
+    }
+
+    public override void GiveUp(ReceiveWaiter<T> waiter, bool timedOut, CancellationToken token)
+    {
+        bool removed;
+        lock (this)
+        {
+            removed = Links.Remove(waiter);
+            waiter.IsGivenUp = true;
+        }
+
+        if (removed)
+        {
+            waiter.GiveUp(timedOut, token);
+        }
+    }
+
+    /// <inheritdoc/>
+    public override void Show(BlockView view)
+    {
+        view.HasValue = HasValue;
+        view.Value = Value;
+        view.LinkedTargets = Links.ToArray();
+        view.IsCompleted = End.IsCompleted;
+    }
+
+    /// <summary>Puts a target into the list. The source is the block itself.</summary>
+    public TargetLink<T> LinkNeedsLock(ISourceBlock<T> source, ref ITargetBlock<T> target, DataflowLinkOptions linkOptions)
+    {
+        if (Links.Find(target) is not null)
+        {
+            target = new PassThrough<T>(source, target, null);
+        }
+
+        TargetLink<T> link = new(target, linkOptions);
+        Links.Add(link, linkOptions.Append);
+        return link;
+    }
+
+    public void Unlink(TargetLink<T> link)
+    {
+        lock (this)
+        {
+            Links.Remove(link);
+        }
+    }
+
+    /// <summary>
+    /// Gives a copy of the message to a waiter that is no longer in the list. Throws nothing: if no copy can be made, the waiter gets the exception.
+    /// </summary>
+    public void GiveTo(ReceiveWaiter<T> waiter)
+    {
+        if (waiter.TakesMessage)
+        {
+            try
+            {
+                waiter.Give(Copy(Value!));
+            }
+            catch (Exception e)
+            {
+                waiter.Fail(e);
+                return;
+            }
+        }
+
+        waiter.AfterLock();
+    }
+}
+
+/// <summary>The core of a WriteOnceBlock. It has one message, so one monitor (this object) is enough for everything.</summary>
+internal sealed class WriteOnceCore<T> : CopySource<T>, IOfferSource<T>, IUnattended, IMeteredBlock
+{
+    private static readonly DataflowMessageHeader Header = new(1);
+
+    private readonly IPropagatorBlock<T, T> _owner;
+    private CancellationTokenRegistration _registration;
+    private List<Exception>? _exceptions;
+    private bool _declining;
+    private ListedBlock _listed;
+
+    public WriteOnceCore(IPropagatorBlock<T, T> owner, Func<T, T>? cloningFunction, BlockOptions options)
+        : base(cloningFunction)
+    {
+        _owner = owner;
+        Options = options;
+        BlockListeners.Look();
+        if (options.Token.CanBeCanceled)
+        {
+            _registration = options.Token.UnsafeRegister(
+                static core => Unattended.Run((WriteOnceCore<T>)core!, static core => core.Complete(null)), this);
+        }
+    }
+
+    public BlockOptions Options { get; }
+
+    Type IMeteredBlock.Type => _owner.GetType();
+
+    string? IMeteredBlock.Name => Options.GivenName(_owner);
+
+    /// <inheritdoc/>
+    /// <remarks>The one message has left as soon as everybody can have it.</remarks>
+    public BlockSample Sample()
+    {
+        int count = HasValue ? 1 : 0;
+        return new BlockSample { Received = count, Processed = count, Sent = count };
+    }
+
+    public bool Post(T item) => Offer(Header, item, null, consumeToAccept: false) == DataflowMessageStatus.Accepted;
+
+    public DataflowMessageStatus Offer(DataflowMessageHeader messageHeader, T messageValue, ISourceBlock<T>? source, bool consumeToAccept)
+    {
+        Protocol.CheckOffer(messageHeader, source, consumeToAccept);
+        lock (this)
+        {
+            if (_declining)
+            {
+                return DataflowMessageStatus.DecliningPermanently;
+            }
+
+            if (consumeToAccept)
+            {
+                messageValue = source!.ConsumeMessage(messageHeader, _owner, out bool consumed)!;
+                if (!consumed)
+                {
+                    return DataflowMessageStatus.NotAvailable;
+                }
+            }
+
+            _listed.Begin(this);
+            SetNeedsLock(messageValue);
+            _declining = true;
+        }
+
+        QueueEnd();
+        return DataflowMessageStatus.Accepted;
+    }
+
+    /// <summary>The callback of the token failed: the block ends with that.</summary>
+    public void WorkFailed(Exception error) => Complete(error);
+
+    public void Complete(Exception? exception)
+    {
+        lock (this)
+        {
+            if (_declining)
+            {
+                return;
+            }
+
+            _declining = true;
+            if (exception is not null)
+            {
+                _exceptions = [exception];
+            }
+        }
+
+        QueueEnd();
+    }
+
+    public IDisposable LinkTo(ITargetBlock<T> target, DataflowLinkOptions linkOptions)
+    {
+        ArgumentNullException.ThrowIfNull(target);
+        ArgumentNullException.ThrowIfNull(linkOptions);
+        bool hasValue;
+        lock (this)
+        {
+            hasValue = HasValue;
+            if (!hasValue && !HasEnded)
+            {
+                TargetLink<T> link = LinkNeedsLock(_owner, ref target, linkOptions);
+                return new Unlinker(_owner, target, () => Unlink(link));
+            }
+        }
+
+        if (hasValue)
+        {
+            Offer(target);
+        }
+
+        if (linkOptions.PropagateCompletion)
+        {
+            Protocol.PropagateOnceComplete(Completion, target);
+        }
+
+        return Unlinker.Nothing;
+    }
+
+    public T? Consume(DataflowMessageHeader messageHeader, ITargetBlock<T> target, out bool messageConsumed)
+    {
+        Protocol.CheckClaim(messageHeader, target);
+        messageConsumed = false;
+        if (!Reserve(messageHeader, target))
+        {
+            return default;
+        }
+
+        T copy = Copy(Value!);
+        messageConsumed = true;
+        return copy;
+    }
+
+    public bool Reserve(DataflowMessageHeader messageHeader, ITargetBlock<T> target)
+    {
+        Protocol.CheckClaim(messageHeader, target);
+        lock (this)
+        {
+            return messageHeader.Id == Header.Id && HasValue;
+        }
+    }
+
+    public void Release(DataflowMessageHeader messageHeader, ITargetBlock<T> target)
+    {
+        if (!Reserve(messageHeader, target))
+        {
+            throw Protocol.NotReserved();
+        }
+
+        // The message is available to every target, so the one that gave it back is asked again.
+        Offer(target);
+    }
+
+    private void QueueEnd()
+    {
+        try
+        {
+            if (HasValue)
+            {
+                Task.Factory.StartNew(
+                    static core => ((WriteOnceCore<T>)core!).FinishUnattended(),
+                    this,
+                    CancellationToken.None,
+                    TaskCreationOptions.DenyChildAttach,
+                    Options.Scheduler);
+            }
+            else
+            {
+                ThreadPool.UnsafeQueueUserWorkItem(static core => core.FinishUnattended(), this, preferLocal: false);
+            }
+        }
+        catch (Exception e)
+        {
+            FinishFailed(e);
+        }
+    }
+
+    private void FinishUnattended() => Unattended.Run(this, static core => core.Finish(), static (core, error) => core.FinishFailed(error));
+
+    /// <summary>The end could not begin: nobody else begins it, so it does here.</summary>
+    private void FinishFailed(Exception error)
+    {
+        (_exceptions ??= []).Add(error);
+        Finish();
+    }
+
+    private void Finish()
+    {
+        List<LinkNode<T>> nodes = [];
+        lock (this)
+        {
+            HasEnded = true;
+            LinkNode<T>? next;
+            for (LinkNode<T>? node = Links.Clear(); node is not null; node = next)
+            {
+                next = node.Next;
+                node.Next = null;
+                nodes.Add(node);
+            }
+        }
+
+        foreach (LinkNode<T> node in nodes)
+        {
+            if (!HasValue)
+            {
+                break;
+            }
+
+            try
+            {
+                if (node is TargetLink<T> link)
+                {
+                    Offer(link.Target);
+                }
+                else
+                {
+                    GiveTo((ReceiveWaiter<T>)node);
+                }
+            }
+            catch (Exception e)
+            {
+                (_exceptions ??= []).Add(e);
+            }
+        }
+
+        _registration.Unregister();
+        _listed.End(this);
+        End.Complete(_exceptions, HasValue ? CancellationToken.None : Options.Token);
+        foreach (LinkNode<T> node in nodes)
+        {
+            if (node is TargetLink<T> { PropagatesCompletion: true } link)
+            {
+                Protocol.Propagate(Completion, link.Target);
+            }
+            else if (!HasValue && node is ReceiveWaiter<T> waiter)
+            {
+                waiter.SourceEnded();
+            }
+        }
+    }
+
+    private void Offer(ITargetBlock<T> target) => target.OfferMessage(Header, Value!, _owner, consumeToAccept: Clones);
 }

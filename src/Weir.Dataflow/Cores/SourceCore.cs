@@ -1,10 +1,12 @@
 using System.Diagnostics;
+using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
 using System.Threading.Tasks.Dataflow;
 using Weir.Core;
 using Weir.Core.Threads;
 using Weir.Dataflow.Debugging;
 using Weir.Dataflow.Links;
+using Weir.Dataflow.Metering;
 using Weir.Dataflow.Sync;
 using Weir.Dataflow.Waiters;
 
@@ -397,4 +399,670 @@ internal sealed partial class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>,
         Debug.Assert(_reservedFor is null || _queue.Count > 0 || _finishing, "Only a message that is there can be reserved.");
         Debug.Assert(!_finishing || _completing, "Only a block without further outputs ends.");
     }
+
+    // <content>Reserving, consuming and receiving.</content>
+
+    public T? Consume(DataflowMessageHeader messageHeader, ITargetBlock<T> target, out bool messageConsumed)
+    {
+        Protocol.CheckClaim(messageHeader, target);
+        T item;
+        lock (this)
+        {
+            LockOwner? key = _stateLock.Enter();
+            if ((_reservedFor is not null && _reservedFor != target) || messageHeader.Id != _headId || _queue.Count == 0)
+            {
+                _stateLock.Exit(key);
+                messageConsumed = false;
+                return default;
+            }
+
+            item = TakeHeadNeedsLock();
+            if (_links.Find(target) is { } link && link.CountDown())
+            {
+                RemoveNeedsLock(link);
+            }
+
+            LeaveAfterClaim(key);
+        }
+
+        Left(item);
+        messageConsumed = true;
+        return item;
+    }
+
+    public bool Reserve(DataflowMessageHeader messageHeader, ITargetBlock<T> target)
+    {
+        Protocol.CheckClaim(messageHeader, target);
+        lock (this)
+        {
+            LockOwner? key = _stateLock.Enter();
+            bool reserved = _reservedFor is null && messageHeader.Id == _headId && _queue.Count > 0 && !_finishing;
+            if (reserved)
+            {
+                _reservedFor = target;
+            }
+
+            _stateLock.Exit(key);
+            return reserved;
+        }
+    }
+
+    public void Release(DataflowMessageHeader messageHeader, ITargetBlock<T> target)
+    {
+        Protocol.CheckClaim(messageHeader, target);
+        lock (this)
+        {
+            LockOwner? key = _stateLock.Enter();
+            if (_reservedFor != target || messageHeader.Id != _headId)
+            {
+                _stateLock.Exit(key);
+                throw Protocol.NotReserved();
+            }
+
+            _reservedFor = null;
+            _refused = false;
+            LeaveAfterClaim(key);
+        }
+    }
+
+    public override bool TryReceive([MaybeNullWhen(false)] out T item)
+    {
+        LockOwner? key = _stateLock.Enter();
+        if (_queue.Count == 0 || _reservedFor is not null)
+        {
+            _stateLock.Exit(key);
+            item = default;
+            return false;
+        }
+
+        if (_links.First is null && !_offering)
+        {
+            item = TakeHeadNeedsLock();
+            bool finish = _completing && TryFinishNeedsLock();
+            _stateLock.Exit(key);
+            FinishIf(finish);
+            Left(item);
+            return true;
+        }
+
+        _stateLock.Exit(key);
+        return TryReceive(null, out item);
+    }
+
+    public override bool TryReceive(Predicate<T>? filter, [MaybeNullWhen(false)] out T item)
+    {
+        while (true)
+        {
+            long id;
+            if (filter is not null)
+            {
+                // The filter is user code: it runs outside the locks, on a message that may no longer be the head when it returns.
+                LockOwner? peek = _stateLock.Enter();
+                bool any = _queue.Count > 0 && _reservedFor is null;
+                item = any ? _queue.Peek() : default;
+                id = _headId;
+                _stateLock.Exit(peek);
+                if (!any || !filter(item!))
+                {
+                    item = default;
+                    return false;
+                }
+            }
+            else
+            {
+                id = -1;
+            }
+
+            // Inside the monitor, no other thread is offering the head; only this thread may be.
+            lock (this)
+            {
+                LockOwner? key = _stateLock.Enter();
+                AssertInvariants();
+                if (_queue.Count == 0 || _reservedFor is not null)
+                {
+                    _stateLock.Exit(key);
+                    item = default;
+                    return false;
+                }
+
+                if (id >= 0 && id != _headId)
+                {
+                    _stateLock.Exit(key);
+                    continue;
+                }
+
+                item = TakeHeadNeedsLock();
+                LeaveAfterClaim(key);
+            }
+
+            Left(item);
+            return true;
+        }
+    }
+
+    public override bool TryReceiveAll([NotNullWhen(true)] out IList<T>? items)
+    {
+        List<T> all;
+        lock (this)
+        {
+            LockOwner? key = _stateLock.Enter();
+            if (_queue.Count == 0 || _reservedFor is not null)
+            {
+                _stateLock.Exit(key);
+                items = null;
+                return false;
+            }
+
+            try
+            {
+                all = _queue.TakeAll();
+            }
+            catch
+            {
+                _stateLock.Exit(key);
+                throw;
+            }
+
+            Volatile.Write(ref _headId, _headId + all.Count);
+            _refused = false;
+            LeaveAfterClaim(key);
+        }
+
+        if (_options.IsBounded)
+        {
+            int weight = 0;
+            foreach (T item in all)
+            {
+                weight += CountOf(item);
+            }
+
+            _host.OutputLeft(weight);
+        }
+
+        items = all;
+        return true;
+    }
+
+    /// <summary>Leaves the lock after the head changed or became free: the next one is offered, or the block is complete.</summary>
+    private void LeaveAfterClaim(LockOwner? key)
+    {
+        bool offer = QueueOfferNeedsLock();
+        bool finish = TryFinishNeedsLock();
+        _stateLock.Exit(key);
+        FinishIf(finish);
+        if (offer)
+        {
+            AfterLock();
+        }
+    }
+
+    // <content>What listeners read, without a lock. What is read first is what grows later, so a message that moves is missed rather than counted twice.</content>
+
+    /// <summary>How many messages nobody took before the block ended.</summary>
+    private int _discarded;
+
+    /// <summary>How many messages wait.</summary>
+    public int CountNow => _queue.Count;
+
+    /// <summary>How many have left. To be read before those that wait.</summary>
+    public long SentNow => Volatile.Read(ref _headId) - 1;
+
+    /// <summary>How many were thrown away. To be read before those that wait.</summary>
+    public int DiscardedNow => Volatile.Read(ref _discarded);
+
+    /// <summary>Counts what has left and what waits.</summary>
+    public void Sample(ref BlockSample sample)
+    {
+        sample.Sent = SentNow;
+        sample.Output = CountNow;
+    }
+
+    // <content>Offering the head to the links.</content>
+
+    void IThreadPoolWorkItem.Execute()
+    {
+        ExecutionContext? context = _context;
+        try
+        {
+            FaultPoint.Pass("SourceCore.Execute", this);
+            if (Work.IsIn(context, _options.Scheduler))
+            {
+                OfferAll();
+            }
+            else
+            {
+                ExecutionContext.Run(context!, static source => ((SourceCore<T>)source!).OfferAll(), this);
+            }
+        }
+        catch (Exception e)
+        {
+            // Offering catches everything, so it has not begun.
+            try
+            {
+                OfferEnded(e);
+            }
+            catch (Exception again)
+            {
+                Unattended.TryReport(this, again);
+            }
+        }
+    }
+
+    /// <summary>A work item failed: the block faults. If the item was to look whether this is the end, nobody else does.</summary>
+    public void WorkFailed(Exception error)
+    {
+        AddException(error);
+        _host.OutputFailed();
+        FinishIfDone();
+    }
+
+    /// <summary>The end could not begin: nobody else begins it, so it does here.</summary>
+    private void FinishFailed(Exception error)
+    {
+        AddException(error);
+        Finish();
+    }
+
+    private void OfferAll()
+    {
+        int budget = _options.MessagesPerTask;
+        try
+        {
+            bool more = true;
+            while (more && budget > 0)
+            {
+                lock (this)
+                {
+                    for (int i = 0; more && budget > 0 && i < OffersPerLock; i++)
+                    {
+                        more = OfferHead(null, linking: false);
+                        budget--;
+                    }
+                }
+            }
+        }
+        catch (Exception e)
+        {
+            OfferEnded(e);
+            return;
+        }
+
+        OfferEnded(null);
+    }
+
+    /// <summary>The work item ends: another one takes its place if there is more to offer.</summary>
+    private void OfferEnded(Exception? failure)
+    {
+        if (failure is not null)
+        {
+            AddException(failure);
+            _host.OutputFailed();
+        }
+
+        LockOwner? key = _stateLock.Enter();
+        _offerQueued = false;
+        bool again = failure is null && QueueOfferNeedsLock();
+        _context = again ? _context : null;
+        bool finish = TryFinishNeedsLock();
+        _stateLock.Exit(key);
+        FinishIf(finish);
+        if (again)
+        {
+            try
+            {
+                Work.Queue(this, _options.Scheduler, again: true);
+            }
+            catch (Exception e)
+            {
+                OfferEnded(e);
+            }
+        }
+    }
+
+    /// <summary>Offers the head to all links in turn, or to one. The caller holds the monitor.</summary>
+    /// <returns>Whether the head left, so there may be another one to offer.</returns>
+    private bool OfferHead(TargetLink<T>? only, bool linking)
+    {
+        LockOwner? key = _stateLock.Enter();
+        AssertInvariants();
+        // Even a block that is about to end offers the head to a new link, as long as it has not ended.
+        if (!(linking ? IsHeadFree : MayOffer) || (only is null && _refused))
+        {
+            _stateLock.Exit(key);
+            return false;
+        }
+
+        T item = _queue.Peek();
+        DataflowMessageHeader header = new(_headId);
+        LinkNode<T>? node = only ?? _links.First;
+        _offering = true;
+        TargetLink<T>? taker = null;
+        ReceiveWaiter<T>? after = null;
+        bool all = only is null;
+        bool onward = all;
+        try
+        {
+            while (true)
+            {
+                if (node is null)
+                {
+                    // Targets that were linked while others were asked may stand before them.
+                    onward = false;
+                    node = FindNewLinkNeedsLock();
+                    if (node is null)
+                    {
+                        break;
+                    }
+                }
+
+                LinkNode<T> current = node;
+                if (current is ReceiveWaiter<T> waiter)
+                {
+                    // Still inside the lock.
+                    node = onward ? _links.After(current) : null;
+                    RemoveNeedsLock(waiter);
+                    waiter.Next = after;
+                    after = waiter;
+                    if (waiter.TakesMessage)
+                    {
+                        waiter.Give(TakeHeadNeedsLock());
+                        break;
+                    }
+
+                    continue;
+                }
+
+                TargetLink<T> link = (TargetLink<T>)current;
+                link.AwaitsHead = false;
+                _stateLock.Exit(key);
+                DataflowMessageStatus status;
+                try
+                {
+                    status = link.Target.OfferMessage(header, item, Owner, consumeToAccept: false);
+                }
+                finally
+                {
+                    key = _stateLock.Enter();
+                }
+
+                if (status == DataflowMessageStatus.Accepted)
+                {
+                    taker = link;
+                    break;
+                }
+
+                node = onward ? _links.After(current) : null;
+                if (status == DataflowMessageStatus.DecliningPermanently)
+                {
+                    RemoveNeedsLock(link);
+                }
+
+                if (_reservedFor is not null || _headId != header.Id)
+                {
+                    break;
+                }
+            }
+
+            if (taker is not null)
+            {
+                if (_headId == header.Id)
+                {
+                    TakeHeadNeedsLock();
+                }
+
+                if (taker.CountDown())
+                {
+                    RemoveNeedsLock(taker);
+                }
+            }
+            else if (_headId == header.Id && _reservedFor is null && all)
+            {
+                _refused = true;
+            }
+        }
+        finally
+        {
+            _offering = false;
+            after = ServeLateNeedsLock(header.Id, after);
+            _stateLock.Exit(key);
+            after?.AfterLock();
+        }
+
+        if (taker is not null)
+        {
+            Left(item);
+        }
+
+        return taker is not null || _headId != header.Id;
+    }
+
+    /// <summary>Serves the receivers that came while the last targets were asked, if none of these took the head: nothing else brings it.</summary>
+    /// <param name="id">The number of the head that was offered.</param>
+    /// <param name="after">Those that have been served, or null.</param>
+    /// <returns>All that have been served, or null.</returns>
+    private ReceiveWaiter<T>? ServeLateNeedsLock(long id, ReceiveWaiter<T>? after)
+    {
+        LinkNode<T>? next;
+        for (LinkNode<T>? node = _links.First; node is not null && _headId == id && _reservedFor is null; node = next)
+        {
+            next = node.Next;
+            if (node is ReceiveWaiter<T> waiter)
+            {
+                RemoveNeedsLock(waiter);
+                waiter.Next = after;
+                after = waiter;
+                if (waiter.TakesMessage)
+                {
+                    waiter.Give(TakeHeadNeedsLock());
+                }
+            }
+        }
+
+        return after;
+    }
+
+    public IDisposable LinkTo(ITargetBlock<T> target, DataflowLinkOptions linkOptions)
+    {
+        ArgumentNullException.ThrowIfNull(target);
+        ArgumentNullException.ThrowIfNull(linkOptions);
+        if (!_completion.IsCompleted)
+        {
+            lock (this)
+            {
+                if (TryLink(target, linkOptions, out TargetLink<T>? only) is { } link)
+                {
+                    OfferToNewLink(link, only);
+                    return new Unlinker(Owner, target, () => Unlink(link));
+                }
+            }
+        }
+
+        if (linkOptions.PropagateCompletion)
+        {
+            Protocol.PropagateOnceComplete(_completion.Task, target);
+        }
+
+        return Unlinker.Nothing;
+    }
+
+    /// <summary>A link that was added while the head was being offered, and has not been asked.</summary>
+    private TargetLink<T>? FindNewLinkNeedsLock()
+    {
+        for (LinkNode<T>? node = _newcomers ? _links.First : null; node is not null; node = node.Next)
+        {
+            if (node is TargetLink<T> { AwaitsHead: true } link)
+            {
+                return link;
+            }
+        }
+
+        _newcomers = false;
+        return null;
+    }
+
+    /// <summary>Adds a target to the list, unless the block has ended.</summary>
+    /// <param name="target">The target.</param>
+    /// <param name="linkOptions">How it is linked.</param>
+    /// <param name="only">The link, if all others have refused the head already.</param>
+    private TargetLink<T>? TryLink(ITargetBlock<T> target, DataflowLinkOptions linkOptions, out TargetLink<T>? only)
+    {
+        only = null;
+        LockOwner? key = _stateLock.Enter();
+        try
+        {
+            if (_finishing)
+            {
+                return null;
+            }
+
+            ITargetBlock<T> offered = _links.Find(target) is null ? target : new PassThrough<T>(Owner, target, null);
+            TargetLink<T> link = new(offered, linkOptions) { AwaitsHead = _offering };
+            AddNeedsLock(link, linkOptions.Append);
+            _newcomers |= _offering;
+            only = _refused ? link : null;
+            return link;
+        }
+        finally
+        {
+            _stateLock.Exit(key);
+        }
+    }
+
+    private void OfferToNewLink(TargetLink<T> link, TargetLink<T>? only)
+    {
+        long head = Volatile.Read(ref _headId);
+        try
+        {
+            OfferHead(only, linking: true);
+        }
+        catch (Exception)
+        {
+            // The caller gets the exception. The target stays linked, and is asked again when something changes.
+            LockOwner? key = _stateLock.Enter();
+            _refused |= _headId == head && _links.First == link && link.Next is null;
+            _stateLock.Exit(key);
+            throw;
+        }
+        finally
+        {
+            LockOwner? key = _stateLock.Enter();
+            bool offer = QueueOfferNeedsLock();
+            bool finish = TryFinishNeedsLock();
+            _stateLock.Exit(key);
+            FinishIf(finish);
+            if (offer)
+            {
+                AfterLock();
+            }
+        }
+    }
+
+    private void Unlink(TargetLink<T> link)
+    {
+        lock (this)
+        {
+            LockOwner? key = _stateLock.Enter();
+            RemoveNeedsLock(link);
+            _stateLock.Exit(key);
+        }
+    }
+
+    // <content>Waiting for a message.</content>
+
+    /// <inheritdoc/>
+    public override void GiveUp(ReceiveWaiter<T> waiter, bool timedOut, CancellationToken token)
+    {
+        LockOwner? key = _stateLock.Enter();
+        bool removed = RemoveNeedsLock(waiter);
+        waiter.IsGivenUp = true;
+        _stateLock.Exit(key);
+        if (removed)
+        {
+            waiter.GiveUp(timedOut, token);
+        }
+    }
+
+    /// <inheritdoc/>
+    public override void OnTakenByWaiter(T item) => Left(item);
+
+    /// <inheritdoc/>
+    public override bool IsReceivable()
+    {
+        LockOwner? key = _stateLock.Enter();
+        bool receivable = _queue.Count > 0 && _reservedFor is null && !_offering;
+        _stateLock.Exit(key);
+        return receivable;
+    }
+
+    /// <inheritdoc/>
+    public override void Enlist(ReceiveWaiter<T> waiter, CancellationToken cancellationToken)
+    {
+        LockOwner? key = _stateLock.Enter();
+        AssertInvariants();
+        if (waiter.IsGivenUp)
+        {
+            _stateLock.Exit(key);
+            waiter.GiveUp(timedOut: !cancellationToken.IsCancellationRequested, cancellationToken);
+            return;
+        }
+
+        if (_queue.Count > 0 && _reservedFor is null && !_offering)
+        {
+            bool finish = false;
+            if (waiter.TakesMessage)
+            {
+                waiter.Give(TakeHeadNeedsLock());
+                finish = TryFinishNeedsLock();
+            }
+
+            _stateLock.Exit(key);
+            FinishIf(finish);
+            waiter.AfterLock();
+            return;
+        }
+
+        if (_finishing)
+        {
+            _stateLock.Exit(key);
+            waiter.SourceEnded();
+            return;
+        }
+
+        AddNeedsLock(waiter, append: true);
+        _stateLock.Exit(key);
+    }
+}
+
+/// <summary>The output side of a block, whatever its outputs.</summary>
+internal interface IOutputSide
+{
+    IDataflowBlock Block { get; }
+
+    /// <summary>Whether the block is complete.</summary>
+    bool IsCompleted { get; }
+
+    /// <summary>Counts what has left and what waits.</summary>
+    void Sample(ref BlockSample sample);
+
+    /// <summary>Checks again whether the block is complete, after its token was cancelled.</summary>
+    void Reconsider();
+
+    /// <summary>Ends the outputs: the block completes when the last one has left, or at once after a fault or cancellation.</summary>
+    void Complete(IEnumerable<Exception>? exceptions = null);
+}
+
+/// <summary>The rest of the block, as its output side sees it.</summary>
+internal interface IOutputHost
+{
+    /// <summary>Whether an output is an array, each of whose items counts for the block's capacity. Otherwise the output counts as one message.</summary>
+    bool CountsItems => false;
+
+    /// <summary>Outputs left a bounded block. Called under no lock, though perhaps while a target is being offered to.</summary>
+    void OutputLeft(int weight);
+
+    /// <summary>A target threw: the block fails. The exception is noted already.</summary>
+    void OutputFailed();
+
+    /// <summary>The block is complete.</summary>
+    void OutputCompleted();
 }

@@ -376,4 +376,474 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>,
         Debug.Assert(_used >= 0 && (!_finishing || _declining), "Counts and states fit.");
         Debug.Assert(!_finishing || (_transfers == 0 && !_pulling), "A finished input transfers nothing.");
     }
+
+    // <content>
+    // Room that a worker frees without the lock: it counts, and then checks whether a sender waits. A sender that waits first announces this, makes all processors
+    // fence, and then looks at the count. One of the two sees the other.
+    // </content>
+
+    private readonly FreedCount? _freedByWorker;
+
+    protected bool WorkerFrees => _freedByWorker is not null;
+
+    /// <summary>One more message is done. Called by the only worker of a block that counts in this way.</summary>
+    protected void FreeByWorker()
+    {
+        FreedCount count = _freedByWorker!;
+        Volatile.Write(ref count.Freed.Value, count.Freed.Value + 1);
+        ProcessBarrier.Light();
+        if (count.IsAwaited)
+        {
+            FreeAwaited(count);
+        }
+    }
+
+    private void FreeAwaited(FreedCount count)
+    {
+        LockOwner? key = StateLock.Enter();
+        ReclaimNeedsLock(count);
+        AssertInvariants();
+        bool pull = StartPullNeedsLock();
+        count.IsAwaited = _postponed is { Count: > 0 };
+        StateLock.Exit(key);
+        if (pull)
+        {
+            Pull(here: true);
+        }
+    }
+
+    /// <summary>A sender was added to the list of waiters.</summary>
+    /// <returns>Whether there is room after all. If so, the caller owns the pull.</returns>
+    private bool BeginWaitNeedsLock()
+    {
+        if (_freedByWorker is not { } count)
+        {
+            return false;
+        }
+
+        count.IsAwaited = true;
+        ProcessBarrier.Heavy();
+        return StartPullNeedsLock();
+    }
+
+    private bool HasCapacityNeedsLock() => _used < _capacity || (_freedByWorker is { } count && ReclaimNeedsLock(count));
+
+    private bool ReclaimNeedsLock(FreedCount count)
+    {
+        long freed = Volatile.Read(ref count.Freed.Value);
+        _used -= (int)(freed - count.Reclaimed);
+        count.Reclaimed = freed;
+        return _used < _capacity;
+    }
+
+    // <content>Waiting for room, and using room that becomes free.</content>
+
+    private SendWaiter<T>? _spareSender;
+
+    public virtual Task<bool> SendAsync(T item, CancellationToken cancellationToken)
+    {
+        if (cancellationToken.IsCancellationRequested)
+        {
+            return Task.FromCanceled<bool>(cancellationToken);
+        }
+
+        if (Post(item))
+        {
+            return Completed.True;
+        }
+
+        if (IsDeclining)
+        {
+            return Completed.False;
+        }
+
+        SendWaiter<T> waiter = new(this, isReused: false);
+        Wait(waiter, item, cancellationToken);
+        return waiter.Task;
+    }
+
+    public virtual ValueTask<bool> SendValueAsync(T item, CancellationToken cancellationToken)
+    {
+        if (cancellationToken.IsCancellationRequested)
+        {
+            return ValueTask.FromCanceled<bool>(cancellationToken);
+        }
+
+        if (Post(item))
+        {
+            return new ValueTask<bool>(true);
+        }
+
+        if (IsDeclining)
+        {
+            return new ValueTask<bool>(false);
+        }
+
+        SendWaiter<T> waiter = Interlocked.Exchange(ref _spareSender, null) ?? new SendWaiter<T>(this, isReused: true);
+        ValueTask<bool> task = waiter.Begin();
+        Wait(waiter, item, cancellationToken);
+        return task;
+    }
+
+    private void Wait(SendWaiter<T> waiter, T item, CancellationToken cancellationToken)
+    {
+        waiter.Value = item;
+        if (cancellationToken.CanBeCanceled)
+        {
+            waiter.Registration = cancellationToken.UnsafeRegister(
+                static (state, token) => Unattended.Run((SendWaiter<T>)state!, static (waiter, token) => waiter.Abandon(token), token), waiter);
+        }
+
+        Enlist(waiter, cancellationToken);
+    }
+
+    public void GiveUp(SendWaiter<T> waiter, CancellationToken token)
+    {
+        LockOwner? key = StateLock.Enter();
+        bool removed = _postponed?.Remove(waiter) ?? false;
+        waiter.IsGivenUp = true;
+        StateLock.Exit(key);
+        if (removed)
+        {
+            waiter.GiveUp(token);
+        }
+    }
+
+    public void Keep(SendWaiter<T> waiter) => Volatile.Write(ref _spareSender, waiter);
+
+    /// <summary>Room became free. Called under no lock.</summary>
+    /// <param name="count">How much.</param>
+    /// <param name="here">Whether this thread may call sources, because it is a worker of the block and holds no lock.</param>
+    public void Free(int count, bool here)
+    {
+        if (!IsBounded)
+        {
+            return;
+        }
+
+        LockOwner? key = StateLock.Enter();
+        _used -= count;
+        AssertInvariants();
+        if (_postponed is not { Count: > 0 })
+        {
+            // The room may be used for the last batch, with which the block ends.
+            Leave(key, _pulling ? null : OnRoomNeedsLock());
+            return;
+        }
+
+        SendWaiter<T>? taken = null;
+        IAfterLock? after = null;
+        if (!_pulling && !_isLimited && MayPullNeedsLock() && _postponed.First is SendWaiter<T> first && !TakesByPullNeedsLock)
+        {
+            // The message of a pending send, without coming back for it.
+            after = TakeNeedsLock(first.Value!);
+            if (ReferenceEquals(after, NoMemory.Instance))
+            {
+                // The thread that made the room has its message and need not be told.
+                _pulling = true;
+                StateLock.Exit(key);
+                EndPull(NoMemory.Exception());
+                return;
+            }
+
+            taken = first;
+            _postponed.Remove(first);
+        }
+
+        // The work that the store leaves may make room in turn. Then this call continues with it, so that calls do not nest.
+        bool pull = taken is not null && after is not null && !ReferenceEquals(after, this) ? _pulling = true : StartPullNeedsLock();
+        if (!_pulling && taken is null)
+        {
+            after = OnRoomNeedsLock();
+        }
+
+        Leave(key, after);
+        taken?.AfterLock();
+        if (pull)
+        {
+            Pull(here);
+        }
+    }
+
+    /// <summary>Takes postponed messages, if that is allowed now.</summary>
+    protected void Retry()
+    {
+        LockOwner? key = StateLock.Enter();
+        bool pull = StartPullNeedsLock();
+        StateLock.Exit(key);
+        if (pull)
+        {
+            QueuePull();
+        }
+    }
+
+    protected bool StartPullNeedsLock()
+    {
+        if (_pulling || !MayPullNeedsLock())
+        {
+            return false;
+        }
+
+        return _pulling = true;
+    }
+
+    /// <summary>Lets a work item of the block call the sources. The caller already owns the pull.</summary>
+    protected void QueuePull()
+    {
+        try
+        {
+            if (Options.OnDefaultScheduler)
+            {
+                ThreadPool.UnsafeQueueUserWorkItem(static target => target.PullUnattended(), this, preferLocal: false);
+            }
+            else
+            {
+                new Task(static target => ((TargetCore<T>)target!).PullUnattended(), this, TaskCreationOptions.DenyChildAttach).Start(Options.Scheduler);
+            }
+        }
+        catch (Exception e)
+        {
+            EndPull(e);
+        }
+    }
+
+    // Without its end, no other pull would begin, and the block would wait for it.
+    private void PullUnattended() =>
+        Unattended.Run(this, static target => target.Pull(here: true), static (target, error) => target.EndPull(error));
+
+    /// <summary>Takes postponed messages while there is room: pending sends on any thread, sources only on threads that may call them.</summary>
+    protected void Pull(bool here)
+    {
+        while (true)
+        {
+            LockOwner? key = StateLock.Enter();
+            AssertInvariants();
+            PostponedNode<T>? node = MayPullNeedsLock() ? _postponed!.First : null;
+            if (_isLimited && node is not null && (here || node is SendWaiter<T>) && !ClaimNeedsLock())
+            {
+                node = null;
+            }
+
+            if (node is null)
+            {
+                IAfterLock? room = OnRoomNeedsLock();
+                _pulling = false;
+                Leave(key, room);
+                return;
+            }
+
+            if (node is PostponedOffer<T> && !here)
+            {
+                StateLock.Exit(key);
+                QueuePull();
+                return;
+            }
+
+            if (node is SendWaiter<T> waiter)
+            {
+                IAfterLock? after = TakeNeedsLock(waiter.Value!);
+                if (ReferenceEquals(after, NoMemory.Instance))
+                {
+                    StateLock.Exit(key);
+                    EndPull(NoMemory.Exception());
+                    return;
+                }
+
+                _postponed!.Remove(node);
+                Leave(key, after);
+                waiter.AfterLock();
+                continue;
+            }
+
+            _postponed!.Remove(node);
+            AddUsedNeedsLock(1);
+            StateLock.Exit(key);
+            try
+            {
+                PostponedOffer<T> offer = (PostponedOffer<T>)node;
+                TryConsume(offer.Header, offer.Source, offered: false);
+            }
+            catch (Exception e)
+            {
+                EndPull(e);
+                return;
+            }
+        }
+    }
+
+    /// <summary>Whether postponed messages are being taken.</summary>
+    protected bool IsPullingNeedsLock => _pulling;
+
+    private bool MayPullNeedsLock() =>
+        !_declining && _postponed is { Count: > 0 } && HasCapacityNeedsLock() && TakesOffersNeedsLock;
+
+    /// <summary>A source or the scheduler threw: the block fails.</summary>
+    private void EndPull(Exception exception)
+    {
+        LockOwner? key = StateLock.Enter();
+        try
+        {
+            _pulling = false;
+            CompleteNeedsLock(exception, drop: true, always: true);
+        }
+        finally
+        {
+            Leave(key, null);
+        }
+    }
+
+    private void Enlist(SendWaiter<T> waiter, CancellationToken cancellationToken)
+    {
+        LockOwner? key = StateLock.Enter();
+        AssertInvariants();
+        if (waiter.IsGivenUp)
+        {
+            StateLock.Exit(key);
+            waiter.GiveUp(cancellationToken);
+        }
+        else if (_declining)
+        {
+            StateLock.Exit(key);
+            waiter.Finish(accepted: false);
+        }
+        else if (HasRoomNeedsLock())
+        {
+            Leave(key, TakeNeedsLock(waiter.Value!));
+            waiter.AfterLock();
+        }
+        else
+        {
+            bool pull = false;
+            try
+            {
+                (_postponed ??= new PostponedList<T>()).Add(waiter);
+                pull = BeginWaitNeedsLock();
+            }
+            finally
+            {
+                StateLock.Exit(key);
+            }
+
+            if (pull)
+            {
+                Pull(here: false);
+            }
+        }
+    }
+
+    // <content>What is said to sources: consuming what they offered, and letting go what is not wanted.</content>
+
+    /// <summary>Consumes and stores a message whose place is taken already; gives the place back if that fails.</summary>
+    /// <param name="messageHeader">Which message.</param>
+    /// <param name="source">Its source.</param>
+    /// <param name="offered">Whether this is from within the offer, and counted as a transfer.</param>
+    private bool TryConsume(DataflowMessageHeader messageHeader, ISourceBlock<T> source, bool offered)
+    {
+        T? value;
+        bool consumed;
+        try
+        {
+            value = source.ConsumeMessage(messageHeader, Self, out consumed);
+        }
+        catch
+        {
+            // A source that throws has given no message.
+            Consumed(default, consumed: false, offered);
+            throw;
+        }
+
+        Consumed(value, consumed, offered);
+        return consumed;
+    }
+
+    private void Consumed(T? value, bool consumed, bool offered)
+    {
+        LockOwner? key = StateLock.Enter();
+        _transfers -= offered ? 1 : 0;
+        IAfterLock? after = consumed ? StoreConsumedNeedsLock(value!) : NotConsumedNeedsLock();
+        IAfterLock? other = ReferenceEquals(after, NoMemory.Instance) ? NotConsumedNeedsLock() : null;
+        bool pull = offered && StartPullNeedsLock();
+        bool finish = _declining && TryFinishNeedsLock();
+        StateLock.Exit(key);
+        other?.AfterLock();
+        try
+        {
+            after?.AfterLock();
+        }
+        finally
+        {
+            FinishIf(finish);
+            if (pull)
+            {
+                QueuePull();
+            }
+        }
+    }
+
+    private IAfterLock? NotConsumedNeedsLock()
+    {
+        AddUsedNeedsLock(-1);
+        return _isLimited ? ReleaseClaimNeedsLock() : null;
+    }
+
+    /// <summary>Stores what was consumed, unless the block has failed or was cancelled meanwhile.</summary>
+    private IAfterLock? StoreConsumedNeedsLock(T value) =>
+        _declining && (_exceptions is not null || Options.Token.IsCancellationRequested) ? null : StoreNeedsLock(value);
+
+    private void DeclineAllPostponed()
+    {
+        PostponedNode<T>? node;
+        do
+        {
+            LockOwner? key = StateLock.Enter();
+            node = _postponed?.RemoveFirst();
+            StateLock.Exit(key);
+            DeclinePostponed(node);
+        }
+        while (node is not null);
+    }
+
+    /// <summary>Tells a postponed source that its message is not wanted: a reservation that is released makes it look elsewhere.</summary>
+    protected void DeclinePostponed(PostponedNode<T>? node)
+    {
+        if (node is SendWaiter<T> waiter)
+        {
+            waiter.Finish(accepted: false);
+        }
+        else if (node is PostponedOffer<T> offer)
+        {
+            try
+            {
+                if (offer.Source.ReserveMessage(offer.Header, Self))
+                {
+                    offer.Source.ReleaseReservation(offer.Header, Self);
+                }
+            }
+            catch (Exception e)
+            {
+                LockOwner? key = StateLock.Enter();
+                try
+                {
+                    (_exceptions ??= []).Add(e);
+                }
+                finally
+                {
+                    StateLock.Exit(key);
+                }
+            }
+        }
+    }
+}
+
+/// <summary>How much room the only worker of a bounded block has freed without the lock, since the block was created.</summary>
+internal sealed class FreedCount
+{
+    /// <summary>The worker writes it for every message.</summary>
+    public Padded Freed;
+
+    /// <summary>The part of it that is no longer counted as in use. Guarded by the lock.</summary>
+    public long Reclaimed;
+
+    /// <summary>A sender waits for room, so the worker must take the lock.</summary>
+    public volatile bool IsAwaited;
 }

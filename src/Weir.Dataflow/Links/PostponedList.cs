@@ -93,3 +93,14 @@ internal sealed class PostponedList<T>
         return null;
     }
 }
+
+/// <summary>A message that a full target asked to keep: in a source that offered it, or in somebody's pending send.</summary>
+internal abstract class PostponedNode<T> : ListNode<PostponedNode<T>>;
+
+/// <summary>The latest offer of a source. A source has at most one: a later offer replaces it in its place.</summary>
+internal sealed class PostponedOffer<T>(ISourceBlock<T> source, DataflowMessageHeader header) : PostponedNode<T>
+{
+    public ISourceBlock<T> Source { get; } = source;
+
+    public DataflowMessageHeader Header { get; set; } = header;
+}

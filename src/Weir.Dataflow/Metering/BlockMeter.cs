@@ -1,5 +1,9 @@
 using System.Diagnostics.Metrics;
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+using Weir.Core;
 using Weir.Core.Metering;
+using Weir.Core.Threads;
 
 namespace Weir.Dataflow.Metering;
 
@@ -66,4 +70,475 @@ internal static class BlockMeter
 
     private static List<Measurement<long>> Measure(Func<BlockSample, long> read, string? key = null, string? value = null) =>
         [.. BlockTotals.Sum().Select(sum => new Measurement<long>(read(sum.Value), sum.Key.With(key, value)))];
+}
+
+/// <summary>A place for a block among those under way, which does not keep it alive. A struct, because each block that is used has one.</summary>
+internal struct BlockEntry(IMeteredBlock block)
+{
+    private GCHandle _block = GCHandle.Alloc(block, GCHandleType.Weak);
+
+    /// <summary>What is known of the block; null as long as nobody asks.</summary>
+    public BlockRecord? Record { get; set; }
+
+    /// <summary>Whether the place is taken, also by a block that is gone.</summary>
+    public readonly bool IsTaken => _block.IsAllocated;
+
+    /// <summary>The block, unless it is gone.</summary>
+    public readonly IMeteredBlock? Block => _block.IsAllocated ? (IMeteredBlock?)_block.Target : null;
+
+    /// <summary>Lets go of the block. The place is free.</summary>
+    public void Free()
+    {
+        _block.Free();
+        Record = null;
+    }
+}
+
+/// <summary>What tells blocks apart in metrics.</summary>
+internal sealed record BlockLabel(string Kind, string? Name)
+{
+    private const string KindTag = "weir.block.type";
+    private const string NameTag = "weir.block.name";
+
+    /// <summary>The label under which the blocks of too many names are counted together, with the tag that OpenTelemetry has for it.</summary>
+    public static BlockLabel Overflow { get; } = new("overflow", null);
+
+    /// <summary>What the block is called.</summary>
+    public static BlockLabel Of(IMeteredBlock block) => new(block.Type.Name.Split('`')[0], block.Name);
+
+    public KeyValuePair<string, object?>[] Tags { get; } = (Kind, Name) switch
+    {
+        ("overflow", _) => [new("otel.metric.overflow", true)],
+        (_, null) => [new(KindTag, Kind)],
+        _ => [new(KindTag, Kind), new(NameTag, Name)],
+    };
+
+    /// <summary>The tags with some more after them.</summary>
+    public KeyValuePair<string, object?>[] With(string? key, object? value) => key is null ? Tags : [.. Tags, new(key, value)];
+
+    /// <summary>The tags, the outcome and what was thrown.</summary>
+    public KeyValuePair<string, object?>[] WithOutcome(string outcome, string? error) => error is null
+        ? With(DiagnosticNames.Outcome, outcome)
+        : [.. Tags, new(DiagnosticNames.Outcome, outcome), new(DiagnosticNames.ErrorType, error)];
+
+    public bool Equals(BlockLabel? other) => other is not null && Kind == other.Kind && Name == other.Name;
+
+    public override int GetHashCode() => HashCode.Combine(Kind, Name);
+}
+
+/// <summary>Whether anybody asks for what blocks do.</summary>
+internal static class BlockListeners
+{
+    private static readonly ListenerDetector Detector = new(DiagnosticNames.ListenersAssembly, Prepare, WatchTime.For(TimeProvider.System));
+
+    private static volatile bool _isReady;
+
+    /// <summary>Whether somebody wants the duration of each call. False until <see cref="Look"/> found that somebody may listen.</summary>
+    public static bool WantsCalls
+    {
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        get => _isReady && AskForCalls();
+    }
+
+    /// <summary>Whether somebody counts blocks.</summary>
+    public static bool IsMetered => _isReady && AskForMeter();
+
+    /// <summary>Creates what can be listened to, once somebody may listen. That runs listeners' code: not under a lock.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public static void Look()
+    {
+        if (!_isReady && Detector.IsPossible)
+        {
+            Prepare();
+        }
+    }
+
+    // Separate methods, because compiling them loads the assembly that listeners need, and then there may be some.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static bool AskForCalls() => BlockMeter.MeasuresCalls;
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static bool AskForMeter() => BlockMeter.HasListeners;
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void Prepare()
+    {
+        _ = BlockMeter.HasListeners;
+        _isReady = true;
+    }
+}
+
+/// <summary>What the meter knows of a block that somebody has read, or whose calls have failed. Guarded by the lock of the totals.</summary>
+internal sealed class BlockRecord
+{
+    private BlockSample _last;
+    private Dictionary<string, long>? _failed;
+    private long _cancelled;
+
+    /// <summary>Under which the block is counted, once somebody has read it.</summary>
+    public BlockLabel? Label { get; set; }
+
+    /// <summary>A call has failed.</summary>
+    /// <param name="error">The type of what it threw; null if it was cancelled: its message has no result, and the block goes on.</param>
+    public void Failed(string? error)
+    {
+        if (error is null)
+        {
+            _cancelled++;
+        }
+        else
+        {
+            _failed ??= new(StringComparer.Ordinal);
+            _failed[error] = _failed.GetValueOrDefault(error) + 1;
+        }
+    }
+
+    /// <summary>The counts; those that were read last if the block is gone.</summary>
+    public BlockSample Read(IMeteredBlock? block)
+    {
+        if (block is null)
+        {
+            _last.End();
+            return _last;
+        }
+
+        BlockSample sample = block.Sample();
+        sample.NotBefore(_last);
+        sample.Blocks = 1;
+        sample.Cancelled = _cancelled;
+        sample.Failed = _failed;
+        _last = sample;
+        return sample;
+    }
+}
+
+/// <summary>The counts of one block, or the sums of several.</summary>
+internal struct BlockSample
+{
+    /// <summary>Messages that the block has taken.</summary>
+    public long Received;
+
+    /// <summary>Messages whose call has ended in any way. Without a call: that the block has passed on, or made part of a group.</summary>
+    public long Processed;
+
+    /// <summary>Messages that were thrown away before that, because the block failed, was cancelled, or has no partners for them.</summary>
+    public long Discarded;
+
+    /// <summary>Messages that wait for their call or their group.</summary>
+    public long Queued;
+
+    /// <summary>Messages inside their call.</summary>
+    public long InFlight;
+
+    /// <summary>Results that nobody has taken.</summary>
+    public long Output;
+
+    /// <summary>Results that have left.</summary>
+    public long Sent;
+
+    /// <summary>Blocks under way.</summary>
+    public long Blocks;
+
+    /// <summary>The parts of <see cref="Processed"/> whose call did not succeed, by what it threw; null for cancelled ones.</summary>
+    public Dictionary<string, long>? Failed;
+
+    public long Cancelled;
+
+    /// <summary>Counts are read while messages move, so what only grows is kept from going back.</summary>
+    public void NotBefore(in BlockSample last)
+    {
+        Received = Math.Max(Received, last.Received);
+        Processed = Math.Max(Processed, last.Processed);
+        Discarded = Math.Max(Discarded, last.Discarded);
+        Sent = Math.Max(Sent, last.Sent);
+    }
+
+    public void Add(in BlockSample other)
+    {
+        Received += other.Received;
+        Processed += other.Processed;
+        Discarded += other.Discarded;
+        Queued += other.Queued;
+        InFlight += other.InFlight;
+        Output += other.Output;
+        Sent += other.Sent;
+        Blocks += other.Blocks;
+        Cancelled += other.Cancelled;
+        foreach ((string type, long count) in other.Failed ?? [])
+        {
+            Failed ??= new(StringComparer.Ordinal);
+            Failed[type] = Failed.GetValueOrDefault(type) + count;
+        }
+    }
+
+    /// <summary>Nothing is under way any more.</summary>
+    public void End() => Queued = InFlight = Output = Blocks = 0;
+}
+
+/// <summary>The blocks under way, and the sums of those that have ended, by name. Thread-safe; runs no code of the user's.</summary>
+/// <remarks>
+/// A block knows the number of its place, and nothing else: an object for each block would make all of them larger. It brings itself along, so that a place
+/// that has another block by now stays as it is.
+/// </remarks>
+internal static class BlockTotals
+{
+    /// <summary>How many labels are kept. Further ones are counted together, so that names that never repeat do not fill the memory.</summary>
+    private const int MostLabels = 1000;
+    private const int FewBlocks = 64;
+
+    private static readonly Lock Lock = new();
+    private static readonly Dictionary<BlockLabel, BlockSample> Ended = [];
+
+    /// <summary>The places. The first is nobody's, so that 0 is none.</summary>
+    private static BlockEntry[] _entries = new BlockEntry[FewBlocks];
+
+    /// <summary>How many places have been taken at some time.</summary>
+    private static int _used = 1;
+
+    /// <summary>Which of them are free. There is room for all, so that giving a place back needs no memory.</summary>
+    private static Stack<int> _free = new(FewBlocks);
+
+    /// <summary>At so many blocks, those that were collected without having been completed are looked for.</summary>
+    private static int _sweepAt = FewBlocks;
+
+    private static int Count => _used - 1 - _free.Count;
+
+    /// <summary>A block takes its first message. The caller may hold the block's lock.</summary>
+    /// <returns>The number of its place.</returns>
+    public static int Begin(IMeteredBlock block)
+    {
+        lock (Lock)
+        {
+            if (Count >= _sweepAt)
+            {
+                SweepNeedsLock();
+            }
+
+            // What needs memory comes first.
+            if (_free.Count == 0 && _used == _entries.Length)
+            {
+                GrowNeedsLock();
+            }
+
+            BlockEntry entry = new(block);
+            int place = _free.TryPop(out int free) ? free : _used++;
+            _entries[place] = entry;
+            return place;
+        }
+    }
+
+    /// <summary>A block is complete. It counts among those that have ended if anybody reads it, or has done so.</summary>
+    public static void End(int place, IMeteredBlock block, bool isMetered)
+    {
+        lock (Lock)
+        {
+            if (IsOfNeedsLock(place, block))
+            {
+                EndNeedsLock(place, isMetered);
+                ForgetPlacesNeedsLock();
+            }
+        }
+    }
+
+    /// <summary>The sums by label. Those without a block are zero rather than absent, so that nobody takes their last value for the present one.</summary>
+    public static Dictionary<BlockLabel, BlockSample> Sum()
+    {
+        Dictionary<BlockLabel, BlockSample> sums;
+        lock (Lock)
+        {
+            SweepNeedsLock();
+            for (int place = 1; place < _used; place++)
+            {
+                // One that is collected just now has been read by nobody, or has a label.
+                if (_entries[place].Block is { } block)
+                {
+                    _ = LabelNeedsLock(ref _entries[place], block);
+                }
+            }
+
+            sums = new(Ended);
+            for (int place = 1; place < _used; place++)
+            {
+                ref BlockEntry entry = ref _entries[place];
+                if (entry.Record is { Label: { } label } record)
+                {
+                    Add(sums, label, record.Read(entry.Block));
+                }
+            }
+        }
+
+        return sums;
+    }
+
+    /// <summary>A call of a block has failed.</summary>
+    /// <param name="place">The block's place.</param>
+    /// <param name="block">The block.</param>
+    /// <param name="error">What it threw; null if it was cancelled.</param>
+    public static void Failed(int place, IMeteredBlock block, Exception? error)
+    {
+        string? type = error is null ? null : error.GetType().FullName ?? error.GetType().Name;
+        lock (Lock)
+        {
+            if (IsOfNeedsLock(place, block))
+            {
+                (_entries[place].Record ??= new BlockRecord()).Failed(type);
+            }
+        }
+    }
+
+    /// <summary>The label under which the block is counted; null if it is not.</summary>
+    public static BlockLabel? LabelOf(int place, IMeteredBlock block)
+    {
+        lock (Lock)
+        {
+            return IsOfNeedsLock(place, block) ? LabelNeedsLock(ref _entries[place], block) : null;
+        }
+    }
+
+    private static bool IsOfNeedsLock(int place, IMeteredBlock block) => place < _used && ReferenceEquals(_entries[place].Block, block);
+
+    private static BlockLabel LabelNeedsLock(ref BlockEntry entry, IMeteredBlock block)
+    {
+        BlockRecord record = entry.Record ??= new BlockRecord();
+        if (record.Label is not { } label)
+        {
+            label = BlockLabel.Of(block);
+            record.Label = label = Ended.ContainsKey(label) || Ended.Count < MostLabels ? label : BlockLabel.Overflow;
+            Ended.TryAdd(label, default);
+        }
+
+        return label;
+    }
+
+    private static void SweepNeedsLock()
+    {
+        for (int place = 1; place < _used; place++)
+        {
+            if (_entries[place] is { IsTaken: true, Block: null })
+            {
+                EndNeedsLock(place, isMetered: false);
+            }
+        }
+
+        ForgetPlacesNeedsLock();
+        _sweepAt = Math.Max(FewBlocks, 2 * Count);
+    }
+
+    private static void EndNeedsLock(int place, bool isMetered)
+    {
+        ref BlockEntry entry = ref _entries[place];
+        IMeteredBlock? block = entry.Block;
+        if (isMetered && block is not null)
+        {
+            _ = LabelNeedsLock(ref entry, block);
+        }
+
+        if (entry.Record is { Label: { } label } record)
+        {
+            // In one step with its leaving the list, so that a counter never decreases.
+            BlockSample sample = record.Read(block);
+            sample.End();
+            Add(Ended, label, sample);
+        }
+
+        entry.Free();
+        _free.Push(place);
+    }
+
+    private static void GrowNeedsLock()
+    {
+        int length = checked(_entries.Length * 2);
+        _free.EnsureCapacity(length);
+        Array.Resize(ref _entries, length);
+    }
+
+    /// <summary>When the last of many blocks has ended, the places of all of them go.</summary>
+    private static void ForgetPlacesNeedsLock()
+    {
+        if (_entries.Length > FewBlocks && Count == 0)
+        {
+            try
+            {
+                (_entries, _free) = (new BlockEntry[FewBlocks], new Stack<int>(FewBlocks));
+                _used = 1;
+                _sweepAt = FewBlocks;
+            }
+            catch (OutOfMemoryException)
+            {
+                // Then they stay.
+            }
+        }
+    }
+
+    private static void Add(Dictionary<BlockLabel, BlockSample> sums, BlockLabel label, in BlockSample sample)
+    {
+        // The sums that are read must not share a dictionary with those that grow.
+        BlockSample sum = default;
+        sum.Add(sums.GetValueOrDefault(label));
+        sum.Add(sample);
+        sums[label] = sum;
+    }
+}
+
+/// <summary>A block whose counts can be read at any time, without a lock.</summary>
+internal interface IMeteredBlock
+{
+    /// <summary>What kind of block it is.</summary>
+    Type Type { get; }
+
+    /// <summary>The name that its options give it, or null.</summary>
+    string? Name { get; }
+
+    BlockSample Sample();
+}
+
+/// <summary>The place of a block among those under way. The block takes it with its first message, and leaves it when it is complete.</summary>
+internal struct ListedBlock
+{
+    private int _place;
+
+    /// <summary>A message comes. Under the block's lock; throws nothing, and runs no code of listeners'.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void Begin(IMeteredBlock block)
+    {
+        if (_place == 0)
+        {
+            _place = Enter(block);
+        }
+    }
+
+    /// <summary>The block is complete, and its counts are those that it ends with.</summary>
+    public readonly void End(IMeteredBlock block)
+    {
+        if (_place != 0)
+        {
+            BlockTotals.End(_place, block, BlockListeners.IsMetered);
+        }
+    }
+
+    /// <summary>A call of the block has failed, or was cancelled if there is no error.</summary>
+    public readonly void Failed(IMeteredBlock block, Exception? error)
+    {
+        if (_place != 0)
+        {
+            BlockTotals.Failed(_place, block, error);
+        }
+    }
+
+    /// <summary>The label under which the block is counted; null if it is not.</summary>
+    public readonly BlockLabel? Label(IMeteredBlock block) => _place == 0 ? null : BlockTotals.LabelOf(_place, block);
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static int Enter(IMeteredBlock block)
+    {
+        try
+        {
+            return BlockTotals.Begin(block);
+        }
+        catch (OutOfMemoryException)
+        {
+            // The message matters more than its count.
+            return 0;
+        }
+    }
 }

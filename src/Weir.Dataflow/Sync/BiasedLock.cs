@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
 
 namespace Weir.Dataflow.Sync;
 
@@ -179,5 +180,158 @@ internal struct BiasedLock
             spin.SpinOnce(sleep1Threshold: -1);
         }
         while (Volatile.Read(ref _taken) != 0 || Interlocked.CompareExchange(ref _taken, 1, 0) != 0);
+    }
+}
+
+/// <summary>
+/// A thread, or a worker, that has a lock for itself. An object of its own for each ownership: an owner that lost the lock between two instructions
+/// still writes here, and must not write into its successor's.
+/// </summary>
+internal sealed class LockOwner(int id)
+{
+    public readonly int Id = id;
+
+    /// <summary>Whether the owner is inside. Written by it alone, for every message: hence the cache lines of its own.</summary>
+    public Padded Inside;
+}
+
+/// <summary>
+/// A positive number for each thread that uses a lock. Its own, because a thread-static field is read in place while
+/// <see cref="Environment.CurrentManagedThreadId"/> is a call into the runtime, which for a short lock is a third of its cost.
+/// </summary>
+internal static class ThreadId
+{
+    private static int Last;
+
+    [ThreadStatic]
+    private static int _id;
+
+    public static int Current
+    {
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        get
+        {
+            int id = _id;
+            return id != 0 ? id : New();
+        }
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static int New() => _id = Interlocked.Increment(ref Last);
+}
+
+/// <summary>A number with cache lines of its own, because one thread writes it for every message while another reads what lies around it.</summary>
+[StructLayout(LayoutKind.Explicit, Size = 128)]
+internal struct Padded
+{
+    [FieldOffset(64)]
+    public long Value;
+
+    /// <summary>What that thread last saw of the other one's number.</summary>
+    [FieldOffset(72)]
+    public long Known;
+
+    // What the reader of a queue tells of itself.
+    [FieldOffset(80)]
+    public long Discarded;
+
+    [FieldOffset(88)]
+    public bool IsInCall;
+}
+
+/// <summary>The places where memory is allocated while a lock is held: there, a test of the Debug build lets it run out. Nothing in Release.</summary>
+internal static class MemoryPoint
+{
+    /// <summary>Called with what holds the lock, or its type, on the thread that passes the place.</summary>
+    public static Action<object>? Passing { get; set; }
+
+    [Conditional("DEBUG")]
+    public static void Pass(object who) => Passing?.Invoke(who);
+}
+
+/// <summary>
+/// A fence with two unequal sides. The side that runs once an item pays nothing but keeps the compiler from reordering; the side that runs
+/// once in a while makes all processors of the process fence at that moment.
+/// </summary>
+/// <remarks>
+/// "I write A then read B, you write B then read A, and at least one of us sees the other" holds as soon as one side uses
+/// <see cref="Light"/> and the other <see cref="Heavy"/>. Where the process-wide barrier is missing or slow (old kernels, emulators), both sides
+/// pay an ordinary fence instead.
+/// </remarks>
+internal static class ProcessBarrier
+{
+    private static readonly TimeSpan Patience = TimeSpan.FromMilliseconds(20);
+
+    /// <summary>Whether the heavy side is really process-wide. A constant for the compiler.</summary>
+    public static readonly bool IsAvailable = Measure();
+
+    /// <summary>The cheap side, between the write and the read.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public static void Light()
+    {
+        if (!IsAvailable)
+        {
+            Interlocked.MemoryBarrier();
+        }
+    }
+
+    /// <summary>The rare side, between the write and the read.</summary>
+    public static void Heavy()
+    {
+        if (IsAvailable)
+        {
+            Interlocked.MemoryBarrierProcessWide();
+        }
+        else
+        {
+            Interlocked.MemoryBarrier();
+        }
+    }
+
+    /// <summary>Whether a barrier that takes so long is used. Beyond 10 us, going idle would cost more than the fences it saves.</summary>
+    public static bool IsFastEnough(long ticks, long ticksPerSecond) => ticks <= ticksPerSecond / 100_000;
+
+    private static bool Measure()
+    {
+        bool isDecided = AppContext.TryGetSwitch("Weir.Dataflow.DisableProcessBarrier", out bool disabled);
+        if (disabled)
+        {
+            return false;
+        }
+
+        try
+        {
+            Interlocked.MemoryBarrierProcessWide();
+
+            // A switch that is set to false is a decision too.
+            return isDecided || IsFast();
+        }
+        catch (PlatformNotSupportedException)
+        {
+            return false;
+        }
+    }
+
+    /// <summary>
+    /// The best of many counts, because on a busy machine a barrier may have to wait for a processor that is somebody else's at the moment. Such a moment can
+    /// outlast many barriers, and the decision lasts as long as the process: so only what is slow all the time is.
+    /// </summary>
+    private static bool IsFast()
+    {
+        long begin = Stopwatch.GetTimestamp();
+        do
+        {
+            long before = Stopwatch.GetTimestamp();
+            Interlocked.MemoryBarrierProcessWide();
+            if (IsFastEnough(Stopwatch.GetTimestamp() - before, Stopwatch.Frequency))
+            {
+                return true;
+            }
+
+            Thread.Yield();
+        }
+        while (Stopwatch.GetElapsedTime(begin) < Patience);
+
+        return false;
     }
 }
