@@ -63,3 +63,23 @@ internal static class CallShape
 
     private static InvalidOperationException NoTask() => new("The call returned null in place of a task.");
 }
+
+/// <summary>How to find the user's state in a state of ours around it. A field and not an interface, because no state is boxed for it.</summary>
+internal static class Given<TState>
+{
+    /// <summary>The user's state if it is an object; null where the state is the user's own.</summary>
+    public static Func<TState, object?>? Of { get; set; }
+}
+
+/// <summary>The result of a call without a result.</summary>
+internal readonly struct NoResult;
+
+/// <summary>A call of another shape and its state, which go through a chain as one state.</summary>
+internal readonly struct CallState<TCall, TState>(TCall call, TState state)
+{
+    static CallState() => Given<CallState<TCall, TState>>.Of = static s => CallShape.GivenOf(s.State);
+
+    public TCall Call { get; } = call;
+
+    public TState State { get; } = state;
+}

@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
 using System.Runtime.ExceptionServices;
@@ -378,4 +379,342 @@ public sealed partial class PolicyChain<TResult>
 
         failure.Throw();
     }
+
+    // The calls themselves, which are the user's code.
+
+    /// <summary>The call of the first attempt. One that has succeeded has been reported to the breaker, and its task can be given to the caller.</summary>
+    /// <remarks>
+    /// A task that somebody has awaited before throws when it is asked, and so does the clock of a breaker. Here, such an exception is the attempt's. Anywhere
+    /// else, the attempt would never give back its permit.
+    /// </remarks>
+    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once: here when it has succeeded, else by the caller.")]
+    private ValueTask<TResult> CallFirst<TState>(
+        Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CircuitTicket ticket, CancellationToken token, out bool succeeded)
+    {
+        try
+        {
+            ValueTask<TResult> pending = _limit is null ? call(state, token) : _limit.ExecuteAsync(call, state, token);
+            succeeded = pending.IsCompletedSuccessfully && _shouldRetry is null;
+            if (!succeeded)
+            {
+                return pending;
+            }
+
+            TResult result = pending.Result;
+            _guard.Succeeded(ticket);
+            return new ValueTask<TResult>(result);
+        }
+        catch (Exception exception)
+        {
+            succeeded = false;
+            return ValueTask.FromException<TResult>(exception);
+        }
+    }
+
+    // A call that throws before it returns a task is treated like one whose task failed.
+    private ValueTask<TResult> Call<TState>(Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken token)
+    {
+        try
+        {
+            return _limit is null ? call(state, token) : _limit.ExecuteAsync(call, state, token);
+        }
+        catch (Exception exception)
+        {
+            return ValueTask.FromException<TResult>(exception);
+        }
+    }
+
+    // Policies by key: each key has a chain that is this one with the key's policies, made when they are first used.
+
+    private readonly PolicyChainOptions _options;
+    private readonly bool _hasKeys;
+    private readonly Func<KeyedUse>? _use;
+    private PolicyChain<TResult>? _ofKey;
+
+    private PolicyChain(PolicyChain<TResult> other)
+    {
+        _options = other._options;
+        _fallback = other._fallback;
+        _total = other._total;
+        _retry = other._retry;
+        _shouldRetry = other._shouldRetry;
+        _delayHint = other._delayHint;
+        _guard = other._guard;
+        _limit = other._limit;
+        _clock = other._clock;
+        _name = other._name;
+    }
+
+    internal PolicyChain(PolicyChain<TResult> other, Func<KeyedUse> use)
+        : this(other)
+    {
+        _hasKeys = true;
+        _use = use;
+    }
+
+    private PolicyChain(PolicyChain<TResult> other, in KeyedUse use)
+        : this(other) => _guard = GuardOf(_options, use);
+
+    /// <summary>The same chain for the calls of an item, whose keys choose among the policies by key.</summary>
+    /// <typeparam name="TItem">The type that the policies by key were made for, or one derived from it.</typeparam>
+    /// <param name="item">What has the keys, such as a request or the address of a server.</param>
+    /// <returns>
+    /// A chain that serves any number of calls and threads. Make it for each call, or keep it for the calls of the same item, which then allocate nothing.
+    /// </returns>
+    /// <remarks>The functions that return a key run once per call. What they throw fails the call, and no policy sees it.</remarks>
+    /// <exception cref="InvalidOperationException">The chain has no policy by key, or it is one for an item already.</exception>
+    /// <exception cref="ArgumentException">The keys are those of another type of items.</exception>
+    public PolicyChain<TResult> For<TItem>(TItem item) => new(this, UseOf(_options, item, _use is not null));
+
+    /// <summary>The options, with the chain's own policies.</summary>
+    internal PolicyChainOptions Options => _options;
+
+    /// <summary>Finds the policies of an item's keys.</summary>
+    internal static Func<KeyedUse> UseOf<TItem>(PolicyChainOptions options, TItem item, bool isForItem)
+    {
+        if (isForItem || !options.HasKeys)
+        {
+            throw new InvalidOperationException(
+                isForItem
+                    ? "The chain is one for an item already."
+                    : "The chain has no policy by key: set one in its options, such as CircuitBreaker = CircuitBreakers.ByKey(...).");
+        }
+
+        KeyedPolicies<TItem> policies = new(options.CircuitBreaker, options.ConcurrencyLimit, options.RateLimit);
+        return () => policies.Use(item);
+    }
+
+    private static AttemptGuard GuardOf(PolicyChainOptions options, in KeyedUse use) => new(
+        use.Breaker?.Policy ?? options.CircuitBreaker?.Instance as CircuitBreaker,
+        (use.Limit?.Policy ?? options.ConcurrencyLimit as SharedConcurrencyLimit) is { } limit ? new PlaceUser(limit, null) : null,
+        use.Rate?.Policy ?? use.OtherRate ?? options.RateLimit?.Instance as IRateLimit,
+        options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen);
+
+    private ValueTask<TResult> ExecuteByKeyAsync<TState>(
+        Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken cancellationToken)
+    {
+        if (_use is null)
+        {
+            throw new InvalidOperationException("The chain has policies by key, so a call has to say what has the key: chain.For(item).ExecuteAsync(...).");
+        }
+
+        KeyedUse use;
+        try
+        {
+            use = _use();
+        }
+        catch (Exception exception)
+        {
+            return ValueTask.FromException<TResult>(exception);
+        }
+
+        ValueTask<TResult> pending;
+        try
+        {
+            pending = ChainOf(use).ExecuteAsync(call, state, cancellationToken);
+            if (!pending.IsCompleted)
+            {
+                return ReleaseAsync(pending, use);
+            }
+        }
+        catch
+        {
+            // A clock of the user's, for example. A key that stays in use is never forgotten.
+            use.Release();
+            throw;
+        }
+
+        use.Release();
+        return pending;
+    }
+
+    // The key's policies are forgotten only while nobody uses them. Then there are new ones, and a new chain.
+    private PolicyChain<TResult> ChainOf(in KeyedUse use)
+    {
+        PolicyChain<TResult>? chain = Volatile.Read(ref _ofKey);
+        if (chain is null || !chain._guard.Has(use))
+        {
+            chain = new PolicyChain<TResult>(this, use);
+            Volatile.Write(ref _ofKey, chain);
+        }
+
+        return chain;
+    }
+
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
+    private static async ValueTask<TResult> ReleaseAsync(ValueTask<TResult> pending, KeyedUse use)
+    {
+        try
+        {
+            return await pending.ConfigureAwait(false);
+        }
+        finally
+        {
+            use.Release();
+        }
+    }
+}
+
+/// <summary>Tells listeners what becomes of a call through a chain.</summary>
+internal static class CountedCall
+{
+    /// <summary>Counts the end of a call.</summary>
+    /// <param name="pending">The call.</param>
+    /// <param name="name">The name of its chain.</param>
+    /// <param name="callerToken">The caller's token.</param>
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
+    public static async ValueTask<TResult> EndAsync<TResult>(ValueTask<TResult> pending, KeyValuePair<string, object?>? name, CancellationToken callerToken)
+    {
+        try
+        {
+            TResult result = await pending.ConfigureAwait(false);
+            PolicyMeter.Ended(name, "succeeded", null);
+            return result;
+        }
+        catch (OperationCanceledException) when (callerToken.IsCancellationRequested)
+        {
+            PolicyMeter.Ended(name, "cancelled", null);
+            throw;
+        }
+        catch (Exception failure)
+        {
+            PolicyMeter.Ended(name, TimeoutFailure.Is(failure) ? "timed_out" : "failed", failure);
+            throw;
+        }
+    }
+}
+
+/// <summary>Applies all policies to calls without a result, or with results of any type, in the order of <see cref="PolicyChain{TResult}"/>.</summary>
+/// <remarks>
+/// One instance serves any number of calls and threads at once. Build it once and keep it. A call that succeeds without suspending allocates nothing. The rules
+/// for cancellation are those of <see cref="PolicyChain{TResult}"/>, which has a fallback and retries for results as well.
+/// </remarks>
+public sealed class PolicyChain : ICallPolicy
+{
+    private readonly PolicyChainOptions _options;
+    private readonly PolicyChain<NoResult> _withoutResult;
+    private readonly Func<KeyedUse>? _use;
+
+    // By the type of the result.
+    private readonly ConcurrentDictionary<Type, object> _chains = new();
+
+    /// <summary>Creates a chain from the options.</summary>
+    /// <param name="options">The policies.</param>
+    /// <exception cref="ArgumentException"><paramref name="options"/> are those of a chain with one type of results.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">A value is out of range. The exception names the property.</exception>
+    public PolicyChain(PolicyChainOptions options)
+    {
+        ArgumentNullException.ThrowIfNull(options);
+        if (options.GetType() != typeof(PolicyChainOptions))
+        {
+            throw new ArgumentException("Options with a type of results are for PolicyChain<TResult>: a chain of any result has no fallback.", nameof(options));
+        }
+
+        _withoutResult = new PolicyChain<NoResult>(options);
+
+        // With the policies that it has made: those of the chain, whatever the type of the results.
+        _options = _withoutResult.Options;
+    }
+
+    private PolicyChain(PolicyChain other, Func<KeyedUse> use)
+    {
+        _options = other._options;
+        _use = use;
+        _withoutResult = new PolicyChain<NoResult>(other._withoutResult, use);
+    }
+
+    /// <inheritdoc cref="PolicyChain{TResult}.For{TItem}(TItem)"/>
+    public PolicyChain For<TItem>(TItem item) => new(this, PolicyChain<NoResult>.UseOf(_options, item, _use is not null));
+
+    /// <summary>Makes a call without a result, with all policies.</summary>
+    /// <param name="call">
+    /// The call, made once per attempt. Its token is cancelled by the caller and at both time limits, and is valid until the attempt ends.
+    /// </param>
+    /// <param name="cancellationToken">The caller's token.</param>
+    /// <returns>A task that completes when an attempt has succeeded. Await it only once, like any value task.</returns>
+    /// <inheritdoc cref="PolicyChain{TResult}.ExecuteAsync(Func{CancellationToken, ValueTask{TResult}}, CancellationToken)" path="/exception"/>
+    public ValueTask ExecuteAsync(Func<CancellationToken, ValueTask> call, CancellationToken cancellationToken = default) =>
+        CallShape.Ended(_withoutResult.ExecuteAsync(static (call, token) => CallShape.Of(call(token)), CallShape.Of(call), cancellationToken));
+
+    /// <summary>Makes a call without a result, with all policies. The call gets a state, so that it needs no closure.</summary>
+    /// <typeparam name="TState">The type of the state.</typeparam>
+    /// <inheritdoc cref="ExecuteAsync(Func{CancellationToken, ValueTask}, CancellationToken)"/>
+    /// <param name="call">
+    /// The call, made once per attempt. Its token is cancelled by the caller and at both time limits, and is valid until the attempt ends.
+    /// </param>
+    /// <param name="state">The state passed to the call.</param>
+    /// <param name="cancellationToken">The caller's token.</param>
+    public ValueTask ExecuteAsync<TState>(
+        Func<TState, CancellationToken, ValueTask> call, TState state, CancellationToken cancellationToken = default) =>
+        CallShape.Ended(_withoutResult.ExecuteAsync(
+            static (s, token) => CallShape.Of(s.Call(s.State, token)), CallShape.Of(call, state), cancellationToken));
+
+    /// <summary>Makes a call with all policies.</summary>
+    /// <typeparam name="TResult">The type of the call's result.</typeparam>
+    /// <inheritdoc cref="PolicyChain{TResult}.ExecuteAsync(Func{CancellationToken, ValueTask{TResult}}, CancellationToken)"/>
+    public ValueTask<TResult> ExecuteAsync<TResult>(Func<CancellationToken, ValueTask<TResult>> call, CancellationToken cancellationToken = default) =>
+        Of<TResult>().ExecuteAsync(call, cancellationToken);
+
+    /// <summary>Makes a call with all policies. The call gets a state, so that it needs no closure.</summary>
+    /// <typeparam name="TState">The type of the state.</typeparam>
+    /// <typeparam name="TResult">The type of the call's result.</typeparam>
+    /// <inheritdoc cref="PolicyChain{TResult}.ExecuteAsync{TState}(Func{TState, CancellationToken, ValueTask{TResult}}, TState, CancellationToken)"/>
+    public ValueTask<TResult> ExecuteAsync<TState, TResult>(
+        Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken cancellationToken = default) =>
+        Of<TResult>().ExecuteAsync(call, state, cancellationToken);
+
+    private PolicyChain<TResult> Of<TResult>() =>
+        typeof(TResult) == typeof(NoResult) ? (PolicyChain<TResult>)(object)_withoutResult
+        : (PolicyChain<TResult>)_chains.GetOrAdd(typeof(TResult), static (_, chain) => chain.Make<TResult>(), this);
+
+    private PolicyChain<TResult> Make<TResult>()
+    {
+        PolicyChain<TResult> chain = new(_options);
+        return _use is null ? chain : new PolicyChain<TResult>(chain, _use);
+    }
+}
+
+/// <summary>The other shapes of calls, for chains whose calls all have one type of result. As <see cref="CallPolicyExtensions"/>.</summary>
+public static class PolicyChainExtensions
+{
+    /// <summary>Makes a call that returns a <see cref="Task{TResult}"/>.</summary>
+    /// <typeparam name="TResult">The type of the call's result.</typeparam>
+    /// <param name="chain">The policies.</param>
+    /// <param name="call">The call, made once per attempt.</param>
+    /// <param name="cancellationToken">The caller's token. It ends the waits, and is passed to the call.</param>
+    /// <returns>The result of the first attempt that succeeds, or of the fallback. Await it only once, like any value task.</returns>
+    /// <exception cref="OperationCanceledException">
+    /// The caller cancelled. Or a time limit of a chain passed, and the inner exception is a <see cref="TimeoutException"/>.
+    /// </exception>
+    public static ValueTask<TResult> ExecuteAsync<TResult>(
+        this PolicyChain<TResult> chain, Func<CancellationToken, Task<TResult>> call, CancellationToken cancellationToken = default) =>
+        CallShape.Of(chain).ExecuteAsync(static (call, token) => CallShape.Of(call(token)), CallShape.Of(call), cancellationToken);
+
+    /// <summary>Makes a call that returns its result without a task.</summary>
+    /// <inheritdoc cref="ExecuteAsync{TResult}(PolicyChain{TResult}, Func{CancellationToken, Task{TResult}}, CancellationToken)"/>
+    public static ValueTask<TResult> ExecuteAsync<TResult>(
+        this PolicyChain<TResult> chain, Func<CancellationToken, TResult> call, CancellationToken cancellationToken = default) =>
+        CallShape.Of(chain).ExecuteAsync(static (call, token) => new ValueTask<TResult>(call(token)), CallShape.Of(call), cancellationToken);
+
+    /// <summary>Makes a call that gets a state and returns a <see cref="Task{TResult}"/>.</summary>
+    /// <typeparam name="TState">The type of the state.</typeparam>
+    /// <typeparam name="TResult">The type of the call's result.</typeparam>
+    /// <inheritdoc cref="ExecuteAsync{TResult}(PolicyChain{TResult}, Func{CancellationToken, Task{TResult}}, CancellationToken)"/>
+    /// <param name="chain">The policies.</param>
+    /// <param name="call">The call, made once per attempt.</param>
+    /// <param name="state">The state passed to the call, so that it needs no closure.</param>
+    /// <param name="cancellationToken">The caller's token. It ends the waits, and is passed to the call.</param>
+    public static ValueTask<TResult> ExecuteAsync<TState, TResult>(
+        this PolicyChain<TResult> chain,
+        Func<TState, CancellationToken, Task<TResult>> call,
+        TState state,
+        CancellationToken cancellationToken = default) =>
+        CallShape.Of(chain).ExecuteAsync(static (s, token) => CallShape.Of(s.Call(s.State, token)), CallShape.Of(call, state), cancellationToken);
+
+    /// <summary>Makes a call that gets a state and returns its result without a task.</summary>
+    /// <inheritdoc cref="ExecuteAsync{TState, TResult}(PolicyChain{TResult}, Func{TState, CancellationToken, Task{TResult}}, TState, CancellationToken)"/>
+    public static ValueTask<TResult> ExecuteAsync<TState, TResult>(
+        this PolicyChain<TResult> chain, Func<TState, CancellationToken, TResult> call, TState state, CancellationToken cancellationToken = default) =>
+        CallShape.Of(chain).ExecuteAsync(
+            static (s, token) => new ValueTask<TResult>(s.Call(s.State, token)), CallShape.Of(call, state), cancellationToken);
 }

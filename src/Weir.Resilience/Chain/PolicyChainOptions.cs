@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Weir.Resilience;
 
 /// <summary>The policies of a <see cref="PolicyChain"/>, in order, outermost first. A policy that is <see langword="null"/> is left out. Immutable.</summary>
@@ -86,4 +88,90 @@ public record PolicyChainOptions
 
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
     }
+}
+
+/// <summary>
+/// The policies of a <see cref="PolicyChain{TResult}"/>: those of any chain, and what depends on results. A policy that is <see langword="null"/> is left out.
+/// Immutable.
+/// </summary>
+/// <typeparam name="TResult">The type of the calls' results.</typeparam>
+public sealed record PolicyChainOptions<TResult> : PolicyChainOptions
+{
+    /// <summary>Supplies a result when the call fails.</summary>
+    /// <value>The default is <see langword="null"/>.</value>
+    public FallbackOptions<TResult>? Fallback { get; init; }
+
+    /// <summary>Decides whether an attempt is followed by another, from its result or its exception.</summary>
+    /// <value>
+    /// <see langword="null"/>, the default, for what <see cref="PolicyChainOptions.Retry"/> says of exceptions. Needs it, and replaces its
+    /// <see cref="RetryOptions.IsTransient"/>: you cannot set both.
+    /// </value>
+    /// <remarks>
+    /// It is asked after every attempt that another may follow, also after one that a policy refused. After the last attempt it is not asked: a result is
+    /// returned, whatever it is, and an exception is thrown. A refused result that is disposable is disposed of. For the circuit breaker, every result is a
+    /// success. An exception from the function ends the call.
+    /// </remarks>
+    public Func<AttemptOutcome<TResult>, bool>? ShouldRetry { get; init; }
+
+    /// <summary>Returns the delay that an attempt's result or exception asks for; <see langword="null"/> if it asks for none.</summary>
+    /// <value>
+    /// <see langword="null"/>, the default, for the <see cref="RetryOptions.DelayHint"/> of <see cref="PolicyChainOptions.Retry"/>. Needs
+    /// <see cref="ShouldRetry"/>.
+    /// </value>
+    public Func<AttemptOutcome<TResult>, TimeSpan?>? DelayHint { get; init; }
+
+    internal override void Validate()
+    {
+        Fallback?.Validate();
+        base.Validate();
+        Require.Other(ShouldRetry, Retry, nameof(ShouldRetry), nameof(Retry));
+        Require.Other(DelayHint, ShouldRetry, nameof(DelayHint), nameof(ShouldRetry));
+        Require.NotBoth(Retry?.IsTransient, ShouldRetry, "Retry.IsTransient", nameof(ShouldRetry));
+    }
+}
+
+/// <summary>Reads the options of runs and chains that take one's own policy, a shared one, or one for each key.</summary>
+internal static class PolicySettings
+{
+    /// <exception cref="ArgumentException">It is of a type that is none of ours.</exception>
+    [StackTraceHidden]
+    public static void Validate(IConcurrencyLimitSetting? setting)
+    {
+        if (setting is not (null or SharedConcurrencyLimit or ConcurrencyLimits))
+        {
+            throw Unknown(setting, "ConcurrencyLimit", "a SharedConcurrencyLimit, or those of ConcurrencyLimits.ByKey");
+        }
+    }
+
+    /// <summary>The one circuit breaker: the shared one, or a new one with the clock of its run or chain unless it has another.</summary>
+    /// <param name="setting">The option, which is valid.</param>
+    /// <param name="clock">The clock of the run or chain.</param>
+    /// <param name="isCounted">Whether meters show a new one by itself. If not, they show it with its run.</param>
+    /// <returns>The circuit breaker; null if there is none, or one for each key.</returns>
+    public static CircuitBreaker? BreakerOf(CircuitBreakerOptions? setting, TimeProvider clock, bool isCounted)
+    {
+        if (setting is not { IsShared: false } own)
+        {
+            return setting?.Instance as CircuitBreaker;
+        }
+
+        own = own.TimeProvider == TimeProvider.System ? own with { TimeProvider = clock } : own;
+        return isCounted ? new CircuitBreaker(own) : new CircuitBreaker(own, group: null);
+    }
+
+    /// <summary>The one rate limit: the shared one, or a new one. As <see cref="BreakerOf"/>.</summary>
+    public static IRateLimit? RateLimitOf(RateLimitOptions? setting, TimeProvider clock, bool isCounted) => setting is { IsShared: false } own
+        ? new TokenBucket(own.TimeProvider == TimeProvider.System ? own with { TimeProvider = clock } : own, isCounted)
+        : setting?.Instance as IRateLimit;
+
+    /// <summary>The same options with an own circuit breaker in their place, which several chains or runs then share.</summary>
+    public static CircuitBreakerOptions? Made(CircuitBreakerOptions? setting, TimeProvider clock) =>
+        setting is { IsShared: false } ? BreakerOf(setting, clock, isCounted: true) : setting;
+
+    /// <summary>As <see cref="Made(CircuitBreakerOptions?, TimeProvider)"/>.</summary>
+    public static RateLimitOptions? Made(RateLimitOptions? setting, TimeProvider clock) =>
+        setting is { IsShared: false } ? RateLimitOptions.Shared(RateLimitOf(setting, clock, isCounted: true)!) : setting;
+
+    private static ArgumentException Unknown(object setting, string name, string types) =>
+        new($"{name} must be {types}; it is of type {setting.GetType().Name}.", name);
 }

@@ -1,3 +1,5 @@
+using System.Diagnostics.CodeAnalysis;
+
 namespace Weir.Resilience;
 
 /// <summary>A circuit breaker for each key, such as each server that a run calls: one that is down stops the calls to it and no others.</summary>
@@ -62,4 +64,59 @@ public abstract class CircuitBreakers : IMeteredPolicy
 
     /// <summary>What its breakers are recognised by.</summary>
     internal object? Group { get; private init; }
+}
+
+/// <summary>The circuit breakers with the type of their keys: each can be looked up, and opened or closed by hand.</summary>
+/// <typeparam name="TKey">The type of the keys.</typeparam>
+[SuppressMessage("Naming", "CA1716:Identifiers should not match keywords", Justification = "The usual word.")]
+public abstract class CircuitBreakers<TKey> : CircuitBreakers
+    where TKey : notnull
+{
+    private protected CircuitBreakers()
+    {
+    }
+
+    /// <summary>The circuit breaker of a key, which is made if the key is new.</summary>
+    /// <param name="key">The key.</param>
+    /// <returns>
+    /// The breaker. Look it up again instead of keeping it: when there are many keys, one that is idle is forgotten. One that is open or isolated is not.
+    /// </returns>
+    /// <exception cref="ArgumentNullException"><paramref name="key"/> is <see langword="null"/>.</exception>
+    public abstract CircuitBreaker Get(TKey key);
+
+    /// <summary>All keys that are known now, with their circuit breakers, in no order.</summary>
+    /// <returns>A copy.</returns>
+    public abstract IReadOnlyList<KeyValuePair<TKey, CircuitBreaker>> GetAll();
+}
+
+/// <summary>The instances of <see cref="CircuitBreakers"/>, with the types of item and key.</summary>
+internal sealed class CircuitBreakersByKey<TItem, TKey> : CircuitBreakers<TKey>, IKeyed<TItem, CircuitBreaker>
+    where TKey : notnull
+{
+    private readonly Func<TItem, TKey> _key;
+    private readonly KeyTable<TKey, CircuitBreaker> _table;
+
+    public CircuitBreakersByKey(Func<TItem, TKey> key, Func<CircuitBreaker> make, IEqualityComparer<TKey>? comparer)
+    {
+        _key = key;
+        _table = new KeyTable<TKey, CircuitBreaker>(make, static breaker => breaker.IsIdle, comparer);
+    }
+
+    public override int Count => _table.Count;
+
+    public override CircuitBreaker Get(TKey key) => _table.Get(key);
+
+    public override IReadOnlyList<KeyValuePair<TKey, CircuitBreaker>> GetAll() => _table.Entries();
+
+    internal override Type ItemType => typeof(TItem);
+
+    internal override void CountStates(int[] byState)
+    {
+        foreach (CircuitBreaker breaker in _table.Policies())
+        {
+            byState[(int)breaker.State]++;
+        }
+    }
+
+    public KeyUse<CircuitBreaker> Use(TItem item) => _table.Use(_key(item));
 }

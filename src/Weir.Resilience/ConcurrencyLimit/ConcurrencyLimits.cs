@@ -1,3 +1,5 @@
+using System.Diagnostics.CodeAnalysis;
+
 namespace Weir.Resilience;
 
 /// <summary>A concurrency limit for each key, such as each server that a run calls.</summary>
@@ -56,4 +58,58 @@ public abstract class ConcurrencyLimits : IMeteredPolicy, IConcurrencyLimitSetti
     void IMeteredPolicy.AddTo(PolicyCounts counts) => AddTo(counts);
 
     internal abstract void AddTo(PolicyCounts counts);
+}
+
+/// <summary>The concurrency limits with the type of their keys: each can be looked up, and tells how many calls it has.</summary>
+/// <typeparam name="TKey">The type of the keys.</typeparam>
+[SuppressMessage("Naming", "CA1716:Identifiers should not match keywords", Justification = "The usual word.")]
+public abstract class ConcurrencyLimits<TKey> : ConcurrencyLimits
+    where TKey : notnull
+{
+    private protected ConcurrencyLimits()
+    {
+    }
+
+    /// <summary>The concurrency limit of a key, which is made if the key is new.</summary>
+    /// <param name="key">The key.</param>
+    /// <returns>
+    /// The limit. Look it up again instead of keeping it: when there are many keys, one that is idle is forgotten, and so is a
+    /// <see cref="SharedConcurrencyLimit.Limit"/> that was set on it. One that has calls, in flight or waiting, is not.
+    /// </returns>
+    /// <exception cref="ArgumentNullException"><paramref name="key"/> is <see langword="null"/>.</exception>
+    public abstract SharedConcurrencyLimit Get(TKey key);
+
+    /// <summary>All keys that are known now, with their concurrency limits, in no order.</summary>
+    /// <returns>A copy.</returns>
+    public abstract IReadOnlyList<KeyValuePair<TKey, SharedConcurrencyLimit>> GetAll();
+}
+
+/// <summary>The instances of <see cref="ConcurrencyLimits"/>, with the types of item and key.</summary>
+internal sealed class ConcurrencyLimitsByKey<TItem, TKey> : ConcurrencyLimits<TKey>, IKeyed<TItem, SharedConcurrencyLimit>
+    where TKey : notnull
+{
+    private readonly Func<TItem, TKey> _key;
+    private readonly KeyTable<TKey, SharedConcurrencyLimit> _table;
+
+    public ConcurrencyLimitsByKey(Func<TItem, TKey> key, Func<SharedConcurrencyLimit> make, IEqualityComparer<TKey>? comparer)
+    {
+        _key = key;
+        _table = new KeyTable<TKey, SharedConcurrencyLimit>(make, static limit => limit.IsIdle, comparer);
+    }
+
+    public override int Count => _table.Count;
+
+    public override SharedConcurrencyLimit Get(TKey key) => _table.Get(key);
+
+    public override IReadOnlyList<KeyValuePair<TKey, SharedConcurrencyLimit>> GetAll() => _table.Entries();
+
+    internal override Type ItemType => typeof(TItem);
+
+    internal override void AddTo(PolicyCounts counts)
+    {
+        counts.AddPlaces(0, 0, 0);
+        _table.Policies().ForEach(limit => limit.AddTo(counts));
+    }
+
+    public KeyUse<SharedConcurrencyLimit> Use(TItem item) => _table.Use(_key(item));
 }

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
 
 namespace Weir.Resilience;
@@ -267,4 +268,438 @@ public sealed partial class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy
             Leave();
         }
     }
+
+    // The half with the lock: calls that wait, and users that hold no more permits than they can use.
+
+    /// <summary>Takes a permit for a user, if one is free and no call waits.</summary>
+    internal bool TryEnter(PlaceUser user)
+    {
+        lock (_lock)
+        {
+            CloseNeedsLock();
+            bool entered = TryTakeNeedsLock(user);
+            OpenNeedsLock();
+            return entered;
+        }
+    }
+
+    /// <summary>Takes a permit, or a turn at the end of the queue.</summary>
+    /// <exception cref="ConcurrencyLimitRejectedException">Too many calls already wait.</exception>
+    internal PlaceTurn Queue(PlaceUser user)
+    {
+        PlaceTurn turn = new(user);
+        ToldTurns<PlaceTurn> served = default;
+        bool rejected = false;
+        lock (_lock)
+        {
+            CloseNeedsLock();
+            if (TryTakeNeedsLock(user))
+            {
+                turn.State = PlaceTurnState.Served;
+                served.Add(turn);
+            }
+            else if (_maxWaiting is { } most ? _waiting.Count + _parked >= most : user.IsSingle && _single >= MaxWaiting)
+            {
+                rejected = true;
+            }
+            else
+            {
+                turn.Number = ++_turns;
+                _single += user.IsSingle ? 1 : 0;
+                _waiting.AddLast(turn.Node);
+            }
+
+            OpenNeedsLock();
+        }
+
+        if (rejected)
+        {
+            throw new ConcurrencyLimitRejectedException(Limit, MaxWaiting);
+        }
+
+        served.Tell();
+        return turn;
+    }
+
+    /// <summary>Returns a user's permit. It goes to the first call in the queue that can start now.</summary>
+    internal void Leave(PlaceUser user)
+    {
+        ToldTurns<PlaceTurn> served;
+        lock (_lock)
+        {
+            CloseNeedsLock();
+            bool taken = _word >> 1 < _limit;
+            if (taken)
+            {
+                _word += Place;
+                user.Held--;
+                UnparkNeedsLock(user);
+            }
+
+            served = ServeNeedsLock();
+            if (!taken)
+            {
+                throw new InvalidOperationException("More places were returned than taken.");
+            }
+        }
+
+        served.Tell();
+    }
+
+    /// <summary>A user can use more permits than before.</summary>
+    internal void UseMore(PlaceUser user)
+    {
+        ToldTurns<PlaceTurn> served;
+        lock (_lock)
+        {
+            CloseNeedsLock();
+            UnparkNeedsLock(user);
+            served = ServeNeedsLock();
+        }
+
+        served.Tell();
+    }
+
+    /// <summary>Takes a turn out of the queue.</summary>
+    /// <returns>False if it no longer waits.</returns>
+    internal bool TryRemove(PlaceTurn turn)
+    {
+        ToldTurns<PlaceTurn> served;
+        lock (_lock)
+        {
+            if (turn.State != PlaceTurnState.Waiting)
+            {
+                return false;
+            }
+
+            CloseNeedsLock();
+            turn.State = PlaceTurnState.Removed;
+            _single -= turn.User.IsSingle ? 1 : 0;
+            if (turn.Node.List != _waiting)
+            {
+                _parked--;
+            }
+
+            turn.Node.List!.Remove(turn.Node);
+            served = ServeNeedsLock();
+        }
+
+        served.Tell();
+        return true;
+    }
+
+    /// <summary>From here on, no call takes or returns a permit without the lock.</summary>
+    private void CloseNeedsLock()
+    {
+        Debug.Assert(_lock.IsHeldByCurrentThread, "The limit's lock is held.");
+        Interlocked.Or(ref _word, Closed);
+    }
+
+    private bool TryTakeNeedsLock(PlaceUser user)
+    {
+        if (_waiting.Count > 0 || _word < Place)
+        {
+            return false;
+        }
+
+        TakeNeedsLock(user);
+        return true;
+    }
+
+    private void TakeNeedsLock(PlaceUser user)
+    {
+        _word -= Place;
+        user.Held++;
+    }
+
+    /// <summary>
+    /// Gives free permits to the first calls in the queue. A call whose user already holds as many permits as it can use lets others pass, because its permit
+    /// would lie idle. It keeps its number, and returns to its old position when its user returns a permit or can use more.
+    /// </summary>
+    /// <returns>The calls that got a permit, to be told without the lock.</returns>
+    private ToldTurns<PlaceTurn> ServeNeedsLock()
+    {
+        ToldTurns<PlaceTurn> served = default;
+        while (_word >= Place && _waiting.First is { } node)
+        {
+            PlaceTurn turn = node.Value;
+            _waiting.RemoveFirst();
+            if (turn.User.Held >= turn.User.Most)
+            {
+                turn.User.Parked.AddLast(node);
+                _parked++;
+                continue;
+            }
+
+            TakeNeedsLock(turn.User);
+            turn.State = PlaceTurnState.Served;
+            _single -= turn.User.IsSingle ? 1 : 0;
+            served.Add(turn);
+        }
+
+        OpenNeedsLock();
+        return served;
+    }
+
+    /// <summary>The last step of every change.</summary>
+    private void OpenNeedsLock()
+    {
+        AssertInvariantsNeedsLock();
+        if (_waiting.Count == 0)
+        {
+            Interlocked.And(ref _word, ~Closed);
+        }
+    }
+
+    private void UnparkNeedsLock(PlaceUser user)
+    {
+        for (int back = 0; user.HasParked && user.Held + back < user.Most; back++)
+        {
+            LinkedListNode<PlaceTurn> node = user.Parked.First!;
+            user.Parked.RemoveFirst();
+            _parked--;
+
+            // Those behind it are younger, and it is usually older than all.
+            node.Value.InsertInto(_waiting);
+        }
+    }
+
+    [Conditional("DEBUG")]
+    private void AssertInvariantsNeedsLock()
+    {
+        Debug.Assert(_lock.IsHeldByCurrentThread, "The limit's lock is held.");
+        Debug.Assert(_word >> 1 <= _limit, "No more places are free than there are.");
+        Debug.Assert(_waiting.Count == 0 || _word < Place, "While a place is free, nobody waits who could use it.");
+        Debug.Assert(_parked >= 0, "Parked calls are not negative.");
+        Debug.Assert(_single >= 0 && _single <= _waiting.Count, "Single calls that wait are in the queue.");
+    }
 }
+
+/// <summary>
+/// Everything that uses a <see cref="SharedConcurrencyLimit"/> under one bound of its own. A run is one: it never gets more permits than it may have items in
+/// flight, because the others would lie idle.
+/// </summary>
+/// <param name="limit">The limit.</param>
+/// <param name="most">How many permits the user can use at once, at least 1; null for any number. Called under the limit's lock.</param>
+internal sealed class PlaceUser(SharedConcurrencyLimit limit, Func<int>? most) : IPlace
+{
+    public SharedConcurrencyLimit Limit => limit;
+
+    /// <summary>Whether its calls come one by one, and nobody holds them back while they wait.</summary>
+    public bool IsSingle => most is null;
+
+    public int Most => most is null ? int.MaxValue : most();
+
+    /// <summary>How many permits it holds. Not counted without a bound. Guarded by the limit's lock.</summary>
+    public int Held { get; set; }
+
+    /// <summary>Its turns that let others pass, oldest first. Guarded by the limit's lock.</summary>
+    public LinkedList<PlaceTurn> Parked => field ??= [];
+
+    public bool HasParked => most is not null && Parked.Count > 0;
+
+    public bool TryEnter() => most is null ? limit.TryEnter() : limit.TryEnter(this);
+
+    /// <summary>Returns one of its permits.</summary>
+    public void Leave()
+    {
+        if (most is null)
+        {
+            limit.Leave();
+        }
+        else
+        {
+            limit.Leave(this);
+        }
+    }
+
+    /// <summary>Its bound was raised: turns that let others pass before return to the queue if they can be served now.</summary>
+    public void UseMore() => limit.UseMore(this);
+
+    /// <summary>Takes a permit, or a turn at the end of the queue.</summary>
+    /// <exception cref="ConcurrencyLimitRejectedException">Too many calls already wait.</exception>
+    public PlaceTurn Queue() => limit.Queue(this);
+
+    /// <summary>Waits for a permit.</summary>
+    public ValueTask EnterAsync(CancellationToken cancellationToken)
+    {
+        PlaceTurn turn;
+        try
+        {
+            turn = Queue();
+        }
+        catch (ConcurrencyLimitRejectedException rejection)
+        {
+            return ValueTask.FromException(rejection);
+        }
+
+        return turn.Served.IsCompletedSuccessfully ? default : WaitAsync(turn, cancellationToken);
+    }
+
+    private static async ValueTask WaitAsync(PlaceTurn turn, CancellationToken cancellationToken)
+    {
+        using (cancellationToken.UnsafeRegister(
+            static (turn, token) => Unattended.Run((PlaceTurn)turn!, static (turn, token) => turn.Cancel(token), token), turn))
+        {
+            await turn.Served.ConfigureAwait(false);
+        }
+    }
+}
+
+/// <summary>A call's place in the queue of a <see cref="SharedConcurrencyLimit"/>. Its caller either uses the permit that it gets, or drops it.</summary>
+/// <param name="user">For whom it waits. While that user holds as many permits as it can use, the turn is among the user's parked ones.</param>
+internal sealed class PlaceTurn(PlaceUser user) : QueueTurn<PlaceTurn>(tellsAtOnce: false), IUnattended
+{
+    public PlaceUser User => user;
+
+    /// <summary>
+    /// Changed under the limit's lock. Its holder may read it without: a turn that is served just then looks as if it waited, and its holder is told.
+    /// </summary>
+    public PlaceTurnState State { get; set; }
+
+    /// <summary>Leaves the queue because its caller has cancelled. A turn that already has a permit keeps it.</summary>
+    public void Cancel(CancellationToken cancellationToken)
+    {
+        if (user.Limit.TryRemove(this))
+        {
+            StopWaiting(cancellationToken);
+        }
+    }
+
+    /// <summary>It could not be cancelled: its caller, who waits, gets the error. A turn that already has a permit keeps it.</summary>
+    void IUnattended.WorkFailed(Exception error)
+    {
+        if (user.Limit.TryRemove(this) || State == PlaceTurnState.Removed)
+        {
+            StopWaiting(error);
+        }
+    }
+
+    /// <summary>Leaves the queue, or returns the permit. Called at most once, by the caller that would otherwise use the permit.</summary>
+    public void Drop()
+    {
+        if (!user.Limit.TryRemove(this))
+        {
+            user.Leave();
+        }
+    }
+}
+
+/// <summary>How far a <see cref="PlaceTurn"/> is.</summary>
+internal enum PlaceTurnState
+{
+    /// <summary>In the queue.</summary>
+    Waiting,
+
+    /// <summary>It has a permit.</summary>
+    Served,
+
+    /// <summary>It left the queue without a permit.</summary>
+    Removed,
+}
+
+/// <summary>A permit of a <see cref="SharedConcurrencyLimit"/> that an attempt holds.</summary>
+internal interface IPlace
+{
+    /// <summary>Returns it.</summary>
+    void Leave();
+}
+
+/// <summary>
+/// The permit of a call under a time limit that gives the call up while it runs. At the limit, the permit is returned, because the call may never end. A call
+/// that its own caller cancelled keeps its permit until it ends.
+/// </summary>
+internal sealed class TimedPlace : IPlace, IUnattended
+{
+    private readonly IPlace _place;
+    private readonly CancellationToken _callerToken;
+    private readonly CancellationTokenRegistration _link;
+
+    // 1 once the permit is returned. The end of the call and its time limit race for that, and the exchange lets one of them return it: returned twice, the
+    // permit would let one call too many in.
+    private int _left;
+
+    /// <summary>Takes over a permit.</summary>
+    /// <param name="place">The permit.</param>
+    /// <param name="token">Cancelled at the time limit and by the caller.</param>
+    /// <param name="callerToken">Cancelled by the caller only.</param>
+    public TimedPlace(IPlace place, CancellationToken token, CancellationToken callerToken)
+    {
+        _place = place;
+        _callerToken = callerToken;
+        _link = token.UnsafeRegister(static place => Unattended.Run((TimedPlace)place!, static place => place.Cancelled()), this);
+    }
+
+    public void Leave()
+    {
+        _link.Unregister();
+        LeaveOnce();
+    }
+
+    /// <summary>The permit could not be returned: tries once more. Nothing else returns it if the call never ends.</summary>
+    void IUnattended.WorkFailed(Exception error) => Cancelled();
+
+    private void Cancelled()
+    {
+        if (!_callerToken.IsCancellationRequested)
+        {
+            LeaveOnce();
+        }
+    }
+
+    private void LeaveOnce()
+    {
+        if (Interlocked.Exchange(ref _left, 1) == 0)
+        {
+            _place.Leave();
+        }
+    }
+}
+
+/// <summary>The call was not made, because too many calls already wait for a place of a <see cref="SharedConcurrencyLimit"/>.</summary>
+public sealed class ConcurrencyLimitRejectedException : Exception
+{
+    /// <summary>Creates the exception.</summary>
+    public ConcurrencyLimitRejectedException()
+        : this("The concurrency limit has been reached, and too many calls already wait.")
+    {
+    }
+
+    /// <summary>Creates the exception.</summary>
+    /// <param name="message">The message.</param>
+    public ConcurrencyLimitRejectedException(string message)
+        : base(message)
+    {
+    }
+
+    /// <summary>Creates the exception.</summary>
+    /// <param name="message">The message.</param>
+    /// <param name="innerException">The cause.</param>
+    public ConcurrencyLimitRejectedException(string message, Exception? innerException)
+        : base(message, innerException)
+    {
+    }
+
+    /// <summary>Creates the exception for a rejected call.</summary>
+    /// <param name="limit">The limit.</param>
+    /// <param name="maxWaiting">How many calls may wait.</param>
+    public ConcurrencyLimitRejectedException(int limit, int maxWaiting)
+        : base($"All {limit} places of the concurrency limit are in use, and {maxWaiting} calls, the most allowed, already wait. The limit's maxWaiting sets how many may.")
+    {
+        Limit = limit;
+        MaxWaiting = maxWaiting;
+    }
+
+    /// <summary>The limit when the call was rejected.</summary>
+    public int Limit { get; }
+
+    /// <summary>How many calls may wait.</summary>
+    public int MaxWaiting { get; }
+}
+
+/// <summary>
+/// What the option <c>ConcurrencyLimit</c> of a run or a chain takes: a <see cref="SharedConcurrencyLimit"/>, which other runs, chains and calls may share, or
+/// one for each key from <see cref="ConcurrencyLimits.ByKey{TItem, TKey}"/>. Any other type is refused.
+/// </summary>
+[SuppressMessage("Design", "CA1040:Avoid empty interfaces", Justification = "It says what an option takes; a base class would give its types no member.")]
+public interface IConcurrencyLimitSetting;

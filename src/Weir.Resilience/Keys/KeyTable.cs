@@ -207,3 +207,21 @@ internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, 
         }
     }
 }
+
+/// <summary>A policy instance of one key, which is not forgotten while it is in use.</summary>
+internal abstract class KeyUse<TPolicy>(TPolicy policy)
+{
+    public TPolicy Policy => policy;
+
+    /// <summary>Ends the use. Called once for each use.</summary>
+    public abstract void Release();
+}
+
+/// <summary>One instance of a policy for each key.</summary>
+/// <typeparam name="TItem">What has a key.</typeparam>
+/// <typeparam name="TPolicy">The policy.</typeparam>
+internal interface IKeyed<in TItem, TPolicy>
+{
+    /// <summary>The instance for an item's key. It is kept at least until it is released. Runs the user's functions, and throws what they throw.</summary>
+    KeyUse<TPolicy> Use(TItem item);
+}

@@ -1,4 +1,5 @@
 using System.Diagnostics.Metrics;
+using System.Runtime.CompilerServices;
 using Weir.Core.Metering;
 
 namespace Weir.Resilience;
@@ -171,4 +172,179 @@ internal static class PolicyMeter
 
     /// <summary>What is counted together: the policies of one name, or those without one.</summary>
     private readonly record struct Series(KeyValuePair<string, object?>? Name);
+}
+
+/// <summary>
+/// The policies of the process that calls share, from their creation until nobody has them any more. Weak: to be counted keeps none of them, and nothing that
+/// they know, in memory. A policy that belongs to one run is counted with its run instead.
+/// </summary>
+internal static class PolicyRegistry
+{
+    private const int Few = 64;
+
+    private static readonly Lock Lock = new();
+    private static readonly List<WeakReference<IMeteredPolicy>> Known = [];
+    private static int _sweepAt = Few;
+
+    public static void Add(IMeteredPolicy policy)
+    {
+        WeakReference<IMeteredPolicy> reference = new(policy);
+        lock (Lock)
+        {
+            if (Known.Count >= _sweepAt)
+            {
+                Known.RemoveAll(static known => !known.TryGetTarget(out _));
+                _sweepAt = Math.Max(Few, 2 * Known.Count);
+            }
+
+            Known.Add(reference);
+        }
+
+        PolicyListeners.Look();
+    }
+
+    /// <summary>Those that are still there. They are read without the lock, because they have locks of their own.</summary>
+    public static List<IMeteredPolicy> Alive()
+    {
+        List<IMeteredPolicy> alive = [];
+        lock (Lock)
+        {
+            foreach (WeakReference<IMeteredPolicy> known in Known)
+            {
+                if (known.TryGetTarget(out IMeteredPolicy? policy))
+                {
+                    alive.Add(policy);
+                }
+            }
+        }
+
+        return alive;
+    }
+}
+
+/// <summary>What the policies of one name are doing. Null where no policy of the name is of the kind.</summary>
+internal sealed class PolicyCounts
+{
+    public int? Closed { get; private set; }
+
+    public int? Open { get; private set; }
+
+    public int? HalfOpen { get; private set; }
+
+    /// <summary>The permits that calls hold.</summary>
+    public long? InUse { get; private set; }
+
+    /// <summary>The permits that there are.</summary>
+    public long? Limit { get; private set; }
+
+    /// <summary>The calls that wait for a permit.</summary>
+    public long? AtPlaces { get; private set; }
+
+    /// <summary>The calls that wait for tokens.</summary>
+    public long? AtRate { get; private set; }
+
+    public void AddCircuits(int closed, int open, int halfOpen)
+    {
+        Closed = (Closed ?? 0) + closed;
+        Open = (Open ?? 0) + open;
+        HalfOpen = (HalfOpen ?? 0) + halfOpen;
+    }
+
+    public void AddPlaces(long inUse, long limit, long waiting)
+    {
+        InUse = (InUse ?? 0) + inUse;
+        Limit = (Limit ?? 0) + limit;
+        AtPlaces = (AtPlaces ?? 0) + waiting;
+    }
+
+    public void AddRate(long waiting) => AtRate = (AtRate ?? 0) + waiting;
+
+    /// <summary>Counts nothing of each kind that another one has, so that what has gone is 0 rather than absent.</summary>
+    public void AddKindsOf(PolicyCounts other)
+    {
+        if (other.Closed is not null)
+        {
+            AddCircuits(0, 0, 0);
+        }
+
+        if (other.Limit is not null)
+        {
+            AddPlaces(0, 0, 0);
+        }
+
+        if (other.AtRate is not null)
+        {
+            AddRate(0);
+        }
+    }
+}
+
+/// <summary>The attribute by which listeners tell policies apart.</summary>
+/// <remarks>
+/// The number of names is bounded, because each is a time series that listeners keep. There is none for the keys of policies by key, which are as many as the
+/// users' data.
+/// </remarks>
+internal static class PolicyNames
+{
+    private const int Most = 1000;
+
+    private static readonly KeyValuePair<string, object?> Overflow = new("otel.metric.overflow", true);
+    private static readonly Lock Lock = new();
+    private static readonly HashSet<string> Known = new(StringComparer.Ordinal);
+
+    /// <summary>The attribute of a name; null if there is no name.</summary>
+    public static KeyValuePair<string, object?>? TagOf(string? name)
+    {
+        if (name is null)
+        {
+            return null;
+        }
+
+        lock (Lock)
+        {
+            if (!Known.Contains(name) && (Known.Count >= Most || !Known.Add(name)))
+            {
+                return Overflow;
+            }
+        }
+
+        return new("weir.policy.name", name);
+    }
+}
+
+/// <summary>Whether anybody asks for what policies do.</summary>
+internal static class PolicyListeners
+{
+    private static readonly ListenerDetector Detector =
+        new(DiagnosticNames.ListenersAssembly, static () => _ = AskForCalls(), TimeProvider.System);
+
+    /// <summary>Whether somebody counts calls. False until <see cref="Look"/> found that somebody may listen.</summary>
+    public static bool WantsCalls
+    {
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        get => Detector.WasPossible && AskForCalls();
+    }
+
+    /// <summary>A policy was created: creates the meter if somebody may listen. That runs listeners' code: not under a lock.</summary>
+    public static void Look()
+    {
+        if (Detector.IsPossible)
+        {
+            AskForCalls();
+        }
+    }
+
+    // Separate, because compiling it loads the assembly that listeners need, and then there may be some.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static bool AskForCalls() => PolicyMeter.CountsCalls;
+}
+
+/// <summary>A policy that calls share, as the meter sees it. Its counts are those that it has anyway.</summary>
+internal interface IMeteredPolicy
+{
+    /// <summary>The name that the user gave it, or null.</summary>
+    string? Name { get; }
+
+    /// <summary>Adds what it is doing now. Called under no lock; runs no user code.</summary>
+    void AddTo(PolicyCounts counts);
 }

@@ -125,3 +125,51 @@ public sealed record RateLimitOptions
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
     }
 }
+
+/// <summary>Paces calls: Weir's own <see cref="TokenBucket"/>, or anything else that admits calls one by one.</summary>
+/// <remarks>Set one of your own as <c>RateLimit = RateLimitOptions.Shared(limit)</c>.</remarks>
+public interface IRateLimit
+{
+    /// <summary>Waits until a call may be made.</summary>
+    /// <param name="cancellationToken">Ends the wait.</param>
+    /// <returns>
+    /// What to dispose when the call has ended, or <see langword="null"/>. Await it once and without delay: until then, a waiting call may hold up those behind
+    /// it.
+    /// </returns>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
+    /// <exception cref="RateLimitRejectedException">The rate limit rejects the call.</exception>
+    ValueTask<IDisposable?> EnterAsync(CancellationToken cancellationToken);
+}
+
+/// <summary>The call was not made, because the rate limiter rejected it. <see cref="TokenBucket"/> never rejects a call; it makes it wait.</summary>
+public sealed class RateLimitRejectedException : Exception
+{
+    /// <summary>Creates the exception.</summary>
+    public RateLimitRejectedException()
+        : this((TimeSpan?)null)
+    {
+    }
+
+    /// <summary>Creates the exception.</summary>
+    /// <param name="message">The message.</param>
+    public RateLimitRejectedException(string message)
+        : base(message)
+    {
+    }
+
+    /// <summary>Creates the exception.</summary>
+    /// <param name="message">The message.</param>
+    /// <param name="innerException">The cause.</param>
+    public RateLimitRejectedException(string message, Exception? innerException)
+        : base(message, innerException)
+    {
+    }
+
+    /// <summary>Creates the exception.</summary>
+    /// <param name="retryAfter">How long to wait before another attempt, according to the limiter.</param>
+    public RateLimitRejectedException(TimeSpan? retryAfter)
+        : base("The rate limiter refused the call.") => RetryAfter = retryAfter;
+
+    /// <summary>How long to wait before another attempt, from the rejection; <see langword="null"/> if the limiter does not say.</summary>
+    public TimeSpan? RetryAfter { get; }
+}

@@ -1,3 +1,5 @@
+using System.Diagnostics.CodeAnalysis;
+
 namespace Weir.Resilience;
 
 /// <summary>A rate limit for each key, such as each customer or server.</summary>
@@ -65,4 +67,78 @@ public abstract class RateLimits : IMeteredPolicy
         PolicyRegistry.Add(limits);
         return limits;
     }
+}
+
+/// <summary>The rate limits with the type of their keys: each can be looked up, and tells when it admits a call again.</summary>
+/// <typeparam name="TKey">The type of the keys.</typeparam>
+[SuppressMessage("Naming", "CA1716:Identifiers should not match keywords", Justification = "The usual word.")]
+public abstract class RateLimits<TKey> : RateLimits
+    where TKey : notnull
+{
+    private protected RateLimits()
+    {
+    }
+
+    /// <summary>The token bucket of a key, which is made, full, if the key is new.</summary>
+    /// <param name="key">The key.</param>
+    /// <returns>
+    /// The bucket. Look it up again instead of keeping it: when there are many keys, one that is full again is forgotten. One that calls have taken tokens from
+    /// or wait for is not.
+    /// </returns>
+    /// <exception cref="ArgumentNullException"><paramref name="key"/> is <see langword="null"/>.</exception>
+    public abstract TokenBucket Get(TKey key);
+
+    /// <summary>All keys that are known now, with their token buckets, in no order.</summary>
+    /// <returns>A copy.</returns>
+    public abstract IReadOnlyList<KeyValuePair<TKey, TokenBucket>> GetAll();
+}
+
+/// <summary>The instances of <see cref="RateLimits"/>, with the types of item and key.</summary>
+internal sealed class RateLimitsByKey<TItem, TKey> : RateLimits<TKey>, IKeyed<TItem, TokenBucket>
+    where TKey : notnull
+{
+    private readonly Func<TItem, TKey> _key;
+    private readonly KeyTable<TKey, TokenBucket> _table;
+
+    public RateLimitsByKey(Func<TItem, TKey> key, Func<TokenBucket> make, IEqualityComparer<TKey>? comparer)
+    {
+        _key = key;
+        _table = new KeyTable<TKey, TokenBucket>(make, static bucket => bucket.IsFull, comparer);
+    }
+
+    public override int Count => _table.Count;
+
+    public override TokenBucket Get(TKey key) => _table.Get(key);
+
+    public override IReadOnlyList<KeyValuePair<TKey, TokenBucket>> GetAll() => _table.Entries();
+
+    internal override Type ItemType => typeof(TItem);
+
+    internal override int CountWaiting() => _table.Policies().Sum(static bucket => bucket.Waiting);
+
+    public KeyUse<TokenBucket> Use(TItem item) => _table.Use(_key(item));
+}
+
+/// <summary>A limiter of another kind, which has keys of its own.</summary>
+internal sealed class RateLimitsOfItems<TItem>(Func<TItem, CancellationToken, ValueTask<IDisposable?>> enter) : RateLimits, IItemRateLimits<TItem>
+{
+    public override int Count => 0;
+
+    internal override Type ItemType => typeof(TItem);
+
+    internal override int CountWaiting() => 0;
+
+    public IRateLimit Of(TItem item) => new ItemRateLimit<TItem>(enter, item);
+}
+
+/// <summary>Rate limits that are no <see cref="TokenBucket"/>, for each item one.</summary>
+internal interface IItemRateLimits<in TItem>
+{
+    IRateLimit Of(TItem item);
+}
+
+/// <summary>The limit of one item, of a limiter that knows by itself which items share one. Two of the same item are equal.</summary>
+internal sealed record ItemRateLimit<TItem>(Func<TItem, CancellationToken, ValueTask<IDisposable?>> Enter, TItem Item) : IRateLimit
+{
+    public ValueTask<IDisposable?> EnterAsync(CancellationToken cancellationToken) => Enter(Item, cancellationToken);
 }

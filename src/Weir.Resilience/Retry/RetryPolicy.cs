@@ -1,3 +1,10 @@
+using System.Data.Common;
+using System.Diagnostics.CodeAnalysis;
+using System.Net;
+using System.Net.Sockets;
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+
 namespace Weir.Resilience;
 
 /// <summary>Decides whether a failed attempt is followed by another, and after what delay. It does not wait itself.</summary>
@@ -74,4 +81,199 @@ public sealed class RetryPolicy
             : asked < _options.MaxDelay ? asked : _options.MaxDelay;
 
     private bool IsTransient(Exception exception) => _options.IsTransient?.Invoke(exception) ?? Transient.IsTransient(exception);
+}
+
+/// <summary>How one attempt ended: with a result or with an exception. It is what decides about another attempt where results can be refused too.</summary>
+/// <typeparam name="TResult">The type of the results.</typeparam>
+[SuppressMessage("Performance", "CA1815:Override equals and operator equals on value types", Justification = "It is read, not compared.")]
+public readonly struct AttemptOutcome<TResult>
+{
+    internal AttemptOutcome(TResult? result, Exception? exception, int attempt)
+    {
+        Result = result;
+        Exception = exception;
+        Attempt = attempt;
+    }
+
+    /// <summary>Whether the attempt gave a result.</summary>
+    [MemberNotNullWhen(true, nameof(Result))]
+    [MemberNotNullWhen(false, nameof(Exception))]
+    public bool HasResult => Exception is null;
+
+    /// <summary>The result; the default value of its type if the attempt failed.</summary>
+    public TResult? Result { get; }
+
+    /// <summary>The exception of an attempt that failed; otherwise <see langword="null"/>.</summary>
+    public Exception? Exception { get; }
+
+    /// <summary>The number of the attempt, from 1.</summary>
+    public int Attempt { get; }
+}
+
+/// <summary>
+/// What <c>OnRetryAsync</c> and other hooks get for an attempt that gave a result which <c>ShouldRetry</c> refused. It is never thrown to a caller: the last
+/// attempt's result is returned, whatever it is.
+/// </summary>
+public sealed class ResultRejectedException : Exception
+{
+    /// <summary>Creates the exception.</summary>
+    public ResultRejectedException()
+        : this((object?)null)
+    {
+    }
+
+    /// <summary>Creates the exception.</summary>
+    /// <param name="message">The message.</param>
+    public ResultRejectedException(string message)
+        : base(message)
+    {
+    }
+
+    /// <summary>Creates the exception.</summary>
+    /// <param name="message">The message.</param>
+    /// <param name="innerException">The cause.</param>
+    public ResultRejectedException(string message, Exception? innerException)
+        : base(message, innerException)
+    {
+    }
+
+    internal ResultRejectedException(object? result)
+        : base("ShouldRetry refused the attempt's result.") => Result = result;
+
+    /// <summary>The refused result. If it is disposable, it is disposed of after the hook.</summary>
+    public object? Result { get; }
+}
+
+/// <summary>A repeatable source of random numbers for jitter: SplitMix64 by Steele, Lea and Flood (OOPSLA 2014).</summary>
+/// <remarks>
+/// Thread-safe without a lock: one atomic addition per number. On a single thread, the same seed gives the same numbers. Do not use it for secrets.
+/// </remarks>
+/// <param name="seed">The start of the sequence.</param>
+public sealed class SeededRandom(long seed)
+{
+    private const long Step = unchecked((long)0x9E3779B97F4A7C15);
+
+    private long _state = seed;
+
+    // A Guid has enough random bits for jitter, which is no secret. RandomNumberGenerator would load the system's cryptography in a first call.
+    internal static SeededRandom Shared { get; } = new(BitConverter.ToInt64(Guid.NewGuid().ToByteArray()));
+
+    /// <summary>Returns the next number.</summary>
+    /// <returns>A number from 0 to less than 1, one of 2^53 equally likely values.</returns>
+    public double NextDouble()
+    {
+        ulong mixed = (ulong)Interlocked.Add(ref _state, Step);
+        mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9;
+        mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB;
+        mixed ^= mixed >> 31;
+        return (mixed >> 11) * (1.0 / (1UL << 53));
+    }
+}
+
+/// <summary>Recognises failures that the platform itself calls transient. These are retried by default.</summary>
+/// <remarks>
+/// A failure that is not in this list, such as a bug or an invalid input, usually recurs at the next attempt, and a call that is repeated blindly may do its
+/// work twice. A limit that refuses a call is in this process and knows that it has more than it can do: trying again would add to that. To add to the list: <c>e => Transient.IsTransient(e) || e is MyException</c>. To retry everything: <c>_ => true</c>.
+/// </remarks>
+public static class Transient
+{
+    /// <summary>Whether a failure is transient, so that the next attempt may succeed.</summary>
+    /// <param name="exception">A call's exception.</param>
+    /// <returns>
+    /// <see langword="true"/> for
+    /// <list type="bullet">
+    /// <item>
+    /// a <see cref="TimeoutException"/>, and an <see cref="OperationCanceledException"/> with one as its inner exception: an attempt that timed out, and
+    /// <c>HttpClient.Timeout</c>;
+    /// </item>
+    /// <item>a <see cref="SocketException"/>;</item>
+    /// <item>an <see cref="HttpRequestException"/> without a status code, or with 408, 429 or 5xx, and an <see cref="HttpIOException"/>;</item>
+    /// <item>a <see cref="DbException"/> whose <see cref="DbException.IsTransient"/> is true;</item>
+    /// <item>an <see cref="IOException"/> whose inner exception is one of these;</item>
+    /// <item>an <see cref="AggregateException"/> all of whose inner exceptions are transient.</item>
+    /// </list>
+    /// <see langword="false"/> for everything else: any other cancellation, an open circuit, what a limit refused
+    /// (<see cref="RateLimitRejectedException"/>, <see cref="ConcurrencyLimitRejectedException"/>), and exceptions that merely contain one of these.
+    /// </returns>
+    /// <exception cref="ArgumentNullException"><paramref name="exception"/> is <see langword="null"/>.</exception>
+    /// <remarks>This method is thread-safe.</remarks>
+    public static bool IsTransient(Exception exception)
+    {
+        ArgumentNullException.ThrowIfNull(exception);
+        return exception switch
+        {
+            OperationCanceledException => TimeoutFailure.Is(exception),
+            TimeoutException or SocketException => true,
+            IOException { InnerException: { } inner } when IsTransient(inner) => true,
+            AggregateException { InnerExceptions: { Count: > 0 } all } => all.All(IsTransient),
+
+            // All database exceptions are of this kind. Checked first, so that a program without a database does not load its assembly.
+            ExternalException => IsTransientOfDatabase(exception),
+            _ => IsTransientOfHttp(exception),
+        };
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static bool IsTransientOfDatabase(Exception exception) => exception is DbException { IsTransient: true };
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static bool IsTransientOfHttp(Exception exception) => exception switch
+    {
+        HttpRequestException { StatusCode: { } status } => status is HttpStatusCode.RequestTimeout or HttpStatusCode.TooManyRequests || (int)status / 100 == 5,
+
+        // No response, or one that broke off. The latter has its own type if it occurs while the response is read.
+        HttpRequestException or HttpIOException => true,
+        _ => false,
+    };
+}
+
+/// <summary>The delay before a retry, by the formulas of <see cref="BackoffStrategy"/>, in units of 100 ns.</summary>
+public static class Backoff
+{
+    /// <summary>Computes the delay before a retry. It is a pure function of its arguments and the randomness.</summary>
+    /// <param name="strategy">How the delay grows.</param>
+    /// <param name="baseDelay">The base delay; not negative.</param>
+    /// <param name="maxDelay">The longest delay; not negative.</param>
+    /// <param name="attempt">The number of the failed attempt, from 1, which is also the number of the retry that follows.</param>
+    /// <param name="previousDelay">
+    /// The delay before the failed attempt; zero for the first attempt. Only <see cref="BackoffStrategy.DecorrelatedJitter"/> uses it.
+    /// </param>
+    /// <param name="randomness">Returns a number from 0 to less than 1 at each call. Strategies without jitter do not call it.</param>
+    /// <returns>The delay, from zero to <paramref name="maxDelay"/>, whatever the arguments: it cannot overflow.</returns>
+    /// <exception cref="ArgumentOutOfRangeException">A delay is negative, <paramref name="attempt"/> is less than 1, or the strategy is unknown.</exception>
+    public static TimeSpan GetDelay(
+        BackoffStrategy strategy, TimeSpan baseDelay, TimeSpan maxDelay, int attempt, TimeSpan previousDelay, Func<double> randomness)
+    {
+        ArgumentOutOfRangeException.ThrowIfLessThan(baseDelay, TimeSpan.Zero);
+        ArgumentOutOfRangeException.ThrowIfLessThan(maxDelay, TimeSpan.Zero);
+        ArgumentOutOfRangeException.ThrowIfLessThan(previousDelay, TimeSpan.Zero);
+        ArgumentOutOfRangeException.ThrowIfLessThan(attempt, 1);
+        ArgumentNullException.ThrowIfNull(randomness);
+        long cap = maxDelay.Ticks;
+        long start = Math.Min(baseDelay.Ticks, cap);
+        return new TimeSpan(strategy switch
+        {
+            BackoffStrategy.Exponential => Doubled(start, attempt - 1, cap),
+            BackoffStrategy.ExponentialJitter => Between(0, Doubled(start, attempt - 1, cap), randomness),
+            BackoffStrategy.DecorrelatedJitter when attempt == 1 => start,
+            BackoffStrategy.DecorrelatedJitter => Between(start, Math.Max(start, Times(previousDelay.Ticks, 3, cap)), randomness),
+            BackoffStrategy.Linear => Times(start, attempt, cap),
+            BackoffStrategy.LinearJitter => Between(0, Times(start, attempt, cap), randomness),
+            _ => throw new ArgumentOutOfRangeException(nameof(strategy), strategy, "The strategy is not one of BackoffStrategy."),
+        });
+    }
+
+    // Comparing the shifted cap rather than the product leaves nothing that could overflow.
+    private static long Doubled(long ticks, int times, long cap) => times > 62 || ticks > cap >> times ? (ticks == 0 ? 0 : cap) : ticks << times;
+
+    private static long Times(long ticks, int factor, long cap) => ticks > cap / factor ? cap : ticks * factor;
+
+    private static long Between(long low, long high, Func<double> randomness)
+    {
+        double chance = randomness();
+
+        // The user's function may break its contract; the delay still stays in its range. NaN fails the comparison and becomes zero.
+        chance = chance > 0 ? Math.Min(chance, 1) : 0;
+        return low + Math.Min((long)((high - low) * chance), high - low);
+    }
 }

@@ -18,3 +18,48 @@ internal readonly struct Clock(TimeProvider provider)
 
     private static long CeilingDivide(Int128 dividend, long divisor) => (long)Int128.Min((dividend + divisor - 1) / divisor, long.MaxValue);
 }
+
+/// <summary>Waits with timers that work in whole milliseconds, without waking too early.</summary>
+public static class TimerDelay
+{
+    /// <summary>The longest time a timer can be set to: 2^32 - 2 milliseconds, about 49 days.</summary>
+    internal static TimeSpan Longest { get; } = TimeSpan.FromMilliseconds(uint.MaxValue - 1);
+
+    /// <summary>Rounds a delay up to a value that a timer supports.</summary>
+    /// <param name="delay">The delay, at any resolution.</param>
+    /// <returns>The delay in whole milliseconds, rounded up, at most 2^32 - 2 milliseconds; zero for a negative one.</returns>
+    /// <remarks>
+    /// The platform's timers truncate a delay to whole milliseconds, so 0.9 ms would be no delay at all. Use this method if you wait in your own code for a
+    /// delay from <see cref="RetryPolicy"/> or <see cref="TokenBucket"/>.
+    /// </remarks>
+    public static TimeSpan RoundUp(TimeSpan delay)
+    {
+        if (delay <= TimeSpan.Zero)
+        {
+            return TimeSpan.Zero;
+        }
+
+        if (delay >= Longest)
+        {
+            return Longest;
+        }
+
+        long part = delay.Ticks % TimeSpan.TicksPerMillisecond;
+        return part == 0 ? delay : new TimeSpan(delay.Ticks - part + TimeSpan.TicksPerMillisecond);
+    }
+
+    /// <summary>Waits until the clock has reached a timestamp. Waits again if a timer fired early or could not be set that far.</summary>
+    internal static async Task WaitUntilAsync(long timestamp, Clock clock, CancellationToken cancellationToken)
+    {
+        while (true)
+        {
+            TimeSpan remaining = clock.ToTimeSpan(timestamp - clock.Now);
+            if (remaining == TimeSpan.Zero)
+            {
+                return;
+            }
+
+            await Task.Delay(RoundUp(remaining), clock.Provider, cancellationToken).ConfigureAwait(false);
+        }
+    }
+}

@@ -1,4 +1,0 @@
-namespace Weir.Resilience;
-
-/// <summary>The result of a call without a result.</summary>
-internal readonly struct NoResult;
