@@ -1,7 +1,9 @@
 using System.Collections.Concurrent;
 using System.Diagnostics;
+using Weir.Core.Dispatch;
 using Weir.Core.Metering;
 using Weir.Core.Sinks;
+using Weir.Policies;
 
 namespace Weir.Observability;
 
@@ -136,4 +138,91 @@ internal sealed class RunTrace
     };
 
     private static string? MessageOf(Exception error) => SafeCall.Invoke(static error => error.Message, error);
+}
+
+/// <summary>The span of one item, over all its attempts.</summary>
+internal sealed class ItemTrace(Activity activity)
+{
+    public Activity Activity { get; } = activity;
+
+    /// <summary>The number of attempts so far. Attempts of one item never overlap.</summary>
+    public int Attempts { get; set; }
+}
+
+/// <summary>Wraps a call and runs it inside the span of its item.</summary>
+internal readonly struct TracedCall<TItem, TResult, TPending, TCall>(TCall inner, RunTrace trace) : ICall<TItem, PendingResult<TResult>>
+    where TPending : struct, IPending<TResult>
+    where TCall : struct, ICall<TItem, TPending>
+{
+    public bool UsesInvokeInto => false;
+
+    public PendingResult<TResult> Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken) =>
+        new(InvokeAsync(inner, trace, item, index, isFirst, cancellationToken));
+
+    public void InvokeInto(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PendingResult<TResult> pending) =>
+        pending = Invoke(item, index, isFirst, cancellationToken);
+
+    public void GivenUp(TItem? item, long index) => inner.GivenUp(item, index);
+
+    public void AddTo(ref RunSample sample) => inner.AddTo(ref sample);
+
+    private static async ValueTask<TResult> InvokeAsync(
+        TCall inner, RunTrace trace, TItem item, long index, bool isFirst, CancellationToken cancellationToken)
+    {
+        ItemTrace? span = trace.AttemptBegins(index, isFirst);
+        try
+        {
+            TResult result = await new PendingAwaiter<TResult, TPending>(inner.Invoke(item, index, isFirst, cancellationToken));
+            if (span is not null)
+            {
+                RunTrace.AttemptEnded(span, null);
+            }
+
+            return result;
+        }
+        catch (Exception error) when (Note(span, error))
+        {
+            throw;
+        }
+    }
+
+    private static bool Note(ItemTrace? span, Exception error)
+    {
+        // An item whose call was not made, such as one that has to wait for its place, has attempted nothing.
+        if (span is not null && error is not NotBegunException)
+        {
+            RunTrace.AttemptEnded(span, error is RefusedResultException ? null : error);
+        }
+
+        return false;
+    }
+}
+
+/// <summary>Wraps a sink and notifies the spans when an item has ended.</summary>
+internal readonly struct TracedSink<TResult, TSink>(TSink inner, RunTrace trace) : ISink<TResult>
+    where TSink : struct, ISink<TResult>
+{
+    private readonly TSink _inner = inner;
+
+    public bool HasSlots => false;
+
+    public long Ceiling => _inner.Ceiling;
+
+    public long Undelivered(long ended) => _inner.Undelivered(ended);
+
+    public Span<TResult> Slots(long first, int count) => default;
+
+    public void Succeeded(long index, TResult result)
+    {
+        trace.ItemEnded(index, ItemStatus.Succeeded, null);
+        _inner.Succeeded(index, result);
+    }
+
+    public void Unsuccessful(long index, ItemStatus status, Exception? error)
+    {
+        trace.ItemEnded(index, status, error);
+        _inner.Unsuccessful(index, status, error);
+    }
+
+    public void Complete(RunEnd end) => _inner.Complete(end);
 }

@@ -73,4 +73,71 @@ public static partial class ParallelOperators
         options.Validate();
         return OperatorRun.Discard(SourceOf.Channel(source), action, options, cancellationToken);
     }
+
+    // One outcome per item of calls without results.
+
+    /// <summary>Runs <paramref name="action"/> for each item of <paramref name="source"/>, several at a time, and returns how each item ended.</summary>
+    /// <typeparam name="TSource">The type of the items.</typeparam>
+    /// <param name="source">
+    /// The items. Arrays and lists are read in place and must not change during the run. Other sequences are read by one worker at a time, and only as items
+    /// are wanted, never all at once. A channel is read until it is completed; it may be a single-reader channel.
+    /// </param>
+    /// <param name="action">The call for an item. It runs on the thread pool, never on the caller's thread or context, and for several items at once.</param>
+    /// <param name="options">How to run the calls; <see langword="null"/> for the defaults.</param>
+    /// <param name="cancellationToken">Cancels the run. The token passed to <paramref name="action"/> is cancelled then, and whenever the run stops.</param>
+    /// <returns>
+    /// One outcome per item, in source order. An item's failure is never thrown, and <see cref="ParallelRunOptions.ErrorMode"/> has no effect: all items run,
+    /// unless <see cref="RunHooks.OnErrorAsync"/> stops the run. Items that have not started by then are <see cref="ItemStatus.NotRun"/>.
+    /// </returns>
+    /// <exception cref="ArgumentNullException">
+    /// <paramref name="source"/> or <paramref name="action"/> is <see langword="null"/>. Thrown at the call.
+    /// </exception>
+    /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of range. Thrown at the call.</exception>
+    /// <exception cref="OperationCanceledException">
+    /// <paramref name="cancellationToken"/> was cancelled. Thrown with that token, in every <see cref="ErrorMode"/>.
+    /// </exception>
+    /// <remarks>An exception from <paramref name="source"/> itself is thrown. This method is thread-safe.</remarks>
+    public static Task<ItemOutcome<TSource>[]> ForEachParallelOutcomesAsync<TSource>(
+        this IEnumerable<TSource> source,
+        Func<TSource, CancellationToken, ValueTask> action,
+        ParallelRunOptions? options = null,
+        CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(source);
+        ArgumentNullException.ThrowIfNull(action);
+        options ??= ParallelRunOptions.Default;
+        options.Validate();
+        return OperatorRun.ActionOutcomes(ItemsOf.Enumerable(source, options), action, options, cancellationToken);
+    }
+
+    /// <inheritdoc cref="ForEachParallelOutcomesAsync{TSource}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask},
+    ///     ParallelRunOptions, CancellationToken)"/>
+    [OverloadResolutionPriority(Priority.Asynchronous)]
+    public static Task<ItemOutcome<TSource>[]> ForEachParallelOutcomesAsync<TSource>(
+        this IAsyncEnumerable<TSource> source,
+        Func<TSource, CancellationToken, ValueTask> action,
+        ParallelRunOptions? options = null,
+        CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(source);
+        ArgumentNullException.ThrowIfNull(action);
+        options ??= ParallelRunOptions.Default;
+        options.Validate();
+        return OperatorRun.ActionOutcomes(ItemsOf.AsyncEnumerable(source, options), action, options, cancellationToken);
+    }
+
+    /// <inheritdoc cref="ForEachParallelOutcomesAsync{TSource}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask},
+    ///     ParallelRunOptions, CancellationToken)"/>
+    public static Task<ItemOutcome<TSource>[]> ForEachParallelOutcomesAsync<TSource>(
+        this ChannelReader<TSource> source,
+        Func<TSource, CancellationToken, ValueTask> action,
+        ParallelRunOptions? options = null,
+        CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(source);
+        ArgumentNullException.ThrowIfNull(action);
+        options ??= ParallelRunOptions.Default;
+        options.Validate();
+        return OperatorRun.ActionOutcomes(SourceOf.Channel(source), action, options, cancellationToken);
+    }
 }

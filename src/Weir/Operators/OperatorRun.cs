@@ -1,14 +1,16 @@
 using System.Runtime.CompilerServices;
+using System.Threading.Channels;
 using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
 using Weir.Observability;
 using Weir.Policies;
+using Weir.Resilience;
 
 namespace Weir.Operators;
 
 /// <summary>Composes source, call and sink into a run of the engine. Only this class turns an operator's options into the engine's settings.</summary>
-internal static partial class OperatorRun
+internal static class OperatorRun
 {
     public static Task<List<TResult>> List<TItem, TResult>(
         Source<TItem> source,
@@ -330,4 +332,359 @@ internal static partial class OperatorRun
         (index, error) => hook(Indices.ToInt(index), error);
 
     private static Func<long, ValueTask> PauseHook(Func<int, ValueTask> hook) => read => hook(Indices.ToInt(read));
+
+    // Runs whose caller gets the outcome of each item.
+
+    public static Task<ItemOutcome<TItem, TResult>[]> Outcomes<TItem, TResult>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        ParallelRunOptions options,
+        CancellationToken cancellationToken,
+        [CallerMemberName] string operation = "",
+        [CallerArgumentExpression(nameof(selector))] string call = "")
+    {
+        CheckTypes<TItem, TResult>(options);
+        TaskCalls.RefuseTasks(typeof(TResult), call);
+        if (cancellationToken.IsCancellationRequested && !options.Output.ReturnOutcomesOnCancellation)
+        {
+            return Task.FromCanceled<ItemOutcome<TItem, TResult>[]>(cancellationToken);
+        }
+
+        if (source.IsExhausted && !RunObservation.IsNoticed(options))
+        {
+            return Task.FromResult<ItemOutcome<TItem, TResult>[]>([]);
+        }
+
+        int count = Math.Max(0, source.KnownCount);
+        OutcomeCompletion<TItem, TResult> completion = options.Output.DisposeUnusedResults && UnusedOf.Outcomes<TItem, TResult>(options) is { } unused
+            ? new OwningOutcomeCompletion<TItem, TResult>(count, options.Output.ReturnOutcomesOnCancellation, unused)
+            : new OutcomeCompletion<TItem, TResult>(count, options.Output.ReturnOutcomesOnCancellation);
+
+        // The outcomes already report the failures, so no mode stops the run or collects them again.
+        PumpSettings settings = Settings(options, ErrorMode.BestEffort, operation);
+        ItemRecords? records = options.Output.IncludeDetails ? new(options.TimeProvider) : null;
+        OutcomeMaker<TItem, TResult> maker = new(source, keepsAll: true, records is null ? null : records.DetailsOf);
+        if (source.KnownCount > 0)
+        {
+            Start(source, selector, new OutcomeSink<TItem, TResult>(completion, maker), options, settings, records, operation, cancellationToken);
+        }
+        else
+        {
+            Start(source, selector, new GrowingOutcomeSink<TItem, TResult>(completion, maker), options, settings, records, operation, cancellationToken);
+        }
+
+        return completion.Task;
+    }
+
+    public static Task<ItemOutcome<TItem>[]> ActionOutcomes<TItem>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask> action,
+        ParallelRunOptions options,
+        CancellationToken cancellationToken,
+        [CallerMemberName] string operation = "")
+    {
+        CheckAction<TItem>(options);
+        return TaskCalls.WithoutResults(Outcomes(source, TaskCalls.AsSelector<TItem, Nothing>(action), options, cancellationToken, operation));
+    }
+
+    public static IAsyncEnumerable<(int Index, ItemOutcome<TItem, TResult> Outcome)> OutcomesStream<TItem, TResult>(
+        Func<Source<TItem>> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        ParallelRunOptions options,
+        CancellationToken cancellationToken,
+        [CallerMemberName] string operation = "",
+        [CallerArgumentExpression(nameof(selector))] string call = "") =>
+        StreamOf<TItem, TResult, (int Index, ItemOutcome<TItem, TResult> Outcome)>(
+            options,
+            (output, enumeratorToken) =>
+            {
+                Source<TItem> items = source();
+                ItemRecords? records = options.Output.IncludeDetails ? new(options.TimeProvider) : null;
+                return Start(
+                    items,
+                    selector,
+                    new OutcomeStreamSink<TItem, TResult>(
+                        output, items.KnownCount, new(items, keepsAll: false, records is null ? null : records.DetailsOf)),
+                    options,
+                    StreamSettings(options, ErrorMode.BestEffort, output, operation),
+                    records,
+                    operation,
+                    cancellationToken,
+                    enumeratorToken);
+            },
+            options.Output.DisposeUnusedResults ? UnusedOf.IndexedOutcomes<TItem, TResult>(options) : null,
+            call,
+            cancellationToken);
+}
+
+/// <summary>
+/// Chooses, once per run, what wraps the user's call. Each choice is a separate type, so a run without features calls nothing but the user's delegate.
+/// </summary>
+internal static class OperatorPump
+{
+    public static Pump Make<TItem, TResult, TSink>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        TSink sink,
+        ParallelRunOptions options,
+        PumpSettings settings,
+        RunTrace? trace,
+        ItemRecords? records)
+        where TSink : struct, ISink<TResult>
+    {
+        CallPolicies? policies = CallPolicies.Of(options, settings.Adaptive, settings.Guarded || settings.PerItemTimeout is not null, records);
+        RunRecovery<TResult>? recovery = RunRecovery<TResult>.Of(options, policies);
+
+        // One method each: what a method names is loaded when it is compiled, also what its first call does not use.
+        return policies is { Records: { } open } ? MakeRecorded(source, selector, sink, options, settings, policies, open, recovery, trace)
+            : policies is not null ? MakeWithPolicies(source, selector, sink, options, settings, policies, recovery, trace)
+            : settings.Adaptive is { } adaptive ? MakeAdaptive(source, selector, sink, settings, adaptive, recovery, trace)
+            : Make<TItem, TResult, TSink, PendingResult<TResult>, SelectorCall<TItem, TResult>>(
+                source, new SelectorCall<TItem, TResult>(selector), sink, settings, recovery, trace);
+    }
+
+    /// <summary>Creates the run of an action without policies around an attempt.</summary>
+    public static Pump MakeDiscard<TItem, TSink>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask> action,
+        TSink sink,
+        ParallelRunOptions options,
+        PumpSettings settings)
+        where TSink : struct, ISink<Nothing>
+    {
+        RunRecovery<Nothing>? recovery = RunRecovery<Nothing>.Of(options, null);
+        ActionCall<TItem> call = new(action);
+        return settings.Adaptive is { } adaptive
+            ? Make<TItem, Nothing, TSink, AdaptivePending<Nothing, PendingNothing>, AdaptiveCall<TItem, Nothing, PendingNothing, ActionCall<TItem>>>(
+                source, new(call, adaptive), sink, settings, recovery, null)
+            : Make<TItem, Nothing, TSink, PendingNothing, ActionCall<TItem>>(source, call, sink, settings, recovery, null);
+    }
+
+    private static Pump MakeRecorded<TItem, TResult, TSink>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        TSink sink,
+        ParallelRunOptions options,
+        PumpSettings settings,
+        CallPolicies policies,
+        ItemRecords records,
+        RunRecovery<TResult>? recovery,
+        RunTrace? trace)
+        where TSink : struct, ISink<TResult>
+    {
+        policies.ItemHooks = HookCalls<TItem>.Of(options);
+        if (policies.ItemHooks is { HasError: true } hooks)
+        {
+            records.KeepsFailed = true;
+            settings = settings with { OnError = ErrorHook(settings.OnError, hooks, records, policies) };
+        }
+
+        return MakeWithPolicies(source, selector, new RecordedSink<TResult, TSink>(sink, records), options, settings, policies, recovery, trace);
+    }
+
+    private static Func<long, Exception, ValueTask<bool>> ErrorHook(
+        Func<long, Exception, ValueTask<bool>>? first, HookCalls hooks, ItemRecords records, CallPolicies policies) =>
+        async (index, error) =>
+        {
+            ItemRecord? record = records.TakeFailed(index);
+            bool goesOn = first is null || await first(index, error).ConfigureAwait(false);
+
+            // The run may have given up the first one.
+            return record is null || policies.HasRunEnded ? goesOn : await hooks.ErrorAsync(record, index, error).ConfigureAwait(false) && goesOn;
+        };
+
+    private static Pump MakeWithPolicies<TItem, TResult, TSink>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        TSink sink,
+        ParallelRunOptions options,
+        PumpSettings settings,
+        CallPolicies policies,
+        RunRecovery<TResult>? recovery,
+        RunTrace? trace)
+        where TSink : struct, ISink<TResult>
+    {
+        TimeoutPolicy<TResult>? timeout = policies.AttemptTimeoutOf<TResult>(options);
+        Pump pump = Make<TItem, TResult, TSink, PolicyPending<TResult>, PolicyCall<TItem, TResult>>(
+            source,
+            new PolicyCall<TItem, TResult>(selector, policies, timeout, KeyedGuards<TItem>.Of(options, policies)),
+            sink,
+            timeout is null && policies.Places is null ? settings : settings with
+            {
+                OnEnd = AtEnd(timeout, policies.Places, settings.OnEnd),
+                OnLimitRaised = policies.Places is { } places ? places.LimitRaised : null,
+
+                // The call has a token of its own then, that of its attempt. A limit of the user's gets the item's, and one whose place an item waits for
+                // without a worker keeps it meanwhile.
+                SharesTokens = timeout is not null && policies.Places is null && policies.RateLimit is null or TokenBucket,
+            },
+            recovery,
+            trace);
+        policies.Attach(pump);
+        return pump;
+    }
+
+    private static Action AtEnd<TResult>(TimeoutPolicy<TResult>? timeout, RunPlaces? places, Action? then) => () =>
+    {
+        places?.Close();
+        timeout?.Close();
+        then?.Invoke();
+    };
+
+    private static Pump MakeAdaptive<TItem, TResult, TSink>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        TSink sink,
+        PumpSettings settings,
+        AdaptiveController adaptive,
+        RunRecovery<TResult>? recovery,
+        RunTrace? trace)
+        where TSink : struct, ISink<TResult> =>
+        Make<TItem, TResult, TSink, AdaptivePending<TResult, PendingResult<TResult>>,
+            AdaptiveCall<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>>>(
+            source, new(new SelectorCall<TItem, TResult>(selector), adaptive), sink, settings, recovery, trace);
+
+    /// <summary>Creates the run of a call, inside the spans of its items if there are any.</summary>
+    private static Pump Make<TItem, TResult, TSink, TPending, TCall>(
+        Source<TItem> source, TCall call, TSink sink, PumpSettings settings, RunRecovery<TResult>? recovery, RunTrace? trace)
+        where TSink : struct, ISink<TResult>
+        where TPending : struct, IPending<TResult>
+        where TCall : struct, ICall<TItem, TPending> =>
+        trace is null
+            ? new Pump<TItem, TResult, TPending, TCall, TSink>(source, call, sink, settings, recovery)
+            : MakeTraced<TItem, TResult, TSink, TPending, TCall>(source, call, sink, settings, recovery, trace);
+
+    private static Pump<TItem, TResult, PendingResult<TResult>, TracedCall<TItem, TResult, TPending, TCall>,
+        TracedSink<TResult, TSink>> MakeTraced<TItem, TResult, TSink, TPending, TCall>(
+        Source<TItem> source, TCall call, TSink sink, PumpSettings settings, RunRecovery<TResult>? recovery, RunTrace trace)
+        where TSink : struct, ISink<TResult>
+        where TPending : struct, IPending<TResult>
+        where TCall : struct, ICall<TItem, TPending> =>
+        new(source, new TracedCall<TItem, TResult, TPending, TCall>(call, trace), new TracedSink<TResult, TSink>(sink, trace), settings, recovery);
+}
+
+/// <summary>A cold stream: each enumeration is a separate run, which starts at its first step.</summary>
+internal sealed class PumpStream<TResult>(
+    int limit, int capacity, bool ordered, Func<StreamOutput<TResult>, CancellationToken, IRunHandle> start, CancellationToken callToken)
+    : IAsyncEnumerable<TResult>
+{
+    /// <summary>Disposes of the results that a consumer leaves behind; null if that is not asked for.</summary>
+    public UnusedResults<TResult>? Unused { get; init; }
+
+    public IAsyncEnumerator<TResult> GetAsyncEnumerator(CancellationToken cancellationToken = default)
+    {
+        Func<StreamOutput<TResult>, IRunHandle> startRun = output => start(output, cancellationToken);
+        return ordered
+            ? new OrderedOutput<TResult>(limit, capacity, startRun) { CallToken = callToken, EnumerationToken = cancellationToken, Unused = Unused }
+            : new UnorderedOutput<TResult>(limit, capacity, startRun) { CallToken = callToken, EnumerationToken = cancellationToken, Unused = Unused };
+    }
+}
+
+/// <summary>The settings of runs whose limit adapts. Separate from <see cref="OperatorRun"/>, so that other runs do not pay for it.</summary>
+internal static class AdaptiveRun
+{
+    public static PumpSettings Settings(AdaptiveConcurrencyOptions options, TimeProvider time, PumpSettings settings)
+    {
+        AdaptiveController controller = new(new AdaptiveSettings
+        {
+            Min = options.MinConcurrency,
+            Max = options.MaxConcurrency,
+            Initial = options.FirstLimit,
+            SampleInterval = options.SampleInterval,
+            TargetLatency = options.TargetLatency,
+            TargetPercentile = options.TargetPercentile,
+            MinSuccessRate = options.MinSuccessRate,
+            Increase = options.IncreaseStrategy,
+            Decrease = options.DecreaseStrategy,
+            OnChange = options.OnConcurrencyChange,
+            TimeProvider = time,
+        });
+        return settings with { Limit = controller.Limit, Adaptive = controller };
+    }
+}
+
+/// <summary>Reads what an operator gets as its source: any sequence, with keys or without. Nothing is read here.</summary>
+internal static class ItemsOf
+{
+    /// <exception cref="ArgumentException">The keys are those of batches.</exception>
+    public static Source<T> Enumerable<T>(IEnumerable<T> source, ParallelRunOptions options) => source is PartitionedItems<T> keyed
+        ? Lanes(keyed.Keys.Items, SourceOf.Enumerable(keyed.Items), options)
+        : SourceOf.Enumerable(source);
+
+    /// <inheritdoc cref="Enumerable"/>
+    public static Source<T> AsyncEnumerable<T>(IAsyncEnumerable<T> source, ParallelRunOptions options) => source is PartitionedAsyncItems<T> keyed
+        ? Lanes(keyed.Keys.Items, keyed.Channel is { } channel ? SourceOf.Channel(channel) : SourceOf.AsyncEnumerable(keyed.Items!), options)
+        : SourceOf.AsyncEnumerable(source);
+
+    /// <summary>For a stream, which opens its source later: what is wrong with the keys is thrown now.</summary>
+    /// <exception cref="ArgumentException">The keys are those of batches.</exception>
+    public static void Check<T>(IEnumerable<T> source) => _ = (source as PartitionedItems<T>)?.Keys.Items;
+
+    /// <inheritdoc cref="Check{T}(IEnumerable{T})"/>
+    public static void Check<T>(IAsyncEnumerable<T> source) => _ = (source as PartitionedAsyncItems<T>)?.Keys.Items;
+
+    // The read-ahead also bounds the items that wait for their lane: they too are items that were read but have not started.
+    internal static Source<T> Lanes<T>(ItemKeys<T> keys, Source<T> source, ParallelRunOptions options) =>
+        keys.Lanes(source, options.Output.ChannelCapacity);
+}
+
+/// <summary>Reads what an operator gets as its source in batches, with keys or without. Nothing is read here.</summary>
+/// <param name="size">The largest number of items in a batch.</param>
+/// <param name="timeout">How long the first item may wait for the others; null for no limit.</param>
+/// <param name="options">The clock, and the limits of keys.</param>
+internal readonly struct BatchesOf(int size, TimeSpan? timeout, ParallelRunOptions options)
+{
+    /// <exception cref="ArgumentException">The keys are those of items.</exception>
+    public Source<IReadOnlyList<T>> Enumerable<T>(IEnumerable<T> source) =>
+        source is PartitionedItems<T> keyed ? ItemsOf.Lanes(keyed.Keys.Batches, Enumerable(keyed.Items), options)
+        // A queue makes a batch of what it has: it must know what runs, which it would not if it were read step by step.
+        : timeout is null || source is WorkQueueItems<T> || Batches.IsInMemory(source) ? Batches.Enumerable(source, size)
+        : new TimedBatchSource<T>(new OffloadedEnumerable<T>(source), size, timeout, options.TimeProvider);
+
+    /// <inheritdoc cref="Enumerable"/>
+    public Source<IReadOnlyList<T>> AsyncEnumerable<T>(IAsyncEnumerable<T> source) => source is PartitionedAsyncItems<T> keyed
+        ? ItemsOf.Lanes(keyed.Keys.Batches, keyed.Channel is { } channel ? Channel(channel) : AsyncEnumerable(keyed.Items!), options)
+        : Batches.AsyncEnumerable(source, size, timeout, options.TimeProvider);
+
+    public Source<IReadOnlyList<T>> Channel<T>(ChannelReader<T> source) =>
+        new TimedBatchSource<T>(source.ReadAllAsync(CancellationToken.None), size, timeout, options.TimeProvider);
+
+    /// <summary>For a stream, which opens its source later: what is wrong with the keys is thrown now.</summary>
+    /// <exception cref="ArgumentException">The keys are those of items.</exception>
+    public static void Check<T>(IEnumerable<T> source) => _ = (source as PartitionedItems<T>)?.Keys.Batches;
+
+    /// <inheritdoc cref="Check{T}(IEnumerable{T})"/>
+    public static void Check<T>(IAsyncEnumerable<T> source) => _ = (source as PartitionedAsyncItems<T>)?.Keys.Batches;
+}
+
+/// <summary>The keys of items, whatever their type.</summary>
+internal abstract class ItemKeys<T>
+{
+    /// <summary>Puts a source's items into lanes by key.</summary>
+    /// <param name="source">The items.</param>
+    /// <param name="mostWaiting">How many may wait for their lane.</param>
+    public abstract Source<T> Lanes(Source<T> source, int mostWaiting);
+}
+
+/// <summary>The keys of items, by a function of the user's, and how many of a key may be out at once.</summary>
+internal sealed class ItemKeys<T, TKey>(Func<T, TKey> keyOf, int perLane) : ItemKeys<T>
+    where TKey : notnull
+{
+    public override Source<T> Lanes(Source<T> source, int mostWaiting) => new KeyedSource<T, TKey>(source, keyOf, null, perLane, mostWaiting);
+}
+
+/// <summary>Whose keys a partitioned sequence has: those of its items, or those of the batches that they are put into.</summary>
+internal sealed class PartitionKeys<T>(ItemKeys<T>? items, ItemKeys<IReadOnlyList<T>>? batches)
+{
+    /// <exception cref="ArgumentException">The keys are those of batches.</exception>
+    public ItemKeys<T> Items => items ?? throw new ArgumentException(
+        "PartitionBatchesBy gives keys to batches, and this call has none: use PartitionBy, which gives them to items.");
+
+    /// <exception cref="ArgumentException">The keys are those of items.</exception>
+    public ItemKeys<IReadOnlyList<T>> Batches => batches ?? throw new ArgumentException(
+        "PartitionBy gives keys to items, and this call is for batches: use PartitionBatchesBy, which gives a key to each batch.");
+
+    public static InvalidOperationException ReadByOthers() => new(
+        "Items with keys are for an operator or a runtime, as items of their own type: anything else that reads them, such as a method of LINQ, would lose "
+        + "the keys. Call PartitionBy last.");
 }

@@ -1,3 +1,4 @@
+using System.Collections;
 using System.Runtime.CompilerServices;
 using System.Threading.Channels;
 using Weir.Operators;
@@ -118,4 +119,56 @@ public static partial class ParallelOperators
         Require.AtLeastOne(maxPerKey, nameof(maxPerKey));
         return new(null, new ItemKeys<IReadOnlyList<TSource>, TKey>(keySelector, maxPerKey));
     }
+}
+
+/// <summary>Items with keys: at most a given number of items of one key run at a time. For an operator or a runtime, as any other sequence.</summary>
+/// <typeparam name="T">The type of the items.</typeparam>
+/// <remarks>
+/// Only operators and runtimes can read it, because anything else would lose the keys: an enumerator cannot be had. The object itself is immutable.
+/// </remarks>
+public sealed class PartitionedItems<T> : IEnumerable<T>
+{
+    internal PartitionedItems(IEnumerable<T> items, PartitionKeys<T> keys)
+    {
+        Items = items is PartitionedItems<T> ? throw new ArgumentException("The items have keys already.") : items;
+        Keys = keys;
+    }
+
+    internal IEnumerable<T> Items { get; }
+
+    internal PartitionKeys<T> Keys { get; }
+
+    IEnumerator<T> IEnumerable<T>.GetEnumerator() => throw PartitionKeys<T>.ReadByOthers();
+
+    IEnumerator IEnumerable.GetEnumerator() => throw PartitionKeys<T>.ReadByOthers();
+}
+
+/// <summary>
+/// Items with keys, of an asynchronous sequence, a channel or a <see cref="WorkQueue{T}"/>: at most a given number of items of one key run at a time. For an
+/// operator, as any other sequence.
+/// </summary>
+/// <typeparam name="T">The type of the items.</typeparam>
+/// <remarks>Only operators can read it, because anything else would lose the keys: an enumerator cannot be had. The object itself is immutable.</remarks>
+public sealed class PartitionedAsyncItems<T> : IAsyncEnumerable<T>
+{
+    internal PartitionedAsyncItems(IAsyncEnumerable<T> items, PartitionKeys<T> keys)
+    {
+        Items = items is PartitionedAsyncItems<T> ? throw new ArgumentException("The items have keys already.") : items;
+        Keys = keys;
+    }
+
+    internal PartitionedAsyncItems(ChannelReader<T> channel, PartitionKeys<T> keys)
+    {
+        Channel = channel;
+        Keys = keys;
+    }
+
+    /// <summary>Null for a channel.</summary>
+    internal IAsyncEnumerable<T>? Items { get; }
+
+    internal ChannelReader<T>? Channel { get; }
+
+    internal PartitionKeys<T> Keys { get; }
+
+    IAsyncEnumerator<T> IAsyncEnumerable<T>.GetAsyncEnumerator(CancellationToken cancellationToken) => throw PartitionKeys<T>.ReadByOthers();
 }

@@ -102,3 +102,33 @@ public abstract class Fallback
         }
     }
 }
+
+/// <summary>A <see cref="Fallback"/> for results of one type.</summary>
+internal abstract class TypedFallback<TResult> : Fallback
+{
+    internal override Type ResultType => typeof(TResult);
+
+    /// <summary>The result for an item that failed.</summary>
+    /// <param name="item">What has the item, if the fallback looks at it.</param>
+    /// <param name="index">Its index.</param>
+    /// <param name="attempt">The number of its last attempt.</param>
+    /// <param name="error">Its exception.</param>
+    public abstract ValueTask<TResult> GetAsync(object? item, long index, int attempt, Exception error);
+}
+
+/// <summary>A fallback that gets the item's index.</summary>
+internal sealed class IndexFallback<TResult>(Func<int, Exception, ValueTask<TResult>> result) : TypedFallback<TResult>
+{
+    internal override Type? ItemType => null;
+
+    public override ValueTask<TResult> GetAsync(object? item, long index, int attempt, Exception error) => result(Indices.ToInt(index), error);
+}
+
+/// <summary>A fallback that gets the item.</summary>
+internal sealed class ItemFallback<TItem, TResult>(Func<ItemAttempt<TItem>, ValueTask<TResult>> result) : TypedFallback<TResult>
+{
+    internal override Type? ItemType => typeof(TItem);
+
+    public override ValueTask<TResult> GetAsync(object? item, long index, int attempt, Exception error) =>
+        result(new(((IWithItem<TItem>)item!).Item, index, attempt, error));
+}

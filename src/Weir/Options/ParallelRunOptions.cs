@@ -1,4 +1,7 @@
+using System.ComponentModel;
 using System.Diagnostics.CodeAnalysis;
+using Weir.Core;
+using Weir.Core.Sinks;
 using Weir.Resilience;
 
 namespace Weir;
@@ -9,7 +12,7 @@ namespace Weir;
 /// Any number of runs can use one instance at once; all of them then call its hooks. The options of retries, limits and circuit breakers have the names and
 /// types of those of a <see cref="PolicyChain"/>. Rivulet's names for what is in <see cref="Retry"/>, <see cref="Hooks"/> and <see cref="Output"/> work too.
 /// </remarks>
-public sealed partial record ParallelRunOptions
+public sealed record ParallelRunOptions
 {
     internal static ParallelRunOptions Default { get; } = new();
 
@@ -219,4 +222,173 @@ public sealed partial record ParallelRunOptions
         Require.Other(ShouldRetry, Retry, nameof(ShouldRetry), nameof(Retry), ", such as Retry = new() { MaxRetries = 3 }");
         Require.NotBoth(Retry?.IsTransient, ShouldRetry, "Retry.IsTransient", nameof(ShouldRetry));
     }
+
+    // Rivulet's names for what is in a group. Each reads and changes the group, and is not shown where the options are written.
+
+    // What the names of retries start from: whoever sets only a delay has not asked for retries.
+    private static readonly RetryOptions NoRetries = new() { MaxRetries = 0 };
+
+    /// <summary>How often a failed item is retried: <see cref="RetryOptions.MaxRetries"/> of <see cref="Retry"/>.</summary>
+    /// <value>0 or more. The default is 0. A <see cref="Retry"/> that is set later replaces it.</value>
+    [EditorBrowsable(EditorBrowsableState.Never)]
+    public int MaxRetries
+    {
+        get => Retry?.MaxRetries ?? 0;
+        init => Retry = (Retry ?? NoRetries) with { MaxRetries = value };
+    }
+
+    /// <summary>Which failures are retried: <see cref="RetryOptions.IsTransient"/> of <see cref="Retry"/>.</summary>
+    /// <value>The default is <see langword="null"/>. A <see cref="Retry"/> that is set later replaces it.</value>
+    [EditorBrowsable(EditorBrowsableState.Never)]
+    public Func<Exception, bool>? IsTransient
+    {
+        get => Retry?.IsTransient;
+        init => Retry = (Retry ?? NoRetries) with { IsTransient = value };
+    }
+
+    /// <summary>The delay that the <see cref="BackoffStrategy"/> starts from: <see cref="RetryOptions.BaseDelay"/> of <see cref="Retry"/>.</summary>
+    /// <value>Zero or more. The default is 100 ms. A <see cref="Retry"/> that is set later replaces it.</value>
+    [EditorBrowsable(EditorBrowsableState.Never)]
+    public TimeSpan BaseDelay
+    {
+        get => (Retry ?? NoRetries).BaseDelay;
+        init => Retry = (Retry ?? NoRetries) with { BaseDelay = value };
+    }
+
+    /// <summary>How the delay grows from attempt to attempt: <see cref="RetryOptions.BackoffStrategy"/> of <see cref="Retry"/>.</summary>
+    /// <value>The default is <see cref="BackoffStrategy.ExponentialJitter"/>. A <see cref="Retry"/> that is set later replaces it.</value>
+    [EditorBrowsable(EditorBrowsableState.Never)]
+    public BackoffStrategy BackoffStrategy
+    {
+        get => (Retry ?? NoRetries).BackoffStrategy;
+        init => Retry = (Retry ?? NoRetries) with { BackoffStrategy = value };
+    }
+
+    /// <summary>Called before an item's call: <see cref="RunHooks.OnStartItemAsync"/> of <see cref="Hooks"/>.</summary>
+    /// <value>The default is <see langword="null"/>. <see cref="Hooks"/> that are set later replace it.</value>
+    [EditorBrowsable(EditorBrowsableState.Never)]
+    public Func<int, ValueTask>? OnStartItemAsync
+    {
+        get => Hooks?.OnStartItemAsync;
+        init => Hooks = (Hooks ?? RunHooks.None) with { OnStartItemAsync = value };
+    }
+
+    /// <summary>Called after an item's call: <see cref="RunHooks.OnCompleteItemAsync"/> of <see cref="Hooks"/>.</summary>
+    /// <value>The default is <see langword="null"/>. <see cref="Hooks"/> that are set later replace it.</value>
+    [EditorBrowsable(EditorBrowsableState.Never)]
+    public Func<int, ValueTask>? OnCompleteItemAsync
+    {
+        get => Hooks?.OnCompleteItemAsync;
+        init => Hooks = (Hooks ?? RunHooks.None) with { OnCompleteItemAsync = value };
+    }
+
+    /// <summary>Called for each failed item: <see cref="RunHooks.OnErrorAsync"/> of <see cref="Hooks"/>.</summary>
+    /// <value>The default is <see langword="null"/>. <see cref="Hooks"/> that are set later replace it.</value>
+    [EditorBrowsable(EditorBrowsableState.Never)]
+    public Func<int, Exception, ValueTask<bool>>? OnErrorAsync
+    {
+        get => Hooks?.OnErrorAsync;
+        init => Hooks = (Hooks ?? RunHooks.None) with { OnErrorAsync = value };
+    }
+
+    /// <summary>Called before an item waits for another attempt: <see cref="RunHooks.OnRetryAsync"/> of <see cref="Hooks"/>.</summary>
+    /// <value>The default is <see langword="null"/>. <see cref="Hooks"/> that are set later replace it.</value>
+    [EditorBrowsable(EditorBrowsableState.Never)]
+    public Func<int, int, Exception, ValueTask>? OnRetryAsync
+    {
+        get => Hooks?.OnRetryAsync;
+        init => Hooks = (Hooks ?? RunHooks.None) with { OnRetryAsync = value };
+    }
+
+    /// <summary>Called when a stream pauses: <see cref="RunHooks.OnThrottleAsync"/> of <see cref="Hooks"/>.</summary>
+    /// <value>The default is <see langword="null"/>. <see cref="Hooks"/> that are set later replace it.</value>
+    [EditorBrowsable(EditorBrowsableState.Never)]
+    public Func<int, ValueTask>? OnThrottleAsync
+    {
+        get => Hooks?.OnThrottleAsync;
+        init => Hooks = (Hooks ?? RunHooks.None) with { OnThrottleAsync = value };
+    }
+
+    /// <summary>Called when a paused stream resumes: <see cref="RunHooks.OnDrainAsync"/> of <see cref="Hooks"/>.</summary>
+    /// <value>The default is <see langword="null"/>. <see cref="Hooks"/> that are set later replace it.</value>
+    [EditorBrowsable(EditorBrowsableState.Never)]
+    public Func<int, ValueTask>? OnDrainAsync
+    {
+        get => Hooks?.OnDrainAsync;
+        init => Hooks = (Hooks ?? RunHooks.None) with { OnDrainAsync = value };
+    }
+
+    /// <summary>How far a stream reads ahead: <see cref="OutputOptions.ChannelCapacity"/> of <see cref="Output"/>.</summary>
+    /// <value>At least 1. The default is 1024. An <see cref="Output"/> that is set later replaces it.</value>
+    [EditorBrowsable(EditorBrowsableState.Never)]
+    public int ChannelCapacity
+    {
+        get => Output.ChannelCapacity;
+        init => Output = Output with { ChannelCapacity = value };
+    }
+}
+
+/// <summary>What the caller of a run gets, besides the order. Immutable: a <c>with</c> expression makes a changed copy.</summary>
+public sealed record OutputOptions
+{
+    internal static OutputOptions Default { get; } = new();
+
+    /// <summary>
+    /// Whether the outcomes of <c>SelectParallelOutcomesAsync</c> and <c>SelectParallelOutcomesStreamAsync</c> have <see cref="ItemOutcome{TResult}.Details"/>:
+    /// the item's index, how often its call was made and how long it took.
+    /// </summary>
+    /// <value>The default is <see langword="false"/>. Then they cost nothing.</value>
+    /// <remarks>Details cost an object per item, and a record while the item is under way. Other operators ignore this option.</remarks>
+    public bool IncludeDetails { get; init; }
+
+    /// <summary>
+    /// Whether <c>SelectParallelOutcomesAsync</c> returns the outcomes it has when the caller cancels it, instead of throwing an
+    /// <see cref="OperationCanceledException"/>.
+    /// </summary>
+    /// <value>The default is <see langword="false"/>.</value>
+    /// <remarks>
+    /// Items that ended before keep their outcome. Those that were running, or waited for another attempt, are <see cref="ItemStatus.Cancelled"/>, the others
+    /// <see cref="ItemStatus.NotRun"/>. The task still ends only when all running items have. Other operators ignore this option.
+    /// </remarks>
+    public bool ReturnOutcomesOnCancellation { get; init; }
+
+    /// <summary>
+    /// Whether the results that the caller of a run does not get are disposed of: those of a list or of outcomes whose run failed or was cancelled, and those
+    /// of a stream that its consumer has not read when it leaves.
+    /// </summary>
+    /// <value>The default is <see langword="false"/>, because other code may still hold these results.</value>
+    /// <remarks>
+    /// The end of the run, or of the stream's disposal, waits for it, but no longer than <see cref="ParallelRunOptions.PerItemTimeout"/>. Results that come too
+    /// late, after their item timed out, are disposed of in any case. See docs/reference/operators/disposable-results.md.
+    /// </remarks>
+    public bool DisposeUnusedResults { get; init; }
+
+    /// <summary>How far a stream reads ahead: the number of results that may be ready for the consumer, in addition to the items in flight.</summary>
+    /// <value>At least 1. The default is 1024.</value>
+    /// <remarks>For items with keys, in every operator, this is also how many items that were read may wait for other items of their key.</remarks>
+    public int ChannelCapacity { get; init; } = 1024;
+
+    internal void Validate() => Require.AtLeastOne(ChannelCapacity, nameof(ChannelCapacity));
+}
+
+/// <summary>What disposes of the results that a run's caller does not get; null unless the options ask for it and the results may be disposable.</summary>
+internal static class UnusedOf
+{
+    public static UnusedResults<TResult>? Results<TResult>(ParallelRunOptions options) =>
+        Asked<TResult>(options.Output.DisposeUnusedResults) ? new(static result => result, options.PerItemTimeout, options.TimeProvider) : null;
+
+    /// <summary>The end of a run whose results are a list.</summary>
+    public static ListCompletion<TResult> ListOf<TResult>(ParallelRunOptions options, int count) =>
+        Results<TResult>(options) is { } unused ? new OwningListCompletion<TResult>(count, unused) : new ListCompletion<TResult>(count);
+
+    public static UnusedResults<ItemOutcome<TItem, TResult>>? Outcomes<TItem, TResult>(ParallelRunOptions options) =>
+        Asked<TResult>(options.Output.DisposeUnusedResults) ? new(static outcome => ResultOf(outcome), options.PerItemTimeout, options.TimeProvider) : null;
+
+    public static UnusedResults<(int Index, ItemOutcome<TItem, TResult> Outcome)>? IndexedOutcomes<TItem, TResult>(ParallelRunOptions options) =>
+        Asked<TResult>(options.Output.DisposeUnusedResults) ? new(static item => ResultOf(item.Outcome), options.PerItemTimeout, options.TimeProvider) : null;
+
+    public static bool Asked<TResult>(bool isSet) => isSet && DiscardedResult<TResult>.MayBeDisposable;
+
+    // The default value of a disposable structure is no result.
+    public static object? ResultOf<TItem, TResult>(in ItemOutcome<TItem, TResult> outcome) => outcome.IsSuccess ? outcome.Value : null;
 }

@@ -81,3 +81,45 @@ public abstract class RetryRule
         }
     }
 }
+
+/// <summary>A rule about results of one type.</summary>
+internal abstract class RetryRule<TResult> : RetryRule
+{
+    internal override Type ResultType => typeof(TResult);
+
+    /// <summary>Whether another attempt follows.</summary>
+    /// <param name="item">What has the item.</param>
+    /// <param name="outcome">How the attempt ended.</param>
+    public abstract bool ShouldRetry(object item, in AttemptOutcome<TResult> outcome);
+
+    /// <summary>Whether the rule knows delays, so that nothing else is asked.</summary>
+    public abstract bool HasDelayHint { get; }
+
+    public abstract TimeSpan? DelayHint(object item, in AttemptOutcome<TResult> outcome);
+}
+
+/// <summary>A rule that does not look at the item.</summary>
+internal sealed class ResultRetryRule<TResult>(Func<AttemptOutcome<TResult>, bool> shouldRetry, Func<AttemptOutcome<TResult>, TimeSpan?>? delayHint)
+    : RetryRule<TResult>
+{
+    internal override Type? ItemType => null;
+
+    public override bool ShouldRetry(object item, in AttemptOutcome<TResult> outcome) => shouldRetry(outcome);
+
+    public override bool HasDelayHint => delayHint is not null;
+
+    public override TimeSpan? DelayHint(object item, in AttemptOutcome<TResult> outcome) => delayHint!(outcome);
+}
+
+/// <summary>A rule that looks at the item.</summary>
+internal sealed class ItemRetryRule<TItem, TResult>(
+    Func<TItem, AttemptOutcome<TResult>, bool> shouldRetry, Func<TItem, AttemptOutcome<TResult>, TimeSpan?>? delayHint) : RetryRule<TResult>
+{
+    internal override Type? ItemType => typeof(TItem);
+
+    public override bool ShouldRetry(object item, in AttemptOutcome<TResult> outcome) => shouldRetry(((IWithItem<TItem>)item).Item, outcome);
+
+    public override bool HasDelayHint => delayHint is not null;
+
+    public override TimeSpan? DelayHint(object item, in AttemptOutcome<TResult> outcome) => delayHint!(((IWithItem<TItem>)item).Item, outcome);
+}

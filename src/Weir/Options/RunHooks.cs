@@ -64,3 +64,88 @@ public sealed record RunHooks
     [SuppressMessage("Usage", "CA2225:Operator overloads have named alternates", Justification = "new RunHooks { Items = ... } is the same.")]
     public static implicit operator RunHooks?(ItemHooks? items) => items is null ? null : new RunHooks { Items = items };
 }
+
+/// <summary>Hooks that get the item itself. Create them as <see cref="ItemHooks{TItem}"/>.</summary>
+public abstract record ItemHooks
+{
+    private protected ItemHooks()
+    {
+    }
+
+    /// <summary>The type of the items, for messages.</summary>
+    internal abstract Type ItemType { get; }
+}
+
+/// <summary>
+/// Hooks that get the item itself, with its index, the number of the attempt and the exception. They are called when, and as often as, the hooks of the same
+/// name in <see cref="ParallelRunOptions"/>, which get the index. If both are set, those are called first.
+/// </summary>
+/// <typeparam name="TItem">
+/// The type of the operator's items; for operators over batches, <see cref="IReadOnlyList{T}"/> of it. Operators over items of another type refuse the hooks.
+/// </typeparam>
+/// <remarks>The hooks are called from several threads at once.</remarks>
+public sealed record ItemHooks<TItem> : ItemHooks
+{
+    /// <summary>Called before an item's first attempt. An exception from it is a failure of the item, which is not retried.</summary>
+    /// <value>The default is <see langword="null"/>.</value>
+    public Func<ItemAttempt<TItem>, ValueTask>? OnStartItemAsync { get; init; }
+
+    /// <summary>Called after an item's call has returned its result. An exception from it is a failure of the item, which is not retried.</summary>
+    /// <value>The default is <see langword="null"/>.</value>
+    public Func<ItemAttempt<TItem>, ValueTask>? OnCompleteItemAsync { get; init; }
+
+    /// <summary>Called before an item waits for another attempt, with the failed attempt. An exception from it is the item's failure.</summary>
+    /// <value>The default is <see langword="null"/>.</value>
+    public Func<ItemAttempt<TItem>, ValueTask>? OnRetryAsync { get; init; }
+
+    /// <summary>
+    /// Called once for each failed item, with its last attempt. Return <see langword="false"/> to stop the run. An exception from it is one more failure of the
+    /// item.
+    /// </summary>
+    /// <value>The default is <see langword="null"/>.</value>
+    public Func<ItemAttempt<TItem>, ValueTask<bool>>? OnErrorAsync { get; init; }
+
+    internal override Type ItemType => typeof(TItem);
+}
+
+/// <summary>What a hook of <see cref="ItemHooks{TItem}"/> is told.</summary>
+/// <typeparam name="TItem">The type of the items.</typeparam>
+[SuppressMessage("Performance", "CA1815:Override equals and operator equals on value types", Justification = "It is read, not compared.")]
+[SuppressMessage("Naming", "CA1716:Identifiers should not match keywords", Justification = "The field's term, the same as ItemOutcome.Error.")]
+public readonly struct ItemAttempt<TItem>
+{
+    internal ItemAttempt(TItem item, long index, int attempt, Exception? error)
+    {
+        Item = item;
+        Index = index;
+        Attempt = attempt;
+        Error = error;
+    }
+
+    /// <summary>The item.</summary>
+    public TItem Item { get; }
+
+    /// <summary>The item's position in the source, from 0.</summary>
+    public long Index { get; }
+
+    /// <summary>
+    /// The number of the attempt, from 1: the one that begins, has succeeded or has failed. For an item whose time was up while it waited for another attempt,
+    /// the one before the wait.
+    /// </summary>
+    public int Attempt { get; }
+
+    /// <summary>The exception of a failed attempt; <see langword="null"/> before the first attempt and after a success.</summary>
+    public Exception? Error { get; }
+}
+
+/// <summary>What has an item, for code that does not know its type.</summary>
+internal interface IWithItem<out TItem>
+{
+    TItem Item { get; }
+}
+
+/// <summary>Converts indices for the hooks.</summary>
+internal static class Indices
+{
+    public static int ToInt(long index) => index > int.MaxValue ? int.MaxValue : (int)index;
+}

@@ -47,3 +47,11 @@ internal sealed class KeyedGuards<TItem>
     private static KeyedPolicies<TItem> PoliciesOf(ParallelRunOptions options) =>
         new(options.CircuitBreaker, options.ConcurrencyLimit, options.RateLimit);
 }
+
+/// <summary>The policies of one attempt, while it uses those of its keys.</summary>
+internal sealed class KeyedGuard(AttemptGuard guard, KeyedUse use)
+{
+    public AttemptGuard Guard => guard;
+
+    public void Release() => use.Release();
+}

@@ -1,7 +1,10 @@
+using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
+using Weir.Core;
 using Weir.Core.Dispatch;
 using Weir.Core.Metering;
+using Weir.Core.Threads;
 using Weir.Resilience;
 
 namespace Weir.Policies;
@@ -10,7 +13,7 @@ namespace Weir.Policies;
 /// <remarks>
 /// There is no state machine while an item waits for nothing but the selector itself. This is the path of every item of a run whose policies do not act.
 /// </remarks>
-internal readonly partial struct PolicyCall<TItem, TResult>(
+internal readonly struct PolicyCall<TItem, TResult>(
     Func<TItem, CancellationToken, ValueTask<TResult>> selector,
     CallPolicies policies,
     TimeoutPolicy<TResult>? attemptTimeout,
@@ -306,5 +309,568 @@ internal readonly partial struct PolicyCall<TItem, TResult>(
             keys?.Release();
             guard.End(ref attempt);
         }
+    }
+
+    // The item's hooks around the call, and the rule about its result.
+
+    // Rare cases are in separate methods, because each entry to this method would have to clear their structs.
+    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly",
+        Justification = "Consumed once: here when it has completed, else where the item goes on.")]
+    private ValueTask<TResult> InvokeHooked(TItem item, long index, bool isFirst, CancellationToken cancellationToken)
+    {
+        // One handler for both hooks instead of one for each.
+        bool inHook = false;
+        bool hasResult = false;
+        TResult result = default!;
+        try
+        {
+            if (isFirst && policies.Starting is { } starting)
+            {
+                inHook = true;
+                ValueTask started = starting(Indices.ToInt(index));
+
+                // A question to its task is part of the hook: one that somebody has awaited before throws.
+                if (!started.IsCompletedSuccessfully)
+                {
+                    inHook = false;
+                    return AfterStartAsync(started, item, index, cancellationToken);
+                }
+
+                started.GetAwaiter().GetResult();
+                inHook = false;
+            }
+
+            ValueTask<TResult> pending = Select(item, null, cancellationToken);
+            if (policies.Completed is not { } completed)
+            {
+                return pending;
+            }
+
+            if (!pending.IsCompletedSuccessfully)
+            {
+                return BeforeCompletionAsync(pending, item, index, cancellationToken);
+            }
+
+            result = pending.Result;
+            if (policies.IsGivenUp(index, cancellationToken))
+            {
+                return new ValueTask<TResult>(result);
+            }
+
+            hasResult = true;
+            inHook = true;
+            ValueTask hook = completed(Indices.ToInt(index));
+            if (!hook.IsCompletedSuccessfully)
+            {
+                inHook = false;
+                return AfterCompletionAsync(hook, item, result);
+            }
+
+            hook.GetAwaiter().GetResult();
+            return new ValueTask<TResult>(result);
+        }
+        catch (Exception e) when (inHook)
+        {
+            if (hasResult)
+            {
+                DiscardedResult.Drop(item, result);
+            }
+
+            policies.HookFailed(e);
+            throw;
+        }
+    }
+
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
+    private async ValueTask<TResult> InvokeAllAsync(ItemRecord? record, TItem item, long index, bool isFirst, CancellationToken cancellationToken)
+    {
+        HookCalls<TItem>? hooks = record is null ? null : (HookCalls<TItem>?)policies.ItemHooks;
+        record?.BeginAttempt();
+        if (isFirst && policies.Starting is { } starting)
+        {
+            await policies.HookEndedAsync(policies.CallHook(starting, index)).ConfigureAwait(false);
+        }
+
+        if (isFirst && hooks is not null && !policies.IsGivenUp(index, cancellationToken))
+        {
+            await hooks.StartAsync(policies, record!, item, index).ConfigureAwait(false);
+        }
+
+        TResult result = await new PendingAwaiter<TResult, PolicyPending<TResult>>(Attempt(item, index, record, cancellationToken));
+        if (policies.IsGivenUp(index, cancellationToken))
+        {
+            // Nobody asks about it any more. The engine disposes of the result.
+            return result;
+        }
+
+        bool refused;
+        try
+        {
+            refused = record is not null && policies.RetryRule is RetryRule<TResult> rule && policies.Refuses(rule, record, result);
+            if (!refused && policies.Completed is { } completed)
+            {
+                await policies.HookEndedAsync(policies.CallHook(completed, index)).ConfigureAwait(false);
+            }
+
+            if (!refused && hooks is not null && !policies.IsGivenUp(index, cancellationToken))
+            {
+                await hooks.CompleteAsync(policies, record!, item, index).ConfigureAwait(false);
+            }
+        }
+        catch
+        {
+            // The item fails, and nobody gets the result of its call.
+            DiscardedResult.Drop(item, result);
+            throw;
+        }
+
+        return refused ? throw new RefusedResultException<TResult>(result, !typeof(TItem).IsValueType && ReferenceEquals(item, result)) : result;
+    }
+
+    private async ValueTask<TResult> AfterStartAsync(ValueTask started, TItem item, long index, CancellationToken cancellationToken)
+    {
+        await policies.HookEndedAsync(started).ConfigureAwait(false);
+        return await InvokeHooked(item, index, isFirst: false, cancellationToken).ConfigureAwait(false);
+    }
+
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
+    private async ValueTask<TResult> BeforeCompletionAsync(ValueTask<TResult> pending, TItem item, long index, CancellationToken cancellationToken)
+    {
+        TResult result = await pending.ConfigureAwait(false);
+        if (policies.IsGivenUp(index, cancellationToken))
+        {
+            return result;
+        }
+
+        try
+        {
+            await policies.HookEndedAsync(policies.CallHook(policies.Completed!, index)).ConfigureAwait(false);
+            return result;
+        }
+        catch
+        {
+            DiscardedResult.Drop(item, result);
+            throw;
+        }
+    }
+
+    private async ValueTask<TResult> AfterCompletionAsync(ValueTask hook, TItem item, TResult result)
+    {
+        try
+        {
+            await policies.HookEndedAsync(hook).ConfigureAwait(false);
+            return result;
+        }
+        catch
+        {
+            DiscardedResult.Drop(item, result);
+            throw;
+        }
+    }
+}
+
+/// <summary>
+/// A started call. When its result is taken, it reports its end to the run's policies, unless that has already been done. It is a struct rather than a state
+/// machine, so a call that suspends costs the policies no allocation.
+/// </summary>
+internal struct PolicyPending<TResult> : IPending<TResult>
+{
+    private static readonly Task<TResult> NotBegun = Task.FromCanceled<TResult>(new CancellationToken(canceled: true));
+
+    private ValueTask<TResult> _task;
+    private CallPolicies? _policies;
+    private readonly CircuitTicket _ticket;
+    private readonly long _started;
+    private readonly CancellationToken _cancellationToken;
+    private readonly Task? _until;
+
+    public PolicyPending(ValueTask<TResult> task) => _task = task;
+
+    public PolicyPending(ValueTask<TResult> task, CallPolicies policies, CircuitTicket ticket, long started, CancellationToken cancellationToken)
+    {
+        _task = task;
+        _policies = policies;
+        _ticket = ticket;
+        _started = started;
+        _cancellationToken = cancellationToken;
+    }
+
+    /// <summary>A call that cannot begin, because its item waits for something else first.</summary>
+    public PolicyPending(CallPolicies policies, Task until, WaitKind kind)
+    {
+        _task = new ValueTask<TResult>(NotBegun);
+        _policies = policies;
+        _until = until;
+
+        // It has no start, and one more field would make every call larger.
+        _started = (long)kind;
+    }
+
+    /// <summary>A call of the user that has not completed, or that has failed. If it cannot be waited for, that is reported to the policies here.</summary>
+    public static PolicyPending<TResult> OfUser(ValueTask<TResult> task, CallPolicies policies, CircuitTicket ticket, CancellationToken cancellationToken)
+    {
+        try
+        {
+            return new(CallsBackOnce.Of(task), policies, ticket, 0, cancellationToken);
+        }
+        catch (Exception e)
+        {
+            policies.Failed(ticket, e, 0, cancellationToken);
+            throw;
+        }
+    }
+
+    public readonly Task? Until => _until;
+
+    public readonly WaitKind WaitsFor => (WaitKind)_started;
+
+    public readonly bool IsCompleted
+    {
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        get => _task.IsCompleted;
+    }
+
+    public readonly bool IsCompletedSuccessfully
+    {
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        get => _task.IsCompletedSuccessfully;
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public readonly TResult GetResult() => _policies is null ? _task.GetAwaiter().GetResult() : Report(_policies);
+
+    public readonly bool CanBeParked => false;
+
+    public readonly Task AsTask() => throw new UnreachableException();
+
+    public readonly TResult ResultOf(Task call) => throw new UnreachableException();
+
+    /// <summary>The calls of the user are tasks already; the others are our own.</summary>
+    public readonly void BecomeTask()
+    {
+    }
+
+    public readonly void OnCompleted(Action continuation) => _task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
+
+    /// <summary>Becomes a call that has ended and has been reported to the policies. Writes only the fields that record this.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void Succeed(TResult result)
+    {
+        _task = new ValueTask<TResult>(result);
+        _policies = null;
+    }
+
+    private readonly TResult Report(CallPolicies policies)
+    {
+        if (_until is not null)
+        {
+            throw new ItemWaitsException(policies.Places!, _until, WaitsFor);
+        }
+
+        TResult result;
+        try
+        {
+            result = _task.GetAwaiter().GetResult();
+        }
+        catch (Exception e)
+        {
+            policies.Failed(_ticket, e, _started, _cancellationToken);
+            throw;
+        }
+
+        policies.Succeeded(_ticket, _started, _cancellationToken);
+        return result;
+    }
+}
+
+/// <summary>Lets an async method await a started call of any kind, without capturing a context.</summary>
+internal readonly struct PendingAwaiter<TResult, TPending>(TPending pending) : ICriticalNotifyCompletion
+    where TPending : struct, IPending<TResult>
+{
+    public bool IsCompleted => pending.IsCompleted;
+
+    public PendingAwaiter<TResult, TPending> GetAwaiter() => this;
+
+    public TResult GetResult() => pending.GetResult();
+
+    public void OnCompleted(Action continuation) => pending.OnCompleted(continuation);
+
+    public void UnsafeOnCompleted(Action continuation) => pending.OnCompleted(continuation);
+}
+
+/// <summary>
+/// What wraps one attempt of a run: the item's hooks, the circuit breaker, the concurrency limit, the rate limit, the measurements for the adaptive limit, and
+/// the attempt's time limit. <see cref="RunRecovery{TResult}"/> and the engine decide the rest (retry, fallback, the item's time limit) after an attempt has
+/// failed.
+/// </summary>
+internal sealed class CallPolicies
+{
+    // Exceptions that the user's hooks threw. Weak, so that it keeps no exception alive; created when a hook throws.
+    private ConditionalWeakTable<Exception, object?>? _hookFailures;
+
+    private readonly int _maxRetries;
+    private readonly bool _hasBreaker;
+    private readonly CircuitBreakers? _breakersByKey;
+    private Pump? _run;
+    private object? _attemptLimit;
+    private ICallsWithLimits? _attempts;
+    private int _atRateLimit;
+
+    private CallPolicies(ParallelRunOptions options, AdaptiveController? adaptive, bool guarded, ItemRecords? records)
+    {
+        Records = records ?? (options.NeedsRecords ? new ItemRecords(options.TimeProvider) : null);
+        RetryRule = options.MaxRetries > 0 ? options.ShouldRetry : null;
+        _maxRetries = options.MaxRetries;
+        Starting = options.Hooks?.OnStartItemAsync;
+        Completed = options.Hooks?.OnCompleteItemAsync;
+        Adaptive = adaptive;
+        CircuitBreaker? breaker = PolicySettings.BreakerOf(options.CircuitBreaker, options.TimeProvider, isCounted: false);
+        IRateLimit? rateLimit = PolicySettings.RateLimitOf(options.RateLimit, options.TimeProvider, isCounted: false);
+        // Places that the run's workers cannot use would lie idle.
+        PlaceUser? places = options.ConcurrencyLimit is SharedConcurrencyLimit shared ? new PlaceUser(shared, () => RunLimit) : null;
+        bool hasPlaces = options.ConcurrencyLimit is not null;
+        Places = hasPlaces || options.RatesByKey is not null ? new RunPlaces(guarded && hasPlaces) : null;
+        Guard = new AttemptGuard(breaker, places, rateLimit, waitsForCircuit: false);
+        RateLimit = rateLimit;
+        _hasBreaker = options.CircuitBreaker is not null;
+        _breakersByKey = options.BreakersByKey;
+        HasHooks = options.HasItemHooks;
+        IsSimple = Records is null && !HasHooks && Adaptive is null && Guard.HasNoLeases && !options.HasKeys;
+        HasOnlyHooks = Records is null && Guard.IsEmpty && !options.HasKeys && Adaptive is null && options.AttemptTimeout is null;
+    }
+
+    /// <summary>The token of the run. A cancellation that comes from it says nothing about the called service.</summary>
+    public CancellationToken RunToken { get; private set; }
+
+    public bool HasHooks { get; }
+
+    /// <summary>Whether there are only hooks, and policies that act after a failure.</summary>
+    public bool HasOnlyHooks { get; }
+
+    /// <summary>What the run remembers of its items while they are under way; null if nothing needs that.</summary>
+    public ItemRecords? Records { get; }
+
+    /// <summary>What decides about results; null if every result is the item's.</summary>
+    public RetryRule? RetryRule { get; }
+
+    /// <summary>The hooks that get items, once the run is made; null if there are none.</summary>
+    public HookCalls? ItemHooks { get; set; }
+
+    /// <summary>Whether only a circuit breaker and our own rate limit wrap an attempt.</summary>
+    public bool IsSimple { get; }
+
+    public Func<int, ValueTask>? Starting { get; }
+
+    public Func<int, ValueTask>? Completed { get; }
+
+    /// <summary>
+    /// The way past the circuit breaker and both limits. An item that meets an open circuit is refused, and waits in the engine if it may; so does one that
+    /// needs a place of the concurrency limit, or the tokens of its key.
+    /// </summary>
+    public AttemptGuard Guard { get; }
+
+    /// <summary>
+    /// The places of the concurrency limit that the run's items hold and wait for, and their turns at rate limits by key; null if there are no such limits.
+    /// </summary>
+    public RunPlaces? Places { get; }
+
+    public IRateLimit? RateLimit { get; }
+
+    public AdaptiveController? Adaptive { get; }
+
+    /// <summary>Whether the run has ended, and not only stopped.</summary>
+    public bool HasRunEnded => _run!.HasEnded;
+
+    /// <summary>Whether items may meet an open circuit.</summary>
+    public bool HasBreaker => _hasBreaker;
+
+    /// <summary>How many items the run may have in flight now.</summary>
+    public int RunLimit => _run!.Limit;
+
+    /// <summary>
+    /// Whether an item may make no more calls, because its run has stopped or it was given up. Whoever gives up an item cancels its token before anybody can
+    /// learn of the end.
+    /// </summary>
+    public bool Ends(CancellationToken itemToken) => itemToken.IsCancellationRequested || _run!.IsOver;
+
+    /// <summary>Whether an item whose call has returned was given up meanwhile: it has its outcome, and no hook is called for it.</summary>
+    public bool IsGivenUp(long index, CancellationToken itemToken) => itemToken.IsCancellationRequested && _run!.HasGivenUp(index);
+
+    /// <summary>Whether it is one of the run's own circuits, by key or not.</summary>
+    public bool IsOwn(CircuitBreaker breaker) => breaker == Guard.Breaker || (_breakersByKey is not null && breaker.Group == _breakersByKey.Group);
+
+    /// <summary>Whether the options have policies that wrap an attempt.</summary>
+    public static bool AreSet(ParallelRunOptions options) =>
+        options.CircuitBreaker is not null || options.RateLimit is not null || options.ConcurrencyLimit is not null || options.HasItemHooks
+        || options.NeedsRecords;
+
+    /// <summary>The policies of the options, or null if none wraps an attempt.</summary>
+    /// <param name="options">The options.</param>
+    /// <param name="adaptive">What moves the run's limit, or null.</param>
+    /// <param name="guarded">Whether the run's items can be given up while they run.</param>
+    /// <param name="records">The records of the run's items, if its sink uses them too.</param>
+    public static CallPolicies? Of(ParallelRunOptions options, AdaptiveController? adaptive, bool guarded, ItemRecords? records) =>
+        AreSet(options) ? new CallPolicies(options, adaptive, guarded, records) : null;
+
+    /// <summary>The run has been made, and is about to start.</summary>
+    public void Attach(Pump run)
+    {
+        _run = run;
+        RunToken = run.Token;
+        if (Places is { } places)
+        {
+            // A run that has stopped may have to wait for its calls for long. Meanwhile others use the places that it will not use.
+            RunToken.UnsafeRegister(
+                static places => Unattended.Run((RunPlaces)places!, static places => places.Close(), static (places, _) => places.Close()), places);
+        }
+    }
+
+    /// <summary>An item was given up while its call was under way.</summary>
+    public void GivenUp<TItem>(long index, TItem? item)
+    {
+        Places?.GivenUp(index, _attempts);
+        Records?.Begin(index, item!);
+    }
+
+    /// <summary>An item waits at the rate limit.</summary>
+    /// <returns>Since when, for <see cref="RateWaitEnds"/>.</returns>
+    public long RateWaitBegins()
+    {
+        long since = _run!.Time.GetTimestamp();
+        _run.WaitBegins(WaitKind.RateLimit, since);
+        Interlocked.Increment(ref _atRateLimit);
+        return since;
+    }
+
+    /// <summary>An item waits at the rate limit no longer.</summary>
+    public void RateWaitEnds(long since)
+    {
+        Interlocked.Decrement(ref _atRateLimit);
+        _run!.WaitEnds(WaitKind.RateLimit, since, since);
+    }
+
+    /// <summary>Adds the items that wait at the rate limit, and the states of the circuit breakers.</summary>
+    public void AddTo(ref RunSample sample)
+    {
+        sample.AtRateLimit = Volatile.Read(ref _atRateLimit);
+        int[] states = new int[3];
+        if (Guard.Breaker is { } breaker)
+        {
+            states[(int)breaker.State]++;
+        }
+
+        _breakersByKey?.CountStates(states);
+        sample.CircuitsClosed = states[(int)CircuitBreakerState.Closed];
+        sample.CircuitsOpen = states[(int)CircuitBreakerState.Open];
+        sample.CircuitsHalfOpen = states[(int)CircuitBreakerState.HalfOpen];
+    }
+
+    /// <summary>
+    /// The limit of one attempt, inside the other policies: its time starts when the rate limit has admitted the attempt, and the circuit breaker learns of it.
+    /// Null if there is none; a run without policies leaves the limit to the engine.
+    /// </summary>
+    public TimeoutPolicy<TResult>? AttemptTimeoutOf<TResult>(ParallelRunOptions options)
+    {
+        TimeoutPolicy<TResult>? attempts = options.AttemptTimeout is { } limit
+            ? new TimeoutPolicy<TResult>(limit, WatchTime.For(options.TimeProvider), UrgentWork.Queue, options.MaxRetries > 0 ? 0 : 1)
+            {
+                LimitOf = _attemptLimit = new object(),
+            }
+            : null;
+        _attempts = attempts;
+        return attempts;
+    }
+
+    /// <summary>
+    /// Whether a call ended because its attempt passed the limit of this run, and not one inside the call. What an open circuit refuses has the limit that
+    /// opened it as its cause, and passed none itself.
+    /// </summary>
+    public bool HasTimedOut(Exception error) =>
+        _attemptLimit is not null && error is AttemptCanceledException timeout && timeout.Reason.LimitOf == _attemptLimit;
+
+    /// <summary>A call has returned its result.</summary>
+    public void Succeeded(CircuitTicket ticket, long started, CancellationToken cancellationToken) => Succeeded(Guard, ticket, started, cancellationToken);
+
+    /// <summary>The same under other policies than the run's.</summary>
+    public void Succeeded(AttemptGuard guard, CircuitTicket ticket, long started, CancellationToken cancellationToken)
+    {
+        Adaptive?.Ended(started, succeeded: true, cancellationToken);
+        guard.Succeeded(ticket);
+    }
+
+    /// <summary>A call has failed. An exception from a callback in the circuit breaker's options replaces the failure.</summary>
+    public void Failed(CircuitTicket ticket, Exception error, long started, CancellationToken cancellationToken) =>
+        Failed(Guard, ticket, error, started, cancellationToken);
+
+    /// <summary>The same under other policies than the run's.</summary>
+    public void Failed(AttemptGuard guard, CircuitTicket ticket, Exception error, long started, CancellationToken cancellationToken)
+    {
+        if (error is NotBegunException)
+        {
+            // Nothing was called, so nothing can be said about it.
+            guard.Ignored(ticket);
+            return;
+        }
+
+        Adaptive?.Ended(started, succeeded: false, cancellationToken);
+        guard.Failed(ticket, error, cancellationToken, RunToken);
+    }
+
+    /// <summary>Whether a result is followed by another attempt.</summary>
+    public bool Refuses<TResult>(RetryRule<TResult> rule, ItemRecord record, TResult result)
+    {
+        if (record.Attempt > _maxRetries || RunToken.IsCancellationRequested)
+        {
+            return false;
+        }
+
+        try
+        {
+            return rule.ShouldRetry(record, new AttemptOutcome<TResult>(result, null, record.Attempt));
+        }
+        catch (Exception e)
+        {
+            HookFailed(e);
+            throw;
+        }
+    }
+
+    /// <summary>Calls a hook. When it throws, the item fails, and its call, which may well have succeeded, is not repeated.</summary>
+    public ValueTask CallHook(Func<int, ValueTask> hook, long index)
+    {
+        try
+        {
+            return hook(Indices.ToInt(index));
+        }
+        catch (Exception e)
+        {
+            HookFailed(e);
+            throw;
+        }
+    }
+
+    public bool IsHookFailure(Exception error) => Volatile.Read(ref _hookFailures)?.TryGetValue(error, out _) == true;
+
+    /// <summary>Waits for a hook that was called. One whose task somebody has awaited before has failed, like one that throws.</summary>
+    public async ValueTask HookEndedAsync(ValueTask hook)
+    {
+        try
+        {
+            await hook.ConfigureAwait(false);
+        }
+        catch (Exception e)
+        {
+            HookFailed(e);
+            throw;
+        }
+    }
+
+    /// <summary>Remembers the failure as one of a hook.</summary>
+    public void HookFailed(Exception error)
+    {
+        ConditionalWeakTable<Exception, object?> failures = Volatile.Read(ref _hookFailures)
+            ?? Interlocked.CompareExchange(ref _hookFailures, [], null)
+            ?? _hookFailures;
+        failures.AddOrUpdate(error, null);
     }
 }

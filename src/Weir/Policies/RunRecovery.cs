@@ -1,4 +1,7 @@
+using System.Diagnostics.CodeAnalysis;
+using Weir.Core;
 using Weir.Core.Dispatch;
+using Weir.Core.Metering;
 using Weir.Resilience;
 
 namespace Weir.Policies;
@@ -192,4 +195,52 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
             await refused.DropAsync().ConfigureAwait(false);
         }
     }
+}
+
+/// <summary>
+/// Tells the engine that an attempt could not begin, because its item waits for a place of the concurrency limit, or at a rate limit by key. Never seen
+/// outside.
+/// </summary>
+[SuppressMessage("Design", "CA1032:Implement standard exception constructors", Justification = "A signal of the engine, with what it needs.")]
+[SuppressMessage("Design", "CA1064:Exceptions should be public", Justification = "A signal of the engine, which no user code sees.")]
+internal sealed class ItemWaitsException(RunPlaces waitsAt, Task until, WaitKind kind) : NotBegunException
+{
+    public RunPlaces WaitsAt => waitsAt;
+
+    public Task Until => until;
+
+    public WaitKind Kind => kind;
+}
+
+/// <summary>
+/// Tells the engine that an attempt gave a result which the run's rule refused, so that another attempt follows. Never seen outside. A cancellation, so that
+/// the item of a run that has stopped is a cancelled one.
+/// </summary>
+[SuppressMessage("Design", "CA1032:Implement standard exception constructors", Justification = "A signal of the engine, with what it needs.")]
+[SuppressMessage("Design", "CA1064:Exceptions should be public", Justification = "A signal of the engine, which no user code sees.")]
+internal abstract class RefusedResultException : OperationCanceledException
+{
+    private int _dropped;
+
+    /// <summary>The result, unless it is not to be disposed of.</summary>
+    public abstract object? Discarded { get; }
+
+    /// <summary>Disposes of the result, unless that has been done.</summary>
+    public ValueTask DropAsync() => Interlocked.Exchange(ref _dropped, 1) == 0 ? DiscardedResult.DisposeAsync(Discarded) : default;
+
+    /// <summary>The same where nobody hears of an exception: the item has its outcome, or an error that came first.</summary>
+    public Task DropQuietlyAsync() =>
+        Interlocked.Exchange(ref _dropped, 1) == 0 ? DiscardedResult.DropAsync(Discarded) : Task.CompletedTask;
+}
+
+/// <summary>The signal with its result.</summary>
+/// <param name="result">The result.</param>
+/// <param name="isItem">Whether it is the item itself, which is the caller's and has another attempt before it.</param>
+[SuppressMessage("Design", "CA1032:Implement standard exception constructors", Justification = "A signal of the engine, with what it needs.")]
+[SuppressMessage("Design", "CA1064:Exceptions should be public", Justification = "A signal of the engine, which no user code sees.")]
+internal sealed class RefusedResultException<TResult>(TResult result, bool isItem) : RefusedResultException
+{
+    public override object? Discarded => isItem ? null : result;
+
+    public TResult Result => result;
 }

@@ -1,8 +1,15 @@
+using System.Diagnostics;
+using System.Diagnostics.CodeAnalysis;
+using Weir.Core;
 using Weir.Core.Dispatch;
+using Weir.Core.Metering;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
+using Weir.Core.Threads;
 using Weir.Observability;
 using Weir.Operators;
+using Weir.Policies;
+using Weir.Resilience;
 
 namespace Weir.Runtimes;
 
@@ -256,4 +263,437 @@ internal sealed class PumpRuntime(
             throw;
         }
     }
+}
+
+/// <summary>
+/// The running calls of a runtime. It knows when the last call has ended, and ends calls that outlive the grace period.
+/// </summary>
+internal sealed class RuntimeCalls(object owner)
+{
+    private readonly Lock _lock = new();
+    private readonly List<RuntimeCall> _running = [];
+    private TaskCompletionSource? _drained;
+    private volatile bool _closed;
+    private long _succeeded;
+    private long _failed;
+    private long _cancelled;
+    private long _abandoned;
+
+    public string? RuntimeName => (owner as IExecutionRuntime)?.Name;
+
+    public RuntimeStatistics Statistics
+    {
+        get
+        {
+            lock (_lock)
+            {
+                RunSample sum = default;
+                foreach (RuntimeCall call in _running)
+                {
+                    RunSample sample = call.Sample();
+                    sum.Succeeded += sample.Succeeded;
+                    sum.Unsuccessful += sample.Unsuccessful;
+                    sum.Cancelled += sample.Cancelled;
+                    sum.InFlight += sample.InFlight;
+                    sum.Abandoned += sample.Abandoned;
+                }
+
+                return new RuntimeStatistics
+                {
+                    ActiveCalls = _running.Count,
+                    InFlight = sum.InFlight,
+                    Succeeded = _succeeded + sum.Succeeded,
+                    Failed = _failed + sum.Failed,
+                    Cancelled = _cancelled + sum.Cancelled,
+                    AbandonedWorkers = _abandoned + sum.Abandoned,
+                };
+            }
+        }
+    }
+
+    /// <summary>Checks the arguments of a call.</summary>
+    /// <returns>The call's options.</returns>
+    /// <exception cref="ArgumentException">The results are tasks.</exception>
+    /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>
+    [StackTraceHidden]
+    public ProcessManyOptions Check(object items, object processor, ProcessManyOptions? options, Type results)
+    {
+        ArgumentNullException.ThrowIfNull(items);
+        ArgumentNullException.ThrowIfNull(processor);
+        options ??= ProcessManyOptions.Default;
+        options.Validate();
+        TaskCalls.RefuseTasks(results, nameof(processor));
+
+        // Whoever listens finds something to listen to.
+        _ = RunObservation.IsMetered;
+        ObjectDisposedException.ThrowIf(_closed, owner);
+        return options;
+    }
+
+    /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>
+    public void Add(RuntimeCall call)
+    {
+        lock (_lock)
+        {
+            ObjectDisposedException.ThrowIf(_closed, owner);
+            call.Place = _running.Count;
+            _running.Add(call);
+        }
+    }
+
+    public void Remove(RuntimeCall call)
+    {
+        TaskCompletionSource? drained = null;
+        lock (_lock)
+        {
+            int place = call.Place;
+            if (place < 0)
+            {
+                return;
+            }
+
+            RuntimeCall last = _running[^1];
+            _running[place] = last;
+            last.Place = place;
+            _running.RemoveAt(_running.Count - 1);
+            call.Place = -1;
+
+            RunSample sample = call.Sample();
+            _succeeded += sample.Succeeded;
+            _failed += sample.Failed;
+            _cancelled += sample.Cancelled;
+            _abandoned += sample.Abandoned;
+            if (_closed && _running.Count == 0)
+            {
+                drained = _drained;
+            }
+        }
+
+        drained?.TrySetResult();
+    }
+
+    /// <summary>Rejects further calls, waits for the running ones, and ends them after the grace period.</summary>
+    public async Task CloseAsync(TimeSpan grace, TimeProvider time)
+    {
+        Task drained;
+        lock (_lock)
+        {
+            _closed = true;
+            _drained ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+            if (_running.Count == 0)
+            {
+                _drained.TrySetResult();
+            }
+
+            drained = _drained.Task;
+        }
+
+        try
+        {
+            await drained.WaitAsync(grace, WatchTime.For(time)).ConfigureAwait(false);
+        }
+        catch (TimeoutException)
+        {
+            RuntimeCall[] left;
+            lock (_lock)
+            {
+                left = [.. _running];
+            }
+
+            foreach (RuntimeCall call in left)
+            {
+                call.GiveUp(ItemStatus.Cancelled);
+            }
+
+            // This may be the watch's thread, on which the caller must not continue.
+            await drained.ConfigureAwait(ConfigureAwaitOptions.ForceYielding);
+        }
+    }
+}
+
+/// <summary>A running call of a runtime: a run of the engine, which can be given up, at its deadline or at the end of the runtime.</summary>
+/// <param name="calls">The running calls of the runtime.</param>
+/// <param name="operation">The method that was called.</param>
+/// <param name="options">The options of the call.</param>
+internal class RuntimeCall(RuntimeCalls calls, string operation, ProcessManyOptions options) : IMeasuredRun
+{
+    // Stands in the timer's place once the call has ended.
+    private static readonly ITimer Ended = new WatchTimer(static _ => { }, null);
+
+    private ITimer? _deadline;
+
+    public Pump Run { get; private set; } = null!;
+
+    public string Operation => operation;
+
+    /// <summary>The index in the list of running calls, or -1. Guarded by the lock of <see cref="RuntimeCalls"/>.</summary>
+    public int Place = -1;
+
+    public RunLabel Label => RunLabel.Of(operation, calls.RuntimeName, options.OperationName, options.Tags);
+
+    public RunSample Sample() => Run.Sample();
+
+    /// <summary>Ends the call without waiting for running items, each of which gets the status. No other item starts.</summary>
+    /// <param name="status">The status.</param>
+    /// <param name="limit">The time limit that has passed, if that is why.</param>
+    public void GiveUp(ItemStatus status, TimeSpan limit = default) =>
+        Run.Abort(status, status == ItemStatus.TimedOut ? TimeLimit.OfRun(limit) : null);
+
+    /// <summary>The settings of the run, where something moves its limit and its threads.</summary>
+    public virtual PumpSettings Steer(PumpSettings settings) => settings;
+
+    /// <summary>Adds the call to the running calls and starts its deadline, which may pass before this returns.</summary>
+    /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>
+    public virtual void Begin(Pump run, TimeSpan? batchTimeout, TimeProvider time)
+    {
+        Run = run;
+        calls.Add(this);
+        if (batchTimeout is { } timeout)
+        {
+            try
+            {
+                StartDeadline(timeout, time);
+            }
+            catch
+            {
+                // The clock is the user's. Nothing of the call has begun, so nothing else would take it out of the list.
+                calls.Remove(this);
+                throw;
+            }
+        }
+    }
+
+    /// <summary>The run has ended, or could not start: ends the deadline and leaves the running calls. May be called again.</summary>
+    public void End()
+    {
+        ITimer? deadline = Interlocked.Exchange(ref _deadline, Ended);
+        if (deadline != Ended)
+        {
+            deadline?.Dispose();
+            Leave();
+        }
+    }
+
+    /// <summary>Leaves the running calls. Called once.</summary>
+    protected virtual void Leave() => calls.Remove(this);
+
+    private void StartDeadline(TimeSpan timeout, TimeProvider time)
+    {
+        ITimer timer = WatchTime.CreateTimer(time, static deadline => ((Deadline)deadline!).Pass(), new Deadline(this, timeout));
+        timer.Change(timeout, Timeout.InfiniteTimeSpan);
+        if (Interlocked.CompareExchange(ref _deadline, timer, null) is not null)
+        {
+            timer.Dispose();
+        }
+    }
+
+    /// <summary>What a call with a limit has besides.</summary>
+    private sealed class Deadline(RuntimeCall call, TimeSpan limit) : IUnattended
+    {
+        public void Pass() => call.GiveUp(ItemStatus.TimedOut, limit);
+
+        public void WorkFailed(Exception error) => call.Run.WorkFailed(error);
+    }
+}
+
+/// <summary>Reads the items of a call: a list in place, by index, whatever kind of list it is, and any other sequence while the call goes on.</summary>
+internal static class RuntimeSource
+{
+    // Of a sequence, which may be endless: as far as a stream reads ahead. Of items that are in memory, any number may wait for their key.
+    private const int MostWaiting = 1024;
+
+    /// <summary>The keys of the items, which are then those alone; null if they have none.</summary>
+    /// <exception cref="ArgumentException">The keys are those of batches.</exception>
+    public static ItemKeys<T>? TakeKeys<T>(ref IEnumerable<T> items)
+    {
+        if (items is not PartitionedItems<T> keyed)
+        {
+            return null;
+        }
+
+        items = keyed.Items;
+        return keyed.Keys.Items;
+    }
+
+    /// <param name="items">The items.</param>
+    /// <param name="keys">Their keys; null for none.</param>
+    /// <param name="count">How many there are; negative if that is not known before the end.</param>
+    public static Source<T> Of<T>(IEnumerable<T> items, ItemKeys<T>? keys, out int count)
+    {
+        Source<T> source = Of(items, out count);
+        return keys is null ? source : keys.Lanes(source, count < 0 ? MostWaiting : int.MaxValue);
+    }
+
+    private static Source<T> Of<T>(IEnumerable<T> items, out int count)
+    {
+        if (items is IReadOnlyList<T> list)
+        {
+            count = list.Count;
+            return count == 0 ? SourceOf.Enumerable(items) : Of(list, count);
+        }
+
+        Source<T> source = SourceOf.Enumerable(items);
+        count = source.KnownCount;
+        return source;
+    }
+
+    private static Source<T> Of<T>(IReadOnlyList<T> items, int count)
+    {
+        Source<T> source = SourceOf.Enumerable(items);
+        return source.KnownCount == count ? source : new LazySource<T>(Indexed(items, count));
+    }
+
+    // For a list that does not enumerate as many items as it counts, the indexer decides.
+    private static IEnumerable<T> Indexed<T>(IReadOnlyList<T> items, int count)
+    {
+        for (int i = 0; i < count; i++)
+        {
+            yield return items[i];
+        }
+    }
+}
+
+/// <summary>The policies around the items of a runtime's calls: options of an operator, of which only those that concern an item are used.</summary>
+[SuppressMessage("Usage", "CA2208:Instantiate argument exceptions correctly", Justification = "Wrong options are named after their property.")]
+internal sealed class RuntimePolicies
+{
+    private readonly RuntimeOptions _options;
+    private readonly ParallelRunOptions? _own;
+
+    public RuntimePolicies(RuntimeOptions options)
+    {
+        _options = options;
+        Limit = options.MakeLimit();
+        if (options.Policies is { } policies)
+        {
+            // All calls of the runtime share them.
+            _own = Adapted(policies with
+            {
+                CircuitBreaker = PolicySettings.Made(policies.CircuitBreaker, options.TimeProvider),
+                RateLimit = PolicySettings.Made(policies.RateLimit, options.TimeProvider),
+            });
+        }
+        else if (Limit is not null)
+        {
+            _own = Adapted(ParallelRunOptions.Default);
+        }
+    }
+
+    /// <summary>The limit over all calls of the runtime, or null.</summary>
+    public SharedConcurrencyLimit? Limit { get; }
+
+    /// <summary>Whether a call has policies besides <see cref="Limit"/>.</summary>
+    public bool AreSet(ProcessManyOptions options) => options.Policies is not null || _options.Policies is not null;
+
+    /// <summary>The policies of a call, with the limit; null if there are none.</summary>
+    /// <exception cref="ArgumentException">They are not those of the call's items or results, or there are two concurrency limits.</exception>
+    public ParallelRunOptions? Of<TItem, TResult>(ProcessManyOptions options)
+    {
+        RefuseTwoLimits(options.Policies, Limit);
+        ParallelRunOptions? policies = options.Policies is { } own ? Adapted(own) : _own;
+        if (policies is not null)
+        {
+            OperatorRun.CheckTypes<TItem, TResult>(policies);
+        }
+
+        return policies;
+    }
+
+    /// <summary>Checks policies, if there are any.</summary>
+    /// <exception cref="ArgumentOutOfRangeException">A value is out of range.</exception>
+    /// <exception cref="ArgumentException">An option concerns a run, and not its items.</exception>
+    [StackTraceHidden]
+    public static void Validate(ParallelRunOptions? policies)
+    {
+        if (policies is null)
+        {
+            return;
+        }
+
+        policies.Validate();
+        Refuse(policies.AdaptiveConcurrency, nameof(policies.AdaptiveConcurrency));
+        Refuse(policies.Control, nameof(policies.Control));
+    }
+
+    /// <exception cref="ArgumentException">The runtime has a limit over all calls, and the policies have another.</exception>
+    [StackTraceHidden]
+    public static void RefuseTwoLimits(ParallelRunOptions? policies, object? limit)
+    {
+        if (limit is not null && policies is { ConcurrencyLimit: not null })
+        {
+            throw new ArgumentException(
+                "The runtime has a TotalConcurrency or ConcurrencyLimit, so its Policies cannot have a concurrency limit too.",
+                nameof(policies.ConcurrencyLimit));
+        }
+    }
+
+    [StackTraceHidden]
+    private static void Refuse(object? value, string property)
+    {
+        if (value is not null)
+        {
+            throw new ArgumentException($"{property} must be null in the Policies of a runtime: it concerns a run, and not an item.", property);
+        }
+    }
+
+    private ParallelRunOptions Adapted(ParallelRunOptions policies) => policies with
+    {
+        TimeProvider = _options.TimeProvider,
+        ConcurrencyLimit = Limit ?? policies.ConcurrencyLimit,
+        Output = policies.Output.IncludeDetails ? policies.Output with { IncludeDetails = false } : policies.Output,
+    };
+}
+
+/// <summary>
+/// Runs the worker of a call of the <see cref="DirectRuntime"/> on its caller's thread, at the start and at each step of a stream; what continues later
+/// continues on the pool.
+/// </summary>
+internal sealed class CallerExecutor : Executor
+{
+    public static readonly CallerExecutor Instance = new();
+
+    public override int Threads => 1;
+
+    public override bool CanRunOnCurrentThread => PoolExecutor.Instance.CanRunOnCurrentThread;
+
+    // The caller has no task to wait for yet, or a stream whose step has not returned. So none of its code runs at the end.
+    public override bool CanEndOnCurrentThread => true;
+
+    public override bool RunsForConsumerHere => true;
+
+    public override long Quantum => long.MaxValue;
+
+    public override void Queue(IThreadPoolWorkItem worker) => PoolExecutor.Instance.Queue(worker);
+
+    public override void QueueUrgently(IThreadPoolWorkItem worker) => PoolExecutor.Instance.QueueUrgently(worker);
+
+    public override void QueueNext(IThreadPoolWorkItem worker) => worker.Execute();
+
+    public override void QueueForConsumer(IThreadPoolWorkItem worker) => worker.Execute();
+}
+
+/// <summary>
+/// What disposes of the results that the caller of a runtime does not get; null unless the options ask for it and the results may be disposable.
+/// </summary>
+internal static class UnusedOfCall
+{
+    /// <summary>Those of a call whose outcomes are an array.</summary>
+    /// <param name="options">The options of the call.</param>
+    /// <param name="policies">Its policies, or null.</param>
+    /// <param name="time">The clock of the runtime.</param>
+    public static UnusedResults<ItemOutcome<TItem, TResult>>? Outcomes<TItem, TResult>(
+        ProcessManyOptions options, ParallelRunOptions? policies, TimeProvider time) =>
+        UnusedOf.Asked<TResult>(IsSet(options, policies)) ? new(static outcome => UnusedOf.ResultOf(outcome), PatienceOf(options, policies), time) : null;
+
+    /// <summary>Those of a call whose outcomes are a stream.</summary>
+    /// <inheritdoc cref="Outcomes"/>
+    public static UnusedResults<(int Index, ItemOutcome<TItem, TResult> Outcome)>? IndexedOutcomes<TItem, TResult>(
+        ProcessManyOptions options, ParallelRunOptions? policies, TimeProvider time) =>
+        UnusedOf.Asked<TResult>(IsSet(options, policies)) ? new(static item => UnusedOf.ResultOf(item.Outcome), PatienceOf(options, policies), time) : null;
+
+    private static bool IsSet(ProcessManyOptions options, ParallelRunOptions? policies) =>
+        options.DisposeUnusedResults || policies is { Output.DisposeUnusedResults: true };
+
+    private static TimeSpan? PatienceOf(ProcessManyOptions options, ParallelRunOptions? policies) =>
+        options.PerItemTimeout ?? policies?.PerItemTimeout ?? options.TotalTimeout;
 }

@@ -18,7 +18,7 @@ public partial class UnattendedWorkTests
         ("LeaseThread.cs", "new Thread(Run"),
         ("UrgentWork.cs", "RunHost"),
         ("UrgentWork.cs", "MoveToSpare"),
-        ("RuntimeCall.cs", "static _ => { }"),
+        ("PumpRuntime.cs", "static _ => { }"),
         ("PumpGivenUp.cs", "((AbandonTimer)again!).Run()"),
         ("UrgentSignal.cs", "_core.SetResult(true)"),
         ("DiscardedResult.cs", "_ = DropAsync(result)"),

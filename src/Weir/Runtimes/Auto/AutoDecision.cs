@@ -35,3 +35,45 @@ public sealed record AutoDecision
 
     private static string Word(AutoMode mode) => mode.ToString().ToLowerInvariant();
 }
+
+/// <summary>How an <see cref="AutoRuntime"/> runs the items of a call at a given moment.</summary>
+public enum AutoMode
+{
+    /// <summary>It measures the first items and has not chosen yet.</summary>
+    Probe = 0,
+
+    /// <summary>One item after the other on one thread, with nothing between two items.</summary>
+    Direct,
+
+    /// <summary>On as many threads as there are processors, because items compute.</summary>
+    Parallel,
+
+    /// <summary>Many items in flight on few threads, because items wait.</summary>
+    Concurrent,
+
+    /// <summary>As many threads as there are processors for items that compute, and many items in flight for those that wait.</summary>
+    Mixed,
+
+    /// <summary>Many threads, because items block their thread while they wait.</summary>
+    Blocking,
+}
+
+/// <summary>The outcomes of a call of an <see cref="AutoRuntime"/>, and the decisions on how it ran. Immutable.</summary>
+/// <typeparam name="TItem">The type of the items.</typeparam>
+/// <typeparam name="TResult">The type of the results.</typeparam>
+public sealed class AutoResult<TItem, TResult>
+{
+    internal AutoResult(IReadOnlyList<ItemOutcome<TItem, TResult>> outcomes, IReadOnlyList<AutoDecision> decisions)
+    {
+        Outcomes = outcomes;
+        Decisions = decisions;
+    }
+
+    /// <summary>One outcome per item, in input order.</summary>
+    public IReadOnlyList<ItemOutcome<TItem, TResult>> Outcomes { get; }
+
+    /// <summary>
+    /// The decisions, in chronological order. Empty if the call ended before the first decision. If there are more than 64, the first and the latest are kept.
+    /// </summary>
+    public IReadOnlyList<AutoDecision> Decisions { get; }
+}

@@ -143,3 +143,83 @@ public sealed class AutoRuntime : IExecutionRuntime
         });
     }
 }
+
+/// <summary>One call of an <see cref="AutoRuntime"/>: a run of the engine whose limit and threads a pilot moves.</summary>
+/// <param name="calls">The running calls of the runtime.</param>
+/// <param name="operation">The method that was called.</param>
+/// <param name="options">The options of the call.</param>
+/// <param name="pilot">The pilot.</param>
+/// <param name="budget">What the calls of the runtime share.</param>
+/// <param name="ended">Told once when the call has ended.</param>
+internal sealed class AutoCall(
+    RuntimeCalls calls, string operation, ProcessManyOptions options, AutoPilot pilot, AutoBudget budget, Action<AutoPilot> ended)
+    : RuntimeCall(calls, operation, options)
+{
+    public AutoPilot Pilot => pilot;
+
+    public override PumpSettings Steer(PumpSettings settings) =>
+        settings with { Limit = pilot.InFlight, Executor = pilot.Executor, Pilot = pilot };
+
+    public override void Begin(Pump run, TimeSpan? batchTimeout, TimeProvider time)
+    {
+        pilot.Steer(run);
+
+        // First: the call may end at once.
+        budget.Enter();
+        try
+        {
+            base.Begin(run, batchTimeout, time);
+        }
+        catch
+        {
+            budget.Leave();
+            throw;
+        }
+    }
+
+    protected override void Leave()
+    {
+        pilot.Release();
+        base.Leave();
+        budget.Leave();
+        ended(pilot);
+    }
+}
+
+/// <summary>The threads of one call of an <see cref="AutoRuntime"/>, which are the pool's or the runtime's own, and how many of them may compute.</summary>
+internal sealed class AutoExecutor(ThreadTeam team, int threads) : Executor
+{
+    private int _threads = threads;
+    private volatile bool _usesTeam;
+
+    public override int Threads => Volatile.Read(ref _threads);
+
+    public override bool CanRunOnCurrentThread => PoolExecutor.Instance.CanRunOnCurrentThread;
+
+    public override long Quantum => PoolExecutor.Instance.Quantum;
+
+    public override bool MayKeepThread => Current.MayKeepThread;
+
+    public override object? CurrentHost => team.CurrentHost;
+
+    /// <summary>Whether workers get the runtime's own threads from now on. Running workers stay where they are until their slice ends.</summary>
+    public bool UsesTeam
+    {
+        get => _usesTeam;
+        set => _usesTeam = value;
+    }
+
+    private Executor Current => _usesTeam ? team : PoolExecutor.Instance;
+
+    public void SetThreads(int threads) => Volatile.Write(ref _threads, threads);
+
+    public override void ReplaceHost(object host) => team.ReplaceHost(host);
+
+    public override void Queue(IThreadPoolWorkItem worker) => Current.Queue(worker);
+
+    public override void QueueUrgently(IThreadPoolWorkItem worker) => Current.QueueUrgently(worker);
+
+    public override void QueueWhileBlocked(IThreadPoolWorkItem worker) => Current.QueueWhileBlocked(worker);
+
+    public override void QueueNext(IThreadPoolWorkItem worker) => Current.QueueNext(worker);
+}
