@@ -57,29 +57,8 @@ internal sealed class ProjectFolders
     }
 
     /// <summary>The folders that use each other, in a circle of whatever length: each such group once.</summary>
-    public static IEnumerable<string> Cycles(IReadOnlyCollection<FolderUse> uses)
-    {
-        Dictionary<string, HashSet<string>> reached = uses.Select(static u => u.From).Distinct().ToDictionary(static f => f, f => Reach(f, uses));
-        return reached.Where(pair => pair.Value.Contains(pair.Key))
-            .Select(pair => string.Join(", ",
-                pair.Value.Where(other => reached.TryGetValue(other, out HashSet<string>? back) && back.Contains(pair.Key)).Order(StringComparer.Ordinal)))
-            .Distinct();
-    }
-
-    private static HashSet<string> Reach(string folder, IReadOnlyCollection<FolderUse> uses)
-    {
-        HashSet<string> reached = [];
-        Stack<string> open = new([folder]);
-        while (open.TryPop(out string? next))
-        {
-            foreach (FolderUse use in uses.Where(u => u.From == next && reached.Add(u.To)))
-            {
-                open.Push(use.To);
-            }
-        }
-
-        return reached;
-    }
+    public static IEnumerable<string> Cycles(IReadOnlyCollection<FolderUse> uses) =>
+        Circles.Of(uses.Select(static use => (use.From, use.To))).Select(static circle => string.Join(", ", circle));
 
     // What is generated lies elsewhere, and counts as part of the type that it completes.
     private string? FileOf(string document)

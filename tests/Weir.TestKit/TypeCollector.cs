@@ -5,16 +5,19 @@ using System.Reflection.Metadata;
 using System.Reflection.Metadata.Ecma335;
 using System.Reflection.PortableExecutable;
 
-namespace Weir.Core.Tests.Architecture;
+namespace Weir.TestKit;
 
-/// <summary>Collects the types of the same assembly that declarations, signatures and code name.</summary>
-internal sealed class TypeCollector(MetadataReader code) : ISignatureTypeProvider<int, int>
+/// <summary>Collects the types that declarations, signatures and code name.</summary>
+public sealed class TypeCollector(MetadataReader code) : ISignatureTypeProvider<int, int>
 {
     private static readonly Dictionary<int, OperandType> Operands = typeof(OpCodes).GetFields(BindingFlags.Public | BindingFlags.Static)
         .Select(static f => (OpCode)f.GetValue(null)!)
         .ToDictionary(static o => (int)(ushort)o.Value, static o => o.OperandType);
 
     public HashSet<TypeDefinitionHandle> Found { get; } = [];
+
+    /// <summary>The types of other assemblies.</summary>
+    public HashSet<TypeReferenceHandle> Elsewhere { get; } = [];
 
     public void AddDeclaration(TypeDefinition type)
     {
@@ -102,7 +105,11 @@ internal sealed class TypeCollector(MetadataReader code) : ISignatureTypeProvide
 
     public int GetSZArrayType(int elementType) => 0;
 
-    public int GetTypeFromReference(MetadataReader reader, TypeReferenceHandle handle, byte rawTypeKind) => 0;
+    public int GetTypeFromReference(MetadataReader reader, TypeReferenceHandle handle, byte rawTypeKind)
+    {
+        Elsewhere.Add(handle);
+        return 0;
+    }
 
     private void AddOperand(ref BlobReader il, OperandType operand)
     {
@@ -143,6 +150,9 @@ internal sealed class TypeCollector(MetadataReader code) : ISignatureTypeProvide
         {
             case HandleKind.TypeDefinition:
                 Found.Add((TypeDefinitionHandle)handle);
+                break;
+            case HandleKind.TypeReference:
+                Elsewhere.Add((TypeReferenceHandle)handle);
                 break;
             case HandleKind.TypeSpecification:
                 code.GetTypeSpecification((TypeSpecificationHandle)handle).DecodeSignature(this, 0);

@@ -3,11 +3,11 @@ using System.Reflection.Metadata;
 using System.Reflection.Metadata.Ecma335;
 using System.Reflection.PortableExecutable;
 
-namespace Weir.Core.Tests.Architecture;
+namespace Weir.TestKit;
 
 /// <summary>Which source files of a project use types of which others, read from the compiled assembly and its symbols.</summary>
 /// <remarks>What the compiler puts in place leaves no trace: constants, and nameof.</remarks>
-internal sealed class AssemblyUses : IDisposable
+public sealed class AssemblyUses : IDisposable
 {
     // The symbols of a type none of whose methods has a line of code.
     private static readonly Guid TypeDocuments = new("932E74BC-DBA9-4478-8D46-0F32A7BAB3D3");
@@ -30,26 +30,47 @@ internal sealed class AssemblyUses : IDisposable
     public IEnumerable<(string Path, byte[] Hash)> Documents =>
         _symbols.Documents.Select(_symbols.GetDocument).Select(d => (_symbols.GetString(d.Name), _symbols.GetBlobBytes(d.Hash)));
 
-    /// <summary>Each use of a type by code that is in another file: that file, the type's file, and the type.</summary>
-    public IEnumerable<(string User, string Used, string Type)> All()
+    /// <summary>Each use of a type of this assembly by code that is in another file: that file, the type's file, and the type.</summary>
+    public IEnumerable<(string User, string Used, string Type)> All() =>
+        Found().Where(static use => use.User is not null).SelectMany(use => Uses(use.User!, use.Types.Found));
+
+    /// <summary>Each use of a type of another assembly: the file, and the type with its namespace.</summary>
+    public IEnumerable<(string User, string Type)> Outside() =>
+        Found().Where(static use => use.User is not null).SelectMany(use => use.Types.Elsewhere.Select(type => (use.User!, NameOf(type))));
+
+    /// <summary>Each type with its namespace, and its file.</summary>
+    public IEnumerable<(string Type, string Document)> Types() =>
+        _code.TypeDefinitions.Select(handle => (NameOf(_code.GetTypeDefinition(handle)), DocumentOf(handle)!)).Where(static type => type.Item2 is not null);
+
+    private IEnumerable<(string? User, TypeCollector Types)> Found()
     {
         foreach (TypeDefinitionHandle handle in _code.TypeDefinitions)
         {
             TypeDefinition type = _code.GetTypeDefinition(handle);
             TypeCollector collector = new(_code);
             collector.AddDeclaration(type);
-            foreach (var use in Uses(DocumentOf(handle), collector.Found))
-            {
-                yield return use;
-            }
+            yield return (DocumentOf(handle), collector);
 
             foreach (MethodDefinitionHandle method in type.GetMethods())
             {
                 TypeCollector body = new(_code);
                 body.AddMethod(_code.GetMethodDefinition(method), _file);
-                foreach (var use in Uses(DocumentOf(method) ?? DocumentOf(handle), body.Found))
+                yield return (DocumentOf(method) ?? DocumentOf(handle), body);
+            }
+        }
+    }
+
+    /// <summary>Each method that has lines of code, as the runtime names it (<c>Namespace.Type`1+Nested:Method</c>), and its file.</summary>
+    public IEnumerable<(string Method, string Document)> Methods()
+    {
+        foreach (TypeDefinitionHandle handle in _code.TypeDefinitions)
+        {
+            TypeDefinition type = _code.GetTypeDefinition(handle);
+            foreach (MethodDefinitionHandle method in type.GetMethods())
+            {
+                if ((DocumentOf(method) ?? (type.IsNested ? DocumentOf(handle) : null)) is { } document)
                 {
-                    yield return use;
+                    yield return ($"{NameOf(type)}:{_code.GetString(_code.GetMethodDefinition(method).Name)}", document);
                 }
             }
         }
@@ -61,16 +82,28 @@ internal sealed class AssemblyUses : IDisposable
         _symbolsFile.Dispose();
     }
 
-    private IEnumerable<(string User, string Used, string Type)> Uses(string? user, IEnumerable<TypeDefinitionHandle> types)
+    private IEnumerable<(string User, string Used, string Type)> Uses(string user, IEnumerable<TypeDefinitionHandle> types)
     {
         foreach (TypeDefinitionHandle type in types)
         {
-            if (user is not null && DocumentOf(type) is { } used && used != user)
+            if (DocumentOf(type) is { } used && used != user)
             {
                 yield return (user, used, _code.GetString(_code.GetTypeDefinition(type).Name));
             }
         }
     }
+
+    private string NameOf(TypeReferenceHandle handle)
+    {
+        TypeReference type = _code.GetTypeReference(handle);
+        return type.ResolutionScope.Kind == HandleKind.TypeReference
+            ? $"{NameOf((TypeReferenceHandle)type.ResolutionScope)}+{_code.GetString(type.Name)}"
+            : $"{_code.GetString(type.Namespace)}.{_code.GetString(type.Name)}";
+    }
+
+    private string NameOf(TypeDefinition type) => type.IsNested
+        ? $"{NameOf(_code.GetTypeDefinition(type.GetDeclaringType()))}+{_code.GetString(type.Name)}"
+        : $"{_code.GetString(type.Namespace)}.{_code.GetString(type.Name)}";
 
     private string? DocumentOf(MethodDefinitionHandle method)
     {
