@@ -148,3 +148,50 @@ internal sealed class ProgramOptionSet(RunOptionSet shared, Argument<string[]> w
             static (own, i) => own.Select(p => p with { Name = $"{(char)('A' + (i % 26))}{(i < 26 ? "" : i / 26)}: {p.Name}" }).ToArray())];
     }
 }
+
+/// <summary>All settings of the measuring of programs, checked.</summary>
+internal sealed record ProgramSettings
+{
+    /// <summary>The programs in groups: those of one group are compared with its first.</summary>
+    public required IReadOnlyList<IReadOnlyList<ProgramSpec>> Groups { get; init; }
+
+    /// <summary>How many rounds each has; <see langword="null"/> for as many as its time asks for.</summary>
+    public int? Rounds { get; init; }
+
+    /// <summary>How often each is run before the rounds.</summary>
+    public required int WarmUps { get; init; }
+
+    /// <summary>How a command is given to the shell; <see langword="null"/> when the program is started without one.</summary>
+    public IReadOnlyList<string>? Shell { get; init; }
+
+    /// <summary>Whether any exit code counts as success.</summary>
+    public bool IgnoresFailures { get; init; }
+
+    /// <summary>Whether what the programs print is shown.</summary>
+    public bool ShowsOutput { get; init; }
+
+    /// <summary>How long the end of a run is waited for.</summary>
+    public required TimeSpan Timeout { get; init; }
+
+    /// <summary>The programs, one after the other.</summary>
+    public IReadOnlyList<ProgramSpec> Programs => [.. Groups.SelectMany(static g => g)];
+}
+
+/// <summary>A program that is measured.</summary>
+internal sealed record ProgramSpec
+{
+    /// <summary>The name in reports.</summary>
+    public required string Name { get; init; }
+
+    /// <summary>The command as it was given, with the values of its parameters in their places.</summary>
+    public required string Text { get; init; }
+
+    /// <summary>The program, and its arguments.</summary>
+    public required IReadOnlyList<string> Words { get; init; }
+
+    /// <summary>What is run before each run of it; <see langword="null"/> for nothing.</summary>
+    public string? Prepare { get; init; }
+
+    /// <summary>The parameters that are varied, and their values here.</summary>
+    public IReadOnlyDictionary<string, string> Varied { get; init; } = new Dictionary<string, string>();
+}

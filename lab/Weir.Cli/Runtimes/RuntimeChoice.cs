@@ -19,3 +19,14 @@ internal sealed record RuntimeChoice(RuntimeKind Kind, int Size, bool IsSwept)
         _ => new ParallelRuntime(Size),
     };
 }
+
+/// <summary>The kinds of runtime.</summary>
+internal enum RuntimeKind
+{
+    Direct,
+    Concurrent,
+    Parallel,
+
+    /// <summary>Chooses automatically.</summary>
+    Auto,
+}

@@ -80,8 +80,7 @@ public partial class HouseRulesTests
         ["Weir.Cli"] =
         [
             "Runtimes", "Hosting", "Workloads/UserCode", "Workloads", "Storage", "History", "Profiling", "Processes", "Measuring", "Programs",
-            "Commands/Load/Work", "Commands/Load/Options", "Commands/Load/Watch", "Commands/Load/Arms", "Commands/Load",
-            "Commands/Hash", "Commands/Run", "Commands/Scale", "Commands/Compare", "Commands/Time", "Commands/Gate", "Commands/History",
+            "Commands/Load", "Commands/Hash", "Commands/Run", "Commands/Scale", "Commands/Compare", "Commands/Time", "Commands/Gate", "Commands/History",
             "Commands/Report", "Commands/Doctor", "Commands/Measure", "App", "",
         ],
         ["Weir.Delivery.Cli"] =

@@ -1,3 +1,4 @@
+using System.Text.Json.Serialization;
 using Weir.Lab.Report.Page;
 using Weir.Lab.Report.Tables;
 
@@ -204,4 +205,194 @@ internal static class HistoryCommand
             yield return "Some commits are not in this repository, so the results are in the order of measurement.";
         }
     }
+}
+
+/// <summary>A line of the list of results, as JSON.</summary>
+/// <param name="File">Where it is.</param>
+/// <param name="Name">The name under which it was saved; <see langword="null"/> if it is kept by its commit.</param>
+/// <param name="StartedAt">When it was measured.</param>
+/// <param name="Commit">The commit that was measured, if there is one.</param>
+/// <param name="Clean">Whether nothing was changed since that commit.</param>
+/// <param name="Machine">The hash of the machine.</param>
+/// <param name="Command">The command that measured it.</param>
+/// <param name="Arms">The names of what was measured.</param>
+/// <param name="IsCalledByTheStore">Whether its file has the name that the store gives, which says nothing that the line does not say.</param>
+internal sealed record KeptResult(
+    string File, string? Name, DateTimeOffset StartedAt, string? Commit, bool? Clean, string Machine, string Command, IReadOnlyList<string> Arms,
+    [property: JsonIgnore] bool IsCalledByTheStore)
+{
+    public static KeptResult Of(string file, ResultFile result, string? name) => new(
+        file, name, result.StartedAt, result.Source?.Commit, result.Source?.Clean, result.Machine.Hash, result.Command,
+        [.. result.Arms.Where(static a => a.IsMeasured).Select(static a => a.Label)],
+        name is not null || Path.GetFileName(file).StartsWith(HistoryStore.NameOf(result), StringComparison.Ordinal));
+}
+
+/// <summary>The commands <c>history save</c> and <c>history check</c>: keep a result under a name, and check later results against it, for builds.</summary>
+internal static class NamedCommands
+{
+    public static Command Save(HistoryOption directory, WeirHost host)
+    {
+        Argument<string> name = new("NAME") { Description = "The name" };
+        Argument<string> file = new("FILE") { Description = "A result file (--export json)" };
+        Command command = new("save", "Keeps a result under a name. It replaces a result of the same name.") { name, file };
+        command.SetAction((parsed, _) =>
+        {
+            string path = parsed.GetRequiredValue(file);
+            ResultFile result = ResultJson.Read(path);
+            if (HistoryStore.FindProblemOfAny(result) is { } why)
+            {
+                throw new BadInputException($"'{path}' cannot be kept: {why}.");
+            }
+
+            host.Out.WriteLine($"kept {directory.Store(parsed).Save(parsed.GetRequiredValue(name), result)}");
+            return Task.FromResult(ExitCode.Success);
+        });
+        return command;
+    }
+
+    // "run" runs a command of this program, to repeat a measurement.
+    public static Command Check(HistoryOption directory, WeirHost host, Func<IReadOnlyList<string>, WeirHost, Task<int>> run)
+    {
+        Argument<string> name = new("NAME") { Description = "The name that it is compared with" };
+        Argument<string?> file =
+            new("FILE") { Description = "The result to check. If absent, what has the name is measured again", Arity = ArgumentArity.ZeroOrOne };
+        CompareOptionSet compare = new();
+        FailOnOption failOn = new("slower");
+        TextOption most = TextOption.Of("--max-regression", null, "SHARE", "How much slower is allowed: 5% or 0.05. Default: the margin");
+        PullRequestOptionSet reviews = new();
+        OutputOptionSet outputs = new();
+        KeepOption keep = new();
+        Command command = new("check", "Compares a result with one that has a name. Exit code 2 if it is slower than allowed, or allocates more.")
+        {
+            name, file,
+        };
+        compare.AddTo(command);
+        command.AddAll(failOn.Flag, most);
+        reviews.AddTo(command);
+        outputs.AddTo(command);
+        keep.AddTo(command);
+        command.SetAction(async (parsed, _) =>
+        {
+            OutputSettings output = outputs.Read(parsed, "compare");
+            string? summary = reviews.File(parsed);
+            ComparisonOptions options = compare.Read(parsed);
+            if (most.Find(parsed) is { } allowed)
+            {
+                options = options with { Margin = allowed.Share(0.0001, 0.9) };
+            }
+
+            bool strict = failOn.IsStrict(parsed) ?? output.Strict;
+            string against = parsed.GetRequiredValue(name);
+            ResultFile before = directory.Store(parsed).Named(against);
+            if (parsed.GetValue(file) is not null && keep.Read(parsed, host))
+            {
+                throw new BadInputException("--keep is for what is measured now; a stored result is kept with 'weir history add FILE'.");
+            }
+
+            ResultFile? after = parsed.GetValue(file) is { } path
+                ? ResultJson.Read(path)
+                : await AgainAsync(against, before, output, keep.Read(parsed, host) ? keep.Arguments(parsed) : [], host, run);
+            if (after is null)
+            {
+                return ExitCode.Interrupted;
+            }
+
+            ResultFile result = ResultComparing.Compare(
+                ("@" + against, before), ("now", after), options, compare.Across(parsed), [.. parsed.Tokens.Select(static t => t.Value)]);
+            return FailOnOption.Code(
+                reviews.Write(parsed, summary, result, ResultOutput.Write(result, output with { Strict = false }, host), host), result, strict);
+        });
+        return command;
+    }
+
+    // The command itself runs, and its result is read from a file, so that the measurement is the same in every respect. There is no result if it was stopped
+    // before there was anything to compare; it has reported that.
+    private static async Task<ResultFile?> AgainAsync(
+        string name, ResultFile before, OutputSettings output, IReadOnlyList<string> keep, WeirHost host, Func<IReadOnlyList<string>, WeirHost, Task<int>> run)
+    {
+        string directory = Directory.CreateTempSubdirectory("weir-").FullName;
+        try
+        {
+            string[] arguments = [.. Without(before.Arguments, ["--export", "--out", "--keep-in", Threshold.Flag], ["--json", "--quiet", "--strict", "--keep",
+                "--profile"]), .. keep, "--export", "json", "--out", directory, .. output.Quiet ? ["--quiet"] : Array.Empty<string>()];
+            int code = await run(arguments, host with { Out = TextWriter.Null, OutIsTerminal = false });
+            string path = Path.Combine(directory, $"weir-{before.Command}.json");
+            ResultFile? again = File.Exists(path) ? ResultJson.Read(path) : null;
+            if (host.Stop.IsCancellationRequested && again?.Arms.Any(static a => a.IsMeasured) != true)
+            {
+                return null;
+            }
+
+            return again ?? throw new BadInputException($"'@{name}' could not be measured again (exit code {code}).");
+        }
+        finally
+        {
+            Directory.Delete(directory, recursive: true);
+        }
+    }
+
+    private static IEnumerable<string> Without(IReadOnlyList<string> arguments, string[] valued, string[] switches)
+    {
+        for (int i = 0; i < arguments.Count; i++)
+        {
+            if (valued.Contains(arguments[i]))
+            {
+                i++;
+            }
+            else if (!switches.Contains(arguments[i]))
+            {
+                yield return arguments[i];
+            }
+        }
+    }
+}
+
+/// <summary>Sorts the results of a history by commit, and splits them by machine, arm and figure.</summary>
+internal static class ResultSeries
+{
+    /// <summary>Splits them.</summary>
+    /// <param name="results">The results, in the order in which they were measured.</param>
+    /// <param name="commits">The commits in their order; a commit that is not in it makes the time of measuring the order.</param>
+    /// <param name="options">Margin, and the level of all series together.</param>
+    /// <returns>The series, those of one machine together; and whether they are in the order of commits.</returns>
+    public static (IReadOnlyList<HistorySeries> Series, bool IsByCommit) Of(
+        IReadOnlyList<ResultFile> results, IReadOnlyList<string> commits, ComparisonOptions options)
+    {
+        Dictionary<string, int> places = commits.Select(static (c, i) => (c, i)).ToDictionary(static x => x.c, static x => x.i);
+        bool isByCommit = results.All(r => places.ContainsKey(r.Source!.Commit));
+        ResultFile[] ordered = isByCommit
+            ? [.. results.OrderBy(r => places[r.Source!.Commit]).ThenBy(static r => !r.Source!.Clean).ThenBy(static r => r.StartedAt)]
+            : [.. OfOneCommitTogether(results)];
+        var groups = ordered
+            .SelectMany(static r => r.Arms.Where(static a => a.IsMeasured), static (r, a) => (Result: r, Arm: a))
+            .GroupBy(static x => (x.Result.Machine.Hash, x.Arm.Label, Settings: SettingDifferences.Text(x.Result, x.Arm), x.Result.Unit))
+            .ToArray();
+        HistorySeries[] series = [.. groups.SelectMany(g => options.Figures, (g, figure) => new HistorySeries
+            {
+                Figure = figure,
+                Arm = g.Key.Label,
+                Machine = g.Key.Hash,
+                MachineText = $"{g.First().Result.Machine.Cores} cores, {g.First().Result.Machine.Cpu}, .NET {g.First().Result.Machine.Dotnet}",
+                Unit = g.Key.Unit,
+
+                // Only if the name would be ambiguous.
+                Settings = groups.Count(o => o.Key.Hash == g.Key.Hash && o.Key.Label == g.Key.Label) > 1 ? g.Key.Settings : "",
+                Points = [.. g.Select(x => HistoryPoint.Of(x.Result, x.Arm, figure)).OfType<HistoryPoint>()],
+            }).Where(static s => s.Points.Count > 0)];
+
+        // Exact bytes are never wrong.
+        ComparisonOptions each = options with { Alpha = options.Alpha / Math.Max(1, series.Count(static s => s.Figure != ComparedFigure.Bytes)) };
+        return ([.. series.Select(s => s.Searched(each)).GroupBy(static s => s.Machine).SelectMany(static g => g)], isByCommit);
+    }
+
+    /// <summary>The commits of this repository up to the given ones, in order; empty if git does not answer.</summary>
+    public static IReadOnlyList<string> Commits(IReadOnlyList<ResultFile> results) =>
+        SourceTree.Order([.. results.Select(static r => r.Source!.Commit).Distinct()]) is { } order
+            ? [.. order.Where(new HashSet<string>(results.Select(static r => r.Source!.Commit)).Contains)]
+            : [];
+
+    // By the time at which the first result of a commit was measured.
+    private static IEnumerable<ResultFile> OfOneCommitTogether(IReadOnlyList<ResultFile> results) => results
+        .GroupBy(static r => (r.Source!.Commit, r.Source.Clean))
+        .SelectMany(static g => g);
 }

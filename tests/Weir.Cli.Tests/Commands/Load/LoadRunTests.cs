@@ -1,4 +1,4 @@
-using Weir.Cli.Commands.Load.Arms;
+using Weir.Cli.Commands.Load;
 using Weir.Cli.Runtimes;
 using Weir.Cli.Tests.Support;
 using Weir.Lab.Results;

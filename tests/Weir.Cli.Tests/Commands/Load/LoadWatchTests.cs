@@ -1,6 +1,6 @@
 using Spectre.Console;
 using Spectre.Console.Rendering;
-using Weir.Cli.Commands.Load.Watch;
+using Weir.Cli.Commands.Load;
 using Weir.Cli.Kit.Formatting;
 using Weir.Cli.Tests.Support;
 using Weir.Lab.Trials;

@@ -1,4 +1,4 @@
-namespace Weir.Cli.Commands.Load.Options;
+namespace Weir.Cli.Commands.Load;
 
 /// <summary>The options of <c>load</c>: their names, ranges and defaults, and how they go together.</summary>
 internal sealed class LoadOptionSet
@@ -142,5 +142,146 @@ internal sealed class LoadOptionSet
         double count = Math.Clamp(TimeSpan.FromSeconds(1) / item, 1, DefaultCount);
         double digit = Math.Pow(10, Math.Floor(Math.Log10(count) + 1e-9));
         return (int)(Math.Floor((count / digit) + 1e-9) * digit);
+    }
+}
+
+/// <summary>All settings of a run, after defaults and environment variables are applied.</summary>
+internal sealed record LoadSettings
+{
+    public required int Count { get; init; }
+
+    public required int BatchSize { get; init; }
+
+    /// <summary>The kinds of runtime that take part.</summary>
+    public required IReadOnlyList<RuntimeKind> Runtimes { get; init; }
+
+    public required int Concurrency { get; init; }
+
+    public required int ParallelSize { get; init; }
+
+    /// <summary>The time limit of an item.</summary>
+    public required TimeSpan? Timeout { get; init; }
+
+    public required bool PreserveOrder { get; init; }
+
+    /// <summary>How many items a warm-up pass has.</summary>
+    public required int Warmup { get; init; }
+
+    public required bool Json { get; init; }
+
+    public required int Trials { get; init; }
+
+    /// <summary>The name of the work.</summary>
+    public required string Workload { get; init; }
+
+    /// <summary>How long the work of an item takes; zero when it has no length.</summary>
+    public TimeSpan Grain { get; init; }
+
+    /// <summary>How much memory the work of an item takes; zero when it takes none.</summary>
+    public int GrainBytes { get; init; }
+
+    /// <summary>The share of the items that fail.</summary>
+    public required double FailRate { get; init; }
+
+    /// <summary>The sizes of the runtimes, when several are compared; otherwise empty.</summary>
+    public required IReadOnlyList<int> Sweep { get; init; }
+
+    /// <summary>The user's own items.</summary>
+    public LineFile? Input { get; init; }
+
+    public required bool Peers { get; init; }
+
+    /// <summary>Whether the run is shown live. This measures the latency of each item.</summary>
+    public bool Watch { get; init; }
+
+    /// <summary>Whether all that there is is printed, and not one screen.</summary>
+    public bool Details { get; init; }
+
+    /// <summary>Whether items wait, so that many should be in flight at once.</summary>
+    public bool Waits => Row is { Waits: true };
+
+    /// <summary>The workload of the catalogue; <see langword="null"/> when the items are the user's own.</summary>
+    public BuiltIn? Row => Input is null ? BuiltIns.Find(Workload) : null;
+
+    /// <summary>How many items the peers have in flight: the number of processors, or the concurrency if items wait.</summary>
+    public int PeerDegree => Waits ? Concurrency : Environment.ProcessorCount;
+
+    /// <summary>The word for the runtimes that take part.</summary>
+    public string Runtime => Runtimes.Count > 1 ? "all" : Choices[0].Word;
+
+    /// <summary>Makes the work.</summary>
+    public ItemWorkload CreateWorkload() => Row is { } row
+        ? row.Create(new BuiltInValues(Grain, GrainBytes > 0 ? GrainBytes : row.Parameter?.Usual ?? 0, null))
+        : Input!.Workload();
+
+    /// <summary>The runtimes that take part, in the order of the report.</summary>
+    public IReadOnlyList<RuntimeChoice> Choices =>
+    [
+        .. Runtimes.SelectMany(kind => kind switch
+        {
+            RuntimeKind.Direct => [new RuntimeChoice(kind, 1, IsSwept: false)],
+            RuntimeKind.Auto => [new RuntimeChoice(kind, Concurrency, IsSwept: false)],
+            _ when Sweep.Count > 0 => Sweep.Select(size => new RuntimeChoice(kind, size, IsSwept: true)),
+            RuntimeKind.Concurrent => [new RuntimeChoice(kind, Concurrency, IsSwept: false)],
+            _ => [new RuntimeChoice(kind, ParallelSize, IsSwept: false)],
+        }),
+    ];
+}
+
+/// <summary>The lines of a file as bytes, without their line ends.</summary>
+internal sealed class LineFile
+{
+    private readonly byte[] _bytes;
+    private readonly List<(int Start, int Length)> _lines = [];
+
+    private LineFile(string path, byte[] bytes)
+    {
+        Path = path;
+        _bytes = bytes;
+        int start = 0;
+        while (start < bytes.Length)
+        {
+            int length = bytes.AsSpan(start).IndexOf((byte)'\n');
+            int next = length < 0 ? bytes.Length : start + length + 1;
+            length = length < 0 ? bytes.Length - start : length;
+            if (length > 0 && bytes[start + length - 1] == '\r')
+            {
+                length--;
+            }
+
+            _lines.Add((start, length));
+            start = next;
+        }
+    }
+
+    /// <summary>The path as the user gave it.</summary>
+    public string Path { get; }
+
+    /// <summary>How many lines there are. An empty line is one.</summary>
+    public int Count => _lines.Count;
+
+    /// <summary>How many bytes the file has.</summary>
+    public int Bytes => _bytes.Length;
+
+    /// <summary>The work that hashes a line for each item.</summary>
+    public LinesWorkload Workload() => new(Count, Bytes, line => _bytes.AsMemory(_lines[line].Start, _lines[line].Length));
+
+    /// <exception cref="BadInputException">There is no such file, it cannot be read, is too large, or has no line.</exception>
+    public static LineFile Read(OptionValue given)
+    {
+        if (!File.Exists(given.Text))
+        {
+            throw given.Bad("a file that exists");
+        }
+
+        try
+        {
+            byte[] bytes = File.ReadAllBytes(given.Text);
+            return bytes.Length > 0 ? new LineFile(given.Text, bytes) : throw given.Bad("a file with at least one line");
+        }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+        {
+            throw given.Bad($"a file that can be read, of at most 2 GB ({e.Message.TrimEnd('.')})");
+        }
     }
 }
