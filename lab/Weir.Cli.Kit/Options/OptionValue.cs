@@ -124,3 +124,97 @@ internal sealed record OptionValue(string Source, string Text)
 
     private static string Choice(string[] words) => $"{string.Join(", ", words[..^1])} or {words[^1]}";
 }
+
+/// <summary>A setting that a flag gives, or an environment variable when the flag is absent.</summary>
+internal sealed class TextOption : Option<string?>
+{
+    private readonly string? _variable;
+
+    private TextOption(string flag, string? variable)
+        : base(flag) => _variable = variable;
+
+    /// <summary>Creates a setting.</summary>
+    public static TextOption Of(string flag, string? variable, string value, string description) => new(flag, variable)
+    {
+        HelpName = value,
+        Description = variable is null ? description : $"{description} [{variable}]",
+    };
+
+    /// <summary>The same setting, which the first help of a command does not show because it is rarely needed.</summary>
+    public TextOption Rare()
+    {
+        Hidden = true;
+        return this;
+    }
+
+    /// <summary>Finds the value. An empty variable counts as unset.</summary>
+    /// <param name="parsed">The command line.</param>
+    /// <param name="variables">The environment; without it, only the flag counts.</param>
+    /// <returns>The text and where it came from, or <see langword="null"/>.</returns>
+    public OptionValue? Find(ParseResult parsed, Func<string, string?>? variables = null)
+    {
+        if (parsed.GetResult(this) is { Implicit: false })
+        {
+            return new OptionValue(Name, parsed.GetValue(this) ?? "");
+        }
+
+        return _variable is not null && variables?.Invoke(_variable) is { Length: > 0 } text ? new OptionValue(_variable, text) : null;
+    }
+}
+
+/// <summary>Adds options to a command.</summary>
+internal static class CommandOptions
+{
+    /// <summary>Adds all of them, in the order of its help.</summary>
+    public static void AddAll(this Command command, params IEnumerable<Option> options)
+    {
+        foreach (Option option in options)
+        {
+            command.Add(option);
+        }
+    }
+
+    /// <summary>Leaves some of them out of the command's first help, because there they are rarely needed.</summary>
+    public static void MakeRare(this Command command, params ReadOnlySpan<string> names)
+    {
+        foreach (string name in names)
+        {
+            command.Options.First(o => o.Name == name).Hidden = true;
+        }
+    }
+}
+
+/// <summary>Suggests names for a misspelled one.</summary>
+internal static class NearestNames
+{
+    private const int Most = 3;
+
+    /// <summary>The nearest names: first those that contain the given one, then those that differ in the fewest letters.</summary>
+    public static IReadOnlyList<string> Of(string name, IEnumerable<string> names) =>
+    [
+        .. names
+            .OrderBy(n => n.Contains(name, StringComparison.OrdinalIgnoreCase) ? 0 : 1)
+            .ThenBy(n => Distance(name.ToUpperInvariant(), n.ToUpperInvariant()))
+            .ThenBy(static n => n, StringComparer.Ordinal)
+            .Take(Most),
+    ];
+
+    // The number of letters to insert, delete or change (Levenshtein).
+    private static int Distance(string left, string right)
+    {
+        int[] row = [.. Enumerable.Range(0, right.Length + 1)];
+        for (int i = 1; i <= left.Length; i++)
+        {
+            int diagonal = row[0];
+            row[0] = i;
+            for (int j = 1; j <= right.Length; j++)
+            {
+                int changed = diagonal + (left[i - 1] == right[j - 1] ? 0 : 1);
+                diagonal = row[j];
+                row[j] = Math.Min(changed, 1 + Math.Min(row[j], row[j - 1]));
+            }
+        }
+
+        return row[^1];
+    }
+}
