@@ -263,8 +263,9 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     private Chunk<TItem> _chunk;
     private WorkerPace _pace;
 
-    // Of the item whose call is running, if the run may need the item again.
-    private HeldItem<TItem> _held;
+    // The item whose call is running, if the run may need it again, with what it brought along: null for one that came for the first time.
+    private TItem? _item;
+    private Repetition? _repetition;
 
     // The call that the worker waits for, and those that no worker waits for.
     private TPending _pending;
@@ -368,7 +369,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 return StepResult.Ready;
             }
 
-            DiscardedResult.Drop(_held.Item, result);
+            DiscardedResult.Drop(_item, result);
         }
         catch (Exception e)
         {
@@ -495,7 +496,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         // Another thread that takes this worker from the idle list must find it as if it were new.
         run.Source.Release(ref _chunk);
-        _held = default;
+        Forget();
         _pace.Reset();
         _pace.Left = 0;
         _helper = true;
@@ -532,7 +533,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
         // The next item may be long in coming.
         run.Source.Release(ref _chunk);
-        _held = default;
+        Forget();
         StopsExecuting();
         try
         {
@@ -565,7 +566,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         ParkedCalls? parked = _parked;
         try
         {
-            guard?.SetDeadlineIfNotSet(inCall, run, _held.Repetition);
+            guard?.SetDeadlineIfNotSet(inCall, run, _repetition);
             FaultPoint.Pass("PumpWorker.Park", run);
             if (parked?.HasPlaceFor(Index) != true)
             {
@@ -716,41 +717,5 @@ internal struct WorkerPace
         }
 
         return true;
-    }
-}
-
-/// <summary>
-/// The item that a worker keeps while its call runs, because it may have to come back, with what it brought along from earlier attempts. An item that waits for
-/// its next attempt holds no worker.
-/// </summary>
-internal struct HeldItem<T>(T item, Repetition? repetition)
-{
-    public readonly T? Item = item;
-
-    /// <summary>What it brought along; null for one that came for the first time.</summary>
-    public readonly Repetition? Repetition = repetition;
-
-    /// <summary>How many attempts were made before this one.</summary>
-    public readonly int Attempts => Repetition?.Attempts ?? 0;
-
-    /// <summary>The delay before this attempt.</summary>
-    public readonly TimeSpan Delay => Repetition?.Delay ?? TimeSpan.Zero;
-
-    /// <summary>What it brings along to its next attempt, which comes after a delay.</summary>
-    /// <param name="delay">The delay.</param>
-    /// <param name="deadline">When the item's own time limit passes.</param>
-    /// <param name="now">Now.</param>
-    /// <param name="wasCalled">Whether this attempt made its call. Otherwise it does not count.</param>
-    public readonly Repetition After(TimeSpan delay, long deadline, long now, bool wasCalled)
-    {
-        int made = Attempts + (wasCalled ? 1 : 0);
-        return new(made, delay, deadline, wasCalled ? WaitKind.Retry : WaitKind.CircuitBreaker, now, before: wasCalled ? null : Repetition);
-    }
-
-    /// <summary>The same where this attempt could not begin: it waits for something, with the item's clock stopped.</summary>
-    public readonly Repetition Until(WaitKind kind, long deadline, long now)
-    {
-        long left = deadline == ItemClock.Never ? ItemClock.Never : Math.Max(0, deadline - now);
-        return new(Attempts, Delay, left, kind, now, stopped: true, before: Repetition);
     }
 }

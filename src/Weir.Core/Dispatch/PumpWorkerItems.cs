@@ -232,7 +232,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 Keep(items[position]);
             }
 
-            if (timed && !guard.Clock.TryStart(run, this, _held.Repetition))
+            if (timed && !guard.Clock.TryStart(run, this, _repetition))
             {
                 return Fail(index, ItemStatus.TimedOut, run.ItemTimedOut(index));
             }
@@ -268,7 +268,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                     return StepResult.Left;
                 }
 
-                guard.SetDeadlineIfNotSet(inCall, run, _held.Repetition);
+                guard.SetDeadlineIfNotSet(inCall, run, _repetition);
                 return Fail(index, ItemStatus.Failed, e);
             }
 
@@ -285,7 +285,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 }
                 else
                 {
-                    DiscardedResult.Drop(_held.Item, result);
+                    DiscardedResult.Drop(_item, result);
                 }
 
                 return StepResult.Left;
@@ -293,7 +293,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
             if (until is not null)
             {
-                guard.SetDeadlineIfNotSet(inCall, run, _held.Repetition);
+                guard.SetDeadlineIfNotSet(inCall, run, _repetition);
                 return Postpone(index, until, kind);
             }
 
@@ -336,7 +336,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             }
 
             guard.Meter?.Suspend(_succeeded + _unsuccessful);
-            guard.SetDeadlineIfNotSet(inCall, run, _held.Repetition);
+            guard.SetDeadlineIfNotSet(inCall, run, _repetition);
             continuation = Continuation;
         }
 

@@ -7,63 +7,88 @@ using Weir.Core.Sources;
 
 namespace Weir.Core.Dispatch;
 
-/// <summary>What becomes of a failed call: it fails the item, is repeated, or gets a result after all.</summary>
+// What becomes of a failed attempt.
+//
+// A worker whose call has failed says what it knows (FailedAttempt), asks the run's recovery once (IRecovery.DecideAsync; in Weir, RunRecovery), and carries out
+// the answer (Decision): the item fails, ends with another result, or waits, for its next attempt or for what this one needs to begin. An item that waits holds
+// no worker: it is in the DelayQueue, with what it brings along when it comes back (Repetition).
+//
+// - The recovery runs code of the user, so it is asked while the worker's word says Around.Recovery. Whoever gives the item up meanwhile changes the word. Then
+//   the worker has lost the item, and disposes of the result that the answer may have.
+// - An attempt counts when its call was made. Only a wait for the next attempt (WaitKind.Retry) counts one; an item that waits for an open circuit, a permit or
+//   tokens has made no call.
+// - The item's clock runs during a delay and at an open circuit. It stands still while the item waits for a permit or tokens, which may take long.
+// - A run that is over asks nobody: its items end as the run did, unless their call has failed before.
+
+/// <summary>What is known of an attempt that failed. Nothing else tells the recovery about it.</summary>
+/// <param name="Index">The item's index.</param>
+/// <param name="Attempt">The number of the attempt, from 1. Attempts whose call was not made do not count.</param>
+/// <param name="Error">Its exception.</param>
+/// <param name="PreviousDelay">The delay before this attempt; zero for the first.</param>
+/// <param name="IsFinal">Whether the item's own time limit has passed, so that no further attempt is possible.</param>
+/// <param name="Token">The item's token. Once it is cancelled, nothing more is called for the item.</param>
+/// <param name="Status">How the item ends if nothing else becomes of it: as failed, or as timed out.</param>
 [StructLayout(LayoutKind.Auto)]
-internal readonly struct Recovery<TResult>
+internal readonly record struct FailedAttempt(
+    long Index, int Attempt, Exception Error, TimeSpan PreviousDelay, bool IsFinal, CancellationToken Token, ItemStatus Status);
+
+/// <summary>What becomes of a failed attempt: its item fails, waits, or gets a result after all. The default value: it fails with the attempt's error.</summary>
+[StructLayout(LayoutKind.Auto)]
+internal readonly struct Decision<TResult>
 {
-    private Recovery(RecoveryKind kind, TimeSpan delay, TResult? result, Exception? error, Task? until = null, WaitKind waitsFor = default)
-    {
-        Kind = kind;
-        Delay = delay;
-        Result = result;
-        Error = error;
-        Until = until;
-        WaitsFor = waitsFor;
-    }
+    private Decision(WaitKind waitsFor, TimeSpan? delay, Task? until) => (WaitsFor, Delay, Until) = (waitsFor, delay, until);
 
-    public static Recovery<TResult> None => default;
+    private Decision(TResult result) => (Result, HasResult) = (result, true);
 
-    public RecoveryKind Kind { get; }
+    /// <summary>The item fails with the attempt's error.</summary>
+    public static Decision<TResult> Fails => default;
 
-    public TimeSpan Delay { get; }
+    /// <summary>A result may replace the failure. It is asked for next, because the item's time limit does not cover that.</summary>
+    public static Decision<TResult> Replace => new() { IsReplaced = true };
+
+    /// <summary>What the item waits for, until it comes back; null if it does not come back.</summary>
+    public WaitKind? WaitsFor { get; }
+
+    /// <summary>When it comes back at the latest; null if only <see cref="Until"/> brings it back. Then its clock stands still.</summary>
+    public TimeSpan? Delay { get; }
+
+    /// <summary>What brings it back before that, if anything does.</summary>
+    public Task? Until { get; }
+
+    /// <summary>Whether a result may replace the failure.</summary>
+    public bool IsReplaced { get; private init; }
+
+    /// <summary>Whether there is a result in place of the failure.</summary>
+    public bool HasResult { get; }
 
     public TResult? Result { get; }
 
-    /// <summary>The error that replaces the call's, if the recovery itself failed.</summary>
-    public Exception? Error { get; }
-
-    /// <summary>What ends the delay early, when it has an end before that.</summary>
-    public Task? Until { get; }
-
-    /// <summary>What an item waits for whose clock stands still meanwhile.</summary>
-    public WaitKind WaitsFor { get; }
+    /// <summary>The error that replaces the attempt's, if the decision itself failed.</summary>
+    public Exception? Error { get; private init; }
 
     /// <summary>Another attempt after a delay.</summary>
-    public static Recovery<TResult> Retry(TimeSpan delay) => new(RecoveryKind.Retry, delay, default, null);
+    public static Decision<TResult> Retry(TimeSpan delay) => new(WaitKind.Retry, delay, null);
 
-    /// <summary>The same attempt after a delay, or when a task has ended if that is earlier, because it was not really made.</summary>
-    public static Recovery<TResult> Defer(TimeSpan delay, Task? until = null) => new(RecoveryKind.Defer, delay, default, null, until);
+    /// <summary>This attempt again after a delay, or when a task has ended if that is earlier: a circuit refused its call, which was not made.</summary>
+    public static Decision<TResult> WaitForCircuit(TimeSpan delay, Task? until = null) => new(WaitKind.CircuitBreaker, delay, until);
 
-    /// <summary>The same attempt when a task has ended, however long that takes, because it could not begin. The item's clock stands still meanwhile.</summary>
-    public static Recovery<TResult> Wait(Task until, WaitKind kind) => new(RecoveryKind.Wait, default, default, null, until, kind);
-
-    /// <summary>A result may replace the failure. It is asked for next, because the item's time limit does not cover that.</summary>
-    public static Recovery<TResult> Replace => new(RecoveryKind.Replace, default, default, null);
+    /// <summary>This attempt again when a task has ended, however long that takes, because it could not begin. The item's clock stands still meanwhile.</summary>
+    public static Decision<TResult> WaitFor(WaitKind kind, Task until) => new(kind, null, until);
 
     /// <summary>A result that replaces the failure.</summary>
-    public static Recovery<TResult> Succeed(TResult result) => new(RecoveryKind.Succeed, default, result, null);
+    public static Decision<TResult> Succeed(TResult result) => new(result);
 
-    /// <summary>A failure with another error.</summary>
-    public static Recovery<TResult> Fail(Exception error) => new(RecoveryKind.Fail, default, default, error);
+    /// <summary>The item fails with another error.</summary>
+    public static Decision<TResult> Fail(Exception error) => new() { Error = error };
 
-    /// <summary>Asks what becomes of a failed call, or for the result in its place. An exception of the user's code is the item's error.</summary>
-    public static async ValueTask<Recovery<TResult>> AskAsync(IRecovery<TResult> recovery, FailedCall call, bool replaces)
+    /// <summary>Asks what becomes of a failed attempt, or for the result in its place. An exception of the user's code is the item's error.</summary>
+    public static async ValueTask<Decision<TResult>> AskAsync(IRecovery<TResult> recovery, FailedAttempt failed, bool replaces)
     {
         try
         {
             return replaces
-                ? await recovery.ReplaceAsync(call).ConfigureAwait(false)
-                : await recovery.DecideAsync(call).ConfigureAwait(false);
+                ? Succeed(await recovery.ReplaceAsync(failed).ConfigureAwait(false))
+                : await recovery.DecideAsync(failed).ConfigureAwait(false);
         }
         catch (Exception e)
         {
@@ -74,14 +99,45 @@ internal readonly struct Recovery<TResult>
     /// <summary>The decision came too late: disposes of its result, unless that is the item itself.</summary>
     public void Drop<TItem>(TItem? item)
     {
-        if (Kind == RecoveryKind.Succeed)
+        if (HasResult)
         {
             DiscardedResult.Drop(item, Result);
         }
     }
 
-    /// <summary>The same for a decision that is still to come.</summary>
-    public static async Task DropAsync<TItem>(Task<Recovery<TResult>> decision, TItem? item) => (await decision.ConfigureAwait(false)).Drop(item);
+    /// <summary>Disposes of the result of a decision that is still to come, and will be too late.</summary>
+    public static async Task DropAsync<TItem>(Task<Decision<TResult>> decision, TItem? item) => (await decision.ConfigureAwait(false)).Drop(item);
+}
+
+/// <summary>Decides what becomes of a failed attempt, before it counts as a failure of its item. Called from several workers at once.</summary>
+internal interface IRecovery<TResult>
+{
+    /// <summary>How long one attempt may take, or null. An attempt that takes longer fails, and comes here like any other.</summary>
+    TimeSpan? AttemptTimeout { get; }
+
+    /// <summary>The error of an attempt that passed its limit.</summary>
+    Exception AttemptTimedOut(int attempt);
+
+    /// <summary>Whether a call ended because its attempt passed the limit of the run.</summary>
+    bool HasTimedOut(Exception error) => false;
+
+    /// <summary>Whether a call was not made, because the item waits for something else first.</summary>
+    bool HasNotBegun(Exception error) => false;
+
+    /// <summary>What becomes of it.</summary>
+    ValueTask<Decision<TResult>> DecideAsync(FailedAttempt failed);
+
+    /// <summary>Gets the result that replaces a failure, after <see cref="Decision{TResult}.Replace"/>.</summary>
+    ValueTask<TResult> ReplaceAsync(FailedAttempt failed) => throw new UnreachableException();
+
+    /// <summary>Lets go of what a failed call holds, because its item has ended without a decision. Never throws.</summary>
+    /// <returns>Null if there is nothing to wait for.</returns>
+    Task? Discard(Exception error, long index) => null;
+
+    /// <summary>An item was given up before it began to wait for what its call needs. It leaves the queue. Never throws.</summary>
+    void LeaveQueues(long index)
+    {
+    }
 }
 
 /// <content>
@@ -90,8 +146,11 @@ internal readonly struct Recovery<TResult>
 /// </content>
 internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 {
-    /// <summary>Remembers the item, together with its repetition.</summary>
-    private void Keep(TItem item) => _held = new(item, _chunk.Repetition);
+    /// <summary>Remembers the item, with what it brought along.</summary>
+    private void Keep(TItem item) => (_item, _repetition) = (item, _chunk.Repetition);
+
+    /// <summary>The item has ended, or waits without a worker.</summary>
+    private void Forget() => (_item, _repetition) = (default, null);
 
     /// <summary>Remembers an item of the chunk, unless its list has shrunk. In that case the run has ended, and the item gets no further attempt.</summary>
     private void KeepAt(int position)
@@ -122,11 +181,13 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
     }
 
+    /// <summary>An attempt has failed, or its time was up before it began.</summary>
     private StepResult Fail(long index, ItemStatus status, Exception error)
     {
         Index = index;
         bool over = run.IsOver;
-        if (status == ItemStatus.Failed && run.Recovery?.HasTimedOut(error) == true)
+        IRecovery<TResult>? recovery = run.Recovery;
+        if (status == ItemStatus.Failed && recovery?.HasTimedOut(error) == true)
         {
             status = ItemStatus.TimedOut;
         }
@@ -134,14 +195,27 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         if (over && status != ItemStatus.TimedOut)
         {
             // A reaction to our own cancellation, not an error.
-            bool wasCalled = error is not NotBegunException && run.Recovery?.HasNotBegun(error) != true;
+            bool wasCalled = error is not NotBegunException && recovery?.HasNotBegun(error) != true;
             if (!wasCalled || error is OperationCanceledException)
             {
                 return Stopped(index, error, wasCalled);
             }
         }
 
-        return run.Recovery is { } recovery && !over ? Recover(recovery, index, status, error) : Record(index, status, error);
+        if (over || recovery is null)
+        {
+            return Record(index, status, error);
+        }
+
+        FailedAttempt failed = new(
+            index,
+            (_repetition?.Attempts ?? 0) + 1,
+            error,
+            _repetition?.Delay ?? TimeSpan.Zero,
+            IsFinal: run.Time.GetTimestamp() >= ItemDeadline,
+            Guard?.Clock.Stop is { } stop ? stop.Token : run.Token,
+            status);
+        return Decide(recovery, failed, replaces: false);
     }
 
     /// <summary>Ends an item whose attempt ended because the run was stopped.</summary>
@@ -165,53 +239,50 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         return StepResult.Ready;
     }
 
-    /// <summary>Asks what becomes of an item whose attempt has failed.</summary>
-    private StepResult Recover(IRecovery<TResult> recovery, long index, ItemStatus status, Exception error)
-    {
-        int attempt = _held.Attempts + 1;
-        bool isFinal = run.Settings.TimeProvider.GetTimestamp() >= ItemDeadline;
-        FailedCall call = new(
-            index, attempt, error, _held.Delay, isFinal, Guard?.Clock.Stop is { } stop ? stop.Token : run.Token);
-        return Decide(recovery, call, status, replaces: false);
-    }
-
-    private StepResult Decide(IRecovery<TResult> recovery, in FailedCall call, ItemStatus status, bool replaces)
+    /// <summary>Asks what becomes of the item, or for the result in place of its failure.</summary>
+    private StepResult Decide(IRecovery<TResult> recovery, in FailedAttempt failed, bool replaces)
     {
         // An item whose time is up has nothing left but its fallback, which has no limit but that of the run.
-        long word = BeginAround(Around.Recovery, replaces || call.IsFinal ? ItemClock.Never : ItemDeadline);
-        ValueTask<Recovery<TResult>> deciding = Recovery<TResult>.AskAsync(recovery, call, replaces);
+        long word = BeginAround(Around.Recovery, replaces || failed.IsFinal ? ItemClock.Never : ItemDeadline);
+        ValueTask<Decision<TResult>> deciding = Decision<TResult>.AskAsync(recovery, failed, replaces);
         if (deciding.IsCompletedSuccessfully)
         {
-            Recovery<TResult> decision = deciding.Result;
+            Decision<TResult> decision = deciding.Result;
             if (TryEndAround(word))
             {
-                return Apply(decision, call, status);
+                return CarryOut(decision, failed);
             }
 
-            decision.Drop(_held.Item);
+            decision.Drop(_item);
             return StepResult.Left;
         }
 
-        Deciding later = new(deciding.AsTask(), call, status);
+        Deciding later = new(deciding.AsTask(), failed);
         return WaitAround(later.Decision, later, word, Wait.Decision);
     }
 
-    private StepResult Apply(in Recovery<TResult> decision, in FailedCall call, ItemStatus status)
+    private StepResult CarryOut(in Decision<TResult> decision, in FailedAttempt failed)
     {
         try
         {
-            if (decision.Kind == RecoveryKind.Replace && !run.IsOver)
+            if (decision.WaitsFor is { } kind)
             {
-                return Decide(run.Recovery!, call, status, replaces: true);
+                ComeBack(failed.Index, kind, decision.Delay, decision.Until);
             }
-
-            if (decision.Kind is RecoveryKind.Fail or RecoveryKind.Replace)
+            else if (decision.HasResult)
             {
-                _held = default;
-                return decision.Error is null ? Record(call.Index, status, call.Error) : Record(call.Index, ItemStatus.Failed, decision.Error);
+                run.Sink.Succeeded(failed.Index, decision.Result!);
+                _succeeded++;
             }
-
-            GoOn(decision, call.Index);
+            else if (decision.IsReplaced && !run.IsOver)
+            {
+                return Decide(run.Recovery!, failed, replaces: true);
+            }
+            else
+            {
+                Forget();
+                return decision.Error is { } error ? Record(failed.Index, ItemStatus.Failed, error) : Record(failed.Index, failed.Status, failed.Error);
+            }
         }
         catch (Exception e)
         {
@@ -219,41 +290,11 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             run.EngineFailed(e);
         }
 
-        _held = default;
+        Forget();
         return StepResult.Ready;
     }
 
-    /// <summary>The item ends with a result after all, or comes back.</summary>
-    private void GoOn(in Recovery<TResult> decision, long index)
-    {
-        switch (decision.Kind)
-        {
-            case RecoveryKind.Succeed:
-                run.Sink.Succeeded(index, decision.Result!);
-                _succeeded++;
-                break;
-
-            case RecoveryKind.Wait:
-                KeepUntil(decision.Until!, decision.WaitsFor, index);
-                break;
-
-            default:
-                TimeProvider time = run.Settings.TimeProvider;
-                bool wasCalled = decision.Kind == RecoveryKind.Retry;
-                _retries += wasCalled ? 1 : 0;
-                long now = time.GetTimestamp();
-                long due = now + (long)(decision.Delay.TotalSeconds * time.TimestampFrequency);
-                Repetition next = _held.After(decision.Delay, ItemDeadline, now, wasCalled);
-                if (!run.TryDelay(_held.Item!, index, next, Math.Min(due, ItemDeadline), decision.Until))
-                {
-                    EndAsStopped(index, wasCalled);
-                }
-
-                break;
-        }
-    }
-
-    /// <summary>The call of the kept item could not begin: the item waits, with its clock stopped, and another begins.</summary>
+    /// <summary>The call of the kept item could not begin: the item waits, and another begins.</summary>
     private StepResult Postpone(long index, Task until, WaitKind kind)
     {
         try
@@ -264,7 +305,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             }
             else
             {
-                KeepUntil(until, kind, index);
+                ComeBack(index, kind, delay: null, until);
             }
         }
         catch (Exception e)
@@ -273,16 +314,26 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             run.EngineFailed(e);
         }
 
-        _held = default;
+        Forget();
         return StepResult.Ready;
     }
 
-    private void KeepUntil(Task until, WaitKind kind, long index)
+    /// <summary>The kept item waits without a worker, for its next attempt or for what this one needs to begin; or it ends, because its run is over.</summary>
+    /// <param name="index">Its index.</param>
+    /// <param name="kind">What it waits for. Only what waits for its next attempt has made a call.</param>
+    /// <param name="delay">When it comes back at the latest; null if only <paramref name="until"/> brings it back.</param>
+    /// <param name="until">What brings it back before that, if anything does.</param>
+    private void ComeBack(long index, WaitKind kind, TimeSpan? delay, Task? until)
     {
-        Repetition same = _held.Until(kind, ItemDeadline, run.Time.GetTimestamp());
-        if (!run.TryDelay(_held.Item!, index, same, ItemClock.Never, until))
+        bool wasCalled = kind == WaitKind.Retry;
+        _retries += wasCalled ? 1 : 0;
+        TimeProvider time = run.Time;
+        long now = time.GetTimestamp();
+        long deadline = ItemDeadline;
+        long due = delay is { } pause ? Math.Min(now + (long)(pause.TotalSeconds * time.TimestampFrequency), deadline) : ItemClock.Never;
+        if (!run.TryDelay(_item!, index, new Repetition(_repetition, kind, delay, deadline, now), due, until))
         {
-            EndAsStopped(index, wasCalled: false);
+            EndAsStopped(index, wasCalled);
         }
     }
 
@@ -291,7 +342,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     /// <param name="wasCalled">Whether its last attempt made its call. An item that never made one has not run, and stays in the source.</param>
     private void EndAsStopped(long index, bool wasCalled)
     {
-        if (!wasCalled && _held.Attempts == 0)
+        if (!wasCalled && _repetition is null or { Attempts: 0 })
         {
             run.Source.Lose(index, 1);
             return;
@@ -343,7 +394,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     }
 
     /// <summary>A decision that takes a while.</summary>
-    private sealed record Deciding(Task<Recovery<TResult>> Decision, FailedCall Call, ItemStatus Status);
+    private sealed record Deciding(Task<Decision<TResult>> Decision, FailedAttempt Failed);
 
     /// <summary>Goes on after a decision or a hook. Exceptions from user code were caught, so only the engine itself can have failed.</summary>
     protected override StepResult GoOn(Wait then, object awaited)
@@ -352,7 +403,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         {
             case Wait.Decision:
                 var deciding = (Deciding)awaited;
-                return Apply(deciding.Decision.Result, deciding.Call, deciding.Status);
+                return CarryOut(deciding.Decision.Result, deciding.Failed);
             case Wait.Discard:
                 EndAsStopped(Index, wasCalled: true);
                 return StepResult.Ready;
@@ -371,7 +422,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         if (DiscardedResult<TResult>.MayBeDisposable && awaited is Deciding deciding)
         {
-            _ = Recovery<TResult>.DropAsync(deciding.Decision, _held.Item);
+            _ = Decision<TResult>.DropAsync(deciding.Decision, _item);
         }
     }
 
@@ -387,9 +438,9 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     /// <summary>When the running item's own time limit passes.</summary>
     private long ItemDeadline => Guard?.Clock.ItemDeadline ?? ItemClock.Never;
 
-    protected override Repetition? Repetition => _held.Repetition;
+    protected override Repetition? Repetition => _repetition;
 
-    protected override void LeaveCall() => run.Call.GivenUp(_held.Item, Index);
+    protected override void LeaveCall() => run.Call.GivenUp(_item, Index);
 
     protected override void RecordGivenUp(ItemStatus status, Exception? error)
     {
@@ -405,7 +456,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     protected override void TakeOver(PumpWorker orphan)
     {
         var other = (PumpWorker<TItem, TResult, TPending, TCall, TSink>)orphan;
-        _held = other._held;
+        (_item, _repetition) = (other._item, other._repetition);
         if (other._parked is { } parked)
         {
             // What it has not told is this worker's to tell.
@@ -447,7 +498,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             {
                 try
                 {
-                    DiscardedResult.Drop(_held.Item, pending.GetResult());
+                    DiscardedResult.Drop(_item, pending.GetResult());
                 }
                 catch (Exception e)
                 {
@@ -462,58 +513,6 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
     }
 }
-
-/// <summary>See <see cref="Recovery{TResult}"/>.</summary>
-internal enum RecoveryKind
-{
-    Fail = 0,
-    Retry,
-    Defer,
-    Wait,
-    Succeed,
-    Replace,
-}
-
-/// <summary>Decides what becomes of a call that failed, before it counts as a failure of its item. Called from several workers at once.</summary>
-internal interface IRecovery<TResult>
-{
-    /// <summary>How long one attempt may take, or null. An attempt that takes longer fails, and comes here like any other.</summary>
-    TimeSpan? AttemptTimeout { get; }
-
-    /// <summary>The error of an attempt that passed its limit.</summary>
-    Exception AttemptTimedOut(int attempt);
-
-    /// <summary>Whether a call ended because its attempt passed the limit of the run.</summary>
-    bool HasTimedOut(Exception error) => false;
-
-    /// <summary>Whether a call was not made, because the item waits for something else first.</summary>
-    bool HasNotBegun(Exception error) => false;
-
-    ValueTask<Recovery<TResult>> DecideAsync(FailedCall call);
-
-    /// <summary>Gets the result that replaces a failure, after <see cref="Recovery{TResult}.Replace"/>.</summary>
-    ValueTask<Recovery<TResult>> ReplaceAsync(FailedCall call) => throw new UnreachableException();
-
-    /// <summary>Lets go of what a failed call holds, because its item has ended without a decision. Never throws.</summary>
-    /// <returns>Null if there is nothing to wait for.</returns>
-    Task? Discard(Exception error, long index) => null;
-
-    /// <summary>An item was given up before it began to wait for what its call needs. It leaves the queue. Never throws.</summary>
-    void LeaveQueues(long index)
-    {
-    }
-}
-
-/// <summary>A call that failed.</summary>
-/// <param name="Index">The item's index.</param>
-/// <param name="Attempt">The number of the attempt, from 1. Calls that were only postponed do not count.</param>
-/// <param name="Error">Its exception.</param>
-/// <param name="PreviousDelay">The delay before this attempt; zero for the first.</param>
-/// <param name="IsFinal">Whether the item's own time limit has passed, so that no further attempt is possible.</param>
-/// <param name="Token">The item's token. Once it is cancelled, nothing more is called for the item.</param>
-[StructLayout(LayoutKind.Auto)]
-internal readonly record struct FailedCall(
-    long Index, int Attempt, Exception Error, TimeSpan PreviousDelay, bool IsFinal, CancellationToken Token = default);
 
 /// <summary>
 /// Tells the engine that an item's call was not made: its run has stopped or its time is up, or it has to wait first. Never seen outside. A cancellation, so

@@ -533,35 +533,37 @@ internal sealed class GivenBack<T>
     private ref Chunk<T> At(int position) => ref _new[(_first + position) & (_new.Length - 1)];
 }
 
-/// <summary>The data of an item that comes back for another attempt.</summary>
-/// <param name="attempts">How many attempts were made.</param>
-/// <param name="delay">The delay before this one.</param>
-/// <param name="deadline">
-/// When the item's own time limit passes, as a timestamp of the run's clock; <see cref="long.MaxValue"/> for never. For an item whose clock stands still, the
-/// time that is left.
-/// </param>
-/// <param name="kind">What it waits for.</param>
-/// <param name="since">When it began to wait, as a timestamp of the run's clock.</param>
-/// <param name="stopped">Whether the item's clock stood still while it waited.</param>
-/// <param name="before">The item's wait before this one, if it made no call since; otherwise null.</param>
-internal sealed class Repetition(
-    int attempts, TimeSpan delay, long deadline, WaitKind kind, long since, bool stopped = false, Repetition? before = null)
+/// <summary>What an item brings along that waits, and then comes back for its next attempt or for the one that could not begin.</summary>
+/// <param name="last">What it brought along before; null for one that came for the first time.</param>
+/// <param name="kind">What it waits for. Only one that waits for its next attempt has made a call.</param>
+/// <param name="delay">How long at most; null for as long as it takes, with the item's clock stopped.</param>
+/// <param name="deadline">When the item's own time limit passes, as a timestamp of the run's clock; <see cref="long.MaxValue"/> for never.</param>
+/// <param name="now">When it begins to wait.</param>
+internal sealed class Repetition(Repetition? last, WaitKind kind, TimeSpan? delay, long deadline, long now)
 {
-    public int Attempts => attempts;
+    // Of an item whose clock stands still, the time that is left.
+    private readonly long _deadline = delay is null && deadline != long.MaxValue ? Math.Max(0, deadline - now) : deadline;
+    private readonly bool _stopped = delay is null;
 
-    public TimeSpan Delay => delay;
+    /// <summary>How many attempts were made.</summary>
+    public int Attempts { get; } = (last?.Attempts ?? 0) + (kind == WaitKind.Retry ? 1 : 0);
+
+    /// <summary>The delay before the attempt that follows.</summary>
+    public TimeSpan Delay { get; } = delay ?? last?.Delay ?? TimeSpan.Zero;
 
     public WaitKind Kind => kind;
 
-    public long Since => since;
+    /// <summary>When it began to wait, as a timestamp of the run's clock.</summary>
+    public long Since { get; } = now;
 
     /// <summary>
-    /// When it began to wait for this, counting the waits right before it: an item that finds its circuit open again each time waits once, and long.
+    /// When it began to wait for this, counting the waits right before it: an item that finds its circuit open again each time waits once, and long. After a
+    /// call it waits anew.
     /// </summary>
-    public long First { get; } = before?.Kind == kind ? before.First : since;
+    public long First { get; } = kind != WaitKind.Retry && last?.Kind == kind ? last.First : now;
 
     /// <summary>When the item's own time limit passes, for an attempt that begins at a given time.</summary>
-    public long DeadlineAt(long start) => stopped && deadline != long.MaxValue ? start + deadline : deadline;
+    public long DeadlineAt(long start) => _stopped && _deadline != long.MaxValue ? start + _deadline : _deadline;
 }
 
 /// <summary>

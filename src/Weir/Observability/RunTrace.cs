@@ -191,7 +191,7 @@ internal readonly struct TracedCall<TItem, TResult, TPending, TCall>(TCall inner
         // An item whose call was not made, such as one that has to wait for its place, has attempted nothing.
         if (span is not null && error is not NotBegunException)
         {
-            RunTrace.AttemptEnded(span, error is RefusedResultException ? null : error);
+            RunTrace.AttemptEnded(span, error is RefusedResultException<TResult> ? null : error);
         }
 
         return false;

@@ -54,47 +54,37 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
             LeaveQueues(index);
         }
 
-        return error is RefusedResultException refused ? refused.DropQuietlyAsync() : null;
+        return error is RefusedResultException<TResult> refused ? refused.DropQuietlyAsync() : null;
     }
 
     public void LeaveQueues(long index) => _policies?.Places?.Drop(index);
 
-    public ValueTask<Recovery<TResult>> DecideAsync(FailedCall call) =>
-        call.Error is RefusedResultException refused ? DecideRefusedAsync(call, refused) : DecideOnAsync(call);
-
-    private async ValueTask<Recovery<TResult>> DecideRefusedAsync(FailedCall call, RefusedResultException refused)
+    /// <summary>
+    /// What becomes of a failed attempt; the engine carries it out. In this order: an item that could not begin waits for a permit or for the tokens of its key;
+    /// one whose hook threw fails; one that an open circuit of the run refused waits for that circuit; one with attempts left is told to the hooks, of the run,
+    /// of the policy and of its item, and waits for its next attempt; what is left gets the fallback, or fails.
+    /// </summary>
+    public async ValueTask<Decision<TResult>> DecideAsync(FailedAttempt failed)
     {
-        try
-        {
-            return await DecideOnAsync(call).ConfigureAwait(false);
-        }
-        finally
-        {
-            // A hook or the function for the delay has thrown; otherwise it is gone already.
-            await refused.DropQuietlyAsync().ConfigureAwait(false);
-        }
-    }
-
-    private async ValueTask<Recovery<TResult>> DecideOnAsync(FailedCall call)
-    {
-        AttemptTimeoutException.Number(call.Error, call.Attempt);
+        (long index, int attempt, Exception error) = (failed.Index, failed.Attempt, failed.Error);
+        AttemptTimeoutException.Number(error, attempt);
         if (_policies?.Places is { } places)
         {
-            if (call.Error is ItemWaitsException waiting && waiting.WaitsAt == places)
+            if (error is ItemWaitsException waiting && waiting.WaitsAt == places)
             {
-                return Recovery<TResult>.Wait(waiting.Until, waiting.Kind);
+                return Decision<TResult>.WaitFor(waiting.Kind, waiting.Until);
             }
 
             // The item's time was up, or its circuit open, before it could use what it waited for.
-            places.Drop(call.Index);
+            places.Drop(index);
         }
 
-        if (_policies?.IsHookFailure(call.Error) == true)
+        if (_policies?.IsHookFailure(error) == true)
         {
-            return Recovery<TResult>.None;
+            return Decision<TResult>.Fails;
         }
 
-        if (RefusedBy(call.Error) is { } breaker)
+        if (RefusedBy(error) is { } breaker)
         {
             // Also when the item's time is up: it made no call that could have failed, so it is timed out. The change is asked for first: one between the two
             // questions is not missed.
@@ -102,32 +92,54 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
             TimeSpan wait = breaker.RetryAfter;
 
             // The circuit may have changed since it refused the call. Then the item goes on at once, and not at the next tick of a timer.
-            return Recovery<TResult>.Defer(wait, wait == TimeSpan.Zero ? Task.CompletedTask : change);
+            return Decision<TResult>.WaitForCircuit(wait, wait == TimeSpan.Zero ? Task.CompletedTask : change);
         }
 
-        int index = Indices.ToInt(call.Index);
-        if (!call.IsFinal || call.Error is RefusedResultException)
+        var refused = error as RefusedResultException<TResult>;
+        try
         {
-            if (DelayAfter(call, out Exception error) is { } delay)
+            ItemRecord? record = _policies?.Records?.Find(index);
+            if ((!failed.IsFinal || refused is not null) && DelayAfter(failed, refused, record) is { } delay)
             {
-                await BeforeRetryAsync(index, call, error).ConfigureAwait(false);
-                if (!call.Token.IsCancellationRequested)
+                error = refused is null ? error : new ResultRejectedException((object?)refused.Result);
+                if (_options.Hooks?.OnRetryAsync is { } ofRun)
                 {
-                    _options.Events?.Retrying(call.Index, call.Attempt, delay, error);
+                    await ofRun(Indices.ToInt(index), attempt, error).ConfigureAwait(false);
                 }
 
-                return Recovery<TResult>.Retry(delay);
-            }
-        }
+                if (_retry!.OnRetryAsync is { } ofPolicy && !failed.Token.IsCancellationRequested)
+                {
+                    await ofPolicy(attempt, error).ConfigureAwait(false);
+                }
 
-        return _fallback is null ? Recovery<TResult>.None : Recovery<TResult>.Replace;
+                if (record is not null && _policies!.ItemHooks is { } ofItem && !failed.Token.IsCancellationRequested)
+                {
+                    await ofItem.RetryAsync(record, index, error).ConfigureAwait(false);
+                }
+
+                record?.Retries(attempt);
+                await (refused?.DropAsync() ?? default).ConfigureAwait(false);
+                if (!failed.Token.IsCancellationRequested)
+                {
+                    _options.Events?.Retrying(index, attempt, delay, error);
+                }
+
+                return Decision<TResult>.Retry(delay);
+            }
+
+            return _fallback is null ? Decision<TResult>.Fails : Decision<TResult>.Replace;
+        }
+        finally
+        {
+            // A hook or the function for the delay has thrown; otherwise it is gone already.
+            await (refused?.DropQuietlyAsync() ?? Task.CompletedTask).ConfigureAwait(false);
+        }
     }
 
-    public async ValueTask<Recovery<TResult>> ReplaceAsync(FailedCall call)
+    public ValueTask<TResult> ReplaceAsync(FailedAttempt failed)
     {
-        ItemRecord? record = _fallback!.ItemType is null ? null : _policies!.Records!.Find(call.Index);
-        int attempt = record?.Attempt ?? call.Attempt;
-        return Recovery<TResult>.Succeed(await _fallback.GetAsync(record, call.Index, attempt, call.Error).ConfigureAwait(false));
+        ItemRecord? record = _fallback!.ItemType is null ? null : _policies!.Records!.Find(failed.Index);
+        return _fallback.GetAsync(record, failed.Index, record?.Attempt ?? failed.Attempt, failed.Error);
     }
 
     /// <summary>The circuit that an item waits for. What a call's own circuit refuses is a failure like any other.</summary>
@@ -137,63 +149,22 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
                 ? breaker
                 : null;
 
-    /// <summary>The delay before another attempt; null if there is none.</summary>
-    /// <param name="call">The attempt.</param>
-    /// <param name="error">Its exception, for the hooks.</param>
-    private TimeSpan? DelayAfter(FailedCall call, out Exception error)
+    /// <summary>The delay before another attempt; null if there is none. A result that was refused has asked the rule already.</summary>
+    private TimeSpan? DelayAfter(in FailedAttempt failed, RefusedResultException<TResult>? refused, ItemRecord? record)
     {
-        error = call.Error;
-        if (_policies?.RetryRule is not RetryRule<TResult> rule || _policies.Records?.Find(call.Index) is not { } record)
+        if (_policies?.RetryRule is not RetryRule<TResult> rule || record is null)
         {
-            return _retry?.GetDelay(call.Attempt, call.Error, call.PreviousDelay);
+            return _retry?.GetDelay(failed.Attempt, failed.Error, failed.PreviousDelay);
         }
 
-        AttemptOutcome<TResult> outcome;
-        if (call.Error is RefusedResultException<TResult> refused)
+        AttemptOutcome<TResult> outcome = refused is null ? new(default, failed.Error, failed.Attempt) : new(refused.Result, null, failed.Attempt);
+        if (refused is null && !(_retry!.MayRetry(failed.Attempt, CancellationToken.None) && rule.ShouldRetry(record, outcome)))
         {
-            outcome = new AttemptOutcome<TResult>(refused.Result, null, call.Attempt);
-            error = new ResultRejectedException((object?)refused.Result);
-        }
-        else
-        {
-            outcome = new AttemptOutcome<TResult>(default, call.Error, call.Attempt);
-            if (!_retry!.MayRetry(call.Attempt, CancellationToken.None) || !rule.ShouldRetry(record, outcome))
-            {
-                return null;
-            }
+            return null;
         }
 
-        TimeSpan? hint = rule.HasDelayHint ? rule.DelayHint(record, outcome) : outcome.HasResult ? null : _retry!.HintOf(call.Error);
-        return _retry!.GetDelay(call.Attempt, call.PreviousDelay, hint);
-    }
-
-    /// <summary>Tells the hooks, and forgets a result that was refused.</summary>
-    private async ValueTask BeforeRetryAsync(int index, FailedCall call, Exception error)
-    {
-        if (_options.Hooks?.OnRetryAsync is { } retrying)
-        {
-            await retrying(index, call.Attempt, error).ConfigureAwait(false);
-        }
-
-        if (_retry!.OnRetryAsync is { } retryingAny && !call.Token.IsCancellationRequested)
-        {
-            await retryingAny(call.Attempt, error).ConfigureAwait(false);
-        }
-
-        if (_policies?.Records?.Find(call.Index) is { } record)
-        {
-            if (_policies.ItemHooks is { } hooks && !call.Token.IsCancellationRequested)
-            {
-                await hooks.RetryAsync(record, call.Index, error).ConfigureAwait(false);
-            }
-
-            record.Retries(call.Attempt);
-        }
-
-        if (call.Error is RefusedResultException refused)
-        {
-            await refused.DropAsync().ConfigureAwait(false);
-        }
+        TimeSpan? hint = rule.HasDelayHint ? rule.DelayHint(record, outcome) : outcome.HasResult ? null : _retry!.HintOf(failed.Error);
+        return _retry!.GetDelay(failed.Attempt, failed.PreviousDelay, hint);
     }
 }
 
@@ -216,31 +187,19 @@ internal sealed class ItemWaitsException(RunPlaces waitsAt, Task until, WaitKind
 /// Tells the engine that an attempt gave a result which the run's rule refused, so that another attempt follows. Never seen outside. A cancellation, so that
 /// the item of a run that has stopped is a cancelled one.
 /// </summary>
-[SuppressMessage("Design", "CA1032:Implement standard exception constructors", Justification = "A signal of the engine, with what it needs.")]
-[SuppressMessage("Design", "CA1064:Exceptions should be public", Justification = "A signal of the engine, which no user code sees.")]
-internal abstract class RefusedResultException : OperationCanceledException
-{
-    private int _dropped;
-
-    /// <summary>The result, unless it is not to be disposed of.</summary>
-    public abstract object? Discarded { get; }
-
-    /// <summary>Disposes of the result, unless that has been done.</summary>
-    public ValueTask DropAsync() => Interlocked.Exchange(ref _dropped, 1) == 0 ? DiscardedResult.DisposeAsync(Discarded) : default;
-
-    /// <summary>The same where nobody hears of an exception: the item has its outcome, or an error that came first.</summary>
-    public Task DropQuietlyAsync() =>
-        Interlocked.Exchange(ref _dropped, 1) == 0 ? DiscardedResult.DropAsync(Discarded) : Task.CompletedTask;
-}
-
-/// <summary>The signal with its result.</summary>
 /// <param name="result">The result.</param>
 /// <param name="isItem">Whether it is the item itself, which is the caller's and has another attempt before it.</param>
 [SuppressMessage("Design", "CA1032:Implement standard exception constructors", Justification = "A signal of the engine, with what it needs.")]
 [SuppressMessage("Design", "CA1064:Exceptions should be public", Justification = "A signal of the engine, which no user code sees.")]
-internal sealed class RefusedResultException<TResult>(TResult result, bool isItem) : RefusedResultException
+internal sealed class RefusedResultException<TResult>(TResult result, bool isItem) : OperationCanceledException
 {
-    public override object? Discarded => isItem ? null : result;
+    private int _dropped;
 
     public TResult Result => result;
+
+    /// <summary>Disposes of the result, unless that has been done.</summary>
+    public ValueTask DropAsync() => isItem || Interlocked.Exchange(ref _dropped, 1) != 0 ? default : DiscardedResult.DisposeAsync(result);
+
+    /// <summary>Disposes of the result where nobody hears of an exception: the item has its outcome, or an error that came first.</summary>
+    public Task DropQuietlyAsync() => isItem || Interlocked.Exchange(ref _dropped, 1) != 0 ? Task.CompletedTask : DiscardedResult.DropAsync(result);
 }

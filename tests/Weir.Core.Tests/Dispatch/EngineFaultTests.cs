@@ -19,7 +19,7 @@ public class EngineFaultTests
             new SelectorCall<int, int>(static (x, _) => x == 2 ? throw new FormatException() : new ValueTask<int>(x)),
             new FaultySink(new ListSink<int>(completion)),
             new PumpSettings { Limit = 2, ErrorMode = mode },
-            new ScriptedRecovery(static _ => Recovery<int>.Succeed(-1)));
+            new ScriptedRecovery(static _ => Decision<int>.Succeed(-1)));
         pump.Start(1, CancellationToken.None);
 
         Exception error = await Assert.ThrowsAnyAsync<Exception>(() => completion.Task.WithinAsync());

@@ -164,7 +164,7 @@ public class ItemClockTests
                 return x == Slow ? _slow(token) : new ValueTask<int>(x);
             },
             settings,
-            _recovery = new(static call => call.IsFinal ? Recovery<int>.None : Recovery<int>.Retry(Pause)) { AttemptTimeout = attemptTimeout });
+            _recovery = new(static call => call.IsFinal ? Decision<int>.Fails : Decision<int>.Retry(Pause)) { AttemptTimeout = attemptTimeout });
         _pump.SeesStarts = true;
 
         // The test looks by itself.

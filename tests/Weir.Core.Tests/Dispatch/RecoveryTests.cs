@@ -16,7 +16,7 @@ public class RecoveryTests
     public async Task Retry_WhileAnItemWaits_ItsWorkerRunsTheOthers()
     {
         List<string> calls = [];
-        ScriptedRecovery recovery = new(static call => Recovery<int>.Retry(Second));
+        ScriptedRecovery recovery = new(static call => Decision<int>.Retry(Second));
         (Pump pump, Task<ItemOutcome<int, int>[]> task) = Start(4, 1, recovery, (x, _) =>
         {
             calls.Add($"{x}@{_time.GetTimestamp() / TimeSpan.TicksPerSecond}");
@@ -35,7 +35,7 @@ public class RecoveryTests
     [Fact(Timeout = 90_000)]
     public async Task Retry_SeveralTimes_TellsAttemptAndDelayEachTime()
     {
-        ScriptedRecovery recovery = new(static call => call.Attempt < 4 ? Recovery<int>.Retry(Second * call.Attempt) : Recovery<int>.None);
+        ScriptedRecovery recovery = new(static call => call.Attempt < 4 ? Decision<int>.Retry(Second * call.Attempt) : Decision<int>.Fails);
         (_, Task<ItemOutcome<int, int>[]> task) = Start(1, 1, recovery, static (_, _) => throw new FormatException());
         for (int i = 0; i < 10; i++)
         {
@@ -52,7 +52,7 @@ public class RecoveryTests
     public async Task Defer_AnyNumberOfTimes_CountsNoAttempt()
     {
         int calls = 0;
-        ScriptedRecovery recovery = new(static _ => Recovery<int>.Defer(Second));
+        ScriptedRecovery recovery = new(static _ => Decision<int>.WaitForCircuit(Second));
         (_, Task<ItemOutcome<int, int>[]> task) = Start(1, 1, recovery, (x, _) => ++calls < 4 ? throw new FormatException() : new ValueTask<int>(x));
         for (int i = 0; i < 4; i++)
         {
@@ -67,7 +67,7 @@ public class RecoveryTests
     [Fact(Timeout = 90_000)]
     public async Task Succeed_InPlaceOfAFailure_IsTheItemsResult()
     {
-        ScriptedRecovery recovery = new(static call => Recovery<int>.Succeed(-1));
+        ScriptedRecovery recovery = new(static call => Decision<int>.Succeed(-1));
         (_, Task<ItemOutcome<int, int>[]> task) = Start(2, 1, recovery, static (x, _) => x == 1 ? throw new FormatException() : new ValueTask<int>(x));
         _executor.RunAll();
         Assert.Equal([0, -1], (await task).Select(static o => o.Value));
@@ -86,7 +86,7 @@ public class RecoveryTests
     public async Task Stop_WithItemsWaiting_EndsTheRunAndTheyAreCancelled()
     {
         (Pump pump, Task<ItemOutcome<int, int>[]> task) = Start(
-            3, 1, new ScriptedRecovery(static _ => Recovery<int>.Retry(Second)), static (x, _) => x == 1 ? throw new FormatException() : new ValueTask<int>(x));
+            3, 1, new ScriptedRecovery(static _ => Decision<int>.Retry(Second)), static (x, _) => x == 1 ? throw new FormatException() : new ValueTask<int>(x));
         _executor.RunAll();
         Assert.False(task.IsCompleted);
         pump.Stop();
@@ -105,7 +105,7 @@ public class RecoveryTests
         (pump, Task<ItemOutcome<int, int>[]> task) = Start(
             4,
             1,
-            new ScriptedRecovery(static call => call.Index == 1 ? Recovery<int>.Retry(Second) : Recovery<int>.Defer(Second)),
+            new ScriptedRecovery(static call => call.Index == 1 ? Decision<int>.Retry(Second) : Decision<int>.WaitForCircuit(Second)),
             (x, _) =>
             {
                 if (x == 3)
@@ -137,7 +137,7 @@ public class RecoveryTests
     public async Task Stop_WithItemsPutOffWithoutAnAttempt_SaysThatTheyNeverRan()
     {
         (Pump pump, Task<ItemOutcome<int, int>[]> task) = Start(
-            3, 1, new ScriptedRecovery(static _ => Recovery<int>.Defer(Second)), static (x, _) => x == 1 ? throw new FormatException() : new ValueTask<int>(x));
+            3, 1, new ScriptedRecovery(static _ => Decision<int>.WaitForCircuit(Second)), static (x, _) => x == 1 ? throw new FormatException() : new ValueTask<int>(x));
         _executor.RunAll();
         pump.Stop();
         Assert.Equal(
@@ -149,7 +149,7 @@ public class RecoveryTests
     {
         int calls = 0;
         bool heals = false;
-        (_, Task<ItemOutcome<int, int>[]> task) = Start(10_000, 2, new ScriptedRecovery(static _ => Recovery<int>.Retry(Second)), (x, _) =>
+        (_, Task<ItemOutcome<int, int>[]> task) = Start(10_000, 2, new ScriptedRecovery(static _ => Decision<int>.Retry(Second)), (x, _) =>
         {
             calls++;
             return heals ? new ValueTask<int>(x) : throw new FormatException();
@@ -170,7 +170,7 @@ public class RecoveryTests
     [Fact(Timeout = 90_000)]
     public async Task ItemTimeout_OverSeveralAttempts_IsOneLimitForAll()
     {
-        ScriptedRecovery recovery = new(static call => call.IsFinal ? Recovery<int>.None : Recovery<int>.Retry(Second * 4));
+        ScriptedRecovery recovery = new(static call => call.IsFinal ? Decision<int>.Fails : Decision<int>.Retry(Second * 4));
         (_, Task<ItemOutcome<int, int>[]> task) = Start(1, 1, recovery, static (_, _) => throw new FormatException(), itemTimeout: Second * 10);
         for (int i = 0; i < 12; i++)
         {
@@ -193,7 +193,7 @@ public class RecoveryTests
     {
         int calls = 0;
         TaskCompletionSource<int> never = new();
-        ScriptedRecovery recovery = new(static call => call.IsFinal ? Recovery<int>.None : Recovery<int>.Retry(Second)) { AttemptTimeout = Second * 3 };
+        ScriptedRecovery recovery = new(static call => call.IsFinal ? Decision<int>.Fails : Decision<int>.Retry(Second)) { AttemptTimeout = Second * 3 };
         (_, Task<ItemOutcome<int, int>[]> task) = Start(1, 1, recovery, (x, _) => ++calls == 1 ? new ValueTask<int>(never.Task) : new ValueTask<int>(x));
         _executor.RunAll();
         _time.Advance(Second * 3);
@@ -218,7 +218,7 @@ public class RecoveryTests
             int[] failures = Enumerable.Range(0, count).Select(_ => random.Next(6)).ToArray();
             int[] calls = new int[count];
             int most = random.Next(1, 5);
-            ScriptedRecovery recovery = new(call => call.Attempt > most ? Recovery<int>.None : Recovery<int>.Retry(TimeSpan.FromMilliseconds(seed % 7)));
+            ScriptedRecovery recovery = new(call => call.Attempt > most ? Decision<int>.Fails : Decision<int>.Retry(TimeSpan.FromMilliseconds(seed % 7)));
             ManualExecutor executor = new();
             ManualTimeProvider time = new();
             (_, Task<ItemOutcome<int, int>[]> task) = Start(count, random.Next(1, 9), recovery, (x, _) =>

@@ -4,19 +4,19 @@ using Weir.Core.Dispatch;
 namespace Weir.Core.Tests.Dispatch;
 
 /// <summary>Says of each failed call what the test wants, and notes it.</summary>
-internal sealed class ScriptedRecovery(Func<FailedCall, Recovery<int>> decide) : IRecovery<int>
+internal sealed class ScriptedRecovery(Func<FailedAttempt, Decision<int>> decide) : IRecovery<int>
 {
-    private readonly ConcurrentQueue<FailedCall> _calls = [];
+    private readonly ConcurrentQueue<FailedAttempt> _calls = [];
 
-    public IReadOnlyList<FailedCall> Calls => [.. _calls];
+    public IReadOnlyList<FailedAttempt> Calls => [.. _calls];
 
     public TimeSpan? AttemptTimeout { get; init; }
 
     public Exception AttemptTimedOut(int attempt) => new OperationCanceledException($"attempt {attempt}", new TimeoutException());
 
-    public ValueTask<Recovery<int>> DecideAsync(FailedCall call)
+    public ValueTask<Decision<int>> DecideAsync(FailedAttempt call)
     {
         _calls.Enqueue(call);
-        return new ValueTask<Recovery<int>>(decide(call));
+        return new ValueTask<Decision<int>>(decide(call));
     }
 }

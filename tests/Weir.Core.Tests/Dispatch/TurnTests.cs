@@ -191,7 +191,7 @@ public class TurnTests
             }),
             new GrowingOutcomeSink<int, int>(completion),
             new PumpSettings { Limit = 1, ErrorMode = ErrorMode.BestEffort, Executor = _executor, TimeProvider = _time },
-            new ScriptedRecovery(static _ => Recovery<int>.Retry(TimeSpan.FromSeconds(1))));
+            new ScriptedRecovery(static _ => Decision<int>.Retry(TimeSpan.FromSeconds(1))));
         ManualExecutor.Start(pump);
         return (pump, completion.Task);
     }

@@ -147,7 +147,7 @@ public sealed class UnattendedFaultTests : IDisposable
                 Executor = scenario == Scenario.OwnThreads ? team : PoolExecutor.Instance,
             },
             scenario == Scenario.Retried
-                ? new ScriptedRecovery(static call => call.Attempt < 2 ? Recovery<int>.Retry(TimeSpan.FromMilliseconds(1)) : Recovery<int>.None)
+                ? new ScriptedRecovery(static call => call.Attempt < 2 ? Decision<int>.Retry(TimeSpan.FromMilliseconds(1)) : Decision<int>.Fails)
                 : null);
         _pump = pump;
         CancellationTokenSource? stop = scenario == Scenario.Cancelled ? new CancellationTokenSource(Short, TimeProvider.System) : null;
