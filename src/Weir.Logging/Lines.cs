@@ -1,3 +1,5 @@
+using System.Collections;
+using System.Globalization;
 using Microsoft.Extensions.Logging;
 
 namespace Weir.Logging;
@@ -71,4 +73,73 @@ internal static partial class Lines
 
     [LoggerMessage(17, LogLevel.Warning, "{Host}: attempt {Attempt} of item {Id} of {Source} has failed. It was the last.")]
     public static partial void LastAttemptFailed(ILogger logger, Exception error, string host, string id, string source, int attempt);
+}
+
+/// <summary>The parts of sentences that depend on a name, which nobody need give, or on a number.</summary>
+internal static class Words
+{
+    /// <summary>The operator or the runtime's method, and the run's name if it has one.</summary>
+    public static string Run(string operation, string name) => name.Length == 0 ? operation : $"{operation} {name}";
+
+    /// <summary>A run whose operator is not known.</summary>
+    public static string SomeRun(string name) => name.Length == 0 ? "a run" : name;
+
+    public static string Host(string name) => name.Length == 0 ? "A work host" : name;
+
+    public static string Circuit(string name) => name.Length == 0 ? "A circuit" : $"The circuit {name}";
+
+    public static string Items(int? count) => count switch
+    {
+        null => "an unknown number of items",
+        1 => "1 item",
+        { } number => string.Create(CultureInfo.InvariantCulture, $"{number} items"),
+    };
+
+    public static string AndOthers(int others) => others switch
+    {
+        0 => "",
+        1 => ", and so has 1 other since the last line",
+        _ => string.Create(CultureInfo.InvariantCulture, $", and so have {others} others since the last line"),
+    };
+
+    public static string WaitAtTheir(int count) =>
+        count == 1 ? "1 item waits at its" : string.Create(CultureInfo.InvariantCulture, $"{count} items wait at their");
+}
+
+/// <summary>
+/// Adds fields to each line that its sentence does not have: a name that may be empty, or a number that the sentence has as words. They come before the
+/// sentence's own, the last of which is the template, where readers look for it.
+/// </summary>
+internal sealed class FieldLogger(ILogger inner, params KeyValuePair<string, object?>[] fields) : ILogger
+{
+    public IDisposable? BeginScope<TState>(TState state)
+        where TState : notnull => inner.BeginScope(state);
+
+    public bool IsEnabled(LogLevel logLevel) => inner.IsEnabled(logLevel);
+
+    public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
+    {
+        if (inner.IsEnabled(logLevel))
+        {
+            inner.Log(logLevel, eventId, new Line<TState>(state, formatter, fields), exception, static (line, error) => line.Text(error));
+        }
+    }
+
+    private sealed class Line<TState>(TState state, Func<TState, Exception?, string> formatter, KeyValuePair<string, object?>[] fields)
+        : IReadOnlyList<KeyValuePair<string, object?>>
+    {
+        private readonly IReadOnlyList<KeyValuePair<string, object?>> _own = state as IReadOnlyList<KeyValuePair<string, object?>> ?? [];
+
+        public int Count => fields.Length + _own.Count;
+
+        public KeyValuePair<string, object?> this[int index] => index < fields.Length ? fields[index] : _own[index - fields.Length];
+
+        public string Text(Exception? error) => formatter(state, error);
+
+        public IEnumerator<KeyValuePair<string, object?>> GetEnumerator() => fields.Concat(_own).GetEnumerator();
+
+        IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
+
+        public override string ToString() => Text(null);
+    }
 }

@@ -221,7 +221,7 @@ public sealed partial class ResumableDownloadTests : IDisposable
     [InlineData(2)]
     public async Task ToFile_SilentServerAndTheWatchFails_IsATimeoutAllTheSame(int at)
     {
-        using FaultPlaces places = new(static (place, _) => place.StartsWith("ReadTimeoutWatch.cs:", StringComparison.Ordinal));
+        using FaultPlaces places = new(static (place, _) => place.StartsWith("ResumableDownload.cs:", StringComparison.Ordinal));
         ManualTimeProvider time = new();
         await using LoopbackServer server = new((head, number) => number switch
         {

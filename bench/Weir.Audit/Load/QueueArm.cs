@@ -1,5 +1,5 @@
 using Weir.Lab.Processes;
-using static Weir.Delivery.Cli.Engines.WorkEngines;
+using Weir.Delivery.Cli.Engines;
 
 namespace Weir.Audit.Load;
 

@@ -1,4 +1,4 @@
-using static Weir.Delivery.Cli.Engines.WorkEngines;
+using Weir.Delivery.Cli.Engines;
 
 namespace Weir.Audit.Load;
 

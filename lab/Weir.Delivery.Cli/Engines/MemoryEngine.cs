@@ -1,5 +1,3 @@
-using static Weir.Delivery.Cli.Engines.WorkEngines;
-
 namespace Weir.Delivery.Cli.Engines;
 
 /// <summary>The queue of this process.</summary>

@@ -1,5 +1,3 @@
-using static Weir.Delivery.Cli.Engines.WorkEngines;
-
 namespace Weir.Delivery.Cli.Engines;
 
 /// <summary>Queues in PostgreSQL, by an address or by a connection string of Npgsql.</summary>

@@ -1,6 +1,5 @@
 using RabbitMQ.Client;
 using Weir.RabbitMQ;
-using static Weir.Delivery.Cli.Engines.WorkEngines;
 
 namespace Weir.Delivery.Cli.Engines;
 

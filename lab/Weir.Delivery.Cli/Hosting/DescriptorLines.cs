@@ -67,3 +67,25 @@ internal sealed class DescriptorLines(int descriptor) : ILineOutput
         _buffer.ResetWrittenCount();
     }
 }
+
+/// <summary>An output for lines of which none may be lost.</summary>
+internal interface ILineOutput
+{
+    /// <summary>Writes lines, each with its end. When this returns, they are where the output goes, and a file has them on its disk.</summary>
+    /// <exception cref="OutputException">The output takes no more. Some of the lines may have been written.</exception>
+    void Write(IEnumerable<string> lines);
+}
+
+/// <summary>Lines to a writer of text.</summary>
+internal sealed class TextLines(TextWriter output) : ILineOutput
+{
+    public void Write(IEnumerable<string> lines)
+    {
+        foreach (string line in lines)
+        {
+            output.WriteLine(line);
+        }
+
+        output.Flush();
+    }
+}

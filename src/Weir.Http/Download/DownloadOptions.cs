@@ -44,3 +44,15 @@ public sealed record DownloadOptions
         Require.Positive(ReadTimeout, nameof(ReadTimeout));
     }
 }
+
+/// <summary>A finished download.</summary>
+/// <param name="Path">The full path of the file.</param>
+/// <param name="Length">Its length in bytes.</param>
+/// <param name="Resumed">The bytes that an earlier call or program had left behind and that were not transferred again.</param>
+/// <param name="Retries">The attempts after the first one, in this call.</param>
+public sealed record DownloadedFile(string Path, long Length, long Resumed, int Retries);
+
+/// <summary>How far a download is.</summary>
+/// <param name="Received">The bytes that the file has so far, those of earlier attempts and programs included.</param>
+/// <param name="Total">The bytes that it will have; <see langword="null"/> if the server does not say.</param>
+public readonly record struct DownloadProgress(long Received, long? Total);

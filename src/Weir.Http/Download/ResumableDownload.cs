@@ -1,7 +1,11 @@
 using System.Buffers;
 using System.Globalization;
+using System.IO.Compression;
 using System.Net;
 using System.Net.Http.Headers;
+using System.Security.Cryptography;
+using System.Text;
+using Weir.Core;
 using Weir.Resilience;
 
 namespace Weir.Http;
@@ -334,5 +338,244 @@ public sealed class ResumableDownload
         }
 
         public void ReportNow() => progress?.Report(new DownloadProgress(part.Length, part.Total));
+    }
+}
+
+/// <summary>What a later request can ask the server: is it still this file?</summary>
+internal static class DownloadValidator
+{
+    // RFC 9110, section 8.8.2.2: a date is exact if it was at least this old when the response was made.
+    private static readonly TimeSpan MinimumAge = TimeSpan.FromSeconds(1);
+
+    /// <summary>The value for <c>If-Range</c>, or <see langword="null"/> if the response has none that is exact.</summary>
+    public static string? Of(HttpResponseMessage response)
+    {
+        if (ContentCoding.IsOf(response))
+        {
+            // The response is compressed although the request did not ask for it, so the same file may have other bytes the next time.
+            return null;
+        }
+
+        if (response.Headers.ETag is { IsWeak: false } tag && tag != EntityTagHeaderValue.Any)
+        {
+            return tag.ToString();
+        }
+
+        return response.Content.Headers.LastModified is { } modified && response.Headers.Date is { } date && date - modified >= MinimumAge
+            ? modified.ToString("R")
+            : null;
+    }
+
+    /// <summary>Whether a part may be one of the file that was asked for. A server that does not know <c>If-Range</c> sends a part of any file.</summary>
+    /// <param name="response">The response with the part. What it does not say is taken for the same.</param>
+    /// <param name="validator">What was sent as <c>If-Range</c>.</param>
+    public static bool MayBeOf(HttpResponseMessage response, string validator)
+    {
+        bool isTag = validator.StartsWith('"');
+        string? said = isTag ? response.Headers.ETag?.ToString() : response.Content.Headers.LastModified?.ToString("R");
+
+        // The bytes of a compressed part are others than those of the whole, which was not compressed.
+        return (said is null || said == validator) && !ContentCoding.IsOf(response);
+    }
+}
+
+/// <summary>Cancels an attempt in which the server sends nothing for too long. Time counts only while the attempt waits for the server.</summary>
+internal sealed class ReadTimeoutWatch : IDisposable
+{
+    private readonly CancellationTokenSource _source;
+    private readonly CancellationToken _caller;
+    private readonly TimeSpan? _limit;
+    private readonly ITimer? _timer;
+
+    public ReadTimeoutWatch(TimeSpan? limit, TimeProvider timeProvider, CancellationToken caller)
+    {
+        _limit = limit;
+        _caller = caller;
+        _source = CancellationTokenSource.CreateLinkedTokenSource(caller);
+        if (limit is not null)
+        {
+            _timer = timeProvider.CreateTimer(
+                static source => Unattended.Run(
+                    (CancellationTokenSource)source!, static source => SafeCancel.Now(source), static (source, _) => SafeCancel.Now(source)),
+                _source,
+                Timeout.InfiniteTimeSpan,
+                Timeout.InfiniteTimeSpan);
+        }
+    }
+
+    public CancellationToken Token => _source.Token;
+
+    /// <summary>The wait for the server begins, with all of its time.</summary>
+    public void Start()
+    {
+        if (_limit is { } limit)
+        {
+            _timer!.Change(limit, Timeout.InfiniteTimeSpan);
+        }
+    }
+
+    /// <summary>The server sent something. What it is used for takes none of its time.</summary>
+    public void Stop() => _timer?.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+
+    /// <summary>What a cancellation of <see cref="Token"/> means, if it was not the caller's.</summary>
+    public TimeoutException? AsTimeout() =>
+        _source.IsCancellationRequested && !_caller.IsCancellationRequested ? new TimeoutException($"The server sent nothing for {_limit}.") : null;
+
+    public void Dispose()
+    {
+        _timer?.Dispose();
+        _source.Dispose();
+    }
+}
+
+/// <summary>What a server did to the bytes of a file on their way, although it was asked not to (RFC 9110, section 8.4).</summary>
+internal static class ContentCoding
+{
+    private const string None = "identity";
+
+    /// <summary>Whether the content is other bytes than the file.</summary>
+    public static bool IsOf(HttpResponseMessage response) => response.Content.Headers.ContentEncoding.Any(static c => !Is(c, None));
+
+    /// <summary>The bytes of the file.</summary>
+    /// <exception cref="InvalidDataException">It is a coding that is not known here.</exception>
+    public static Stream Decoded(HttpResponseMessage response, Stream content)
+    {
+        // The last was applied last.
+        foreach (string coding in response.Content.Headers.ContentEncoding.Reverse())
+        {
+            content = Is(coding, None) ? content
+                : Is(coding, "gzip") || Is(coding, "x-gzip") ? new GZipStream(content, CompressionMode.Decompress)
+                : Is(coding, "deflate") ? new ZLibStream(content, CompressionMode.Decompress)
+                : Is(coding, "br") ? new BrotliStream(content, CompressionMode.Decompress)
+                : throw new InvalidDataException(
+                    $"The server sent the file as '{coding}' although it was asked for as it is; gzip, deflate and br are decompressed.");
+        }
+
+        return content;
+    }
+
+    private static bool Is(string coding, string name) => coding.Equals(name, StringComparison.OrdinalIgnoreCase);
+}
+
+/// <summary>
+/// The unfinished file, and beside it a description of what it is a part of, so that a later program can continue. The caller makes sure that only one
+/// download uses them at a time.
+/// </summary>
+internal sealed class PartFile : IDisposable
+{
+    private const string Version = "weir-part 1";
+
+    private readonly string _path;
+    private readonly string _address;
+    private readonly FileStream _stream;
+
+    public PartFile(string path, Uri address)
+    {
+        _path = path;
+
+        // Addresses may contain secret keys, which must not be written to a file.
+        _address = Convert.ToHexStringLower(SHA256.HashData(Encoding.UTF8.GetBytes(address.OriginalString)));
+        _stream = new FileStream(DataPath, FileMode.OpenOrCreate, FileAccess.Write, FileShare.None, bufferSize: 0, FileOptions.Asynchronous);
+        try
+        {
+            ReadDescription();
+        }
+        catch
+        {
+            _stream.Dispose();
+            throw;
+        }
+    }
+
+    /// <summary>How many bytes it has.</summary>
+    public long Length { get; private set; }
+
+    /// <summary>What says that the server's file is still the same: a strong entity tag or a date. Without one, nothing can be resumed.</summary>
+    public string? Validator { get; private set; }
+
+    /// <summary>The length of the whole, if known.</summary>
+    public long? Total { get; private set; }
+
+    /// <summary>Whether a request can ask for the rest.</summary>
+    public bool CanContinue => Validator is not null && Total is not null;
+
+    private string DataPath => _path + ".part";
+
+    private string DescriptionPath => _path + ".part.txt";
+
+    /// <summary>Discards the bytes. Those that follow are of another file, or begin at its start.</summary>
+    public void Restart(string? validator = null, long? total = null)
+    {
+        // The old description must not stand beside new bytes, whenever the program ends.
+        File.Delete(DescriptionPath);
+        _stream.SetLength(0);
+        _stream.Position = 0;
+        Length = 0;
+        Validator = validator;
+        Total = total;
+        if (CanContinue)
+        {
+            File.WriteAllLines(DescriptionPath, [Version, _address, validator!, total!.Value.ToString(CultureInfo.InvariantCulture)]);
+        }
+    }
+
+    public async ValueTask AddAsync(ReadOnlyMemory<byte> bytes, CancellationToken cancellationToken)
+    {
+        try
+        {
+            await _stream.WriteAsync(bytes, cancellationToken).ConfigureAwait(false);
+            Length += bytes.Length;
+        }
+        catch
+        {
+            // Some of the bytes may have been written.
+            _stream.SetLength(Length);
+            _stream.Position = Length;
+            throw;
+        }
+    }
+
+    /// <summary>Gives the file its own name. What had that name before is replaced; or it stays, and the part with it, if it must not be.</summary>
+    public void Finish(bool overwrite)
+    {
+        _stream.Flush(flushToDisk: true);
+        _stream.Dispose();
+        File.Move(DataPath, _path, overwrite);
+        File.Delete(DescriptionPath);
+    }
+
+    /// <summary>Closes the file. What cannot be resumed is deleted.</summary>
+    public void Dispose()
+    {
+        if (!_stream.CanWrite)
+        {
+            return;
+        }
+
+        _stream.Dispose();
+        if (Length == 0 || !CanContinue)
+        {
+            File.Delete(DataPath);
+            File.Delete(DescriptionPath);
+        }
+    }
+
+    private void ReadDescription()
+    {
+        if (_stream.Length > 0
+            && File.Exists(DescriptionPath)
+            && File.ReadAllLines(DescriptionPath) is [Version, { } address, { Length: > 0 } validator, { } total]
+            && address == _address
+            && long.TryParse(total, NumberStyles.None, CultureInfo.InvariantCulture, out long length)
+            && _stream.Length <= length)
+        {
+            Length = _stream.Length;
+            _stream.Position = Length;
+            Validator = validator;
+            Total = length;
+            return;
+        }
+
+        Restart();
     }
 }

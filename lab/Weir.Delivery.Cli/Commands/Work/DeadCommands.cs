@@ -69,7 +69,7 @@ internal static class DeadCommands
                 throw new BadInputException("Say which items to replay: their identities, or --all.");
             }
 
-            await using WorkEngines.OpenedQueue opened = work.Open(parsed, host);
+            await using OpenedQueue opened = work.Open(parsed, host);
             int replayed = wanted.Length > 0
                 ? await opened.Queue.DeadLetters.ReplayAsync(wanted, token)
                 : await ReplayAllAsync(opened.Queue.DeadLetters, token);

@@ -27,7 +27,7 @@ internal static class StatsCommand
                 return await RunAsync(Slot(server, name, host), isSlot: true, pause, work.IsJson(parsed), host, token);
             }
 
-            await using WorkEngines.OpenedQueue opened = work.Open(parsed, host);
+            await using OpenedQueue opened = work.Open(parsed, host);
             return await RunAsync(opened.Queue, isSlot: false, pause, work.IsJson(parsed), host, token);
         });
         return command;

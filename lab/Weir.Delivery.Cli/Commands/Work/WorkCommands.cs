@@ -22,7 +22,7 @@ internal static class WorkCommands
         command.SetAction(async (parsed, token) =>
         {
             TimeSpan wait = delay.Find(parsed)?.Time(TimeSpan.Zero, TimeSpan.FromDays(30), "10s") ?? TimeSpan.Zero;
-            await using WorkEngines.OpenedQueue opened = work.Open(parsed, host);
+            await using OpenedQueue opened = work.Open(parsed, host);
             if (wait > TimeSpan.Zero && opened.PublishNew is null)
             {
                 throw new BadInputException("--delay cannot be used with this engine, which cannot publish items for later.");

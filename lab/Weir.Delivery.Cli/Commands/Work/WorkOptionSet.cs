@@ -20,7 +20,7 @@ internal sealed class WorkOptionSet
     /// <param name="own">Its arguments and options besides those that all share.</param>
     /// <param name="run">Gets the command line, the queue, whether JSON is wanted, and what stops it.</param>
     public static Command Over(
-        WorkCliHost host, string name, string description, Symbol[] own, Func<ParseResult, WorkEngines.OpenedQueue, bool, CancellationToken, Task> run)
+        WorkCliHost host, string name, string description, Symbol[] own, Func<ParseResult, OpenedQueue, bool, CancellationToken, Task> run)
     {
         WorkOptionSet work = new();
         Command command = new(name, description);
@@ -33,7 +33,7 @@ internal sealed class WorkOptionSet
         work.AddTo(command);
         command.SetAction(async (parsed, token) =>
         {
-            await using WorkEngines.OpenedQueue opened = work.Open(parsed, host);
+            await using OpenedQueue opened = work.Open(parsed, host);
             await run(parsed, opened, work.IsJson(parsed), token);
             return ExitCode.Success;
         });
@@ -48,15 +48,15 @@ internal sealed class WorkOptionSet
 
     /// <summary>Opens the queue.</summary>
     /// <exception cref="BadInputException">There is no address, or it or a name cannot be used.</exception>
-    public WorkEngines.OpenedQueue Open(ParseResult parsed, WorkCliHost host, bool mustBeDurable = true)
+    public OpenedQueue Open(ParseResult parsed, WorkCliHost host, bool mustBeDurable = true)
     {
         OptionValue address = Address(parsed, host);
         string name = _name.Find(parsed)?.NotEmpty("the name of a queue") ?? "work";
         string? schema = _schema.Find(parsed)?.NotEmpty("the name of a schema");
-        WorkEngines.OpenedQueue opened;
+        OpenedQueue opened;
         try
         {
-            opened = WorkEngines.Open(address, new WorkEngines.EngineOrder(name, IsOrdered(parsed), schema) { OnNotice = host.Say });
+            opened = WorkEngines.Open(address, new EngineOrder(name, IsOrdered(parsed), schema) { OnNotice = host.Say });
         }
         catch (ArgumentException e)
         {

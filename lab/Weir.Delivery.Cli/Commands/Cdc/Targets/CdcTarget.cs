@@ -5,7 +5,7 @@ internal sealed class CdcTarget : IAsyncDisposable
 {
     private readonly IWorkQueue<string> _queue;
     private readonly IWorkSink<ChangeLine>? _lines;
-    private readonly WorkEngines.OpenedQueue? _opened;
+    private readonly OpenedQueue? _opened;
 
     /// <summary>Lines for a program or for the output.</summary>
     /// <param name="name">What it is called in messages.</param>
@@ -21,7 +21,7 @@ internal sealed class CdcTarget : IAsyncDisposable
     }
 
     /// <summary>Lines for a queue.</summary>
-    public CdcTarget(WorkEngines.OpenedQueue opened)
+    public CdcTarget(OpenedQueue opened)
     {
         Name = $"the queue {opened.Queue.Name}";
         _opened = opened;
@@ -56,4 +56,84 @@ internal sealed class CdcTarget : IAsyncDisposable
     }
 
     public ValueTask DisposeAsync() => _opened?.DisposeAsync() ?? _queue.DisposeAsync();
+}
+
+/// <summary>
+/// Runs a command for some lines at a time, in order, which are done when its exit code is 0. One that fails is repeated, and ends the stream at last: what
+/// comes behind must not overtake it.
+/// </summary>
+/// <param name="command">The command.</param>
+/// <param name="most">How many lines it gets at most.</param>
+/// <param name="attempts">How often it is tried.</param>
+/// <param name="delays">How long each next attempt waits; the last holds for all others.</param>
+/// <param name="clock">The clock of the delays.</param>
+/// <param name="onFailure">Hears of attempts that failed and are repeated.</param>
+internal sealed class CommandLines(
+    ItemCommand command, int most, int attempts, IReadOnlyList<TimeSpan> delays, TimeProvider clock, Action<Exception> onFailure) : IWorkSink<ChangeLine>
+{
+    public async ValueTask WriteAsync(IReadOnlyList<WorkItem<ChangeLine>> items, string? position, CancellationToken cancellationToken)
+    {
+        foreach (WorkItem<ChangeLine>[] some in items.Chunk(most))
+        {
+            await RunAsync([.. some.Select(static i => i.With(i.Value.Json))], cancellationToken);
+        }
+    }
+
+    public ValueTask DisposeAsync() => default;
+
+    private async ValueTask RunAsync(WorkItem<string>[] items, CancellationToken cancellationToken)
+    {
+        for (int attempt = 1; ; attempt++)
+        {
+            try
+            {
+                await command.RunAsync(items, cancellationToken);
+                return;
+            }
+            catch (CommandFailedException e) when (attempt < attempts)
+            {
+                onFailure(e);
+            }
+            catch (CommandFailedException e)
+            {
+                throw new WorkSetupException(
+                    Invariant($"{e.Message} This was attempt {attempt} of {attempts} for the {items.Length} changes from {items[0].Id}; ")
+                        + "they come again, with those behind.",
+                    e);
+            }
+
+            await Task.Delay(delays[Math.Min(attempt, delays.Count) - 1], clock, cancellationToken);
+        }
+    }
+}
+
+/// <summary>Prints lines. They are done when the output has taken them.</summary>
+internal sealed class OutputLines(ILineOutput output) : IWorkSink<ChangeLine>
+{
+    // Whoever reads the output may stop reading without closing it, and nothing ends such a write: it is left behind when the time is up.
+    public async ValueTask WriteAsync(IReadOnlyList<WorkItem<ChangeLine>> items, string? position, CancellationToken cancellationToken) =>
+        await Task.Run(() => Write(items), CancellationToken.None).WaitAsync(cancellationToken);
+
+    public ValueTask DisposeAsync() => default;
+
+    private void Write(IReadOnlyList<WorkItem<ChangeLine>> items)
+    {
+        try
+        {
+            output.Write(items.Select(static item => item.Value.Json));
+        }
+        catch (OutputException e)
+        {
+            throw new WorkSetupException($"{e.Message} What it has not taken comes again.", e);
+        }
+    }
+}
+
+/// <summary>Publishes lines. Each keeps its identity, so that one which is published again can be told, and the key of its order.</summary>
+internal sealed class QueueLines(IWorkSink<string> queue) : IWorkSink<ChangeLine>
+{
+    public ValueTask WriteAsync(IReadOnlyList<WorkItem<ChangeLine>> items, string? position, CancellationToken cancellationToken) =>
+        items.Count == 0 ? default : queue.WriteAsync([.. items.Select(static i => i.With(i.Value.Json))], position: null, cancellationToken);
+
+    public ValueTask DisposeAsync() => queue.DisposeAsync();
 }
