@@ -26,11 +26,11 @@ namespace Weir.Core.Dispatch;
 /// <param name="Error">Its exception.</param>
 /// <param name="PreviousDelay">The delay before this attempt; zero for the first.</param>
 /// <param name="IsFinal">Whether the item's own time limit has passed, so that no further attempt is possible.</param>
-/// <param name="Token">The item's token. Once it is cancelled, nothing more is called for the item.</param>
 /// <param name="Status">How the item ends if nothing else becomes of it: as failed, or as timed out.</param>
+/// <param name="Token">The item's token. Once it is cancelled, nothing more is called for the item.</param>
 [StructLayout(LayoutKind.Auto)]
 internal readonly record struct FailedAttempt(
-    long Index, int Attempt, Exception Error, TimeSpan PreviousDelay, bool IsFinal, CancellationToken Token, ItemStatus Status);
+    long Index, int Attempt, Exception Error, TimeSpan PreviousDelay, bool IsFinal, ItemStatus Status, CancellationToken Token);
 
 /// <summary>What becomes of a failed attempt: its item fails, waits, or gets a result after all. The default value: it fails with the attempt's error.</summary>
 [StructLayout(LayoutKind.Auto)]
@@ -213,8 +213,8 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             error,
             _repetition?.Delay ?? TimeSpan.Zero,
             IsFinal: run.Time.GetTimestamp() >= ItemDeadline,
-            Guard?.Clock.Stop is { } stop ? stop.Token : run.Token,
-            status);
+            status,
+            Guard?.Clock.Stop is { } stop ? stop.Token : run.Token);
         return Decide(recovery, failed, replaces: false);
     }
 
