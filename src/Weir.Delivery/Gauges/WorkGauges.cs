@@ -1,4 +1,7 @@
+using System.Diagnostics.Metrics;
 using Weir.Core;
+using Weir.Core.Metering;
+using Weir.Observability;
 
 namespace Weir.Delivery;
 
@@ -144,4 +147,155 @@ public sealed class WorkGauges : IAsyncDisposable
     }
 
     private sealed record Reading(WorkStatistics? Statistics, Exception? Fault, long At);
+}
+
+/// <summary>The instruments over what the gauges of this process have read. A value that is not known has no measurement.</summary>
+internal static class GaugeMeter
+{
+    private static readonly Lock Lock = new();
+    private static readonly List<WorkGauges> Shown = [];
+    private static readonly Meter Meter = new(WeirDiagnostics.MeterName, typeof(GaugeMeter).Assembly.GetName().Version?.ToString(3));
+
+    // Null if a listener threw when it was notified of the instrument.
+    private static readonly Instrument?[] Instruments =
+    [
+        Queue("waiting", "{item}", "Items of a queue that could be taken and that nobody has.", static s => s.Waiting),
+        Queue("scheduled", "{item}", "Items of a queue that wait for their time.", static s => s.Scheduled),
+        Queue("in_flight", "{item}", "Items of a queue that consumers have and did not acknowledge, in all processes.", static s => s.InFlight),
+        Queue("dead_letters", "{item}", "Dead letters of a queue.", static s => s.DeadLetters),
+        Queue("waiting_messages", "{message}", "Messages of a queue that could be taken and that nobody has.", static s => s.WaitingMessages),
+        Queue("scheduled_messages", "{message}", "Messages of a queue that wait for their time.", static s => s.ScheduledMessages),
+        Seconds("weir.queue.oldest_age", "weir.queue.name", "For how long the next item of a queue could have been taken.", static s => s.OldestAge),
+        Stream("lag_bytes", "By", "How much of the log lies behind what a change stream has processed.", static s => s.LagBytes),
+        Stream("retained", "By", "How much of its log the server keeps for a change stream.", static s => s.RetainedBytes),
+        Stream("remaining", "By", "How much log may be written until a change stream can be lost.", static s => s.RemainingBytes),
+        Stream("readers", "{reader}", "Whether somebody reads a change stream: 1 or 0.", static s => s.IsActive is { } active ? active ? 1 : 0 : null),
+        Seconds("weir.stream.lag", "weir.stream.name", "For how long at least a change stream has been behind.", static s => s.Lag),
+        SafeCall.Try(static () => Meter.CreateObservableGauge(
+            "weir.stream.log_state", MeasureStates, "{stream}", "1 with the state of the log that a change stream needs.")),
+    ];
+
+    public static void Add(WorkGauges gauges)
+    {
+        lock (Lock)
+        {
+            // The first use of this class creates the instruments.
+            _ = Instruments;
+            Shown.Add(gauges);
+        }
+    }
+
+    public static void Remove(WorkGauges gauges)
+    {
+        lock (Lock)
+        {
+            Shown.Remove(gauges);
+        }
+    }
+
+    private static ObservableGauge<long>? Queue(string name, string unit, string description, Func<WorkStatistics, long?> read) =>
+        SafeCall.Try(() => Meter.CreateObservableGauge(
+            $"weir.queue.{name}", () => Measure("weir.queue.name", read, static value => value), unit, description));
+
+    private static ObservableGauge<long>? Stream(string name, string unit, string description, Func<WorkStatistics, long?> read) =>
+        SafeCall.Try(() => Meter.CreateObservableGauge(
+            $"weir.stream.{name}", () => Measure("weir.stream.name", read, static value => value), unit, description));
+
+    private static ObservableGauge<double>? Seconds(string name, string tag, string description, Func<WorkStatistics, TimeSpan?> read) =>
+        SafeCall.Try(() => Meter.CreateObservableGauge(name, () => Measure(tag, read, static time => time.TotalSeconds), "s", description));
+
+    private static List<Measurement<TValue>> Measure<TRead, TValue>(string tag, Func<WorkStatistics, TRead?> read, Func<TRead, TValue> convert)
+        where TRead : struct
+        where TValue : struct
+    {
+        List<Measurement<TValue>> all = [];
+        foreach (WorkGauges gauges in All())
+        {
+            if (gauges.Latest is { } latest && read(latest) is { } value)
+            {
+                all.Add(new Measurement<TValue>(convert(value), Tags(tag, gauges)));
+            }
+        }
+
+        return all;
+    }
+
+    private static List<Measurement<long>> MeasureStates()
+    {
+        List<Measurement<long>> all = [];
+        foreach (WorkGauges gauges in All())
+        {
+            if (gauges.Latest?.LogState is { } state)
+            {
+                string text = state switch
+                {
+                    WorkLogState.Reserved => "reserved",
+                    WorkLogState.Extended => "extended",
+                    WorkLogState.Unreserved => "unreserved",
+                    _ => "lost",
+                };
+                all.Add(new Measurement<long>(1, [.. Tags("weir.stream.name", gauges), new("weir.stream.log_state", text)]));
+            }
+        }
+
+        return all;
+    }
+
+    private static KeyValuePair<string, object?>[] Tags(string tag, WorkGauges gauges) =>
+        [new(tag, gauges.Name), new("messaging.system", gauges.MessagingSystem)];
+
+    private static WorkGauges[] All()
+    {
+        lock (Lock)
+        {
+            return [.. Shown];
+        }
+    }
+}
+
+/// <summary>The options of <see cref="WorkGauges"/>. Immutable: a <c>with</c> expression makes a changed copy.</summary>
+public sealed record WorkGaugeOptions
+{
+    /// <summary>How long after one reading the next begins.</summary>
+    /// <value>From 100 milliseconds to 1 day. The default is 15 seconds.</value>
+    public TimeSpan Interval { get; init; } = TimeSpan.FromSeconds(15);
+
+    /// <summary>How long a reading may take. One that takes longer has failed.</summary>
+    /// <value>From 100 milliseconds to 1 hour. The default is 10 seconds.</value>
+    public TimeSpan ReadingTimeout { get; init; } = TimeSpan.FromSeconds(10);
+
+    /// <summary>The name in the metrics, if it is not that of the queue or stream: for two of the same name in one process.</summary>
+    /// <value>Any text but an empty one; <see langword="null"/>, the default, for the name of the queue or stream.</value>
+    public string? Name { get; init; }
+
+    /// <summary>Called after each reading that failed, with the reason. There are no values then until one succeeds.</summary>
+    /// <value><see langword="null"/>, the default, for none. It must return quickly. Its exceptions are ignored.</value>
+    public Action<Exception>? OnFault { get; init; }
+
+    /// <summary>Called after each reading that succeeded.</summary>
+    /// <value><see langword="null"/>, the default, for none. It must return quickly. Its exceptions are ignored.</value>
+    public Action<WorkStatistics>? OnReading { get; init; }
+
+    /// <summary>The clock for the interval and the time limit.</summary>
+    /// <value>The default is <see cref="TimeProvider.System"/>.</value>
+    public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
+
+    internal void Validate()
+    {
+        foreach ((bool isInRange, TimeSpan value, string name, string range) in Ranges())
+        {
+            OptionRange.Check(isInRange, value, name, range);
+        }
+
+        Require.NotEmpty(Name, nameof(Name));
+        ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
+    }
+
+    /// <summary>The times, and whether each is in its range.</summary>
+    internal IEnumerable<(bool IsInRange, TimeSpan Value, string Name, string Range)> Ranges() =>
+    [
+        (Interval >= TimeSpan.FromMilliseconds(100) && Interval <= TimeSpan.FromDays(1), Interval, nameof(Interval), "from 100 milliseconds to 1 day"),
+        (ReadingTimeout >= TimeSpan.FromMilliseconds(100) && ReadingTimeout <= TimeSpan.FromHours(1), ReadingTimeout, nameof(ReadingTimeout),
+            "from 100 milliseconds to 1 hour"),
+    ];
 }

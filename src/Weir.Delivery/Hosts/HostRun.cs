@@ -1,6 +1,8 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Runtime.ExceptionServices;
+using System.Threading.Channels;
 using Weir.Core;
+using Weir.Core.Threads;
 using Weir.Resilience;
 using Weir.Runtimes;
 
@@ -11,7 +13,7 @@ namespace Weir.Delivery;
 /// are called outside the lock.
 /// </summary>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "Sources without a timer hold nothing.")]
-internal sealed partial class HostRun<T, TResult> : IHostRun, IUnattended
+internal sealed class HostRun<T, TResult> : IHostRun, IUnattended
 {
     private static readonly TimeSpan GiveBackLimit = TimeSpan.FromSeconds(10);
 
@@ -355,4 +357,414 @@ internal sealed partial class HostRun<T, TResult> : IHostRun, IUnattended
 
         SafeCancel.Now(_reading);
     }
+
+    // The calls of the runtime, and the outcomes of their items.
+
+    private async Task RunCallAsync(HostCall<T, TResult> call)
+    {
+        var failures = new HostFailures<T, TResult>(_source, _options);
+        try
+        {
+            if (call.IsAlone && call.Entries[0].Batch.Batch is { Items.Count: 1 } batch && batch.Crashes >= _options.MaxCrashes)
+            {
+                failures.AddCrash(call.Entries[0]);
+                Release(call.Entries[0]);
+            }
+            else
+            {
+                await RunItemsAsync(call, failures).ConfigureAwait(false);
+            }
+
+            await failures.StoreAsync(_repeater, _running.Token).ConfigureAwait(false);
+            lock (_lock)
+            {
+                failures.SettleNeedsLock();
+                _redelivered += failures.Redelivered;
+                _deadLettered += failures.DeadLettered;
+            }
+        }
+        catch (OperationCanceledException) when (_running.IsCancellationRequested)
+        {
+            // Items whose outcome was not stored are not done, and are returned.
+        }
+        catch (Exception e)
+        {
+            Fail(e);
+        }
+        finally
+        {
+            lock (_lock)
+            {
+                _calls.Remove(call);
+                _isAlone = false;
+            }
+
+            _done.Set();
+            StartCalls();
+        }
+    }
+
+    private async Task RunItemsAsync(HostCall<T, TResult> call, HostFailures<T, TResult> failures)
+    {
+        // The runtime gets numbers, so that its outcomes are small.
+        int[] indices = [.. Enumerable.Range(0, call.Entries.Count)];
+        Func<(HostCall<T, TResult> Call, int Index), CancellationToken, ValueTask<TResult>> processAt = HostTrace.HasListeners ? _processTraced : _process;
+        ValueTask<TResult> Process(int index, CancellationToken token) => processAt((call, index), token);
+        try
+        {
+            if (_options.PartitionBy is null)
+            {
+                ItemOutcome<int, TResult>[] outcomes = await _runtime.ProcessManyAsync<int, TResult>(
+                    indices, Process, _callOptions, _running.Token).ConfigureAwait(false);
+                EndAll(call, outcomes, failures);
+                return;
+            }
+
+            // One by one, so that the next item of a key does not wait for items of other keys. An item without a key waits for none.
+            IAsyncEnumerable<(int Index, ItemOutcome<int, TResult> Outcome)> stream = _runtime.ProcessManyStreamAsync<int, TResult>(
+                indices.PartitionBy(index => call.Entries[index].KeyedItems ?? new object()),
+                Process,
+                orderedOutput: false,
+                _callOptions,
+                _running.Token);
+            await foreach ((int index, ItemOutcome<int, TResult> outcome) in stream.ConfigureAwait(false))
+            {
+                End(call, index, outcome, failures);
+                Release(call.Entries[index]);
+            }
+        }
+        catch (OperationCanceledException) when (_running.IsCancellationRequested)
+        {
+            // The runtime returns no outcomes then, but processed items must not be delivered again.
+            lock (_lock)
+            {
+                SucceedAllReturnedNeedsLock(call);
+            }
+        }
+    }
+
+    /// <summary>Takes the outcomes of a call, those that succeeded under one lock: it is what the calls and the reader contend for.</summary>
+    private void EndAll(HostCall<T, TResult> call, ItemOutcome<int, TResult>[] outcomes, HostFailures<T, TResult> failures)
+    {
+        int succeeded = 0;
+        lock (_lock)
+        {
+            for (int i = 0; i < outcomes.Length; i++)
+            {
+                if (outcomes[i].Status == ItemStatus.Succeeded)
+                {
+                    SucceedNeedsLock(call, i, outcomes[i].Value);
+                    succeeded++;
+                }
+            }
+        }
+
+        for (int i = 0; succeeded < outcomes.Length && i < outcomes.Length; i++)
+        {
+            if (outcomes[i].Status != ItemStatus.Succeeded)
+            {
+                End(call, i, outcomes[i], failures);
+            }
+        }
+    }
+
+    private void End(HostCall<T, TResult> call, int index, ItemOutcome<int, TResult> outcome, HostFailures<T, TResult> failures)
+    {
+        if (outcome.Status is ItemStatus.Cancelled or ItemStatus.NotRun)
+        {
+            return;
+        }
+
+        lock (_lock)
+        {
+            if (outcome.Status == ItemStatus.Succeeded)
+            {
+                SucceedNeedsLock(call, index, outcome.Value);
+                return;
+            }
+
+            // One that returned after its time limit may count as processed already, and may be acknowledged.
+            if (!call.TryEnd(index))
+            {
+                return;
+            }
+
+            _failed++;
+        }
+
+        failures.Add(call.Entries[index], outcome.Error!, outcome.Status == ItemStatus.TimedOut);
+    }
+
+    private void SucceedAllReturnedNeedsLock(HostCall<T, TResult> call)
+    {
+        for (int i = 0; i < call.Entries.Count; i++)
+        {
+            if (call.TryGetReturned(i, out TResult result))
+            {
+                SucceedNeedsLock(call, i, result);
+            }
+        }
+    }
+
+    private void SucceedNeedsLock(HostCall<T, TResult> call, int index, TResult result)
+    {
+        if (call.TryEnd(index))
+        {
+            _succeeded++;
+            WorkEntry<T, TResult> entry = call.Entries[index];
+            entry.Batch.SetResult(entry.Index, result);
+        }
+    }
+
+    private void Release(WorkEntry<T, TResult> entry)
+    {
+        if (entry.KeyedItems is not { } keyed)
+        {
+            return;
+        }
+
+        lock (_lock)
+        {
+            _backlog.Release(keyed);
+        }
+
+        StartCalls();
+    }
+
+    // Calls the source and the sink: writes results, acknowledges batches, and at the end returns what is not done.
+
+    private async Task AcknowledgeAllAsync(ItemInterval? interval)
+    {
+        try
+        {
+            while (true)
+            {
+                // Batches that end during an acknowledgement go into the next one, so a slow source gets more at once.
+                await _done.WaitAsync().ConfigureAwait(false);
+                bool isLast = _idle.Task.IsCompleted;
+                bool isItemTime = interval?.TakeEnd() == true;
+                List<TrackedBatch<T, TResult>> done;
+                lock (_lock)
+                {
+                    // A call of the runtime tells its outcomes when it ends, which may be long after an item has.
+                    foreach (HostCall<T, TResult> call in isItemTime ? _calls : [])
+                    {
+                        SucceedAllReturnedNeedsLock(call);
+                    }
+
+                    done = _window.Acknowledgeable();
+                }
+
+                if (done.Count > 0)
+                {
+                    await AcknowledgeAsync(done).ConfigureAwait(false);
+                }
+
+                if (isLast)
+                {
+                    return;
+                }
+
+                if (isItemTime && await AcknowledgeItemsAsync(_itemSource!).ConfigureAwait(false))
+                {
+                    interval!.Begin();
+                }
+            }
+        }
+        catch (OperationCanceledException) when (_running.IsCancellationRequested)
+        {
+            // Batches that are not acknowledged are returned.
+        }
+        catch (Exception e)
+        {
+            Fail(e);
+        }
+    }
+
+    private async ValueTask AcknowledgeAsync(List<TrackedBatch<T, TResult>> done)
+    {
+        if (_sink is not null)
+        {
+            await WriteAsync(_sink, done).ConfigureAwait(false);
+        }
+
+        WorkBatch<T>[] batches = [.. done.Where(static b => !b.IsAcknowledged).Select(static b => b.Batch)];
+        if (batches.Length > 0)
+        {
+            await _repeater.RunAsync(token => _source.AcknowledgeAsync(batches, token), _running.Token).ConfigureAwait(false);
+        }
+
+        lock (_lock)
+        {
+            _window.Remove(done);
+            _acknowledged += done.Count;
+        }
+
+        _room.Set();
+    }
+
+    /// <summary>Acknowledges the items that are done of batches that are not, so that a crash does not repeat them.</summary>
+    /// <returns>Whether there are batches left. Whoever adds one to none begins the interval too.</returns>
+    private async ValueTask<bool> AcknowledgeItemsAsync(IItemAcknowledgement<T> source)
+    {
+        List<TrackedBatch<T, TResult>> batches;
+        DoneItems<T>[] items;
+        lock (_lock)
+        {
+            batches = _window.DoneInPart();
+            items = [.. batches.Select(static b => b.Done())];
+        }
+
+        bool areAcknowledged = false;
+        if (items.Length > 0)
+        {
+            await _repeater.RunAsync(async token => areAcknowledged = await source.AcknowledgeItemsAsync(items, token).ConfigureAwait(false), _running.Token)
+                .ConfigureAwait(false);
+        }
+
+        lock (_lock)
+        {
+            for (int i = 0; areAcknowledged && i < items.Length; i++)
+            {
+                batches[i].AcknowledgedItems = items[i].Places.Count;
+            }
+
+            return _window.Count > 0;
+        }
+    }
+
+    /// <summary>Writes the results. What the sink refuses has failed, however often it is tried; the rest is written without it.</summary>
+    private async ValueTask WriteAsync(IWorkSink<TResult> sink, List<TrackedBatch<T, TResult>> done)
+    {
+        List<WorkItem<TResult>> results = [];
+        List<WorkEntry<T, TResult>> entries = [];
+        foreach (TrackedBatch<T, TResult> batch in done)
+        {
+            batch.AddResults(results, entries);
+        }
+
+        string? position = _source.Order == AcknowledgementOrder.Delivery ? done[^1].Batch.Position : null;
+        while (true)
+        {
+            List<WorkItem<TResult>> written = results;
+            Dictionary<int, WorkRefusal> refused;
+            try
+            {
+                await _repeater.RunAsync(token => sink.WriteAsync(written, position, token), _running.Token).ConfigureAwait(false);
+                return;
+            }
+            catch (WorkRefusedException e) when (e.Items.Any(r => r.Place >= 0 && r.Place < written.Count))
+            {
+                refused = e.Items.DistinctBy(static r => r.Place).ToDictionary(static r => r.Place);
+            }
+
+            var failures = new HostFailures<T, TResult>(_source, _options);
+            for (int i = 0; i < entries.Count; i++)
+            {
+                if (refused.TryGetValue(i, out WorkRefusal refusal))
+                {
+                    failures.AddLetter(entries[i], refusal.Reason, refusal.Error);
+                }
+            }
+
+            await failures.StoreAsync(_repeater, _running.Token).ConfigureAwait(false);
+            lock (_lock)
+            {
+                _deadLettered += failures.DeadLettered;
+            }
+
+            results = [.. results.Where((_, i) => !refused.ContainsKey(i))];
+            entries = [.. entries.Where((_, i) => !refused.ContainsKey(i))];
+        }
+    }
+
+    /// <summary>Returns the batches that were read but are not done. Nothing else is running by then.</summary>
+    private async Task GiveBackAsync()
+    {
+        List<TrackedBatch<T, TResult>> left = [.. _window.All().Where(static b => !b.IsAcknowledged)];
+        if (left.Count == 0)
+        {
+            return;
+        }
+
+        try
+        {
+            // Only once: an unavailable server detects by itself that this consumer is gone.
+            using var limit = new CancellationTokenSource(GiveBackLimit, _options.TimeProvider);
+            List<TrackedBatch<T, TResult>> whole = [];
+            foreach (TrackedBatch<T, TResult> batch in left)
+            {
+                List<WorkItem<T>> items = batch.Left();
+                _returned += items.Count;
+                if (items.Count < batch.Batch.Items.Count && _source is { Redelivery: { } redelivery, Order: AcknowledgementOrder.Any } && _sink is null)
+                {
+                    // Without the processed items.
+                    if (items.Count > 0)
+                    {
+                        await redelivery.RedeliverAsync(batch.Batch, items, TimeSpan.Zero, limit.Token).ConfigureAwait(false);
+                    }
+
+                    await _source.AcknowledgeAsync([batch.Batch], limit.Token).ConfigureAwait(false);
+                }
+                else
+                {
+                    whole.Add(batch);
+                }
+            }
+
+            if (whole.Count > 0)
+            {
+                await _source.ReturnAsync([.. whole.Select(static b => b.Batch)], limit.Token).ConfigureAwait(false);
+            }
+        }
+        catch (Exception e) when (e is not OutOfMemoryException)
+        {
+            _repeater.Report(e);
+        }
+    }
+}
+
+/// <summary>When the items that are done are acknowledged, though their batches are not: an interval after it has begun.</summary>
+internal sealed class ItemInterval : IDisposable
+{
+    private readonly TimeSpan _interval;
+    private readonly ITimer _timer;
+    private int _isOver;
+
+    /// <param name="interval">How long it is.</param>
+    /// <param name="clock">Measures it.</param>
+    /// <param name="run">The run, which fails if its end cannot be told.</param>
+    /// <param name="end">Set when it is over.</param>
+    public ItemInterval(TimeSpan interval, TimeProvider clock, IUnattended run, UrgentSignal end)
+    {
+        _interval = interval;
+
+        // Not a timer of the platform, whose callback waits for the pool.
+        _timer = WatchTime.For(clock).CreateTimer(
+            _ => Unattended.Run(run, _ => End(end)), null, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+    }
+
+    /// <summary>It begins, anew if it has begun already.</summary>
+    public void Begin() => _timer.Change(_interval, Timeout.InfiniteTimeSpan);
+
+    /// <summary>Whether it is over. It is so once.</summary>
+    public bool TakeEnd() => Interlocked.Exchange(ref _isOver, 0) == 1;
+
+    public void Dispose() => _timer.Dispose();
+
+    private void End(UrgentSignal end)
+    {
+        Volatile.Write(ref _isOver, 1);
+        end.SetUrgently();
+    }
+}
+
+/// <summary>Wakes one waiter, so that it checks again. Several signals before it checks count as one.</summary>
+internal sealed class Signal
+{
+    private readonly Channel<bool> _channel = Channel.CreateBounded<bool>(new BoundedChannelOptions(1) { FullMode = BoundedChannelFullMode.DropWrite });
+
+    public void Set() => _channel.Writer.TryWrite(true);
+
+    public async ValueTask WaitAsync(CancellationToken cancellationToken) => await _channel.Reader.ReadAsync(cancellationToken).ConfigureAwait(false);
 }

@@ -1,3 +1,4 @@
+using System.Globalization;
 using Weir.Core;
 using Weir.Resilience;
 
@@ -306,5 +307,202 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
     {
         T value = _serializer.Read(letter.Payload.Span);
         return PublishAsync([new WorkItem<T>(WorkId.Parse(letter.Id), value, letter.Key, 1, letter.Headers)], cancellationToken);
+    }
+}
+
+/// <summary>A consuming end of a queue in memory. When it is disposed, items that were read but not acknowledged go back to the queue.</summary>
+internal sealed class MemoryWorkSource<T>(MemoryWorkQueue<T> queue) : IWorkSource<T>, IRedelivery<T>
+{
+    private readonly Lock _lock = new();
+    private readonly Dictionary<WorkBatch<T>, (long Number, List<WaitingItem<T>> Items)> _open = [];
+    private long _lastBatch;
+
+    public string MessagingSystem => MemoryWorkQueue<T>.System;
+
+    public string Name => queue.Name;
+
+    public IWorkSerializer<T> Serializer => queue.Serializer;
+
+    public AcknowledgementOrder Order => AcknowledgementOrder.Any;
+
+    public IRedelivery<T> Redelivery => this;
+
+    public async ValueTask<WorkBatch<T>?> ReadAsync(CancellationToken cancellationToken)
+    {
+        if (await queue.TakeAsync(cancellationToken).ConfigureAwait(false) is not { } items)
+        {
+            return null;
+        }
+
+        lock (_lock)
+        {
+            var batch = new WorkBatch<T>([.. items.Select(static i => i.Item)], (++_lastBatch).ToString(CultureInfo.InvariantCulture));
+            _open.Add(batch, (_lastBatch, items));
+            return batch;
+        }
+    }
+
+    public ValueTask AcknowledgeAsync(IReadOnlyList<WorkBatch<T>> batches, CancellationToken cancellationToken)
+    {
+        foreach (List<WaitingItem<T>> items in Close(batches))
+        {
+            queue.Remove(items.Count);
+        }
+
+        return default;
+    }
+
+    public ValueTask ReturnAsync(IReadOnlyList<WorkBatch<T>> batches, CancellationToken cancellationToken)
+    {
+        List<List<WaitingItem<T>>> closed = Close(batches);
+        for (int i = closed.Count - 1; i >= 0; i--)
+        {
+            // In reverse, so that the first batch ends up in front.
+            queue.PutBack(closed[i]);
+        }
+
+        return default;
+    }
+
+    public ValueTask RedeliverAsync(WorkBatch<T> batch, IReadOnlyList<WorkItem<T>> items, TimeSpan delay, CancellationToken cancellationToken)
+    {
+        ArgumentNullException.ThrowIfNull(items);
+        queue.Redeliver(items, delay);
+        return default;
+    }
+
+    public ValueTask DisposeAsync()
+    {
+        WorkBatch<T>[] open;
+        lock (_lock)
+        {
+            open = [.. _open.OrderBy(static o => o.Value.Number).Select(static o => o.Key)];
+        }
+
+        return ReturnAsync(open, CancellationToken.None);
+    }
+
+    private List<List<WaitingItem<T>>> Close(IReadOnlyList<WorkBatch<T>> batches)
+    {
+        ArgumentNullException.ThrowIfNull(batches);
+        lock (_lock)
+        {
+            // A batch that is no longer open was returned or acknowledged before.
+            List<List<WaitingItem<T>>> closed = [];
+            foreach (WorkBatch<T> batch in batches)
+            {
+                if (_open.Remove(batch, out (long Number, List<WaitingItem<T>> Items) open))
+                {
+                    closed.Add(open.Items);
+                }
+            }
+
+            return closed;
+        }
+    }
+}
+
+/// <summary>The publishing end of a queue in memory. A call waits while the queue is full.</summary>
+internal sealed class MemoryWorkSink<T>(MemoryWorkQueue<T> queue) : IWorkSink<T>
+{
+    public ValueTask WriteAsync(IReadOnlyList<WorkItem<T>> items, string? position, CancellationToken cancellationToken)
+    {
+        ArgumentNullException.ThrowIfNull(items);
+        return queue.PublishAsync(items, cancellationToken);
+    }
+
+    public ValueTask DisposeAsync() => default;
+}
+
+/// <summary>
+/// A queue of waiters that are woken one at a time. A waiter that is woken and leaves something over wakes the next. So a change costs the same however
+/// many wait. Guarded by the lock of its owner.
+/// </summary>
+internal sealed class WaitLine(Lock owner)
+{
+    private readonly LinkedList<TaskCompletionSource> _waits = new();
+
+    /// <summary>Begins a wait, at the end of the line.</summary>
+    public LinkedListNode<TaskCompletionSource> AddNeedsLock() =>
+        _waits.AddLast(new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously));
+
+    public void WakeOneNeedsLock()
+    {
+        if (_waits.First is { } first)
+        {
+            _waits.RemoveFirst();
+            first.Value.TrySetResult();
+        }
+    }
+
+    public void WakeAllNeedsLock()
+    {
+        foreach (TaskCompletionSource wait in _waits)
+        {
+            wait.TrySetResult();
+        }
+
+        _waits.Clear();
+    }
+
+    /// <summary>Ends a wait. Takes the lock.</summary>
+    public async ValueTask WaitAsync(LinkedListNode<TaskCompletionSource> wait, CancellationToken cancellationToken)
+    {
+        try
+        {
+            await wait.Value.Task.WaitAsync(cancellationToken).ConfigureAwait(false);
+        }
+        catch
+        {
+            lock (owner)
+            {
+                if (wait.List is null)
+                {
+                    // It was woken but does not take anything, so the next one is woken.
+                    WakeOneNeedsLock();
+                }
+                else
+                {
+                    _waits.Remove(wait);
+                }
+            }
+
+            throw;
+        }
+    }
+}
+
+/// <summary>An item that waits, and since when it could be taken.</summary>
+/// <param name="Item">The item.</param>
+/// <param name="Since">As the clock of the queue counts.</param>
+internal readonly record struct WaitingItem<T>(WorkItem<T> Item, long Since);
+
+/// <summary>The options of a <see cref="MemoryWorkQueue{T}"/>. Immutable: a <c>with</c> expression makes a changed copy.</summary>
+public sealed record MemoryWorkQueueOptions
+{
+    /// <summary>
+    /// The maximum number of items that are not done: waiting, being processed, or waiting for another attempt. When the queue is full, publishing waits.
+    /// </summary>
+    /// <value>At least 1. The default is 65,536.</value>
+    public int Capacity { get; init; } = 65_536;
+
+    /// <summary>The maximum number of dead letters. Beyond it, the oldest are dropped.</summary>
+    /// <value>At least 1. The default is 10,000.</value>
+    public int MaxDeadLetters { get; init; } = 10_000;
+
+    /// <summary>The maximum number of items in a batch.</summary>
+    /// <value>At least 1. The default is 256.</value>
+    public int MaxItemsPerBatch { get; init; } = 256;
+
+    /// <summary>The clock for the delays between attempts.</summary>
+    /// <value>The default is <see cref="TimeProvider.System"/>.</value>
+    public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
+
+    internal void Validate()
+    {
+        Require.AtLeastOne(Capacity, nameof(Capacity));
+        Require.AtLeastOne(MaxDeadLetters, nameof(MaxDeadLetters));
+        Require.AtLeastOne(MaxItemsPerBatch, nameof(MaxItemsPerBatch));
+        ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
     }
 }
