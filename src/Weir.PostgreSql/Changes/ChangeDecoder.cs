@@ -1,3 +1,4 @@
+using System.Security.Cryptography;
 using System.Text;
 using Npgsql.Replication.PgOutput;
 using Npgsql.Replication.PgOutput.Messages;
@@ -142,5 +143,213 @@ internal sealed class ChangeDecoder<T>(
         {
             await ReadAsync(PostgresChangeKind.Truncate, table, null, false, null, cancellationToken).ConfigureAwait(false);
         }
+    }
+}
+
+/// <summary>
+/// Collects changes. A batch is taken only when the next change has arrived, or when the transaction has ended, so it is known whether its last
+/// change is the last of its transaction.
+/// </summary>
+/// <param name="source">The stream.</param>
+/// <param name="map">Makes the value of an item from a change.</param>
+/// <param name="start">Where the stream is.</param>
+internal sealed class BatchBuilder<T>(PostgresChangeSource source, Func<PostgresChange, T> map, ChangePosition start)
+{
+    private readonly int _maxChanges = source.Options.MaxChangesPerBatch;
+    private readonly int _maxBytes = source.Options.MaxBytesPerBatch;
+    private readonly List<(PostgresChange Change, string? Key)> _changes = [];
+    private long _bytes;
+    private bool _isAlone;
+    private bool _waits;
+
+    /// <summary>Where the stream is when the changes here are done.</summary>
+    public ChangePosition Position { get; set; } = start;
+
+    public bool HasChanges => _changes.Count > 0;
+
+    /// <summary>Whether what is here must be taken before the next change.</summary>
+    public bool MustBeTaken(bool nextIsAlone) =>
+        _changes.Count > 0 && (nextIsAlone || _isAlone || _changes.Count >= _maxChanges || _bytes >= _maxBytes);
+
+    public void Add(PostgresChange change, string? key, bool isAlone, ChangePosition position)
+    {
+        _changes.Add((change, key));
+        _bytes += (change.Old?.Size ?? 0) + (change.New?.Size ?? 0);
+        _isAlone |= isAlone;
+        _waits |= isAlone;
+        Position = position;
+    }
+
+    /// <summary>The next batch waits until all before are acknowledged.</summary>
+    public void WaitForAll() => _waits = true;
+
+    /// <summary>The last change that was added was the last of its transaction.</summary>
+    public void EndTransaction()
+    {
+        if (_changes.Count > 0)
+        {
+            _changes[^1].Change.IsLast = true;
+        }
+    }
+
+    public ChangeBatch<T> Take()
+    {
+        var items = new List<WorkItem<T>>(_changes.Count);
+        List<DeadLetter> failed = [];
+        foreach ((PostgresChange change, string? key) in _changes)
+        {
+            if ((change.New?.UnreadableColumn ?? change.Old?.UnreadableColumn) is { } column)
+            {
+                failed.Add(Failed(change, key, $"the server sends no valid UTF-8 for column '{column}'.", null));
+                continue;
+            }
+
+            try
+            {
+                items.Add(new WorkItem<T>(change.Id, map(change), key));
+            }
+            catch (Exception e) when (e is not OutOfMemoryException)
+            {
+                failed.Add(Failed(change, key, $"its mapping failed: {e.Message}", e));
+            }
+        }
+
+        var batch = new ChangeBatch<T>(items, Position, _waits, failed);
+        _changes.Clear();
+        _bytes = 0;
+
+        // The batch after one that is processed alone waits for it.
+        _waits = _isAlone;
+        _isAlone = false;
+        return batch;
+    }
+
+    private DeadLetter Failed(PostgresChange change, string? key, string reason, Exception? cause)
+    {
+        string message = $"Change {change.Id} ({change.Kind} of {change.Relation}) cannot be read: {reason}";
+        var letter = new DeadLetter
+        {
+            Id = change.Id.ToString(),
+            Source = source.Slot,
+            Reason = cause is null ? DeadLetterReason.Undecodable : DeadLetterReason.Rejected,
+            Error = cause is null ? message : $"{message}\n{cause}",
+            Time = source.Options.TimeProvider.GetUtcNow(),
+            Key = key,
+            Payload = ChangeJson.Bytes(change),
+        };
+        if (source.Options.OnError == PostgresChangeErrorMode.Stop)
+        {
+            source.Options.Tell(letter);
+            throw new WorkSetupException(
+                $"{message} Nothing is lost: mend its cause, or set {nameof(PostgresChangeSourceOptions.OnError)} to go on behind it.", cause!);
+        }
+
+        return letter;
+    }
+}
+
+/// <summary>Changes that are delivered and acknowledged together: several transactions, a part of one, or only a position.</summary>
+/// <param name="items">The changes.</param>
+/// <param name="end">Where the stream is when they are done.</param>
+/// <param name="waits">Whether everything before has to be acknowledged first.</param>
+/// <param name="failed">Changes that would be among them, and could not be read.</param>
+internal sealed class ChangeBatch<T>(IReadOnlyList<WorkItem<T>> items, ChangePosition end, bool waits, IReadOnlyList<DeadLetter> failed)
+    : WorkBatch<T>(items, end.ToString())
+{
+    private volatile bool _isAcknowledged;
+
+    public ChangePosition End => end;
+
+    public bool Waits => waits;
+
+    public IReadOnlyList<DeadLetter> Failed => failed;
+
+    /// <summary>Where the stream was before; known when it is delivered.</summary>
+    public ChangePosition Start { get; set; }
+
+    /// <summary>Its number among those that the source has delivered, from 1.</summary>
+    public long Number { get; set; }
+
+    /// <summary>The source that delivered it and waits for its acknowledgement; null before and after.</summary>
+    public object? Owner { get; set; }
+
+    public bool IsAcknowledged
+    {
+        get => _isAcknowledged;
+        set => _isAcknowledged = value;
+    }
+}
+
+/// <summary>Which changes are processed one after another, and which alone.</summary>
+internal sealed class ChangeKeys(PostgresChangeOrder order)
+{
+    private const int MaxText = 200;
+
+    /// <summary>Whether a change begins only when everything before it is done, and everything after waits for it.</summary>
+    public bool IsAlone(PostgresChange change, bool isFirstOfVersion) => order switch
+    {
+        PostgresChangeOrder.Key => isFirstOfVersion || change.Kind == PostgresChangeKind.Truncate || HasOtherKey(change),
+        PostgresChangeOrder.Relation => isFirstOfVersion,
+        _ => false,
+    };
+
+    /// <summary>The key of the item of a change. Changes with the same key are processed in order; null for none.</summary>
+    public string? KeyFor(PostgresChange change) => order switch
+    {
+        PostgresChangeOrder.Key => KeyOf(change),
+        PostgresChangeOrder.Relation => change.Relation.LaneName,
+        PostgresChangeOrder.Transaction => change.Id.Origin,
+        PostgresChangeOrder.Global => "",
+        _ => null,
+    };
+
+    private static bool HasOtherKey(PostgresChange change)
+    {
+        if (change is not { Kind: PostgresChangeKind.Update, Old: { } before, New: { } after })
+        {
+            return false;
+        }
+
+        foreach (int place in change.Relation.LaneOrdinals)
+        {
+            if (after.GetState(place) != PostgresValueState.Unchanged && before.SentText(place) != after.SentText(place))
+            {
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    private static string KeyOf(PostgresChange change)
+    {
+        PostgresRelation relation = change.Relation;
+        if (relation.LaneOrdinals.Count == 0 || change.Kind == PostgresChangeKind.Truncate)
+        {
+            return relation.LaneName;
+        }
+
+        if (relation.LaneOrdinals.Count == 1)
+        {
+            return $"{relation.LaneName}:{TextOf(change, relation.LaneOrdinals[0])}";
+        }
+
+        var text = new StringBuilder(relation.LaneName);
+        char separator = ':';
+        foreach (int place in relation.LaneOrdinals)
+        {
+            text.Append(separator).Append(TextOf(change, place));
+            separator = ',';
+        }
+
+        return text.ToString();
+    }
+
+    // Two keys of rows may have the same text. Then they share a key, which only costs some concurrency.
+    private static string? TextOf(PostgresChange change, int place)
+    {
+        PostgresRow row = change.New is { } after && after.GetState(place) != PostgresValueState.Unchanged ? after : change.Old ?? change.New!;
+        string? text = row.SentText(place);
+        return text?.Length > MaxText ? Convert.ToHexStringLower(SHA256.HashData(Encoding.UTF8.GetBytes(text))) : text;
     }
 }

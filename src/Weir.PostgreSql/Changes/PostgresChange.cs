@@ -1,3 +1,5 @@
+using System.Buffers;
+using System.Text.Encodings.Web;
 using System.Text.Json;
 using NpgsqlTypes;
 
@@ -79,5 +81,143 @@ public sealed class PostgresChange
     {
         PostgresRow? row = New ?? Old;
         return row is null ? [] : [.. Relation.KeyOrdinals.Select(place => row[place])];
+    }
+}
+
+/// <summary>What has happened to a row or a table.</summary>
+public enum PostgresChangeKind
+{
+    /// <summary>A row of the initial snapshot: it was there when the slot was created.</summary>
+    Snapshot,
+
+    /// <summary>A row was inserted.</summary>
+    Insert,
+
+    /// <summary>A row was updated.</summary>
+    Update,
+
+    /// <summary>A row was deleted.</summary>
+    Delete,
+
+    /// <summary>All rows of the table were deleted by TRUNCATE. A statement that truncates several tables is one change for each.</summary>
+    Truncate,
+}
+
+/// <summary>What the changes of a transaction have in common, or the rows of a table in a snapshot.</summary>
+/// <param name="id">Its number.</param>
+/// <param name="commitLsn">Where it was committed.</param>
+/// <param name="commitTime">When it was committed.</param>
+/// <param name="slot">The slot.</param>
+/// <param name="table">The table of a snapshot; null for a transaction.</param>
+internal sealed class ChangeTransaction(uint id, ulong commitLsn, DateTimeOffset commitTime, string slot, string? table = null)
+{
+    private const int PartBits = 31;
+
+    private readonly string _origin = Origin(slot, commitLsn, "", table);
+
+    public uint Id => id;
+
+    public ulong CommitLsn => commitLsn;
+
+    public DateTimeOffset CommitTime => commitTime;
+
+    /// <summary>The identity of a change. Those after the first 2^31 are counted in parts, because the place in an identity has 31 bits.</summary>
+    public WorkId IdOf(long index) => index <= int.MaxValue
+        ? new WorkId(_origin, (int)index)
+        : new WorkId(Origin(slot, commitLsn, $"+{index >> PartBits}", table), (int)(index & int.MaxValue));
+
+    // A table may have any name, so the part is not behind it.
+    private static string Origin(string slot, ulong commitLsn, string part, string? table) =>
+        $"{slot}:{new NpgsqlLogSequenceNumber(commitLsn)}{part}{(table is null ? "" : ":")}{table}";
+}
+
+/// <summary>Writes changes as JSON.</summary>
+internal static class ChangeJson
+{
+    /// <param name="writer">Where to.</param>
+    /// <param name="change">The change.</param>
+    /// <param name="withRows">Whether with its values.</param>
+    public static void Write(Utf8JsonWriter writer, PostgresChange change, bool withRows)
+    {
+        writer.WriteStartObject();
+        writer.WriteString("id", change.Id.ToString());
+        writer.WriteString("kind", KindOf(change.Kind));
+        writer.WriteString("schema", change.Relation.Schema);
+        writer.WriteString("table", change.Relation.Name);
+        if (withRows)
+        {
+            WriteRows(writer, change);
+        }
+
+        writer.WriteString("lsn", change.CommitLsn.ToString());
+        writer.WriteNumber("transaction", change.TransactionId);
+        writer.WriteString("time", change.CommitTime.UtcDateTime);
+        writer.WriteNumber("index", change.Index);
+        writer.WriteBoolean("last", change.IsLast);
+        writer.WriteEndObject();
+    }
+
+    /// <summary>The change as UTF-8; without its values if one of them is too long.</summary>
+    public static byte[] Bytes(PostgresChange change)
+    {
+        try
+        {
+            return Bytes(change, withRows: true);
+        }
+        catch (ArgumentException)
+        {
+            return Bytes(change, withRows: false);
+        }
+    }
+
+    private static byte[] Bytes(PostgresChange change, bool withRows)
+    {
+        var bytes = new ArrayBufferWriter<byte>();
+        using (var writer = new Utf8JsonWriter(bytes, new JsonWriterOptions { Encoder = JavaScriptEncoder.UnsafeRelaxedJsonEscaping }))
+        {
+            Write(writer, change, withRows);
+        }
+
+        return bytes.WrittenSpan.ToArray();
+    }
+
+    private static string KindOf(PostgresChangeKind kind) => kind switch
+    {
+        PostgresChangeKind.Insert => "insert",
+        PostgresChangeKind.Update => "update",
+        PostgresChangeKind.Delete => "delete",
+        PostgresChangeKind.Truncate => "truncate",
+        _ => "snapshot",
+    };
+
+    private static void WriteRows(Utf8JsonWriter writer, PostgresChange change)
+    {
+        if ((change.New ?? change.Old) is { } row && change.Relation.KeyOrdinals.Count > 0)
+        {
+            writer.WritePropertyName("key");
+            row.WriteJson(writer, change.Relation.KeyOrdinals);
+        }
+
+        foreach ((string name, PostgresRow? values) in ((string, PostgresRow?)[])[("new", change.New), ("old", change.Old)])
+        {
+            if (values is not null)
+            {
+                writer.WritePropertyName(name);
+                values.WriteJson(writer);
+            }
+        }
+
+        // Large values that an update has not changed are not sent: whoever reads the change keeps those that he has.
+        PostgresColumn[] unchanged = [.. change.Relation.Columns.Where((_, i) => change.New?.GetState(i) == PostgresValueState.Unchanged)];
+        if (unchanged.Length > 0)
+        {
+            writer.WriteStartArray("unchanged");
+            foreach (PostgresColumn column in unchanged)
+            {
+                writer.WriteStringValue(column.Name);
+            }
+
+            writer.WriteEndArray();
+        }
     }
 }

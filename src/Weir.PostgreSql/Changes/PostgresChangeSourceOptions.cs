@@ -110,3 +110,44 @@ public sealed record PostgresChangeSourceOptions
         }
     }
 }
+
+/// <summary>
+/// Which changes a host processes one after another. The source gives changes that belong together the same <see cref="WorkItem{T}.Key"/>; the host needs
+/// <see cref="WorkHostOptions{T}.PartitionBy"/><c> = item => item.Key</c>.
+/// </summary>
+public enum PostgresChangeOrder
+{
+    /// <summary>
+    /// Changes of the same row, by the key of its table. A change of the key itself, a truncate and the first change after ALTER TABLE are delivered alone:
+    /// when everything before is acknowledged, and before everything after. The changes of a table without a key are processed one after another.
+    /// </summary>
+    Key,
+
+    /// <summary>None: any change may be processed before any other.</summary>
+    None,
+
+    /// <summary>Changes of the same table.</summary>
+    Relation,
+
+    /// <summary>Changes of the same transaction.</summary>
+    Transaction,
+
+    /// <summary>All changes, in the order in which their transactions were committed.</summary>
+    Global,
+}
+
+/// <summary>What becomes of a change that cannot be read: a value is no valid text, or the function that makes the item of it has thrown.</summary>
+public enum PostgresChangeErrorMode
+{
+    /// <summary>Reading ends with a <see cref="WorkSetupException"/> that names the change. The position stays before it, so nothing is lost.</summary>
+    Stop,
+
+    /// <summary>It is left out, and <see cref="PostgresChangeSourceOptions.OnFailedChange"/> hears of it.</summary>
+    Skip,
+
+    /// <summary>
+    /// It is stored in <see cref="PostgresChangeSourceOptions.DeadLetters"/>, before the batch that would have had it is delivered, so before any position
+    /// behind it can be saved.
+    /// </summary>
+    DeadLetter,
+}

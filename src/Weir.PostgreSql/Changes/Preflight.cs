@@ -201,3 +201,26 @@ internal sealed class Preflight(Database database, string slot, string publicati
         }
     }
 }
+
+/// <summary>What a stream needs to know about the server.</summary>
+/// <param name="Database">The database of the connection.</param>
+/// <param name="WalEnd">Where the write-ahead log ends.</param>
+/// <param name="SenderTimeout">How long the server waits for a sign of life; zero for ever.</param>
+/// <param name="Encoding">The encoding of the database.</param>
+internal sealed record ServerState(string Database, ulong WalEnd, TimeSpan SenderTimeout, string Encoding)
+{
+    /// <summary>
+    /// In which encoding it sends texts, if not in UTF-8. A database without an encoding has bytes of any: asked for UTF-8, the server would end the stream at
+    /// the first text that is something else.
+    /// </summary>
+    public string? ClientEncoding => Encoding == "SQL_ASCII" ? Encoding : null;
+}
+
+/// <summary>A replication slot, as the server describes it.</summary>
+/// <param name="Plugin">What decodes; null for a physical slot.</param>
+/// <param name="Database">The database that it belongs to.</param>
+/// <param name="IsTemporary">Whether it ends with the session that created it.</param>
+/// <param name="IsActive">Whether somebody reads from it.</param>
+/// <param name="WalStatus">Whether the server still has what the slot needs.</param>
+/// <param name="Confirmed">The server has given up everything before this position.</param>
+internal sealed record SlotState(string? Plugin, string? Database, bool IsTemporary, bool IsActive, string? WalStatus, ulong Confirmed);

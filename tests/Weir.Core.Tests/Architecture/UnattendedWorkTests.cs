@@ -15,7 +15,7 @@ public partial class UnattendedWorkTests
         ("Protocol.cs", "static info => info.Throw()"),
         ("WatchThread.cs", "TryFire()"),
         ("WatchThread.cs", "new Thread(Run)"),
-        ("LeaseThread.cs", "new Thread(Run"),
+        ("ConsumerLeases.cs", "new Thread(Run"),
         ("UrgentWork.cs", "RunHost"),
         ("UrgentWork.cs", "MoveToSpare"),
         ("PumpRuntime.cs", "static _ => { }"),
