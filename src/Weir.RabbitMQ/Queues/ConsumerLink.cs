@@ -1,4 +1,8 @@
+using System.Buffers;
 using System.Diagnostics.CodeAnalysis;
+using System.Globalization;
+using System.Runtime.InteropServices;
+using System.Text;
 using System.Threading.Channels;
 using RabbitMQ.Client;
 using RabbitMQ.Client.Events;
@@ -303,5 +307,148 @@ internal sealed class ConsumerLink : IUnattended
     {
         Close();
         return Task.CompletedTask;
+    }
+}
+
+/// <summary>The tags of a channel that are settled: RabbitMQ is told of contiguous ones together, and of each other one by itself. Not thread-safe.</summary>
+internal sealed class Acknowledgements
+{
+    private readonly HashSet<ulong> _settled = [];
+    private ulong _lowest = 1;
+
+    /// <param name="tags">Tags that are acknowledged now; sorted by this.</param>
+    /// <returns>The tag up to which all can be acknowledged together, 0 for none, and how many of the tags that covers.</returns>
+    public (ulong UpTo, int Covered) Settle(List<ulong> tags)
+    {
+        tags.Sort();
+        foreach (ulong tag in tags)
+        {
+            if (tag == _lowest)
+            {
+                _lowest++;
+            }
+            else
+            {
+                _settled.Add(tag);
+            }
+
+            while (_settled.Count > 0 && _settled.Remove(_lowest))
+            {
+                _lowest++;
+            }
+        }
+
+        // RabbitMQ no longer knows a tag that was acknowledged by itself, so the tag to send is the last of those that it still knows.
+        int covered = CollectionsMarshal.AsSpan(tags).BinarySearch(_lowest);
+        covered = covered < 0 ? ~covered : covered;
+        return (covered == 0 ? 0 : tags[covered - 1], covered);
+    }
+}
+
+/// <summary>A message as it was delivered, copied: the client's memory is reused when its callback returns.</summary>
+internal sealed class Delivery
+{
+    private const string CountHeader = "x-delivery-count";
+
+    /// <summary>How often a process died while it ran the message alone, before the message was published again.</summary>
+    public const string CrashesHeader = "weir-crashes";
+
+    /// <summary>The name of a copy of a message that is still running.</summary>
+    public const string CopyHeader = "weir-copy";
+
+    private byte[]? _buffer;
+
+    private Delivery(ulong tag, bool isRedelivered, IReadOnlyBasicProperties properties, ReadOnlyMemory<byte> body, long receivedAt)
+    {
+        Tag = tag;
+        ReceivedAt = receivedAt;
+        MessageId = properties.IsMessageIdPresent() ? properties.MessageId : null;
+        Type = properties.IsTypePresent() ? properties.Type : null;
+        Headers = properties.Headers;
+        long count = Number(CountHeader);
+        Deliveries = count == 0 && isRedelivered ? 1 : count;
+        Length = body.Length;
+        _buffer = ArrayPool<byte>.Shared.Rent(Length);
+        body.Span.CopyTo(_buffer);
+    }
+
+    public ulong Tag { get; }
+
+    /// <summary>The timestamp of the queue's clock.</summary>
+    public long ReceivedAt { get; }
+
+    public string? MessageId { get; }
+
+    public string? Type { get; }
+
+    public IDictionary<string, object?>? Headers { get; }
+
+    public int Length { get; }
+
+    /// <summary>How often the queue delivered it before.</summary>
+    public long Deliveries { get; private set; }
+
+    /// <summary>The name of this copy; null if the message is none.</summary>
+    public string? Copy =>
+        Headers is not null && Headers.TryGetValue(CopyHeader, out object? value) && value is byte[] name ? Encoding.UTF8.GetString(name) : null;
+
+    public int PastCrashes => (int)Math.Clamp(Number(CrashesHeader), 0, int.MaxValue / 2);
+
+    public ReadOnlySpan<byte> Body => _buffer.AsSpan(0, Length);
+
+    public static Delivery Of(BasicDeliverEventArgs e, long receivedAt) => new(e.DeliveryTag, e.Redelivered, e.BasicProperties, e.Body, receivedAt);
+
+    public static Delivery Of(BasicGetResult e, long receivedAt) => new(e.DeliveryTag, e.Redelivered, e.BasicProperties, e.Body, receivedAt);
+
+    /// <summary>Counts the last delivery as none.</summary>
+    public void Forgive() => Deliveries--;
+
+    /// <summary>The same bytes to publish again.</summary>
+    public Outgoing Again(string routingKey, string messageId)
+    {
+        var message = new Outgoing(routingKey, messageId, Type ?? "", Body.ToArray(), Length);
+        message.Properties.Headers = TraceHeaders();
+        if (Copy is { } copy)
+        {
+            message.SetHeader(CopyHeader, copy);
+        }
+
+        return message;
+    }
+
+    /// <summary>What is kept of the headers when items are published again.</summary>
+    public Dictionary<string, object?>? TraceHeaders()
+    {
+        Dictionary<string, object?>? kept = null;
+        foreach (string name in (ReadOnlySpan<string>)[TraceContext.Parent, TraceContext.State])
+        {
+            if (Headers is not null && Headers.TryGetValue(name, out object? value))
+            {
+                (kept ??= new(StringComparer.Ordinal))[name] = value;
+            }
+        }
+
+        return kept;
+    }
+
+    /// <summary>Gives back the memory. Called once, by the reader, when it does not need the bytes any more.</summary>
+    public void Release()
+    {
+        if (_buffer is { } buffer)
+        {
+            _buffer = null;
+            ArrayPool<byte>.Shared.Return(buffer);
+        }
+    }
+
+    private long Number(string name)
+    {
+        if (Headers is null || !Headers.TryGetValue(name, out object? value))
+        {
+            return 0;
+        }
+
+        // Other programs may write anything to the queue.
+        return value is long or int or short or byte or sbyte or ushort or uint ? Convert.ToInt64(value, CultureInfo.InvariantCulture) : 0;
     }
 }
