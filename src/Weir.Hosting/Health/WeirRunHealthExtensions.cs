@@ -1,3 +1,4 @@
+using System.Globalization;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Diagnostics.HealthChecks;
 
@@ -18,5 +19,28 @@ public static class WeirRunHealthExtensions
         ArgumentNullException.ThrowIfNull(builder);
         ArgumentNullException.ThrowIfNull(health);
         return builder.Add(new HealthCheckRegistration($"weir-run-{health.Name}", _ => new RunCheck(health), failureStatus, [WeirHealth.LagTag]));
+    }
+}
+
+/// <summary>The health check of watched runs.</summary>
+internal sealed class RunCheck(RunHealth health) : IHealthCheck
+{
+    public Task<HealthCheckResult> CheckHealthAsync(HealthCheckContext context, CancellationToken cancellationToken = default)
+    {
+        RunControlSnapshot now = health.Now;
+        Dictionary<string, object> data = new()
+        {
+            [health.Name] = string.Create(
+                CultureInfo.InvariantCulture,
+                $"{now.Succeeded} succeeded, {now.Failed} failed, {health.FailuresInARow} in a row, {now.InFlight} in flight"),
+        };
+        string? problem = health.IsStalled
+            ? FormattableString.Invariant($"{health.Name} has {now.InFlight} items in flight, and none has begun or ended for {health.SinceMoved:c}")
+            : health.FailuresInARow is var failures && failures >= health.MaxFailuresInARow
+                ? FormattableString.Invariant($"{health.Name} has failed with its last {failures} items")
+                : null;
+        return Task.FromResult(problem is null
+            ? HealthCheckResult.Healthy(data: data)
+            : new HealthCheckResult(context.Registration.FailureStatus, problem, health.LastFailure, data));
     }
 }

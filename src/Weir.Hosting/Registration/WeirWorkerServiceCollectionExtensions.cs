@@ -1,5 +1,9 @@
 using System.Diagnostics.CodeAnalysis;
+using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.DependencyInjection.Extensions;
+using Microsoft.Extensions.Hosting;
+using Microsoft.Extensions.Options;
 
 namespace Weir.Hosting;
 
@@ -40,5 +44,46 @@ public static class WeirWorkerServiceCollectionExtensions
 
         TProcessor.Accept(new WorkerRegistration<TProcessor>(services, name));
         return services;
+    }
+}
+
+/// <summary>Registers a worker, once the type of its items is known.</summary>
+internal sealed class WorkerRegistration<[DynamicallyAccessedMembers(DynamicallyAccessedMemberTypes.PublicConstructors)] TProcessor>(
+    IServiceCollection services, string name) : IItemTypeVisitor
+    where TProcessor : class, IWorkProcessor
+{
+    public void Visit<T>()
+    {
+        services.TryAddScoped<TProcessor>();
+        services.AddKeyedSingleton(name, (provider, _) => new WorkerService<TProcessor, T>(name, provider));
+        services.AddKeyedSingleton<IWeirWorker>(name, (provider, _) => provider.GetRequiredKeyedService<WorkerService<TProcessor, T>>(name));
+        services.AddSingleton<IWeirWorker>(provider => provider.GetRequiredKeyedService<WorkerService<TProcessor, T>>(name));
+        services.AddSingleton<IHostedService>(provider => provider.GetRequiredKeyedService<WorkerService<TProcessor, T>>(name));
+        services.AddSingleton<IConfigureOptions<WeirWorkerOptions>>(provider => new ConfiguredOptions(name, provider.GetService<IConfiguration>()));
+        services.AddSingleton<IValidateOptions<WeirWorkerOptions>>(
+            provider => new OptionsCheck(name, provider.GetRequiredService<IOptions<HostOptions>>().Value));
+        services.AddOptions<WeirWorkerOptions>(name).ValidateOnStart();
+    }
+}
+
+/// <summary>The names under which things are registered. Each is the name of a section of the configuration too.</summary>
+internal static class RegistrationName
+{
+    /// <summary>Checks a new name.</summary>
+    /// <typeparam name="TService">The service that has these names as keys.</typeparam>
+    /// <param name="services">The services of the application.</param>
+    /// <param name="name">The name.</param>
+    /// <param name="ifTaken">What to say if another one has it.</param>
+    public static void Check<TService>(IServiceCollection services, string name, string ifTaken)
+    {
+        if (name.Length == 0 || name.Contains(':', StringComparison.Ordinal))
+        {
+            throw new ArgumentException("name must not be empty or have a colon: it is the name of a section of the configuration.", nameof(name));
+        }
+
+        if (services.Any(s => s.IsKeyedService && s.ServiceType == typeof(TService) && name.Equals(s.ServiceKey)))
+        {
+            throw new ArgumentException(ifTaken, nameof(name));
+        }
     }
 }

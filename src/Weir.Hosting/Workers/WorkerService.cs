@@ -1,3 +1,4 @@
+using System.Runtime.InteropServices;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Hosting;
 using Microsoft.Extensions.Logging;
@@ -247,4 +248,123 @@ internal sealed class WorkerService<TProcessor, T>(string name, IServiceProvider
         OnFault = fault => WorkerLog.Fault(_logger, name, fault),
         TimeProvider = _clock,
     };
+}
+
+/// <summary>
+/// What a worker needs from the services of the application. A service with the name of the worker as its key comes before one without a key.
+/// </summary>
+internal static class WorkerServices
+{
+    public static IWorkQueue<T> Queue<T>(IServiceProvider services, string worker) =>
+        Find<IWorkQueue<T>>(services, worker) ?? throw Missing<T>(
+            worker, "a queue", $"services.AddSingleton<IWorkQueue<{typeof(T).Name}>>(...), with AddKeyedSingleton and \"{worker}\" for a queue of its own");
+
+    public static IWorkStatistics GaugedQueue<T>(IServiceProvider services, string gauges) =>
+        Find<IWorkQueue<T>>(services, gauges) ?? throw new InvalidOperationException(
+            $"The gauges '{gauges}' need a queue of {typeof(T).Name} items: services.AddSingleton<IWorkQueue<{typeof(T).Name}>>(...), with AddKeyedSingleton "
+            + $"and \"{gauges}\" for a queue of its own.");
+
+    /// <summary>The serializer of the queue, or that of the services if the queue has none.</summary>
+    /// <exception cref="InvalidOperationException">There are two that could disagree, or none.</exception>
+    public static IWorkSerializer<T> Serializer<T>(IServiceProvider services, string worker, IWorkQueue<T> queue)
+    {
+        IWorkSerializer<T>? registered = Find<IWorkSerializer<T>>(services, worker);
+        return queue.Serializer is not { } its
+            ? registered ?? Usual<T>() ?? throw Missing<T>(
+                worker, "a serializer", $"services.AddSingleton<IWorkSerializer<{typeof(T).Name}>>(WorkSerializer.Json(...))")
+            : registered is null || ReferenceEquals(registered, its)
+                ? its
+                : throw new InvalidOperationException(
+                    $"The worker '{worker}' has two serializers of {typeof(T).Name} items, that of its queue '{queue.Name}' and another one in the services: "
+                    + "give it to the queue alone, or give the queue the one of the services.");
+    }
+
+    private static TService? Find<TService>(IServiceProvider services, string worker)
+        where TService : class =>
+        services.GetKeyedService<TService>(worker) ?? services.GetService<TService>();
+
+    private static IWorkSerializer<T>? Usual<T>() => WorkSerializer.Text as IWorkSerializer<T> ?? WorkSerializer.Bytes as IWorkSerializer<T>;
+
+    private static InvalidOperationException Missing<T>(string worker, string what, string how) =>
+        new($"The worker '{worker}' needs {what} of {typeof(T).Name} items: {how}.");
+}
+
+/// <summary>The log lines of a worker. None has the value of an item in it.</summary>
+internal static partial class WorkerLog
+{
+    [LoggerMessage(1, LogLevel.Information, "Worker {Worker} reads from {Source}.")]
+    public static partial void Started(ILogger logger, string worker, string source);
+
+    [LoggerMessage(
+        2,
+        LogLevel.Information,
+        "Worker {Worker} has stopped. Items processed: {Succeeded}, kept for another attempt: {Redelivered}, dead letters: {DeadLettered}, "
+        + "returned: {Returned}.")]
+    public static partial void Stopped(ILogger logger, string worker, long succeeded, long redelivered, long deadLettered, long returned);
+
+    [LoggerMessage(3, LogLevel.Warning, "Worker {Worker} could not open, read, acknowledge or store, and tries again.")]
+    public static partial void Fault(ILogger logger, string worker, Exception fault);
+
+    [LoggerMessage(4, LogLevel.Warning, "Worker {Worker} ends its running items.")]
+    public static partial void Aborted(ILogger logger, string worker);
+
+    [LoggerMessage(
+        5,
+        LogLevel.Warning,
+        "Worker {Worker} stored item {Id} as a dead letter ({Reason}). Attempts: {Attempts}, calls of the processor in the last one: {Calls}.")]
+    public static partial void DeadLettered(ILogger logger, string worker, string id, int attempts, int calls, DeadLetterReason reason);
+
+    [LoggerMessage(6, LogLevel.Warning, "Worker {Worker}: attempt {Attempt} of item {Id} has failed, and the next comes in {DelaySeconds} s.")]
+    public static partial void AttemptFailed(ILogger logger, Exception error, string worker, string id, int attempt, double delaySeconds);
+
+    [LoggerMessage(7, LogLevel.Warning, "Worker {Worker}: attempt {Attempt} of item {Id} has failed. It was the last.")]
+    public static partial void LastAttemptFailed(ILogger logger, Exception error, string worker, string id, int attempt);
+
+    [LoggerMessage(8, LogLevel.Error, "Worker {Worker} has ended: it failed in a way that no repetition mends.")]
+    public static partial void Ended(ILogger logger, Exception failure, string worker);
+
+    public static void Failed(ILogger logger, string worker, FailedAttempt failed)
+    {
+        if (failed.NextAttemptIn is { } delay)
+        {
+            AttemptFailed(logger, failed.Error, worker, failed.Id, failed.Attempt, delay.TotalSeconds);
+        }
+        else
+        {
+            LastAttemptFailed(logger, failed.Error, worker, failed.Id, failed.Attempt);
+        }
+    }
+}
+
+/// <summary>Calls something at the second signal that asks the process to end. The first one is the host's, which stops the application.</summary>
+internal sealed class SecondSignal : IDisposable
+{
+    private static readonly PosixSignal[] Asking = [PosixSignal.SIGINT, PosixSignal.SIGTERM, PosixSignal.SIGQUIT];
+    private readonly Action _abort;
+    private readonly IDisposable[] _registrations;
+    private int _count;
+
+    public SecondSignal(Action abort, Func<PosixSignal, Action<PosixSignalContext>, IDisposable>? subscribe = null)
+    {
+        _abort = abort;
+        subscribe ??= PosixSignalRegistration.Create;
+        _registrations = [.. Asking.Select(signal => subscribe(signal, OnSignal))];
+    }
+
+    public void Dispose()
+    {
+        foreach (IDisposable registration in _registrations)
+        {
+            registration.Dispose();
+        }
+    }
+
+    // This does not decide whether the process ends. The host's handler does: without one, the first signal has ended it already.
+    private void OnSignal(PosixSignalContext context)
+    {
+        if (Interlocked.Increment(ref _count) >= 2)
+        {
+            _abort();
+        }
+    }
 }
