@@ -11,7 +11,7 @@ public sealed class WakeFaultTests
     [InlineData(true)]
     public async Task Queue_WakingFails_ReaderGoesOn(bool atTheEnd)
     {
-        using FaultPlaces places = new(static (place, _) => place.StartsWith("WorkQueueReading", StringComparison.Ordinal));
+        using FaultPlaces places = new(static (place, _) => place.StartsWith("WorkQueue.cs:", StringComparison.Ordinal));
         WorkQueue<int> queue = new();
         using IDisposable open = queue.KeepOpen();
         Task<bool> waiting = queue.WaitAsync(CancellationToken.None).AsTask();
