@@ -118,7 +118,11 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
                 }
 
                 record?.Retries(attempt);
-                await (refused?.DropAsync() ?? default).ConfigureAwait(false);
+                if (refused is not null)
+                {
+                    await refused.DropAsync().ConfigureAwait(false);
+                }
+
                 if (!failed.Token.IsCancellationRequested)
                 {
                     _options.Events?.Retrying(index, attempt, delay, error);
@@ -132,7 +136,10 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
         finally
         {
             // A hook or the function for the delay has thrown; otherwise it is gone already.
-            await (refused?.DropQuietlyAsync() ?? Task.CompletedTask).ConfigureAwait(false);
+            if (refused is not null)
+            {
+                await refused.DropQuietlyAsync().ConfigureAwait(false);
+            }
         }
     }
 
