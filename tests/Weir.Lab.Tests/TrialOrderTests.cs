@@ -1,4 +1,4 @@
-using Weir.Lab.Statistics;
+using Weir.Lab.Workers;
 
 namespace Weir.Lab.Tests;
 

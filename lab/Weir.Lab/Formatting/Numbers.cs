@@ -89,3 +89,22 @@ internal static class Numbers
         _ => FormattableString.Invariant($"{bytes / (1024 * 1024 * 1024):0.#} GB"),
     };
 }
+
+/// <summary>What arms are compared by, as it stands in tables and sentences.</summary>
+internal static class FigureWords
+{
+    /// <summary>The word of a figure.</summary>
+    public static string Of(ComparedFigure figure) => figure.ToString().ToLowerInvariant();
+}
+
+/// <summary>Verdicts as they stand in tables and sentences.</summary>
+internal static class VerdictWords
+{
+    private static readonly Dictionary<string, Verdict> Words = Enum.GetValues<Verdict>().ToDictionary(Of);
+
+    /// <summary>The word of a verdict.</summary>
+    public static string Of(Verdict verdict) => verdict.ToString().ToUpperInvariant();
+
+    /// <summary>The verdict for a word; <see langword="null"/> for any other text.</summary>
+    public static Verdict? Find(string text) => Words.TryGetValue(text, out Verdict verdict) ? verdict : null;
+}

@@ -1,3 +1,6 @@
+using System.Buffers.Text;
+using System.Numerics;
+
 namespace Weir.Lab.Latency;
 
 /// <summary>
@@ -228,5 +231,320 @@ public sealed class LatencyHistogram
 
         Interlocked.Increment(ref _cells[SaturatedAt]);
         return HistogramLayout.Greatest;
+    }
+}
+
+/// <summary>Which value falls into which bucket. One nanosecond a bucket up to 1,024 ns, then 512 buckets an octave.</summary>
+/// <remarks>A value is reported as the middle of its bucket, so it is off by at most half a bucket: 1/1,024 of it, which is three significant digits.</remarks>
+internal static class HistogramLayout
+{
+    public const int Buckets = LinearBuckets + ((LastOctave - LinearBits) * SubBuckets);
+
+    /// <summary>The greatest value that has a bucket of its own kind: 73 minutes.</summary>
+    public const long Greatest = (1L << LastOctave) - 1;
+
+    private const int LinearBits = 10;
+    private const int LinearBuckets = 1 << LinearBits;
+    private const int SubBits = 9;
+    private const int SubBuckets = 1 << SubBits;
+    private const int LastOctave = 42;
+
+    /// <summary>The bucket of a value from 0 to <see cref="Greatest"/>.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public static int IndexOf(long value)
+    {
+        if (value < LinearBuckets)
+        {
+            return (int)value;
+        }
+
+        // The leading bit tells the octave; the nine bits after it the bucket.
+        int octave = BitOperations.Log2((ulong)value);
+        return ((octave - LinearBits + 1) * SubBuckets) + (int)(value >> (octave - SubBits));
+    }
+
+    /// <summary>The least value of a bucket.</summary>
+    public static long LeastOf(int index)
+    {
+        if (index < LinearBuckets)
+        {
+            return index;
+        }
+
+        int octave = ((index - LinearBuckets) >> SubBits) + LinearBits;
+        long sub = ((index - LinearBuckets) & (SubBuckets - 1)) + SubBuckets;
+        return sub << (octave - SubBits);
+    }
+
+    /// <summary>How many values a bucket has.</summary>
+    public static long WidthOf(int index) =>
+        index < LinearBuckets ? 1 : 1L << (((index - LinearBuckets) >> SubBits) + LinearBits - SubBits);
+
+    /// <summary>The value that stands for a bucket.</summary>
+    public static long MiddleOf(int index) => LeastOf(index) + (WidthOf(index) / 2);
+}
+
+/// <summary>A histogram as a short text, for files and for going from one process to another: usually less than 3 KB.</summary>
+internal static class HistogramCodec
+{
+    private const byte Version = 1;
+
+    /// <summary>Writes a histogram as text.</summary>
+    /// <param name="histogram">The histogram. Nobody may be recording in it.</param>
+    /// <returns>Base64 of a list of the buckets in use.</returns>
+    public static string Encode(LatencyHistogram histogram)
+    {
+        using MemoryStream bytes = new();
+        using BinaryWriter writer = new(bytes);
+        writer.Write(Version);
+        writer.Write7BitEncodedInt64(histogram.Min);
+        writer.Write7BitEncodedInt64(histogram.Max);
+        writer.Write7BitEncodedInt64(histogram.Sum);
+        writer.Write7BitEncodedInt64(histogram.Saturated);
+        int last = -1;
+        ReadOnlySpan<long> counts = histogram.Counts;
+        for (int i = 0; i < counts.Length; i++)
+        {
+            if (counts[i] != 0)
+            {
+                writer.Write7BitEncodedInt(i - last);
+                writer.Write7BitEncodedInt64(counts[i]);
+                last = i;
+            }
+        }
+
+        writer.Write7BitEncodedInt(0);
+        writer.Flush();
+        return Convert.ToBase64String(bytes.GetBuffer(), 0, (int)bytes.Length);
+    }
+
+    /// <summary>Reads a histogram that <see cref="Encode"/> wrote.</summary>
+    /// <exception cref="FormatException">The text is not a histogram.</exception>
+    public static LatencyHistogram Decode(string text)
+    {
+        if (!Base64.IsValid(text))
+        {
+            throw new FormatException("The text is not a histogram, because it is not Base64.");
+        }
+
+        using BinaryReader reader = new(new MemoryStream(Convert.FromBase64String(text)));
+        try
+        {
+            return Read(reader);
+        }
+        catch (EndOfStreamException error)
+        {
+            throw new FormatException("The text ends in the middle of a histogram.", error);
+        }
+    }
+
+    private static LatencyHistogram Read(BinaryReader reader)
+    {
+        if (reader.ReadByte() is var version && version != Version)
+        {
+            throw new FormatException($"This reads histograms of version {Version}, not {version}.");
+        }
+
+        LatencyHistogram histogram = new();
+        long min = reader.Read7BitEncodedInt64();
+        long max = reader.Read7BitEncodedInt64();
+        long sum = reader.Read7BitEncodedInt64();
+        long saturated = reader.Read7BitEncodedInt64();
+        bool any = false;
+        int bucket = -1;
+        int gap;
+        while ((gap = reader.Read7BitEncodedInt()) != 0)
+        {
+            bucket += gap;
+            if (gap < 0 || bucket >= HistogramLayout.Buckets)
+            {
+                throw new FormatException("The text has a bucket that a histogram does not have.");
+            }
+
+            histogram.Restore(bucket, reader.Read7BitEncodedInt64());
+            any = true;
+        }
+
+        if (any)
+        {
+            histogram.Restore(min, max, sum, saturated);
+        }
+
+        return histogram;
+    }
+}
+
+/// <summary>Writes histograms as the text of <see cref="HistogramCodec"/>.</summary>
+internal sealed class HistogramJsonConverter : JsonConverter<LatencyHistogram>
+{
+    /// <inheritdoc/>
+    public override LatencyHistogram Read(ref Utf8JsonReader reader, Type typeToConvert, JsonSerializerOptions options)
+    {
+        try
+        {
+            return HistogramCodec.Decode(reader.GetString() ?? "");
+        }
+        catch (FormatException error)
+        {
+            throw new JsonException(error.Message, error);
+        }
+    }
+
+    /// <inheritdoc/>
+    public override void Write(Utf8JsonWriter writer, LatencyHistogram value, JsonSerializerOptions options)
+    {
+        writer.WriteStringValue(HistogramCodec.Encode(value));
+    }
+}
+
+/// <summary>The usual figures of a histogram, and the histogram. All times are nanoseconds.</summary>
+public sealed class LatencySummary
+{
+    /// <summary>Creates the figures.</summary>
+    /// <param name="histogram">The histogram. It must not change any more.</param>
+    [JsonConstructor]
+    public LatencySummary(LatencyHistogram histogram)
+    {
+        ArgumentNullException.ThrowIfNull(histogram);
+        Histogram = histogram;
+        Count = histogram.Count;
+        Mean = histogram.Mean;
+        Min = histogram.Min;
+        P50 = histogram.ValueAtPercentile(50);
+        P90 = histogram.ValueAtPercentile(90);
+        P99 = histogram.ValueAtPercentile(99);
+        P999 = histogram.ValueAtPercentile(99.9);
+        Max = histogram.Max;
+    }
+
+    /// <summary>How many latencies.</summary>
+    public long Count { get; }
+
+    /// <summary>The mean.</summary>
+    public double Mean { get; }
+
+    /// <summary>The shortest.</summary>
+    public long Min { get; }
+
+    /// <summary>The median.</summary>
+    public long P50 { get; }
+
+    /// <summary>What 90 % do not exceed.</summary>
+    public long P90 { get; }
+
+    /// <summary>What 99 % do not exceed.</summary>
+    public long P99 { get; }
+
+    /// <summary>What 99.9 % do not exceed.</summary>
+    public long P999 { get; }
+
+    /// <summary>The longest.</summary>
+    public long Max { get; }
+
+    /// <summary>All latencies.</summary>
+    public LatencyHistogram Histogram { get; }
+
+    /// <summary>The figures of several histograms together.</summary>
+    /// <param name="parts">The figures of the parts; those that are missing count nothing.</param>
+    /// <returns>The figures of the sum; <see langword="null"/> when there is no part.</returns>
+    public static LatencySummary? Merge(IEnumerable<LatencySummary?> parts)
+    {
+        ArgumentNullException.ThrowIfNull(parts);
+        LatencyHistogram? sum = null;
+        foreach (LatencySummary? part in parts)
+        {
+            if (part is not null)
+            {
+                (sum ??= new LatencyHistogram()).Merge(part.Histogram);
+            }
+        }
+
+        return sum is null ? null : new LatencySummary(sum);
+    }
+}
+
+/// <summary>A percentile that the data is sufficient for.</summary>
+/// <param name="Percentile">Which, from 0 to 100.</param>
+/// <param name="Nanoseconds">The latency; where <paramref name="IsBound"/> says so, an upper bound of it.</param>
+/// <param name="Beyond">How many latencies lie beyond it, at least one.</param>
+/// <param name="IsBound">Whether the clock cannot resolve it: it is at most so long.</param>
+internal readonly record struct KnownPercentile(double Percentile, double Nanoseconds, long Beyond, bool IsBound)
+{
+    private const double Readings = 2;
+
+    /// <summary>The percentiles that are shown and written.</summary>
+    public static IReadOnlyList<double> Usual { get; } = [50, 90, 99, 99.9, 99.99];
+
+    /// <summary>A percentile of some latencies.</summary>
+    /// <param name="latency">The latencies. Nobody may be recording in it.</param>
+    /// <param name="percentile">Which, from 0 to 100.</param>
+    /// <param name="clockCost">
+    /// What a reading of the clock costs, in nanoseconds: each latency has one in it, and below two of them the clock tells nothing.
+    /// </param>
+    /// <returns>The percentile; <see langword="null"/> where not one latency lies beyond it, because then it would be the greatest one.</returns>
+    public static KnownPercentile? Of(LatencyHistogram latency, double percentile, double clockCost)
+    {
+        long count = latency.Count;
+        long beyond = count == 0 ? 0 : count - LatencyHistogram.RankOf(percentile, count);
+        if (beyond < 1)
+        {
+            return null;
+        }
+
+        double value = latency.ValueAtPercentile(percentile);
+        bool isBound = value < Readings * clockCost;
+        return new KnownPercentile(percentile, isBound ? Readings * clockCost : value, beyond, isBound);
+    }
+}
+
+/// <summary>Latencies come in steps: whole nanoseconds, and the buckets of the histogram above a microsecond.</summary>
+internal static class LatencySteps
+{
+    /// <summary>By how much the logarithm of the ratio of two latencies may be off, because each may lie anywhere in its step.</summary>
+    /// <param name="first">A latency without the reading of the clock, in nanoseconds.</param>
+    /// <param name="second">Another one.</param>
+    /// <param name="clock">The reading of the clock that was taken off both.</param>
+    public static double OfRatio(double first, double second, double clock) => Share(first, clock) + Share(second, clock);
+
+    private static double Share(double latency, double clock) => HistogramLayout.WidthOf(HistogramLayout.IndexOf((long)(latency + clock))) / 2.0 / latency;
+}
+
+/// <summary>The system's finest clock, in nanoseconds.</summary>
+internal static class Clock
+{
+    private static readonly double PerTick = 1e9 / Stopwatch.Frequency;
+    private static readonly bool IsNanoseconds = Stopwatch.Frequency == 1_000_000_000;
+
+    /// <summary>Nanoseconds that lie between two timestamps of <see cref="Stopwatch.GetTimestamp"/>.</summary>
+    /// <returns>The nanoseconds; negative when the order is the other way round.</returns>
+    public static long Nanoseconds(long from, long to) => IsNanoseconds ? to - from : (long)((to - from) * PerTick);
+
+    /// <summary>A length of time in units of <see cref="Stopwatch.GetTimestamp"/>.</summary>
+    public static long Ticks(TimeSpan time) => (long)(time.TotalSeconds * Stopwatch.Frequency);
+
+    /// <summary>Measures what one reading of the clock costs here.</summary>
+    /// <returns>Nanoseconds a reading: the least of several tries, because whatever disturbs a try makes it longer.</returns>
+    public static double MeasureReadCost()
+    {
+        const int readings = 2_000;
+        double best = double.MaxValue;
+        for (int i = 0; i < 60; i++)
+        {
+            best = Math.Min(best, (double)TimeReadings(readings) / readings);
+        }
+
+        return best;
+    }
+
+    private static long TimeReadings(int readings)
+    {
+        long begin = Stopwatch.GetTimestamp();
+        long last = begin;
+        for (int i = 0; i < readings; i++)
+        {
+            last = Stopwatch.GetTimestamp();
+        }
+
+        return Nanoseconds(begin, last);
     }
 }

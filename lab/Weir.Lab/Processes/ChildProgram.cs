@@ -1,4 +1,5 @@
 using System.ComponentModel;
+using System.Reflection;
 
 namespace Weir.Lab.Processes;
 
@@ -65,5 +66,139 @@ internal static class ChildProgram
         {
             throw new InvalidOperationException($"The program '{info.FileName}' could not be started: {e.Message}", e);
         }
+    }
+}
+
+/// <summary>How a program ended.</summary>
+/// <param name="Code">Its exit code.</param>
+/// <param name="Output">What it printed.</param>
+/// <param name="Errors">What it printed on the error output, when that was kept.</param>
+internal sealed record ChildEnd(int Code, string Output, string Errors)
+{
+    /// <summary>All that it printed.</summary>
+    public string Text => Output + Errors;
+}
+
+/// <summary>Starts a program once more from within, so that what is measured there inherits no thread pool, no heap and no compiled code.</summary>
+internal static class OwnProgram
+{
+    /// <summary>How to start it. Inside another program, such as a test, it is still the file beside its assembly.</summary>
+    /// <param name="program">The assembly with the program's entry point.</param>
+    /// <param name="arguments">The arguments.</param>
+    /// <returns>What to start, without a shell.</returns>
+    public static ProcessStartInfo StartInfo(Assembly program, IEnumerable<string> arguments)
+    {
+        string file = BesideProgram.FileOf(program);
+        string own = Path.ChangeExtension(file, OperatingSystem.IsWindows() ? ".exe" : null)!;
+        return File.Exists(own) ? new(own, arguments) : new("dotnet", [file, .. arguments]);
+    }
+
+    /// <summary>What runs it to its end. Its error output is that of this process.</summary>
+    /// <param name="program">The assembly with the program's entry point.</param>
+    /// <param name="arguments">The arguments.</param>
+    /// <param name="cancellationToken">Kills it.</param>
+    /// <returns>What starts it, and gives how it ended. It throws when it could not be started, and when it was killed.</returns>
+    public static Func<Task<ChildEnd>> Start(Assembly program, IReadOnlyList<string> arguments, CancellationToken cancellationToken) =>
+        () => ChildProgram.RunAsync(StartInfo(program, arguments), cancellationToken, keepsErrors: false);
+}
+
+/// <summary>
+/// The files beside a program. An installed command has machine code of its assemblies for each system, in folders below its own: .NET loads that, but what
+/// starts a program or is copied to another machine is the file beside the program.
+/// </summary>
+internal static class BesideProgram
+{
+    /// <summary>The path of an assembly's file. An assembly that was loaded from elsewhere stays where it is.</summary>
+    /// <param name="assembly">The assembly, which has a file.</param>
+    /// <returns>The whole path.</returns>
+    public static string FileOf(Assembly assembly) => FileOf(assembly.Location, AppContext.BaseDirectory);
+
+    /// <summary>The same for a path.</summary>
+    /// <param name="location">From where it was loaded.</param>
+    /// <param name="program">The folder of the program, with a separator at its end.</param>
+    /// <returns>The whole path.</returns>
+    public static string FileOf(string location, string program) =>
+        location.StartsWith(Path.Combine(program, "runtimes") + Path.DirectorySeparatorChar, StringComparison.Ordinal)
+            ? Path.Combine(program, Path.GetFileName(location))
+            : location;
+}
+
+/// <summary>Waits for as long as something takes, and says so once when that is longer than one would expect: slowness is no answer.</summary>
+internal static class LongWait
+{
+    /// <summary>The time after which a user wonders what is happening.</summary>
+    public static readonly TimeSpan Patience = TimeSpan.FromSeconds(5);
+
+    /// <summary>Waits for the end of something, whatever that is, on this thread; a thread of the pool is not needed.</summary>
+    /// <param name="work">What is waited for.</param>
+    /// <param name="what">What it is called.</param>
+    /// <param name="say">Is told that it is waited for.</param>
+    /// <param name="patience">After what time; null for <see cref="Patience"/>.</param>
+    public static void For(Task work, string what, Action<string> say, TimeSpan? patience = null)
+    {
+        if (!HasEnded(work, patience ?? Patience))
+        {
+            say(Line(what));
+            HasEnded(work, Timeout.InfiniteTimeSpan);
+        }
+    }
+
+    /// <summary>Waits for the result of something.</summary>
+    /// <param name="work">What is waited for. Whatever ends it early is its own affair.</param>
+    /// <param name="what">What it is called.</param>
+    /// <param name="say">Is told that it is waited for.</param>
+    /// <param name="clock">The clock; null for that of the system.</param>
+    public static async Task ForAsync(Task work, string what, Action<string> say, TimeProvider? clock = null)
+    {
+        using CancellationTokenSource over = new();
+        if (await Task.WhenAny(work, Task.Delay(Patience, clock ?? TimeProvider.System, over.Token)).ConfigureAwait(false) != work)
+        {
+            say(Line(what));
+        }
+
+        await over.CancelAsync().ConfigureAwait(false);
+        await work.ConfigureAwait(false);
+    }
+
+    private static string Line(string what) => $"waiting for {what}.";
+
+    private static bool HasEnded(Task work, TimeSpan limit)
+    {
+        try
+        {
+            return work.Wait(limit);
+        }
+        catch (AggregateException)
+        {
+            // What it threw is thrown where its result is taken.
+            return true;
+        }
+    }
+}
+
+/// <summary>Runs something on a thread of its own.</summary>
+internal static class OwnThread
+{
+    /// <summary>Runs it.</summary>
+    /// <typeparam name="T">The type of the result.</typeparam>
+    /// <param name="run">What to run.</param>
+    /// <param name="priority">The lab's own threads come before those that they measure; the workload's do not.</param>
+    public static Task<T> RunAsync<T>(Func<T> run, ThreadPriority priority = ThreadPriority.AboveNormal)
+    {
+        TaskCompletionSource<T> end = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        Thread thread = new(() =>
+        {
+            try
+            {
+                end.SetResult(run());
+            }
+            catch (Exception error)
+            {
+                end.SetException(error);
+            }
+        })
+        { IsBackground = true, Name = "Weir lab", Priority = priority };
+        thread.Start();
+        return end.Task;
     }
 }

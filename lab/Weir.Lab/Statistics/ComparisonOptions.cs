@@ -40,3 +40,61 @@ public sealed record ComparisonOptions
         }
     }
 }
+
+/// <summary>What two arms are compared by.</summary>
+public enum ComparedFigure
+{
+    /// <summary>Operations per second.</summary>
+    [JsonStringEnumMemberName("rate")]
+    Rate,
+
+    /// <summary>Bytes that an operation allocates. Other programs do not change them, so they are exact on a busy machine too.</summary>
+    [JsonStringEnumMemberName("bytes")]
+    Bytes,
+
+    /// <summary>The latency that half of the operations do not exceed.</summary>
+    [JsonStringEnumMemberName("p50")]
+    P50,
+
+    /// <summary>The latency that 90 % of the operations do not exceed.</summary>
+    [JsonStringEnumMemberName("p90")]
+    P90,
+
+    /// <summary>The latency that 99 % of the operations do not exceed.</summary>
+    [JsonStringEnumMemberName("p99")]
+    P99,
+
+    /// <summary>
+    /// The latency that a quarter of the operations do not exceed. Neighbours take whole slices of time from a few operations, so these are hardly touched.
+    /// </summary>
+    [JsonStringEnumMemberName("p25")]
+    P25,
+}
+
+/// <summary>What a comparison of rates comes to.</summary>
+public enum Verdict
+{
+    /// <summary>The rounds do not say: neither a difference nor that there is none.</summary>
+    [JsonStringEnumMemberName("INCONCLUSIVE")]
+    Inconclusive,
+
+    /// <summary>It does more per second, by more than the margin.</summary>
+    [JsonStringEnumMemberName("FASTER")]
+    Faster,
+
+    /// <summary>It does less per second, by more than the margin.</summary>
+    [JsonStringEnumMemberName("SLOWER")]
+    Slower,
+
+    /// <summary>If there is a difference, it is within the margin.</summary>
+    [JsonStringEnumMemberName("EQUIVALENT")]
+    Equivalent,
+
+    /// <summary>An operation allocates more bytes.</summary>
+    [JsonStringEnumMemberName("MORE")]
+    More,
+
+    /// <summary>An operation allocates fewer bytes.</summary>
+    [JsonStringEnumMemberName("LESS")]
+    Less,
+}

@@ -480,3 +480,251 @@ internal sealed class WindowRunner : IDisposable
         }
     }
 }
+
+/// <summary>What one window is to be.</summary>
+/// <param name="Round">The number of the round, from 1; 0 for the warm-up.</param>
+/// <param name="Duration">How long it is measured.</param>
+/// <param name="Batches">Of each group, how many operations go between two looks at the clock.</param>
+internal sealed record WindowPlan(int Round, TimeSpan Duration, IReadOnlyDictionary<string, int> Batches)
+{
+    /// <summary>The whole operations that it is of, instead of a time.</summary>
+    public WholeOperations? Whole { get; init; }
+
+    /// <summary>
+    /// How many operations go between two looks at the clock, where that is the same all the time; 1 where it is not, so with several groups and in whole
+    /// operations.
+    /// </summary>
+    public int Batch => Whole is null && Batches.Count == 1 ? Batches.Values.Single() : 1;
+
+    /// <summary>
+    /// Whether nothing but the calls of the lab itself matters in it. Then threads of workers that have done a batch wait for its end: on few processors they
+    /// would keep the compiler and the window's own thread waiting for milliseconds.
+    /// </summary>
+    public bool IsPractice { get; init; }
+
+    /// <summary>Whether what happens within the window is written down.</summary>
+    public bool HasTimeline { get; init; } = true;
+
+    /// <summary>What times a window of whole operations.</summary>
+    public TimeProvider Clock { get; init; } = TimeProvider.System;
+
+    /// <summary>
+    /// When a window of whole operations is given up, and the clock that tells so; <see langword="null"/> for never. The system's own would not do for both:
+    /// what is timed is not what is waited for.
+    /// </summary>
+    public (TimeSpan Limit, TimeProvider Clock)? Patience { get; init; }
+
+    /// <summary>
+    /// After what time in which no operation ended a window of whole operations says that it waits, and after what time it is given up;
+    /// <see langword="null"/> for never.
+    /// </summary>
+    public (TimeSpan Said, TimeSpan GivenUp)? Stall { get; init; }
+
+    /// <summary>The same for one worker and whole operations.</summary>
+    public static WindowPlan OfOne(int round, int batch, WholeOperations whole) =>
+        new(round, TimeSpan.Zero, new Dictionary<string, int> { [WorkerRunSpec.DefaultGroup] = batch }) { Whole = whole, HasTimeline = false };
+}
+
+/// <summary>What one window found, before it becomes a round of a report.</summary>
+internal sealed record WindowOutcome
+{
+    public required long Begin { get; init; }
+
+    public required long End { get; init; }
+
+    public required double Seconds { get; init; }
+
+    public required IReadOnlyList<WorkerSlot> Slots { get; init; }
+
+    public required bool IsPaced { get; init; }
+
+    /// <summary>Whether it is of whole operations, instead of what fits into a time.</summary>
+    public required bool IsWhole { get; init; }
+
+    public LatencyHistogram? Service { get; init; }
+
+    public LatencyHistogram? Response { get; init; }
+
+    /// <summary>Of what takes turns, how long whole batches took; <see langword="null"/> where latency was not measured, or of each operation.</summary>
+    public LatencyHistogram? BatchTimes { get; init; }
+
+    public required InFlightDepth InFlight { get; init; }
+
+    public PacingResult? Pacing { get; init; }
+
+    public required ResourceUse Resources { get; init; }
+
+    /// <summary>
+    /// How many processors were busy on average while the resources were counted, which for a counted window is a little more than the window.
+    /// </summary>
+    public required double Cores { get; init; }
+
+    /// <summary>What was used from before the first operation until after the last, in the window or not; the allocations are exact.</summary>
+    public required ResourceUse Whole { get; init; }
+
+    /// <summary>
+    /// Bytes that were allocated from before the first operation until after the last, exactly, without those of the window's own thread, of the pacer, and
+    /// of waiting for its starts. What the workers need to be there is in it: <see cref="IdleWindow"/> says how much that is.
+    /// </summary>
+    public long Bytes { get; init; }
+
+    /// <summary>What a worker read itself that was alone in a window of whole operations: then the resources and the bytes are from there.</summary>
+    public SoloUse? Solo { get; init; }
+
+    /// <summary>What the first operation threw that failed.</summary>
+    public Exception? FirstError => Slots.Select(static s => s.FirstError).FirstOrDefault(static e => e is not null);
+
+    /// <summary>The groups whose operations are awaited.</summary>
+    public IReadOnlySet<string> AsyncGroups { get; init; } = new HashSet<string>();
+
+    /// <summary>The operation of the first worker.</summary>
+    public Operation? First { get; init; }
+
+    public required IReadOnlyList<TimelinePoint> Timeline { get; init; }
+
+    public required IReadOnlyList<string> Troubles { get; init; }
+
+    public required bool IsPartial { get; init; }
+
+    /// <summary>Whether a worker stood still: it would do so in the next window too.</summary>
+    public bool IsStuck { get; init; }
+
+    public long Executed => Slots.Sum(static s => s.Tally.Executed);
+
+    public long Operations => Slots.Sum(static s => s.Tally.Operations);
+
+    public long Failures => Slots.Sum(static s => s.Tally.Failures);
+
+    /// <summary>The failures by the type of what was thrown, the most frequent first.</summary>
+    public Dictionary<string, long> FailureKinds() => Slots.SelectMany(static s => s.FailureKinds ?? []).GroupBy(static k => k.Key, static k => k.Value)
+        .OrderByDescending(static g => g.Sum()).ThenBy(static g => g.Key, StringComparer.Ordinal).ToDictionary(static g => g.Key, static g => g.Sum());
+
+    public double Rate => Groups().Sum(static g => g.Rate);
+
+    /// <summary>How many operations of each group are to go between two looks at the clock in the next window.</summary>
+    public Dictionary<string, int> NextBatches()
+    {
+        double? median = Service is { Count: > 0 } latencies ? latencies.ValueAtPercentile(50) : null;
+        return Groups().ToDictionary(static g => g.Name, g => WorkerRunner.BatchOf(g, median));
+    }
+
+    public RoundTotals Totals() => new(
+        Slots.GroupBy(static s => s.Context.Group).ToDictionary(static g => g.Key, static g => g.Sum(static s => s.Tally.Executed)), Failures);
+
+    public List<WorkerCount> Workers() => [.. Slots.Select(Count)];
+
+    public List<GroupResult> Groups() =>
+    [
+        .. Slots.GroupBy(static s => s.Context.Group).Select(group =>
+        {
+            WorkerCount[] workers = [.. group.Select(Count)];
+            return new GroupResult(
+                group.Key,
+                workers.Length,
+                workers.Sum(static w => w.Operations),
+                IsWhole ? workers.Sum(static w => w.Operations) / Seconds : workers.Sum(static w => w.Rate),
+                group.First().Batch,
+                Fairness.Of([.. workers.Select(static w => w.Rate)], workers.Max(static w => w.LongestGap)))
+            {
+                Quickest = group.Where(static s => s.Tally.ShortestGap > 0)
+                    .Select(static s => (double)Clock.Nanoseconds(0, s.Tally.ShortestGap) / s.Batch).DefaultIfEmpty().Min(),
+            };
+        }),
+    ];
+
+    private WorkerCount Count(WorkerSlot slot)
+    {
+        ref readonly WorkerTally tally = ref slot.Tally;
+        double seconds = IsPaced ? PacedSeconds()
+            : IsWhole && tally.LastEnd > tally.Start ? Clock.Nanoseconds(tally.Start, tally.LastEnd) / 1e9
+            : Seconds;
+        return new WorkerCount(
+            slot.Context.Group,
+            slot.Context.Worker,
+            tally.Operations,
+            seconds,
+            TimeSpan.FromTicks(Clock.Nanoseconds(0, tally.LongestGap) / TimeSpan.NanosecondsPerTick))
+        {
+            // With a rate or a number of operations it is given which ones count; otherwise the window cuts through some.
+            Work = IsPaced || IsWhole ? tally.Operations : WindowWork.Of(tally, slot.Batch, Begin, End),
+        };
+    }
+
+    // Operations of the window may end after it, when the rate is more than can be done: then that time counts too.
+    private double PacedSeconds() => Math.Max(
+        Seconds, Slots.Max(static s => s.Tally.LastEnd) is > 0 and long last ? Clock.Nanoseconds(Begin, last) / 1e9 : 0);
+}
+
+/// <summary>How much a worker did in a window: the one place that says what a rate counts.</summary>
+internal static class WindowWork
+{
+    /// <summary>
+    /// Operations that lie wholly in the window, and those that were under way at its ends by the share of their time that lies in it. A worker that
+    /// is never idle does <c>length / duration</c> of them, however long they are; of whole operations only, there are up to one too many or too few.
+    /// </summary>
+    /// <param name="tally">What the worker counted. It ends the operation that is under way at the window's end.</param>
+    /// <param name="batch">How many operations it did between two looks at the clock; they are taken to last equally long.</param>
+    /// <param name="begin">When the window began.</param>
+    /// <param name="end">When it ended.</param>
+    public static double Of(in WorkerTally tally, int batch, long begin, long end)
+    {
+        double first = tally.FirstDone * ShareWithin(tally.FirstStart, tally.Start, begin, end);
+        double outside = tally.LastEnd > end ? Math.Min(batch, tally.Operations) * (1 - ShareWithin(tally.LastStart, tally.LastEnd, begin, end)) : 0;
+        return first + tally.Operations - outside;
+    }
+
+    private static double ShareWithin(long from, long to, long begin, long end) =>
+        to <= from ? 1 : Math.Clamp((double)(Math.Min(to, end) - Math.Max(from, begin)) / (to - from), 0, 1);
+}
+
+/// <summary>The latencies of a window: a histogram for each worker, or, where there are very many, for some of them together.</summary>
+/// <param name="spec">How the run is done.</param>
+/// <param name="plan">How the window is done.</param>
+internal sealed class WindowLatencies(WorkerRunSpec spec, WindowPlan plan)
+{
+    // More histograms than this would cost more memory than knowing each worker's latencies is worth.
+    private const int MostHistograms = 256;
+
+    private readonly LatencyHistogram[] _service = New(spec, spec.MeasuresLatency);
+    private readonly LatencyHistogram[] _response = New(spec, spec is { MeasuresLatency: true, RatePerSecond: not null });
+
+    // Only what takes turns is compared by them, and each round keeps its own.
+    private readonly LatencyHistogram[] _batches = New(spec, spec is { MeasuresLatency: true, TakesTurns: true } && plan.Batch > 1);
+
+    /// <summary>Where a worker records; <see langword="null"/> when latency is not measured.</summary>
+    public LatencyRecorder? RecorderOf(int worker) => _service.Length == 0
+        ? null
+        : new LatencyRecorder(
+            _service[worker % _service.Length],
+            _response.Length > 0 ? _response[worker % _service.Length] : null,
+            _batches.Length > 0 ? _batches[worker % _service.Length] : null,
+            isShared: spec.Workers > _service.Length);
+
+    /// <summary>All service times; <see langword="null"/> when latency was not measured.</summary>
+    public LatencyHistogram? Service() => Merge(_service);
+
+    /// <summary>All response times; <see langword="null"/> when there was no rate.</summary>
+    public LatencyHistogram? Response() => Merge(_response);
+
+    /// <summary>How long whole batches took; <see langword="null"/> where there are none, or such of several sizes, and where nothing takes turns.</summary>
+    public LatencyHistogram? Batches() => Merge(_batches);
+
+    private static LatencyHistogram? Merge(LatencyHistogram[] parts)
+    {
+        if (parts.Length == 0)
+        {
+            return null;
+        }
+
+        LatencyHistogram sum = new();
+        foreach (LatencyHistogram part in parts)
+        {
+            sum.Merge(part);
+        }
+
+        return sum;
+    }
+
+    private static LatencyHistogram[] New(WorkerRunSpec spec, bool isNeeded) =>
+        [.. Enumerable.Range(0, isNeeded ? Math.Min(spec.Workers, MostHistograms) : 0).Select(static _ => new LatencyHistogram())];
+}

@@ -48,3 +48,31 @@ internal sealed class IoWorkload(TimeSpan grain) : ItemWorkload, IDisposable
         return item;
     };
 }
+
+/// <summary>The platform's own delay.</summary>
+internal sealed class DelayWorkload(TimeSpan grain) : ItemWorkload
+{
+    public override string Name => "delay";
+
+    public override Func<int, CancellationToken, ValueTask<int>> Call { get; } = async (item, cancellationToken) =>
+    {
+        await Task.Delay(grain, cancellationToken).ConfigureAwait(false);
+        return item;
+    };
+
+    public override Operation CreateOperation(WorkerContext context) => Operation.OfAsync(() => Task.Delay(grain));
+}
+
+/// <summary>One trip through the thread pool.</summary>
+internal sealed class YieldWorkload : ItemWorkload
+{
+    public override string Name => "yield";
+
+    public override Func<int, CancellationToken, ValueTask<int>> Call { get; } = static async (item, _) =>
+    {
+        await Task.Yield();
+        return item;
+    };
+
+    public override Operation CreateOperation(WorkerContext context) => Operation.OfAsync(static async Task () => await Task.Yield());
+}

@@ -1,3 +1,4 @@
+using Weir.Lab.Results;
 using Weir.Lab.Statistics;
 
 namespace Weir.Lab.Tests.Statistics;

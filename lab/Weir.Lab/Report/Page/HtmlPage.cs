@@ -230,3 +230,123 @@ internal static class HtmlPage
 
     internal static string Html(string text) => WebUtility.HtmlEncode(text);
 }
+
+/// <summary>The part of the page that shows a profile: the flame graph with its table, and what was allocated.</summary>
+internal static class ProfilePart
+{
+    private const int LongestName = 160;
+
+    public static void Append(StringBuilder page, ArmRecord arm, ProfileRecord profile, string id)
+    {
+        page.Append("<p class=\"quiet\">").Append(HtmlPage.Html(
+            "From one more round after the others, which counts in no other figure. Every millisecond, or less often on a busy machine, the stacks of the "
+                + "threads are sampled. Shares are those of the threads that run the work, while they have a processor; what they wait for has a table of its "
+                + "own. An inlined method counts for its caller."))
+            .Append("</p>\n");
+        if (profile.Samples > 0)
+        {
+            page.Append("<div class=\"scroll flame\" tabindex=\"0\" role=\"region\" aria-label=\"Flame graph\">\n")
+                .Append(FlameGraph.Svg(profile, $"{id}-flame", $"Flame graph of {arm.Label}"))
+                .Append("\n</div>\n<p class=\"quiet\">A method stands below its caller, and is as wide as the share of the samples in it and in what it "
+                    + "called. The whole name and the share appear under the pointer.</p>\n");
+        }
+
+        foreach (Table table in ProfileTables.Of(arm, profile, LongestName))
+        {
+            HtmlPage.Append(page, table, caption: true);
+        }
+    }
+}
+
+/// <summary>The summary of a result, in one line and a few badges.</summary>
+internal static class PageVerdict
+{
+    /// <summary>The most important sentence.</summary>
+    public static string Headline(ResultFile result)
+    {
+        if (result.Findings.FirstOrDefault(static f => f.Level == FindingLevel.Invalid) is { } invalid)
+        {
+            return $"The measurement is invalid: {invalid.Text}";
+        }
+
+        // Verdicts come before findings, and both before undecided comparisons.
+        return Decided(result)
+            ?? result.Findings.Where(static f => f.Kind is FindingKind.Bound or FindingKind.Scaling).Select(static f => f.Text).FirstOrDefault()
+            ?? (result.Comparisons.Count > 0 ? Undecided(result.Comparisons) : Fastest(result));
+    }
+
+    private static string? Decided(ResultFile result)
+    {
+        ComparisonRecord? first = result.Comparisons.FirstOrDefault(static c => c.IsWorse || c.Verdict == Verdict.Faster)
+            ?? (result.Comparisons.Count > 0 && result.Comparisons.All(static c => c.Verdict == Verdict.Equivalent) ? result.Comparisons[0] : null);
+        return first is null ? null
+            : result.Comparisons.Count == 1 ? ResultText.Sentence(first) + "."
+            : $"{ResultText.Sentence(first)}. All {result.Comparisons.Count} comparisons are below.";
+    }
+
+    // What is known anyway: how far apart they can be at most.
+    private static string Undecided(IReadOnlyList<ComparisonRecord> comparisons)
+    {
+        ComparisonRecord first =
+            comparisons.FirstOrDefault(static c => c is { Verdict: Verdict.Inconclusive, Figure: ComparedFigure.Rate }) ?? comparisons[0];
+        string what = first.HasInterval
+            ? FormattableString.Invariant($"{first.Arm} does {first.Low:0.000} to {first.High:0.000} times as much per second as {first.Against} (most likely ")
+                + FormattableString.Invariant($"{first.Ratio:0.000}), which does not decide whether they differ by more than {first.Margin * 100:0.#} %.")
+            : $"{first.Arm} and {first.Against} have too few "
+                + $"{(first.Pairs is not null ? "pairs of processes" : first.Processes is not null ? "processes" : "rounds")} for an interval of their ratio.";
+        return comparisons.Count == 1 ? what : $"{what} All {comparisons.Count} comparisons are below.";
+    }
+
+    private static string Fastest(ResultFile result)
+    {
+        ArmRecord[] arms = [.. result.Arms.Where(static a => a.IsMeasured)];
+        if (arms.Length == 0)
+        {
+            return "Nothing was measured to its end.";
+        }
+
+        ArmRecord best = arms.MaxBy(static a => a.Rate().Median)!;
+        MedianInterval rate = best.RateInterval();
+        string sure = ResultTables.Interval(rate) is { } interval
+            ? $"the median of {best.Counted.Count} rounds, with the interval {interval}"
+            : "in a single round, which has no interval";
+        return best.IsProgram ? $"{best.Name} took {(arms.Length == 1 ? "" : "the least, ")}{Numbers.Nanoseconds(1e9 / rate.Median)} a run, "
+            + $"{Numbers.Rate(rate.Median)} {result.Unit} per second: {sure}."
+            : $"{best.Label} did {(arms.Length == 1 ? "" : "the most, ")}{Numbers.Rate(rate.Median)} {result.Unit} per second: {sure}.";
+    }
+
+    public static IEnumerable<(string Kind, string Text)> Badges(ResultFile result)
+    {
+        if (result.Has(FindingLevel.Invalid))
+        {
+            yield return ("bad", "invalid");
+        }
+        else
+        {
+            yield return ("good", "valid");
+        }
+
+        if (result.Partial)
+        {
+            yield return ("bad", "partial");
+        }
+
+        if (result.Has(FindingLevel.Doubt))
+        {
+            int doubts = result.Findings.Count(static f => f.Level == FindingLevel.Doubt);
+            yield return ("doubt", doubts == 1 ? "1 doubt" : $"{doubts} doubts");
+        }
+
+        foreach (IGrouping<Verdict, ComparisonRecord> verdict in result.Comparisons.GroupBy(static c => c.Verdict))
+        {
+            yield return (verdict.Key switch
+                {
+                    Verdict.Faster or Verdict.Less => "good",
+                    Verdict.Slower or Verdict.More => "bad",
+                    Verdict.Inconclusive => "doubt",
+                    _ => "plain",
+                },
+                verdict.Count() == 1 ? VerdictWords.Of(verdict.Key) : $"{verdict.Count()} x {VerdictWords.Of(verdict.Key)}");
+        }
+    }
+}

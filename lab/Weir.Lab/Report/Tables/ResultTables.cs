@@ -287,3 +287,163 @@ internal static class ResultTables
     private static string Estimate(FitRecord fit, Interval value) =>
         fit.Refused is not null ? Nothing : $"{Numbers.Short(value.Value)} [{Numbers.Short(value.Low)}..{Numbers.Short(value.High)}]";
 }
+
+/// <summary>The tables of profiles: the same in the terminal, in Markdown and on the page, where names may be longer.</summary>
+internal static class ProfileTables
+{
+    private const int MostRows = 15;
+
+    // With the figures beside it a line of 80 characters.
+    private const int NameInText = 43;
+
+    /// <summary>All of a result, with names that fit a terminal.</summary>
+    public static IEnumerable<Table> All(ResultFile result) => result.Arms
+        .Where(static a => a.Profile is { Samples: > 0 } or { Waiting: > 0 } or { Awaits.Count: > 0 } or { Allocations.Count: > 0 })
+        .SelectMany(static a => Of(a, a.Profile!, NameInText));
+
+    /// <summary>Those of one arm.</summary>
+    public static IEnumerable<Table> Of(ArmRecord arm, ProfileRecord profile, int longest) =>
+        new[] { Methods(arm, profile, longest), Waits(arm, profile, longest), Awaits(arm, profile, longest), Allocations(arm, profile, longest) }
+            .OfType<Table>();
+
+    /// <summary>The methods in which most samples ended; <see langword="null"/> without samples.</summary>
+    public static Table? Methods(ArmRecord arm, ProfileRecord profile, int longest) => profile.Samples == 0 ? null : Table.Of(
+        FormattableString.Invariant($"Hot methods: {arm.Label} ({profile.Samples:#,0} samples of work in {profile.Seconds:0.0} s)"),
+        1,
+        [.. profile.Methods().Take(MostRows)],
+        ("method", m => Shortened(m.Name, longest)),
+        ("exclusive", m => Share(m.Exclusive, profile.Samples)),
+        ("inclusive", m => Share(m.Inclusive, profile.Samples)));
+
+    /// <summary>Where threads of the work waited, and for what; <see langword="null"/> if none did.</summary>
+    public static Table? Waits(ArmRecord arm, ProfileRecord profile, int longest) => profile.Waiting == 0 ? null : Table.Of(
+        $"Waiting: {arm.Label} ({Share(profile.Waiting, profile.Waiting + profile.Samples)} of the time of its threads)",
+        1,
+        [.. WaitPlace.Of(profile.Waits).Take(MostRows)],
+        ("method", w => Shortened(w.Method, longest - 16)),
+        ("waits for", static w => w.For),
+        ("share", w => Share(w.Samples, profile.Waiting)));
+
+    /// <summary>What asynchronous methods awaited, and whom that held; <see langword="null"/> if none awaited anything that is known.</summary>
+    public static Table? Awaits(ArmRecord arm, ProfileRecord profile, int longest) => profile.Awaits.Count == 0 ? null : Table.Of(
+        $"Awaiting: {arm.Label} (what the innermost asynchronous method awaits, and which methods await that one)",
+        3,
+        [.. profile.Awaits.Take(MostRows).Select(static a => (Path: a.Frames.Split(ProfileStack.Separator), Await: a))],
+        ("method", x => Shortened(x.Path[^2], longest - 16)),
+        ("awaits", static x => x.Path[^1]),
+        ("holds", x => x.Path.Length == 2 ? "-" : Shortened(string.Join(" > ", x.Path[..^2].Select(static m => m[(m.LastIndexOf('.') + 1)..])), longest - 16)),
+        ("share", x => Share(x.Await.Seconds, profile.Awaits.Sum(static a => a.Seconds))),
+        ("mean", static x => Numbers.Nanoseconds(x.Await.Seconds / x.Await.Times * 1e9)));
+
+    /// <summary>The types of which most was allocated; <see langword="null"/> when no sample met any.</summary>
+    public static Table? Allocations(ArmRecord arm, ProfileRecord profile, int longest) => profile.Allocations.Count == 0 ? null : Table.Of(
+        $"Allocations: {arm.Label} (sampled, one in about 100 KB)",
+        1,
+        [.. profile.Allocations.Take(MostRows)],
+        ("type", a => Shortened(a.Type, longest)),
+        ("share", a => Share(a.Bytes, profile.Allocations.Sum(static x => (double)x.Bytes))),
+        ("about", static a => Numbers.Bytes(a.Bytes)),
+        ("samples", static a => Numbers.Grouped(a.Ticks)));
+
+    /// <summary>A name with its end, which tells more than its beginning.</summary>
+    internal static string Shortened(string name, int longest) => name.Length <= longest ? name : "…" + name[^(longest - 1)..];
+
+    /// <summary>A share of all as a text.</summary>
+    internal static string Share(double part, double all) => FormattableString.Invariant($"{part / all * 100:0.0} %");
+}
+
+/// <summary>A place where threads of the work waited.</summary>
+/// <param name="Method">The method that waited: the innermost that is not a part of the waiting itself.</param>
+/// <param name="For">What it waited for, in words.</param>
+/// <param name="Samples">In how many samples.</param>
+internal sealed record WaitPlace(string Method, string For, int Samples)
+{
+    private static readonly (string Frame, string For)[] Causes =
+    [
+        ("System.Collections.Concurrent.BlockingCollection", "a blocking collection"),
+        ("System.Threading.Tasks.Task.", "a task: blocks its thread"),
+        ("System.Threading.Tasks.Task`1", "a task: blocks its thread"),
+        ("System.Threading.ReaderWriterLock", "a reader-writer lock"),
+        ("System.Threading.SemaphoreSlim.", "a semaphore"),
+        ("System.Threading.Barrier.", "a barrier"),
+        ("System.Threading.CountdownEvent.", "a countdown"),
+        ("System.Threading.ManualResetEventSlim.", "an event or a pulse"),
+        ("System.Threading.Monitor.Wait", "an event or a pulse"),
+        ("System.Threading.Monitor.", "a lock"),
+        ("System.Threading.Lock.", "a lock"),
+        ("System.Threading.SpinLock.", "a lock"),
+        ("System.Threading.Thread.Join", "a thread"),
+        ("System.Threading.Thread.Sleep", "a sleep"),
+        ("System.Threading.SpinWait.", "a condition it spins for"),
+        ("System.Threading.WaitHandle.", "a wait handle"),
+        ("Interop", "a call of the system"),
+    ];
+
+    /// <summary>The places, first that with most samples.</summary>
+    public static IReadOnlyList<WaitPlace> Of(IReadOnlyList<ProfileStack> waits) =>
+    [
+        .. waits.Select(static w => (Place: PlaceOf(w.Path), w.Samples)).GroupBy(static w => w.Place)
+            .Select(static g => new WaitPlace(g.Key.Method, g.Key.For, g.Sum(static w => w.Samples)))
+            .OrderByDescending(static w => w.Samples).ThenBy(static w => w.Method, StringComparer.Ordinal),
+    ];
+
+    // The first cause that any frame below the waiting method names: a task waits by an event, which waits by a monitor.
+    private static (string Method, string For) PlaceOf(IReadOnlyList<string> path)
+    {
+        int own = path.Count - 1;
+        while (own > 0 && IsOfTheWaiting(path[own]))
+        {
+            own--;
+        }
+
+        string[] inner = [.. path.Skip(own + 1)];
+        (string? frame, string words) = Array.Find(Causes, c => Array.Exists(inner, f => f.StartsWith(c.Frame, StringComparison.Ordinal)));
+        return (path[own], frame is null ? "a native call" : words);
+    }
+
+    private static bool IsOfTheWaiting(string frame) => frame.StartsWith("System.", StringComparison.Ordinal)
+        || frame.StartsWith("Interop", StringComparison.Ordinal) || frame.StartsWith("Microsoft.Win32.", StringComparison.Ordinal);
+}
+
+/// <summary>The tables of a history: the same in the terminal and on the page.</summary>
+internal static class HistoryTables
+{
+    /// <summary>Where each arm stands.</summary>
+    public static Table Arms(IReadOnlyList<HistorySeries> series) => Table.Of(
+        $"Arms on {series[0].Machine} ({series[0].MachineText})",
+        1,
+        series,
+        ("arm", static s => s.Name),
+        ("results", static s => Numbers.Grouped(s.Points.Count)),
+        ("commits", static s => Numbers.Grouped(s.Points.Select(static p => p.Name).Distinct().Count())),
+        ("last", static s => s.Points[^1].Name),
+        ("figure", static s => s.Text(s.Points[^1].Value) + (s.Figure == ComparedFigure.Rate ? "/s" : "")),
+        ("since the first", static s => FormattableString.Invariant($"{ArmBytes.RatioOf(s.Points[^1].Value - s.Points[0].Value, s.Points[0].Value):0.000}x")),
+        ("changes", static s => Numbers.Grouped(s.Changes.Count)));
+
+    /// <summary>Where arms changed; <see langword="null"/> when none did.</summary>
+    public static Table? Changes(IReadOnlyList<HistorySeries> series)
+    {
+        (HistorySeries Series, HistoryChange Change)[] changes = [.. series.SelectMany(static s => s.Changes, static (s, c) => (s, c))];
+        return changes.Length == 0 ? null : Table.Of(
+            $"Changes on {series[0].Machine}",
+            2,
+            changes,
+            ("arm", static x => x.Series.Name),
+            ("since", static x => x.Change.Commit),
+            ("before", static x => x.Change.Before),
+            ("ratio", static x => FormattableString.Invariant($"{x.Change.Ratio:0.000}")),
+            ("interval",
+                static x => x.Change.Low == x.Change.High ? "exact"
+                    : double.IsFinite(x.Change.High) ? FormattableString.Invariant($"{x.Change.Low:0.000}..{x.Change.High:0.000}")
+                    : "too few results"),
+            ("p", static x => Numbers.Short(x.Change.P)),
+            ("verdict", static x => VerdictWords.Of(x.Change.Verdict)));
+    }
+
+    public static string Sentence(HistorySeries series, HistoryChange change) =>
+        $"{series.Name} {(series.Figure == ComparedFigure.Bytes ? "are" : "is")} {VerdictWords.Of(change.Verdict)}"
+        + (change.Verdict == Statistics.Verdict.Equivalent ? " within the margin, though not the same," : "")
+        + FormattableString.Invariant($" from {change.Commit} on: {change.Ratio:0.000}x, p = {Numbers.Short(change.P)}; ")
+        + $"measured last before it: {change.Before}.";
+}
