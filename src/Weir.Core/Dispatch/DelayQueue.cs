@@ -16,7 +16,7 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
     private readonly PriorityQueue<Entry, (long Due, long Index)> _byTime = new();
     private Dictionary<Task, Entry>? _byTask;
     private int _gone;
-    private DelayWakeUp<T>? _wakeUp;
+    private WakeUp? _wakeUp;
     private ITimer? _timer;
     private long _timerDue = long.MaxValue;
     private bool _closed;
@@ -37,7 +37,7 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
     /// <returns>False when the run is over and the item was not taken.</returns>
     public bool TryAdd(in Chunk<T> item, long dueAt, Task? until)
     {
-        DelayWakeUp<T>? wakeUp = null;
+        WakeUp? wakeUp = null;
         lock (_lock)
         {
             if (_closed)
@@ -61,7 +61,7 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
                 }
                 else
                 {
-                    wakeUp = _wakeUp ??= new DelayWakeUp<T>(this);
+                    wakeUp = _wakeUp ??= new WakeUp(this);
                 }
 
                 _byTask[until] = entry;
@@ -250,56 +250,56 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
         /// <summary>Whether it has come back, and only its place in the other order is left.</summary>
         public bool IsGone { get; set; }
     }
-}
 
-/// <summary>
-/// Calls a run's <see cref="DelayQueue{T}"/> when something has happened that its items wait for. What happens may be a long time off and outlive the run,
-/// which this lets go of at its end.
-/// </summary>
-internal sealed class DelayWakeUp<T>(DelayQueue<T> queue)
-{
-    // A call that comes just as the run ends finds the queue, which is closed by then, or nothing.
-    private volatile DelayQueue<T>? _queue = queue;
-
-    /// <remarks>
-    /// At once, if the task allows it: items that are told one after the other come back in that order, and each may be claimed as soon as it is back.
-    /// </remarks>
-    public void CallAfter(Task until)
+    /// <summary>
+    /// Calls a run's <see cref="DelayQueue{T}"/> when something has happened that its items wait for. What happens may be a long time off and outlive the run,
+    /// which this lets go of at its end.
+    /// </summary>
+    private sealed class WakeUp(DelayQueue<T> queue)
     {
-        // A continuation keeps the context it was made in until the task ends, and with it the values of the run's caller.
-        bool flows = !ExecutionContext.IsFlowSuppressed();
-        AsyncFlowControl flow = flows ? ExecutionContext.SuppressFlow() : default;
-        try
-        {
-            until.ContinueWith(
-                static (ended, wakeUp) => ((DelayWakeUp<T>)wakeUp!).Wake(ended),
-                this,
-                CancellationToken.None,
-                TaskContinuationOptions.ExecuteSynchronously,
-                UrgentScheduler.Instance);
-        }
-        finally
-        {
-            if (flows)
-            {
-                flow.Undo();
-            }
-        }
-    }
+        // A call that comes just as the run ends finds the queue, which is closed by then, or nothing.
+        private volatile DelayQueue<T>? _queue = queue;
 
-    public void Close() => _queue = null;
-
-    private void Wake(Task ended)
-    {
-        if (_queue is { } queue)
+        /// <remarks>
+        /// At once, if the task allows it: items that are told one after the other come back in that order, and each may be claimed as soon as it is back.
+        /// </remarks>
+        public void CallAfter(Task until)
         {
+            // A continuation keeps the context it was made in until the task ends, and with it the values of the run's caller.
+            bool flows = !ExecutionContext.IsFlowSuppressed();
+            AsyncFlowControl flow = flows ? ExecutionContext.SuppressFlow() : default;
             try
             {
-                queue.Wake(ended);
+                until.ContinueWith(
+                    static (ended, wakeUp) => ((WakeUp)wakeUp!).Tell(ended),
+                    this,
+                    CancellationToken.None,
+                    TaskContinuationOptions.ExecuteSynchronously,
+                    UrgentScheduler.Instance);
             }
-            catch (Exception e)
+            finally
             {
-                Unattended.TryReport(queue, e);
+                if (flows)
+                {
+                    flow.Undo();
+                }
+            }
+        }
+
+        public void Close() => _queue = null;
+
+        private void Tell(Task ended)
+        {
+            if (_queue is { } queue)
+            {
+                try
+                {
+                    queue.Wake(ended);
+                }
+                catch (Exception e)
+                {
+                    Unattended.TryReport(queue, e);
+                }
             }
         }
     }

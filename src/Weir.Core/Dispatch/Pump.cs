@@ -1,4 +1,6 @@
 using System.Diagnostics;
+using System.Diagnostics.CodeAnalysis;
+using System.Runtime.CompilerServices;
 using Weir.Core.Metering;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
@@ -15,7 +17,7 @@ namespace Weir.Core.Dispatch;
 /// synchronous call (after which it claims again), or all permitted workers are waiting for their items, or the consumer of a stream
 /// is behind (and will call <see cref="Release"/>). A worker leaves only after it has checked this under the lock.
 /// </remarks>
-internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUnattended, IThreadPoolWorkItem
+internal abstract partial class Pump : LiveRun, IRunHandle, RunControl.IRun, IUnattended, IThreadPoolWorkItem
 {
     private readonly Lock _lock = new();
     private readonly PauseState? _pauses;
@@ -126,6 +128,17 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
     /// <summary>Whether so many items wait for another attempt that no new item starts, because waiting items are kept in memory.</summary>
     protected bool HasBacklog => _counts.Delayed >= 1024 + (4 * (long)Limit);
 
+    /// <summary>Whether a failure has stopped the run.</summary>
+    public bool HasFailed => _stop.HasFailed;
+
+    /// <summary>The status of an item that ends because the run's token was cancelled.</summary>
+    public ItemStatus StoppedAs => _stop.As;
+
+    /// <summary>The error of such an item.</summary>
+    public Exception? StoppedError => _stop.Error;
+
+    // The start, and what the run is told from outside.
+
     /// <summary>Starts the run with its first worker, on a thread of the executor and never on the caller's.</summary>
     /// <param name="eager">How many workers to start at once: one, unless there are threads that are waiting anyway.</param>
     /// <param name="callerToken">The caller's token.</param>
@@ -217,7 +230,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
         }
     }
 
-    void IControlledRun.Obey(RunOrder order)
+    void RunControl.IRun.Obey(RunControl.Order order)
     {
         PumpOrders orders = Orders!;
         int more = 0;
@@ -227,7 +240,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
         bool raised;
         lock (_lock)
         {
-            RunOrder before = orders.Order;
+            RunControl.Order before = orders.Order;
             int limitBefore = _workers.Limit;
             if (_finished || order == before)
             {
@@ -296,7 +309,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
         Release();
     }
 
-    RunSample IControlledRun.Count()
+    RunSample RunControl.IRun.Count()
     {
         // The ended items first, so that they have all begun.
         RunSample sample = Sample();
@@ -337,7 +350,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
     /// <summary>Adds the counts of the source and the sink.</summary>
     protected abstract void AddTo(ref RunSample sample);
 
-    // <content>The workers of a run: they come when they can help, wait for a thread, and leave when there is nothing to do or their consumer is behind.</content>
+    // Who works.
 
     /// <summary>
     /// Whether the calls block, as far as the last look could tell, so that the worker on this thread may keep it. Going back to the pool after each call would
@@ -597,7 +610,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
     /// <returns>How many items have been inside their calls since the last look.</returns>
     public int HelpIfStalled(double cores)
     {
-        WorkerActivity seen = _workers.Look();
+        WorkerActivity seen = _workers.Look(IsGuarded);
         if (seen.HasShared)
         {
             AddQueued();
@@ -698,6 +711,97 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
         }
     }
 
+    // Whether it may end.
+
+    /// <summary>Whether the run ends with this change. Workers that wait for a thread hold no item, so the run does not wait for them.</summary>
+    private bool TryFinishNeedsLock()
+    {
+        if (_finished || _workers.Live > _workers.Queued || _parked.Waiting != 0 || !(IsOver || (Items.IsExhausted && _counts.Delayed == 0)))
+        {
+            return false;
+        }
+
+        _finished = true;
+        return true;
+    }
+
+    private bool TryFinish()
+    {
+        lock (_lock)
+        {
+            return TryFinishNeedsLock();
+        }
+    }
+
+    /// <summary>Ends the run, from outside its workers, if nothing is left to wait for.</summary>
+    private void FinishIfDone()
+    {
+        if (TryFinish())
+        {
+            QueueFinish();
+        }
+    }
+
+    /// <summary>Adds calls that a worker has parked, before it leaves or waits for a thread.</summary>
+    public void AddParked(int count) => _parked.Add(count);
+
+    /// <summary>Records the end of a parked call.</summary>
+    /// <param name="index">The index of its item.</param>
+    /// <param name="call">The call, which has ended.</param>
+    /// <param name="isOnOwnThread">Whether this thread was started for the run.</param>
+    public abstract void EndParked(long index, Task call, bool isOnOwnThread);
+
+    /// <summary>The end of a parked call could not be recorded: the run fails, and does not wait for it.</summary>
+    public abstract void LoseParked(long index, Task call, Exception error);
+
+    /// <summary>Counts a parked call that has succeeded, or whose run fails without its outcome, and ends the run if it was the last one.</summary>
+    protected void ParkedSucceeded(bool isOnOwnThread)
+    {
+        if (!_parked.EndOne())
+        {
+            return;
+        }
+
+        bool finish;
+        try
+        {
+            FaultPoint.Pass("Pump.ParkedSucceeded", this);
+            finish = TryFinish();
+        }
+        catch (Exception e)
+        {
+            // There is no memory to wait for the lock with.
+            EngineFailed(e);
+            finish = TryFinish();
+        }
+
+        if (finish)
+        {
+            FinishOn(isOnOwnThread);
+        }
+    }
+
+    /// <summary>A worker for the failure of a parked call, which then no longer counts; null if there is no memory for one, and the run fails.</summary>
+    protected PumpWorker? TryTakeOverParked(Exception failure)
+    {
+        try
+        {
+            FaultPoint.Pass("Pump.TakeOverParked", this);
+            lock (_lock)
+            {
+                PumpWorker worker = TakeIdleNeedsLock();
+                _workers.AddNeedsLock();
+                _parked.Remove(1);
+                return worker;
+            }
+        }
+        catch (Exception e)
+        {
+            EngineFailed(new AggregateException(failure, e));
+            return null;
+        }
+    }
+
     protected void CountDelayed()
     {
         lock (_lock)
@@ -724,160 +828,646 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
         {
         }
     }
-}
 
-/// <summary>
-/// The workers of a run: all of them, those that have nothing to do and are taken again first, how many are at work or wait for their items, and how many there
-/// may be.
-/// </summary>
-/// <remarks>
-/// All of it changes under the run's lock only. The stall watch and whoever gives up items walk the list of all without it, so a worker joins at the front, by
-/// a volatile write after its link is set; otherwise such a thread could end at a worker whose link it does not see yet. A worker that leaves the list keeps
-/// its link: a thread that is just at it goes on from there, and would miss the others otherwise. The numbers are read without the lock as hints, with one
-/// exception: a worker that leaves is subtracted with a full fence before it looks whether its reason still holds, and whoever removes the reason looks at the
-/// number after that. So one of both sees the other; in any other order, a worker could be missing for good.
-/// </remarks>
-internal struct RunWorkers(int limit)
-{
-    private PumpWorker? _all;
-    private PumpWorker? _idle;
-    private int _limit = limit;
-    private int _live;
-    private int _queued;
+    /// <summary>Counts an item that ended because the run was stopped. It is cancelled and has not failed.</summary>
+    public void CountStopped() => CountStopped(1);
 
-    /// <summary>Whether one is missing because the consumer of a stream is behind, or items wait in a backlog.</summary>
-    public bool IsThrottled;
+    /// <summary>Counts an item that passed its time limit, or that of the run.</summary>
+    public void CountTimedOut() => _counts.AddTimedOut(1);
 
-    /// <summary>The newest of all workers; the others follow by <see cref="PumpWorker.NextCreated"/>. Null before the start.</summary>
-    public readonly PumpWorker? First => Volatile.Read(in _all);
+    private void CountStopped(int count)
+    {
+        if (StoppedAs == ItemStatus.Cancelled)
+        {
+            _counts.AddCancelled(count);
+        }
+    }
 
-    /// <summary>How many items may be in flight at once. A worker above the limit leaves when its item ends.</summary>
-    public readonly int Limit => Volatile.Read(in _limit);
+    /// <summary>Called when the run was stopped while items waited for another attempt.</summary>
+    /// <param name="waited">How many waited.</param>
+    /// <param name="attempted">How many of these, and of the due items, had been attempted, and so have ended.</param>
+    protected void EndDelayed(int waited, int attempted)
+    {
+        CountStopped(attempted);
+        lock (_lock)
+        {
+            _counts.AddDelayedNeedsLock(-waited);
+            _counts.PastNeedsLock.Unsuccessful += attempted;
+        }
+    }
 
-    /// <summary>How many workers are at work or waiting for their items, or for a thread.</summary>
-    public readonly int Live => Volatile.Read(in _live);
+    /// <summary>Records the outcome of an item that ended without a result.</summary>
+    public abstract void EndUnsuccessful(long index, ItemStatus status, Exception? error);
 
-    /// <summary>How many of these wait for a thread. They hold no item.</summary>
-    public readonly int Queued => _queued;
+    // What stops it, and how it ends.
 
-    /// <summary>How many workers have a thread or started just now.</summary>
-    public readonly int Executing
+    /// <summary>The failures of the run, created for the first one.</summary>
+    public FailureLog Failures
     {
         get
         {
-            int executing = 0;
-            for (PumpWorker? worker = First; worker is not null; worker = worker.NextCreated)
+            lock (_lock)
             {
-                executing += worker.IsExecuting || worker.IsQueued ? 1 : 0;
+                return _stop.FailuresNeedsLock(Settings.ErrorMode);
             }
-
-            return executing;
         }
     }
 
-    /// <summary>What the workers do. Whoever has been inside one call for long gives to others what it claimed beyond it.</summary>
-    public readonly WorkerActivity Look()
+    /// <summary>Stops the run because the caller asked for it.</summary>
+    public void Cancel(CancellationToken by) => Stop(by);
+
+    /// <summary>Stops the run: nothing more starts, and the token of the running items is cancelled.</summary>
+    /// <returns>Whether this call stopped it.</returns>
+    public bool Stop(CancellationToken? by = null)
     {
-        WorkerActivity seen = default;
-        for (PumpWorker? worker = First; worker is not null; worker = worker.NextCreated)
+        if (!TryStop(by, ItemStatus.Cancelled, null, out bool finish))
         {
-            seen.Add(worker);
+            return false;
         }
 
-        return seen;
-    }
-
-    /// <summary>The run starts with its first worker, which waits for a thread.</summary>
-    public void StartNeedsLock(PumpWorker first)
-    {
-        _all = first;
-        _live = 1;
-        QueueNeedsLock(first);
-    }
-
-    /// <summary>Changes the limit.</summary>
-    /// <returns>By how many it is higher.</returns>
-    public int SetLimitNeedsLock(int limit)
-    {
-        int more = limit - _limit;
-        Volatile.Write(ref _limit, limit);
-        return more;
-    }
-
-    /// <summary>A worker waits for a thread.</summary>
-    public void QueueNeedsLock(PumpWorker worker)
-    {
-        worker.IsQueued = true;
-        _queued++;
-    }
-
-    /// <summary>A worker that waited for a thread has one.</summary>
-    public void EnterNeedsLock(PumpWorker worker)
-    {
-        worker.IsQueued = false;
-        _queued--;
-    }
-
-    /// <summary>A worker is in the run, which has just created it if it was not in the list.</summary>
-    public void AddNeedsLock() => Interlocked.Increment(ref _live);
-
-    /// <summary>A worker is about to leave; see above.</summary>
-    public void LeaveNeedsLock() => Interlocked.Decrement(ref _live);
-
-    /// <summary>It stays after all.</summary>
-    public void StayNeedsLock() => Interlocked.Increment(ref _live);
-
-    /// <summary>A worker that has left has nothing to do.</summary>
-    public void RestNeedsLock(PumpWorker worker)
-    {
-        worker.NextIdle = _idle;
-        _idle = worker;
-    }
-
-    /// <summary>Takes a worker that has nothing to do, or null.</summary>
-    public PumpWorker? TakeIdleNeedsLock()
-    {
-        PumpWorker? worker = _idle;
-        if (worker is not null)
+        try
         {
-            _idle = worker.NextIdle;
-            worker.NextIdle = null;
+            // The callbacks of these tokens are user code.
+            _stop.CancelTokens(later: false);
+        }
+        finally
+        {
+            if (finish)
+            {
+                QueueFinish();
+            }
         }
 
-        return worker;
+        return true;
     }
 
-    /// <summary>A new worker joins the list of all.</summary>
-    public void JoinNeedsLock(PumpWorker worker)
-    {
-        worker.NextCreated = _all;
-        Volatile.Write(ref _all, worker);
-    }
+    void IRunHandle.Abandon() => Stop();
 
-    /// <summary>The run forgets a worker.</summary>
-    public void ForgetNeedsLock(PumpWorker worker)
+    /// <summary>The user's sequence threw: the run ends in every mode. An exception after a stop is a reaction to the cancelled token.</summary>
+    public void SourceFailed(Exception error)
     {
-        if (_all == worker)
+        // A source whose items still begin drops by itself what its sequence throws after a stop.
+        if (IsOver || (Orders is { StopsReading: true } && !Items.BeginsWhatWasRead) || !_stop.TryFailSource())
         {
-            Volatile.Write(ref _all, worker.NextCreated);
             return;
         }
 
-        PumpWorker before = _all!;
-        while (before.NextCreated != worker)
-        {
-            before = before.NextCreated!;
-        }
-
-        before.NextCreated = worker.NextCreated;
+        Failures.AddSource(error);
+        Stop();
     }
 
-    [Conditional("DEBUG")]
-    public readonly void AssertInvariants()
+    /// <summary>
+    /// The engine itself failed, which it should not. The run then fails in every mode and at any time, rather than ending as if nothing had happened.
+    /// </summary>
+    public void EngineFailed(Exception error)
     {
-        Debug.Assert(_queued >= 0, "A worker enters once for each time it is queued.");
-        Debug.Assert(_live >= _queued, "A queued worker is a live one.");
-        Debug.Assert(_all is not null || _live == 0, "Live workers were created.");
+        try
+        {
+            Failures.AddSource(error);
+        }
+        catch (Exception)
+        {
+            // There is no memory, which this does not need.
+            _stop.Break(error);
+        }
+
+        try
+        {
+            Stop();
+        }
+        catch (Exception)
+        {
+            // The run has stopped. Perhaps not all tokens were cancelled.
+        }
+    }
+
+    /// <summary>The same outside of any worker. It may have been the time limit of an item that never ends by itself, so none is waited for.</summary>
+    public void WorkFailed(Exception error)
+    {
+        EngineFailed(error);
+        if (IsGuarded)
+        {
+            Abort(ItemStatus.Cancelled, error);
+        }
+    }
+
+    /// <summary>
+    /// An item has failed. Under FailFast, the run ends with the first such failure, and its exception says which item it was: nothing else does.
+    /// </summary>
+    public void ItemFailed(long index, Exception error)
+    {
+        if (!Failures.AddItem(index, error))
+        {
+            return;
+        }
+
+        if (Failures.Reports(index, error))
+        {
+            ItemFailure.Note.Add(error, index, Time == TimeProvider.System ? StartedAt : null);
+        }
+
+        Stop();
+    }
+
+    /// <summary>A hook that belongs to no item threw.</summary>
+    public void HookFailed(Exception error)
+    {
+        if (!IsOver && Failures.AddItem(-1, error))
+        {
+            Stop();
+        }
+    }
+
+    private bool TryStop(CancellationToken? by, ItemStatus status, Exception? error, out bool finish)
+    {
+        lock (_lock)
+        {
+            AssertInvariants();
+            finish = false;
+            if (_finished || !_stop.TryStopNeedsLock(by, status, error))
+            {
+                return false;
+            }
+
+            finish = TryFinishNeedsLock();
+            return true;
+        }
+    }
+
+    private void FinishOn(bool ownThread)
+    {
+        if (ownThread)
+        {
+            Finish();
+        }
+        else
+        {
+            FinishOnThePool();
+        }
+    }
+
+    /// <summary>Ends the run from a thread that belongs to other code: the source's own code does not run there.</summary>
+    private void FinishOnThePool()
+    {
+        if (SpareThreads.IsCurrent)
+        {
+            QueueFinish();
+        }
+        else
+        {
+            QueueFinish(static run => ThreadPool.UnsafeQueueUserWorkItem(run, preferLocal: false));
+        }
+    }
+
+    /// <summary>The same for a run that was ended from outside, perhaps because its items hold all threads of the pool.</summary>
+    private void QueueFinish() => QueueFinish(UrgentWork.Queue);
+
+    private void QueueFinish(Action<IThreadPoolWorkItem> queue)
+    {
+        try
+        {
+            FaultPoint.Pass("Pump.QueueFinish", this);
+            queue(this);
+        }
+        catch (Exception e)
+        {
+            // Better on any thread than not at all.
+            _stop.Break(e);
+            Finish();
+        }
+    }
+
+    void IThreadPoolWorkItem.Execute()
+    {
+        try
+        {
+            FaultPoint.Pass("Pump.Execute", this);
+            if (Context is { } context)
+            {
+                ExecutionContext.Run(context, Finish, this);
+                return;
+            }
+        }
+        catch (Exception e)
+        {
+            // Finishing never throws, so it has not begun.
+            _stop.Break(e);
+        }
+
+        Finish();
+    }
+
+    private void Unlink()
+    {
+        IsWatched = false;
+        _stop.Unregister();
+    }
+
+    private static void Finish(object? pump) => ((Pump)pump!).Finish();
+
+    /// <summary>Ends the run. Never throws: whatever goes wrong here reaches the code that waits for the run.</summary>
+    private void Finish()
+    {
+        try
+        {
+            _stop.SeeCancellation();
+            Unlink();
+            ValueTask disposing = default;
+            try
+            {
+                disposing = Items.DisposeAsync();
+            }
+            catch (Exception e)
+            {
+                DisposalFailed(e);
+            }
+
+            if (!disposing.IsCompletedSuccessfully)
+            {
+                _ = FinishAsync(disposing);
+                return;
+            }
+        }
+        catch (Exception e)
+        {
+            _stop.Break(e);
+        }
+
+        CloseAndReport();
+    }
+
+    /// <summary>The same if the source closes asynchronously. Separate, because otherwise the run of a list would pay for the state machine.</summary>
+    private async Task FinishAsync(ValueTask disposing)
+    {
+        try
+        {
+            try
+            {
+                await disposing.ConfigureAwait(false);
+            }
+            catch (Exception e)
+            {
+                DisposalFailed(e);
+            }
+        }
+        catch (Exception e)
+        {
+            _stop.Break(e);
+        }
+
+        CloseAndReport();
+    }
+
+    private void DisposalFailed(Exception error)
+    {
+        if (!IsOver)
+        {
+            Failures.AddSource(error);
+        }
+    }
+
+    private void CloseAndReport()
+    {
+        try
+        {
+            try
+            {
+                CloseDelays();
+                for (PumpWorker? worker = _workers.First; worker is not null; worker = worker.NextCreated)
+                {
+                    worker.Retire();
+                }
+            }
+            finally
+            {
+                Orders?.Settings.Control.Detach(this);
+                Settings.OnEnd?.Invoke();
+            }
+        }
+        catch (Exception e)
+        {
+            // No user code gets here except that of a clock, but there may be no memory.
+            _stop.Break(e);
+        }
+
+        // The awaiting code may run right here. A pool thread that was started for this run and has nothing left to do can afford that.
+        // A dedicated thread cannot.
+        if (Settings.Executor.CanEndOnCurrentThread || SpareThreads.IsCurrent)
+        {
+            CompleteRun();
+        }
+        else
+        {
+            try
+            {
+                FaultPoint.Pass("Pump.CloseAndReport", this);
+                ThreadPool.UnsafeQueueUserWorkItem(static pump => pump.CompleteRun(), this, preferLocal: false);
+            }
+            catch (Exception e)
+            {
+                // Better on this thread than not at all.
+                _stop.Break(e);
+                CompleteRun();
+            }
+        }
+    }
+
+    /// <summary>Tells whoever waits for the run. Never throws.</summary>
+    private void CompleteRun()
+    {
+        try
+        {
+            FaultPoint.Pass("Pump.CompleteRun", this);
+            LeaveWatch(_stop.Ending);
+        }
+        catch (Exception e)
+        {
+            _stop.Break(e);
+        }
+
+        try
+        {
+            CompleteOrBreak();
+        }
+        catch (Exception e)
+        {
+            // Once more, with nothing but the error: perhaps there is memory by now.
+            try
+            {
+                CompleteBroken(e);
+            }
+            catch (Exception)
+            {
+                // Nothing is left to try.
+            }
+        }
+    }
+
+    private void CompleteOrBreak()
+    {
+        if (_stop.Unreported is { } error)
+        {
+            CompleteBroken(error);
+        }
+        else
+        {
+            Complete(_stop.By, _stop.Failures);
+        }
+    }
+
+    protected abstract void CloseDelays();
+
+    protected abstract void Complete(CancellationToken? cancelledBy, FailureLog? failures);
+
+    /// <summary>Replaces a completion that threw or could not be reached.</summary>
+    protected abstract void CompleteBroken(Exception error);
+
+    /// <summary>Cancels the items' own tokens when the run stops, or at once if it has.</summary>
+    public void AddTokens(ItemTokens tokens) => _stop.Add(tokens);
+
+    [Conditional("DEBUG")]
+    private void AssertInvariants()
+    {
+        Debug.Assert(_lock.IsHeldByCurrentThread, "The state of a run is read and changed under its lock.");
+        _workers.AssertInvariants();
+    }
+
+    /// <summary>
+    /// The workers of a run: all of them, those that have nothing to do and are taken again first, how many are at work or wait for their items, and how many
+    /// there may be.
+    /// </summary>
+    /// <remarks>
+    /// All of it changes under the run's lock only. The stall watch and whoever gives up items walk the list of all without it, so a worker joins at the front,
+    /// by a volatile write after its link is set; otherwise such a thread could end at a worker whose link it does not see yet. A worker that leaves the list
+    /// keeps its link: a thread that is just at it goes on from there, and would miss the others otherwise. The numbers are read without the lock as hints,
+    /// with one exception: a worker that leaves is subtracted with a full fence before it looks whether its reason still holds, and whoever removes the reason
+    /// looks at the number after that. So one of both sees the other; in any other order, a worker could be missing for good.
+    /// </remarks>
+    private struct RunWorkers(int limit)
+    {
+        private PumpWorker? _all;
+        private PumpWorker? _idle;
+        private int _limit = limit;
+        private int _live;
+        private int _queued;
+
+        /// <summary>Whether one is missing because the consumer of a stream is behind, or items wait in a backlog.</summary>
+        public bool IsThrottled;
+
+        /// <summary>The newest of all workers; the others follow by <see cref="PumpWorker.NextCreated"/>. Null before the start.</summary>
+        public readonly PumpWorker? First => Volatile.Read(in _all);
+
+        /// <summary>How many items may be in flight at once. A worker above the limit leaves when its item ends.</summary>
+        public readonly int Limit => Volatile.Read(in _limit);
+
+        /// <summary>How many workers are at work or waiting for their items, or for a thread.</summary>
+        public readonly int Live => Volatile.Read(in _live);
+
+        /// <summary>How many of these wait for a thread. They hold no item.</summary>
+        public readonly int Queued => _queued;
+
+        /// <summary>How many workers have a thread or started just now.</summary>
+        public readonly int Executing
+        {
+            get
+            {
+                int executing = 0;
+                for (PumpWorker? worker = First; worker is not null; worker = worker.NextCreated)
+                {
+                    executing += worker.IsExecuting || worker.IsQueued ? 1 : 0;
+                }
+
+                return executing;
+            }
+        }
+
+        /// <summary>What the workers do. Whoever has been inside one call for long gives to others what it claimed beyond it.</summary>
+        public readonly WorkerActivity Look(bool isGuarded)
+        {
+            WorkerActivity seen = default;
+            for (PumpWorker? worker = First; worker is not null; worker = worker.NextCreated)
+            {
+                seen.Claims += worker.Claims;
+                if (worker.IsExecuting)
+                {
+                    seen.Executing++;
+                    seen.Computing += worker.IsWaiting ? 0 : 1;
+                }
+
+                if (isGuarded)
+                {
+                    seen.HasShared |= worker.ShareIfStuck(out bool isStuck);
+                    seen.Stuck += isStuck ? 1 : 0;
+                }
+            }
+
+            return seen;
+        }
+
+        /// <summary>The run starts with its first worker, which waits for a thread.</summary>
+        public void StartNeedsLock(PumpWorker first)
+        {
+            _all = first;
+            _live = 1;
+            QueueNeedsLock(first);
+        }
+
+        /// <summary>Changes the limit.</summary>
+        /// <returns>By how many it is higher.</returns>
+        public int SetLimitNeedsLock(int limit)
+        {
+            int more = limit - _limit;
+            Volatile.Write(ref _limit, limit);
+            return more;
+        }
+
+        /// <summary>A worker waits for a thread.</summary>
+        public void QueueNeedsLock(PumpWorker worker)
+        {
+            worker.IsQueued = true;
+            _queued++;
+        }
+
+        /// <summary>A worker that waited for a thread has one.</summary>
+        public void EnterNeedsLock(PumpWorker worker)
+        {
+            worker.IsQueued = false;
+            _queued--;
+        }
+
+        /// <summary>A worker is in the run, which has just created it if it was not in the list.</summary>
+        public void AddNeedsLock() => Interlocked.Increment(ref _live);
+
+        /// <summary>A worker is about to leave; see above.</summary>
+        public void LeaveNeedsLock() => Interlocked.Decrement(ref _live);
+
+        /// <summary>It stays after all.</summary>
+        public void StayNeedsLock() => Interlocked.Increment(ref _live);
+
+        /// <summary>A worker that has left has nothing to do.</summary>
+        public void RestNeedsLock(PumpWorker worker)
+        {
+            worker.NextIdle = _idle;
+            _idle = worker;
+        }
+
+        /// <summary>Takes a worker that has nothing to do, or null.</summary>
+        public PumpWorker? TakeIdleNeedsLock()
+        {
+            PumpWorker? worker = _idle;
+            if (worker is not null)
+            {
+                _idle = worker.NextIdle;
+                worker.NextIdle = null;
+            }
+
+            return worker;
+        }
+
+        /// <summary>A new worker joins the list of all.</summary>
+        public void JoinNeedsLock(PumpWorker worker)
+        {
+            worker.NextCreated = _all;
+            Volatile.Write(ref _all, worker);
+        }
+
+        /// <summary>The run forgets a worker.</summary>
+        public void ForgetNeedsLock(PumpWorker worker)
+        {
+            if (_all == worker)
+            {
+                Volatile.Write(ref _all, worker.NextCreated);
+                return;
+            }
+
+            PumpWorker before = _all!;
+            while (before.NextCreated != worker)
+            {
+                before = before.NextCreated!;
+            }
+
+            before.NextCreated = worker.NextCreated;
+        }
+
+        [Conditional("DEBUG")]
+        public readonly void AssertInvariants()
+        {
+            Debug.Assert(_queued >= 0, "A worker enters once for each time it is queued.");
+            Debug.Assert(_live >= _queued, "A queued worker is a live one.");
+            Debug.Assert(_all is not null || _live == 0, "Live workers were created.");
+        }
+    }
+
+    /// <summary>How many calls of a run are parked, and how many of them have succeeded, in one word: each call costs one atomic operation.</summary>
+    /// <remarks>
+    /// A worker adds the calls that it has parked before it leaves the run or waits for a thread, and each call subtracts itself when it ends. So the number
+    /// may be zero, or below, while workers are left. The run ends, under its lock, when no worker is left and the number is zero. Two threads look for that:
+    /// the worker that leaves last, after it has added; and the call that brings the number to zero, after it has subtracted. Both then take the lock, and the
+    /// second one sees what the first one did. If a worker added after it had left, the run could end while its calls still wait.
+    /// </remarks>
+    private struct ParkedCount
+    {
+        // One less in the lower half, which counts those that wait, and one more in the upper half, which counts those that have succeeded. If the lower half
+        // is below zero, it has borrowed one from the upper half.
+        private const long OneSucceeded = (1L << 32) - 1;
+
+        private long _word;
+
+        /// <summary>How many wait, as far as workers have told. Exact when no worker is left.</summary>
+        public readonly int Waiting => (int)Volatile.Read(in _word);
+
+        /// <summary>Adds calls that a worker has parked.</summary>
+        public void Add(int count) => Interlocked.Add(ref _word, count);
+
+        /// <summary>A call has succeeded, or its run fails without its outcome.</summary>
+        /// <returns>Whether none waits, so that the run may have to end.</returns>
+        public bool EndOne() => (int)Interlocked.Add(ref _word, OneSucceeded) == 0;
+
+        /// <summary>Calls no longer count: a worker has taken their outcome, or they were given up.</summary>
+        public void Remove(int count) => Interlocked.Add(ref _word, -count);
+
+        public readonly void AddTo(ref RunSample sample)
+        {
+            long word = Volatile.Read(in _word);
+            int waiting = (int)word;
+            sample.InFlight += waiting;
+            sample.Succeeded += (word - waiting) >> 32;
+        }
+    }
+
+    /// <summary>What a run counts besides what its workers do.</summary>
+    /// <remarks>
+    /// Any thread counts items that were cancelled or passed their time limit, with interlocked additions. The rest is guarded by the run's lock.
+    /// </remarks>
+    private struct RunCounts
+    {
+        // The counts of workers that the run has forgotten; created for the first one that it forgets.
+        private StrongBox<RunSample>? _past;
+        private int _cancelled;
+        private int _timedOut;
+        private int _delayed;
+
+        /// <summary>How many items wait for another attempt. Changed under the lock, and read without it too.</summary>
+        public readonly int Delayed => Volatile.Read(in _delayed);
+
+        /// <summary>What workers did that the run has forgotten.</summary>
+        public ref RunSample PastNeedsLock => ref (_past ??= new StrongBox<RunSample>()).Value;
+
+        public void AddDelayedNeedsLock(int count) => Volatile.Write(ref _delayed, _delayed + count);
+
+        public void AddCancelled(int count) => Interlocked.Add(ref _cancelled, count);
+
+        public void AddTimedOut(int count) => Interlocked.Add(ref _timedOut, count);
+
+        /// <summary>A sample that has these counts.</summary>
+        public readonly RunSample SampleNeedsLock()
+        {
+            RunSample sample = _past?.Value ?? default;
+            sample.Delayed = _delayed;
+            sample.Cancelled = Volatile.Read(in _cancelled);
+            sample.TimedOut = Volatile.Read(in _timedOut);
+            return sample;
+        }
     }
 }
 

@@ -2,6 +2,7 @@ using System.Runtime.CompilerServices;
 using Weir.Core.Metering;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
+using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 

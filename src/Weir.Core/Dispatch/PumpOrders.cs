@@ -1,6 +1,4 @@
 using System.Diagnostics.CodeAnalysis;
-using System.Runtime.InteropServices;
-using Weir.Core.Metering;
 using Weir.Core.Sources;
 
 namespace Weir.Core.Dispatch;
@@ -13,7 +11,7 @@ internal sealed class PumpOrders(ControlledSettings settings)
 {
     public readonly ControlledSettings Settings = settings;
 
-    public RunOrder Order;
+    public RunControl.Order Order;
 
     /// <summary>Ends the reading, for sources that take turns. Set before the start.</summary>
     public CancellationTokenSource? Reading;
@@ -47,23 +45,6 @@ internal sealed class PumpOrders(ControlledSettings settings)
 
     /// <summary>What the source is told.</summary>
     public SourceHold Hold => Order.IsStopped ? SourceHold.Stopped : Order.IsPaused ? SourceHold.Paused : SourceHold.None;
-}
-
-/// <summary>What a <see cref="RunControl"/> wants of its runs.</summary>
-/// <param name="IsPaused">Whether no item begins for now.</param>
-/// <param name="IsStopped">Whether no item begins any more.</param>
-/// <param name="Limit">How many items may be in flight, or null for the run's own number.</param>
-[StructLayout(LayoutKind.Auto)]
-internal readonly record struct RunOrder(bool IsPaused, bool IsStopped, int? Limit);
-
-/// <summary>A run as its <see cref="RunControl"/> sees it.</summary>
-internal interface IControlledRun
-{
-    /// <summary>Does what the control says from now on. Called under its lock, so in order, and repeatedly with the same order; calls no user code.</summary>
-    void Obey(RunOrder order);
-
-    /// <summary>The counts of the run so far.</summary>
-    RunSample Count();
 }
 
 /// <summary>The settings of a run that is paused, stopped and limited from outside. Of their own, so that no other run carries them.</summary>

@@ -7,6 +7,83 @@ using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
+/// <summary>What a run continues on a thread: a worker, or parked calls. It is its own work item and keeps one continuation for its lifetime.</summary>
+internal abstract class PumpWork : IThreadPoolWorkItem
+{
+    private Action? _continuation;
+
+    protected abstract Pump Run { get; }
+
+    protected Action Continuation => _continuation ??= Resume;
+
+    /// <summary>Runs on a thread of the executor, for a start or after a suspension that ended elsewhere.</summary>
+    void IThreadPoolWorkItem.Execute()
+    {
+        try
+        {
+            if (MayEnter())
+            {
+                FaultPoint.Pass("PumpWork.Execute", Run);
+                Work(isOnOwnThread: true);
+            }
+        }
+        catch (Exception e)
+        {
+            Lost(e);
+        }
+    }
+
+    /// <summary>Whether there is still anything to do for a thread that was called.</summary>
+    protected abstract bool MayEnter();
+
+    /// <summary>Does the work, on a thread that may do it and in the run's context. Another thread may have this object at the end of it.</summary>
+    /// <param name="isOnOwnThread">Whether the thread was started for the run, rather than having come to complete an item.</param>
+    protected abstract void Drive(bool isOnOwnThread);
+
+    /// <summary>No thread could do the work, perhaps for lack of memory: it ends, and its run fails. Must not throw.</summary>
+    protected abstract void Lost(Exception error);
+
+    protected void Work(bool isOnOwnThread)
+    {
+        // Most threads have no context but the one that most runs have.
+        ExecutionContext? context = Run.Context;
+        if (context is null || (RunsNoUserCode && ReferenceEquals(context, ExecutionContext.Capture())))
+        {
+            Drive(isOnOwnThread);
+        }
+        else
+        {
+            ExecutionContext.Run(
+                context, isOnOwnThread ? static work => ((PumpWork)work!).Drive(true) : static work => ((PumpWork)work!).Drive(false), this);
+        }
+    }
+
+    /// <summary>Whether the work cannot change the thread's context.</summary>
+    protected virtual bool RunsNoUserCode => false;
+
+    private void Resume()
+    {
+        try
+        {
+            FaultPoint.Pass("PumpWork.Resume", Run);
+
+            // A completion that runs its continuations inline can nest items to any depth.
+            if (Run.Settings.Executor.CanRunOnCurrentThread && RuntimeHelpers.TryEnsureSufficientExecutionStack())
+            {
+                Work(isOnOwnThread: false);
+            }
+            else
+            {
+                Run.Settings.Executor.Queue(this);
+            }
+        }
+        catch (Exception e)
+        {
+            Lost(e);
+        }
+    }
+}
+
 /// <summary>
 /// One worker of a run, as its run and its watchers see it: it is in the run's lists, on a thread or not, and can be given up from outside. It is its own work
 /// item and keeps one continuation for its lifetime, so it costs nothing per item and can rest in a list while it has nothing to do.
@@ -174,83 +251,6 @@ internal abstract partial class PumpWorker : PumpWork, IUnattended
 
     /// <summary>Called by a worker that was about to wait or leave but has work after all.</summary>
     protected void StartsExecuting() => _isExecuting = true;
-}
-
-/// <summary>What a run continues on a thread: a worker, or parked calls. It is its own work item and keeps one continuation for its lifetime.</summary>
-internal abstract class PumpWork : IThreadPoolWorkItem
-{
-    private Action? _continuation;
-
-    protected abstract Pump Run { get; }
-
-    protected Action Continuation => _continuation ??= Resume;
-
-    /// <summary>Runs on a thread of the executor, for a start or after a suspension that ended elsewhere.</summary>
-    void IThreadPoolWorkItem.Execute()
-    {
-        try
-        {
-            if (MayEnter())
-            {
-                FaultPoint.Pass("PumpWork.Execute", Run);
-                Work(isOnOwnThread: true);
-            }
-        }
-        catch (Exception e)
-        {
-            Lost(e);
-        }
-    }
-
-    /// <summary>Whether there is still anything to do for a thread that was called.</summary>
-    protected abstract bool MayEnter();
-
-    /// <summary>Does the work, on a thread that may do it and in the run's context. Another thread may have this object at the end of it.</summary>
-    /// <param name="isOnOwnThread">Whether the thread was started for the run, rather than having come to complete an item.</param>
-    protected abstract void Drive(bool isOnOwnThread);
-
-    /// <summary>No thread could do the work, perhaps for lack of memory: it ends, and its run fails. Must not throw.</summary>
-    protected abstract void Lost(Exception error);
-
-    protected void Work(bool isOnOwnThread)
-    {
-        // Most threads have no context but the one that most runs have.
-        ExecutionContext? context = Run.Context;
-        if (context is null || (RunsNoUserCode && ReferenceEquals(context, ExecutionContext.Capture())))
-        {
-            Drive(isOnOwnThread);
-        }
-        else
-        {
-            ExecutionContext.Run(
-                context, isOnOwnThread ? static work => ((PumpWork)work!).Drive(true) : static work => ((PumpWork)work!).Drive(false), this);
-        }
-    }
-
-    /// <summary>Whether the work cannot change the thread's context.</summary>
-    protected virtual bool RunsNoUserCode => false;
-
-    private void Resume()
-    {
-        try
-        {
-            FaultPoint.Pass("PumpWork.Resume", Run);
-
-            // A completion that runs its continuations inline can nest items to any depth.
-            if (Run.Settings.Executor.CanRunOnCurrentThread && RuntimeHelpers.TryEnsureSufficientExecutionStack())
-            {
-                Work(isOnOwnThread: false);
-            }
-            else
-            {
-                Run.Settings.Executor.Queue(this);
-            }
-        }
-        catch (Exception e)
-        {
-            Lost(e);
-        }
-    }
 }
 
 /// <summary>The worker of a run: it claims, calls and delivers, in a loop.</summary>
@@ -547,6 +547,368 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             StartsExecuting();
             run.SourceFailed(e);
             return StepResult.Ready;
+        }
+    }
+
+    /// <summary>Runs the claimed items one after the other, as long as they complete synchronously.</summary>
+    private StepResult RunChunk()
+    {
+        int started = _chunk.Position;
+        try
+        {
+            return RunItems();
+        }
+        catch (Exception e)
+        {
+            int position = _chunk.Position;
+            _succeeded += position - started;
+            if (run.Recovery is not null)
+            {
+                KeepAt(position);
+            }
+
+            _chunk.Position = position + 1;
+            return Fail(_chunk.FirstIndex + position, ItemStatus.Failed, e);
+        }
+    }
+
+    /// <summary>
+    /// The innermost loop. It has no exception handler, because then the position would live in memory and its increment
+    /// would cost more than everything else. Instead, the position is stored once per item and never loaded.
+    /// </summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private StepResult RunItems()
+    {
+        Pump<TItem, TResult, TPending, TCall, TSink> pump = run;
+        ReadOnlySpan<TItem> items = _chunk.Items;
+        long first = _chunk.FirstIndex;
+        TCall call = pump.Call;
+        TSink sink = pump.Sink;
+        CancellationToken token = pump.Token;
+        bool isFirst = _chunk.Repetition is null;
+        int position = _chunk.Position;
+        int started = position;
+        TPending place = default;
+        Span<TResult> slots = sink.HasSlots ? sink.Slots(first, items.Length) : default;
+        for (; position < items.Length; position++)
+        {
+            _chunk.Position = position;
+            if (pump.IsOver)
+            {
+                pump.Source.GiveBack(_chunk.TakeRest(position));
+                break;
+            }
+
+            // In a local, and stored only if it has not completed: a store to the heap costs a write barrier per item.
+            TPending pending;
+            if (call.UsesInvokeInto)
+            {
+                call.InvokeInto(items[position], first + position, isFirst, token, ref place);
+                if (place.IsCompletedSuccessfully)
+                {
+                    if (sink.HasSlots)
+                    {
+                        slots[position] = place.GetResult();
+                    }
+                    else
+                    {
+                        sink.Succeeded(first + position, place.GetResult());
+                    }
+
+                    continue;
+                }
+
+                pending = place;
+            }
+            else
+            {
+                pending = call.Invoke(items[position], first + position, isFirst, token);
+            }
+
+            if (!pending.IsCompleted)
+            {
+                _succeeded += position - started;
+                _chunk.Position = position + 1;
+                if (pump.Recovery is not null)
+                {
+                    Keep(items[position]);
+                }
+
+                return Suspend(pending, first + position);
+            }
+
+            if (pending.Until is { } until)
+            {
+                _succeeded += position - started;
+                Keep(items[position]);
+                _chunk.Position = position + 1;
+                return Postpone(first + position, until, pending.WaitsFor);
+            }
+
+            if (sink.HasSlots)
+            {
+                slots[position] = pending.GetResult();
+            }
+            else
+            {
+                sink.Succeeded(first + position, pending.GetResult());
+            }
+        }
+
+        _succeeded += position - started;
+        if (!_chunk.IsEmpty)
+        {
+            _chunk.Position = position;
+        }
+
+        return StepResult.Ready;
+    }
+
+    /// <summary>
+    /// As <see cref="RunGuardedChunk"/>, where no item has a limit or an attempt of its own. The exception handler is outside of the loop, for the reason that
+    /// <see cref="RunItems"/> gives.
+    /// </summary>
+    private StepResult RunGuardedPlainChunk(ItemGuard guard)
+    {
+        try
+        {
+            return RunGuardedItems(guard);
+        }
+        catch (Exception e) when (guard.IsInsideCall)
+        {
+            // Only what the call throws. What comes before and behind it runs while the worker has no item, and is the engine's own.
+            return guard.TryEndCall(ItemWord.In(guard.Word, ItemWord.InCall)) ? Fail(Index, ItemStatus.Failed, e) : StepResult.Left;
+        }
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private StepResult RunGuardedItems(ItemGuard guard)
+    {
+        Pump<TItem, TResult, TPending, TCall, TSink> pump = run;
+        ReadOnlySpan<TItem> items = _chunk.Items;
+        long first = _chunk.FirstIndex;
+        TCall call = pump.Call;
+        TSink sink = pump.Sink;
+        CancellationToken token = pump.Token;
+        bool isFirst = _chunk.Repetition is null;
+        int position = _chunk.Position;
+        int count = items.Length;
+        while (position < count)
+        {
+            if (pump.IsOver)
+            {
+                pump.Source.GiveBack(_chunk.TakeRest(position));
+                return StepResult.Ready;
+            }
+
+            TItem item = items[position];
+            long index = first + position;
+            position++;
+            Index = index;
+            _chunk.Position = position;
+            long inCall = guard.Begin();
+            TPending pending = call.Invoke(item, index, isFirst, token);
+            if (!pending.IsCompleted)
+            {
+                // Inside the call still, because it may run code of the user.
+                pending.BecomeTask();
+                return pump.Parks ? Park(pending, inCall) : WaitForCall(pending, inCall);
+            }
+
+            TResult result = pending.GetResult();
+            if (!guard.TryEndAtOnce(inCall))
+            {
+                if (!guard.TryMoveOn(inCall, ItemWord.Idle))
+                {
+                    // Its result needs no disposal: where it may, the worker keeps the item, and is not here.
+                    return StepResult.Left;
+                }
+
+                // The items behind this one may be another worker's now.
+                count = _chunk.Count;
+            }
+
+            sink.Succeeded(index, result);
+            _succeeded++;
+        }
+
+        return StepResult.Ready;
+    }
+
+    private StepResult RunMeasuredChunk(ItemGuard guard, ItemMeter meter)
+    {
+        meter.Begin(_succeeded + _unsuccessful);
+        StepResult done = RunGuardedChunk(guard);
+        if (done == StepResult.Ready)
+        {
+            // Otherwise the worker may be running on another thread.
+            meter.End(_succeeded + _unsuccessful);
+        }
+
+        return done;
+    }
+
+    private StepResult RunGuardedChunk(ItemGuard guard)
+    {
+        bool timed = run.IsTimed;
+        guard.Host = run.Settings.Executor.CurrentHost;
+        if (!timed && !run.KeepsItems && default(TPending).CanBeParked)
+        {
+            return RunGuardedPlainChunk(guard);
+        }
+
+        ReadOnlySpan<TItem> items = _chunk.Items;
+        TCall call = run.Call;
+        for (int position = _chunk.Position; position < _chunk.Count; position++)
+        {
+            if (run.IsOver)
+            {
+                run.Source.GiveBack(_chunk.TakeRest(position));
+                return StepResult.Ready;
+            }
+
+            long index = _chunk.FirstIndex + position;
+            Index = index;
+            _chunk.Position = position + 1;
+            if (run.KeepsItems)
+            {
+                Keep(items[position]);
+            }
+
+            if (timed && !guard.Clock.TryStart(run, this, _repetition))
+            {
+                return Fail(index, ItemStatus.TimedOut, run.ItemTimedOut(index));
+            }
+
+            CancellationToken token = timed ? guard.Clock.Stop!.Token : run.Token;
+            long inCall = guard.Begin();
+            TPending pending;
+            TResult result = default!;
+            Task? until = null;
+            WaitKind kind = default;
+            bool waits;
+            try
+            {
+                pending = call.Invoke(items[position], index, _chunk.Repetition is null, token);
+                waits = !pending.IsCompleted;
+                if (waits)
+                {
+                    // Inside the call still, because it may run code of the user.
+                    pending.BecomeTask();
+                }
+                else
+                {
+                    until = pending.Until;
+                    kind = until is null ? default : pending.WaitsFor;
+                    result = until is null ? pending.GetResult() : default!;
+                }
+            }
+            catch (Exception e)
+            {
+                if (!guard.TryEndCall(inCall))
+                {
+                    run.Recovery?.Discard(e, index);
+                    return StepResult.Left;
+                }
+
+                guard.SetDeadlineIfNotSet(inCall, run, _repetition);
+                return Fail(index, ItemStatus.Failed, e);
+            }
+
+            if (waits)
+            {
+                return run.Parks ? Park(pending, inCall) : WaitForCall(pending, inCall);
+            }
+
+            if (!guard.TryEndCall(inCall))
+            {
+                if (until is not null)
+                {
+                    run.Recovery?.LeaveQueues(index);
+                }
+                else
+                {
+                    DiscardedResult.Drop(_item, result);
+                }
+
+                return StepResult.Left;
+            }
+
+            if (until is not null)
+            {
+                guard.SetDeadlineIfNotSet(inCall, run, _repetition);
+                return Postpone(index, until, kind);
+            }
+
+            run.Sink.Succeeded(index, result);
+            _succeeded++;
+        }
+
+        return StepResult.Ready;
+    }
+
+    /// <summary>A call of a run without guards has suspended.</summary>
+    private StepResult Suspend(TPending pending, long index)
+    {
+        Index = index;
+        try
+        {
+            pending.BecomeTask();
+        }
+        catch (Exception e)
+        {
+            return Fail(index, ItemStatus.Failed, e);
+        }
+
+        return run.Parks ? Park(pending, 0) : WaitForCall(pending, 0);
+    }
+
+    /// <summary>The worker waits for the call.</summary>
+    /// <param name="pending">The call, which waits for a task.</param>
+    /// <param name="inCall">The word of its item, in a guarded run.</param>
+    private StepResult WaitForCall(TPending pending, long inCall)
+    {
+        ItemGuard? guard = Guard;
+        Action? continuation = null;
+        if (guard is not null)
+        {
+            if (!guard.TryMoveOn(inCall, ItemWord.Moving))
+            {
+                Observe(pending);
+                return StepResult.Left;
+            }
+
+            guard.Meter?.Suspend(_succeeded + _unsuccessful);
+            guard.SetDeadlineIfNotSet(inCall, run, _repetition);
+            continuation = Continuation;
+        }
+
+        // Other workers run what comes after an item that takes long.
+        GiveBackClaimed();
+        _pending = pending;
+        _pace.Reset();
+        Waiting = Wait.Call;
+        StopsExecuting();
+        guard?.EndMoving(inCall, ItemWord.Waiting);
+        try
+        {
+            // From here on, the worker may be running on another thread.
+            pending.OnCompleted(continuation ?? Continuation);
+            return StepResult.Waits;
+        }
+        catch (Exception e)
+        {
+            // No continuation will come, so this thread continues.
+            if (guard?.TryEndWait() == false)
+            {
+                return StepResult.Left;
+            }
+
+            guard?.Meter?.Resume(failed: true);
+            Waiting = Wait.None;
+            _pending = default;
+            StartsExecuting();
+            return Fail(Index, ItemStatus.Failed, e);
         }
     }
 

@@ -1,3 +1,4 @@
+using System.Runtime.InteropServices;
 using Weir.Core;
 using Weir.Core.Dispatch;
 using Weir.Core.Metering;
@@ -19,15 +20,15 @@ namespace Weir;
 public sealed class RunControl
 {
     private readonly Lock _lock = new();
-    private readonly List<IControlledRun> _runs = [];
-    private RunOrder _order;
+    private readonly List<IRun> _runs = [];
+    private Order _order;
     private RunSample _past;
 
     /// <summary>Whether no item begins until <see cref="Resume"/>. False once stopped.</summary>
-    public bool IsPaused => Order.IsPaused;
+    public bool IsPaused => Current.IsPaused;
 
     /// <summary>Whether <see cref="Stop"/> was called.</summary>
-    public bool IsStopped => Order.IsStopped;
+    public bool IsStopped => Current.IsStopped;
 
     /// <summary>How many items of each run may be in flight at once.</summary>
     /// <value>
@@ -41,7 +42,7 @@ public sealed class RunControl
     /// <exception cref="ArgumentOutOfRangeException">The value is less than 1.</exception>
     public int? MaxDegreeOfParallelism
     {
-        get => Order.Limit;
+        get => Current.Limit;
         set
         {
             if (value < 1)
@@ -54,7 +55,7 @@ public sealed class RunControl
         }
     }
 
-    private RunOrder Order
+    private Order Current
     {
         get
         {
@@ -103,7 +104,7 @@ public sealed class RunControl
         lock (_lock)
         {
             RunSample sum = _past;
-            foreach (IControlledRun run in _runs)
+            foreach (IRun run in _runs)
             {
                 Add(ref sum, run.Count());
             }
@@ -125,7 +126,7 @@ public sealed class RunControl
         }
     }
 
-    internal void Attach(IControlledRun run)
+    internal void Attach(IRun run)
     {
         lock (_lock)
         {
@@ -135,7 +136,7 @@ public sealed class RunControl
     }
 
     /// <summary>The run has ended. May be called again.</summary>
-    internal void Detach(IControlledRun run)
+    internal void Detach(IRun run)
     {
         lock (_lock)
         {
@@ -160,17 +161,36 @@ public sealed class RunControl
         sum.Delayed += sample.Delayed;
     }
 
-    private void Give(Func<RunOrder, int?, RunOrder> change, int? limit)
+    private void Give(Func<Order, int?, Order> change, int? limit)
     {
         // Under the lock, so that all runs get all orders in the same sequence. A run only changes its state and queues work.
         lock (_lock)
         {
             _order = change(_order, limit);
-            foreach (IControlledRun run in _runs)
+            foreach (IRun run in _runs)
             {
                 run.Obey(_order);
             }
         }
+    }
+
+    /// <summary>What a control wants of its runs.</summary>
+    /// <param name="IsPaused">Whether no item begins for now.</param>
+    /// <param name="IsStopped">Whether no item begins any more.</param>
+    /// <param name="Limit">How many items may be in flight, or null for the run's own number.</param>
+    [StructLayout(LayoutKind.Auto)]
+    internal readonly record struct Order(bool IsPaused, bool IsStopped, int? Limit);
+
+    /// <summary>A run as its control sees it.</summary>
+    internal interface IRun
+    {
+        /// <summary>
+        /// Does what the control says from now on. Called under its lock, so in order, and repeatedly with the same order; calls no user code.
+        /// </summary>
+        void Obey(Order order);
+
+        /// <summary>The counts of the run so far.</summary>
+        RunSample Count();
     }
 }
 

@@ -455,18 +455,4 @@ internal struct WorkerActivity
 
     /// <summary>Whether one of these has shared what it had claimed with the others.</summary>
     public bool HasShared;
-
-    /// <summary>Adds a worker.</summary>
-    public void Add(PumpWorker worker)
-    {
-        Claims += worker.Claims;
-        if (worker.IsExecuting)
-        {
-            Executing++;
-            Computing += worker.IsWaiting ? 0 : 1;
-        }
-
-        HasShared |= worker.ShareIfStuck(out bool isStuck);
-        Stuck += isStuck ? 1 : 0;
-    }
 }

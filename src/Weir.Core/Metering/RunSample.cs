@@ -1,4 +1,3 @@
-using System.Diagnostics.Metrics;
 using System.Runtime.InteropServices;
 
 namespace Weir.Core.Metering;
@@ -80,66 +79,6 @@ internal record struct RunSample
     public long Abandoned { get; set; }
 }
 
-/// <summary>Histograms of durations, in seconds, with the advice that all of the library's have.</summary>
-internal static class Durations
-{
-#if NET9_0_OR_GREATER
-    // From a microsecond to five minutes, three a decade: the platform's own buckets begin at 5 ms.
-    private static readonly InstrumentAdvice<double> Buckets = new()
-    {
-        HistogramBucketBoundaries =
-        [
-            1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60, 120, 300,
-        ],
-    };
-#endif
-
-    public static Histogram<double> Create(Meter meter, string name, string description) =>
-#if NET9_0_OR_GREATER
-        meter.CreateHistogram(name, "s", description, advice: Buckets);
-#else
-        meter.CreateHistogram<double>(name, "s", description);
-#endif
-}
-
-/// <summary>
-/// Makes calls that may run observers' code: listeners to spans and instruments, and handlers for changes of the current span. Their exceptions are discarded,
-/// because observing a run must not change its result.
-/// </summary>
-internal static class SafeCall
-{
-    public static void Invoke<TState>(Action<TState> call, TState state)
-    {
-        try
-        {
-            call(state);
-        }
-        catch (Exception)
-        {
-            // See above.
-        }
-    }
-
-    /// <summary>What a call returns, such as an instrument, which each listener is told of; null if it threw.</summary>
-    public static TResult? Try<TResult>(Func<TResult?> call)
-        where TResult : class =>
-        Invoke(static call => call(), call);
-
-    public static TResult? Invoke<TState, TResult>(Func<TState, TResult?> call, TState state)
-        where TResult : class
-    {
-        try
-        {
-            return call(state);
-        }
-        catch (Exception)
-        {
-            // See above.
-            return null;
-        }
-    }
-}
-
 /// <summary>What an item waits for without being inside its call.</summary>
 internal enum WaitKind : byte
 {
@@ -156,16 +95,16 @@ internal enum WaitKind : byte
     RateLimit,
 }
 
-/// <summary>The names that all parts of the library use for listeners.</summary>
-internal static class DiagnosticNames
+/// <summary>Who is told of the waits of one run, when they begin and when they end. The methods are called by workers, and must not throw.</summary>
+internal abstract class WaitListener
 {
-    /// <summary>The name of the meter and of the activity source.</summary>
-    public const string Library = "Weir";
+    /// <summary>An item begins to wait. Told before anything can end the wait.</summary>
+    /// <param name="kind">What it waits for.</param>
+    /// <param name="since">Since when, as a timestamp of the run's clock. Earlier than now if the item waits again without having made a call.</param>
+    public abstract void Began(WaitKind kind, long since);
 
-    /// <summary>The assembly without which nobody in the process can listen.</summary>
-    public const string ListenersAssembly = "System.Diagnostics.DiagnosticSource";
-
-    public const string Outcome = "weir.outcome";
-
-    public const string ErrorType = "error.type";
+    /// <summary>The item goes on. Not told of waits that the end of the run has ended.</summary>
+    /// <param name="kind">What it waited for.</param>
+    /// <param name="since">What <see cref="Began"/> was told.</param>
+    public abstract void Ended(WaitKind kind, long since);
 }

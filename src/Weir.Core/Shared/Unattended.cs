@@ -1,5 +1,3 @@
-#if DEBUG
-#endif
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
 

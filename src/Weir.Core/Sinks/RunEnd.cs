@@ -290,6 +290,9 @@ internal interface ISink<TResult>
     void Complete(RunEnd end);
 }
 
+/// <summary>The result of a call that has none.</summary>
+internal readonly struct Nothing;
+
 /// <summary>Keeps no results, only the end of the run, for calls that have none.</summary>
 internal readonly struct DiscardSink(TaskCompletionSource completion) : ISink<Nothing>
 {

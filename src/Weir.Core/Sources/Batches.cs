@@ -13,12 +13,12 @@ internal static class Batches
         // Read-only spans, because the array may be a covariant one (string[] as object[]), which no other span accepts.
         T[] array => new BatchSource<T>(array.Length, batchSize, (first, count) => new ReadOnlySpan<T>(array, first, count).ToArray()),
         List<T> list when list.GetType() == typeof(List<T>) => new BatchSource<T>(list.Count, batchSize, (first, count) => Slice(list, first, count)),
-        WorkQueueItems<T> { Queue: var queue } => new WorkQueueBatchSource<T>(queue, batchSize),
+        WorkQueue<T>.Items { Queue: var queue } => queue.MakeBatches(batchSize),
         _ => new LazyBatchSource<T>(items, batchSize),
     };
 
     public static Source<IReadOnlyList<T>> AsyncEnumerable<T>(IAsyncEnumerable<T> items, int batchSize, TimeSpan? timeout, TimeProvider time) =>
-        items is WorkQueue<T> queue ? new WorkQueueBatchSource<T>(queue, batchSize) : new TimedBatchSource<T>(items, batchSize, timeout, time);
+        items is WorkQueue<T> queue ? queue.MakeBatches(batchSize) : new TimedBatchSource<T>(items, batchSize, timeout, time);
 
     /// <summary>Whether all items are in memory, so that a batch never has to wait for its last item.</summary>
     public static bool IsInMemory<T>(IEnumerable<T> items) => SourceOf.Enumerable(items).KnownCount >= 0;

@@ -542,9 +542,3 @@ internal sealed class RunningLanes<T>(int count)
         public Lane<T>? Lane;
     }
 }
-
-/// <summary>Lanes that must know when an item has ended, so that the next item of its lane can start.</summary>
-internal interface ILanes
-{
-    void ItemEnded(long index);
-}

@@ -25,7 +25,7 @@ internal static class SourceOf
     };
 
     public static Source<T> AsyncEnumerable<T>(IAsyncEnumerable<T> items) =>
-        items is WorkQueue<T> queue ? new WorkQueueItemSource<T>(queue) : new AsyncSource<T>(items);
+        items is WorkQueue<T> queue ? queue.MakeSource() : new AsyncSource<T>(items);
 
     public static Source<T> Channel<T>(ChannelReader<T> reader) => new ChannelSource<T>(reader);
 

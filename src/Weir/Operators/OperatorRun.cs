@@ -638,7 +638,7 @@ internal readonly struct BatchesOf(int size, TimeSpan? timeout, ParallelRunOptio
     public Source<IReadOnlyList<T>> Enumerable<T>(IEnumerable<T> source) =>
         source is PartitionedItems<T> keyed ? ItemsOf.Lanes(keyed.Keys.Batches, Enumerable(keyed.Items), options)
         // A queue makes a batch of what it has: it must know what runs, which it would not if it were read step by step.
-        : timeout is null || source is WorkQueueItems<T> || Batches.IsInMemory(source) ? Batches.Enumerable(source, size)
+        : timeout is null || source is WorkQueue<T>.Items || Batches.IsInMemory(source) ? Batches.Enumerable(source, size)
         : new TimedBatchSource<T>(new OffloadedEnumerable<T>(source), size, timeout, options.TimeProvider);
 
     /// <inheritdoc cref="Enumerable"/>

@@ -11,15 +11,15 @@ public partial class UnattendedWorkTests
     private static readonly (string File, string Text)[] Known =
     [
         ("Batches.cs", "static action => action()"),
-        ("PumpEnd.cs", "static pump => pump.CompleteRun()"),
+        ("Pump.cs", "static pump => pump.CompleteRun()"),
         ("Protocol.cs", "static info => info.Throw()"),
         ("WatchThread.cs", "TryFire()"),
         ("WatchThread.cs", "new Thread(Run)"),
         ("ConsumerLeases.cs", "new Thread(Run"),
-        ("UrgentWork.cs", "RunHost"),
-        ("UrgentWork.cs", "MoveToSpare"),
+        ("Executor.cs", "RunHost"),
+        ("Executor.cs", "MoveToSpare"),
         ("PumpRuntime.cs", "static _ => { }"),
-        ("PumpGivenUp.cs", "((AbandonTimer)again!).Run()"),
+        ("ItemGuard.cs", "((AbandonTimer)again!).Run()"),
         ("UrgentSignal.cs", "_core.SetResult(true)"),
         ("DiscardedResult.cs", "_ = DropAsync(result)"),
     ];

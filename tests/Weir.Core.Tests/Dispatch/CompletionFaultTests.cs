@@ -2,6 +2,7 @@ using System.Diagnostics;
 using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
+using Weir.Core.Threads;
 
 namespace Weir.Core.Tests.Dispatch;
 

@@ -1,4 +1,5 @@
 using Weir.Core.Dispatch;
+using Weir.Core.Threads;
 
 namespace Weir.Core.Tests.Dispatch;
 

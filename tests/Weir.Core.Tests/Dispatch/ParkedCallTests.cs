@@ -3,6 +3,7 @@ using Weir.Core.Dispatch;
 using Weir.Core.Metering;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
+using Weir.Core.Threads;
 
 namespace Weir.Core.Tests.Dispatch;
 

@@ -1,3 +1,4 @@
+using Weir.Core.Dispatch;
 using Weir.Core.Threads;
 using Weir.Runtimes;
 

@@ -1,6 +1,7 @@
 using System.Reflection;
 using System.Reflection.Emit;
 using Weir.Core;
+using Weir.Core.Metering;
 using Weir.TestKit;
 
 namespace Weir.Tests.Observability;

@@ -1,5 +1,6 @@
 using System.Collections.Concurrent;
 using Weir.Core.Dispatch;
+using Weir.Core.Threads;
 using Weir.Runtimes;
 using Weir.TestKit;
 using Weir.Tests.Operators.Support;

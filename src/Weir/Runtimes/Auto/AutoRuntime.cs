@@ -1,4 +1,5 @@
 using Weir.Core.Dispatch;
+using Weir.Core.Threads;
 using Weir.Operators;
 
 namespace Weir.Runtimes;

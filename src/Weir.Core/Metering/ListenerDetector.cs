@@ -1,7 +1,8 @@
+using System.Diagnostics.Metrics;
 using System.Reflection;
 using System.Runtime.CompilerServices;
 
-namespace Weir.Core;
+namespace Weir.Core.Metering;
 
 /// <summary>Whether anybody can be listening to spans and instruments. The library does not create them before that.</summary>
 /// <remarks>
@@ -98,4 +99,78 @@ internal sealed class ListenerDetector(string assembly, Action prepare, TimeProv
         Volatile.Write(ref _state, Possible);
         AppDomain.CurrentDomain.AssemblyLoad -= OnLoad;
     }
+}
+
+/// <summary>
+/// Makes calls that may run observers' code: listeners to spans and instruments, and handlers for changes of the current span. Their exceptions are discarded,
+/// because observing a run must not change its result.
+/// </summary>
+internal static class SafeCall
+{
+    public static void Invoke<TState>(Action<TState> call, TState state)
+    {
+        try
+        {
+            call(state);
+        }
+        catch (Exception)
+        {
+            // See above.
+        }
+    }
+
+    /// <summary>What a call returns, such as an instrument, which each listener is told of; null if it threw.</summary>
+    public static TResult? Try<TResult>(Func<TResult?> call)
+        where TResult : class =>
+        Invoke(static call => call(), call);
+
+    public static TResult? Invoke<TState, TResult>(Func<TState, TResult?> call, TState state)
+        where TResult : class
+    {
+        try
+        {
+            return call(state);
+        }
+        catch (Exception)
+        {
+            // See above.
+            return null;
+        }
+    }
+}
+
+/// <summary>Histograms of durations, in seconds, with the advice that all of the library's have.</summary>
+internal static class Durations
+{
+#if NET9_0_OR_GREATER
+    // From a microsecond to five minutes, three a decade: the platform's own buckets begin at 5 ms.
+    private static readonly InstrumentAdvice<double> Buckets = new()
+    {
+        HistogramBucketBoundaries =
+        [
+            1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60, 120, 300,
+        ],
+    };
+#endif
+
+    public static Histogram<double> Create(Meter meter, string name, string description) =>
+#if NET9_0_OR_GREATER
+        meter.CreateHistogram(name, "s", description, advice: Buckets);
+#else
+        meter.CreateHistogram<double>(name, "s", description);
+#endif
+}
+
+/// <summary>The names that all parts of the library use for listeners.</summary>
+internal static class DiagnosticNames
+{
+    /// <summary>The name of the meter and of the activity source.</summary>
+    public const string Library = "Weir";
+
+    /// <summary>The assembly without which nobody in the process can listen.</summary>
+    public const string ListenersAssembly = "System.Diagnostics.DiagnosticSource";
+
+    public const string Outcome = "weir.outcome";
+
+    public const string ErrorType = "error.type";
 }
