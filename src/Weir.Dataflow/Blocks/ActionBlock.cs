@@ -60,13 +60,13 @@ public sealed class ActionBlock<TInput> : ITargetBlock<TInput>, ICoreTarget<TInp
     public Task Completion => _core.Completion;
 
     /// <inheritdoc/>
-    public void Complete() => _core.Complete(null, drop: false);
+    public void Complete() => _core.Complete(null, discard: false);
 
     /// <inheritdoc/>
     void IDataflowBlock.Fault(Exception exception)
     {
         ArgumentNullException.ThrowIfNull(exception);
-        _core.Complete(exception, drop: true);
+        _core.Complete(exception, discard: true);
     }
 
     /// <inheritdoc cref="PropagatorBlock{TInput,TOutput}.Post"/>

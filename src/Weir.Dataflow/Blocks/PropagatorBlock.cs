@@ -56,7 +56,7 @@ public abstract class PropagatorBlock<TInput, TOutput> : SourceBlock<TOutput>, I
         DataflowMessageHeader messageHeader, TInput messageValue, ISourceBlock<TInput>? source, bool consumeToAccept) =>
         Input.Offer(messageHeader, messageValue, source, consumeToAccept);
 
-    private protected override void End(Exception? exception) => Input.Complete(exception, drop: exception is not null);
+    private protected override void End(Exception? exception) => Input.Complete(exception, discard: exception is not null);
 
     private protected sealed override void Show(BlockView view)
     {

@@ -101,13 +101,13 @@ public sealed class ReliableBroadcastBlock<T> : ITargetBlock<T>, IViewable
     public Task<bool> SendAsync(T item, CancellationToken cancellationToken = default) => _core.SendAsync(item, cancellationToken);
 
     /// <inheritdoc/>
-    public void Complete() => _core.Complete(null, drop: false);
+    public void Complete() => _core.Complete(null, discard: false);
 
     /// <inheritdoc/>
     void IDataflowBlock.Fault(Exception exception)
     {
         ArgumentNullException.ThrowIfNull(exception);
-        _core.Complete(exception, drop: true);
+        _core.Complete(exception, discard: true);
     }
 
     /// <inheritdoc/>

@@ -58,14 +58,14 @@ internal sealed class ActionCore<T> : ExecCore<T>
             return ProcessTask(item, id, task);
         }
 
-        Free(1, here: true);
+        Free(1, onWorker: true);
         return true;
     }
 
-    protected override Task? TaskDone(T item, long id, Task? task, bool here)
+    protected override Task? TaskDone(T item, long id, Task? task, bool onWorker)
     {
         TaskFailed(item, task);
-        Free(1, here);
+        Free(1, onWorker);
         return null;
     }
 
@@ -84,7 +84,7 @@ internal sealed class ActionCore<T> : ExecCore<T>
         _completion.Complete(exceptions, Options.Token);
     }
 
-    private readonly struct Call(Action<T> action, ActionCore<T>? frees) : IMessageCall<T>
+    private readonly struct Call(Action<T> action, ActionCore<T>? frees) : IMessageCall
     {
         public void Run(T item)
         {

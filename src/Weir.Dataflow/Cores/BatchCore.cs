@@ -74,7 +74,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
 
     protected override ITargetBlock<T> Self => _owner;
 
-    protected override bool TakesOffersNeedsLock => Options.Greedy;
+    protected override bool AcceptsOffersNeedsLock => Options.Greedy;
 
     Type IMeteredBlock.Type => _owner.GetType();
 
@@ -82,9 +82,9 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
 
     bool IOutputHost.CountsItems => true;
 
-    void IOutputHost.OutputLeft(int weight) => Free(weight, here: false);
+    void IOutputHost.OutputLeft(int weight) => Free(weight, onWorker: false);
 
-    void IOutputHost.OutputFailed() => Complete(null, drop: true);
+    void IOutputHost.OutputFailed() => Complete(null, discard: true);
 
     void IOutputHost.OutputCompleted()
     {
@@ -152,7 +152,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
             {
                 // With nothing to make a batch of, a bounded block lets the request stand until room comes, as Microsoft's do.
                 _triggered = IsBounded && _filled == 0;
-                after = MakePartNeedsLock();
+                after = MakeBatchNeedsLock();
             }
             else
             {
@@ -161,7 +161,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
             }
         }
 
-        Leave(key, after);
+        ExitAndRun(key, after);
     }
 
     protected override IAfterLock? StoreNeedsLock(T item)
@@ -183,7 +183,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
         IAfterLock? after = null;
         if (filled == BatchSize || (_delayed && claimed == 0))
         {
-            after = MakePartNeedsLock(filled, claimed);
+            after = MakeBatchNeedsLock(filled, claimed);
             if (ReferenceEquals(after, NoMemory.Instance))
             {
                 return after;
@@ -213,9 +213,9 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
         return true;
     }
 
-    protected override IAfterLock? ReleaseClaimNeedsLock() => --_claimed == 0 && _delayed ? MakePartOrFailNeedsLock() : null;
+    protected override IAfterLock? ReleaseClaimNeedsLock() => --_claimed == 0 && _delayed ? MakeBatchOrFailNeedsLock() : null;
 
-    protected override void DropNeedsLock()
+    protected override void DiscardNeedsLock()
     {
         int filled = _filled;
         _batch = null;
@@ -234,7 +234,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
     protected override void Finished(List<Exception>? exceptions)
     {
         LockOwner? key = StateLock.Enter();
-        IAfterLock? after = exceptions is null && !Options.Token.IsCancellationRequested ? MakePartNeedsLock() : null;
+        IAfterLock? after = exceptions is null && !Options.Token.IsCancellationRequested ? MakeBatchNeedsLock() : null;
         StateLock.Exit(key);
         if (ReferenceEquals(after, NoMemory.Instance))
         {
@@ -253,7 +253,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
         IAfterLock? after = null;
         if (!IsDeclining && Options.Greedy)
         {
-            after = MakePartOrFailNeedsLock();
+            after = MakeBatchOrFailNeedsLock();
         }
         else if (!IsDeclining && PostponedNeedsLock is { Count: > 0 })
         {
@@ -261,26 +261,26 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
             after = BeginFetchNeedsLock();
         }
 
-        Leave(key, after);
+        ExitAndRun(key, after);
     }
 
     /// <summary>For batches that no caller asked for, so that no caller can be told that there is no memory.</summary>
-    private IAfterLock? MakePartOrFailNeedsLock()
+    private IAfterLock? MakeBatchOrFailNeedsLock()
     {
-        IAfterLock? after = MakePartNeedsLock();
+        IAfterLock? after = MakeBatchNeedsLock();
         if (!ReferenceEquals(after, NoMemory.Instance))
         {
             return after;
         }
 
-        CompleteNeedsLock(NoMemory.Exception(), drop: true, always: true);
+        CompleteNeedsLock(NoMemory.Exception(), discard: true, always: true);
         return null;
     }
 
-    private IAfterLock? MakePartNeedsLock() => _filled == 0 ? null : MakePartNeedsLock(_filled, _claimed);
+    private IAfterLock? MakeBatchNeedsLock() => _filled == 0 ? null : MakeBatchNeedsLock(_filled, _claimed);
 
     /// <summary>Makes a batch of the first messages of the array, or changes nothing if there is no memory for it.</summary>
-    private IAfterLock? MakePartNeedsLock(int filled, int claimed)
+    private IAfterLock? MakeBatchNeedsLock(int filled, int claimed)
     {
         T[] batch = _batch!;
         if (filled < BatchSize && claimed > 0 && _made + 1 >= Options.MaxGroups)
@@ -299,7 +299,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
             }
         }
 
-        IAfterLock? after = HandOutNeedsLock(batch);
+        IAfterLock? after = EmitNeedsLock(batch);
         if (ReferenceEquals(after, NoMemory.Instance))
         {
             return after;
@@ -312,7 +312,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
         return after;
     }
 
-    private IAfterLock? HandOutNeedsLock(T[] batch)
+    private IAfterLock? EmitNeedsLock(T[] batch)
     {
         IAfterLock? after = Source.Add(batch);
         if (ReferenceEquals(after, NoMemory.Instance))
@@ -323,7 +323,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
         _triggered &= !IsPullingNeedsLock;
         if (++_made >= Options.MaxGroups)
         {
-            CompleteNeedsLock(null, drop: false, always: false);
+            CompleteNeedsLock(null, discard: false, always: false);
         }
 
         return after;
@@ -367,7 +367,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
     /// <summary>A smaller batch was requested when there were no messages. It is made of the first ones that come.</summary>
     private bool _triggered;
 
-    protected override bool TakesByPullNeedsLock => _triggered;
+    protected override bool OnlyPullAcceptsNeedsLock => _triggered;
 
     // Here, a waiting send is a source like any other: its message is reserved with those of the others.
     public override Task<bool> SendAsync(T item, CancellationToken cancellationToken) =>
@@ -430,7 +430,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
         }
 
         _triggered = _filled == 0 && !IsPullingNeedsLock;
-        return MakePartOrFailNeedsLock();
+        return MakeBatchOrFailNeedsLock();
     }
 
     private bool CanFetchNeedsLock()
@@ -494,7 +494,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
         }
         finally
         {
-            Leave(key, after);
+            ExitAndRun(key, after);
         }
     }
 
@@ -547,10 +547,10 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
 
         LockOwner? key = StateLock.Enter();
         _listed.Begin(this);
-        IAfterLock? after = HandOutNeedsLock(batch);
+        IAfterLock? after = EmitNeedsLock(batch);
         Volatile.Write(ref _grouped, _grouped + (ReferenceEquals(after, NoMemory.Instance) ? 0 : batch.Length));
         AddUsedNeedsLock(batch.Length);
-        Leave(key, after);
+        ExitAndRun(key, after);
     }
 
     private bool TryTakeOffer(List<PostponedOffer<T>?> offers)
@@ -585,7 +585,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
     /// <summary>A source or the scheduler threw: the block fails, and no sender is left waiting.</summary>
     private void EndFetch(Exception exception, List<PostponedOffer<T>?> offers, int tried)
     {
-        Complete(exception, drop: true, always: true);
+        Complete(exception, discard: true, always: true);
         for (int i = 0; i < offers.Count; i++)
         {
             try
@@ -607,7 +607,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
 
         LockOwner? key = StateLock.Enter();
         _fetching = false;
-        Leave(key, null);
+        ExitAndRun(key, null);
     }
 }
 

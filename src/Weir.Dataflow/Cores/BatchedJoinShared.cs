@@ -235,7 +235,7 @@ internal sealed class BatchedJoinTarget<T>(BatchedJoinShared join, BlockOptions 
         _join.StateLock.Exit(key);
         if (enough)
         {
-            CompleteNeedsLock(null, drop: false, always: false);
+            CompleteNeedsLock(null, discard: false, always: false);
         }
 
         return after;
@@ -288,7 +288,7 @@ internal sealed class BatchedJoinTarget<T>(BatchedJoinShared join, BlockOptions 
         return after;
     }
 
-    protected override void DropNeedsLock()
+    protected override void DiscardNeedsLock()
     {
         LockOwner? key = _join.StateLock.Enter();
         _join.OnDiscardedNeedsLock(_items.Count);

@@ -78,7 +78,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
 
     public T? Consume(DataflowMessageHeader messageHeader, ITargetBlock<T> target, out bool messageConsumed)
     {
-        Protocol.CheckClaim(messageHeader, target);
+        Protocol.CheckTarget(messageHeader, target);
         T item;
         bool reserved;
         lock (Source)
@@ -115,7 +115,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
 
     public bool Reserve(DataflowMessageHeader messageHeader, ITargetBlock<T> target)
     {
-        Protocol.CheckClaim(messageHeader, target);
+        Protocol.CheckTarget(messageHeader, target);
         lock (Source)
         {
             if (_reservedFor is not null || !Source.HasValue || messageHeader.Id != _currentId)
@@ -130,7 +130,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
 
     public void Release(DataflowMessageHeader messageHeader, ITargetBlock<T> target)
     {
-        Protocol.CheckClaim(messageHeader, target);
+        Protocol.CheckTarget(messageHeader, target);
         bool released = false;
         try
         {
@@ -159,10 +159,10 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
     /// <summary>Accepts no more messages, and fails if there is an exception.</summary>
     public void End(Exception? exception)
     {
-        Complete(exception, drop: exception is not null);
+        Complete(exception, discard: exception is not null);
         if (exception is not null)
         {
-            DropHeld();
+            DiscardHeld();
         }
     }
 
@@ -176,7 +176,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
     protected override void Cancelled()
     {
         base.Cancelled();
-        DropHeld();
+        DiscardHeld();
     }
 
     protected override void Finished(List<Exception>? exceptions)
@@ -191,25 +191,11 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
         StopListening();
         EndMetering();
         Source.End.Complete(exceptions, Options.Token);
-        while (first is not null)
-        {
-            LinkNode<T>? next = first.Next;
-            first.Next = null;
-            if (first is ReceiveWaiter<T> waiter)
-            {
-                waiter.SourceEnded();
-            }
-            else if (first is TargetLink<T> { PropagatesCompletion: true } link)
-            {
-                Protocol.Propagate(Source.Completion, link.Target);
-            }
-
-            first = next;
-        }
+        Source.TellOfEnd(first);
     }
 
     /// <summary>The block has failed or was cancelled: discards what a reservation holds back.</summary>
-    private void DropHeld()
+    private void DiscardHeld()
     {
         bool held;
         lock (Source)
@@ -221,15 +207,15 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
 
         if (held)
         {
-            DiscardHeld();
+            HeldDiscarded();
         }
     }
 
-    private void DiscardHeld()
+    private void HeldDiscarded()
     {
         CallWatch? watch = CallEnds(out Exception? outer);
         DiscardTaken();
-        watch?.Left(_heldId, isDone: true, outer);
+        watch?.Exit(_heldId, isDone: true, outer);
         PendingDone();
     }
 
@@ -257,9 +243,9 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
             catch (Exception e)
             {
                 // The scheduler takes no task, and without this message's end the block would never end.
-                Complete(e, drop: true, always: true);
+                Complete(e, discard: true, always: true);
                 _held = default;
-                DiscardHeld();
+                HeldDiscarded();
             }
         }
     }
@@ -271,7 +257,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
         _held = default;
         CallWatch? watch = CallEnds(out Exception? outer);
         bool isDone = Process(item, id);
-        watch?.Left(id, isDone, outer);
+        watch?.Exit(id, isDone, outer);
         if (isDone)
         {
             PendingDone();
@@ -292,7 +278,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
             }
         }
 
-        Free(1, here: true);
+        Free(1, onWorker: true);
         return true;
     }
 
@@ -305,7 +291,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
 
         // Handles several messages each time the monitor is taken. Nothing is freed or queued meanwhile.
         budget -= items.Length;
-        while (!items.IsEmpty && !IsDropped)
+        while (!items.IsEmpty && !Discards)
         {
             ReadOnlySpan<T> some = items[..Math.Min(items.Length, OffersPerLock)];
             items = items[some.Length..];
@@ -314,7 +300,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
                 foreach (ref readonly T slot in some)
                 {
                     T item = slot;
-                    if (IsDropped)
+                    if (Discards)
                     {
                         break;
                     }
@@ -338,7 +324,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
         {
             Publish(item);
         }
-        else if (!IsDropped)
+        else if (!Discards)
         {
             _held = item;
             _heldId = id;
@@ -379,7 +365,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
         }
         catch (Exception e)
         {
-            Complete(e, drop: true, always: true);
+            Complete(e, discard: true, always: true);
         }
     }
 
@@ -692,7 +678,7 @@ internal sealed class WriteOnceCore<T> : CopySource<T>, IOfferSource<T>, IUnatte
 
     public T? Consume(DataflowMessageHeader messageHeader, ITargetBlock<T> target, out bool messageConsumed)
     {
-        Protocol.CheckClaim(messageHeader, target);
+        Protocol.CheckTarget(messageHeader, target);
         messageConsumed = false;
         if (!Reserve(messageHeader, target))
         {
@@ -706,7 +692,7 @@ internal sealed class WriteOnceCore<T> : CopySource<T>, IOfferSource<T>, IUnatte
 
     public bool Reserve(DataflowMessageHeader messageHeader, ITargetBlock<T> target)
     {
-        Protocol.CheckClaim(messageHeader, target);
+        Protocol.CheckTarget(messageHeader, target);
         lock (this)
         {
             return messageHeader.Id == Header.Id && HasValue;

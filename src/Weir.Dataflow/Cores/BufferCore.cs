@@ -25,9 +25,9 @@ internal sealed class BufferCore<T> : TargetCore<T>, IOutputHost, IMeteredBlock
 
     string? IMeteredBlock.Name => Options.GivenName(Source.Owner);
 
-    void IOutputHost.OutputLeft(int weight) => Free(weight, here: false);
+    void IOutputHost.OutputLeft(int weight) => Free(weight, onWorker: false);
 
-    void IOutputHost.OutputFailed() => Complete(null, drop: true);
+    void IOutputHost.OutputFailed() => Complete(null, discard: true);
 
     void IOutputHost.OutputCompleted()
     {
@@ -52,7 +52,7 @@ internal sealed class BufferCore<T> : TargetCore<T>, IOutputHost, IMeteredBlock
     }
 
     // The output side keeps what it has, or discards it when it sees the fault or the cancellation itself.
-    protected override void DropNeedsLock()
+    protected override void DiscardNeedsLock()
     {
     }
 

@@ -143,7 +143,7 @@ internal abstract class JoinShared(BlockOptions options) : JoinBase<IJoinTarget>
     {
         foreach (IJoinTarget target in Targets)
         {
-            target.Free(weight, here: false);
+            target.Free(weight, onWorker: false);
         }
     }
 
@@ -463,7 +463,7 @@ internal sealed class JoinCore<T1, T2> : JoinShared
         Tuple<T1, T2> tuple = Tuple.Create(Target1.PeekNeedsLock(), Target2.PeekNeedsLock());
 
         // Under the join's lock, so one at a time; but from there, a bounded join must not be told that a tuple left.
-        return Options.IsBounded ? Source.Add(tuple) : Source.AddInTurn(tuple);
+        return Options.IsBounded ? Source.Add(tuple) : Source.AddSerial(tuple);
     }
 }
 
@@ -494,7 +494,7 @@ internal sealed class JoinCore<T1, T2, T3> : JoinShared
         Tuple<T1, T2, T3> tuple = Tuple.Create(Target1.PeekNeedsLock(), Target2.PeekNeedsLock(), Target3.PeekNeedsLock());
 
         // Under the join's lock, so one at a time; but from there, a bounded join must not be told that a tuple left.
-        return Options.IsBounded ? Source.Add(tuple) : Source.AddInTurn(tuple);
+        return Options.IsBounded ? Source.Add(tuple) : Source.AddSerial(tuple);
     }
 }
 
@@ -508,7 +508,7 @@ internal sealed class JoinTarget<T> : JoinedTarget<T>, IJoinTarget
     private T? _item;
 
     /// <summary>The join has failed: a message that was being consumed meanwhile is thrown away too. Guarded by the join's lock.</summary>
-    private bool _dropped;
+    private bool _discards;
 
     /// <summary>Whether a message that is not to be consumed needs nothing but its place in the queue.</summary>
     private readonly bool _isPlain;
@@ -526,7 +526,7 @@ internal sealed class JoinTarget<T> : JoinedTarget<T>, IJoinTarget
 
     protected override IJoin Owner => _join;
 
-    protected override bool TakesOffersNeedsLock => Options.Greedy;
+    protected override bool AcceptsOffersNeedsLock => Options.Greedy;
 
     public T PeekNeedsLock() => _queue.Peek();
 
@@ -568,7 +568,7 @@ internal sealed class JoinTarget<T> : JoinedTarget<T>, IJoinTarget
         view.Input = _queue.ToArray();
     }
 
-    void IJoinTarget.FailInside(Exception exception) => Complete(exception, drop: true, always: true);
+    void IJoinTarget.FailInside(Exception exception) => Complete(exception, discard: true, always: true);
 
     bool IJoinTarget.CanFetch()
     {
@@ -626,7 +626,7 @@ internal sealed class JoinTarget<T> : JoinedTarget<T>, IJoinTarget
         LockOwner? key = StateLock.Enter();
         T item = _item!;
         _item = default;
-        Leave(key, TakeNeedsLock(item));
+        ExitAndRun(key, AcceptNeedsLock(item));
     }
 
     protected override IAfterLock? StoreNeedsLock(T item)
@@ -637,7 +637,7 @@ internal sealed class JoinTarget<T> : JoinedTarget<T>, IJoinTarget
         _join.StateLock.Exit(key);
         if (enough)
         {
-            CompleteNeedsLock(null, drop: false, always: false);
+            CompleteNeedsLock(null, discard: false, always: false);
         }
 
         return after;
@@ -645,7 +645,7 @@ internal sealed class JoinTarget<T> : JoinedTarget<T>, IJoinTarget
 
     private IAfterLock? StoreInJoinNeedsLock(T item)
     {
-        if (_dropped)
+        if (_discards)
         {
             _join.OnDiscardedNeedsLock(1);
             return null;
@@ -695,10 +695,10 @@ internal sealed class JoinTarget<T> : JoinedTarget<T>, IJoinTarget
 
     protected override void DeclinedNeedsLock() => _join.TargetDeclines();
 
-    protected override void DropNeedsLock()
+    protected override void DiscardNeedsLock()
     {
         LockOwner? key = _join.StateLock.Enter();
-        _dropped = true;
+        _discards = true;
         if (_queue.Count > 0)
         {
             int discarded = _queue.Count;
@@ -761,7 +761,7 @@ internal abstract class JoinedTarget<T>(BlockOptions options) : TargetCore<T>(op
     /// <inheritdoc/>
     public override string ToString() => Owner.NameOf(this);
 
-    void IDataflowBlock.Complete() => Complete(null, drop: false);
+    void IDataflowBlock.Complete() => Complete(null, discard: false);
 
     void IDataflowBlock.Fault(Exception exception)
     {
@@ -769,9 +769,9 @@ internal abstract class JoinedTarget<T>(BlockOptions options) : TargetCore<T>(op
         FaultJoin(exception);
     }
 
-    void IJoinedTarget.Fail(Exception? exception) => Complete(exception, drop: true);
+    void IJoinedTarget.Fail(Exception? exception) => Complete(exception, discard: true);
 
-    void IJoinedTarget.Decline() => Complete(null, drop: false);
+    void IJoinedTarget.Decline() => Complete(null, discard: false);
 
     protected virtual void FaultJoin(Exception exception) => Owner.Fault(exception);
 
@@ -814,7 +814,7 @@ internal interface IJoinTarget : IJoinedTarget
 
     void Recheck();
 
-    void Free(int count, bool here);
+    void Free(int count, bool onWorker);
 
     bool CanFetch();
 

@@ -13,49 +13,95 @@ using Weir.Dataflow.Waiters;
 namespace Weir.Dataflow.Cores;
 
 /// <summary>
-/// The output side of a block: a queue whose head is offered to the links in their order, and can be received, reserved and consumed.
+/// The output side of a block: a queue of outputs. Its head is offered to the links in their order, and can be received, reserved and consumed.
 /// </summary>
 /// <remarks>
-/// Two locks. The state lock is never held while anything foreign runs. The offer lock (the monitor of this object) is held while targets are offered to,
-/// and is re-entrant, because a target may consume from inside the offer and networks may be circular. Order: offer lock, then state lock; a block's input
-/// comes before its output.
+/// <para>
+/// <b>Two locks.</b> The <i>state lock</i> guards the fields. It is held for some instructions at a time, and nothing of the user's runs under it. The
+/// <i>offer lock</i> (the monitor of this object) is held while targets are offered to, so one thread offers at a time. It is re-entrant, because a target may
+/// consume from inside the offer and networks may be circular. Who consumes, reserves or releases takes it too, and so does who receives while there are links.
+/// </para>
+/// <para>
+/// <b>Order of locks</b>, the outer one first: the offer lock of a source; the input lock of a target (<see cref="TargetCore{T}"/>); the lock of its join; the
+/// state lock of its output; the input lock of the target that this output puts messages into directly (<c>_direct</c>), which ends there. Nobody takes an offer
+/// lock while he holds one of the others.
+/// </para>
+/// <para>
+/// <b>When the head is offered.</b> Whoever makes a head that nobody has been offered sets <c>_offerQueued</c> under the state lock and queues this object as a
+/// work item once no lock is held. The work item offers the head to one link after the other until a target accepts it, reserves it or has consumed it. If all
+/// have refused, <c>_refused</c> is set: the head is offered again when a reservation of it is released, and only then; a new link is offered it by itself. While
+/// targets are called, the state lock is not held, and <c>_offering</c> keeps others from taking the head. A receiver that waits stands among the links and is
+/// served at its position.
+/// </para>
+/// <para>
+/// <b>Directly.</b> If the only link leads to a block of this library that merely stores its messages, and the queue is empty, an output goes into the target's
+/// queue at once, under the state lock, and is not offered.
+/// </para>
+/// <para>
+/// <b>Reserving.</b> While <c>_reservedFor</c> is set, the head is that target's: it is not offered, nobody else takes it, and the block does not end.
+/// </para>
+/// <para>
+/// <b>The end.</b> <see cref="Complete"/> says that no more outputs come. The block ends when the last output has left, or at once after a fault or a
+/// cancellation, but never while the head is offered or reserved. Who sees first that this is so sets <c>_finishing</c>, and must finish: the links are cleared
+/// under both locks, then the block completes, and then the targets do.
+/// </para>
+/// <para>
+/// <b>After the locks.</b> A locked region calls nobody. It returns what has to be done once no lock is held: to queue the offer, to complete receivers, to tell
+/// the input that an output has left (<see cref="Left"/>), to finish (<see cref="FinishIf"/>). A name with NeedsLock says that the caller holds the state lock.
+/// </para>
 /// </remarks>
-internal sealed partial class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>, IOutputSide, IUnattended, IThreadPoolWorkItem, IAfterLock
+internal sealed class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>, IOutputSide, IUnattended, IThreadPoolWorkItem, IAfterLock
 {
     private const int OffersPerLock = 16;
 
+    // Immutable.
     private readonly IOutputHost _host;
     private readonly BlockOptions _options;
+
+    /// <summary>The id under which this source enters locks that only one thread at a time enters for it: see <see cref="BiasedLock.NewId"/>.</summary>
+    private readonly int _id = BiasedLock.NewId();
+
+    // Under the state lock.
     private BiasedLock _stateLock;
     private MessageQueue<T> _queue;
     private LinkList<T> _links;
-    private BlockCompletion _completion;
-    private ITargetBlock<T>? _reservedFor;
-
-    /// <summary>The only link's target, while messages can be put there without offering them.</summary>
-    private DirectTarget<T>? _direct;
-    private ExecutionContext? _context;
     private List<Exception>? _exceptions;
 
-    /// <summary>The number of the message at the head. It grows by one with each message that leaves.</summary>
+    /// <summary>The input side of the only link's target, while messages can be put there without offering them.</summary>
+    private DirectTarget<T>? _direct;
+
+    /// <summary>The number of the message at the head. It grows by one with each message that leaves. Listeners read it without the lock.</summary>
     private long _headId = 1;
 
-    /// <summary>All links have refused the head: it is offered again when something changes.</summary>
-    private bool _refused;
+    /// <summary>The target that has reserved the head. Changed under the offer lock too.</summary>
+    private ITargetBlock<T>? _reservedFor;
 
-    /// <summary>The holder of the monitor is offering the head. No other thread may take it.</summary>
+    /// <summary>The holder of the offer lock is offering the head. No other thread may take it.</summary>
     private bool _offering;
 
+    /// <summary>All links have refused the head.</summary>
+    private bool _refused;
+
     /// <summary>Targets were linked while the head was being offered.</summary>
-    private bool _newcomers;
+    private bool _hasNewLinks;
 
     /// <summary>A work item that offers is queued or running.</summary>
     private bool _offerQueued;
+
+    /// <summary>No more outputs come.</summary>
     private bool _completing;
+
+    /// <summary>The block ends: nothing is stored, reserved or linked any more.</summary>
     private bool _finishing;
 
-    /// <summary>The identity of this source in places where it works only once at a time.</summary>
-    private readonly int _id = BiasedLock.NewId();
+    // Of whoever has set _offerQueued, until the work item ends.
+    private ExecutionContext? _context;
+
+    // Atomic: set once, by whoever has set _finishing; any thread reads it.
+    private BlockCompletion _completion;
+
+    /// <summary>How many messages nobody took before the block ended.</summary>
+    private int _discarded;
 
     public SourceCore(ISourceBlock<T> owner, IOutputHost host, BlockOptions options)
     {
@@ -84,27 +130,23 @@ internal sealed partial class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>,
         }
     }
 
-    private bool IsCancelledOrFaulted => _options.Token.IsCancellationRequested || (_exceptions is not null && _completing);
-
-    private bool MayOffer => IsHeadFree && !IsCancelledOrFaulted;
-
-    private bool IsHeadFree => _queue.Count > 0 && _reservedFor is null && !_offering && !_finishing;
+    // Outputs come.
 
     /// <summary>Adds an output. Callers keep their own order.</summary>
-    /// <returns>The work to do after all locks are left.</returns>
-    /// <remarks>The caller may hold the block's lock, so the block cannot be told from here that an output left.</remarks>
+    /// <returns>The work to do once no lock is held.</returns>
+    /// <remarks>The caller may hold the input lock, so the input cannot be told from here that an output has left.</remarks>
     public IAfterLock? Add(T item) => Add(item, ThreadId.Current);
 
-    /// <summary>Adds an output, for a block that never adds two at the same time, whatever the thread.</summary>
-    public IAfterLock? AddInTurn(T item) => Add(item, _id);
+    /// <summary>Adds an output. For a block that adds one at a time, on whatever threads.</summary>
+    public IAfterLock? AddSerial(T item) => Add(item, _id);
 
     /// <summary>Adds outputs one right after the other.</summary>
     /// <param name="items">The outputs.</param>
-    /// <param name="after">The work to do after all locks are left.</param>
+    /// <param name="after">The work to do once no lock is held.</param>
     public void Add(ReadOnlySpan<T> items, ref AfterLocks after) => Add(items, ThreadId.Current, ref after);
 
-    /// <summary>Like the other overload, for a block that never adds outputs twice at the same time, whatever the thread.</summary>
-    public void AddInTurn(ReadOnlySpan<T> items, ref AfterLocks after) => Add(items, _id, ref after);
+    /// <summary>Adds outputs one right after the other. For a block that never does so twice at the same time, on whatever threads.</summary>
+    public void AddSerial(ReadOnlySpan<T> items, ref AfterLocks after) => Add(items, _id, ref after);
 
     private IAfterLock? Add(T item, int id)
     {
@@ -133,7 +175,7 @@ internal sealed partial class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>,
 
     private void Add(ReadOnlySpan<T> items, int id, ref AfterLocks after)
     {
-        Debug.Assert(!_options.IsBounded || id != _id, "A bounded block would have to be told that an output has left.");
+        Debug.Assert(!_options.IsBounded || id != _id, "The input of a bounded block would have to be told that an output has left.");
         LockOwner? key = _stateLock.Enter(id);
         try
         {
@@ -168,74 +210,6 @@ internal sealed partial class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>,
         return false;
     }
 
-    public void AddException(Exception exception)
-    {
-        LockOwner? key = _stateLock.Enter();
-        try
-        {
-            (_exceptions ??= []).Add(exception);
-            UpdateDirectNeedsLock();
-        }
-        finally
-        {
-            _stateLock.Exit(key);
-        }
-    }
-
-    /// <summary>Ends the outputs: the block completes when the last one has left, or at once after a fault or cancellation.</summary>
-    public void Complete(IEnumerable<Exception>? exceptions = null)
-    {
-        LockOwner? key = _stateLock.Enter();
-        try
-        {
-            _completing = true;
-            if (exceptions is not null && !_finishing)
-            {
-                (_exceptions ??= []).AddRange(exceptions);
-                UpdateDirectNeedsLock();
-            }
-        }
-        finally
-        {
-            _stateLock.Exit(key);
-        }
-
-        // As with Microsoft's blocks, the end is detected a moment later; until then, a new link is offered the head.
-        ThreadPool.UnsafeQueueUserWorkItem(static source => Unattended.Run(source, static source => source.FinishIfDone()), this, preferLocal: false);
-    }
-
-    /// <summary>Checks again whether the block is complete, after its token was cancelled.</summary>
-    public void Reconsider()
-    {
-        LockOwner? key = _stateLock.Enter();
-        UpdateDirectNeedsLock();
-        bool finish = TryFinishNeedsLock();
-        _stateLock.Exit(key);
-        FinishIf(finish);
-    }
-
-    public void AfterLock()
-    {
-        _context = ExecutionContext.Capture();
-        try
-        {
-            Work.Queue(this, _options.Scheduler);
-        }
-        catch (Exception e)
-        {
-            OfferEnded(e);
-        }
-    }
-
-    /// <inheritdoc/>
-    public override void Show(BlockView view)
-    {
-        view.Output = _queue.ToArray();
-        view.LinkedTargets = _links.ToArray();
-        view.ReservedFor = _reservedFor;
-        view.IsCompleted = _completion.IsCompleted;
-    }
-
     private IAfterLock? AddNeedsLock(T item)
     {
         if (_links.First is null)
@@ -248,7 +222,7 @@ internal sealed partial class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>,
         {
             while (_links.First is ReceiveWaiter<T> waiter)
             {
-                // A receiver is told of a message only when the message is certain to be there.
+                // A receiver may be told of a message only if it is certain that the message can be stored.
                 if (!waiter.TakesMessage && !_queue.TryReserve())
                 {
                     return NoMemory.Instance;
@@ -274,7 +248,37 @@ internal sealed partial class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>,
         return after is not null ? after : QueueOfferNeedsLock() ? this : null;
     }
 
-    /// <summary>Claims the right to queue a work item that offers, if one is needed.</summary>
+    // The head, whoever gets it.
+
+    private bool IsHeadFree => _queue.Count > 0 && _reservedFor is null && !_offering && !_finishing;
+
+    private bool MayOffer => IsHeadFree && !IsCancelledOrFaulted;
+
+    private bool IsCancelledOrFaulted => _options.Token.IsCancellationRequested || (_exceptions is not null && _completing);
+
+    /// <summary>Takes the head out of the queue, whoever gets it.</summary>
+    private T TakeHeadNeedsLock()
+    {
+        T item = _queue.Dequeue();
+        Volatile.Write(ref _headId, _headId + 1);
+        _reservedFor = null;
+        _refused = false;
+        return item;
+    }
+
+    private void Left(T item)
+    {
+        if (_options.IsBounded)
+        {
+            _host.OutputLeft(CountOf(item));
+        }
+    }
+
+    /// <summary>How many messages of the block's capacity an output stands for.</summary>
+    private int CountOf(T item) => _host.CountsItems ? ((Array)(object)item!).Length : 1;
+
+    /// <summary>Sets <c>_offerQueued</c>, if the head is to be offered and nobody does so yet.</summary>
+    /// <returns>Whether the caller has to queue the work item.</returns>
     private bool QueueOfferNeedsLock()
     {
         if (_offerQueued || _refused || _links.First is null || !MayOffer)
@@ -285,306 +289,21 @@ internal sealed partial class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>,
         return _offerQueued = true;
     }
 
-    /// <summary>The head left the queue, whoever got it.</summary>
-    private T TakeHeadNeedsLock()
+    public void AfterLock()
     {
-        T item = _queue.Dequeue();
-        Volatile.Write(ref _headId, _headId + 1);
-        _reservedFor = null;
-        _refused = false;
-        return item;
-    }
-
-    private void AddNeedsLock(LinkNode<T> node, bool append)
-    {
-        _links.Add(node, append);
-        UpdateDirectNeedsLock();
-    }
-
-    private bool RemoveNeedsLock(LinkNode<T> node)
-    {
-        bool removed = _links.Remove(node);
-        UpdateDirectNeedsLock();
-        return removed;
-    }
-
-    private void UpdateDirectNeedsLock() =>
-        _direct = _links.First is TargetLink<T> { Next: null, Direct: { } direct } && _exceptions is null && !_options.Token.IsCancellationRequested
-            ? direct
-            : null;
-
-    private bool TryFinishNeedsLock()
-    {
-        if (!_completing || _finishing || _offerQueued || _offering || _reservedFor is not null || (_queue.Count > 0 && !IsCancelledOrFaulted))
+        _context = ExecutionContext.Capture();
+        try
         {
-            return false;
+            Work.Queue(this, _options.Scheduler);
         }
-
-        return _finishing = true;
-    }
-
-    private void FinishIf(bool finish)
-    {
-        if (finish)
+        catch (Exception e)
         {
-            // In its own work item: it completes targets, which complete theirs, and the caller may hold locks of user code.
-            ThreadPool.UnsafeQueueUserWorkItem(
-                static source => Unattended.Run(source, static source => source.Finish(), static (source, error) => source.FinishFailed(error)),
-                this,
-                preferLocal: false);
+            OfferEnded(e);
         }
     }
 
-    private void FinishIfDone()
-    {
-        LockOwner? key = _stateLock.Enter();
-        bool finish = TryFinishNeedsLock();
-        _stateLock.Exit(key);
-        if (finish)
-        {
-            Finish();
-        }
-    }
-
-    private void Finish()
-    {
-        LinkNode<T>? first;
-        List<Exception>? exceptions;
-        lock (this)
-        {
-            LockOwner? key = _stateLock.Enter();
-            first = _links.Clear();
-            UpdateDirectNeedsLock();
-            int discarded = _queue.Count;
-            _queue.Clear();
-            Volatile.Write(ref _discarded, discarded);
-            exceptions = _exceptions;
-            _stateLock.Exit(key);
-        }
-
-        _host.OutputCompleted();
-        _completion.Complete(exceptions, _options.Token);
-        while (first is not null)
-        {
-            LinkNode<T>? next = first.Next;
-            first.Next = null;
-            if (first is ReceiveWaiter<T> waiter)
-            {
-                waiter.SourceEnded();
-            }
-            else if (first is TargetLink<T> { PropagatesCompletion: true } link)
-            {
-                Protocol.Propagate(_completion.Task, link.Target);
-            }
-
-            first = next;
-        }
-    }
-
-    /// <summary>How many messages of the block's capacity an output stands for.</summary>
-    private int CountOf(T item) => _host.CountsItems ? ((Array)(object)item!).Length : 1;
-
-    private void Left(T item)
-    {
-        if (_options.IsBounded)
-        {
-            _host.OutputLeft(CountOf(item));
-        }
-    }
-
-    [Conditional("DEBUG")]
-    private void AssertInvariants()
-    {
-        Debug.Assert(_headId >= 1, "Message numbers start at 1.");
-        Debug.Assert(_reservedFor is null || _queue.Count > 0 || _finishing, "Only a message that is there can be reserved.");
-        Debug.Assert(!_finishing || _completing, "Only a block without further outputs ends.");
-    }
-
-    // <content>Reserving, consuming and receiving.</content>
-
-    public T? Consume(DataflowMessageHeader messageHeader, ITargetBlock<T> target, out bool messageConsumed)
-    {
-        Protocol.CheckClaim(messageHeader, target);
-        T item;
-        lock (this)
-        {
-            LockOwner? key = _stateLock.Enter();
-            if ((_reservedFor is not null && _reservedFor != target) || messageHeader.Id != _headId || _queue.Count == 0)
-            {
-                _stateLock.Exit(key);
-                messageConsumed = false;
-                return default;
-            }
-
-            item = TakeHeadNeedsLock();
-            if (_links.Find(target) is { } link && link.CountDown())
-            {
-                RemoveNeedsLock(link);
-            }
-
-            LeaveAfterClaim(key);
-        }
-
-        Left(item);
-        messageConsumed = true;
-        return item;
-    }
-
-    public bool Reserve(DataflowMessageHeader messageHeader, ITargetBlock<T> target)
-    {
-        Protocol.CheckClaim(messageHeader, target);
-        lock (this)
-        {
-            LockOwner? key = _stateLock.Enter();
-            bool reserved = _reservedFor is null && messageHeader.Id == _headId && _queue.Count > 0 && !_finishing;
-            if (reserved)
-            {
-                _reservedFor = target;
-            }
-
-            _stateLock.Exit(key);
-            return reserved;
-        }
-    }
-
-    public void Release(DataflowMessageHeader messageHeader, ITargetBlock<T> target)
-    {
-        Protocol.CheckClaim(messageHeader, target);
-        lock (this)
-        {
-            LockOwner? key = _stateLock.Enter();
-            if (_reservedFor != target || messageHeader.Id != _headId)
-            {
-                _stateLock.Exit(key);
-                throw Protocol.NotReserved();
-            }
-
-            _reservedFor = null;
-            _refused = false;
-            LeaveAfterClaim(key);
-        }
-    }
-
-    public override bool TryReceive([MaybeNullWhen(false)] out T item)
-    {
-        LockOwner? key = _stateLock.Enter();
-        if (_queue.Count == 0 || _reservedFor is not null)
-        {
-            _stateLock.Exit(key);
-            item = default;
-            return false;
-        }
-
-        if (_links.First is null && !_offering)
-        {
-            item = TakeHeadNeedsLock();
-            bool finish = _completing && TryFinishNeedsLock();
-            _stateLock.Exit(key);
-            FinishIf(finish);
-            Left(item);
-            return true;
-        }
-
-        _stateLock.Exit(key);
-        return TryReceive(null, out item);
-    }
-
-    public override bool TryReceive(Predicate<T>? filter, [MaybeNullWhen(false)] out T item)
-    {
-        while (true)
-        {
-            long id;
-            if (filter is not null)
-            {
-                // The filter is user code: it runs outside the locks, on a message that may no longer be the head when it returns.
-                LockOwner? peek = _stateLock.Enter();
-                bool any = _queue.Count > 0 && _reservedFor is null;
-                item = any ? _queue.Peek() : default;
-                id = _headId;
-                _stateLock.Exit(peek);
-                if (!any || !filter(item!))
-                {
-                    item = default;
-                    return false;
-                }
-            }
-            else
-            {
-                id = -1;
-            }
-
-            // Inside the monitor, no other thread is offering the head; only this thread may be.
-            lock (this)
-            {
-                LockOwner? key = _stateLock.Enter();
-                AssertInvariants();
-                if (_queue.Count == 0 || _reservedFor is not null)
-                {
-                    _stateLock.Exit(key);
-                    item = default;
-                    return false;
-                }
-
-                if (id >= 0 && id != _headId)
-                {
-                    _stateLock.Exit(key);
-                    continue;
-                }
-
-                item = TakeHeadNeedsLock();
-                LeaveAfterClaim(key);
-            }
-
-            Left(item);
-            return true;
-        }
-    }
-
-    public override bool TryReceiveAll([NotNullWhen(true)] out IList<T>? items)
-    {
-        List<T> all;
-        lock (this)
-        {
-            LockOwner? key = _stateLock.Enter();
-            if (_queue.Count == 0 || _reservedFor is not null)
-            {
-                _stateLock.Exit(key);
-                items = null;
-                return false;
-            }
-
-            try
-            {
-                all = _queue.TakeAll();
-            }
-            catch
-            {
-                _stateLock.Exit(key);
-                throw;
-            }
-
-            Volatile.Write(ref _headId, _headId + all.Count);
-            _refused = false;
-            LeaveAfterClaim(key);
-        }
-
-        if (_options.IsBounded)
-        {
-            int weight = 0;
-            foreach (T item in all)
-            {
-                weight += CountOf(item);
-            }
-
-            _host.OutputLeft(weight);
-        }
-
-        items = all;
-        return true;
-    }
-
-    /// <summary>Leaves the lock after the head changed or became free: the next one is offered, or the block is complete.</summary>
-    private void LeaveAfterClaim(LockOwner? key)
+    /// <summary>Exits the state lock after the head has left or became free: the head that is there now is offered, or the block ends.</summary>
+    private void ExitAndOfferNext(LockOwner? key)
     {
         bool offer = QueueOfferNeedsLock();
         bool finish = TryFinishNeedsLock();
@@ -596,28 +315,7 @@ internal sealed partial class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>,
         }
     }
 
-    // <content>What listeners read, without a lock. What is read first is what grows later, so a message that moves is missed rather than counted twice.</content>
-
-    /// <summary>How many messages nobody took before the block ended.</summary>
-    private int _discarded;
-
-    /// <summary>How many messages wait.</summary>
-    public int CountNow => _queue.Count;
-
-    /// <summary>How many have left. To be read before those that wait.</summary>
-    public long SentNow => Volatile.Read(ref _headId) - 1;
-
-    /// <summary>How many were thrown away. To be read before those that wait.</summary>
-    public int DiscardedNow => Volatile.Read(ref _discarded);
-
-    /// <summary>Counts what has left and what waits.</summary>
-    public void Sample(ref BlockSample sample)
-    {
-        sample.Sent = SentNow;
-        sample.Output = CountNow;
-    }
-
-    // <content>Offering the head to the links.</content>
+    // Offering the head to the links.
 
     void IThreadPoolWorkItem.Execute()
     {
@@ -636,7 +334,7 @@ internal sealed partial class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>,
         }
         catch (Exception e)
         {
-            // Offering catches everything, so it has not begun.
+            // OfferAll catches everything, so it has not begun.
             try
             {
                 OfferEnded(e);
@@ -646,21 +344,6 @@ internal sealed partial class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>,
                 Unattended.TryReport(this, again);
             }
         }
-    }
-
-    /// <summary>A work item failed: the block faults. If the item was to look whether this is the end, nobody else does.</summary>
-    public void WorkFailed(Exception error)
-    {
-        AddException(error);
-        _host.OutputFailed();
-        FinishIfDone();
-    }
-
-    /// <summary>The end could not begin: nobody else begins it, so it does here.</summary>
-    private void FinishFailed(Exception error)
-    {
-        AddException(error);
-        Finish();
     }
 
     private void OfferAll()
@@ -690,42 +373,14 @@ internal sealed partial class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>,
         OfferEnded(null);
     }
 
-    /// <summary>The work item ends: another one takes its place if there is more to offer.</summary>
-    private void OfferEnded(Exception? failure)
-    {
-        if (failure is not null)
-        {
-            AddException(failure);
-            _host.OutputFailed();
-        }
-
-        LockOwner? key = _stateLock.Enter();
-        _offerQueued = false;
-        bool again = failure is null && QueueOfferNeedsLock();
-        _context = again ? _context : null;
-        bool finish = TryFinishNeedsLock();
-        _stateLock.Exit(key);
-        FinishIf(finish);
-        if (again)
-        {
-            try
-            {
-                Work.Queue(this, _options.Scheduler, again: true);
-            }
-            catch (Exception e)
-            {
-                OfferEnded(e);
-            }
-        }
-    }
-
-    /// <summary>Offers the head to all links in turn, or to one. The caller holds the monitor.</summary>
-    /// <returns>Whether the head left, so there may be another one to offer.</returns>
+    /// <summary>Offers the head to one link after the other, or to a single one. The caller holds the offer lock.</summary>
+    /// <param name="only">The link to offer it to. Null for all.</param>
+    /// <param name="linking">Whether a link was just made. A block that is about to end offers its head to a new link too, as long as it has not ended.</param>
+    /// <returns>Whether the head has left, so that there may be another one to offer.</returns>
     private bool OfferHead(TargetLink<T>? only, bool linking)
     {
         LockOwner? key = _stateLock.Enter();
         AssertInvariants();
-        // Even a block that is about to end offers the head to a new link, as long as it has not ended.
         if (!(linking ? IsHeadFree : MayOffer) || (only is null && _refused))
         {
             _stateLock.Exit(key);
@@ -746,7 +401,7 @@ internal sealed partial class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>,
             {
                 if (node is null)
                 {
-                    // Targets that were linked while others were asked may stand before them.
+                    // Targets that were linked while others were offered the head may stand before these.
                     onward = false;
                     node = FindNewLinkNeedsLock();
                     if (node is null)
@@ -758,7 +413,6 @@ internal sealed partial class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>,
                 LinkNode<T> current = node;
                 if (current is ReceiveWaiter<T> waiter)
                 {
-                    // Still inside the lock.
                     node = onward ? _links.After(current) : null;
                     RemoveNeedsLock(waiter);
                     waiter.Next = after;
@@ -836,7 +490,22 @@ internal sealed partial class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>,
         return taker is not null || _headId != header.Id;
     }
 
-    /// <summary>Serves the receivers that came while the last targets were asked, if none of these took the head: nothing else brings it.</summary>
+    /// <summary>A link that was made while the head was being offered, and has not been offered it.</summary>
+    private TargetLink<T>? FindNewLinkNeedsLock()
+    {
+        for (LinkNode<T>? node = _hasNewLinks ? _links.First : null; node is not null; node = node.Next)
+        {
+            if (node is TargetLink<T> { AwaitsHead: true } link)
+            {
+                return link;
+            }
+        }
+
+        _hasNewLinks = false;
+        return null;
+    }
+
+    /// <summary>Serves the receivers that came while the last targets were offered the head, if none of these took it: nobody else would serve them.</summary>
     /// <param name="id">The number of the head that was offered.</param>
     /// <param name="after">Those that have been served, or null.</param>
     /// <returns>All that have been served, or null.</returns>
@@ -860,6 +529,45 @@ internal sealed partial class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>,
 
         return after;
     }
+
+    /// <summary>The work item ends. Another one follows it if there is more to offer.</summary>
+    private void OfferEnded(Exception? failure)
+    {
+        if (failure is not null)
+        {
+            AddException(failure);
+            _host.OutputFailed();
+        }
+
+        LockOwner? key = _stateLock.Enter();
+        _offerQueued = false;
+        bool again = failure is null && QueueOfferNeedsLock();
+        _context = again ? _context : null;
+        bool finish = TryFinishNeedsLock();
+        _stateLock.Exit(key);
+        FinishIf(finish);
+        if (again)
+        {
+            try
+            {
+                Work.Queue(this, _options.Scheduler, again: true);
+            }
+            catch (Exception e)
+            {
+                OfferEnded(e);
+            }
+        }
+    }
+
+    /// <summary>A work item failed: the block faults. The item may have been the one that was to see whether the block ends, so this looks for it.</summary>
+    public void WorkFailed(Exception error)
+    {
+        AddException(error);
+        _host.OutputFailed();
+        FinishIfDone();
+    }
+
+    // Links.
 
     public IDisposable LinkTo(ITargetBlock<T> target, DataflowLinkOptions linkOptions)
     {
@@ -885,21 +593,6 @@ internal sealed partial class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>,
         return Unlinker.Nothing;
     }
 
-    /// <summary>A link that was added while the head was being offered, and has not been asked.</summary>
-    private TargetLink<T>? FindNewLinkNeedsLock()
-    {
-        for (LinkNode<T>? node = _newcomers ? _links.First : null; node is not null; node = node.Next)
-        {
-            if (node is TargetLink<T> { AwaitsHead: true } link)
-            {
-                return link;
-            }
-        }
-
-        _newcomers = false;
-        return null;
-    }
-
     /// <summary>Adds a target to the list, unless the block has ended.</summary>
     /// <param name="target">The target.</param>
     /// <param name="linkOptions">How it is linked.</param>
@@ -918,7 +611,7 @@ internal sealed partial class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>,
             ITargetBlock<T> offered = _links.Find(target) is null ? target : new PassThrough<T>(Owner, target, null);
             TargetLink<T> link = new(offered, linkOptions) { AwaitsHead = _offering };
             AddNeedsLock(link, linkOptions.Append);
-            _newcomers |= _offering;
+            _hasNewLinks |= _offering;
             only = _refused ? link : null;
             return link;
         }
@@ -937,7 +630,7 @@ internal sealed partial class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>,
         }
         catch (Exception)
         {
-            // The caller gets the exception. The target stays linked, and is asked again when something changes.
+            // The caller gets the exception. The target stays linked, and is offered the next head.
             LockOwner? key = _stateLock.Enter();
             _refused |= _headId == head && _links.First == link && link.Next is null;
             _stateLock.Exit(key);
@@ -945,15 +638,7 @@ internal sealed partial class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>,
         }
         finally
         {
-            LockOwner? key = _stateLock.Enter();
-            bool offer = QueueOfferNeedsLock();
-            bool finish = TryFinishNeedsLock();
-            _stateLock.Exit(key);
-            FinishIf(finish);
-            if (offer)
-            {
-                AfterLock();
-            }
+            ExitAndOfferNext(_stateLock.Enter());
         }
     }
 
@@ -967,23 +652,208 @@ internal sealed partial class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>,
         }
     }
 
-    // <content>Waiting for a message.</content>
-
-    /// <inheritdoc/>
-    public override void GiveUp(ReceiveWaiter<T> waiter, bool timedOut, CancellationToken token)
+    private void AddNeedsLock(LinkNode<T> node, bool append)
     {
-        LockOwner? key = _stateLock.Enter();
-        bool removed = RemoveNeedsLock(waiter);
-        waiter.IsGivenUp = true;
-        _stateLock.Exit(key);
-        if (removed)
+        _links.Add(node, append);
+        UpdateDirectNeedsLock();
+    }
+
+    private bool RemoveNeedsLock(LinkNode<T> node)
+    {
+        bool removed = _links.Remove(node);
+        UpdateDirectNeedsLock();
+        return removed;
+    }
+
+    private void UpdateDirectNeedsLock() =>
+        _direct = _links.First is TargetLink<T> { Next: null, Direct: { } direct } && _exceptions is null && !_options.Token.IsCancellationRequested
+            ? direct
+            : null;
+
+    // What targets do with a message that they were offered.
+
+    public T? Consume(DataflowMessageHeader messageHeader, ITargetBlock<T> target, out bool messageConsumed)
+    {
+        Protocol.CheckTarget(messageHeader, target);
+        T item;
+        lock (this)
         {
-            waiter.GiveUp(timedOut, token);
+            LockOwner? key = _stateLock.Enter();
+            if ((_reservedFor is not null && _reservedFor != target) || messageHeader.Id != _headId || _queue.Count == 0)
+            {
+                _stateLock.Exit(key);
+                messageConsumed = false;
+                return default;
+            }
+
+            item = TakeHeadNeedsLock();
+            if (_links.Find(target) is { } link && link.CountDown())
+            {
+                RemoveNeedsLock(link);
+            }
+
+            ExitAndOfferNext(key);
+        }
+
+        Left(item);
+        messageConsumed = true;
+        return item;
+    }
+
+    public bool Reserve(DataflowMessageHeader messageHeader, ITargetBlock<T> target)
+    {
+        Protocol.CheckTarget(messageHeader, target);
+        lock (this)
+        {
+            LockOwner? key = _stateLock.Enter();
+            bool reserved = _reservedFor is null && messageHeader.Id == _headId && _queue.Count > 0 && !_finishing;
+            if (reserved)
+            {
+                _reservedFor = target;
+            }
+
+            _stateLock.Exit(key);
+            return reserved;
         }
     }
 
-    /// <inheritdoc/>
-    public override void OnTakenByWaiter(T item) => Left(item);
+    public void Release(DataflowMessageHeader messageHeader, ITargetBlock<T> target)
+    {
+        Protocol.CheckTarget(messageHeader, target);
+        lock (this)
+        {
+            LockOwner? key = _stateLock.Enter();
+            if (_reservedFor != target || messageHeader.Id != _headId)
+            {
+                _stateLock.Exit(key);
+                throw Protocol.NotReserved();
+            }
+
+            _reservedFor = null;
+            _refused = false;
+            ExitAndOfferNext(key);
+        }
+    }
+
+    // Receiving, and waiting for a message.
+
+    public override bool TryReceive([MaybeNullWhen(false)] out T item)
+    {
+        LockOwner? key = _stateLock.Enter();
+        if (_queue.Count == 0 || _reservedFor is not null)
+        {
+            _stateLock.Exit(key);
+            item = default;
+            return false;
+        }
+
+        if (_links.First is null && !_offering)
+        {
+            item = TakeHeadNeedsLock();
+            bool finish = _completing && TryFinishNeedsLock();
+            _stateLock.Exit(key);
+            FinishIf(finish);
+            Left(item);
+            return true;
+        }
+
+        _stateLock.Exit(key);
+        return TryReceive(null, out item);
+    }
+
+    public override bool TryReceive(Predicate<T>? filter, [MaybeNullWhen(false)] out T item)
+    {
+        while (true)
+        {
+            long id;
+            if (filter is not null)
+            {
+                // The filter is the user's code, so it runs under no lock. When it returns, the message may no longer be the head.
+                LockOwner? peek = _stateLock.Enter();
+                bool any = _queue.Count > 0 && _reservedFor is null;
+                item = any ? _queue.Peek() : default;
+                id = _headId;
+                _stateLock.Exit(peek);
+                if (!any || !filter(item!))
+                {
+                    item = default;
+                    return false;
+                }
+            }
+            else
+            {
+                id = -1;
+            }
+
+            // Under the offer lock, no other thread is offering the head. This one may be.
+            lock (this)
+            {
+                LockOwner? key = _stateLock.Enter();
+                AssertInvariants();
+                if (_queue.Count == 0 || _reservedFor is not null)
+                {
+                    _stateLock.Exit(key);
+                    item = default;
+                    return false;
+                }
+
+                if (id >= 0 && id != _headId)
+                {
+                    _stateLock.Exit(key);
+                    continue;
+                }
+
+                item = TakeHeadNeedsLock();
+                ExitAndOfferNext(key);
+            }
+
+            Left(item);
+            return true;
+        }
+    }
+
+    public override bool TryReceiveAll([NotNullWhen(true)] out IList<T>? items)
+    {
+        List<T> all;
+        lock (this)
+        {
+            LockOwner? key = _stateLock.Enter();
+            if (_queue.Count == 0 || _reservedFor is not null)
+            {
+                _stateLock.Exit(key);
+                items = null;
+                return false;
+            }
+
+            try
+            {
+                all = _queue.TakeAll();
+            }
+            catch
+            {
+                _stateLock.Exit(key);
+                throw;
+            }
+
+            Volatile.Write(ref _headId, _headId + all.Count);
+            _refused = false;
+            ExitAndOfferNext(key);
+        }
+
+        if (_options.IsBounded)
+        {
+            int weight = 0;
+            foreach (T item in all)
+            {
+                weight += CountOf(item);
+            }
+
+            _host.OutputLeft(weight);
+        }
+
+        items = all;
+        return true;
+    }
 
     /// <inheritdoc/>
     public override bool IsReceivable()
@@ -1031,6 +901,168 @@ internal sealed partial class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>,
         AddNeedsLock(waiter, append: true);
         _stateLock.Exit(key);
     }
+
+    /// <inheritdoc/>
+    public override void GiveUp(ReceiveWaiter<T> waiter, bool timedOut, CancellationToken token)
+    {
+        LockOwner? key = _stateLock.Enter();
+        bool removed = RemoveNeedsLock(waiter);
+        waiter.IsGivenUp = true;
+        _stateLock.Exit(key);
+        if (removed)
+        {
+            waiter.GiveUp(timedOut, token);
+        }
+    }
+
+    /// <inheritdoc/>
+    public override void OnTakenByWaiter(T item) => Left(item);
+
+    // The end.
+
+    /// <inheritdoc/>
+    public void Complete(IEnumerable<Exception>? exceptions = null)
+    {
+        LockOwner? key = _stateLock.Enter();
+        try
+        {
+            _completing = true;
+            if (exceptions is not null && !_finishing)
+            {
+                (_exceptions ??= []).AddRange(exceptions);
+                UpdateDirectNeedsLock();
+            }
+        }
+        finally
+        {
+            _stateLock.Exit(key);
+        }
+
+        // As with Microsoft's blocks, the block ends a moment later. Until then, a new link is offered the head.
+        ThreadPool.UnsafeQueueUserWorkItem(static source => Unattended.Run(source, static source => source.FinishIfDone()), this, preferLocal: false);
+    }
+
+    public void AddException(Exception exception)
+    {
+        LockOwner? key = _stateLock.Enter();
+        try
+        {
+            (_exceptions ??= []).Add(exception);
+            UpdateDirectNeedsLock();
+        }
+        finally
+        {
+            _stateLock.Exit(key);
+        }
+    }
+
+    /// <inheritdoc/>
+    public void Reconsider()
+    {
+        LockOwner? key = _stateLock.Enter();
+        UpdateDirectNeedsLock();
+        bool finish = TryFinishNeedsLock();
+        _stateLock.Exit(key);
+        FinishIf(finish);
+    }
+
+    private void FinishIfDone()
+    {
+        LockOwner? key = _stateLock.Enter();
+        bool finish = TryFinishNeedsLock();
+        _stateLock.Exit(key);
+        if (finish)
+        {
+            Finish();
+        }
+    }
+
+    private bool TryFinishNeedsLock()
+    {
+        if (!_completing || _finishing || _offerQueued || _offering || _reservedFor is not null || (_queue.Count > 0 && !IsCancelledOrFaulted))
+        {
+            return false;
+        }
+
+        return _finishing = true;
+    }
+
+    private void FinishIf(bool finish)
+    {
+        if (finish)
+        {
+            // In a work item of its own: it completes targets, which complete theirs, and the caller may hold locks of the user's code.
+            ThreadPool.UnsafeQueueUserWorkItem(
+                static source => Unattended.Run(source, static source => source.Finish(), static (source, error) => source.FinishFailed(error)),
+                this,
+                preferLocal: false);
+        }
+    }
+
+    /// <summary>The work item that finishes did not begin, and nobody else finishes: so this does, here.</summary>
+    private void FinishFailed(Exception error)
+    {
+        AddException(error);
+        Finish();
+    }
+
+    private void Finish()
+    {
+        LinkNode<T>? first;
+        List<Exception>? exceptions;
+        lock (this)
+        {
+            LockOwner? key = _stateLock.Enter();
+            first = _links.Clear();
+            UpdateDirectNeedsLock();
+            int discarded = _queue.Count;
+            _queue.Clear();
+            Volatile.Write(ref _discarded, discarded);
+            exceptions = _exceptions;
+            _stateLock.Exit(key);
+        }
+
+        _host.OutputCompleted();
+        _completion.Complete(exceptions, _options.Token);
+        TellOfEnd(first);
+    }
+
+    // For listeners, who read without a lock. What grows later is read first, so a message that moves is missed rather than counted twice.
+
+    /// <summary>How many messages wait.</summary>
+    public int CountNow => _queue.Count;
+
+    /// <summary>How many have left. To be read before those that wait.</summary>
+    public long SentNow => Volatile.Read(ref _headId) - 1;
+
+    /// <summary>How many were thrown away. To be read before those that wait.</summary>
+    public int DiscardedNow => Volatile.Read(ref _discarded);
+
+    /// <inheritdoc/>
+    public void Sample(ref BlockSample sample)
+    {
+        sample.Sent = SentNow;
+        sample.Output = CountNow;
+    }
+
+    // For debuggers and tests.
+
+    /// <inheritdoc/>
+    public override void Show(BlockView view)
+    {
+        view.Output = _queue.ToArray();
+        view.LinkedTargets = _links.ToArray();
+        view.ReservedFor = _reservedFor;
+        view.IsCompleted = _completion.IsCompleted;
+    }
+
+    [Conditional("DEBUG")]
+    private void AssertInvariants()
+    {
+        Debug.Assert(_headId >= 1, "Message numbers start at 1.");
+        Debug.Assert(_reservedFor is null || _queue.Count > 0 || _finishing, "Only a message that is there can be reserved.");
+        Debug.Assert(!_finishing || _completing, "Only a block without further outputs ends.");
+    }
 }
 
 /// <summary>The output side of a block, whatever its outputs.</summary>
@@ -1057,10 +1089,10 @@ internal interface IOutputHost
     /// <summary>Whether an output is an array, each of whose items counts for the block's capacity. Otherwise the output counts as one message.</summary>
     bool CountsItems => false;
 
-    /// <summary>Outputs left a bounded block. Called under no lock, though perhaps while a target is being offered to.</summary>
+    /// <summary>Outputs have left a bounded block. Called under no lock, except that it may be the offer lock.</summary>
     void OutputLeft(int weight);
 
-    /// <summary>A target threw: the block fails. The exception is noted already.</summary>
+    /// <summary>A target threw: the block fails. The output side has the exception already.</summary>
     void OutputFailed();
 
     /// <summary>The block is complete.</summary>

@@ -53,7 +53,7 @@ internal sealed class TransformCore<TIn, TOut> : OutputExecCore<TIn, TOut>
             ? base.ProcessAll(queue, items, ref budget)
             : ProcessAll(new Call(_transform, Source), queue, items, ref budget);
 
-    protected override Task? TaskDone(TIn item, long id, Task? task, bool here)
+    protected override Task? TaskDone(TIn item, long id, Task? task, bool onWorker)
     {
         if (task is { IsCompletedSuccessfully: true })
         {
@@ -62,15 +62,15 @@ internal sealed class TransformCore<TIn, TOut> : OutputExecCore<TIn, TOut>
         else
         {
             TaskFailed(item, task);
-            EmitNothing(item, id, here);
+            EmitNothing(item, id, onWorker);
         }
 
         return null;
     }
 
-    private readonly struct Call(Func<TIn, TOut> transform, SourceCore<TOut> source) : IMessageCall<TIn>
+    private readonly struct Call(Func<TIn, TOut> transform, SourceCore<TOut> source) : IMessageCall
     {
-        public void Run(TIn item) => source.AddInTurn(transform(item))?.AfterLock();
+        public void Run(TIn item) => source.AddSerial(transform(item))?.AfterLock();
 
         public void Failed()
         {
@@ -94,7 +94,7 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost
     protected OrderedOutput<TOut>? Ordered { get; }
 
     /// <summary>Whether outputs are sent one at a time.</summary>
-    private bool IsInTurn => Options.Ordered || Options.Parallelism == 1;
+    private bool AddsSerially => Options.Ordered || Options.Parallelism == 1;
 
     protected override int OutputNow => Source.CountNow;
 
@@ -102,9 +102,9 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost
 
     protected override ITargetBlock<TIn> Self => (ITargetBlock<TIn>)Source.Owner;
 
-    void IOutputHost.OutputLeft(int weight) => Free(weight, here: false);
+    void IOutputHost.OutputLeft(int weight) => Free(weight, onWorker: false);
 
-    void IOutputHost.OutputFailed() => Complete(null, drop: true);
+    void IOutputHost.OutputFailed() => Complete(null, discard: true);
 
     void IOutputHost.OutputCompleted()
     {
@@ -133,18 +133,18 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost
     }
 
     /// <summary>Sends an output. If there is an order, it is the turn of its message.</summary>
-    protected void AddOutput(TOut output) => (IsInTurn ? Source.AddInTurn(output) : Source.Add(output))?.AfterLock();
+    protected void AddOutput(TOut output) => (AddsSerially ? Source.AddSerial(output) : Source.Add(output))?.AfterLock();
 
     /// <summary>The delegate threw, so there is no output.</summary>
     protected bool Threw(TIn item, long id, Exception exception)
     {
         ProcessFailed(item, exception);
-        EmitNothing(item, id, here: true);
+        EmitNothing(item, id, onWorker: true);
         return true;
     }
 
     /// <summary>The message has no output: its place is free, and later messages need not wait. Does not throw.</summary>
-    protected void EmitNothing(TIn item, long id, bool here)
+    protected void EmitNothing(TIn item, long id, bool onWorker)
     {
         try
         {
@@ -155,7 +155,7 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost
             ProcessFailed(item, e);
         }
 
-        Free(1, here);
+        Free(1, onWorker);
     }
 
     protected override void Cancelled()
@@ -192,7 +192,7 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
     {
         if (_transform is not null)
         {
-            return EmitAll(item, id, null, here: true) is not { } rest || ProcessTask(item, id, rest);
+            return EmitAll(item, id, null, onWorker: true) is not { } rest || ProcessTask(item, id, rest);
         }
 
         Task? task;
@@ -208,19 +208,19 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
         return ProcessTask(item, id, task);
     }
 
-    protected override Task? TaskDone(TIn item, long id, Task? task, bool here)
+    protected override Task? TaskDone(TIn item, long id, Task? task, bool onWorker)
     {
         if (task is Task<IEnumerable<TOut>> { IsCompletedSuccessfully: true } result)
         {
-            return here || Options.OnDefaultScheduler || result.Result is null or TOut[] or List<TOut>
-                ? EmitAll(item, id, result, here)
+            return onWorker || Options.OnDefaultScheduler || result.Result is null or TOut[] or List<TOut>
+                ? EmitAll(item, id, result, onWorker)
                 : EmitOnScheduler(item, id, result);
         }
 
         TaskFailed(item, task);
         if (_asyncTransform is not null && task is null or Task<IEnumerable<TOut>>)
         {
-            EmitNothing(item, id, here);
+            EmitNothing(item, id, onWorker);
         }
 
         // What other tasks made was sent as it came, and so was its end.
@@ -229,7 +229,7 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
 
     /// <summary>Sends what the delegate returned.</summary>
     /// <returns>Null if that is done. Otherwise the call has to wait for its turn, and this is what it does from then on.</returns>
-    private Task? EmitAll(TIn item, long id, Task<IEnumerable<TOut>>? task, bool here)
+    private Task? EmitAll(TIn item, long id, Task<IEnumerable<TOut>>? task, bool onWorker)
     {
         int count = 0;
         List<TOut>? all = null;
@@ -246,13 +246,13 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
             }
             else if (outputs is not null)
             {
-                bool isTurn = Ordered is null;
+                bool isNext = Ordered is null;
                 IEnumerator<TOut>? each = outputs.GetEnumerator();
                 try
                 {
-                    while (!IsDropped && each.MoveNext())
+                    while (!Discards && each.MoveNext())
                     {
-                        if (!EmitOne(id, each.Current, ref count, ref isTurn))
+                        if (!EmitOne(id, each.Current, ref count, ref isNext))
                         {
                             Task rest = EmitRest(each, id);
                             each = null;
@@ -273,7 +273,7 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
 
         try
         {
-            EmitEnd(id, all, count, here);
+            EmitEnd(id, all, count, onWorker);
         }
         catch (Exception e)
         {
@@ -290,11 +290,11 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
         try
         {
             begun = Task.Factory.StartNew(
-                () => EmitAll(item, id, task, here: true), CancellationToken.None, TaskCreationOptions.DenyChildAttach, Options.Scheduler);
+                () => EmitAll(item, id, task, onWorker: true), CancellationToken.None, TaskCreationOptions.DenyChildAttach, Options.Scheduler);
         }
         catch
         {
-            EmitNothing(item, id, here: false);
+            EmitNothing(item, id, onWorker: false);
             throw;
         }
 
@@ -311,13 +311,13 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
         {
             using (outputs)
             {
-                if (await Ordered!.TurnAsync(id).ConfigureAwait(false))
+                if (await Ordered!.WaitUntilNextAsync(id).ConfigureAwait(false))
                 {
                     // The sequence is the user's code, so it belongs on the scheduler.
                     await Task.Factory.StartNew(
                         () =>
                         {
-                            while (!IsDropped && outputs.MoveNext())
+                            while (!Discards && outputs.MoveNext())
                             {
                                 ReserveRoom(1);
                                 AddOutput(outputs.Current);
@@ -331,26 +331,26 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
         }
         finally
         {
-            EmitEnd(id, null, count: 1, here: false);
+            EmitEnd(id, null, count: 1, onWorker: false);
         }
     }
 
     private async Task Enumerate(IAsyncEnumerable<TOut>? outputs, long id)
     {
         int count = 0;
-        bool isTurn = Ordered is null;
+        bool isNext = Ordered is null;
         try
         {
             if (outputs is not null)
             {
                 await foreach (TOut output in outputs.WithCancellation(Options.Token).ConfigureAwait(false))
                 {
-                    if (!EmitOne(id, output, ref count, ref isTurn))
+                    if (!EmitOne(id, output, ref count, ref isNext))
                     {
-                        isTurn = await Ordered!.TurnAsync(id).ConfigureAwait(false);
+                        isNext = await Ordered!.WaitUntilNextAsync(id).ConfigureAwait(false);
                     }
 
-                    if (IsDropped)
+                    if (Discards)
                     {
                         break;
                     }
@@ -359,7 +359,7 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
         }
         finally
         {
-            EmitEnd(id, null, count, here: false);
+            EmitEnd(id, null, count, onWorker: false);
         }
     }
 
@@ -367,9 +367,9 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
     /// <param name="id">The message.</param>
     /// <param name="output">The output. It counts towards the capacity. The first one of a message takes the message's place.</param>
     /// <param name="count">How many the message had.</param>
-    /// <param name="isTurn">Whether it is known to be the message's turn, which then lasts until its end.</param>
+    /// <param name="isNext">Whether it is known to be the message's turn, which then lasts until its end.</param>
     /// <returns>Whether the call may go on. Otherwise it keeps as many outputs as the block may have, and has to wait for its turn.</returns>
-    private bool EmitOne(long id, TOut output, ref int count, ref bool isTurn)
+    private bool EmitOne(long id, TOut output, ref int count, ref bool isNext)
     {
         if (++count > 1)
         {
@@ -377,13 +377,13 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
         }
 
         int kept = 0;
-        isTurn = isTurn || !Ordered!.TryKeep(id, output, out kept);
-        if (isTurn)
+        isNext = isNext || !Ordered!.TryHold(id, output, out kept);
+        if (isNext)
         {
             AddOutput(output);
         }
 
-        return isTurn || kept < Options.Capacity;
+        return isNext || kept < Options.Capacity;
     }
 
     /// <summary>Sends all outputs of a message one right after the other.</summary>
@@ -414,12 +414,12 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
         return all;
     }
 
-    private void EmitEnd(long id, List<TOut>? all, int count, bool here)
+    private void EmitEnd(long id, List<TOut>? all, int count, bool onWorker)
     {
         Ordered?.End(id, all);
         if (count == 0)
         {
-            Free(1, here);
+            Free(1, onWorker);
         }
     }
 
@@ -439,7 +439,7 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
 /// slowest one, so the block's capacity bounds their number.
 /// </summary>
 /// <remarks>
-/// It is the turn of the first message that has not ended here. A call with many results keeps them here before its turn (<see cref="TryKeep"/>). When its turn
+/// It is the turn of the first message that has not ended here. A call with many results keeps them here before its turn (<see cref="TryHold"/>). When its turn
 /// comes, these are sent, and from then on the call sends by itself, without this object's lock, because nobody else sends until it ends.
 /// </remarks>
 internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
@@ -470,7 +470,7 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
         {
             if (id == _next)
             {
-                after.Add(source.AddInTurn(item));
+                after.Add(source.AddSerial(item));
                 _next++;
                 if (_slots[_next & (_slots.Length - 1)].IsReady)
                 {
@@ -497,13 +497,13 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
     /// <param name="item">The result.</param>
     /// <param name="count">How many are kept.</param>
     /// <returns>False if it is the message's turn. Then nothing is kept, and its call sends this result and all others by itself.</returns>
-    public bool TryKeep(long id, T item, out int count)
+    public bool TryHold(long id, T item, out int count)
     {
         count = 0;
         LockOwner? key = _stateLock.Enter();
         try
         {
-            if (IsTurnNeedsLock(id))
+            if (IsNextNeedsLock(id))
             {
                 return false;
             }
@@ -525,7 +525,7 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
 
     /// <summary>Waits for the turn of a message, which has not ended.</summary>
     /// <returns>False if it never comes, because the block has failed.</returns>
-    public Task<bool> TurnAsync(long id)
+    public Task<bool> WaitUntilNextAsync(long id)
     {
         LockOwner? key = _stateLock.Enter();
         try
@@ -535,7 +535,7 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
                 return Task.FromResult(false);
             }
 
-            return IsTurnNeedsLock(id)
+            return IsNextNeedsLock(id)
                 ? Task.FromResult(true)
                 : (SlotNeedsLock(id).Turn = new TaskCompletionSource<bool>(TaskCreationOptions.RunContinuationsAsynchronously)).Task;
         }
@@ -559,7 +559,7 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
             ref Slot place = ref SlotNeedsLock(id);
             slot.Items ??= place.Items;
             place = slot;
-            if (!IsTurnNeedsLock(id))
+            if (!IsNextNeedsLock(id))
             {
                 return;
             }
@@ -595,7 +595,7 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
         }
     }
 
-    private bool IsTurnNeedsLock(long id) => id == _next && !_emitting;
+    private bool IsNextNeedsLock(long id) => id == _next && !_emitting;
 
     /// <summary>Takes the next results, if they are there. Otherwise the caller stops emitting.</summary>
     private bool TryTakeReady(out Slot ready)
@@ -648,11 +648,11 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
             if (head.HasItem)
             {
                 after.Reserve();
-                after.Add(source.AddInTurn(head.Item!));
+                after.Add(source.AddSerial(head.Item!));
             }
             else if (head.Items is { } items)
             {
-                source.AddInTurn(CollectionsMarshal.AsSpan(items), ref after);
+                source.AddSerial(CollectionsMarshal.AsSpan(items), ref after);
             }
 
             if (!head.IsReady)
@@ -671,13 +671,13 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
     {
         if (ready.HasItem)
         {
-            source.AddInTurn(ready.Item!)?.AfterLock();
+            source.AddSerial(ready.Item!)?.AfterLock();
         }
         else if (ready.Items is { } items)
         {
             foreach (T item in items)
             {
-                source.AddInTurn(item)?.AfterLock();
+                source.AddSerial(item)?.AfterLock();
             }
         }
     }

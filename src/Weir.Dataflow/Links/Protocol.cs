@@ -20,7 +20,7 @@ internal static class Protocol
         }
     }
 
-    public static void CheckClaim(DataflowMessageHeader messageHeader, object? target)
+    public static void CheckTarget(DataflowMessageHeader messageHeader, object? target)
     {
         if (!messageHeader.IsValid)
         {

@@ -321,21 +321,21 @@ internal static class BlockTotals
             }
 
             BlockEntry entry = new(block);
-            int place = _free.TryPop(out int free) ? free : _used++;
-            _entries[place] = entry;
-            return place;
+            int slot = _free.TryPop(out int free) ? free : _used++;
+            _entries[slot] = entry;
+            return slot;
         }
     }
 
     /// <summary>A block is complete. It counts among those that have ended if anybody reads it, or has done so.</summary>
-    public static void End(int place, IMeteredBlock block, bool isMetered)
+    public static void End(int slot, IMeteredBlock block, bool isMetered)
     {
         lock (Lock)
         {
-            if (IsOfNeedsLock(place, block))
+            if (IsOfNeedsLock(slot, block))
             {
-                EndNeedsLock(place, isMetered);
-                ForgetPlacesNeedsLock();
+                EndNeedsLock(slot, isMetered);
+                ForgetSlotsNeedsLock();
             }
         }
     }
@@ -347,19 +347,19 @@ internal static class BlockTotals
         lock (Lock)
         {
             SweepNeedsLock();
-            for (int place = 1; place < _used; place++)
+            for (int slot = 1; slot < _used; slot++)
             {
                 // One that is collected just now has been read by nobody, or has a label.
-                if (_entries[place].Block is { } block)
+                if (_entries[slot].Block is { } block)
                 {
-                    _ = LabelNeedsLock(ref _entries[place], block);
+                    _ = LabelNeedsLock(ref _entries[slot], block);
                 }
             }
 
             sums = new(Ended);
-            for (int place = 1; place < _used; place++)
+            for (int slot = 1; slot < _used; slot++)
             {
-                ref BlockEntry entry = ref _entries[place];
+                ref BlockEntry entry = ref _entries[slot];
                 if (entry.Record is { Label: { } label } record)
                 {
                     Add(sums, label, record.Read(entry.Block));
@@ -371,31 +371,31 @@ internal static class BlockTotals
     }
 
     /// <summary>A call of a block has failed.</summary>
-    /// <param name="place">The block's place.</param>
+    /// <param name="slot">The block's place.</param>
     /// <param name="block">The block.</param>
     /// <param name="error">What it threw; null if it was cancelled.</param>
-    public static void Failed(int place, IMeteredBlock block, Exception? error)
+    public static void Failed(int slot, IMeteredBlock block, Exception? error)
     {
         string? type = error is null ? null : error.GetType().FullName ?? error.GetType().Name;
         lock (Lock)
         {
-            if (IsOfNeedsLock(place, block))
+            if (IsOfNeedsLock(slot, block))
             {
-                (_entries[place].Record ??= new BlockRecord()).Failed(type);
+                (_entries[slot].Record ??= new BlockRecord()).Failed(type);
             }
         }
     }
 
     /// <summary>The label under which the block is counted; null if it is not.</summary>
-    public static BlockLabel? LabelOf(int place, IMeteredBlock block)
+    public static BlockLabel? LabelOf(int slot, IMeteredBlock block)
     {
         lock (Lock)
         {
-            return IsOfNeedsLock(place, block) ? LabelNeedsLock(ref _entries[place], block) : null;
+            return IsOfNeedsLock(slot, block) ? LabelNeedsLock(ref _entries[slot], block) : null;
         }
     }
 
-    private static bool IsOfNeedsLock(int place, IMeteredBlock block) => place < _used && ReferenceEquals(_entries[place].Block, block);
+    private static bool IsOfNeedsLock(int slot, IMeteredBlock block) => slot < _used && ReferenceEquals(_entries[slot].Block, block);
 
     private static BlockLabel LabelNeedsLock(ref BlockEntry entry, IMeteredBlock block)
     {
@@ -412,21 +412,21 @@ internal static class BlockTotals
 
     private static void SweepNeedsLock()
     {
-        for (int place = 1; place < _used; place++)
+        for (int slot = 1; slot < _used; slot++)
         {
-            if (_entries[place] is { IsTaken: true, Block: null })
+            if (_entries[slot] is { IsTaken: true, Block: null })
             {
-                EndNeedsLock(place, isMetered: false);
+                EndNeedsLock(slot, isMetered: false);
             }
         }
 
-        ForgetPlacesNeedsLock();
+        ForgetSlotsNeedsLock();
         _sweepAt = Math.Max(FewBlocks, 2 * Count);
     }
 
-    private static void EndNeedsLock(int place, bool isMetered)
+    private static void EndNeedsLock(int slot, bool isMetered)
     {
-        ref BlockEntry entry = ref _entries[place];
+        ref BlockEntry entry = ref _entries[slot];
         IMeteredBlock? block = entry.Block;
         if (isMetered && block is not null)
         {
@@ -442,7 +442,7 @@ internal static class BlockTotals
         }
 
         entry.Free();
-        _free.Push(place);
+        _free.Push(slot);
     }
 
     private static void GrowNeedsLock()
@@ -453,7 +453,7 @@ internal static class BlockTotals
     }
 
     /// <summary>When the last of many blocks has ended, the places of all of them go.</summary>
-    private static void ForgetPlacesNeedsLock()
+    private static void ForgetSlotsNeedsLock()
     {
         if (_entries.Length > FewBlocks && Count == 0)
         {
@@ -495,38 +495,38 @@ internal interface IMeteredBlock
 /// <summary>The place of a block among those under way. The block takes it with its first message, and leaves it when it is complete.</summary>
 internal struct ListedBlock
 {
-    private int _place;
+    private int _slot;
 
     /// <summary>A message comes. Under the block's lock; throws nothing, and runs no code of listeners'.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Begin(IMeteredBlock block)
     {
-        if (_place == 0)
+        if (_slot == 0)
         {
-            _place = Enter(block);
+            _slot = Enter(block);
         }
     }
 
     /// <summary>The block is complete, and its counts are those that it ends with.</summary>
     public readonly void End(IMeteredBlock block)
     {
-        if (_place != 0)
+        if (_slot != 0)
         {
-            BlockTotals.End(_place, block, BlockListeners.IsMetered);
+            BlockTotals.End(_slot, block, BlockListeners.IsMetered);
         }
     }
 
     /// <summary>A call of the block has failed, or was cancelled if there is no error.</summary>
     public readonly void Failed(IMeteredBlock block, Exception? error)
     {
-        if (_place != 0)
+        if (_slot != 0)
         {
-            BlockTotals.Failed(_place, block, error);
+            BlockTotals.Failed(_slot, block, error);
         }
     }
 
     /// <summary>The label under which the block is counted; null if it is not.</summary>
-    public readonly BlockLabel? Label(IMeteredBlock block) => _place == 0 ? null : BlockTotals.LabelOf(_place, block);
+    public readonly BlockLabel? Label(IMeteredBlock block) => _slot == 0 ? null : BlockTotals.LabelOf(_slot, block);
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static int Enter(IMeteredBlock block)

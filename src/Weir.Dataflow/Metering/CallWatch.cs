@@ -15,7 +15,7 @@ internal sealed class CallWatch(BlockLabel label)
     private readonly ConcurrentDictionary<long, long> _began = new();
 
     /// <summary>The call of a message begins on this thread.</summary>
-    /// <returns>What <see cref="Left"/> restores.</returns>
+    /// <returns>What <see cref="Exit"/> restores.</returns>
     public Exception? Begin(long id)
     {
         _began[id] = Stopwatch.GetTimestamp();
@@ -23,7 +23,7 @@ internal sealed class CallWatch(BlockLabel label)
     }
 
     /// <summary>This thread deals with the result of a call that has ended.</summary>
-    /// <returns>What <see cref="Left"/> restores: it may do so inside a call of another block, which waited for nothing else.</returns>
+    /// <returns>What <see cref="Exit"/> restores: it may do so inside a call of another block, which waited for nothing else.</returns>
     public static Exception? Enter()
     {
         Exception? outer = _error;
@@ -34,8 +34,8 @@ internal sealed class CallWatch(BlockLabel label)
     /// <summary>The call that this thread deals with has failed.</summary>
     public static void Failed(Exception error) => _error = error;
 
-    /// <summary>This thread leaves a message, whose call has ended or is pending.</summary>
-    public void Left(long id, bool isDone, Exception? outer)
+    /// <summary>This thread is through with a message, whose call has ended or is pending.</summary>
+    public void Exit(long id, bool isDone, Exception? outer)
     {
         if (isDone && _began.TryRemove(id, out long began))
         {

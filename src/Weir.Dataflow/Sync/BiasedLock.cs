@@ -16,7 +16,7 @@ namespace Weir.Dataflow.Sync;
 /// no last owner: a block that lives long is posted to by one thread after another, and has each of them as its owner while it posts much.
 /// </para>
 /// <para>
-/// A worker that comes to rest is not counted as somebody else (<see cref="EnterToRest"/>), or a writer whose worker keeps up with it would never own the lock.
+/// A worker that comes to rest is not counted as somebody else (<see cref="EnterToGoIdle"/>), or a writer whose worker keeps up with it would never own the lock.
 /// But each rest takes something from the writer's streak, because a rest needs a barrier once there is an owner: where the worker rests after a few messages,
 /// the spin lock is the cheaper one.
 /// </para>
@@ -40,7 +40,7 @@ internal struct BiasedLock
     private const int MostDoublings = 8;
 
     /// <summary>About what a barrier costs, in entries that it makes cheaper.</summary>
-    private const int StreakOfARest = 256;
+    private const int StreakPerIdle = 256;
 
     private static int LastId;
 
@@ -86,7 +86,7 @@ internal struct BiasedLock
     }
 
     /// <summary>Enters as a worker that comes to rest if nothing has come for it: that thread need not come again.</summary>
-    public LockOwner? EnterToRest()
+    public LockOwner? EnterToGoIdle()
     {
         int id = ThreadId.Current;
         return _owner is null ? EnterSlow(id, rests: true) : Enter(id);
@@ -119,7 +119,7 @@ internal struct BiasedLock
 
         if (rests)
         {
-            _streak = (short)Math.Max(0, _streak - StreakOfARest);
+            _streak = (short)Math.Max(0, _streak - StreakPerIdle);
             return null;
         }
 

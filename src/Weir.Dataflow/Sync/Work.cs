@@ -23,13 +23,13 @@ internal static class Work
     /// <param name="item">What to do.</param>
     /// <param name="scheduler">The block's scheduler.</param>
     /// <param name="again">Whether it continues a work item that has made room for others.</param>
-    /// <param name="here">Whether this thread, if it is the pool's, is best placed to do it next.</param>
+    /// <param name="preferLocal">Whether this thread, if it is the pool's, is best placed to do it next.</param>
     /// <exception cref="TaskSchedulerException">The scheduler threw.</exception>
-    public static void Queue(IThreadPoolWorkItem item, TaskScheduler scheduler, bool again = false, bool here = false)
+    public static void Queue(IThreadPoolWorkItem item, TaskScheduler scheduler, bool again = false, bool preferLocal = false)
     {
         if (scheduler == TaskScheduler.Default)
         {
-            ThreadPool.UnsafeQueueUserWorkItem(item, preferLocal: here);
+            ThreadPool.UnsafeQueueUserWorkItem(item, preferLocal);
             return;
         }
 

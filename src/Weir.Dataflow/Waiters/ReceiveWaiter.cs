@@ -9,9 +9,23 @@ using Weir.Dataflow.Sync;
 namespace Weir.Dataflow.Waiters;
 
 /// <summary>
-/// A receiver that waits for one message of a source, or until there is one. It stands among the source's links and takes its turn with them.
-/// The thread that takes it out of that list, under the source's lock, completes it.
+/// A receiver that waits for one message of a source, or until there is one. It stands among the source's links and is served at its position.
 /// </summary>
+/// <remarks>
+/// <para>
+/// <b>One end.</b> A message, the source's end, the token and the timer race for a waiter. The thread that takes it out of the list of links, under the source's
+/// lock, completes it, once no lock is held. Whoever finds that it is not in the list any more does nothing.
+/// </para>
+/// <para>
+/// <b>Before it is in the list.</b> The token is registered first, so whatever completes the waiter finds the registration. If the token is cancelled in between,
+/// <c>IsGivenUp</c> says so under the source's lock, and the waiter is completed instead of listed.
+/// </para>
+/// <para>
+/// <b>Pooled waiters.</b> A wait with a value task uses a waiter of its source's pool. It goes back when its result is read and its registration is gone, so that a
+/// late cancellation cannot hit its next wait.
+/// </para>
+/// <para><see cref="SendWaiter{T}"/> follows these rules in a target's list of those who wait for room, under the target's input lock.</para>
+/// </remarks>
 internal abstract class ReceiveWaiter<T>(ReceiveSource<T> source, bool takesMessage) : LinkNode<T>, IUnattended, IAfterLock
 {
     protected ReceiveSource<T> Source { get; } = source;
@@ -19,7 +33,7 @@ internal abstract class ReceiveWaiter<T>(ReceiveSource<T> source, bool takesMess
     /// <summary>Whether it takes the message, or only wants to know of it.</summary>
     public bool TakesMessage { get; } = takesMessage;
 
-    /// <summary>Why the waiting ended without a message, when it was given up before it began. Guarded by the source's lock.</summary>
+    /// <summary>The wait was given up, perhaps before the waiter was in the list. Under the source's lock.</summary>
     public bool IsGivenUp { get; set; }
 
     public CancellationTokenRegistration Registration { get; set; }
@@ -53,7 +67,7 @@ internal abstract class ReceiveWaiter<T>(ReceiveSource<T> source, bool takesMess
     public abstract void SourceEnded();
 
     /// <summary>
-    /// It could not be given up: once more. If it only failed, it would stay among the source's links, and a message that goes to it would be lost.
+    /// To give it up has failed, so this tries once more. If the waiter only failed, it would stay among the links, and a message that it gets would be lost.
     /// </summary>
     void IUnattended.WorkFailed(Exception error) =>
         Source.GiveUp(this, timedOut: !Registration.Token.IsCancellationRequested, Registration.Token);
@@ -67,54 +81,54 @@ internal abstract class ReceiveWaiter<T>(ReceiveSource<T> source, bool takesMess
     protected abstract void Succeed();
 }
 
-/// <summary>A pending OutputAvailableAsync, or WaitToReceiveAsync if it is reused.</summary>
+/// <summary>A pending OutputAvailableAsync, or WaitToReceiveAsync if it is pooled.</summary>
 internal sealed class AvailableWaiter<T> : ReceiveWaiter<T, bool>
 {
-    public AvailableWaiter(ReceiveSource<T> source, bool isReused = false)
-        : base(source, takesMessage: false, isReused)
+    public AvailableWaiter(ReceiveSource<T> source, bool isPooled = false)
+        : base(source, takesMessage: false, isPooled)
     {
     }
 
     public override void SourceEnded() => Set(false);
 
-    public override void Keep() => SpareWaiters<T>.Of(ref Source.Spares).Keep(this);
+    public override void ReturnToPool() => WaiterPool<T>.Of(ref Source.Pool).Return(this);
 
     protected override void Succeed() => Set(true);
 }
 
-/// <summary>A pending ReceiveAsync, or ReceiveValueAsync if it is reused.</summary>
+/// <summary>A pending ReceiveAsync, or ReceiveValueAsync if it is pooled.</summary>
 internal sealed class MessageWaiter<T> : ReceiveWaiter<T, T>
 {
-    public MessageWaiter(ReceiveSource<T> source, bool isReused = false)
-        : base(source, takesMessage: true, isReused)
+    public MessageWaiter(ReceiveSource<T> source, bool isPooled = false)
+        : base(source, takesMessage: true, isPooled)
     {
     }
 
     public override void SourceEnded() => Fail(new InvalidOperationException(Protocol.NoData));
 
-    public override void Keep()
+    public override void ReturnToPool()
     {
         Item = default;
-        SpareWaiters<T>.Of(ref Source.Spares).Keep(this);
+        WaiterPool<T>.Of(ref Source.Pool).Return(this);
     }
 
     protected override void Succeed() => Set(Item!);
 }
 
-/// <summary>A receiver, and what it gets in the end.</summary>
-internal abstract class ReceiveWaiter<T, TResult> : ReceiveWaiter<T>, IReusableWaiter
+/// <summary>A receiver, and the result that it gets.</summary>
+internal abstract class ReceiveWaiter<T, TResult> : ReceiveWaiter<T>, IPooledWaiter
 {
     private readonly IWaitResult<TResult> _result;
 
-    protected ReceiveWaiter(ReceiveSource<T> source, bool takesMessage, bool isReused)
-        : base(source, takesMessage) => _result = isReused ? new ValueResult<TResult>(this) : new TaskResult<TResult>();
+    protected ReceiveWaiter(ReceiveSource<T> source, bool takesMessage, bool isPooled)
+        : base(source, takesMessage) => _result = isPooled ? new ValueResult<TResult>(this) : new TaskResult<TResult>();
 
-    /// <summary>The result of one that is not reused.</summary>
+    /// <summary>The result of a waiter that is not pooled.</summary>
     public Task<TResult> Task => ((TaskResult<TResult>)_result).Task;
 
     public ITimer? Timer { get; set; }
 
-    /// <summary>Begins a wait of one that is reused.</summary>
+    /// <summary>Begins a wait of a pooled waiter.</summary>
     public ValueTask<TResult> Begin()
     {
         IsGivenUp = false;
@@ -142,7 +156,7 @@ internal abstract class ReceiveWaiter<T, TResult> : ReceiveWaiter<T>, IReusableW
         }
     }
 
-    public abstract void Keep();
+    public abstract void ReturnToPool();
 
     protected void Set(TResult result)
     {
@@ -150,7 +164,7 @@ internal abstract class ReceiveWaiter<T, TResult> : ReceiveWaiter<T>, IReusableW
         _result.Set(result);
     }
 
-    // One that is reused gives its registration back when the result is read, and waits for it.
+    // A pooled waiter gives its registration up when the result is read, because it has to wait for a callback that is under way.
     private void Free()
     {
         if (_result is TaskResult<TResult>)
@@ -161,16 +175,16 @@ internal abstract class ReceiveWaiter<T, TResult> : ReceiveWaiter<T>, IReusableW
     }
 }
 
-/// <summary>A waiter that its block keeps for the next time, so that waiting allocates nothing.</summary>
-internal interface IReusableWaiter
+/// <summary>A waiter that goes back to a pool of its block, so that waiting allocates nothing.</summary>
+internal interface IPooledWaiter
 {
     CancellationTokenRegistration Registration { get; set; }
 
-    /// <summary>The result was read, and nothing can complete the waiter any more.</summary>
-    void Keep();
+    /// <summary>The result was read, and nothing can complete the waiter any more: it goes back.</summary>
+    void ReturnToPool();
 }
 
-/// <summary>What somebody who waits gets in the end.</summary>
+/// <summary>The result of a wait.</summary>
 internal interface IWaitResult<in TResult>
 {
     void Set(TResult result);
@@ -191,8 +205,8 @@ internal sealed class TaskResult<TResult>()
     public void Cancel(CancellationToken token) => TrySetCanceled(token);
 }
 
-/// <summary>A result as a value task, used again by the next wait with the same waiter.</summary>
-internal sealed class ValueResult<TResult>(IReusableWaiter waiter) : IWaitResult<TResult>, IValueTaskSource<TResult>
+/// <summary>A result as a value task. Each wait with the same pooled waiter uses it again.</summary>
+internal sealed class ValueResult<TResult>(IPooledWaiter waiter) : IWaitResult<TResult>, IValueTaskSource<TResult>
 {
     private ManualResetValueTaskSourceCore<TResult> _core = new() { RunContinuationsAsynchronously = true };
 
@@ -216,7 +230,7 @@ internal sealed class ValueResult<TResult>(IReusableWaiter waiter) : IWaitResult
             return _core.GetResult(token);
         }
 
-        // Waits for a cancellation that is under way, so that it cannot hit the waiter's next life.
+        // Waits for a cancellation that is under way, so that it cannot hit the waiter's next wait.
         waiter.Registration.Dispose();
         waiter.Registration = default;
         try
@@ -225,7 +239,7 @@ internal sealed class ValueResult<TResult>(IReusableWaiter waiter) : IWaitResult
         }
         finally
         {
-            waiter.Keep();
+            waiter.ReturnToPool();
         }
     }
 
@@ -235,35 +249,36 @@ internal sealed class ValueResult<TResult>(IReusableWaiter waiter) : IWaitResult
         _core.OnCompleted(continuation, state, token, flags);
 }
 
-/// <summary>The waiters that a source keeps, so that the next wait allocates nothing.</summary>
+/// <summary>The waiters of a source that are not in use: one of each kind.</summary>
 /// <remarks>
-/// A waiter is taken by an exchange, because two waits with the same waiter would get the same message. It is put back with a plain write when its result has
-/// been read and nothing can complete it any more. If two are put back at once, one is lost to the garbage collector.
+/// A waiter is rented by an exchange, because two waits with the same waiter would get the same message. It is returned by a plain write: if two are returned at
+/// once, one is lost to the garbage collector.
 /// </remarks>
-internal sealed class SpareWaiters<T>
+internal sealed class WaiterPool<T>
 {
     private MessageWaiter<T>? _forMessage;
     private AvailableWaiter<T>? _forAvailability;
 
-    public static SpareWaiters<T> Of(ref SpareWaiters<T>? spares) =>
-        Volatile.Read(ref spares) ?? Interlocked.CompareExchange(ref spares, new SpareWaiters<T>(), null) ?? spares;
+    public static WaiterPool<T> Of(ref WaiterPool<T>? pool) =>
+        Volatile.Read(ref pool) ?? Interlocked.CompareExchange(ref pool, new WaiterPool<T>(), null) ?? pool;
 
-    public MessageWaiter<T>? TakeForMessage() => Interlocked.Exchange(ref _forMessage, null);
+    public MessageWaiter<T>? RentForMessage() => Interlocked.Exchange(ref _forMessage, null);
 
-    public AvailableWaiter<T>? TakeForAvailability() => Interlocked.Exchange(ref _forAvailability, null);
+    public AvailableWaiter<T>? RentForAvailability() => Interlocked.Exchange(ref _forAvailability, null);
 
-    public void Keep(MessageWaiter<T> waiter) => Volatile.Write(ref _forMessage, waiter);
+    public void Return(MessageWaiter<T> waiter) => Volatile.Write(ref _forMessage, waiter);
 
-    public void Keep(AvailableWaiter<T> waiter) => Volatile.Write(ref _forAvailability, waiter);
+    public void Return(AvailableWaiter<T> waiter) => Volatile.Write(ref _forAvailability, waiter);
 }
 
+/// <summary>Tasks that have ended, for answers that need no wait.</summary>
 internal static class Completed
 {
     public static readonly Task<bool> True = Task.FromResult(true);
     public static readonly Task<bool> False = Task.FromResult(false);
 }
 
-/// <summary>The ways to wait for a message, over any source.</summary>
+/// <summary>The ways to receive and to wait for a message, over any source.</summary>
 internal static class Receiving
 {
     public static T Receive<T>(ReceiveSource<T> source, TimeSpan timeout, CancellationToken cancellationToken)
@@ -329,7 +344,7 @@ internal static class Receiving
             return ValueTask.FromException<T>(e);
         }
 
-        MessageWaiter<T> waiter = SpareWaiters<T>.Of(ref source.Spares).TakeForMessage() ?? new MessageWaiter<T>(source, isReused: true);
+        MessageWaiter<T> waiter = WaiterPool<T>.Of(ref source.Pool).RentForMessage() ?? new MessageWaiter<T>(source, isPooled: true);
         ValueTask<T> task = waiter.Begin();
         Register(waiter, cancellationToken);
         source.Enlist(waiter, cancellationToken);
@@ -376,7 +391,7 @@ internal static class Receiving
             return new ValueTask<bool>(false);
         }
 
-        AvailableWaiter<T> waiter = SpareWaiters<T>.Of(ref source.Spares).TakeForAvailability() ?? new AvailableWaiter<T>(source, isReused: true);
+        AvailableWaiter<T> waiter = WaiterPool<T>.Of(ref source.Pool).RentForAvailability() ?? new AvailableWaiter<T>(source, isPooled: true);
         ValueTask<bool> task = waiter.Begin();
         Register(waiter, cancellationToken);
         source.Enlist(waiter, cancellationToken);
@@ -403,7 +418,7 @@ internal static class Receiving
         }
     }
 
-    // Before the waiter is in the list: then nothing that completes it can miss the registration.
+    // Before the waiter is in the list, so that whatever completes it finds the registration.
     private static void Register<T>(ReceiveWaiter<T> waiter, CancellationToken cancellationToken)
     {
         if (cancellationToken.CanBeCanceled)
@@ -417,8 +432,8 @@ internal static class Receiving
 /// <summary>A block's output side, as those see it that receive or wait for a message.</summary>
 internal abstract class ReceiveSource<T> : IViewable
 {
-    /// <summary>Waiters that are done, kept for the next time.</summary>
-    public SpareWaiters<T>? Spares;
+    /// <summary>The waiters that are not in use. Created by the first wait with a value task.</summary>
+    public WaiterPool<T>? Pool;
 
     public abstract Task Completion { get; }
 
@@ -433,15 +448,36 @@ internal abstract class ReceiveSource<T> : IViewable
 
     public abstract bool IsReceivable();
 
-    /// <summary>Completes the waiter, or puts it into the list of links.</summary>
+    /// <summary>Completes the waiter at once, or puts it into the list of links.</summary>
     public abstract void Enlist(ReceiveWaiter<T> waiter, CancellationToken cancellationToken);
 
     /// <summary>Ends a wait from outside. Does nothing if the wait has ended already.</summary>
     public abstract void GiveUp(ReceiveWaiter<T> waiter, bool timedOut, CancellationToken token);
 
-    /// <summary>A message went to a waiter. Called under no lock. Nothing to do where it was a copy.</summary>
+    /// <summary>A waiter has got a message. Called under no lock. Does nothing where the message was a copy.</summary>
     public virtual void OnTakenByWaiter(T item)
     {
+    }
+
+    /// <summary>The block is complete: receivers that wait get nothing, and targets whose link says so complete too.</summary>
+    /// <param name="first">The first of those that were in the list, chained by Next.</param>
+    public void TellOfEnd(LinkNode<T>? first)
+    {
+        while (first is not null)
+        {
+            LinkNode<T>? next = first.Next;
+            first.Next = null;
+            if (first is ReceiveWaiter<T> waiter)
+            {
+                waiter.SourceEnded();
+            }
+            else if (first is TargetLink<T> { PropagatesCompletion: true } link)
+            {
+                Protocol.Propagate(Completion, link.Target);
+            }
+
+            first = next;
+        }
     }
 
     /// <inheritdoc/>
@@ -454,22 +490,20 @@ internal interface ISendTarget<T>
     /// <summary>Ends a wait from outside. Does nothing if the wait has ended already.</summary>
     void GiveUp(SendWaiter<T> waiter, CancellationToken token);
 
-    /// <summary>Takes back a waiter that is done, for the next time.</summary>
-    void Keep(SendWaiter<T> waiter);
+    /// <summary>Takes a pooled waiter back.</summary>
+    void Return(SendWaiter<T> waiter);
 }
 
-/// <summary>
-/// A sender that waits until a target has room for its message. The thread that takes it out of the target's list, under the target's lock, completes it.
-/// </summary>
-internal sealed class SendWaiter<T> : PostponedNode<T>, IUnattended, IAfterLock, IReusableWaiter
+/// <summary>A sender that waits until a target has room for its message. The rules are those at the top of <see cref="ReceiveWaiter{T}"/>.</summary>
+internal sealed class SendWaiter<T> : PostponedNode<T>, IUnattended, IAfterLock, IPooledWaiter
 {
     private readonly ISendTarget<T> _target;
     private readonly IWaitResult<bool> _result;
 
-    public SendWaiter(ISendTarget<T> target, bool isReused)
+    public SendWaiter(ISendTarget<T> target, bool isPooled)
     {
         _target = target;
-        _result = isReused ? new ValueResult<bool>(this) : new TaskResult<bool>();
+        _result = isPooled ? new ValueResult<bool>(this) : new TaskResult<bool>();
     }
 
     public T? Value { get; set; }
@@ -478,10 +512,10 @@ internal sealed class SendWaiter<T> : PostponedNode<T>, IUnattended, IAfterLock,
 
     public CancellationTokenRegistration Registration { get; set; }
 
-    /// <summary>The result of one that is not reused.</summary>
+    /// <summary>The result of a waiter that is not pooled.</summary>
     public Task<bool> Task => ((TaskResult<bool>)_result).Task;
 
-    /// <summary>Begins a wait of one that is reused.</summary>
+    /// <summary>Begins a wait of a pooled waiter.</summary>
     public ValueTask<bool> Begin()
     {
         IsGivenUp = false;
@@ -490,7 +524,7 @@ internal sealed class SendWaiter<T> : PostponedNode<T>, IUnattended, IAfterLock,
 
     public void Abandon(CancellationToken token) => _target.GiveUp(this, token);
 
-    /// <summary>It could not be given up: tries once more, because its caller waits.</summary>
+    /// <summary>To give it up has failed, so this tries once more: its caller waits.</summary>
     void IUnattended.WorkFailed(Exception error) => Abandon(Registration.Token);
 
     /// <summary>The message was taken.</summary>
@@ -508,13 +542,13 @@ internal sealed class SendWaiter<T> : PostponedNode<T>, IUnattended, IAfterLock,
         _result.Cancel(token);
     }
 
-    public void Keep()
+    public void ReturnToPool()
     {
         Value = default;
-        _target.Keep(this);
+        _target.Return(this);
     }
 
-    // One that is reused gives its registration back when the result is read, and waits for it.
+    // A pooled waiter gives its registration up when the result is read, because it has to wait for a callback that is under way.
     private void Free()
     {
         if (_result is TaskResult<bool>)

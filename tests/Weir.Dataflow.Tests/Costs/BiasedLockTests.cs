@@ -43,7 +43,7 @@ public class BiasedLockTests
                 isOwned = _lock.HasOtherOwner;
                 if (!isOwned)
                 {
-                    _lock.Exit(_lock.EnterToRest());
+                    _lock.Exit(_lock.EnterToGoIdle());
                 }
             }).Wait();
         }

@@ -47,7 +47,7 @@ public class EnlistTests
     {
         MessageWaiter<int> waiter = new(_source);
         Assert.False(_source.TryReceive(out _));
-        _core.Complete(null, drop: false);
+        _core.Complete(null, discard: false);
         await Eventually.Done(_source.Completion);
         _source.Enlist(waiter, CancellationToken.None);
         await Assert.ThrowsAsync<InvalidOperationException>(() => waiter.Task);

@@ -158,7 +158,7 @@ public class NoMemoryTests
         var block = new ActionBlock<Item>(_ => call.Task, new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = parallelism });
         MemoryPoint.Passing = static who =>
         {
-            if (who as Type == typeof(Cores.CallHandle<Item>))
+            if (who as Type == typeof(Cores.ExecCore<Item>.CallHandle))
             {
                 throw new InsufficientMemoryException("none");
             }
