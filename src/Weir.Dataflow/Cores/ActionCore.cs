@@ -3,10 +3,12 @@ using Weir.Dataflow.Debugging;
 
 namespace Weir.Dataflow.Cores;
 
-/// <summary>The core of an ActionBlock, which is the end of a network, so its own completion is that of the block.</summary>
+/// <summary>The core of an ActionBlock. It has no output side, so the block completes when the input has ended.</summary>
 internal sealed class ActionCore<T> : ExecCore<T>
 {
-    /// <summary>In a smaller block, a sender waits most of the time, so the worker takes the lock anyway.</summary>
+    /// <summary>
+    /// From this capacity on, the worker frees room without the lock. In a smaller block, a sender waits most of the time, so it takes the lock anyway.
+    /// </summary>
     private const int FewForCounting = 16;
 
     private readonly ITargetBlock<T> _owner;

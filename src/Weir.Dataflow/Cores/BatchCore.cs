@@ -8,32 +8,69 @@ using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
 
-/// <summary>What a BatchBlock does: fills an array and hands it to the output.</summary>
+/// <summary>The core of a BatchBlock: collects messages into arrays and gives these to the output.</summary>
+/// <remarks>
+/// <para>
+/// <b>Locks.</b> Everything here is under the input lock. A batch is added to the output under it, so the output's state lock comes inside.
+/// </para>
+/// <para>
+/// <b>Greedy.</b> An accepted message goes into the array. A full array is the batch. A batch that is asked for earlier (by a trigger, the timer or the end) is
+/// a copy of what is there: a partial batch.
+/// </para>
+/// <para>
+/// <b>Not greedy.</b> Messages stay in their sources until there are enough for a whole batch. When an offer or room comes and there may be enough, a work item
+/// <i>fetches</i>; <c>_fetching</c> says that there is one. It takes as many offers out of the list as a batch needs, reserves each, and consumes them all if
+/// it got enough, or else releases them. It never fetches in a loop: a source whose message was gone is forgotten until it offers again, and the offer behind
+/// it is used instead.
+/// </para>
+/// <para>
+/// <b>MaxNumberOfGroups.</b> A message is claimed before it is accepted or consumed, so that no more are accepted than the last group has room for. While
+/// claimed messages are being consumed, a last group that is asked for is delayed until they are here.
+/// </para>
+/// <para>
+/// <b>The end.</b> The input is drained when nobody fetches. What is left is then the last, partial batch.
+/// </para>
+/// </remarks>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "The timer ends with the block's completion.")]
-internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMeteredBlock, IAfterLock
+internal sealed class BatchCore<T> : TargetCore<T>, IOutputHost, IMeteredBlock, IAfterLock
 {
+    /// <summary>How long the first array is. A batch may be triggered long before it has its size, so arrays grow.</summary>
     private const int LeastLength = 1024;
 
+    // Immutable.
     private readonly IPropagatorBlock<T, T[]> _owner;
     private readonly BatchTimer? _timer;
 
-    /// <summary>Whether a message needs nothing but its place in the batch.</summary>
+    /// <summary>Whether the block is greedy, unbounded and makes any number of groups: then a message only has to be stored.</summary>
     private readonly bool _isPlain;
+
+    // Under the input lock.
+
+    /// <summary>The array that is being filled, and how many messages it has. Listeners read the count without the lock.</summary>
     private T[]? _batch;
     private int _filled;
 
-    /// <summary>How long the next batch's array is at first.</summary>
-    private long _begin = LeastLength;
+    /// <summary>How long the next batch's array is at first: as long as the last batch was, and a little more.</summary>
+    private long _firstLength = LeastLength;
+
+    /// <summary>How many batches were made.</summary>
     private long _made;
 
-    /// <summary>Messages that are being consumed, and have a place in one of the groups that are left.</summary>
+    /// <summary>How many messages are claimed and not here yet.</summary>
     private int _claimed;
 
     /// <summary>The last group was asked for while messages of it were being consumed.</summary>
     private bool _delayed;
+
+    /// <summary>A work item that fetches is queued or running. It alone reserves and consumes.</summary>
+    private bool _fetching;
+
+    /// <summary>A partial batch was asked for when there were no messages. It is made of the first ones that come.</summary>
+    private bool _triggered;
+
     private ListedBlock _listed;
 
-    /// <summary>How many messages have become part of a batch, and how many were thrown away. Each is counted once it is no longer in the array.</summary>
+    /// <summary>How many messages are in batches that were made, and how many were discarded. Listeners read both without the lock.</summary>
     private long _grouped;
     private long _discarded;
 
@@ -76,40 +113,9 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
 
     protected override bool AcceptsOffersNeedsLock => Options.Greedy;
 
-    Type IMeteredBlock.Type => _owner.GetType();
+    protected override bool OnlyPullAcceptsNeedsLock => _triggered;
 
-    string? IMeteredBlock.Name => Options.GivenName(_owner);
-
-    bool IOutputHost.CountsItems => true;
-
-    void IOutputHost.OutputLeft(int weight) => Free(weight, onWorker: false);
-
-    void IOutputHost.OutputFailed() => Complete(null, discard: true);
-
-    void IOutputHost.OutputCompleted()
-    {
-        StopListening();
-        _timer?.Dispose();
-        _listed.End(this);
-    }
-
-    BlockSample IMeteredBlock.Sample()
-    {
-        BlockSample sample = default;
-        sample.Processed = Volatile.Read(ref _grouped);
-        sample.Discarded = Volatile.Read(ref _discarded);
-        sample.Queued = Volatile.Read(ref _filled);
-        sample.Received = sample.Processed + sample.Discarded + sample.Queued;
-        Source.Sample(ref sample);
-        return sample;
-    }
-
-    /// <inheritdoc/>
-    public override void Show(BlockView view)
-    {
-        base.Show(view);
-        view.BatchSize = BatchSize;
-    }
+    // Messages come.
 
     public override bool Post(T item)
     {
@@ -131,7 +137,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
         return PostFirstOrLast(key, item);
     }
 
-    /// <summary>A message that begins or fills an array, or that the block declines. Leaves the lock.</summary>
+    /// <summary>A message that begins or fills an array, or that the block declines. Exits the lock.</summary>
     private bool PostFirstOrLast(LockOwner? key, T item)
     {
         bool declines = IsDecliningNeedsLock;
@@ -139,29 +145,6 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
         StateLock.Exit(key);
         after?.AfterLock();
         return !declines;
-    }
-
-    /// <summary>Makes a batch of what there is.</summary>
-    public void Trigger()
-    {
-        LockOwner? key = StateLock.Enter();
-        IAfterLock? after = null;
-        if (!IsDeclining)
-        {
-            if (Options.Greedy)
-            {
-                // With nothing to make a batch of, a bounded block lets the request stand until room comes, as Microsoft's do.
-                _triggered = IsBounded && _filled == 0;
-                after = MakeBatchNeedsLock();
-            }
-            else
-            {
-                _triggered = true;
-                after = BeginFetchNeedsLock();
-            }
-        }
-
-        ExitAndRun(key, after);
     }
 
     protected override IAfterLock? StoreNeedsLock(T item)
@@ -193,12 +176,37 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
         {
             _filled = filled;
 
-            // The clock is the user's: it is asked once the lock is left.
+            // The clock is the user's: it is read once no lock is held.
             after = filled == 1 ? _timer : null;
         }
 
         _claimed = claimed;
         return after;
+    }
+
+    /// <summary>An array for the batch, or a longer one. Null if there is no memory for it.</summary>
+    private T[]? TryGrow()
+    {
+        T[]? batch = _batch is null
+            ? TryCopy([], 0, (int)Math.Min(BatchSize, _firstLength))
+            : TryCopy(_batch, _batch.Length, _batch.Length > BatchSize / 2 ? BatchSize : _batch.Length * 2);
+        _batch = batch ?? _batch;
+        return batch;
+    }
+
+    private T[]? TryCopy(T[] items, int count, int length)
+    {
+        try
+        {
+            MemoryPoint.Pass(this);
+            T[] copy = new T[length];
+            Array.Copy(items, copy, count);
+            return copy;
+        }
+        catch (OutOfMemoryException)
+        {
+            return null;
+        }
     }
 
     protected override bool ClaimNeedsLock()
@@ -215,38 +223,32 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
 
     protected override IAfterLock? ReleaseClaimNeedsLock() => --_claimed == 0 && _delayed ? MakeBatchOrFailNeedsLock() : null;
 
-    protected override void DiscardNeedsLock()
-    {
-        int filled = _filled;
-        _batch = null;
-        _filled = 0;
-        Volatile.Write(ref _discarded, _discarded + filled);
-    }
+    // Batches are made.
 
-    protected override bool IsDrainedNeedsLock() => !_fetching;
-
-    protected override void Cancelled()
-    {
-        base.Cancelled();
-        Source.Reconsider();
-    }
-
-    protected override void Finished(List<Exception>? exceptions)
+    /// <summary>Makes a batch of what there is.</summary>
+    public void Trigger()
     {
         LockOwner? key = StateLock.Enter();
-        IAfterLock? after = exceptions is null && !Options.Token.IsCancellationRequested ? MakeBatchNeedsLock() : null;
-        StateLock.Exit(key);
-        if (ReferenceEquals(after, NoMemory.Instance))
+        IAfterLock? after = null;
+        if (!IsDeclining)
         {
-            after = null;
-            exceptions = [NoMemory.Exception()];
+            if (Options.Greedy)
+            {
+                // With nothing to make a batch of, a bounded block remembers the trigger until room comes, as Microsoft's do.
+                _triggered = IsBounded && _filled == 0;
+                after = MakeBatchNeedsLock();
+            }
+            else
+            {
+                _triggered = true;
+                after = BeginFetchNeedsLock();
+            }
         }
 
-        after?.AfterLock();
-        Source.Complete(exceptions);
+        ExitAndRun(key, after);
     }
 
-    /// <summary>The timer: the batch that was begun when it was set, if it is still being filled, or what waits in its sources since then.</summary>
+    /// <summary>The time of the first message is up: makes a batch of what is there, or of what waits in its sources.</summary>
     private void Flush()
     {
         LockOwner? key = StateLock.Enter();
@@ -264,7 +266,9 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
         ExitAndRun(key, after);
     }
 
-    /// <summary>For batches that no caller asked for, so that no caller can be told that there is no memory.</summary>
+    private IAfterLock? MakeBatchNeedsLock() => _filled == 0 ? null : MakeBatchNeedsLock(_filled, _claimed);
+
+    /// <summary>Makes a batch that no caller has asked for. If there is no memory for it, the block fails, because no caller can be told.</summary>
     private IAfterLock? MakeBatchOrFailNeedsLock()
     {
         IAfterLock? after = MakeBatchNeedsLock();
@@ -276,8 +280,6 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
         CompleteNeedsLock(NoMemory.Exception(), discard: true, always: true);
         return null;
     }
-
-    private IAfterLock? MakeBatchNeedsLock() => _filled == 0 ? null : MakeBatchNeedsLock(_filled, _claimed);
 
     /// <summary>Makes a batch of the first messages of the array, or changes nothing if there is no memory for it.</summary>
     private IAfterLock? MakeBatchNeedsLock(int filled, int claimed)
@@ -308,7 +310,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
         _batch = null;
         _filled = 0;
         Volatile.Write(ref _grouped, _grouped + filled);
-        _begin = Math.Max(LeastLength, filled + (filled / 8L));
+        _firstLength = Math.Max(LeastLength, filled + (filled / 8L));
         return after;
     }
 
@@ -329,71 +331,14 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
         return after;
     }
 
-    /// <summary>
-    /// An array for the batch, or a longer one. A batch may be triggered long before it has its size, so it is made for as many as the last one had,
-    /// and grows.
-    /// </summary>
-    private T[]? TryGrow()
-    {
-        T[]? batch = _batch is null
-            ? TryCopy([], 0, (int)Math.Min(BatchSize, _begin))
-            : TryCopy(_batch, _batch.Length, _batch.Length > BatchSize / 2 ? BatchSize : _batch.Length * 2);
-        _batch = batch ?? _batch;
-        return batch;
-    }
+    // Fetching, if the block is not greedy.
 
-    private T[]? TryCopy(T[] items, int count, int length)
-    {
-        try
-        {
-            MemoryPoint.Pass(this);
-            T[] copy = new T[length];
-            Array.Copy(items, copy, count);
-            return copy;
-        }
-        catch (OutOfMemoryException)
-        {
-            return null;
-        }
-    }
-
-    // <content>
-    // The non-greedy way: messages stay in their sources until there are enough to reserve a whole batch. The block tries this when an offer or room comes,
-    // never in a loop: a source whose message was gone is forgotten until it offers again, and the offer behind it takes its place.
-    // </content>
-
-    private bool _fetching;
-
-    /// <summary>A smaller batch was requested when there were no messages. It is made of the first ones that come.</summary>
-    private bool _triggered;
-
-    protected override bool OnlyPullAcceptsNeedsLock => _triggered;
-
-    // Here, a waiting send is a source like any other: its message is reserved with those of the others.
+    // If the block is not greedy, a sender that waits is a source like any other: its message is reserved with those of the others.
     public override Task<bool> SendAsync(T item, CancellationToken cancellationToken) =>
         Options.Greedy ? base.SendAsync(item, cancellationToken) : DataflowBlock.SendAsync(Self, item, cancellationToken);
 
     public override ValueTask<bool> SendValueAsync(T item, CancellationToken cancellationToken) =>
         Options.Greedy ? base.SendValueAsync(item, cancellationToken) : new(SendAsync(item, cancellationToken));
-
-    public void AfterLock()
-    {
-        try
-        {
-            if (Options.OnDefaultScheduler)
-            {
-                ThreadPool.UnsafeQueueUserWorkItem(static core => core.FetchUnattended(), this, preferLocal: false);
-            }
-            else
-            {
-                new Task(static core => ((BatchCore<T>)core!).FetchUnattended(), this, TaskCreationOptions.DenyChildAttach).Start(Options.Scheduler);
-            }
-        }
-        catch (Exception e)
-        {
-            EndFetch(e, [], 0);
-        }
-    }
 
     protected override IAfterLock? OnPostponedNeedsLock()
     {
@@ -404,17 +349,6 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
 
         BatchCore<T>? fetch = BeginFetchNeedsLock();
         return PostponedNeedsLock!.Count > 1 || _timer is null ? fetch : fetch is null ? _timer : new AfterBoth(_timer, fetch);
-    }
-
-    private BatchCore<T>? BeginFetchNeedsLock()
-    {
-        if (_fetching || !CanFetchNeedsLock())
-        {
-            return null;
-        }
-
-        _fetching = true;
-        return this;
     }
 
     protected override IAfterLock? OnRoomNeedsLock()
@@ -433,11 +367,41 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
         return MakeBatchOrFailNeedsLock();
     }
 
+    private BatchCore<T>? BeginFetchNeedsLock()
+    {
+        if (_fetching || !CanFetchNeedsLock())
+        {
+            return null;
+        }
+
+        _fetching = true;
+        return this;
+    }
+
     private bool CanFetchNeedsLock()
     {
         int count = PostponedNeedsLock?.Count ?? 0;
         int room = IsBounded ? Options.Capacity - UsedNeedsLock : int.MaxValue;
         return !IsDeclining && count > 0 && (_triggered ? room > 0 : count >= BatchSize && room >= BatchSize);
+    }
+
+    public void AfterLock()
+    {
+        try
+        {
+            if (Options.OnDefaultScheduler)
+            {
+                ThreadPool.UnsafeQueueUserWorkItem(static core => core.FetchUnattended(), this, preferLocal: false);
+            }
+            else
+            {
+                new Task(static core => ((BatchCore<T>)core!).FetchUnattended(), this, TaskCreationOptions.DenyChildAttach).Start(Options.Scheduler);
+            }
+        }
+        catch (Exception e)
+        {
+            EndFetch(e, [], 0);
+        }
     }
 
     private void FetchUnattended() => Unattended.Run(this, static core => core.Fetch(), static (core, error) => core.EndFetch(error, [], 0));
@@ -463,10 +427,10 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
         }
     }
 
-    /// <summary>Takes the offers that can become a batch now. If there are too few, the fetch ends.</summary>
+    /// <summary>Takes the offers that can become a batch now out of the list. If there are too few, the fetch ends.</summary>
     /// <param name="offers">Where they go.</param>
-    /// <param name="any">Whether this fetch has taken others. If so, the time of those that are left starts.</param>
-    /// <param name="part">Whether they may be fewer than the batch size.</param>
+    /// <param name="any">Whether this fetch has made a batch before. If so, the time of the messages that are left starts now.</param>
+    /// <param name="part">Whether a partial batch was asked for.</param>
     private bool TryTakeOffers(List<PostponedOffer<T>?> offers, bool any, out bool part)
     {
         IAfterLock? after = null;
@@ -498,14 +462,17 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
         }
     }
 
-    /// <summary>Makes a batch. A reserved offer stays in the list until it is consumed or released; a refused one does not.</summary>
+    /// <summary>Makes a batch of offers.</summary>
+    /// <param name="offers">The offers. One that was reserved stays here until it is consumed or released; one that was refused does not.</param>
+    /// <param name="part">Whether the batch may be partial.</param>
+    /// <param name="tried">How many of them their sources were asked to reserve.</param>
     private void FetchFrom(List<PostponedOffer<T>?> offers, bool part, ref int tried)
     {
         int reserved = 0;
         int wanted = offers.Count;
 
-        // If reserved messages were released because one is gone, although there are more, they would be offered again behind what the same senders have
-        // sent meanwhile.
+        // For each message that is gone, another offer is tried. If the reserved ones were released instead, they would be offered again behind what the same
+        // senders have sent meanwhile.
         for (; tried < offers.Count || (reserved < wanted && TryTakeOffer(offers)); tried++)
         {
             PostponedOffer<T> offer = offers[tried]!;
@@ -519,7 +486,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
 
         if (reserved == 0 || (!part && reserved < BatchSize))
         {
-            // Those that were reserved offer again on their release, and are postponed again.
+            // On their release, those that were reserved are offered again, and postponed again.
             for (int i = 0; i < offers.Count; i++)
             {
                 Release(offers, i);
@@ -582,7 +549,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
         }
     }
 
-    /// <summary>A source or the scheduler threw: the block fails, and no sender is left waiting.</summary>
+    /// <summary>A source or the scheduler threw: the block fails, and no sender goes on waiting.</summary>
     private void EndFetch(Exception exception, List<PostponedOffer<T>?> offers, int tried)
     {
         Complete(exception, discard: true, always: true);
@@ -609,9 +576,79 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost, IMetere
         _fetching = false;
         ExitAndRun(key, null);
     }
+
+    // The end.
+
+    protected override void DiscardNeedsLock()
+    {
+        int filled = _filled;
+        _batch = null;
+        _filled = 0;
+        Volatile.Write(ref _discarded, _discarded + filled);
+    }
+
+    protected override bool IsDrainedNeedsLock() => !_fetching;
+
+    protected override void Cancelled()
+    {
+        base.Cancelled();
+        Source.Reconsider();
+    }
+
+    protected override void Finished(List<Exception>? exceptions)
+    {
+        LockOwner? key = StateLock.Enter();
+        IAfterLock? after = exceptions is null && !Options.Token.IsCancellationRequested ? MakeBatchNeedsLock() : null;
+        StateLock.Exit(key);
+        if (ReferenceEquals(after, NoMemory.Instance))
+        {
+            after = null;
+            exceptions = [NoMemory.Exception()];
+        }
+
+        after?.AfterLock();
+        Source.Complete(exceptions);
+    }
+
+    void IOutputHost.OutputLeft(int weight) => Free(weight, onWorker: false);
+
+    void IOutputHost.OutputFailed() => Complete(null, discard: true);
+
+    void IOutputHost.OutputCompleted()
+    {
+        StopListening();
+        _timer?.Dispose();
+        _listed.End(this);
+    }
+
+    bool IOutputHost.CountsItems => true;
+
+    // For listeners and debuggers.
+
+    Type IMeteredBlock.Type => _owner.GetType();
+
+    string? IMeteredBlock.Name => Options.GivenName(_owner);
+
+    BlockSample IMeteredBlock.Sample()
+    {
+        BlockSample sample = default;
+        sample.Processed = Volatile.Read(ref _grouped);
+        sample.Discarded = Volatile.Read(ref _discarded);
+        sample.Queued = Volatile.Read(ref _filled);
+        sample.Received = sample.Processed + sample.Discarded + sample.Queued;
+        Source.Sample(ref sample);
+        return sample;
+    }
+
+    /// <inheritdoc/>
+    public override void Show(BlockView view)
+    {
+        base.Show(view);
+        view.BatchSize = BatchSize;
+    }
 }
 
-/// <summary>Tells when the first message of a batch has waited long enough.</summary>
+/// <summary>Calls its block when the first message of a batch has waited long enough.</summary>
 internal sealed class BatchTimer : IAfterLock, IUnattended, IDisposable
 {
     /// <summary>The longest time that a timer accepts.</summary>
@@ -622,6 +659,8 @@ internal sealed class BatchTimer : IAfterLock, IUnattended, IDisposable
     private readonly TimeSpan _after;
     private readonly TimeProvider _timeProvider;
     private readonly ITimer _timer;
+
+    /// <summary>When the newest batch got its first message. Written by who brought that message, read by the timer.</summary>
     private long _begun;
 
     public BatchTimer(IUnattended block, Action flush, TimeSpan after, TimeProvider timeProvider)
@@ -634,7 +673,7 @@ internal sealed class BatchTimer : IAfterLock, IUnattended, IDisposable
             static timer => Unattended.Run((BatchTimer)timer!, static timer => timer.Fire()), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
     }
 
-    /// <summary>A batch has got its first message.</summary>
+    /// <summary>A batch has got its first message: its time starts.</summary>
     public void AfterLock()
     {
         try
@@ -645,8 +684,8 @@ internal sealed class BatchTimer : IAfterLock, IUnattended, IDisposable
         }
         catch (Exception e)
         {
-            // The clock is the user's, and the message is stored: the block faults, as when the timer fails. If this threw, who has just sent it, or taken
-            // the batch before, would not come to tell the senders that wait, and the block would take nothing any more.
+            // The clock is the user's, and the message is stored: the block faults, as when the timer fails. If this threw, its caller, who may be about to
+            // serve the senders that wait, would not come to it, and the block would accept nothing any more.
             WorkFailed(e);
         }
     }
@@ -654,7 +693,7 @@ internal sealed class BatchTimer : IAfterLock, IUnattended, IDisposable
     /// <summary>The timer failed: the block faults.</summary>
     public void WorkFailed(Exception error) => _block.WorkFailed(error);
 
-    /// <summary>The block has ended, and has its outcome. Throws nothing: the timer may be the user's, and who waits for the end has yet to be told.</summary>
+    /// <summary>The block ends. Throws nothing: the timer may be the user's, and the block has yet to complete.</summary>
     public void Dispose()
     {
         try
@@ -669,7 +708,7 @@ internal sealed class BatchTimer : IAfterLock, IUnattended, IDisposable
 
     private void Fire()
     {
-        // It was set again after it fired: the time of that batch is not up yet.
+        // If a batch began after the timer had fired, its time is not up yet.
         TimeSpan left = _after - _timeProvider.GetElapsedTime(Volatile.Read(ref _begun));
         if (left > TimeSpan.FromMilliseconds(1))
         {

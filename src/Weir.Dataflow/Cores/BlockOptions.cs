@@ -106,7 +106,7 @@ internal sealed class BlockOptions
         && options.NameFormat == DefaultNameFormat;
 }
 
-/// <summary>A block's Completion, which costs nothing until it is requested or happens.</summary>
+/// <summary>A block's Completion, whose task is created when somebody asks for it or the block completes.</summary>
 internal struct BlockCompletion
 {
     private TaskCompletionSource? _source;

@@ -9,22 +9,49 @@ using Weir.Dataflow.Waiters;
 
 namespace Weir.Dataflow.Cores;
 
-/// <summary>
-/// The core of a BroadcastBlock. Its only worker makes each message the current one and offers it to all links. While the current message is reserved,
-/// the worker keeps the next one and rests.
-/// </summary>
-/// <remarks>The monitor (that of the output side) is held while messages are offered to links, and also guards reservations.</remarks>
-internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
+/// <summary>The core of a BroadcastBlock: each message becomes the current one and is offered to all links, and everybody may have a copy of it.</summary>
+/// <remarks>
+/// <para>
+/// <b>Locks.</b> The <i>offer lock</i> is the monitor of <see cref="Source"/>. It is held while a message is published (made the current one, and offered to
+/// the links), and guards the current message, the links and the reservation. It comes outside the targets' input locks and outside this block's own: see
+/// <see cref="SourceCore{T}"/>. The queue of the input is that of <see cref="ExecCore{T}"/>, whose only worker publishes.
+/// </para>
+/// <para>
+/// <b>Reserving.</b> While the current message is reserved, the next one is held back: the worker takes it out of the queue, holds it in <c>_held</c>, and ends
+/// as if its call were pending. Who ends the reservation takes it out of <c>_held</c> under the offer lock, and a work item publishes it. A fault or a
+/// cancellation discards it instead. A reservation keeps nobody else from taking copies of the current message.
+/// </para>
+/// <para>
+/// <b>Copies.</b> With a cloning function, targets are told to consume, and the function runs for those that do, under no lock of this block but perhaps the
+/// offer lock. Without one, targets get the message itself.
+/// </para>
+/// <para>
+/// <b>The end.</b> The input ends like that of any block with a worker. Then the links are cleared under the offer lock, the block completes, and then the
+/// targets do.
+/// </para>
+/// </remarks>
+internal sealed class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
 {
+    private const int OffersPerLock = 16;
+
+    // Immutable.
     private readonly IPropagatorBlock<T, T> _owner;
+
+    /// <summary>The id under which this block enters the input locks of its targets. It does so under the offer lock, so on one thread at a time.</summary>
+    private readonly int _id = BiasedLock.NewId();
+
+    // Under the offer lock.
+
+    /// <summary>The target that has reserved the current message.</summary>
     private ITargetBlock<T>? _reservedFor;
-    private T? _held;
-    private bool _hasHeld;
-    private long _heldId;
+
+    /// <summary>The number of the current message. Listeners read it without the lock.</summary>
     private long _currentId;
 
-    /// <summary>The identity of this block at its targets. It offers to them under the monitor, so one offer at a time.</summary>
-    private readonly int _id = BiasedLock.NewId();
+    /// <summary>Whether the next message is held back. Who clears this, under the lock, owns <c>_held</c> and <c>_heldId</c> from then on.</summary>
+    private bool _hasHeld;
+    private T? _held;
+    private long _heldId;
 
     public BroadcastCore(IPropagatorBlock<T, T> owner, Func<T, T>? cloningFunction, BlockOptions options)
         : base(options)
@@ -34,16 +61,219 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
         ListenToToken();
     }
 
-    /// <summary>The current message and those who want it.</summary>
+    /// <summary>The current message, and those who want it.</summary>
     public CopySource<T> Source { get; }
 
     protected override ITargetBlock<T> Self => _owner;
 
-    protected override long SentNow => Volatile.Read(ref _currentId);
-
     protected override bool DeclinesPostponedEarly => true;
 
     protected override bool EndReachesOthers => true;
+
+    // A message becomes the current one.
+
+    protected override bool Process(T item, long id)
+    {
+        lock (Source)
+        {
+            if (!TryPublish(item, id))
+            {
+                return false;
+            }
+        }
+
+        Free(1, onWorker: true);
+        return true;
+    }
+
+    protected override bool ProcessAll(InputQueue<T> queue, ReadOnlySpan<T> items, ref int budget)
+    {
+        if (IsBounded || budget < items.Length)
+        {
+            return base.ProcessAll(queue, items, ref budget);
+        }
+
+        // Publishes several messages in one hold of the lock. Nothing is freed or queued meanwhile.
+        budget -= items.Length;
+        while (!items.IsEmpty && !Discards)
+        {
+            ReadOnlySpan<T> some = items[..Math.Min(items.Length, OffersPerLock)];
+            items = items[some.Length..];
+            lock (Source)
+            {
+                foreach (ref readonly T slot in some)
+                {
+                    T item = slot;
+                    if (Discards)
+                    {
+                        break;
+                    }
+
+                    queue.Take(in slot);
+                    if (!TryPublish(item, queue.ReadCount - 1))
+                    {
+                        return false;
+                    }
+                }
+            }
+        }
+
+        return true;
+    }
+
+    /// <summary>Publishes a message, unless the current one is reserved. Then this one is held back.</summary>
+    /// <returns>Whether the worker may go on with the next message.</returns>
+    private bool TryPublish(T item, long id)
+    {
+        if (_reservedFor is null)
+        {
+            Publish(item);
+        }
+        else if (!Discards)
+        {
+            _held = item;
+            _heldId = id;
+            _hasHeld = true;
+            return false;
+        }
+        else
+        {
+            DiscardTaken();
+        }
+
+        return true;
+    }
+
+    private void Publish(T item)
+    {
+        Source.SetNeedsLock(item);
+        _currentId++;
+        try
+        {
+            // A target that is linked from inside an offer is offered the message when it is linked.
+            long last = Source.Links.Highest;
+            LinkNode<T>? next;
+            for (LinkNode<T>? node = Source.Links.First; node is not null && node.Order <= last && _reservedFor is null; node = next)
+            {
+                if (node is TargetLink<T> link)
+                {
+                    Offer(link.Target, link);
+                    next = Source.Links.After(node);
+                }
+                else
+                {
+                    next = Source.Links.After(node);
+                    Source.Links.Remove(node);
+                    Source.GiveTo((ReceiveWaiter<T>)node);
+                }
+            }
+        }
+        catch (Exception e)
+        {
+            Complete(e, discard: true, always: true);
+        }
+    }
+
+    private void Offer(ITargetBlock<T> target, TargetLink<T>? link)
+    {
+        // No copy is made for a target that may not take it.
+        if (link?.Direct is { IsDeclining: false } direct
+            && (!Source.Clones || !direct.IsBounded)
+            && direct.TryAcceptDirect(Source.Copy(Source.Value!), _id, out IAfterLock? after))
+        {
+            after?.AfterLock();
+            return;
+        }
+
+        DataflowMessageStatus status = target.OfferMessage(
+            new DataflowMessageHeader(_currentId), Source.Value!, _owner, consumeToAccept: Source.Clones);
+        if (link is null)
+        {
+            return;
+        }
+
+        // With a cloning function, the target has consumed the message, and that has counted it.
+        if (status == DataflowMessageStatus.DecliningPermanently
+            || (status == DataflowMessageStatus.Accepted && !Source.Clones && link.CountDown()))
+        {
+            Source.Links.Remove(link);
+        }
+    }
+
+    // The message that a reservation holds back.
+
+    /// <summary>The reservation has ended: a work item publishes the message that was held back.</summary>
+    private void ContinueHeld()
+    {
+        bool held;
+        lock (Source)
+        {
+            held = _hasHeld;
+            _hasHeld = false;
+        }
+
+        if (held)
+        {
+            try
+            {
+                Task.Factory.StartNew(
+                    static core => ((BroadcastCore<T>)core!).PublishHeld(),
+                    this,
+                    CancellationToken.None,
+                    TaskCreationOptions.DenyChildAttach,
+                    Options.Scheduler);
+            }
+            catch (Exception e)
+            {
+                // The scheduler takes no task. If this message's call did not end, the block would never end.
+                Complete(e, discard: true, always: true);
+                _held = default;
+                HeldDiscarded();
+            }
+        }
+    }
+
+    private void PublishHeld()
+    {
+        T item = _held!;
+        long id = _heldId;
+        _held = default;
+        CallWatch? watch = CallEnds(out Exception? outer);
+        bool isDone = Process(item, id);
+        watch?.Exit(id, isDone, outer);
+        if (isDone)
+        {
+            PendingDone();
+        }
+    }
+
+    /// <summary>The block has failed or was cancelled: discards the message that a reservation holds back.</summary>
+    private void DiscardHeld()
+    {
+        bool held;
+        lock (Source)
+        {
+            held = _hasHeld;
+            _hasHeld = false;
+            _held = held ? default : _held;
+        }
+
+        if (held)
+        {
+            HeldDiscarded();
+        }
+    }
+
+    /// <summary>The message that was held back is discarded, and its call has ended with that.</summary>
+    private void HeldDiscarded()
+    {
+        CallWatch? watch = CallEnds(out Exception? outer);
+        DiscardTaken();
+        watch?.Exit(_heldId, isDone: true, outer);
+        PendingDone();
+    }
+
+    // What targets do with the current message.
 
     public IDisposable LinkTo(ITargetBlock<T> target, DataflowLinkOptions linkOptions)
     {
@@ -61,7 +291,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
                 unlinker = new Unlinker(_owner, target, () => Source.Unlink(link));
             }
 
-            // A reservation holds back the next message; a new link still gets this one.
+            // A reservation holds back the next message. A new link is offered this one all the same.
             if (Source.HasValue)
             {
                 Offer(target, link);
@@ -83,7 +313,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
         bool reserved;
         lock (Source)
         {
-            // Every consumer gets a copy, so a reservation holds back the next message, but no other consumer.
+            // Each consumer gets a copy, so a reservation holds back the next message, but no other consumer.
             if (!Source.HasValue || messageHeader.Id != _currentId)
             {
                 messageConsumed = false;
@@ -148,13 +378,15 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
         }
         finally
         {
-            // Also if the target throws: the reservation has ended.
+            // The reservation has ended, even if the target throws.
             if (released)
             {
                 ContinueHeld();
             }
         }
     }
+
+    // The end.
 
     /// <summary>Accepts no more messages, and fails if there is an exception.</summary>
     public void End(Exception? exception)
@@ -164,13 +396,6 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
         {
             DiscardHeld();
         }
-    }
-
-    /// <inheritdoc/>
-    public override void Show(BlockView view)
-    {
-        base.Show(view);
-        view.ReservedFor = _reservedFor;
     }
 
     protected override void Cancelled()
@@ -194,226 +419,43 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
         Source.TellOfEnd(first);
     }
 
-    /// <summary>The block has failed or was cancelled: discards what a reservation holds back.</summary>
-    private void DiscardHeld()
+    // For listeners and debuggers.
+
+    protected override long SentNow => Volatile.Read(ref _currentId);
+
+    /// <inheritdoc/>
+    public override void Show(BlockView view)
     {
-        bool held;
-        lock (Source)
-        {
-            held = _hasHeld;
-            _hasHeld = false;
-            _held = held ? default : _held;
-        }
-
-        if (held)
-        {
-            HeldDiscarded();
-        }
-    }
-
-    private void HeldDiscarded()
-    {
-        CallWatch? watch = CallEnds(out Exception? outer);
-        DiscardTaken();
-        watch?.Exit(_heldId, isDone: true, outer);
-        PendingDone();
-    }
-
-    /// <summary>The reservation has ended: what was held back continues, on a thread of the block.</summary>
-    private void ContinueHeld()
-    {
-        bool held;
-        lock (Source)
-        {
-            held = _hasHeld;
-            _hasHeld = false;
-        }
-
-        if (held)
-        {
-            try
-            {
-                Task.Factory.StartNew(
-                    static core => ((BroadcastCore<T>)core!).PublishHeld(),
-                    this,
-                    CancellationToken.None,
-                    TaskCreationOptions.DenyChildAttach,
-                    Options.Scheduler);
-            }
-            catch (Exception e)
-            {
-                // The scheduler takes no task, and without this message's end the block would never end.
-                Complete(e, discard: true, always: true);
-                _held = default;
-                HeldDiscarded();
-            }
-        }
-    }
-
-    private void PublishHeld()
-    {
-        T item = _held!;
-        long id = _heldId;
-        _held = default;
-        CallWatch? watch = CallEnds(out Exception? outer);
-        bool isDone = Process(item, id);
-        watch?.Exit(id, isDone, outer);
-        if (isDone)
-        {
-            PendingDone();
-        }
-    }
-
-    // <content>Making a message the current one, and offering it to the links.</content>
-
-    private const int OffersPerLock = 16;
-
-    protected override bool Process(T item, long id)
-    {
-        lock (Source)
-        {
-            if (!TryPublish(item, id))
-            {
-                return false;
-            }
-        }
-
-        Free(1, onWorker: true);
-        return true;
-    }
-
-    protected override bool ProcessAll(InputQueue<T> queue, ReadOnlySpan<T> items, ref int budget)
-    {
-        if (IsBounded || budget < items.Length)
-        {
-            return base.ProcessAll(queue, items, ref budget);
-        }
-
-        // Handles several messages each time the monitor is taken. Nothing is freed or queued meanwhile.
-        budget -= items.Length;
-        while (!items.IsEmpty && !Discards)
-        {
-            ReadOnlySpan<T> some = items[..Math.Min(items.Length, OffersPerLock)];
-            items = items[some.Length..];
-            lock (Source)
-            {
-                foreach (ref readonly T slot in some)
-                {
-                    T item = slot;
-                    if (Discards)
-                    {
-                        break;
-                    }
-
-                    queue.Take(in slot);
-                    if (!TryPublish(item, queue.ReadCount - 1))
-                    {
-                        return false;
-                    }
-                }
-            }
-        }
-
-        return true;
-    }
-
-    /// <summary>Publishes, unless a reservation of the current message holds this one back.</summary>
-    private bool TryPublish(T item, long id)
-    {
-        if (_reservedFor is null)
-        {
-            Publish(item);
-        }
-        else if (!Discards)
-        {
-            _held = item;
-            _heldId = id;
-            _hasHeld = true;
-            return false;
-        }
-        else
-        {
-            DiscardTaken();
-        }
-
-        return true;
-    }
-
-    private void Publish(T item)
-    {
-        Source.SetNeedsLock(item);
-        _currentId++;
-        try
-        {
-            // A target that is linked from within an offer gets the message when it is linked.
-            long last = Source.Links.Highest;
-            LinkNode<T>? next;
-            for (LinkNode<T>? node = Source.Links.First; node is not null && node.Order <= last && _reservedFor is null; node = next)
-            {
-                if (node is TargetLink<T> link)
-                {
-                    Offer(link.Target, link);
-                    next = Source.Links.After(node);
-                }
-                else
-                {
-                    next = Source.Links.After(node);
-                    Source.Links.Remove(node);
-                    Source.GiveTo((ReceiveWaiter<T>)node);
-                }
-            }
-        }
-        catch (Exception e)
-        {
-            Complete(e, discard: true, always: true);
-        }
-    }
-
-    private void Offer(ITargetBlock<T> target, TargetLink<T>? link)
-    {
-        // No copy is made for a target that may not take it.
-        if (link?.Direct is { IsDeclining: false } direct
-            && (!Source.Clones || !direct.IsBounded)
-            && direct.TryAcceptDirect(Source.Copy(Source.Value!), _id, out IAfterLock? after))
-        {
-            after?.AfterLock();
-            return;
-        }
-
-        DataflowMessageStatus status = target.OfferMessage(
-            new DataflowMessageHeader(_currentId), Source.Value!, _owner, consumeToAccept: Source.Clones);
-        if (link is null)
-        {
-            return;
-        }
-
-        // With a cloning function the target has consumed, which has counted.
-        if (status == DataflowMessageStatus.DecliningPermanently
-            || (status == DataflowMessageStatus.Accepted && !Source.Clones && link.CountDown()))
-        {
-            Source.Links.Remove(link);
-        }
+        base.Show(view);
+        view.ReservedFor = _reservedFor;
     }
 }
 
-/// <summary>The output side of a block with one message at a time, of which everybody may have a copy.</summary>
-/// <remarks>The monitor (this object) guards the message and the list of those who want it. It may be held while targets are offered to.</remarks>
+/// <summary>The output side of a block that has one message at a time, of which everybody may have a copy.</summary>
+/// <remarks>
+/// The monitor of this object guards the message and the list of those who want it. It is the block's offer lock, so it may be held while targets are called.
+/// Copies for those who receive are made under no lock.
+/// </remarks>
 internal class CopySource<T>(Func<T, T>? cloningFunction) : ReceiveSource<T>
 {
-    /// <summary>Who wants the message. Guarded by the monitor.</summary>
+    // Under the monitor.
+
+    /// <summary>Who wants the message.</summary>
     public LinkList<T> Links;
 
+    // Atomic: set once, by the thread that ends the block; any thread reads it.
     public BlockCompletion End;
+
     public override Task Completion => End.Task;
 
     public override bool IsCompleted => End.IsCompleted;
 
-    /// <summary>The message. Guarded by the monitor.</summary>
+    /// <summary>The message. Changed under the monitor.</summary>
     public T? Value { get; private set; }
 
     public bool HasValue { get; private set; }
 
-    /// <summary>No other message comes, and nobody waits any more. Guarded by the monitor.</summary>
+    /// <summary>No other message comes, and the list is empty for good. Changed under the monitor.</summary>
     public bool HasEnded { get; set; }
 
     /// <summary>Whether those who take the message consume it, so that a copy is made for each of them and for nobody else.</summary>
@@ -431,7 +473,7 @@ internal class CopySource<T>(Func<T, T>? cloningFunction) : ReceiveSource<T>
 
     public override bool TryReceive(Predicate<T>? filter, [MaybeNullWhen(false)] out T item)
     {
-        // Value and flag under the lock: otherwise a thread could see that there is a value and read the default.
+        // Both under the monitor: otherwise a thread could see that there is a message and read the default.
         bool any;
         lock (this)
         {
@@ -515,7 +557,10 @@ internal class CopySource<T>(Func<T, T>? cloningFunction) : ReceiveSource<T>
         view.IsCompleted = End.IsCompleted;
     }
 
-    /// <summary>Puts a target into the list. The source is the block itself.</summary>
+    /// <summary>Puts a target into the list.</summary>
+    /// <param name="source">The block itself.</param>
+    /// <param name="target">The target; another one stands for it if it is linked already.</param>
+    /// <param name="linkOptions">How it is linked.</param>
     public TargetLink<T> LinkNeedsLock(ISourceBlock<T> source, ref ITargetBlock<T> target, DataflowLinkOptions linkOptions)
     {
         if (Links.Find(target) is not null)
@@ -558,16 +603,28 @@ internal class CopySource<T>(Func<T, T>? cloningFunction) : ReceiveSource<T>
     }
 }
 
-/// <summary>The core of a WriteOnceBlock. It has one message, so one monitor (this object) is enough for everything.</summary>
+/// <summary>The core of a WriteOnceBlock: the first message is everybody's, and the block ends with it.</summary>
+/// <remarks>
+/// The monitor of this object guards everything. It is held while the one message is consumed from its source, because no other may come meanwhile. Once there
+/// is a message it never changes, so links and consumers are served without the monitor. Who sets <c>_declining</c> queues the end: links and receivers get the
+/// message, the block completes, and then the targets do.
+/// </remarks>
 internal sealed class WriteOnceCore<T> : CopySource<T>, IOfferSource<T>, IUnattended, IMeteredBlock
 {
     private static readonly DataflowMessageHeader Header = new(1);
 
+    // Immutable; the registration is set by the constructor.
     private readonly IPropagatorBlock<T, T> _owner;
     private CancellationTokenRegistration _registration;
-    private List<Exception>? _exceptions;
+
+    // Under the monitor.
+
+    /// <summary>There is a message, or none comes. Whoever sets it queues the end.</summary>
     private bool _declining;
     private ListedBlock _listed;
+
+    /// <summary>Why the block fails. Once the end is queued, it belongs to the thread that ends the block.</summary>
+    private List<Exception>? _exceptions;
 
     public WriteOnceCore(IPropagatorBlock<T, T> owner, Func<T, T>? cloningFunction, BlockOptions options)
         : base(cloningFunction)
@@ -706,7 +763,7 @@ internal sealed class WriteOnceCore<T> : CopySource<T>, IOfferSource<T>, IUnatte
             throw Protocol.NotReserved();
         }
 
-        // The message is available to every target, so the one that gave it back is asked again.
+        // Each target may have the message, so the one that released it is offered it again.
         Offer(target);
     }
 
@@ -736,7 +793,7 @@ internal sealed class WriteOnceCore<T> : CopySource<T>, IOfferSource<T>, IUnatte
 
     private void FinishUnattended() => Unattended.Run(this, static core => core.Finish(), static (core, error) => core.FinishFailed(error));
 
-    /// <summary>The end could not begin: nobody else begins it, so it does here.</summary>
+    /// <summary>The work item that ends the block did not begin, and nobody else does it: so this does, here.</summary>
     private void FinishFailed(Exception error)
     {
         (_exceptions ??= []).Add(error);

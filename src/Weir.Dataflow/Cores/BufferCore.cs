@@ -4,7 +4,7 @@ using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
 
-/// <summary>The core of a BufferBlock: input goes straight to the output.</summary>
+/// <summary>The core of a BufferBlock: each accepted message goes to the output at once, under the input lock. It is drained as soon as it declines.</summary>
 internal sealed class BufferCore<T> : TargetCore<T>, IOutputHost, IMeteredBlock
 {
     private ListedBlock _listed;

@@ -6,8 +6,7 @@ namespace Weir.Dataflow.Cores;
 
 /// <summary>Two ends of a network as one block.</summary>
 /// <remarks>
-/// Targets are linked to the source itself, which therefore sees them consume and can count. Otherwise an encapsulated block would
-/// ignore MaxMessages.
+/// Targets are linked to the source itself, so it sees them consume and can count for MaxMessages.
 /// </remarks>
 [DebuggerDisplay("{DebuggerDisplay,nq}")]
 internal sealed class EncapsulatedBlock<TIn, TOut>(

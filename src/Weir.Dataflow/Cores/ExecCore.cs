@@ -26,11 +26,12 @@ namespace Weir.Dataflow.Cores;
 /// input lock, it subtracts itself under that lock instead, which costs less than the fence.
 /// </para>
 /// <para>
-/// <b>A work item</b> makes at most MaxMessagesPerTask calls, and then queues itself again. It runs in the execution context of the thread that made the worker.
+/// <b>A work item</b> makes at most MaxMessagesPerTask calls, and then queues itself again. It runs in the execution context of the thread that made the
+/// worker.
 /// </para>
 /// <para>
-/// <b>The end.</b> The input is drained when nobody is counted and the queue is empty. After a fault or a cancellation, the messages that are left are discarded
-/// by the worker, because only the reader may take them out.
+/// <b>The end.</b> The input is drained when nobody is counted and the queue is empty. After a fault or a cancellation, the messages that are left are
+/// discarded by the worker, because only the reader may take them out.
 /// </para>
 /// </remarks>
 internal abstract class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem, IAfterLock, IMeteredBlock
@@ -72,9 +73,9 @@ internal abstract class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem, IAfter
     // Under the monitor of this object.
 
     /// <summary>
-    /// The execution context of the thread that made the last worker. Dropped when the block is idle, because it may keep anything alive. The pool's own context,
-    /// which holds nothing of anybody's, is set without the monitor. A worker reads it without: of two threads that make workers at once, each may get either's
-    /// context, whole, and a context never changes.
+    /// The execution context of the thread that made the last worker. Dropped when the block is idle, because it may keep anything alive. The pool's own
+    /// context, which holds nothing of anybody's, is set without the monitor. A worker reads it without: of two threads that make workers at once, each may get
+    /// either's context, whole, and a context never changes.
     /// </summary>
     private ExecutionContext? _context;
 
@@ -670,8 +671,8 @@ internal abstract class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem, IAfter
         }
     }
 
-    // For listeners. Counts are read when somebody asks. Each call is told only while somebody wants that: the worker looks when it takes some messages together,
-    // and so does whoever makes a worker.
+    // For listeners. Counts are read when somebody asks. Each call is told only while somebody wants that: the worker looks when it takes some messages
+    // together, and so does whoever makes a worker.
 
     Type IMeteredBlock.Type => Self.GetType();
 
@@ -836,15 +837,15 @@ internal abstract class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem, IAfter
         /// <summary>A handle for a call of this block.</summary>
         public CallHandle Rent(ExecCore<T> owner)
         {
-            object? kept = Volatile.Read(ref _pooled);
-            if (kept is CallHandle only)
+            object? pooled = Volatile.Read(ref _pooled);
+            if (pooled is CallHandle only)
             {
                 // This is the only call.
                 _pooled = null;
                 return only;
             }
 
-            if (kept is CallHandle?[] several)
+            if (pooled is CallHandle?[] several)
             {
                 for (int i = 0; i < several.Length; i++)
                 {
@@ -885,9 +886,9 @@ internal abstract class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem, IAfter
 
 /// <summary>How many workers of a block are queued or running, plus the calls that have not ended.</summary>
 /// <remarks>
-/// It is changed without a lock. A sender stores its message first and then reads the count; a worker that goes idle subtracts itself first and then looks at the
-/// queue. In the other order, a message could stay behind without a worker. Both changes that have a bound are compare-and-swaps, so that two threads cannot
-/// pass the bound together.
+/// It is changed without a lock. A sender stores its message first and then reads the count; a worker that goes idle subtracts itself first and then looks at
+/// the queue. In the other order, a message could stay behind without a worker. Both changes that have a bound are compare-and-swaps, so that two threads
+/// cannot pass the bound together.
 /// </remarks>
 internal struct WorkerCount(int parallelism)
 {

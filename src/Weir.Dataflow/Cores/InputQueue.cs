@@ -7,15 +7,18 @@ using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
 
-/// <summary>
-/// The messages of a block with one worker: written by one thread at a time (under the block's lock), read by one thread at a time (the worker),
-/// the two of them at once and without a lock. Each publishes how far it is, and looks at the other's only when it has used up what it knew.
-/// </summary>
+/// <summary>The messages that wait for the calls of a block: a queue with one writer and one reader at a time, which work at once and without a lock.</summary>
 /// <remarks>
-/// Only the writer moves <c>_written</c>, after it has stored the message and linked its segment: the reader that sees the new count also sees both. Only the
-/// reader moves <c>_read</c>, after it has cleared the place: nobody uses the place before the whole segment comes back. A finished segment goes back through
-/// <c>_spare</c>, which both sides exchange. The writer sets <c>Base</c> and <c>Next</c> before it links the segment. If the count came first in any of these,
-/// the reader would get a message that is not there yet, or the writer's message would be cleared.
+/// <para>
+/// <b>Who.</b> The writer is who holds the block's input lock. The reader is the only worker, or with several the one that holds their read lock: see
+/// <see cref="ExecCore{T}"/>. Each publishes how far it is, and looks at the other's count only when it has used up what it knew.
+/// </para>
+/// <para>
+/// <b>Order.</b> The writer stores the message and links its segment, whose <c>Base</c> and <c>Next</c> are set before, and then moves <c>_written</c>: a
+/// reader that sees the new count also sees both. The reader clears the element and then moves <c>_read</c>: the element is used again only when its whole
+/// segment comes back. In another order, the reader would get a message that is not there yet, or a message of the writer would be cleared. A finished segment
+/// goes back through <c>_spare</c>, which both sides exchange.
+/// </para>
 /// </remarks>
 internal sealed class InputQueue<T>
 {
@@ -30,15 +33,22 @@ internal sealed class InputQueue<T>
     // 64 KB, which is a size of the pool.
     private static readonly int MaxLength = Math.Clamp(65_536 / (int)BitOperations.RoundUpToPowerOf2((uint)Unsafe.SizeOf<T>()), FirstLength, 16_384);
 
+    // Of the writer. Any thread reads the count.
     private Padded _written;
-    private Padded _read;
     private Segment _writing;
+
+    // Of the reader. Any thread reads its counts.
+    private Padded _read;
     private Segment _reading;
 
-    /// <summary>A segment that the reader has finished, which the writer uses next.</summary>
+    // Atomic.
+
+    /// <summary>A segment that the reader has finished and that the writer uses next.</summary>
     private Segment? _spare;
 
-    /// <summary>The block's place among those under way. Here, because a block that is never used needs none.</summary>
+    // Under the input lock.
+
+    /// <summary>The block's slot among those under way. Here, because a block that is never used needs none.</summary>
     public ListedBlock Listed;
 
     public InputQueue() => _writing = _reading = NewSegment(FirstLength);
@@ -47,7 +57,7 @@ internal sealed class InputQueue<T>
 
     public long Count => Math.Max(0, Volatile.Read(ref _written.Value) - Volatile.Read(ref _read.Value));
 
-    /// <summary>How long calls take, from when somebody asks for that; otherwise null.</summary>
+    /// <summary>Measures calls, from when somebody asks for that. Null until then. Set under the input lock.</summary>
     public CallWatch? Watch { get; set; }
 
     /// <summary>How many messages were added, for any thread.</summary>
@@ -56,10 +66,10 @@ internal sealed class InputQueue<T>
     /// <summary>How many were taken, for any thread.</summary>
     public long TakenNow => Volatile.Read(ref _read.Value);
 
-    /// <summary>How many of them were thrown away, for any thread.</summary>
+    /// <summary>How many of them were discarded, for any thread.</summary>
     public long DiscardedNow => Volatile.Read(ref _read.Discarded);
 
-    /// <summary>Whether the only worker, or the call that it waits for, deals with messages. Written by it, read by any thread.</summary>
+    /// <summary>Whether a message is in the call of the only worker. Written by that worker, read by any thread.</summary>
     public bool IsInCall
     {
         get => Volatile.Read(ref _read.IsInCall);
@@ -93,7 +103,7 @@ internal sealed class InputQueue<T>
         return true;
     }
 
-    /// <summary>The contiguous messages at the reader's position, without taking them.</summary>
+    /// <summary>The messages at the reader's position that lie side by side. They are not taken. For the reader.</summary>
     public ReadOnlySpan<T> Peek()
     {
         long read = _read.Value;
@@ -114,7 +124,7 @@ internal sealed class InputQueue<T>
         return segment.Items.AsSpan(index, (int)Math.Min(written - read, segment.Items.Length - index));
     }
 
-    /// <summary>Takes the first message that <see cref="Peek"/> returned.</summary>
+    /// <summary>Takes the first message that <see cref="Peek"/> returned. For the reader.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Take(ref readonly T item)
     {
@@ -126,7 +136,7 @@ internal sealed class InputQueue<T>
         Volatile.Write(ref _read.Value, _read.Value + 1);
     }
 
-    /// <summary>Takes the first message, when several threads take turns as the reader.</summary>
+    /// <summary>Takes the first message, for a reader that takes one at a time because others read next.</summary>
     /// <param name="item">The message.</param>
     /// <param name="id">Its number.</param>
     public bool TryTake([MaybeNullWhen(false)] out T item, out long id)
@@ -157,7 +167,7 @@ internal sealed class InputQueue<T>
         return true;
     }
 
-    /// <summary>The message that was just taken is thrown away. For the reader.</summary>
+    /// <summary>The message that was just taken is discarded. For the reader.</summary>
     public void DiscardTaken() => _read.Discarded++;
 
     /// <summary>The messages, for threads that are not the reader. For debuggers: does not throw even while other threads read and write.</summary>
@@ -240,7 +250,7 @@ internal sealed class InputQueue<T>
         return next;
     }
 
-    /// <summary>Longer than the last one while messages wait, but longer than a few KB only if the reader is a whole segment behind.</summary>
+    /// <summary>A segment longer than the last one if messages wait, but longer than a few KB only if the reader is a whole segment behind.</summary>
     private Segment NewSegment(long written)
     {
         int length = _writing.Items.Length;
@@ -261,7 +271,9 @@ internal sealed class InputQueue<T>
     }
 }
 
-/// <summary>A queue in a growing ring, which has no array until the first message. Not thread-safe. A struct, so that an idle block is small.</summary>
+/// <summary>
+/// A queue in a ring that grows, and has no array until the first message. Not thread-safe: its owner has a lock. A struct, so that an idle block is small.
+/// </summary>
 internal struct MessageQueue<T>
 {
     private const int FirstLength = 4;
@@ -293,7 +305,7 @@ internal struct MessageQueue<T>
         return true;
     }
 
-    /// <summary>Makes room for one more, so that <see cref="TryEnqueue"/> cannot fail.</summary>
+    /// <summary>Makes sure that the next <see cref="TryEnqueue"/> cannot fail.</summary>
     public bool TryReserve() => (_items is { } items && _count < items.Length) || TryGrow();
 
     public readonly T Peek() => _items![_head];

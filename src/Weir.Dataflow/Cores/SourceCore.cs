@@ -23,15 +23,15 @@ namespace Weir.Dataflow.Cores;
 /// </para>
 /// <para>
 /// <b>Order of locks</b>, the outer one first: the offer lock of a source; the input lock of a target (<see cref="TargetCore{T}"/>); the lock of its join; the
-/// state lock of its output; the input lock of the target that this output puts messages into directly (<c>_direct</c>), which ends there. Nobody takes an offer
-/// lock while he holds one of the others.
+/// state lock of its output; the input lock of the target that this output puts messages into directly (<c>_direct</c>), which ends there. Nobody takes an
+/// offer lock while he holds one of the others.
 /// </para>
 /// <para>
 /// <b>When the head is offered.</b> Whoever makes a head that nobody has been offered sets <c>_offerQueued</c> under the state lock and queues this object as a
 /// work item once no lock is held. The work item offers the head to one link after the other until a target accepts it, reserves it or has consumed it. If all
-/// have refused, <c>_refused</c> is set: the head is offered again when a reservation of it is released, and only then; a new link is offered it by itself. While
-/// targets are called, the state lock is not held, and <c>_offering</c> keeps others from taking the head. A receiver that waits stands among the links and is
-/// served at its position.
+/// have refused, <c>_refused</c> is set: the head is offered again when a reservation of it is released, and only then; a new link is offered it by itself.
+/// While targets are called, the state lock is not held, and <c>_offering</c> keeps others from taking the head. A receiver that waits stands among the links
+/// and is served at its position.
 /// </para>
 /// <para>
 /// <b>Directly.</b> If the only link leads to a block of this library that merely stores its messages, and the queue is empty, an output goes into the target's
@@ -46,8 +46,9 @@ namespace Weir.Dataflow.Cores;
 /// under both locks, then the block completes, and then the targets do.
 /// </para>
 /// <para>
-/// <b>After the locks.</b> A locked region calls nobody. It returns what has to be done once no lock is held: to queue the offer, to complete receivers, to tell
-/// the input that an output has left (<see cref="Left"/>), to finish (<see cref="FinishIf"/>). A name with NeedsLock says that the caller holds the state lock.
+/// <b>After the locks.</b> A locked region calls nobody. It returns what has to be done once no lock is held: to queue the offer, to complete receivers, to
+/// tell the input that an output has left (<see cref="OnLeft"/>), to finish (<see cref="FinishIf"/>). A name with NeedsLock says that the caller holds the
+/// state lock.
 /// </para>
 /// </remarks>
 internal sealed class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>, IOutputSide, IUnattended, IThreadPoolWorkItem, IAfterLock
@@ -266,7 +267,8 @@ internal sealed class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>, IOutput
         return item;
     }
 
-    private void Left(T item)
+    /// <summary>The head has left. Called under no lock, except that it may be the offer lock.</summary>
+    private void OnLeft(T item)
     {
         if (_options.IsBounded)
         {
@@ -484,7 +486,7 @@ internal sealed class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>, IOutput
 
         if (taker is not null)
         {
-            Left(item);
+            OnLeft(item);
         }
 
         return taker is not null || _headId != header.Id;
@@ -695,7 +697,7 @@ internal sealed class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>, IOutput
             ExitAndOfferNext(key);
         }
 
-        Left(item);
+        OnLeft(item);
         messageConsumed = true;
         return item;
     }
@@ -753,7 +755,7 @@ internal sealed class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>, IOutput
             bool finish = _completing && TryFinishNeedsLock();
             _stateLock.Exit(key);
             FinishIf(finish);
-            Left(item);
+            OnLeft(item);
             return true;
         }
 
@@ -807,7 +809,7 @@ internal sealed class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>, IOutput
                 ExitAndOfferNext(key);
             }
 
-            Left(item);
+            OnLeft(item);
             return true;
         }
     }
@@ -916,7 +918,7 @@ internal sealed class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>, IOutput
     }
 
     /// <inheritdoc/>
-    public override void OnTakenByWaiter(T item) => Left(item);
+    public override void OnTakenByWaiter(T item) => OnLeft(item);
 
     // The end.
 
@@ -1035,7 +1037,7 @@ internal sealed class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>, IOutput
     /// <summary>How many have left. To be read before those that wait.</summary>
     public long SentNow => Volatile.Read(ref _headId) - 1;
 
-    /// <summary>How many were thrown away. To be read before those that wait.</summary>
+    /// <summary>How many were discarded. To be read before those that wait.</summary>
     public int DiscardedNow => Volatile.Read(ref _discarded);
 
     /// <inheritdoc/>
@@ -1083,7 +1085,7 @@ internal interface IOutputSide
     void Complete(IEnumerable<Exception>? exceptions = null);
 }
 
-/// <summary>The rest of the block, as its output side sees it.</summary>
+/// <summary>The block, as its output side sees it.</summary>
 internal interface IOutputHost
 {
     /// <summary>Whether an output is an array, each of whose items counts for the block's capacity. Otherwise the output counts as one message.</summary>

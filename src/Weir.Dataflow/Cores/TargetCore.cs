@@ -26,8 +26,8 @@ namespace Weir.Dataflow.Cores;
 /// </para>
 /// <para>
 /// <b>Waiting for room.</b> Offers that find none are postponed, and senders wait, in one list, first come first served. Who makes room pulls: it takes the
-/// waiting messages while there is room. One thread pulls at a time; it owns <c>_pulling</c>, and everybody else leaves the room to it. A sender's message can be
-/// taken by any thread. A source is called only by a thread that may call sources: a worker of the block, which holds no lock (<c>onWorker</c>). Any other
+/// waiting messages while there is room. One thread pulls at a time; it owns <c>_pulling</c>, and everybody else leaves the room to it. A sender's message can
+/// be taken by any thread. A source is called only by a thread that may call sources: a worker of the block, which holds no lock (<c>onWorker</c>). Any other
 /// thread queues a work item that pulls.
 /// </para>
 /// <para>

@@ -4,7 +4,21 @@ using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
 
-/// <summary>What a TransformBlock does.</summary>
+/// <summary>The core of a TransformBlock: one output for each message.</summary>
+/// <remarks>
+/// <para>
+/// The blocks of this file run a delegate (<see cref="ExecCore{T}"/>) and give what it returns to an output (<see cref="SourceCore{T}"/>). With one worker, or
+/// if order does not matter, an output is added as soon as the delegate has returned it. With several workers, <see cref="OrderedOutput{T}"/> holds it until
+/// all earlier messages have theirs.
+/// </para>
+/// <para>
+/// <b>Room.</b> A message keeps its room in a bounded block until its output has left. If it has no output, the room is free at once. If it has several, each
+/// further one takes room beyond the capacity, so that the delegate never waits for room that only its own outputs could make.
+/// </para>
+/// <para>
+/// <b>The end.</b> When the input has ended, the output is told, and completes the block when the last output has left.
+/// </para>
+/// </remarks>
 internal sealed class TransformCore<TIn, TOut> : OutputExecCore<TIn, TOut>
 {
     private readonly Func<TIn, TOut>? _transform;
@@ -79,7 +93,7 @@ internal sealed class TransformCore<TIn, TOut> : OutputExecCore<TIn, TOut>
     }
 }
 
-/// <summary>The common part of blocks that run a delegate and have an output side.</summary>
+/// <summary>What blocks that run a delegate and have an output side have in common.</summary>
 internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost
 {
     protected OutputExecCore(IPropagatorBlock<TIn, TOut> owner, BlockOptions options)
@@ -93,7 +107,7 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost
 
     protected OrderedOutput<TOut>? Ordered { get; }
 
-    /// <summary>Whether outputs are sent one at a time.</summary>
+    /// <summary>Whether outputs are added one at a time.</summary>
     private bool AddsSerially => Options.Ordered || Options.Parallelism == 1;
 
     protected override int OutputNow => Source.CountNow;
@@ -112,7 +126,7 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost
         EndMetering();
     }
 
-    /// <summary>The message has this one output. Does not throw: if it cannot be stored, the block fails.</summary>
+    /// <summary>Gives the one output of a message to the output side. Does not throw: if it cannot be stored, the block fails.</summary>
     protected void Emit(TIn item, long id, TOut output)
     {
         try
@@ -132,7 +146,7 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost
         }
     }
 
-    /// <summary>Sends an output. If there is an order, it is the turn of its message.</summary>
+    /// <summary>Adds an output to the output side. If there is an order, all earlier messages have theirs there already.</summary>
     protected void AddOutput(TOut output) => (AddsSerially ? Source.AddSerial(output) : Source.Add(output))?.AfterLock();
 
     /// <summary>The delegate threw, so there is no output.</summary>
@@ -143,7 +157,7 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost
         return true;
     }
 
-    /// <summary>The message has no output: its place is free, and later messages need not wait. Does not throw.</summary>
+    /// <summary>The message has no output: its room is free, and later messages need not wait for it. Does not throw.</summary>
     protected void EmitNothing(TIn item, long id, bool onWorker)
     {
         try
@@ -167,7 +181,7 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost
     protected override void Finished(List<Exception>? exceptions) => Source.Complete(exceptions);
 }
 
-/// <summary>What a TransformManyBlock does.</summary>
+/// <summary>The core of a TransformManyBlock: any number of outputs for each message.</summary>
 internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
 {
     private readonly Func<TIn, IEnumerable<TOut>>? _transform;
@@ -223,12 +237,12 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
             EmitNothing(item, id, onWorker);
         }
 
-        // What other tasks made was sent as it came, and so was its end.
+        // The other tasks have added their outputs themselves, and have said that their message has ended.
         return null;
     }
 
-    /// <summary>Sends what the delegate returned.</summary>
-    /// <returns>Null if that is done. Otherwise the call has to wait for its turn, and this is what it does from then on.</returns>
+    /// <summary>Emits what the delegate returned.</summary>
+    /// <returns>Null if that is done. Otherwise the call has to wait until earlier messages have ended, and this task emits the rest then.</returns>
     private Task? EmitAll(TIn item, long id, Task<IEnumerable<TOut>>? task, bool onWorker)
     {
         int count = 0;
@@ -283,7 +297,7 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
         return null;
     }
 
-    /// <summary>Sends what the delegate's task gave. The task may have ended on any thread, and a sequence is the user's code.</summary>
+    /// <summary>Emits what the delegate's task returned. The task may have ended on any thread, and to read a sequence runs the user's code.</summary>
     private async Task EmitOnScheduler(TIn item, long id, Task<IEnumerable<TOut>> task)
     {
         Task<Task?> begun;
@@ -304,7 +318,7 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
         }
     }
 
-    /// <summary>Goes on with a sequence, of which some is kept already, when it is its turn.</summary>
+    /// <summary>Emits the rest of a sequence once all earlier messages have ended.</summary>
     private async Task EmitRest(IEnumerator<TOut> outputs, long id)
     {
         try
@@ -313,7 +327,7 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
             {
                 if (await Ordered!.WaitUntilNextAsync(id).ConfigureAwait(false))
                 {
-                    // The sequence is the user's code, so it belongs on the scheduler.
+                    // To read the sequence runs the user's code, so it belongs on the scheduler.
                     await Task.Factory.StartNew(
                         () =>
                         {
@@ -363,12 +377,12 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
         }
     }
 
-    /// <summary>Sends an output, or keeps it until it is the message's turn.</summary>
+    /// <summary>Adds an output to the output side, or holds it until all earlier messages have ended.</summary>
     /// <param name="id">The message.</param>
-    /// <param name="output">The output. It counts towards the capacity. The first one of a message takes the message's place.</param>
-    /// <param name="count">How many the message had.</param>
-    /// <param name="isNext">Whether it is known to be the message's turn, which then lasts until its end.</param>
-    /// <returns>Whether the call may go on. Otherwise it keeps as many outputs as the block may have, and has to wait for its turn.</returns>
+    /// <param name="output">The output. The first one of a message takes over the message's room, and each further one takes more.</param>
+    /// <param name="count">How many outputs the message had.</param>
+    /// <param name="isNext">Whether all earlier messages are known to have ended.</param>
+    /// <returns>Whether the call may read on. If not, as many of its outputs are held as the block may have, and it has to wait.</returns>
     private bool EmitOne(long id, TOut output, ref int count, ref bool isNext)
     {
         if (++count > 1)
@@ -376,21 +390,21 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
             ReserveRoom(1);
         }
 
-        int kept = 0;
-        isNext = isNext || !Ordered!.TryHold(id, output, out kept);
+        int held = 0;
+        isNext = isNext || !Ordered!.TryHold(id, output, out held);
         if (isNext)
         {
             AddOutput(output);
         }
 
-        return isNext || kept < Options.Capacity;
+        return isNext || held < Options.Capacity;
     }
 
-    /// <summary>Sends all outputs of a message one right after the other.</summary>
-    /// <returns>Null if that is done. Otherwise they are sent when it is the message's turn.</returns>
+    /// <summary>Adds all outputs of a message one right after the other.</summary>
+    /// <returns>Null if that is done. Otherwise the outputs, which have to be held until all earlier messages have ended.</returns>
     private List<TOut>? EmitTogether(ReadOnlySpan<TOut> outputs, ref int count)
     {
-        // Outputs that wait are the block's own: the delegate may use its list again.
+        // What is held is copied: the delegate may use its list again.
         List<TOut>? all = Ordered is null ? null : [.. outputs];
         count = outputs.Length;
         if (count > 1)
@@ -435,27 +449,41 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
 }
 
 /// <summary>
-/// Puts results, which become ready in any order, back into the order of their messages. As many results wait here as there are calls ahead of the
-/// slowest one, so the block's capacity bounds their number.
+/// Puts outputs, which become ready in any order, back into the order of their messages. As many are held here as there are calls ahead of the slowest one, so
+/// the block's capacity bounds their number.
 /// </summary>
 /// <remarks>
-/// It is the turn of the first message that has not ended here. A call with many results keeps them here before its turn (<see cref="TryHold"/>). When its turn
-/// comes, these are sent, and from then on the call sends by itself, without this object's lock, because nobody else sends until it ends.
+/// <para>
+/// <b>The next message</b> is the first one that has not ended here. Only its outputs go to the output side. A message has a slot from its first output, or
+/// from when its call waits, until it has ended and its outputs were added.
+/// </para>
+/// <para>
+/// <b>Who adds.</b> The lock of this object comes outside the output's state lock. If the block is unbounded, what is held is added under it, because that
+/// calls nobody. If it is bounded, an output that leaves takes the input lock: the thread that finds the next message ready sets <c>_emitting</c> and adds
+/// without the lock, and nobody else does until it finds that message not ready.
+/// </para>
+/// <para>
+/// <b>A call with many outputs</b> holds them here (<see cref="TryHold"/>). When its message is the next, they are added, and from then on the call adds by
+/// itself, without this lock, because nobody else adds until it ends.
+/// </para>
 /// </remarks>
 internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
 {
     private const int FirstLength = 16;
 
+    // Under the lock.
     private BiasedLock _stateLock;
+
+    /// <summary>The slot of a message is at its number, modulo the length.</summary>
     private Slot[] _slots = new Slot[FirstLength];
 
-    /// <summary>The message whose turn it is. When a result cannot be sent, no message ever has its turn again.</summary>
+    /// <summary>The next message. If an output cannot be added, no message is ever the next again.</summary>
     private long _next;
 
-    /// <summary>A thread sends what waited for its turn, without the lock.</summary>
+    /// <summary>A thread adds what was held, without the lock.</summary>
     private bool _emitting;
 
-    /// <summary>The message has this one result.</summary>
+    /// <summary>The message has this one output.</summary>
     public void Add(long id, T item)
     {
         if (isBounded)
@@ -489,14 +517,14 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
         }
     }
 
-    /// <summary>The message has ended, with these results, or with those that it sent or that are kept here.</summary>
+    /// <summary>The message has ended, with these outputs, or with those that it has added or that are held here.</summary>
     public void End(long id, List<T>? items) => End(id, new Slot { IsReady = true, Items = items });
 
-    /// <summary>Keeps a result of a message whose turn has not come.</summary>
+    /// <summary>Holds an output, unless its message is the next.</summary>
     /// <param name="id">The message.</param>
-    /// <param name="item">The result.</param>
-    /// <param name="count">How many are kept.</param>
-    /// <returns>False if it is the message's turn. Then nothing is kept, and its call sends this result and all others by itself.</returns>
+    /// <param name="item">The output.</param>
+    /// <param name="count">How many outputs of the message are held.</param>
+    /// <returns>False if the message is the next. Then the output is not held, and the call adds it and all others by itself.</returns>
     public bool TryHold(long id, T item, out int count)
     {
         count = 0;
@@ -523,8 +551,8 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
         }
     }
 
-    /// <summary>Waits for the turn of a message, which has not ended.</summary>
-    /// <returns>False if it never comes, because the block has failed.</returns>
+    /// <summary>Waits until a message, which has not ended, is the next.</summary>
+    /// <returns>False if it never is, because the block has failed.</returns>
     public Task<bool> WaitUntilNextAsync(long id)
     {
         LockOwner? key = _stateLock.Enter();
@@ -537,7 +565,7 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
 
             return IsNextNeedsLock(id)
                 ? Task.FromResult(true)
-                : (SlotNeedsLock(id).Turn = new TaskCompletionSource<bool>(TaskCreationOptions.RunContinuationsAsynchronously)).Task;
+                : (SlotNeedsLock(id).Waiter = new TaskCompletionSource<bool>(TaskCreationOptions.RunContinuationsAsynchronously)).Task;
         }
         finally
         {
@@ -556,9 +584,9 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
                 return;
             }
 
-            ref Slot place = ref SlotNeedsLock(id);
-            slot.Items ??= place.Items;
-            place = slot;
+            ref Slot own = ref SlotNeedsLock(id);
+            slot.Items ??= own.Items;
+            own = slot;
             if (!IsNextNeedsLock(id))
             {
                 return;
@@ -566,7 +594,7 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
 
             if (!isBounded)
             {
-                // No user code is called here, and leaving the lock for each result would cost more than the result.
+                // No user's code is called here, and to exit the lock for each output would cost more than the output.
                 EmitNeedsLock(ref after);
                 return;
             }
@@ -597,7 +625,7 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
 
     private bool IsNextNeedsLock(long id) => id == _next && !_emitting;
 
-    /// <summary>Takes the next results, if they are there. Otherwise the caller stops emitting.</summary>
+    /// <summary>Takes the outputs of the next message, if there are any. If not, the caller stops emitting.</summary>
     private bool TryTakeReady(out Slot ready)
     {
         LockOwner? key = _stateLock.Enter();
@@ -615,21 +643,21 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
         }
         else
         {
-            // The call goes on by itself.
-            head.Turn = null;
+            // The call adds the rest by itself.
+            head.Waiter = null;
             _emitting = false;
         }
 
         _stateLock.Exit(key);
         if (!any)
         {
-            ready.Turn?.TrySetResult(true);
+            ready.Waiter?.TrySetResult(true);
         }
 
         return any;
     }
 
-    /// <summary>The place of a message that has not ended.</summary>
+    /// <summary>The slot of a message that has not ended.</summary>
     private ref Slot SlotNeedsLock(long id)
     {
         while (id - _next >= _slots.Length)
@@ -657,7 +685,7 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
 
             if (!head.IsReady)
             {
-                // The call goes on by itself. It does not wait for its turn, because there is no bound.
+                // The call adds the rest by itself. It does not wait, because there is no bound.
                 head.Items = null;
                 return;
             }
@@ -682,13 +710,13 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
         }
     }
 
-    /// <summary>A result is lost, so what comes after it has to be lost, too. The caller gets the exception, and the block fails.</summary>
+    /// <summary>An output is lost, so what comes after it has to be lost too. The caller gets the exception, and the block fails.</summary>
     private void GiveUpNeedsLock()
     {
         _next = long.MaxValue;
         foreach (ref Slot slot in _slots.AsSpan())
         {
-            slot.Turn?.TrySetResult(false);
+            slot.Waiter?.TrySetResult(false);
             slot = default;
         }
     }
@@ -709,11 +737,15 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
     {
         /// <summary>The message has ended.</summary>
         public bool IsReady;
+
+        /// <summary>It has one output, which is this.</summary>
         public bool HasItem;
         public T? Item;
+
+        /// <summary>It may have several, of which these are held.</summary>
         public List<T>? Items;
 
-        /// <summary>The call waits for its turn, before it reads on.</summary>
-        public TaskCompletionSource<bool>? Turn;
+        /// <summary>The call waits until its message is the next, before it reads on.</summary>
+        public TaskCompletionSource<bool>? Waiter;
     }
 }

@@ -3,10 +3,10 @@ using System.Text;
 
 namespace Weir.Dataflow.Debugging;
 
-/// <summary>What a debugger shows of a block: a snapshot, made when the view is.</summary>
+/// <summary>What a debugger shows of a block: its state when the view is created.</summary>
 /// <remarks>
-/// It is made without a lock. The debugger has stopped all threads, and one of them may be inside one of the block's locks. While other threads run, the
-/// counts may therefore not fit each other.
+/// The state is read without a lock, because a debugger has stopped all threads, and one of them may hold one of the block's locks. If other threads run, the
+/// counts need not fit each other.
 /// </remarks>
 internal sealed class BlockView
 {
@@ -24,12 +24,12 @@ internal sealed class BlockView
 
     public bool IsCompleted { get; set; }
 
-    /// <summary>Whether the block takes no more messages. Null for a block that has several inputs.</summary>
+    /// <summary>Whether the block accepts no more messages. Null for a block that has several inputs.</summary>
     public bool? IsDeclining { get; set; }
 
     public int? BatchSize { get; set; }
 
-    /// <summary>The messages that wait to be processed. Null for a block that keeps none.</summary>
+    /// <summary>The messages that wait to be processed. Null for a block that has no queue for them.</summary>
     public Array? Input { get; set; }
 
     /// <summary>How many sources and pending sends wait for room.</summary>

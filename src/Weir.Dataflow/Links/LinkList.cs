@@ -4,17 +4,31 @@ using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Links;
 
-/// <summary>Who wants a source's messages, in the order in which they are asked. Guarded by the source's lock.</summary>
+/// <summary>Who wants a source's messages, in the order in which they are served: linked targets, and receivers that wait.</summary>
+/// <remarks>
+/// <para>
+/// <b>Protected by</b> the source's lock, all of it, nodes included. Nothing here locks, and nothing calls a target.
+/// </para>
+/// <para>
+/// <b>Walking.</b> A source exits its lock to offer to a target, so the list may have changed when the target answers. Nodes have numbers that grow from the
+/// first to the last, so a walk finds its position again even if its own node was removed (<see cref="After"/>). What is added meanwhile may stand before that
+/// position: the source looks for it by itself.
+/// </para>
+/// <para>
+/// <b>Twice the same target.</b> A target is in the list once. If it is linked again, a <see cref="PassThrough{T}"/> stands for it, so that each link counts
+/// its own messages.
+/// </para>
+/// </remarks>
 internal struct LinkList<T>
 {
     private const int SearchLimit = 8;
 
     private NodeList<LinkNode<T>> _nodes;
 
-    // An int: only links count here, and not those who wait for a message.
+    // An int: only links are prepended, and receivers that wait are not.
     private int _lowest;
 
-    /// <summary>Made when there are many, of which one is looked for at each link and each message that is consumed.</summary>
+    /// <summary>Created when there are many links: one is looked for whenever a target is linked, and whenever a message is consumed.</summary>
     private Dictionary<ITargetBlock<T>, TargetLink<T>>? _byTarget;
 
     public readonly LinkNode<T>? First => _nodes.First;
@@ -61,7 +75,7 @@ internal struct LinkList<T>
         return true;
     }
 
-    /// <summary>The node after this one, which may have been removed in the meantime.</summary>
+    /// <summary>The node after this one, which may have been removed meanwhile.</summary>
     public readonly LinkNode<T>? After(LinkNode<T> node)
     {
         if (node.IsListed)
@@ -78,7 +92,7 @@ internal struct LinkList<T>
         return next;
     }
 
-    /// <summary>The link of a target. A target is in the list once.</summary>
+    /// <summary>The link of a target; null if there is none.</summary>
     public readonly TargetLink<T>? Find(ITargetBlock<T> target)
     {
         if (_byTarget is not null)
@@ -141,11 +155,11 @@ internal struct LinkList<T>
     }
 }
 
-/// <summary>One entry in a source's list of those who want its messages: a linked target, or somebody who waits for one message.</summary>
+/// <summary>An entry of a source's <see cref="LinkList{T}"/>: a linked target, or a receiver that waits.</summary>
 internal abstract class LinkNode<T> : ListNode<LinkNode<T>>
 {
-    /// <summary>Grows from the first to the last node, so that a walk through the list finds its position again when its node was removed.</summary>
-    // Not an int: each call that waits for a message counts, and a block may live for long.
+    /// <summary>A number that grows from the first node to the last.</summary>
+    // Not an int: each receiver that waits gets one, and a block may live for long.
     public long Order { get; set; }
 }
 
@@ -244,7 +258,7 @@ internal struct NodeList<TNode>
     }
 }
 
-/// <summary>A target that was linked with LinkTo.</summary>
+/// <summary>A target that was linked by LinkTo.</summary>
 internal sealed class TargetLink<T>(ITargetBlock<T> target, DataflowLinkOptions options) : LinkNode<T>
 {
     public ITargetBlock<T> Target { get; } = target;
@@ -254,19 +268,19 @@ internal sealed class TargetLink<T>(ITargetBlock<T> target, DataflowLinkOptions 
     /// <summary>How many messages the link still passes; negative when there is no limit.</summary>
     public int Remaining { get; private set; } = options.MaxMessages;
 
-    /// <summary>Whether the link was made while the head was being offered to others, and has not been asked itself.</summary>
+    /// <summary>Whether the link was made while the head was being offered to others, and has not been offered it.</summary>
     public bool AwaitsHead { get; set; }
 
-    /// <summary>The input side of the target, when messages may be put there without the whole protocol.</summary>
+    /// <summary>The target's input side, if messages may be put there without being offered.</summary>
     public DirectTarget<T>? Direct { get; } =
         options.MaxMessages == DataflowBlockOptions.Unbounded && target is ICoreTarget<T> { Core: { AcceptsDirectly: true } core } ? core : null;
 
-    /// <summary>Counts one message.</summary>
-    /// <returns>Whether it was the last one that the link was made for.</returns>
+    /// <summary>Counts a message that the link has passed.</summary>
+    /// <returns>Whether it was the last one that the link passes.</returns>
     public bool CountDown() => Remaining > 0 && --Remaining == 0;
 }
 
-/// <summary>What LinkTo returns.</summary>
+/// <summary>What LinkTo returns: disposing of it ends the link, once.</summary>
 [DebuggerDisplay("{DebuggerDisplay,nq}")]
 internal sealed class Unlinker(object? source, object? target, Action unlink) : IDisposable
 {
@@ -279,6 +293,7 @@ internal sealed class Unlinker(object? source, object? target, Action unlink) : 
     public void Dispose() => Interlocked.Exchange(ref _unlink, null)?.Invoke();
 }
 
+/// <summary>What the overloads of LinkTo add.</summary>
 internal static class LinkDefaults
 {
     public static readonly DataflowLinkOptions Options = new();
@@ -293,32 +308,30 @@ internal static class LinkDefaults
     }
 }
 
-/// <summary>The input side of a block, as sources of this library see it that are linked to it.</summary>
+/// <summary>The input side of a block, as it is for linked sources of this library.</summary>
 internal abstract class DirectTarget<T>
 {
-    /// <summary>
-    /// Whether sources of this library may put messages here under their lock: the block then only stores them, and calls nobody.
-    /// </summary>
+    /// <summary>Whether sources may put messages here under their own lock, because the block only stores them and calls nobody.</summary>
     public virtual bool AcceptsDirectly => false;
 
     public abstract bool IsDeclining { get; }
 
     public abstract bool IsBounded { get; }
 
-    /// <summary>Takes a message from a linked source of this library, if there is room for it now.</summary>
+    /// <summary>Accepts a message of a linked source, if there is room for it now.</summary>
     /// <param name="item">The message.</param>
-    /// <param name="sourceId">The source's id, under which it is at work only once at a time.</param>
-    /// <param name="after">What has to be done once the source's locks are left, too.</param>
+    /// <param name="sourceId">The id under which the source enters the input lock. It does so on one thread at a time.</param>
+    /// <param name="after">The work to do once no lock is held, those of the source included.</param>
     public abstract bool TryAcceptDirect(T item, int sourceId, out IAfterLock? after);
 }
 
-/// <summary>A block of this library, as another one sees it that is linked to it.</summary>
+/// <summary>A block whose input side can be reached by linked sources of this library.</summary>
 internal interface ICoreTarget<T>
 {
     DirectTarget<T> Core { get; }
 }
 
-/// <summary>A block's output side, as targets see it.</summary>
+/// <summary>A block's output side, as it is for targets. The members are those of ISourceBlock.</summary>
 internal interface IOfferSource<T>
 {
     IDisposable LinkTo(ITargetBlock<T> target, DataflowLinkOptions linkOptions);

@@ -4,8 +4,8 @@ using System.Threading.Tasks.Dataflow;
 namespace Weir.Dataflow.Links;
 
 /// <summary>
-/// Stands between a source and a target: as the link of a predicate, or because a source is linked to one target more than once and the target
-/// must be able to tell the links apart.
+/// Stands between a source and a target: for a link with a predicate, or because a source is linked to one target more than once and the target has to tell the
+/// links apart.
 /// </summary>
 [DebuggerDisplay("{DebuggerDisplay,nq}")]
 internal sealed class PassThrough<T>(ISourceBlock<T> source, ITargetBlock<T> target, Predicate<T>? predicate) : IPropagatorBlock<T, T>
@@ -36,6 +36,6 @@ internal sealed class PassThrough<T>(ISourceBlock<T> source, ITargetBlock<T> tar
     IDisposable ISourceBlock<T>.LinkTo(ITargetBlock<T> target, DataflowLinkOptions linkOptions) =>
         throw new NotSupportedException("This member is not supported on this dataflow block: it stands for one link.");
 
-    /// <summary>As which target it appears among the links of the source.</summary>
+    /// <summary>How it appears among the links of the source.</summary>
     public override string ToString() => $"{target}, linked {(predicate is null ? "again" : "with a predicate")}";
 }

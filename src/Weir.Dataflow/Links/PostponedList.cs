@@ -2,12 +2,14 @@ using System.Threading.Tasks.Dataflow;
 
 namespace Weir.Dataflow.Links;
 
-/// <summary>What a target has postponed, first come first served. Guarded by the target's lock.</summary>
+/// <summary>Who waits for room in a target, first come first served: sources whose offers were postponed, and senders. Under the target's input lock.</summary>
 internal sealed class PostponedList<T>
 {
     private const int SearchLimit = 8;
 
     private NodeList<PostponedNode<T>> _nodes;
+
+    /// <summary>Created when there are many, because each offer looks for an earlier one of its source.</summary>
     private Dictionary<ISourceBlock<T>, PostponedOffer<T>>? _bySource;
 
     public PostponedNode<T>? First => _nodes.First;
@@ -94,10 +96,10 @@ internal sealed class PostponedList<T>
     }
 }
 
-/// <summary>A message that a full target asked to keep: in a source that offered it, or in somebody's pending send.</summary>
+/// <summary>An entry of a target's <see cref="PostponedList{T}"/>: a message that waits in its source, or with its sender.</summary>
 internal abstract class PostponedNode<T> : ListNode<PostponedNode<T>>;
 
-/// <summary>The latest offer of a source. A source has at most one: a later offer replaces it in its place.</summary>
+/// <summary>The latest offer of a source. A later one of the same source replaces its header, and waits at its position.</summary>
 internal sealed class PostponedOffer<T>(ISourceBlock<T> source, DataflowMessageHeader header) : PostponedNode<T>
 {
     public ISourceBlock<T> Source { get; } = source;

@@ -2,7 +2,7 @@ using System.Threading.Tasks.Dataflow;
 
 namespace Weir.Dataflow.Links;
 
-/// <summary>The checks and small duties that all blocks share.</summary>
+/// <summary>What the protocol of blocks asks of all of them: checks of arguments, the texts of exceptions, and how an end reaches linked targets.</summary>
 internal static class Protocol
 {
     public const string NoData = "The source completed without providing data to receive.";
@@ -34,7 +34,7 @@ internal static class Protocol
 
     public static InvalidOperationException NotConsumed() => new("The target failed to consume a message it had successfully reserved.");
 
-    /// <summary>Tells a linked target that its source is complete.</summary>
+    /// <summary>Completes or faults a linked target, as its source has done. Throws nothing.</summary>
     public static void Propagate(Task completion, IDataflowBlock target)
     {
         try
@@ -43,13 +43,15 @@ internal static class Protocol
         }
         catch (Exception e)
         {
-            // If a target cannot be completed, only the process can be told, as with Microsoft's blocks.
+            // If a target cannot be completed, only the process can learn of it, as with Microsoft's blocks.
             System.Runtime.ExceptionServices.ExceptionDispatchInfo info = System.Runtime.ExceptionServices.ExceptionDispatchInfo.Capture(e);
             ThreadPool.QueueUserWorkItem(static info => info.Throw(), info, preferLocal: false);
         }
     }
 
-    /// <summary>Tells a target that was linked too late: now, and then what it throws is the caller's, or once the source is complete.</summary>
+    /// <summary>
+    /// Completes or faults a target that was linked too late: once the source is complete, or now. Then what the target throws is the caller's.
+    /// </summary>
     public static void PropagateOnceComplete(Task completion, IDataflowBlock target)
     {
         if (completion.IsCompleted)
@@ -78,7 +80,7 @@ internal static class Protocol
         }
     }
 
-    /// <summary>The value whose delegate failed goes with the exception, as text.</summary>
+    /// <summary>Adds the message whose delegate failed to the exception, as text.</summary>
     public static void AddValue<T>(Exception exception, T value)
     {
         try
@@ -87,7 +89,7 @@ internal static class Protocol
         }
         catch (Exception)
         {
-            // ToString or Data of user code threw: the exception that counts is the first one.
+            // ToString or Data is the user's code and threw: the exception that counts is the first one.
         }
     }
 

@@ -8,6 +8,21 @@ using Weir.Core.Threads;
 namespace Weir.Dataflow.Metering;
 
 /// <summary>The instruments of blocks. All but the durations read the blocks' own counts when a listener asks.</summary>
+/// <remarks>
+/// <para>
+/// <b>From a block to a listener.</b> With its first message, a block takes a slot among those under way (<see cref="ListedBlock"/>,
+/// <see cref="BlockTotals"/>). It counts in its own fields and reports nothing. When a listener asks, the instruments read the counts of all listed blocks
+/// (<see cref="BlockSample"/>), without the blocks' locks, and sum them by name (<see cref="BlockLabel"/>). A block that completes leaves its slot, and its
+/// counts go to the sums of those that have ended, in one step.
+/// </para>
+/// <para>
+/// <b>Before anybody listens</b>, none of the instruments exists: <see cref="BlockListeners"/> creates them once there may be a listener. What listeners throw
+/// stays here. Their code runs under no lock of a block.
+/// </para>
+/// <para>
+/// <b>Locks.</b> There is one, that of <see cref="BlockTotals"/>. It comes inside any lock of a block, and only counts are read under it.
+/// </para>
+/// </remarks>
 internal static class BlockMeter
 {
     private const string Queue = "weir.block.queue";
@@ -72,29 +87,7 @@ internal static class BlockMeter
         [.. BlockTotals.Sum().Select(sum => new Measurement<long>(read(sum.Value), sum.Key.With(key, value)))];
 }
 
-/// <summary>A place for a block among those under way, which does not keep it alive. A struct, because each block that is used has one.</summary>
-internal struct BlockEntry(IMeteredBlock block)
-{
-    private GCHandle _block = GCHandle.Alloc(block, GCHandleType.Weak);
-
-    /// <summary>What is known of the block; null as long as nobody asks.</summary>
-    public BlockRecord? Record { get; set; }
-
-    /// <summary>Whether the place is taken, also by a block that is gone.</summary>
-    public readonly bool IsTaken => _block.IsAllocated;
-
-    /// <summary>The block, unless it is gone.</summary>
-    public readonly IMeteredBlock? Block => _block.IsAllocated ? (IMeteredBlock?)_block.Target : null;
-
-    /// <summary>Lets go of the block. The place is free.</summary>
-    public void Free()
-    {
-        _block.Free();
-        Record = null;
-    }
-}
-
-/// <summary>What tells blocks apart in metrics.</summary>
+/// <summary>What tells blocks apart in metrics: their kind and name.</summary>
 internal sealed record BlockLabel(string Kind, string? Name)
 {
     private const string KindTag = "weir.block.type";
@@ -103,7 +96,7 @@ internal sealed record BlockLabel(string Kind, string? Name)
     /// <summary>The label under which the blocks of too many names are counted together, with the tag that OpenTelemetry has for it.</summary>
     public static BlockLabel Overflow { get; } = new("overflow", null);
 
-    /// <summary>What the block is called.</summary>
+    /// <summary>The label of a block.</summary>
     public static BlockLabel Of(IMeteredBlock block) => new(block.Type.Name.Split('`')[0], block.Name);
 
     public KeyValuePair<string, object?>[] Tags { get; } = (Kind, Name) switch
@@ -113,7 +106,7 @@ internal sealed record BlockLabel(string Kind, string? Name)
         _ => [new(KindTag, Kind), new(NameTag, Name)],
     };
 
-    /// <summary>The tags with some more after them.</summary>
+    /// <summary>The tags, and one more after them.</summary>
     public KeyValuePair<string, object?>[] With(string? key, object? value) => key is null ? Tags : [.. Tags, new(key, value)];
 
     /// <summary>The tags, the outcome and what was thrown.</summary>
@@ -126,7 +119,7 @@ internal sealed record BlockLabel(string Kind, string? Name)
     public override int GetHashCode() => HashCode.Combine(Kind, Name);
 }
 
-/// <summary>Whether anybody asks for what blocks do.</summary>
+/// <summary>Whether anybody listens to blocks.</summary>
 internal static class BlockListeners
 {
     private static readonly ListenerDetector Detector = new(DiagnosticNames.ListenersAssembly, Prepare, WatchTime.For(TimeProvider.System));
@@ -153,7 +146,7 @@ internal static class BlockListeners
         }
     }
 
-    // Separate methods, because compiling them loads the assembly that listeners need, and then there may be some.
+    // Separate methods, because to compile them loads the assembly that listeners need, and then there may be some.
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static bool AskForCalls() => BlockMeter.MeasuresCalls;
 
@@ -168,60 +161,16 @@ internal static class BlockListeners
     }
 }
 
-/// <summary>What the meter knows of a block that somebody has read, or whose calls have failed. Guarded by the lock of the totals.</summary>
-internal sealed class BlockRecord
-{
-    private BlockSample _last;
-    private Dictionary<string, long>? _failed;
-    private long _cancelled;
-
-    /// <summary>Under which the block is counted, once somebody has read it.</summary>
-    public BlockLabel? Label { get; set; }
-
-    /// <summary>A call has failed.</summary>
-    /// <param name="error">The type of what it threw; null if it was cancelled: its message has no result, and the block goes on.</param>
-    public void Failed(string? error)
-    {
-        if (error is null)
-        {
-            _cancelled++;
-        }
-        else
-        {
-            _failed ??= new(StringComparer.Ordinal);
-            _failed[error] = _failed.GetValueOrDefault(error) + 1;
-        }
-    }
-
-    /// <summary>The counts; those that were read last if the block is gone.</summary>
-    public BlockSample Read(IMeteredBlock? block)
-    {
-        if (block is null)
-        {
-            _last.End();
-            return _last;
-        }
-
-        BlockSample sample = block.Sample();
-        sample.NotBefore(_last);
-        sample.Blocks = 1;
-        sample.Cancelled = _cancelled;
-        sample.Failed = _failed;
-        _last = sample;
-        return sample;
-    }
-}
-
 /// <summary>The counts of one block, or the sums of several.</summary>
 internal struct BlockSample
 {
-    /// <summary>Messages that the block has taken.</summary>
+    /// <summary>Messages that the block has accepted.</summary>
     public long Received;
 
-    /// <summary>Messages whose call has ended in any way. Without a call: that the block has passed on, or made part of a group.</summary>
+    /// <summary>Messages whose call has ended in any way. In a block without calls: those that it has passed on, or made part of a group.</summary>
     public long Processed;
 
-    /// <summary>Messages that were thrown away before that, because the block failed, was cancelled, or has no partners for them.</summary>
+    /// <summary>Messages that were discarded before that, because the block failed, was cancelled, or has no partners for them.</summary>
     public long Discarded;
 
     /// <summary>Messages that wait for their call or their group.</summary>
@@ -244,7 +193,7 @@ internal struct BlockSample
 
     public long Cancelled;
 
-    /// <summary>Counts are read while messages move, so what only grows is kept from going back.</summary>
+    /// <summary>Counts are read while messages move. This keeps those that only grow from becoming smaller.</summary>
     public void NotBefore(in BlockSample last)
     {
         Received = Math.Max(Received, last.Received);
@@ -277,8 +226,8 @@ internal struct BlockSample
 
 /// <summary>The blocks under way, and the sums of those that have ended, by name. Thread-safe; runs no code of the user's.</summary>
 /// <remarks>
-/// A block knows the number of its place, and nothing else: an object for each block would make all of them larger. It brings itself along, so that a place
-/// that has another block by now stays as it is.
+/// A block knows the number of its slot, and nothing else: an object for each block would make all of them larger. It passes itself along too, so that a slot
+/// that another block has by now is left alone.
 /// </remarks>
 internal static class BlockTotals
 {
@@ -287,24 +236,28 @@ internal static class BlockTotals
     private const int FewBlocks = 64;
 
     private static readonly Lock Lock = new();
+
+    // Under the lock.
+
+    /// <summary>The sums of the blocks that have ended.</summary>
     private static readonly Dictionary<BlockLabel, BlockSample> Ended = [];
 
-    /// <summary>The places. The first is nobody's, so that 0 is none.</summary>
-    private static BlockEntry[] _entries = new BlockEntry[FewBlocks];
+    /// <summary>The slots. The first is nobody's, so that 0 is none.</summary>
+    private static Entry[] _entries = new Entry[FewBlocks];
 
-    /// <summary>How many places have been taken at some time.</summary>
+    /// <summary>How many slots have been taken at some time.</summary>
     private static int _used = 1;
 
-    /// <summary>Which of them are free. There is room for all, so that giving a place back needs no memory.</summary>
+    /// <summary>Which of them are free. It has room for all, so that to free a slot needs no memory.</summary>
     private static Stack<int> _free = new(FewBlocks);
 
-    /// <summary>At so many blocks, those that were collected without having been completed are looked for.</summary>
+    /// <summary>At so many blocks, those are looked for that were collected before they completed.</summary>
     private static int _sweepAt = FewBlocks;
 
     private static int Count => _used - 1 - _free.Count;
 
-    /// <summary>A block takes its first message. The caller may hold the block's lock.</summary>
-    /// <returns>The number of its place.</returns>
+    /// <summary>A block accepts its first message. The caller may hold the block's lock.</summary>
+    /// <returns>The number of its slot.</returns>
     public static int Begin(IMeteredBlock block)
     {
         lock (Lock)
@@ -320,7 +273,7 @@ internal static class BlockTotals
                 GrowNeedsLock();
             }
 
-            BlockEntry entry = new(block);
+            Entry entry = new(block);
             int slot = _free.TryPop(out int free) ? free : _used++;
             _entries[slot] = entry;
             return slot;
@@ -340,7 +293,9 @@ internal static class BlockTotals
         }
     }
 
-    /// <summary>The sums by label. Those without a block are zero rather than absent, so that nobody takes their last value for the present one.</summary>
+    /// <summary>
+    /// The sums by label. One that has no block at present is zero rather than absent, so that nobody takes its last value for the present one.
+    /// </summary>
     public static Dictionary<BlockLabel, BlockSample> Sum()
     {
         Dictionary<BlockLabel, BlockSample> sums;
@@ -349,7 +304,7 @@ internal static class BlockTotals
             SweepNeedsLock();
             for (int slot = 1; slot < _used; slot++)
             {
-                // One that is collected just now has been read by nobody, or has a label.
+                // A block that is collected at this moment has been read by nobody, or has a label.
                 if (_entries[slot].Block is { } block)
                 {
                     _ = LabelNeedsLock(ref _entries[slot], block);
@@ -359,8 +314,8 @@ internal static class BlockTotals
             sums = new(Ended);
             for (int slot = 1; slot < _used; slot++)
             {
-                ref BlockEntry entry = ref _entries[slot];
-                if (entry.Record is { Label: { } label } record)
+                ref Entry entry = ref _entries[slot];
+                if (entry.Known is { Label: { } label } record)
                 {
                     Add(sums, label, record.Read(entry.Block));
                 }
@@ -371,7 +326,7 @@ internal static class BlockTotals
     }
 
     /// <summary>A call of a block has failed.</summary>
-    /// <param name="slot">The block's place.</param>
+    /// <param name="slot">The block's slot.</param>
     /// <param name="block">The block.</param>
     /// <param name="error">What it threw; null if it was cancelled.</param>
     public static void Failed(int slot, IMeteredBlock block, Exception? error)
@@ -381,7 +336,7 @@ internal static class BlockTotals
         {
             if (IsOfNeedsLock(slot, block))
             {
-                (_entries[slot].Record ??= new BlockRecord()).Failed(type);
+                (_entries[slot].Known ??= new Record()).Failed(type);
             }
         }
     }
@@ -397,9 +352,9 @@ internal static class BlockTotals
 
     private static bool IsOfNeedsLock(int slot, IMeteredBlock block) => slot < _used && ReferenceEquals(_entries[slot].Block, block);
 
-    private static BlockLabel LabelNeedsLock(ref BlockEntry entry, IMeteredBlock block)
+    private static BlockLabel LabelNeedsLock(ref Entry entry, IMeteredBlock block)
     {
-        BlockRecord record = entry.Record ??= new BlockRecord();
+        Record record = entry.Known ??= new Record();
         if (record.Label is not { } label)
         {
             label = BlockLabel.Of(block);
@@ -426,16 +381,16 @@ internal static class BlockTotals
 
     private static void EndNeedsLock(int slot, bool isMetered)
     {
-        ref BlockEntry entry = ref _entries[slot];
+        ref Entry entry = ref _entries[slot];
         IMeteredBlock? block = entry.Block;
         if (isMetered && block is not null)
         {
             _ = LabelNeedsLock(ref entry, block);
         }
 
-        if (entry.Record is { Label: { } label } record)
+        if (entry.Known is { Label: { } label } record)
         {
-            // In one step with its leaving the list, so that a counter never decreases.
+            // In one hold of the lock with the leaving of its slot, so that a counter never decreases.
             BlockSample sample = record.Read(block);
             sample.End();
             Add(Ended, label, sample);
@@ -452,31 +407,97 @@ internal static class BlockTotals
         Array.Resize(ref _entries, length);
     }
 
-    /// <summary>When the last of many blocks has ended, the places of all of them go.</summary>
+    /// <summary>When the last of many blocks has ended, the long arrays go.</summary>
     private static void ForgetSlotsNeedsLock()
     {
         if (_entries.Length > FewBlocks && Count == 0)
         {
             try
             {
-                (_entries, _free) = (new BlockEntry[FewBlocks], new Stack<int>(FewBlocks));
+                (_entries, _free) = (new Entry[FewBlocks], new Stack<int>(FewBlocks));
                 _used = 1;
                 _sweepAt = FewBlocks;
             }
             catch (OutOfMemoryException)
             {
-                // Then they stay.
+                // They stay.
             }
         }
     }
 
     private static void Add(Dictionary<BlockLabel, BlockSample> sums, BlockLabel label, in BlockSample sample)
     {
-        // The sums that are read must not share a dictionary with those that grow.
+        // A new sum, because those that are read must not share a dictionary with those that grow.
         BlockSample sum = default;
         sum.Add(sums.GetValueOrDefault(label));
         sum.Add(sample);
         sums[label] = sum;
+    }
+
+    /// <summary>A slot for a block under way, which does not keep the block alive. A struct, because each block that is used has one.</summary>
+    private struct Entry(IMeteredBlock block)
+    {
+        private GCHandle _block = GCHandle.Alloc(block, GCHandleType.Weak);
+
+        /// <summary>What is known of the block. Null as long as nobody asks and no call fails.</summary>
+        public Record? Known { get; set; }
+
+        /// <summary>Whether the slot is taken, perhaps by a block that was collected.</summary>
+        public readonly bool IsTaken => _block.IsAllocated;
+
+        /// <summary>The block, unless it was collected.</summary>
+        public readonly IMeteredBlock? Block => _block.IsAllocated ? (IMeteredBlock?)_block.Target : null;
+
+        /// <summary>Frees the slot.</summary>
+        public void Free()
+        {
+            _block.Free();
+            Known = null;
+        }
+    }
+
+    /// <summary>What is known of a block that somebody has read, or whose calls have failed. Under the lock.</summary>
+    private sealed class Record
+    {
+        private BlockSample _last;
+        private Dictionary<string, long>? _failed;
+        private long _cancelled;
+
+        /// <summary>The label under which the block is counted, once somebody has read it.</summary>
+        public BlockLabel? Label { get; set; }
+
+        /// <summary>A call has failed.</summary>
+        /// <param name="error">The type of what it threw; null if it was cancelled: its message has no result, and the block goes on.</param>
+        public void Failed(string? error)
+        {
+            if (error is null)
+            {
+                _cancelled++;
+            }
+            else
+            {
+                _failed ??= new(StringComparer.Ordinal);
+                _failed[error] = _failed.GetValueOrDefault(error) + 1;
+            }
+        }
+
+        /// <summary>The counts. If the block was collected, those that were read last.</summary>
+        public BlockSample Read(IMeteredBlock? block)
+        {
+            if (block is null)
+            {
+                _last.End();
+                return _last;
+            }
+
+            BlockSample sample = block.Sample();
+            sample.NotBefore(_last);
+            sample.Blocks = 1;
+            sample.Cancelled = _cancelled;
+            sample.Failed = _failed;
+            _last = sample;
+            return sample;
+        }
     }
 }
 
@@ -492,12 +513,12 @@ internal interface IMeteredBlock
     BlockSample Sample();
 }
 
-/// <summary>The place of a block among those under way. The block takes it with its first message, and leaves it when it is complete.</summary>
+/// <summary>The slot of a block among those under way. The block takes it with its first message, and leaves it when it is complete.</summary>
 internal struct ListedBlock
 {
     private int _slot;
 
-    /// <summary>A message comes. Under the block's lock; throws nothing, and runs no code of listeners'.</summary>
+    /// <summary>A message comes. Called under the block's lock. Throws nothing, and runs no listener's code.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Begin(IMeteredBlock block)
     {
@@ -507,7 +528,7 @@ internal struct ListedBlock
         }
     }
 
-    /// <summary>The block is complete, and its counts are those that it ends with.</summary>
+    /// <summary>The block is complete, and its counts do not change any more.</summary>
     public readonly void End(IMeteredBlock block)
     {
         if (_slot != 0)

@@ -3,9 +3,9 @@ using System.Diagnostics;
 
 namespace Weir.Dataflow.Metering;
 
-/// <summary>Tells listeners how long each call of a block took. There is one only from when somebody asks for that.</summary>
+/// <summary>Tells listeners how long each call of a block took. A block has one from when somebody asks for that.</summary>
 /// <remarks>
-/// A message is known by its number. What its call threw is remembered on the thread that has seen it, because that thread then reports the end.
+/// A message is known by its number. What its call threw is noted on the thread that has seen it, because that thread then reports the end.
 /// </remarks>
 internal sealed class CallWatch(BlockLabel label)
 {
@@ -22,8 +22,8 @@ internal sealed class CallWatch(BlockLabel label)
         return Enter();
     }
 
-    /// <summary>This thread deals with the result of a call that has ended.</summary>
-    /// <returns>What <see cref="Exit"/> restores: it may do so inside a call of another block, which waited for nothing else.</returns>
+    /// <summary>This thread deals with the result of a call that has ended, perhaps inside a call of another block.</summary>
+    /// <returns>What <see cref="Exit"/> restores.</returns>
     public static Exception? Enter()
     {
         Exception? outer = _error;

@@ -5,66 +5,70 @@ using System.Runtime.InteropServices;
 namespace Weir.Dataflow.Sync;
 
 /// <summary>
-/// The lock around a block's own state. It is held for some instructions at a time and never while anything of the user's runs, so it neither
-/// blocks nor nests into itself.
+/// The lock around a block's own state. It is held for some instructions at a time, never while anything of the user's runs, and does not nest into itself. One
+/// thread takes it for nearly every message, so it is biased towards that thread.
 /// </summary>
 /// <remarks>
 /// <para>
-/// As long as one thread (or one worker, whatever its threads) alone uses it, it costs plain loads and stores (see <see cref="ProcessBarrier"/>): that one
-/// is its owner. The first other one takes that away with a process-wide barrier; from then on it is a spin lock, until one has been alone with it for long
-/// enough to own it again. How long doubles with each owner, up to a bound at which the barrier costs little beside what the entries before it cost. There is
-/// no last owner: a block that lives long is posted to by one thread after another, and has each of them as its owner while it posts much.
+/// <b>States.</b> Owned (<c>_owner</c> is set), or a spin lock (<c>_owner</c> is null). As long as one thread alone uses the lock, or one worker on whatever
+/// threads, it is the owner and pays plain loads and stores. The first other one takes ownership away by a process-wide barrier. From then on it is a spin
+/// lock, until one has been alone with it for long enough to own it again.
 /// </para>
 /// <para>
-/// A worker that comes to rest is not counted as somebody else (<see cref="EnterToGoIdle"/>), or a writer whose worker keeps up with it would never own the lock.
-/// But each rest takes something from the writer's streak, because a rest needs a barrier once there is an owner: where the worker rests after a few messages,
-/// the spin lock is the cheaper one.
+/// <b>Protocol.</b> Only the holder of <c>_taken</c> changes <c>_owner</c>. The owner writes <c>Inside</c> and then reads <c>_owner</c>. Who takes ownership
+/// away writes null to <c>_owner</c>, makes all processors fence, and then reads <c>Inside</c>. So at least one sees the other: the owner backs off to the spin
+/// lock, or the other one waits until the owner is out. If either read came before its write, both could be inside. A new owner sets <c>Inside</c> before it is
+/// published and before <c>_taken</c> is given up, so nobody gets in between. See <see cref="ProcessBarrier"/>.
 /// </para>
 /// <para>
-/// States: owned (<c>_owner</c> is set), or a spin lock (<c>_owner</c> is null). Only the holder of <c>_taken</c> changes <c>_owner</c>. The owner writes
-/// <c>Inside</c> and then reads <c>_owner</c>; who takes ownership away writes null to <c>_owner</c>, fences all processors, and then reads <c>Inside</c>.
-/// So at least one sees the other: the owner backs off to the spin lock, or the other one waits until the owner is out. If either read came before its
-/// write, both would be inside. A new owner enters <c>Inside</c> before it is published and before <c>_taken</c> is given up, so nobody gets in between.
+/// <b>When one owns it again.</b> After so many entries in a row, and twice as many for each owner, up to a bound at which the barrier costs little beside what
+/// these entries cost. No owner is the last: a block that lives long is posted to by one thread after another, and has each of them as its owner while it posts
+/// much. A worker that goes idle does not count as somebody else (<see cref="EnterToGoIdle"/>), or a writer whose worker keeps up with it would never own the
+/// lock. But it takes something from the writer's streak, because it needs a barrier once there is an owner: where the worker goes idle after a few messages,
+/// the spin lock is cheaper.
 /// </para>
 /// <para>
-/// This is the lock of the blocks, and what needs it ends in NeedsLock. Three places have another one, each for its own reason. An output side also has its
-/// monitor, because it is held while targets are called, which may call back: it has to be re-entrant and to block; it is that of the object itself, because
-/// a lock object would make each block larger. The context of workers is guarded by the monitor of the input side, because it is taken once for a worker and
-/// not for each message. ReliableBroadcastBlock has a Lock for its links, because it has no output side, and links are rarely made.
+/// <b>Other locks of blocks.</b> An output side also has its monitor, the offer lock, which is held while targets are called: it has to be re-entrant and to
+/// block, and is that of the object itself, because a lock object would make each block larger. The context of workers is under the monitor of the input side,
+/// because it is taken once for a worker and not for each message. ReliableBroadcastBlock has a Lock for its links, because it has no output side and links are
+/// rarely made. What needs the BiasedLock of its object ends in NeedsLock.
 /// </para>
 /// </remarks>
 internal struct BiasedLock
 {
-    /// <summary>How often in a row one has to come in before it owns the lock again: at first, and how often that doubles.</summary>
+    /// <summary>How often in a row one has to enter before it owns the lock again: at first, and how often that doubles.</summary>
     private const int FirstStreak = 64;
     private const int MostDoublings = 8;
 
-    /// <summary>About what a barrier costs, in entries that it makes cheaper.</summary>
+    /// <summary>What a worker that goes idle takes from the streak: about what a barrier costs, in entries that ownership makes cheaper.</summary>
     private const int StreakPerIdle = 256;
 
     private static int LastId;
 
+    // Atomic: the protocol is above.
     private LockOwner? _owner;
 
     /// <summary>The spin lock, for everybody who does not own the lock.</summary>
     private int _taken;
 
-    /// <summary>Who came in last by the spin lock, and how often in a row. At most <c>FirstStreak &lt;&lt; MostDoublings</c>, which fits.</summary>
+    // Of the holder of _taken.
+
+    /// <summary>Who entered last by the spin lock, and how often in a row. At most <c>FirstStreak &lt;&lt; MostDoublings</c>, which fits.</summary>
     private int _last;
     private short _streak;
     private short _doublings;
 
-    /// <summary>Whether another thread or worker has the lock for itself. True one moment need not be true the next.</summary>
+    /// <summary>Whether another thread or worker owns the lock. It may have changed when the caller reads the answer.</summary>
     public readonly bool HasOtherOwner => _owner is { } owner && owner.Id != ThreadId.Current;
 
-    /// <summary>An id for somebody that is not a thread. Ids of threads are positive.</summary>
+    /// <summary>An id for somebody that is not a thread, and that enters on one thread at a time. Ids of threads are positive.</summary>
     public static int NewId() => Interlocked.Decrement(ref LastId);
 
     /// <summary>Enters. The result has to be given to <see cref="Exit"/>.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public LockOwner? Enter() => Enter(ThreadId.Current);
 
-    /// <summary>Enters as one of those that are never at work twice at the same time, on whichever thread: see <see cref="NewId"/>.</summary>
+    /// <summary>Enters under an id: that of the current thread, or one of <see cref="NewId"/>.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public LockOwner? Enter(int id)
     {
@@ -82,14 +86,14 @@ internal struct BiasedLock
             Volatile.Write(ref owner.Inside.Value, 0);
         }
 
-        return EnterSlow(id, rests: false);
+        return EnterSlow(id, goesIdle: false);
     }
 
-    /// <summary>Enters as a worker that comes to rest if nothing has come for it: that thread need not come again.</summary>
+    /// <summary>Enters as a worker that goes idle if nothing has come: its thread need not enter again.</summary>
     public LockOwner? EnterToGoIdle()
     {
         int id = ThreadId.Current;
-        return _owner is null ? EnterSlow(id, rests: true) : Enter(id);
+        return _owner is null ? EnterSlow(id, goesIdle: true) : Enter(id);
     }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
@@ -105,7 +109,7 @@ internal struct BiasedLock
         }
     }
 
-    private LockOwner? EnterSlow(int me, bool rests)
+    private LockOwner? EnterSlow(int me, bool goesIdle)
     {
         if (Interlocked.CompareExchange(ref _taken, 1, 0) != 0)
         {
@@ -117,7 +121,7 @@ internal struct BiasedLock
             Revoke(_owner);
         }
 
-        if (rests)
+        if (goesIdle)
         {
             _streak = (short)Math.Max(0, _streak - StreakPerIdle);
             return null;
@@ -184,20 +188,20 @@ internal struct BiasedLock
 }
 
 /// <summary>
-/// A thread, or a worker, that has a lock for itself. An object of its own for each ownership: an owner that lost the lock between two instructions
+/// The owner of a lock: a thread, or somebody else with an id. Each ownership has an object of its own: an owner that lost the lock between two instructions
 /// still writes here, and must not write into its successor's.
 /// </summary>
 internal sealed class LockOwner(int id)
 {
     public readonly int Id = id;
 
-    /// <summary>Whether the owner is inside. Written by it alone, for every message: hence the cache lines of its own.</summary>
+    /// <summary>Whether the owner is inside. It alone writes this, for each message: hence the cache lines of its own.</summary>
     public Padded Inside;
 }
 
 /// <summary>
-/// A positive number for each thread that uses a lock. Its own, because a thread-static field is read in place while
-/// <see cref="Environment.CurrentManagedThreadId"/> is a call into the runtime, which for a short lock is a third of its cost.
+/// A positive number for each thread that uses a lock. Not <see cref="Environment.CurrentManagedThreadId"/>, because that is a call into the runtime, a third
+/// of what a short lock costs, while a thread-static field is read in place.
 /// </summary>
 internal static class ThreadId
 {
@@ -220,18 +224,18 @@ internal static class ThreadId
     private static int New() => _id = Interlocked.Increment(ref Last);
 }
 
-/// <summary>A number with cache lines of its own, because one thread writes it for every message while another reads what lies around it.</summary>
+/// <summary>A number with cache lines of its own: one thread writes it for each message, while another reads what would lie beside it.</summary>
 [StructLayout(LayoutKind.Explicit, Size = 128)]
 internal struct Padded
 {
     [FieldOffset(64)]
     public long Value;
 
-    /// <summary>What that thread last saw of the other one's number.</summary>
+    /// <summary>For a queue: what this side last saw of the other one's number.</summary>
     [FieldOffset(72)]
     public long Known;
 
-    // What the reader of a queue tells of itself.
+    // For the reader of a queue: how many messages it has discarded, and whether it is inside a call.
     [FieldOffset(80)]
     public long Discarded;
 
@@ -239,10 +243,10 @@ internal struct Padded
     public bool IsInCall;
 }
 
-/// <summary>The places where memory is allocated while a lock is held: there, a test of the Debug build lets it run out. Nothing in Release.</summary>
+/// <summary>The points where memory is allocated while a lock is held: a test of the Debug build lets it run out there. Nothing in Release.</summary>
 internal static class MemoryPoint
 {
-    /// <summary>Called with what holds the lock, or its type, on the thread that passes the place.</summary>
+    /// <summary>Called with what holds the lock, or its type, on the thread that passes the point.</summary>
     public static Action<object>? Passing { get; set; }
 
     [Conditional("DEBUG")]
@@ -250,19 +254,18 @@ internal static class MemoryPoint
 }
 
 /// <summary>
-/// A fence with two unequal sides. The side that runs once an item pays nothing but keeps the compiler from reordering; the side that runs
-/// once in a while makes all processors of the process fence at that moment.
+/// A fence with two unequal sides. The side that runs for each message costs nothing, and only keeps the compiler from reordering. The side that runs once in a
+/// while makes all processors of the process fence at that moment.
 /// </summary>
 /// <remarks>
-/// "I write A then read B, you write B then read A, and at least one of us sees the other" holds as soon as one side uses
-/// <see cref="Light"/> and the other <see cref="Heavy"/>. Where the process-wide barrier is missing or slow (old kernels, emulators), both sides
-/// pay an ordinary fence instead.
+/// "I write A then read B, you write B then read A, and at least one of us sees the other": this holds if one side uses <see cref="Light"/> and the other
+/// <see cref="Heavy"/>. Where the process-wide barrier is missing or slow (old kernels, emulators), both sides pay an ordinary fence instead.
 /// </remarks>
 internal static class ProcessBarrier
 {
     private static readonly TimeSpan Patience = TimeSpan.FromMilliseconds(20);
 
-    /// <summary>Whether the heavy side is really process-wide. A constant for the compiler.</summary>
+    /// <summary>Whether the heavy side is process-wide. A constant for the compiler.</summary>
     public static readonly bool IsAvailable = Measure();
 
     /// <summary>The cheap side, between the write and the read.</summary>
@@ -288,7 +291,7 @@ internal static class ProcessBarrier
         }
     }
 
-    /// <summary>Whether a barrier that takes so long is used. Beyond 10 us, going idle would cost more than the fences it saves.</summary>
+    /// <summary>Whether a barrier that takes so long is used. Beyond 10 us, to go idle would cost more than the fences that it saves.</summary>
     public static bool IsFastEnough(long ticks, long ticksPerSecond) => ticks <= ticksPerSecond / 100_000;
 
     private static bool Measure()
@@ -313,8 +316,8 @@ internal static class ProcessBarrier
     }
 
     /// <summary>
-    /// The best of many counts, because on a busy machine a barrier may have to wait for a processor that is somebody else's at the moment. Such a moment can
-    /// outlast many barriers, and the decision lasts as long as the process: so only what is slow all the time is.
+    /// The best of many counts: on a busy machine, a barrier may have to wait for a processor that runs somebody else's thread. That can outlast many barriers,
+    /// and the decision lasts as long as the process. So a barrier is slow only if it is slow all the time.
     /// </summary>
     private static bool IsFast()
     {

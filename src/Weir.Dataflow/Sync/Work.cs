@@ -2,7 +2,7 @@ using System.Threading.Tasks.Dataflow;
 
 namespace Weir.Dataflow.Sync;
 
-/// <summary>How blocks get a thread.</summary>
+/// <summary>How blocks get a thread, and what is left to do when a lock is released.</summary>
 internal static class Work
 {
     /// <summary>The context in which the pool begins each work item. Threads that find none at the same time write the same one, which never changes.</summary>
@@ -10,20 +10,20 @@ internal static class Work
 
     private static readonly Action<object?> Execute = static state => ((IThreadPoolWorkItem)state!).Execute();
 
-    /// <summary>Whether a work item, at its beginning, is in this context already: then nothing has to be changed and put back.</summary>
+    /// <summary>Whether a work item, at its beginning, is in this context already, so that nothing has to be changed and restored.</summary>
     /// <param name="context">What was captured when the item was queued.</param>
     /// <param name="scheduler">The scheduler it was queued to.</param>
     public static bool IsIn(ExecutionContext? context, TaskScheduler scheduler) =>
         context is null || (scheduler == TaskScheduler.Default && context == (PoolContext ??= ExecutionContext.Capture()));
 
-    /// <summary>Whether a context is the one in which the pool begins each work item, as far as that is known: then it holds nothing of anybody's.</summary>
+    /// <summary>Whether a context is known to be the one in which the pool begins each work item. That one holds nothing of anybody's.</summary>
     public static bool IsPoolContext(ExecutionContext? context) => context is null || context == PoolContext;
 
     /// <summary>Queues to the pool, or as a task to the block's scheduler.</summary>
     /// <param name="item">What to do.</param>
     /// <param name="scheduler">The block's scheduler.</param>
-    /// <param name="again">Whether it continues a work item that has made room for others.</param>
-    /// <param name="preferLocal">Whether this thread, if it is the pool's, is best placed to do it next.</param>
+    /// <param name="again">Whether it continues a work item that has given its thread to others.</param>
+    /// <param name="preferLocal">Whether this thread, if it is the pool's, should do it next.</param>
     /// <exception cref="TaskSchedulerException">The scheduler threw.</exception>
     public static void Queue(IThreadPoolWorkItem item, TaskScheduler scheduler, bool again = false, bool preferLocal = false)
     {
@@ -40,19 +40,19 @@ internal static class Work
     }
 }
 
-/// <summary>Something that a locked region found out has to be done once no lock is held, because it may reach the user's code.</summary>
+/// <summary>Work that a locked region leaves to be done once no lock is held, because it may call the user's code or other blocks.</summary>
 internal interface IAfterLock
 {
     void AfterLock();
 }
 
-/// <summary>What the steps of one locked region found out has to be done once no lock is held, in their order and however many they are.</summary>
+/// <summary>The work that the steps of one locked region leave, however much it is, in the order of the steps.</summary>
 internal struct AfterLocks
 {
     private IAfterLock? _first;
     private List<IAfterLock>? _more;
 
-    /// <summary>Makes room for one more, so that <see cref="Add"/> cannot fail when the step is made and can no longer be taken back.</summary>
+    /// <summary>Makes sure that the next <see cref="Add"/> cannot fail, because by then its step cannot be undone.</summary>
     public void Reserve()
     {
         if (_first is not null)
@@ -99,7 +99,7 @@ internal struct AfterLocks
         }
     }
 
-    /// <summary>What was stored is passed on before anybody is told that something was not stored.</summary>
+    /// <summary>Does it, unless it is to tell that something was not stored: that comes after the work for what was stored.</summary>
     private static bool Do(IAfterLock after)
     {
         if (ReferenceEquals(after, NoMemory.Instance))
@@ -112,6 +112,7 @@ internal struct AfterLocks
     }
 }
 
+/// <summary>Two pieces of work, of which the second is done even if the first fails.</summary>
 internal sealed class AfterBoth(IAfterLock first, IAfterLock second) : IAfterLock
 {
     public void AfterLock()
@@ -128,8 +129,8 @@ internal sealed class AfterBoth(IAfterLock first, IAfterLock second) : IAfterLoc
 }
 
 /// <summary>
-/// What a locked region leaves to be done when there was no memory to store a message: nothing was stored, and the sender is told once no lock is
-/// held. So nothing throws under a lock, and the locks need nothing that would cost each message something.
+/// What a locked region leaves when there was no memory to store a message: nothing was stored, and the sender gets the exception once no lock is held. So
+/// nothing throws under a lock, and to enter and exit needs no exception handler, which would cost each message something.
 /// </summary>
 internal sealed class NoMemory : IAfterLock
 {
@@ -139,7 +140,7 @@ internal sealed class NoMemory : IAfterLock
     {
     }
 
-    /// <summary>What is thrown, or fails a block where nobody waits for an answer.</summary>
+    /// <summary>What the sender gets, or the block fails with if nobody waits for an answer.</summary>
     public static Exception Exception() => new InsufficientMemoryException("There is no memory to store a message.");
 
     public void AfterLock() => throw Exception();

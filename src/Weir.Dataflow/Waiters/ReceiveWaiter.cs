@@ -13,16 +13,16 @@ namespace Weir.Dataflow.Waiters;
 /// </summary>
 /// <remarks>
 /// <para>
-/// <b>One end.</b> A message, the source's end, the token and the timer race for a waiter. The thread that takes it out of the list of links, under the source's
-/// lock, completes it, once no lock is held. Whoever finds that it is not in the list any more does nothing.
+/// <b>One end.</b> A message, the source's end, the token and the timer race for a waiter. The thread that takes it out of the list of links, under the
+/// source's lock, completes it, once no lock is held. Whoever finds that it is not in the list any more does nothing.
 /// </para>
 /// <para>
-/// <b>Before it is in the list.</b> The token is registered first, so whatever completes the waiter finds the registration. If the token is cancelled in between,
-/// <c>IsGivenUp</c> says so under the source's lock, and the waiter is completed instead of listed.
+/// <b>Before it is in the list.</b> The token is registered first, so whatever completes the waiter finds the registration. If the token is cancelled in
+/// between, <c>IsGivenUp</c> says so under the source's lock, and the waiter is completed instead of listed.
 /// </para>
 /// <para>
-/// <b>Pooled waiters.</b> A wait with a value task uses a waiter of its source's pool. It goes back when its result is read and its registration is gone, so that a
-/// late cancellation cannot hit its next wait.
+/// <b>Pooled waiters.</b> A wait with a value task uses a waiter of its source's pool. It goes back when its result is read and its registration is gone, so
+/// that a late cancellation cannot hit its next wait.
 /// </para>
 /// <para><see cref="SendWaiter{T}"/> follows these rules in a target's list of those who wait for room, under the target's input lock.</para>
 /// </remarks>
@@ -251,8 +251,8 @@ internal sealed class ValueResult<TResult>(IPooledWaiter waiter) : IWaitResult<T
 
 /// <summary>The waiters of a source that are not in use: one of each kind.</summary>
 /// <remarks>
-/// A waiter is rented by an exchange, because two waits with the same waiter would get the same message. It is returned by a plain write: if two are returned at
-/// once, one is lost to the garbage collector.
+/// A waiter is rented by an exchange, because two waits with the same waiter would get the same message. It is returned by a plain write: if two are returned
+/// at once, one is lost to the garbage collector.
 /// </remarks>
 internal sealed class WaiterPool<T>
 {

@@ -8,46 +8,64 @@ using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
 
-/// <summary>A join that makes a tuple of single messages. After the locks are left, it fetches messages if it is not greedy, and ends targets.</summary>
-internal abstract class JoinShared(BlockOptions options) : JoinBase<IJoinTarget>(options), IUnattended
+/// <summary>The core of a JoinBlock: makes a tuple of one message of each target.</summary>
+/// <remarks>
+/// <para>
+/// <b>Locks</b>, the outer one first: the input lock of a target, the <i>join lock</i> (<c>StateLock</c> here), the state lock of the output. The queues of all
+/// targets, and what this class counts, are under the join lock; a tuple is made and added to the output under it. A plain target, which is greedy, unbounded
+/// and makes any number of tuples, takes the join lock alone.
+/// </para>
+/// <para>
+/// <b>Greedy.</b> Each target accepts what is offered. The message that fills the last empty queue makes a tuple.
+/// </para>
+/// <para>
+/// <b>Not greedy.</b> Messages stay in their sources. When each target has been offered one, a work item <i>fetches</i>: it reserves one message on each
+/// target, consumes them all if it got all, and else releases those that it got, which are then offered again. Who asks for a fetch counts <c>_fetchWanted</c>
+/// up; the first one starts it, and the work item ends only when nobody has asked since it looked. This object, as <see cref="IAfterLock"/>, asks for a fetch.
+/// </para>
+/// <para>
+/// <b>The end.</b> A target is drained when it declines, its queue is empty and nobody fetches. If one target has ended, no further tuple can be made, so all
+/// end, and what they have is discarded. When the last has ended, the output completes. A tuple may take the last message of a target that declines without
+/// that target's lock; whoever makes it has all targets look once more (<see cref="Rechecking"/>).
+/// </para>
+/// </remarks>
+internal abstract class JoinCore(BlockOptions options) : JoinBase<IJoinTarget>(options), IUnattended
 {
+    // Under the join lock.
+
     /// <summary>
     /// How often a fetch was asked for since the last one ended. While it is not 0, a fetch is queued or at work, and no target may end: the fetch may have
-    /// consumed messages of some targets and not yet those of the others. Guarded by the lock.
+    /// consumed messages of some targets and not yet those of the others. The fetch reads it without the lock.
     /// </summary>
     private int _fetchWanted;
+
+    /// <summary>A target has ended, so all do.</summary>
     private bool _ending;
 
-    /// <summary>How many targets have a message. Guarded by the lock.</summary>
+    /// <summary>How many targets have a message.</summary>
     private int _withItems;
+
+    // Atomic: set once, before the target that declines looks whether its queue is empty.
 
     /// <summary>A target declines, so a tuple may take its last message.</summary>
     private volatile bool _declines;
 
-    /// <summary>How many tuples were made. Guarded by the lock.</summary>
+    /// <summary>How many tuples were made.</summary>
     public long MadeNeedsLock => Made;
 
-    /// <summary>Whether messages may be on their way from the sources. Guarded by the lock.</summary>
+    /// <summary>Whether a fetch is wanted or at work, so that messages may be on their way from their sources.</summary>
     public bool IsFetchingNeedsLock => _fetchWanted > 0;
 
-    /// <inheritdoc/>
-    /// <remarks>Each message is counted as part of a tuple, or as thrown away, once it is no longer in a queue.</remarks>
-    public override BlockSample Sample()
-    {
-        BlockSample sample = default;
-        sample.Processed = Targets.Length * Volatile.Read(ref Made);
-        sample.Discarded = Volatile.Read(ref Discarded);
-        foreach (IJoinTarget target in Targets)
-        {
-            sample.Queued += target.CountNow;
-        }
+    // What targets say, under the join lock.
 
-        sample.Received = sample.Processed + sample.Discarded + sample.Queued;
-        SampleOutput(ref sample);
-        return sample;
+    /// <summary>A target has got its first message.</summary>
+    public void OnFilledNeedsLock()
+    {
+        Listed.Begin(this);
+        _withItems++;
     }
 
-    /// <summary>Makes tuples while there is a message on each target.</summary>
+    /// <summary>Makes a tuple if there is a message on each target.</summary>
     public IAfterLock? JoinNeedsLock()
     {
         if (_withItems < Targets.Length)
@@ -78,25 +96,147 @@ internal abstract class JoinShared(BlockOptions options) : JoinBase<IJoinTarget>
         return after;
     }
 
-    /// <summary>A target has got its first message.</summary>
-    public void OnFilledNeedsLock()
-    {
-        Listed.Begin(this);
-        _withItems++;
-    }
-
     /// <summary>A target has no message any more.</summary>
     public void OnEmptiedNeedsLock() => _withItems--;
 
-    /// <summary>Messages were thrown away, and are in no queue any more.</summary>
+    /// <summary>Messages were discarded, and are in no queue any more.</summary>
     public void OnDiscardedNeedsLock(int count) => Volatile.Write(ref Discarded, Discarded + count);
 
     /// <summary>A target has begun to decline. Before it looks whether it is empty.</summary>
     public void TargetDeclines() => _declines = true;
 
+    // Fetching, if the block is not greedy.
+
+    /// <summary>A message was postponed, or room came: fetches, if each target has been offered a message.</summary>
+    public override void AfterLock()
+    {
+        if (!Array.TrueForAll(Targets, static target => target.CanFetch()) || !BeginFetch())
+        {
+            return;
+        }
+
+        try
+        {
+            if (Options.OnDefaultScheduler)
+            {
+                ThreadPool.UnsafeQueueUserWorkItem(static join => join.FetchUnattended(), this, preferLocal: false);
+            }
+            else
+            {
+                new Task(static join => ((JoinCore)join!).FetchUnattended(), this, TaskCreationOptions.DenyChildAttach).Start(Options.Scheduler);
+            }
+        }
+        catch (Exception e)
+        {
+            FetchFailed(e);
+        }
+    }
+
+    /// <summary>Asks for a fetch.</summary>
+    /// <returns>Whether the caller has to start it. If not, the fetch at work looks once more.</returns>
+    private bool BeginFetch()
+    {
+        LockOwner? key = StateLock.Enter();
+        bool first = ++_fetchWanted == 1;
+        StateLock.Exit(key);
+        return first;
+    }
+
+    /// <summary>Fetches one tuple's messages after the other, until a target has been offered none.</summary>
+    private void Fetch()
+    {
+        int seen;
+        do
+        {
+            seen = Volatile.Read(ref _fetchWanted);
+            try
+            {
+                while (Array.TrueForAll(Targets, static target => target.CanFetch()))
+                {
+                    FetchOne();
+                }
+            }
+            catch (Exception e)
+            {
+                Targets[0].FailInside(e);
+                FailAll();
+                ReleaseAll();
+            }
+        }
+        while (!TryEndFetch(seen));
+    }
+
+    /// <summary>Reserves one message on each target and consumes them, or releases those that it got.</summary>
+    private void FetchOne()
+    {
+        int reserved = 0;
+        while (reserved < Targets.Length && Targets[reserved].TryReserve())
+        {
+            reserved++;
+        }
+
+        if (reserved < Targets.Length)
+        {
+            // Messages that are released are offered again.
+            while (reserved > 0)
+            {
+                Targets[--reserved].ReleaseReserved();
+            }
+
+            return;
+        }
+
+        Array.ForEach(Targets, static target => target.ConsumeReserved());
+        Array.ForEach(Targets, static target => target.StoreConsumed());
+    }
+
+    /// <summary>Ends the fetch, unless another was asked for since it looked.</summary>
+    /// <param name="seen">How often a fetch had been asked for then. Null to end it anyway.</param>
+    private bool TryEndFetch(int? seen)
+    {
+        LockOwner? key = StateLock.Enter();
+        bool ends = seen is null || seen == _fetchWanted;
+        _fetchWanted = ends ? 0 : _fetchWanted;
+        StateLock.Exit(key);
+        if (ends && _declines)
+        {
+            // A target that was to end meanwhile has waited for the fetch.
+            RecheckAll();
+        }
+
+        return ends;
+    }
+
+    private void FetchUnattended() => Unattended.Run(this, static join => join.Fetch(), static (join, error) => join.FetchFailed(error));
+
+    /// <summary>The fetch does not begin: the block faults, and no target waits for the fetch any more.</summary>
+    private void FetchFailed(Exception error)
+    {
+        WorkFailed(error);
+        TryEndFetch(null);
+    }
+
+    /// <summary>The join has failed: what it has reserved goes back to its sources.</summary>
+    private void ReleaseAll()
+    {
+        foreach (IJoinTarget target in Targets)
+        {
+            try
+            {
+                target.ReleaseReserved();
+            }
+            catch (Exception)
+            {
+                // The join has failed with what came first.
+            }
+        }
+    }
+
+    // The end.
+
     public override void Fault(Exception exception)
     {
-        // Once no further tuple can be made it is too late for faults from outside.
+        // Once no further tuple can be made, it is too late for faults from outside.
         LockOwner? key = StateLock.Enter();
         try
         {
@@ -120,7 +260,8 @@ internal abstract class JoinShared(BlockOptions options) : JoinBase<IJoinTarget>
         FailAll();
     }
 
-    /// <summary>A target declines and has nothing left, so no further tuple can be made: all end.</summary>
+    /// <inheritdoc/>
+    /// <remarks>No further tuple can be made, so all targets end.</remarks>
     public override void TargetFinished(List<Exception>? exceptions)
     {
         LockOwner? key = StateLock.Enter();
@@ -147,58 +288,6 @@ internal abstract class JoinShared(BlockOptions options) : JoinBase<IJoinTarget>
         }
     }
 
-    /// <summary>A message was postponed, or room came.</summary>
-    public override void AfterLock()
-    {
-        if (!Array.TrueForAll(Targets, static target => target.CanFetch()) || !BeginFetch())
-        {
-            return;
-        }
-
-        try
-        {
-            if (Options.OnDefaultScheduler)
-            {
-                ThreadPool.UnsafeQueueUserWorkItem(static join => join.FetchUnattended(), this, preferLocal: false);
-            }
-            else
-            {
-                new Task(static join => ((JoinShared)join!).FetchUnattended(), this, TaskCreationOptions.DenyChildAttach).Start(Options.Scheduler);
-            }
-        }
-        catch (Exception e)
-        {
-            FetchFailed(e);
-        }
-    }
-
-    /// <summary>Asks for a fetch.</summary>
-    /// <returns>Whether the caller has to start it. If not, the one at work looks once more.</returns>
-    private bool BeginFetch()
-    {
-        LockOwner? key = StateLock.Enter();
-        bool first = ++_fetchWanted == 1;
-        StateLock.Exit(key);
-        return first;
-    }
-
-    /// <summary>Ends the fetch, unless another was asked for since it looked.</summary>
-    /// <param name="seen">How often a fetch had been asked for then. Null to end it anyway.</param>
-    private bool TryEndFetch(int? seen)
-    {
-        LockOwner? key = StateLock.Enter();
-        bool ends = seen is null || seen == _fetchWanted;
-        _fetchWanted = ends ? 0 : _fetchWanted;
-        StateLock.Exit(key);
-        if (ends && _declines)
-        {
-            // A target that was asked to end meanwhile has waited for this.
-            RecheckAll();
-        }
-
-        return ends;
-    }
-
     private void RecheckAll()
     {
         foreach (IJoinTarget target in Targets)
@@ -207,97 +296,48 @@ internal abstract class JoinShared(BlockOptions options) : JoinBase<IJoinTarget>
         }
     }
 
-    private void FetchUnattended() => Unattended.Run(this, static join => join.Fetch(), static (join, error) => join.FetchFailed(error));
+    // For listeners.
 
-    /// <summary>A fetch does not begin: the block faults, and no target waits for the fetch.</summary>
-    private void FetchFailed(Exception error)
+    /// <inheritdoc/>
+    /// <remarks>A message counts as part of a tuple, or as discarded, once it is in no queue any more.</remarks>
+    public override BlockSample Sample()
     {
-        WorkFailed(error);
-        TryEndFetch(null);
-    }
-
-    /// <summary>Reserves one message on each target and takes them, or releases those that it got. Ends when a target has none.</summary>
-    private void Fetch()
-    {
-        int seen;
-        do
-        {
-            seen = Volatile.Read(ref _fetchWanted);
-            try
-            {
-                while (Array.TrueForAll(Targets, static target => target.CanFetch()))
-                {
-                    FetchOne();
-                }
-            }
-            catch (Exception e)
-            {
-                Targets[0].FailInside(e);
-                FailAll();
-                ReleaseAll();
-            }
-        }
-        while (!TryEndFetch(seen));
-    }
-
-    private void FetchOne()
-    {
-        int reserved = 0;
-        while (reserved < Targets.Length && Targets[reserved].TryReserve())
-        {
-            reserved++;
-        }
-
-        if (reserved < Targets.Length)
-        {
-            // Those that are released offer again.
-            while (reserved > 0)
-            {
-                Targets[--reserved].ReleaseReserved();
-            }
-
-            return;
-        }
-
-        Array.ForEach(Targets, static target => target.ConsumeReserved());
-        Array.ForEach(Targets, static target => target.StoreConsumed());
-    }
-
-    /// <summary>The join has failed: what it has reserved is somebody else's.</summary>
-    private void ReleaseAll()
-    {
+        BlockSample sample = default;
+        sample.Processed = Targets.Length * Volatile.Read(ref Made);
+        sample.Discarded = Volatile.Read(ref Discarded);
         foreach (IJoinTarget target in Targets)
         {
-            try
-            {
-                target.ReleaseReserved();
-            }
-            catch (Exception)
-            {
-                // The join has failed with what came first.
-            }
+            sample.Queued += target.CountNow;
         }
+
+        sample.Received = sample.Processed + sample.Discarded + sample.Queued;
+        SampleOutput(ref sample);
+        return sample;
     }
 
-    /// <summary>Lets targets see that the last of their messages has gone into a tuple.</summary>
-    private sealed class Rechecking(JoinShared join) : IAfterLock
+    /// <summary>Has all targets look whether they end, after a tuple has taken the last message of one that declines.</summary>
+    private sealed class Rechecking(JoinCore join) : IAfterLock
     {
         public void AfterLock() => join.RecheckAll();
     }
 }
 
-/// <summary>What the targets of a join of any kind share: the lock over what they hold, the output, and an end that is that of all.</summary>
+/// <summary>What joins of any kind have: targets with one lock over their messages, an output, and one end for all.</summary>
 /// <typeparam name="TTarget">What a target can do.</typeparam>
 internal abstract class JoinBase<TTarget> : IJoin, IOutputHost, IMeteredBlock, IAfterLock
     where TTarget : class, IJoinedTarget
 {
-    /// <summary>It comes after the targets' own locks.</summary>
+    /// <summary>The join lock, which comes inside the targets' input locks.</summary>
     public BiasedLock StateLock;
 
-    /// <summary>How many tuples were made. Guarded by the lock.</summary>
+    // Under the join lock.
+
+    /// <summary>How many tuples were made, and how many messages were discarded. Listeners read without the lock.</summary>
     protected long Made;
     protected long Discarded;
     protected ListedBlock Listed;
+
+    /// <summary>How many targets have ended.</summary>
     private int _finished;
 
     protected JoinBase(BlockOptions options)
@@ -320,90 +360,14 @@ internal abstract class JoinBase<TTarget> : IJoin, IOutputHost, IMeteredBlock, I
 
     private IOutputSide Output { get; set; } = null!;
 
-    public abstract void AfterLock();
-
-    public abstract BlockSample Sample();
+    /// <summary>Sets the parts of the block. Its constructor does this last.</summary>
+    protected void Begin(IOutputSide output, params TTarget[] targets) => (Output, Targets) = (output, targets);
 
     /// <summary>What a target's ToString says.</summary>
     public string NameOf(IJoinedTarget target) => $"Target{Array.IndexOf(Targets, target) + 1} of {Output.Block}";
 
-    /// <summary>Takes no more messages, and fails if there is an exception.</summary>
-    public void End(Exception? exception)
-    {
-        if (exception is null)
-        {
-            DeclineAll();
-        }
-        else
-        {
-            Fault(exception);
-        }
-    }
-
-    public abstract void Fault(Exception exception);
-
-    public void FailAll()
-    {
-        foreach (TTarget target in Targets)
-        {
-            target.Fail(null);
-        }
-    }
-
-    public void Cancelled()
-    {
-        FailAll();
-        Output.Reconsider();
-    }
-
-    /// <inheritdoc/>
-    public abstract void TargetFinished(List<Exception>? exceptions);
-
-    public virtual void OutputLeft(int weight)
-    {
-    }
-
-    void IOutputHost.OutputFailed() => FailAll();
-
-    void IOutputHost.OutputCompleted()
-    {
-        foreach (TTarget target in Targets)
-        {
-            target.StopListeningToToken();
-        }
-
-        Listed.End(this);
-    }
-
-    /// <summary>The parts of the block. Its constructor says this last.</summary>
-    protected void Begin(IOutputSide output, params TTarget[] targets) => (Output, Targets) = (output, targets);
-
-    protected void SampleOutput(ref BlockSample sample) => Output.Sample(ref sample);
-
-    protected void CompleteOutput() => Output.Complete(Exceptions);
-
-    /// <summary>A target has ended. If there is no memory for its exceptions, leaves the lock and throws.</summary>
-    /// <returns>Whether it was the last one.</returns>
-    protected bool FinishedNeedsLock(LockOwner? key, List<Exception>? exceptions)
-    {
-        try
-        {
-            if (exceptions is not null)
-            {
-                (Exceptions ??= []).AddRange(exceptions);
-            }
-        }
-        catch
-        {
-            StateLock.Exit(key);
-            throw;
-        }
-
-        return ++_finished == Targets.Length;
-    }
-
     /// <summary>Makes a tuple of what the targets have. Throws nothing.</summary>
-    /// <returns>What has to be done once no lock is held; <see cref="NoMemory"/> if the targets still have it.</returns>
+    /// <returns>The work to do once no lock is held; <see cref="NoMemory"/> if the targets still have their messages.</returns>
     protected IAfterLock? EmitNeedsLock()
     {
         IAfterLock? after;
@@ -427,8 +391,31 @@ internal abstract class JoinBase<TTarget> : IJoin, IOutputHost, IMeteredBlock, I
         return after;
     }
 
-    /// <summary>Hands out a tuple of what the targets have. They are told afterwards.</summary>
+    /// <summary>Adds a tuple of what the targets have to the output. The targets learn of it afterwards.</summary>
     protected abstract IAfterLock? AddTupleNeedsLock();
+
+    /// <summary>Accepts no more messages, and fails if there is an exception.</summary>
+    public void End(Exception? exception)
+    {
+        if (exception is null)
+        {
+            DeclineAll();
+        }
+        else
+        {
+            Fault(exception);
+        }
+    }
+
+    public abstract void Fault(Exception exception);
+
+    public void FailAll()
+    {
+        foreach (TTarget target in Targets)
+        {
+            target.Fail(null);
+        }
+    }
 
     protected void DeclineAll()
     {
@@ -437,10 +424,63 @@ internal abstract class JoinBase<TTarget> : IJoin, IOutputHost, IMeteredBlock, I
             target.Decline();
         }
     }
+
+    public void Cancelled()
+    {
+        FailAll();
+        Output.Reconsider();
+    }
+
+    /// <inheritdoc/>
+    public abstract void TargetFinished(List<Exception>? exceptions);
+
+    /// <summary>A target has ended. If there is no memory for its exceptions, exits the lock and throws.</summary>
+    /// <returns>Whether it was the last one.</returns>
+    protected bool FinishedNeedsLock(LockOwner? key, List<Exception>? exceptions)
+    {
+        try
+        {
+            if (exceptions is not null)
+            {
+                (Exceptions ??= []).AddRange(exceptions);
+            }
+        }
+        catch
+        {
+            StateLock.Exit(key);
+            throw;
+        }
+
+        return ++_finished == Targets.Length;
+    }
+
+    protected void CompleteOutput() => Output.Complete(Exceptions);
+
+    public virtual void OutputLeft(int weight)
+    {
+    }
+
+    void IOutputHost.OutputFailed() => FailAll();
+
+    void IOutputHost.OutputCompleted()
+    {
+        foreach (TTarget target in Targets)
+        {
+            target.StopListeningToToken();
+        }
+
+        Listed.End(this);
+    }
+
+    public abstract void AfterLock();
+
+    public abstract BlockSample Sample();
+
+    protected void SampleOutput(ref BlockSample sample) => Output.Sample(ref sample);
 }
 
-/// <summary>A join of two.</summary>
-internal sealed class JoinCore<T1, T2> : JoinShared
+/// <summary>The core of a JoinBlock with two targets.</summary>
+internal sealed class JoinCore<T1, T2> : JoinCore
 {
     public JoinCore(ISourceBlock<Tuple<T1, T2>> owner, BlockOptions options)
         : base(options)
@@ -462,13 +502,13 @@ internal sealed class JoinCore<T1, T2> : JoinShared
     {
         Tuple<T1, T2> tuple = Tuple.Create(Target1.PeekNeedsLock(), Target2.PeekNeedsLock());
 
-        // Under the join's lock, so one at a time; but from there, a bounded join must not be told that a tuple left.
+        // Under the join lock, so one at a time. But AddSerial may tell a bounded block that an output has left, and that takes input locks.
         return Options.IsBounded ? Source.Add(tuple) : Source.AddSerial(tuple);
     }
 }
 
-/// <summary>A join of three.</summary>
-internal sealed class JoinCore<T1, T2, T3> : JoinShared
+/// <summary>The core of a JoinBlock with three targets.</summary>
+internal sealed class JoinCore<T1, T2, T3> : JoinCore
 {
     public JoinCore(ISourceBlock<Tuple<T1, T2, T3>> owner, BlockOptions options)
         : base(options)
@@ -493,27 +533,36 @@ internal sealed class JoinCore<T1, T2, T3> : JoinShared
     {
         Tuple<T1, T2, T3> tuple = Tuple.Create(Target1.PeekNeedsLock(), Target2.PeekNeedsLock(), Target3.PeekNeedsLock());
 
-        // Under the join's lock, so one at a time; but from there, a bounded join must not be told that a tuple left.
+        // Under the join lock, so one at a time. But AddSerial may tell a bounded block that an output has left, and that takes input locks.
         return Options.IsBounded ? Source.Add(tuple) : Source.AddSerial(tuple);
     }
 }
 
-/// <summary>One of the targets of a join. Its queue is guarded by the join's lock, which comes after its own.</summary>
+/// <summary>A target of a JoinBlock.</summary>
 internal sealed class JoinTarget<T> : JoinedTarget<T>, IJoinTarget
 {
-    private readonly JoinShared _join;
+    // Immutable.
+    private readonly JoinCore _join;
+
+    /// <summary>Whether the target is greedy, unbounded and part of a join of any number of tuples: then a message only has to be stored.</summary>
+    private readonly bool _isPlain;
+
+    // Under the join lock.
     private MessageQueue<T> _queue;
+
+    /// <summary>The join has failed: a message that was being consumed meanwhile is discarded too.</summary>
+    private bool _discards;
+
+    // Under the input lock.
+
+    /// <summary>How many messages were accepted, or claimed in order to be.</summary>
     private long _claimed;
+
+    // Of the work item that fetches: what it has reserved, and what it has consumed.
     private PostponedOffer<T>? _fetched;
     private T? _item;
 
-    /// <summary>The join has failed: a message that was being consumed meanwhile is thrown away too. Guarded by the join's lock.</summary>
-    private bool _discards;
-
-    /// <summary>Whether a message that is not to be consumed needs nothing but its place in the queue.</summary>
-    private readonly bool _isPlain;
-
-    public JoinTarget(JoinShared join, BlockOptions options)
+    public JoinTarget(JoinCore join, BlockOptions options)
         : base(options)
     {
         _join = join;
@@ -528,17 +577,6 @@ internal sealed class JoinTarget<T> : JoinedTarget<T>, IJoinTarget
 
     protected override bool AcceptsOffersNeedsLock => Options.Greedy;
 
-    public T PeekNeedsLock() => _queue.Peek();
-
-    public override void TakenNeedsLock()
-    {
-        _queue.Dequeue();
-        if (_queue.Count == 0)
-        {
-            _join.OnEmptiedNeedsLock();
-        }
-    }
-
     public override DataflowMessageStatus OfferMessage(
         DataflowMessageHeader messageHeader, T messageValue, ISourceBlock<T>? source, bool consumeToAccept)
     {
@@ -547,7 +585,7 @@ internal sealed class JoinTarget<T> : JoinedTarget<T>, IJoinTarget
             return base.OfferMessage(messageHeader, messageValue, source, consumeToAccept);
         }
 
-        // The join's lock is enough: who ends this target says so first, and then looks under that lock whether the queue is empty.
+        // The join lock is enough: who ends this target sets IsDeclining first, and then looks under the join lock whether the queue is empty.
         LockOwner? key = _join.StateLock.Enter();
         if (IsDeclining)
         {
@@ -559,74 +597,6 @@ internal sealed class JoinTarget<T> : JoinedTarget<T>, IJoinTarget
         _join.StateLock.Exit(key);
         after?.AfterLock();
         return DataflowMessageStatus.Accepted;
-    }
-
-    /// <inheritdoc/>
-    public override void Show(BlockView view)
-    {
-        base.Show(view);
-        view.Input = _queue.ToArray();
-    }
-
-    void IJoinTarget.FailInside(Exception exception) => Complete(exception, discard: true, always: true);
-
-    bool IJoinTarget.CanFetch()
-    {
-        LockOwner? key = StateLock.Enter();
-        bool can = !IsDeclining && PostponedNeedsLock is { Count: > 0 } && (!IsBounded || UsedNeedsLock < Options.Capacity);
-        StateLock.Exit(key);
-        return can;
-    }
-
-    bool IJoinTarget.TryReserve()
-    {
-        // If a message is gone, the one behind it takes its turn. If the fetch were given up instead, messages that other targets have reserved would be
-        // released, and offered again behind what the same senders have sent meanwhile.
-        while (true)
-        {
-            LockOwner? key = StateLock.Enter();
-            PostponedOffer<T>? offer = IsDeclining ? null : (PostponedOffer<T>?)PostponedNeedsLock?.RemoveFirst();
-            StateLock.Exit(key);
-            if (offer is null)
-            {
-                return false;
-            }
-
-            if (offer.Source.ReserveMessage(offer.Header, this))
-            {
-                _fetched = offer;
-                return true;
-            }
-        }
-    }
-
-    void IJoinTarget.ReleaseReserved()
-    {
-        if (_fetched is { } offer)
-        {
-            _fetched = null;
-            offer.Source.ReleaseReservation(offer.Header, this);
-        }
-    }
-
-    void IJoinTarget.ConsumeReserved()
-    {
-        PostponedOffer<T> offer = _fetched!;
-        _fetched = null;
-        _item = offer.Source.ConsumeMessage(offer.Header, this, out bool consumed);
-        if (!consumed)
-        {
-            throw Protocol.NotConsumed();
-        }
-    }
-
-    /// <summary>Puts what was consumed into the queue, from where the join takes it like any other.</summary>
-    void IJoinTarget.StoreConsumed()
-    {
-        LockOwner? key = StateLock.Enter();
-        T item = _item!;
-        _item = default;
-        ExitAndRun(key, AcceptNeedsLock(item));
     }
 
     protected override IAfterLock? StoreNeedsLock(T item)
@@ -671,7 +641,18 @@ internal sealed class JoinTarget<T> : JoinedTarget<T>, IJoinTarget
         return after;
     }
 
-    // One for each tuple that will be made.
+    public T PeekNeedsLock() => _queue.Peek();
+
+    public override void TakenNeedsLock()
+    {
+        _queue.Dequeue();
+        if (_queue.Count == 0)
+        {
+            _join.OnEmptiedNeedsLock();
+        }
+    }
+
+    // A target claims one message for each tuple that will be made.
     protected override bool ClaimNeedsLock()
     {
         if (_claimed >= Options.MaxGroups)
@@ -692,6 +673,67 @@ internal sealed class JoinTarget<T> : JoinedTarget<T>, IJoinTarget
     protected override IAfterLock? OnPostponedNeedsLock() => Options.Greedy ? null : _join;
 
     protected override IAfterLock? OnRoomNeedsLock() => OnPostponedNeedsLock();
+
+    bool IJoinTarget.CanFetch()
+    {
+        LockOwner? key = StateLock.Enter();
+        bool can = !IsDeclining && PostponedNeedsLock is { Count: > 0 } && (!IsBounded || UsedNeedsLock < Options.Capacity);
+        StateLock.Exit(key);
+        return can;
+    }
+
+    bool IJoinTarget.TryReserve()
+    {
+        // If a message is gone, the offer behind it is tried. If the fetch were given up instead, messages that other targets have reserved would be released,
+        // and offered again behind what the same senders have sent meanwhile.
+        while (true)
+        {
+            LockOwner? key = StateLock.Enter();
+            PostponedOffer<T>? offer = IsDeclining ? null : (PostponedOffer<T>?)PostponedNeedsLock?.RemoveFirst();
+            StateLock.Exit(key);
+            if (offer is null)
+            {
+                return false;
+            }
+
+            if (offer.Source.ReserveMessage(offer.Header, this))
+            {
+                _fetched = offer;
+                return true;
+            }
+        }
+    }
+
+    void IJoinTarget.ReleaseReserved()
+    {
+        if (_fetched is { } offer)
+        {
+            _fetched = null;
+            offer.Source.ReleaseReservation(offer.Header, this);
+        }
+    }
+
+    void IJoinTarget.ConsumeReserved()
+    {
+        PostponedOffer<T> offer = _fetched!;
+        _fetched = null;
+        _item = offer.Source.ConsumeMessage(offer.Header, this, out bool consumed);
+        if (!consumed)
+        {
+            throw Protocol.NotConsumed();
+        }
+    }
+
+    /// <summary>Accepts what was consumed, like a message that was offered.</summary>
+    void IJoinTarget.StoreConsumed()
+    {
+        LockOwner? key = StateLock.Enter();
+        T item = _item!;
+        _item = default;
+        ExitAndRun(key, AcceptNeedsLock(item));
+    }
+
+    void IJoinTarget.FailInside(Exception exception) => Complete(exception, discard: true, always: true);
 
     protected override void DeclinedNeedsLock() => _join.TargetDeclines();
 
@@ -729,9 +771,16 @@ internal sealed class JoinTarget<T> : JoinedTarget<T>, IJoinTarget
             _join.Fault(exception);
         }
     }
+
+    /// <inheritdoc/>
+    public override void Show(BlockView view)
+    {
+        base.Show(view);
+        view.Input = _queue.ToArray();
+    }
 }
 
-/// <summary>One of the targets of a join of any kind. What it holds is guarded by the join's lock, which comes after its own.</summary>
+/// <summary>A target of a join of any kind: a block of its own towards sources, whose end is that of the join.</summary>
 [DebuggerDisplay("{DebuggerDisplay,nq}")]
 [DebuggerTypeProxy(typeof(BlockView))]
 internal abstract class JoinedTarget<T>(BlockOptions options) : TargetCore<T>(options), ITargetBlock<T>, IJoinedTarget
@@ -791,16 +840,16 @@ internal interface IJoin
 
     void Fault(Exception exception);
 
-    /// <summary>All targets decline, and throw away what they have.</summary>
+    /// <summary>All targets decline, and discard what they have.</summary>
     void FailAll();
 
     void Cancelled();
 
-    /// <summary>A target declines and has ended.</summary>
+    /// <summary>The input of a target has ended.</summary>
     void TargetFinished(List<Exception>? exceptions);
 }
 
-/// <summary>A target of a join that makes a tuple of single messages.</summary>
+/// <summary>A target of a JoinBlock, whatever its messages.</summary>
 internal interface IJoinTarget : IJoinedTarget
 {
     bool HasItemNeedsLock { get; }
@@ -816,8 +865,10 @@ internal interface IJoinTarget : IJoinedTarget
 
     void Free(int count, bool onWorker);
 
+    /// <summary>Whether the target has been offered a message that it may accept.</summary>
     bool CanFetch();
 
+    /// <summary>Reserves the first of the messages that were offered and are still there.</summary>
     bool TryReserve();
 
     /// <summary>Releases what is reserved, if anything is.</summary>
@@ -831,13 +882,13 @@ internal interface IJoinTarget : IJoinedTarget
 /// <summary>A target of a join of any kind, whatever its messages.</summary>
 internal interface IJoinedTarget
 {
-    /// <summary>Declines and throws away what the target has.</summary>
+    /// <summary>Declines, and discards what the target has.</summary>
     void Fail(Exception? exception);
 
-    /// <summary>Declines, and keeps what the target has.</summary>
+    /// <summary>Declines. What the target has may still go into tuples.</summary>
     void Decline();
 
-    /// <summary>What a tuple was made of is the tuple's. Under the join's lock.</summary>
+    /// <summary>What the target gave to a tuple is the tuple's. Under the join lock.</summary>
     void TakenNeedsLock();
 
     void StopListeningToToken();

@@ -5,18 +5,41 @@ using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
 
-/// <summary>A join that makes a tuple of lists. As something to do after the locks, it closes all targets.</summary>
-internal abstract class BatchedJoinShared : JoinBase<IBatchedJoinTarget>
+/// <summary>The core of a BatchedJoinBlock: makes a tuple of lists, one for each target, of as many messages together as the batch size.</summary>
+/// <remarks>
+/// <para>
+/// <b>Locks</b> are those of <see cref="JoinCore"/>: the input lock of a target, then the join lock, then the state lock of the output. It is always greedy and
+/// unbounded, so nothing is fetched.
+/// </para>
+/// <para>
+/// <b>MaxNumberOfGroups.</b> A message is claimed before it is accepted or consumed, from the number that all targets together accept in the block's life. If a
+/// claimed message could not be consumed, all targets try once more what they have postponed (<see cref="Retrying"/>). After the last tuple, all targets
+/// decline: this object, as <see cref="IAfterLock"/>, sees to that.
+/// </para>
+/// <para>
+/// <b>The end.</b> When the last target has ended, what was collected becomes the last tuple, and the output completes.
+/// </para>
+/// </remarks>
+internal abstract class BatchedJoinCore : JoinBase<IBatchedJoinTarget>
 {
+    // Immutable.
     private readonly Retrying _retrying;
+
+    /// <summary>How many messages all targets together accept.</summary>
     private readonly long _limit;
-    private int _left;
+
+    // Under the join lock. Listeners read without it.
+
+    /// <summary>How many messages the next tuple still needs.</summary>
+    private int _missing;
+
+    /// <summary>How many messages were accepted, or claimed in order to be.</summary>
     private long _claimed;
 
-    /// <summary>How many messages the last tuple has, if that are fewer than the others have.</summary>
-    private int _rest;
+    /// <summary>How many messages the last tuple has, if it has fewer than the others.</summary>
+    private int _remainder;
 
-    protected BatchedJoinShared(int batchSize, BlockOptions dataflowBlockOptions)
+    protected BatchedJoinCore(int batchSize, BlockOptions dataflowBlockOptions)
         : base(dataflowBlockOptions)
     {
         if (batchSize < 1)
@@ -34,7 +57,7 @@ internal abstract class BatchedJoinShared : JoinBase<IBatchedJoinTarget>
             throw new ArgumentException("BoundedCapacity must be Unbounded or -1 for this dataflow block.", nameof(dataflowBlockOptions));
         }
 
-        BatchSize = _left = batchSize;
+        BatchSize = _missing = batchSize;
         _retrying = new Retrying(this);
         _limit = Options.MaxGroups > long.MaxValue / batchSize ? long.MaxValue : Options.MaxGroups * batchSize;
     }
@@ -46,19 +69,19 @@ internal abstract class BatchedJoinShared : JoinBase<IBatchedJoinTarget>
     /// <inheritdoc/>
     public override BlockSample Sample()
     {
-        // The tuples are read first: a message leaves the present one before it is counted among them.
+        // The tuples are read first: a message leaves the present tuple before it counts among those that were made.
         BlockSample sample = default;
         long grouped = Volatile.Read(ref Made) * BatchSize;
-        sample.Processed = grouped + Volatile.Read(ref _rest);
+        sample.Processed = grouped + Volatile.Read(ref _remainder);
         sample.Discarded = Volatile.Read(ref Discarded);
-        sample.Received = grouped + BatchSize - Volatile.Read(ref _left);
+        sample.Received = grouped + BatchSize - Volatile.Read(ref _missing);
         sample.Queued = Math.Max(0, sample.Received - sample.Processed - sample.Discarded);
         SampleOutput(ref sample);
         return sample;
     }
 
-    /// <summary>One of the messages that all targets together take in their life.</summary>
-    /// <returns>Whether there is one to be had.</returns>
+    /// <summary>Claims one of the messages that all targets together accept.</summary>
+    /// <returns>Whether there was one left.</returns>
     public bool ClaimNeedsLock()
     {
         if (_claimed >= _limit)
@@ -70,20 +93,20 @@ internal abstract class BatchedJoinShared : JoinBase<IBatchedJoinTarget>
         return true;
     }
 
-    /// <summary>A claimed message could not be had: others may claim it.</summary>
+    /// <summary>A claimed message could not be consumed: another one may be.</summary>
     public IAfterLock ReleaseClaimNeedsLock()
     {
         _claimed--;
         return _retrying;
     }
 
-    /// <summary>One message more.</summary>
+    /// <summary>A message was stored. Makes a tuple if it is the last that was missing.</summary>
     public IAfterLock? CountNeedsLock()
     {
         Listed.Begin(this);
-        if (_left > 1)
+        if (_missing > 1)
         {
-            _left--;
+            _missing--;
             return null;
         }
 
@@ -93,15 +116,15 @@ internal abstract class BatchedJoinShared : JoinBase<IBatchedJoinTarget>
             return after;
         }
 
-        _left = BatchSize;
+        _missing = BatchSize;
         Volatile.Write(ref Made, Made + 1);
         return !HasEnoughNeedsLock ? after : after is null ? this : new AfterBoth(after, this);
     }
 
-    /// <summary>Messages were thrown away.</summary>
+    /// <summary>Messages were discarded.</summary>
     public void OnDiscardedNeedsLock(int count) => Discarded += count;
 
-    /// <summary>Closes all targets.</summary>
+    /// <summary>After the last tuple: all targets decline.</summary>
     public override void AfterLock() => DeclineAll();
 
     public override void Fault(Exception exception)
@@ -110,16 +133,17 @@ internal abstract class BatchedJoinShared : JoinBase<IBatchedJoinTarget>
         FailAll();
     }
 
-    /// <summary>A target is closed. After the last one, what has been collected is handed out.</summary>
+    /// <inheritdoc/>
+    /// <remarks>After the last target, what was collected becomes a tuple.</remarks>
     public override void TargetFinished(List<Exception>? exceptions)
     {
         IAfterLock? after = null;
         LockOwner? key = StateLock.Enter();
         bool last = FinishedNeedsLock(key, exceptions);
-        if (last && Exceptions is null && !Options.Token.IsCancellationRequested && _left < BatchSize && !HasEnoughNeedsLock)
+        if (last && Exceptions is null && !Options.Token.IsCancellationRequested && _missing < BatchSize && !HasEnoughNeedsLock)
         {
             after = EmitNeedsLock();
-            _rest = ReferenceEquals(after, NoMemory.Instance) ? 0 : BatchSize - _left;
+            _remainder = ReferenceEquals(after, NoMemory.Instance) ? 0 : BatchSize - _missing;
         }
 
         StateLock.Exit(key);
@@ -136,7 +160,8 @@ internal abstract class BatchedJoinShared : JoinBase<IBatchedJoinTarget>
         }
     }
 
-    private sealed class Retrying(BatchedJoinShared join) : IAfterLock
+    /// <summary>Has all targets try once more what they have postponed.</summary>
+    private sealed class Retrying(BatchedJoinCore join) : IAfterLock
     {
         public void AfterLock()
         {
@@ -148,8 +173,8 @@ internal abstract class BatchedJoinShared : JoinBase<IBatchedJoinTarget>
     }
 }
 
-/// <summary>A batched join of two.</summary>
-internal sealed class BatchedJoinCore<T1, T2> : BatchedJoinShared
+/// <summary>The core of a BatchedJoinBlock with two targets.</summary>
+internal sealed class BatchedJoinCore<T1, T2> : BatchedJoinCore
 {
     public BatchedJoinCore(ISourceBlock<Tuple<IList<T1>, IList<T2>>> owner, int batchSize, BlockOptions options)
         : base(batchSize, options)
@@ -170,8 +195,8 @@ internal sealed class BatchedJoinCore<T1, T2> : BatchedJoinShared
     protected override IAfterLock? AddTupleNeedsLock() => Source.Add(Tuple.Create(Target1.BeginTakeNeedsLock(), Target2.BeginTakeNeedsLock()));
 }
 
-/// <summary>A batched join of three.</summary>
-internal sealed class BatchedJoinCore<T1, T2, T3> : BatchedJoinShared
+/// <summary>The core of a BatchedJoinBlock with three targets.</summary>
+internal sealed class BatchedJoinCore<T1, T2, T3> : BatchedJoinCore
 {
     public BatchedJoinCore(ISourceBlock<Tuple<IList<T1>, IList<T2>, IList<T3>>> owner, int batchSize, BlockOptions options)
         : base(batchSize, options)
@@ -196,10 +221,12 @@ internal sealed class BatchedJoinCore<T1, T2, T3> : BatchedJoinShared
         Source.Add(Tuple.Create(Target1.BeginTakeNeedsLock(), Target2.BeginTakeNeedsLock(), Target3.BeginTakeNeedsLock()));
 }
 
-/// <summary>One of the targets of a batched join. Its list is guarded by the join's lock, which comes after its own.</summary>
-internal sealed class BatchedJoinTarget<T>(BatchedJoinShared join, BlockOptions options) : JoinedTarget<T>(options), IBatchedJoinTarget
+/// <summary>A target of a BatchedJoinBlock.</summary>
+internal sealed class BatchedJoinTarget<T>(BatchedJoinCore join, BlockOptions options) : JoinedTarget<T>(options), IBatchedJoinTarget
 {
-    private readonly BatchedJoinShared _join = join;
+    private readonly BatchedJoinCore _join = join;
+
+    // Under the join lock: the list that is being filled, and the next one, which exists before the first goes into a tuple.
     private List<T> _items = [];
     private List<T>? _next;
 
@@ -306,9 +333,9 @@ internal sealed class BatchedJoinTarget<T>(BatchedJoinShared join, BlockOptions 
     }
 }
 
-/// <summary>A target of a batched join.</summary>
+/// <summary>A target of a BatchedJoinBlock, whatever its messages.</summary>
 internal interface IBatchedJoinTarget : IJoinedTarget
 {
-    /// <summary>Takes what it postponed, if that is allowed now.</summary>
+    /// <summary>Takes what the target has postponed, if it may be accepted now.</summary>
     void Retry();
 }
