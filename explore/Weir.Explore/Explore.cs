@@ -1,3 +1,4 @@
+using System.Globalization;
 using Weir.Explore.Rewriting;
 using Weir.Explore.Searching;
 
@@ -125,4 +126,89 @@ public static class Explore
         FoundAt = foundAt,
         Schedule = ScheduleText.Write(name, ScheduleText.Choices(failed.Decisions)),
     };
+}
+
+/// <summary>What a search came to.</summary>
+public sealed record ExploreResult
+{
+    /// <summary>How many schedules were run, those for shrinking included.</summary>
+    public required long Schedules { get; init; }
+
+    /// <summary>The most points that a schedule had.</summary>
+    public required int Points { get; init; }
+
+    /// <summary>The most choices between threads that a schedule had.</summary>
+    public required int Choices { get; init; }
+
+    /// <summary>Whether every schedule up to the bound was run.</summary>
+    public required bool IsExhausted { get; init; }
+
+    /// <summary>Whether schedules were left that came to a state of another one: <see cref="ExploreOptions.Reduction"/>.</summary>
+    public required bool IsReduced { get; init; }
+
+    /// <summary>Up to how many preemptions every schedule was run; null if that was not begun, not ended, or the strategy is a random one.</summary>
+    public required int? ExhaustedPreemptions { get; init; }
+
+    /// <summary>How long the search took.</summary>
+    public required TimeSpan Elapsed { get; init; }
+
+    /// <summary>What was found; null if nothing was.</summary>
+    public ExploreFailure? Failure { get; init; }
+
+    /// <summary>One line: whether it is exhausted, or how many schedules there were.</summary>
+    /// <returns>The line.</returns>
+    public override string ToString() => string.Create(
+        CultureInfo.InvariantCulture,
+        $"{(Failure is not null ? "failed" : IsExhausted ? "exhausted" : "not exhausted")}: {Schedules} schedules of at most {Points} points and " +
+        $"{Choices} choices" +
+        $"{(ExhaustedPreemptions is { } preemptions ? $", all{(IsReduced ? " but equal ones" : "")} with up to {preemptions} preemptions" : "")}, " +
+        $"{Elapsed.TotalSeconds:0.00} s");
+}
+
+/// <summary>A schedule that fails.</summary>
+public sealed record ExploreFailure
+{
+    /// <summary>What is wrong.</summary>
+    public required FailureKind Kind { get; init; }
+
+    /// <summary>What is wrong, in words: the message of the exception, or who waits for what.</summary>
+    public required string Message { get; init; }
+
+    /// <summary>The exception, if there is one. Its type is that of the rewritten program.</summary>
+    public Exception? Exception { get; init; }
+
+    /// <summary>The steps of the schedule, in order: which thread, file and line, and what it does there.</summary>
+    public required IReadOnlyList<string> Steps { get; init; }
+
+    /// <summary>How often a thread that could go on was interrupted.</summary>
+    public required int Preemptions { get; init; }
+
+    /// <summary>How many schedules were run until this failure came.</summary>
+    public required long FoundAt { get; init; }
+
+    /// <summary>What to set the environment variable <c>WEIR_SCHEDULE</c> to, so that the same test runs this schedule alone.</summary>
+    public required string Schedule { get; init; }
+
+    /// <summary>All of it.</summary>
+    /// <returns>Several lines.</returns>
+    public override string ToString() =>
+        $"{Kind} after {FoundAt} schedules, with {Preemptions} preemptions. {Message}\nThe schedule:\n{string.Join('\n', Steps)}\n" +
+        $"To run it again: WEIR_SCHEDULE={Schedule}{(Exception is null ? "" : $"\n{Exception}")}";
+}
+
+/// <summary>A search has found a schedule that fails, or cannot go on.</summary>
+public sealed class ExploreException : Exception
+{
+    /// <summary>A search that cannot go on.</summary>
+    /// <param name="message">Why.</param>
+    public ExploreException(string message)
+        : base(message)
+    {
+    }
+
+    internal ExploreException(ExploreResult result)
+        : base(result.Failure!.ToString(), result.Failure.Exception) => Result = result;
+
+    /// <summary>The search that has found the failure; null if it could not go on.</summary>
+    public ExploreResult? Result { get; }
 }

@@ -48,3 +48,13 @@ internal static class Points
     public static void NobodyTakes(Exception error) =>
         Me.Execution.Fail(FailureKind.UnhandledException, $"An exception that nobody takes: {error.GetType().Name}: {error.Message}", error);
 }
+
+/// <summary>
+/// The methods of a static class take the place of the members of <paramref name="type"/> with the same name; <c>New</c> that of its constructors. Any other
+/// class takes the place of the type itself.
+/// </summary>
+[AttributeUsage(AttributeTargets.Class | AttributeTargets.Struct, AllowMultiple = true)]
+internal sealed class ReplacesAttribute(string type) : Attribute
+{
+    public string Type { get; } = type;
+}

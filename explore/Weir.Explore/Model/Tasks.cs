@@ -1,3 +1,6 @@
+using System.Reflection;
+using System.Threading.Tasks.Sources;
+
 namespace Weir.Explore.Model;
 
 [Replaces("System.Threading.Tasks.Task")]
@@ -345,6 +348,534 @@ internal static class Tasks
         {
             Order.Release(ended.Task);
             ended.TrySetResult(task);
+        }
+    }
+}
+
+/// <summary>Awaits of async methods. An awaiter of the platform gets a <see cref="ControlledAwaiter{TAwaiter}"/> before it.</summary>
+[Replaces("System.Runtime.CompilerServices.AsyncTaskMethodBuilder")]
+[Replaces("System.Runtime.CompilerServices.AsyncTaskMethodBuilder`1")]
+[Replaces("System.Runtime.CompilerServices.AsyncVoidMethodBuilder")]
+internal static class Builders
+{
+    private delegate TTask ResultCall<TBuilder, TTask>(ref TBuilder builder);
+
+    private delegate void AwaitCall<TBuilder, TAwaiter, TMachine>(ref TBuilder builder, ref TAwaiter awaiter, ref TMachine machine);
+
+    /// <summary>In place of <c>AwaitOnCompleted</c> and <c>AwaitUnsafeOnCompleted</c> of any builder of the platform.</summary>
+    public static void Await<TBuilder, TAwaiter, TMachine>(ref TBuilder builder, ref TAwaiter awaiter, ref TMachine machine)
+    {
+        if (Awaiters<TAwaiter>.Register is null)
+        {
+            Awaits<TBuilder, TAwaiter, TMachine>.Call(ref builder, ref awaiter, ref machine);
+            return;
+        }
+
+        ControlledAwaiter<TAwaiter> controlled = new(awaiter);
+        Awaits<TBuilder, ControlledAwaiter<TAwaiter>, TMachine>.Call(ref builder, ref controlled, ref machine);
+    }
+
+    public static void SetException(ref AsyncTaskMethodBuilder builder, Exception exception)
+    {
+        ControlledThread.Current?.Execution.Failed(builder.Task);
+        Order.Release(builder.Task);
+        builder.SetException(exception);
+    }
+
+    public static void SetException<TResult>(ref AsyncTaskMethodBuilder<TResult> builder, Exception exception)
+    {
+        ControlledThread.Current?.Execution.Failed(builder.Task);
+        Order.Release(builder.Task);
+        builder.SetException(exception);
+    }
+
+    public static void SetException(ref AsyncVoidMethodBuilder builder, Exception exception)
+    {
+        if (exception is not StopException)
+        {
+            Points.NobodyTakes(exception);
+        }
+    }
+
+    /// <summary>What the builder completes: a task, or another source of a value task. Null if it has none.</summary>
+    public static object? TaskOf<TBuilder>(ref TBuilder builder) => Results<TBuilder>.Find?.Invoke(ref builder);
+
+    private static class Results<TBuilder>
+    {
+        public static readonly ResultCall<TBuilder, object?>? Find = Of(typeof(TBuilder).GetProperty("Task"));
+
+        private static ResultCall<TBuilder, object?>? Of(PropertyInfo? property) =>
+            property is null ? null
+            : (ResultCall<TBuilder, object?>)typeof(Results<TBuilder>).GetMethod(nameof(As), BindingFlags.Static | BindingFlags.NonPublic)!
+                .MakeGenericMethod(property.PropertyType).Invoke(null, [property.GetMethod])!;
+
+        private static ResultCall<TBuilder, object?> As<TTask>(MethodInfo method)
+        {
+            ResultCall<TBuilder, TTask> result = method.CreateDelegate<ResultCall<TBuilder, TTask>>();
+            return (ref TBuilder builder) =>
+            {
+                TTask task = result(ref builder);
+                return Unsafe.As<TTask, object?>(ref task);
+            };
+        }
+    }
+
+    /// <summary>Stands before an awaiter of the platform when an async method awaits it.</summary>
+    private sealed class ControlledAwaiter<TAwaiter>(TAwaiter awaiter) : ICriticalNotifyCompletion
+    {
+        private TAwaiter _awaiter = awaiter;
+
+        public void OnCompleted(Action continuation) => UnsafeOnCompleted(continuation);
+
+        public void UnsafeOnCompleted(Action continuation)
+        {
+            try
+            {
+                Awaiters<TAwaiter>.Register!(ref _awaiter, continuation);
+            }
+            catch (StopException)
+            {
+                // The platform's builder would throw it on a thread of the pool, which ends the process. The next point throws it again.
+            }
+        }
+    }
+
+    private static class Awaits<TBuilder, TAwaiter, TMachine>
+    {
+        public static readonly AwaitCall<TBuilder, TAwaiter, TMachine> Call = Find();
+
+        private static AwaitCall<TBuilder, TAwaiter, TMachine> Find()
+        {
+            string name = typeof(TAwaiter).IsAssignableTo(typeof(ICriticalNotifyCompletion)) ? "AwaitUnsafeOnCompleted" : "AwaitOnCompleted";
+            MethodInfo method = typeof(TBuilder).GetMethod(name)!.MakeGenericMethod(typeof(TAwaiter), typeof(TMachine));
+            return method.CreateDelegate<AwaitCall<TBuilder, TAwaiter, TMachine>>();
+        }
+    }
+}
+
+/// <summary>Registers a continuation with an awaiter of the platform, so that it goes on where the platform would let it, on controlled threads.</summary>
+internal static class Awaiters<TAwaiter>
+{
+    public delegate void Registrar(ref TAwaiter awaiter, Action continuation);
+
+    /// <summary>Null for an awaiter that is not the platform's: its own code is rewritten.</summary>
+    public static Registrar? Register { get; } = Find();
+
+    /// <summary>The task, or other source of a value task, that is awaited: its first field. Null if it has none, or is not the platform's.</summary>
+    public static object? Source(ref TAwaiter awaiter) =>
+        Register is null || typeof(TAwaiter) == typeof(YieldAwaitable.YieldAwaiter) ? null : Unsafe.As<TAwaiter, object?>(ref awaiter);
+
+    /// <summary>By the names of the platform's awaiters: those of a value task and of a configured one have the same fields.</summary>
+    private static Registrar? Find()
+    {
+        Type type = typeof(TAwaiter);
+        string kind = type.Name.Split('`')[0].Replace("Awaiter", "", StringComparison.Ordinal).Replace("ConfiguredValue", "Value", StringComparison.Ordinal);
+        bool hasResult = type.IsGenericType && kind == "ValueTask";
+        MethodInfo? method = type.Assembly == typeof(object).Assembly ? typeof(Registrars).GetMethod($"Of{kind}{(hasResult ? "WithResult" : "")}") : null;
+        return method?.MakeGenericMethod(hasResult ? [type, type.GetGenericArguments()[0]] : [type]).CreateDelegate<Registrar>();
+    }
+}
+
+/// <summary>One method for each kind of awaiter. The awaiters of a kind have the same fields, whatever the result is.</summary>
+internal static class Registrars
+{
+    public static void OfYield<TAwaiter>(ref TAwaiter awaiter, Action continuation) => Pool.QueueInside(Noted(continuation, capture: true));
+
+    public static void OfTask<TAwaiter>(ref TAwaiter awaiter, Action continuation) => On(Unsafe.As<TAwaiter, Task>(ref awaiter), continuation, capture: true);
+
+    public static void OfConfiguredTask<TAwaiter>(ref TAwaiter awaiter, Action continuation)
+    {
+        ref ConfiguredFields fields = ref Unsafe.As<TAwaiter, ConfiguredFields>(ref awaiter);
+        On(fields.Task, continuation, (fields.Options & ConfigureAwaitOptions.ContinueOnCapturedContext) != 0);
+    }
+
+    public static void OfValueTask<TAwaiter>(ref TAwaiter awaiter, Action continuation)
+    {
+        ValueTask task = Unsafe.As<TAwaiter, ValueTask>(ref awaiter);
+        OnSource(ref awaiter, continuation, Captures(ref task), noted => task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(noted));
+    }
+
+    public static void OfValueTaskWithResult<TAwaiter, TResult>(ref TAwaiter awaiter, Action continuation)
+    {
+        ValueTask<TResult> task = Unsafe.As<TAwaiter, ValueTask<TResult>>(ref awaiter);
+        OnSource(ref awaiter, continuation, WithResult<TResult>.Captures(ref task), noted => task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(noted));
+    }
+
+    /// <summary>Goes on when the task has ended: on the thread that ends it, or on one of the pool where the task asks for that.</summary>
+    public static void On(Task task, Action continuation, bool capture)
+    {
+        Action noted = Noted(continuation, capture);
+        Order.Learn(task.IsCompleted);
+        if (task.IsCompleted)
+        {
+            Pool.QueueInside(noted);
+            return;
+        }
+
+        Order.Change(task);
+        task.ContinueWith(
+            static (_, state) => ((PoolScheduler.Continuation)state!).Action(), new PoolScheduler.Continuation(noted), CancellationToken.None,
+            TaskContinuationOptions.ExecuteSynchronously | TaskContinuationOptions.HideScheduler, PoolScheduler.Instance);
+    }
+
+    private static void OnSource<TAwaiter>(ref TAwaiter awaiter, Action continuation, bool capture, Action<Action> ofSource)
+    {
+        object? source = Awaiters<TAwaiter>.Source(ref awaiter);
+        if (source is Task inner)
+        {
+            On(inner, continuation, capture);
+            return;
+        }
+
+        Action<Action> register = source is null ? Pool.QueueInside : ofSource;
+        register(Noted(continuation, capture));
+    }
+
+    private static Action Noted(Action continuation, bool capture)
+    {
+        ControlledThread me = Points.Me;
+        Execution execution = me.Execution;
+        execution.ThrowIfStopping(me);
+        SynchronizationContext? context = capture ? SynchronizationContext.Current : null;
+        string site = me.Site;
+        LinkedListNode<string> awaited = execution.Awaits.AddLast(site);
+        Action? join = Order.Fork();
+        return () =>
+        {
+            if (ControlledThread.Current is null)
+            {
+                // Of a schedule that is over, or of this one, in a way that is not known.
+                execution.CameFromElsewhere(site);
+                return;
+            }
+
+            execution.Awaits.Remove(awaited);
+            join?.Invoke();
+            try
+            {
+                if (context is not null && context != SynchronizationContext.Current && context.GetType() != typeof(SynchronizationContext))
+                {
+                    context.Post(static action => ((Action)action!)(), continuation);
+                }
+                else
+                {
+                    continuation();
+                }
+            }
+            catch (Exception error) when (error is not StopException)
+            {
+                Points.NobodyTakes(error);
+            }
+        };
+    }
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_continueOnCapturedContext")]
+    private static extern ref bool Captures(ref ValueTask task);
+
+    private static class WithResult<TResult>
+    {
+        [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_continueOnCapturedContext")]
+        public static extern ref bool Captures(ref ValueTask<TResult> task);
+    }
+
+    private struct ConfiguredFields
+    {
+#pragma warning disable CS0649 // It is laid over the platform's type.
+        public Task Task;
+        public ConfigureAwaitOptions Options;
+#pragma warning restore CS0649
+    }
+}
+
+/// <summary>
+/// Continuations, and tasks, that would begin on the default scheduler. With a scheduler given, the platform's method is called: it calls the scheduler.
+/// </summary>
+[Replaces("System.Threading.Tasks.Task")]
+[Replaces("System.Threading.Tasks.Task`1")]
+[Replaces("System.Threading.Tasks.TaskFactory")]
+internal static class Continuations
+{
+    public static Task ContinueWith(Task task, Action<Task> action) => task.ContinueWith(action, PoolScheduler.Instance);
+
+    public static Task ContinueWith(Task task, Action<Task> action, CancellationToken token) =>
+        task.ContinueWith(action, token, default, PoolScheduler.Instance);
+
+    public static Task ContinueWith(Task task, Action<Task> action, TaskContinuationOptions options) =>
+        task.ContinueWith(action, default, options, PoolScheduler.Instance);
+
+    public static Task ContinueWith(Task task, Action<Task, object?> action, object? state) => task.ContinueWith(action, state, PoolScheduler.Instance);
+
+    public static Task ContinueWith(Task task, Action<Task, object?> action, object? state, TaskContinuationOptions options) =>
+        task.ContinueWith(action, state, default, options, PoolScheduler.Instance);
+
+    public static Task<TNew> ContinueWith<TNew>(Task task, Func<Task, TNew> function) => task.ContinueWith(function, PoolScheduler.Instance);
+
+    public static Task<TNew> ContinueWith<TNew>(Task task, Func<Task, TNew> function, TaskContinuationOptions options) =>
+        task.ContinueWith(function, default, options, PoolScheduler.Instance);
+
+    public static Task ContinueWith<T>(Task<T> task, Action<Task<T>> action) => task.ContinueWith(action, PoolScheduler.Instance);
+
+    public static Task ContinueWith<T>(Task<T> task, Action<Task<T>> action, TaskContinuationOptions options) =>
+        task.ContinueWith(action, default, options, PoolScheduler.Instance);
+
+    public static Task<TNew> ContinueWith<T, TNew>(Task<T> task, Func<Task<T>, TNew> function) => task.ContinueWith(function, PoolScheduler.Instance);
+
+    public static Task<TNew> ContinueWith<T, TNew>(Task<T> task, Func<Task<T>, TNew> function, TaskContinuationOptions options) =>
+        task.ContinueWith(function, default, options, PoolScheduler.Instance);
+
+    public static Task StartNew(TaskFactory factory, Action action) => StartNew(factory, action, default, default(TaskCreationOptions));
+
+    public static Task StartNew(TaskFactory factory, Action action, CancellationToken token) => StartNew(factory, action, token, default(TaskCreationOptions));
+
+    public static Task StartNew(TaskFactory factory, Action action, TaskCreationOptions options) => StartNew(factory, action, default, options);
+
+    public static Task StartNew(TaskFactory factory, Action<object?> action, object? state) =>
+        factory.StartNew(action, state, default, default, PoolScheduler.Instance);
+
+    public static Task<T> StartNew<T>(TaskFactory factory, Func<T> function) => factory.StartNew(function, default, default, PoolScheduler.Instance);
+
+    public static Task<T> StartNew<T>(TaskFactory factory, Func<T> function, CancellationToken token) =>
+        factory.StartNew(function, token, default, PoolScheduler.Instance);
+
+    public static Task<T> StartNew<T>(TaskFactory factory, Func<T> function, TaskCreationOptions options) =>
+        factory.StartNew(function, default, options, PoolScheduler.Instance);
+
+    private static Task StartNew(TaskFactory factory, Action action, CancellationToken token, TaskCreationOptions options) =>
+        factory.StartNew(action, token, options, PoolScheduler.Instance);
+}
+
+/// <summary>A thread that waits for a task or another object, and calls of the platform's awaiters outside of async methods.</summary>
+internal static class Waits
+{
+    public static void OnCompleted<TAwaiter>(ref TAwaiter awaiter, Action continuation) => Awaiters<TAwaiter>.Register!(ref awaiter, continuation);
+
+    /// <summary>Before the awaiter's own <c>GetResult</c>.</summary>
+    public static void Wait<TAwaiter>(ref TAwaiter awaiter) => For(Awaiters<TAwaiter>.Source(ref awaiter));
+
+    /// <summary>Before the awaiter says whether what it awaits has ended.</summary>
+    public static void Look<TAwaiter>(ref TAwaiter awaiter) => Order.Acquire(Awaiters<TAwaiter>.Source(ref awaiter));
+
+    public static void For(object? source)
+    {
+        if (source is Task { IsCompleted: false } task)
+        {
+            _ = For(task, Timeout.InfiniteTimeSpan, CancellationToken.None);
+        }
+
+        Order.Acquire(source);
+    }
+
+    public static bool For(Task task, TimeSpan timeout, CancellationToken token)
+    {
+        ControlledThread me = Points.Me;
+        me.Step(orders: false);
+        bool hasEnded = me.Block("a task", () => task.IsCompleted || token.IsCancellationRequested, timeout, orders: token.CanBeCanceled);
+        if (hasEnded && !task.IsCompleted)
+        {
+            token.ThrowIfCancellationRequested();
+        }
+
+        Order.Acquire(hasEnded ? task : null);
+        return Order.Learn(hasEnded);
+    }
+
+    /// <summary>Waits for what an object of the model has, and throws if it is cancelled before that is there.</summary>
+    public static bool For(string what, Func<bool> isThere, TimeSpan timeout, CancellationToken token)
+    {
+        Order.OfToken(ref token);
+        token.ThrowIfCancellationRequested();
+        _ = Points.Me.Block(what, () => isThere() || token.IsCancellationRequested, timeout, orders: false);
+        Order.Awake();
+        Order.OfToken(ref token);
+        bool holds = Order.Learn(isThere());
+        if (!holds)
+        {
+            token.ThrowIfCancellationRequested();
+        }
+
+        return holds;
+    }
+}
+
+/// <summary>Each work item is a thread of the schedule, so that it may begin at any time.</summary>
+[Replaces("System.Threading.ThreadPool")]
+internal static class Pool
+{
+    public static bool QueueUserWorkItem(WaitCallback callBack) => Queue(() => callBack(null));
+
+    public static bool QueueUserWorkItem(WaitCallback callBack, object? state) => Queue(() => callBack(state));
+
+    public static bool QueueUserWorkItem<TState>(Action<TState> callBack, TState state, bool preferLocal) => Queue(() => callBack(state));
+
+    public static bool UnsafeQueueUserWorkItem(WaitCallback callBack, object? state) => Queue(() => callBack(state), flows: false);
+
+    public static bool UnsafeQueueUserWorkItem<TState>(Action<TState> callBack, TState state, bool preferLocal) => Queue(() => callBack(state), flows: false);
+
+    public static bool UnsafeQueueUserWorkItem(IThreadPoolWorkItem callBack, bool preferLocal) => Queue(callBack.Execute, flows: false);
+
+    /// <summary>Queues a work item; a point.</summary>
+    public static bool Queue(Action body, bool flows = true)
+    {
+        ControlledThread me = Points.Me;
+        me.Execution.ThrowIfStopping(me);
+        me.Execution.Create("pool", body, flows ? ExecutionContext.Capture() : null);
+        me.Step(orders: false);
+        return true;
+    }
+
+    /// <summary>Queues a work item from inside an operation that is one piece.</summary>
+    public static void QueueInside(Action body) => ControlledThread.Current?.Execution.Create("pool", body, null);
+}
+
+/// <summary>The scheduler of tasks in place of the default one. Without a schedule it does nothing: what still comes then is of one that is over.</summary>
+internal sealed class PoolScheduler : TaskScheduler
+{
+    /// <summary>The state of a task that is no more than a call when another one ends.</summary>
+    public sealed record Continuation(Action Action);
+
+    public static PoolScheduler Instance { get; } = new();
+
+    public static TaskScheduler InPlaceOf(TaskScheduler scheduler) => scheduler == Default ? Instance : scheduler;
+
+    protected override void QueueTask(Task task)
+    {
+        // On a thread that is not controlled, a continuation notes that it came, and goes no further.
+        Action? run = ControlledThread.Current is null ? (task.AsyncState as Continuation)?.Action : () => Pool.QueueInside(() => Run(task));
+        run?.Invoke();
+    }
+
+    protected override bool TryExecuteTaskInline(Task task, bool taskWasPreviouslyQueued) =>
+        ControlledThread.Current is not null && !taskWasPreviouslyQueued && Run(task);
+
+    private bool Run(Task task)
+    {
+        ControlledThread? me = ControlledThread.Current;
+        if (me is not { Execution: { Races: not null } or { Conflicts: not null } })
+        {
+            return TryExecuteTask(task);
+        }
+
+        // The task around this one may have ended: then this is a continuation of it, at whose points others can see that.
+        Task? outer = me.Runs;
+        Release(outer);
+        if (task.AsyncState is not Continuation)
+        {
+            Order.Platform();
+            me.Runs = task;
+        }
+
+        bool hasRun = TryExecuteTask(task);
+        if (task.AsyncState is not Continuation)
+        {
+            Order.Unordered();
+        }
+
+        Release(me.Runs);
+        me.Runs = outer;
+        return hasRun;
+    }
+
+    private static void Release(Task? task)
+    {
+        // One with children may end later, as the last of these does.
+        if (task is not null && (ControlledThread.Current!.Execution.Races is not null || task.IsCompleted))
+        {
+            Order.Release(task);
+        }
+    }
+
+    protected override IEnumerable<Task> GetScheduledTasks() => [];
+}
+
+/// <summary>The completion of a value task's source.</summary>
+[Replaces("System.Threading.Tasks.Sources.ManualResetValueTaskSourceCore`1")]
+internal struct CompletionCore<TResult>
+{
+    private Action<object?>? _continuation;
+    private object? _state;
+    private ExecutionContext? _context;
+    private object? _order;
+    private Exception? _error;
+    private TResult? _result;
+    private bool _isCompleted;
+
+    public bool RunContinuationsAsynchronously { get; set; }
+
+    public short Version
+    {
+        readonly get => (short)Order.Learn((ulong)field);
+        private set;
+    }
+
+    public void Reset()
+    {
+        Order.Change(_order);
+        Version++;
+        (_continuation, _state, _context, _error, _result, _isCompleted) = (null, null, null, null, default, false);
+    }
+
+    public void SetResult(TResult result) => Complete(result, null);
+
+    public void SetException(Exception error) => Complete(default, error);
+
+    public readonly ValueTaskSourceStatus GetStatus(short token)
+    {
+        Require(token == Version);
+        Order.Acquire(_isCompleted ? _order : null);
+        return !_isCompleted ? ValueTaskSourceStatus.Pending
+            : _error is null ? ValueTaskSourceStatus.Succeeded
+            : _error is OperationCanceledException ? ValueTaskSourceStatus.Canceled
+            : ValueTaskSourceStatus.Faulted;
+    }
+
+    public readonly TResult GetResult(short token)
+    {
+        Require(token == Version && _isCompleted);
+        Order.Acquire(_order);
+        if (_error is not null)
+        {
+            System.Runtime.ExceptionServices.ExceptionDispatchInfo.Throw(_error);
+        }
+
+        return _result!;
+    }
+
+    public void OnCompleted(Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags)
+    {
+        Order.Use(_order ??= new object());
+        Require(token == Version && _continuation is null);
+        if (_isCompleted)
+        {
+            Pool.QueueInside(() => continuation(state));
+            return;
+        }
+
+        _context = (flags & ValueTaskSourceOnCompletedFlags.FlowExecutionContext) != 0 ? ExecutionContext.Capture() : null;
+        (_continuation, _state) = (continuation, state);
+    }
+
+    private void Complete(TResult? result, Exception? error)
+    {
+        Points.Me.StepOn(_order ??= new object());
+        Order.Use(_order);
+        Require(!_isCompleted);
+        (_result, _error, _isCompleted) = (result, error, true);
+        if (_continuation is not { } continuation)
+        {
+            return;
+        }
+
+        (object? state, ExecutionContext? context) = (_state, _context);
+        Action run = context is null ? () => continuation(state) : () => ExecutionContext.Run(context, continuation.Invoke, state);
+        Action<Action> how = RunContinuationsAsynchronously ? Pool.QueueInside : static r => r();
+        how(run);
+    }
+
+    private static void Require(bool holds)
+    {
+        if (!holds)
+        {
+            throw new InvalidOperationException();
         }
     }
 }

@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using System.Reflection;
 
 namespace Weir.Explore.Scheduling;
@@ -388,4 +389,636 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
     private string Hang() =>
         $"No point was reached in {Patience}. The thread that has the turn, {_running}, came last to {_running?.Site}. " +
         "What it called there or after that waits for something that is not controlled, or never ends.";
+
+    // <content>What comes before what.</content>
+
+    /// <summary>Null if no data races are looked for.</summary>
+    public RaceDetector? Races { get; private set; }
+
+    /// <summary>Null if no states are compared, or not any more.</summary>
+    public Conflicts? Conflicts { get; private set; } = seen?.Conflicts;
+
+    /// <summary>From which choice on all that follows was seen before.</summary>
+    public int SeenFrom { get; private set; } = int.MaxValue;
+
+    /// <summary>Whether the program has asked for the number of a thread.</summary>
+    public bool HasReadIds { get; private set; }
+
+    public int IdOf(ControlledThread thread)
+    {
+        HasReadIds = true;
+        return (int)Learn((ulong)thread.Id);
+    }
+
+    public ulong Pasts(Conflicts conflicts) => conflicts.Pasts(_threads, seen!.IdsMatter);
+
+    /// <summary>A call of the platform without a clock of its own, which may change anything but plain fields.</summary>
+    public void OrderPlatform(ControlledThread me)
+    {
+        Races?.OrderPlatform(me);
+        Conflicts?.Unknown(me);
+    }
+
+    /// <summary>What the thread has done comes before what those do that see the end of a task, or of another object.</summary>
+    public void Release(ControlledThread me, object ended)
+    {
+        Races?.Release(me, ended);
+        if (ended is Task task)
+        {
+            Conflicts?.EndTask(me, task);
+        }
+        else
+        {
+            Conflicts?.Use(me, ended);
+        }
+    }
+
+    /// <summary>A plain access. Through a reference, others may have changed the place in a call of the platform.</summary>
+    public void Read<T>(ControlledThread me, ref T place, string site, bool isThrough)
+    {
+        Races?.Read(me, ref place, site);
+        Conflicts?.Read(me, ref place, isThrough);
+    }
+
+    public void Write<T>(ControlledThread me, ref T place, string site, bool isThrough)
+    {
+        Races?.Write(me, ref place, site);
+        Conflicts?.Write(me, ref place, isThrough);
+    }
+
+    /// <summary>The running thread has seen a value that others may change.</summary>
+    public ulong Learn(ulong value)
+    {
+        if (Conflicts is not null && ControlledThread.Current is { } me)
+        {
+            Conflicts.Value(me, value);
+        }
+
+        return value;
+    }
+
+    /// <summary>A choice whose state was seen before is the last one that the search has to know of.</summary>
+    private void Compare(ControlledThread? me, bool couldContinue)
+    {
+        if (Conflicts is null)
+        {
+            return;
+        }
+
+        ulong state = Conflicts.State(Pasts(Conflicts), _runnable, couldContinue ? me : null, _now, _stepsInARow);
+        if (!seen!.IsNew(Decisions.Count, state))
+        {
+            SeenFrom = Decisions.Count;
+            Conflicts = null;
+        }
+    }
+
+    /// <summary>A thread that may begin from now on.</summary>
+    /// <param name="name">What it is, for messages.</param>
+    /// <param name="body">What it does.</param>
+    /// <param name="context">Where it does it; null for the default.</param>
+    /// <param name="after">What its beginning comes after; null for what the calling thread has done.</param>
+    /// <param name="timer">The timer that begins it, whatever thread runs just then.</param>
+    public ControlledThread Create(string name, Action body, ExecutionContext? context, VectorClock? after = null, object? timer = null)
+    {
+        Stores?.ShowAll();
+        ControlledThread thread = new(this, ++_lastId, name, body, context);
+        if (Races is not null)
+        {
+            after ??= ControlledThread.Current is { } me ? Races.Fork(me) : new VectorClock();
+            thread.Clock.Join(after);
+            thread.Clock.Increment(thread.Id);
+        }
+
+        Conflicts?.Begin(ControlledThread.Current, thread, timer);
+        if (!_isStopping)
+        {
+            _threads.Add(thread);
+        }
+
+        return thread;
+    }
+
+    // <content>When time moves, and stores become visible.</content>
+
+    private const int MostStepsInARow = 1_000;
+
+    private ControlledThread? _lastStepped;
+    private int _stepsInARow;
+    private long _now;
+
+    /// <summary>The time of the schedule, in ticks.</summary>
+    public long Now => (long)Learn((ulong)_now);
+
+    /// <summary>The time, for what is no part of the program under test.</summary>
+    public long Ticks => _now;
+
+    /// <summary>A thread that moves the time whenever it is chosen. The others come first until each has made a step.</summary>
+    private void MoveTimeAgain() => Repeat("the next timer", "a timer", () => NextTime() != long.MaxValue, () => MoveTime());
+
+    /// <summary>A thread that shows the first of the stores to the others whenever it is chosen.</summary>
+    private void ShowStores() => Repeat("a store buffer", "a store", () => Stores!.Any, Stores!.ShowFirst);
+
+    private void Repeat(string site, string what, Func<bool> canAct, Action act)
+    {
+        ControlledThread me = ControlledThread.Current!;
+        while (true)
+        {
+            me.Site = site;
+            me.Block(what, () => !_isDraining && canAct());
+            act();
+            me.Yield();
+        }
+    }
+
+    private long NextTime() => Timers.Select(static t => t.DueAt).Concat(_threads.Select(static t => t.WakeAt)).Append(long.MaxValue).Min();
+
+    private void FireTimers()
+    {
+        while (Timers.Count > 0 && Timers.MinBy(static t => t.DueAt) is { } first && first.DueAt <= _now)
+        {
+            first.Fire();
+        }
+    }
+
+    private bool MoveTime()
+    {
+        long next = NextTime();
+        if (next == long.MaxValue)
+        {
+            return false;
+        }
+
+        _now = Math.Max(_now, next);
+        FireTimers();
+        return true;
+    }
+
+    /// <summary>Many steps of one thread alone: it may spin with atomic operations for one that cannot go on before it stops.</summary>
+    private bool IsSpinning(ControlledThread me)
+    {
+        _stepsInARow = me == _lastStepped ? _stepsInARow + 1 : 1;
+        _lastStepped = me;
+        return _stepsInARow % MostStepsInARow == 0;
+    }
+}
+
+/// <summary>A thread, a work item of the pool or a timer's call of the program under test, which runs only when it has the turn.</summary>
+internal sealed class ControlledThread(Execution execution, int id, string name, Action body, ExecutionContext? context)
+{
+    [ThreadStatic]
+    private static ControlledThread? _current;
+
+    private readonly List<ControlledThread> _yieldsTo = [];
+    private Worker? _worker;
+    private Func<bool>? _condition;
+    private long _wakeAt = long.MaxValue;
+    private bool _isInterruptible;
+    private bool _isInterrupted;
+    private nint _stackBase;
+
+    /// <summary>The one that runs on the calling thread; null on a thread that no schedule controls.</summary>
+    public static ControlledThread? Current => _current;
+
+    public Execution Execution => execution;
+
+    public int Id => id;
+
+    public string Name => name;
+
+    public bool IsBackground { get; set; }
+
+    /// <summary>Where it is: the last point that it came to.</summary>
+    public string Site { get; set; } = "its start";
+
+    /// <summary>What it waits for, if it is blocked.</summary>
+    public string? WaitsFor { get; private set; }
+
+    public bool IsDone { get; set; }
+
+    public bool HasStarted => _worker is not null;
+
+    public int AtomicDepth { get; set; }
+
+    public int Stops { get; set; }
+
+    public bool IsYielding => _yieldsTo.Count > 0;
+
+    public IReadOnlyList<ControlledThread> YieldsTo => _yieldsTo;
+
+    /// <summary>When it goes on although its condition does not hold.</summary>
+    public long WakeAt => _condition is null ? long.MaxValue : _wakeAt;
+
+    public object? Tag { get; set; }
+
+    /// <summary>What comes before what it does now.</summary>
+    public VectorClock Clock { get; } = new();
+
+    /// <summary>Who it is, whatever its number: what began it, and when.</summary>
+    public ulong Identity { get; set; }
+
+    /// <summary>What it has done and seen.</summary>
+    public ulong Past { get; set; }
+
+    /// <summary>In how many calls of the platform it is that call the program under test.</summary>
+    public int CallDepth { get; set; }
+
+    /// <summary>A task of the scheduler that it runs. It ends inside a call of the platform, before what goes on after it there.</summary>
+    public Task? Runs { get; set; }
+
+    public override string ToString() => $"{Id} {Name}";
+
+    public bool CanRun(long now) => _condition is null || now >= _wakeAt || (_isInterrupted && _isInterruptible) || _condition();
+
+    /// <summary>Others that can run come before it, until each of them made a step.</summary>
+    public void YieldTo(List<ControlledThread> others) => _yieldsTo.AddRange(others.Where(o => o != this));
+
+    public void Stepped(ControlledThread other) => _yieldsTo.Remove(other);
+
+    public bool YieldsToOneOf(List<ControlledThread> runnable) => _yieldsTo.Exists(runnable.Contains);
+
+    public void Interrupt() => _isInterrupted = true;
+
+    /// <summary>A point without a condition: whoever is chosen goes on.</summary>
+    public void Step(string site, bool orders = true)
+    {
+        Site = site;
+        Step(orders);
+    }
+
+    /// <summary>Whether an address is one of a variable of this thread, which runs.</summary>
+    public unsafe bool IsOnStack(nint address)
+    {
+        byte here;
+        return address < _stackBase && address > (nint)(&here);
+    }
+
+    /// <summary>A point.</summary>
+    /// <param name="orders">Whether it comes before each such point that follows, on whatever thread.</param>
+    public void Step(bool orders = true)
+    {
+        if (AtomicDepth == 0)
+        {
+            Execution.Step(this);
+            Execution.Stores?.ShowAll();
+            if (orders)
+            {
+                Execution.OrderPlatform(this);
+            }
+        }
+    }
+
+    /// <summary>A point of an operation on one object, or on what is told apart from it.</summary>
+    public void StepOn(object? used)
+    {
+        if (AtomicDepth == 0)
+        {
+            Step(orders: false);
+            Execution.Races?.OrderPlatform(this);
+            Execution.Conflicts?.Use(this, used);
+        }
+    }
+
+    /// <summary>A point at which stores may stay where others do not see them.</summary>
+    public void Access(string site)
+    {
+        Site = site;
+        if (AtomicDepth == 0)
+        {
+            Execution.Step(this);
+        }
+    }
+
+    public void Yield()
+    {
+        if (AtomicDepth == 0)
+        {
+            Execution.Stores?.Show(this);
+            Execution.Yield(this);
+        }
+    }
+
+    /// <summary>Waits until the condition holds (true) or the time is up (false).</summary>
+    /// <param name="what">For what, for messages.</param>
+    /// <param name="condition">What is waited for.</param>
+    /// <param name="timeout">How long at most; null, or less than zero, for as long as it takes.</param>
+    /// <param name="isInterruptible">Whether an interrupt ends it.</param>
+    /// <param name="orders">Whether what the condition depends on is not told apart from it.</param>
+    public bool Block(string what, Func<bool> condition, TimeSpan? timeout = null, bool isInterruptible = true, bool orders = true)
+    {
+        Execution.ThrowIfStopping(this);
+        TakeInterrupt(isInterruptible);
+        bool isThere = condition();
+        if (isThere || timeout is { Ticks: 0 })
+        {
+            Execution.Learn(Conflicts.Number(isThere));
+            return isThere;
+        }
+
+        if (AtomicDepth > 0)
+        {
+            throw new NotSupportedException(
+                $"A class constructor waits for {what}, at {Site}. Constructors of classes run in one piece, so it would never end.");
+        }
+
+        WaitsFor = what;
+        _wakeAt = timeout is { Ticks: > 0 } time ? Execution.Now + time.Ticks : long.MaxValue;
+        _isInterruptible = isInterruptible;
+        _condition = condition;
+        Execution.Blocked(this);
+        _condition = null;
+        WaitsFor = null;
+        bool holds = condition();
+        Execution.Learn(Conflicts.Number(holds));
+        if (orders)
+        {
+            Execution.Conflicts?.Unknown(this);
+        }
+
+        TakeInterrupt(!holds && isInterruptible);
+        return holds;
+    }
+
+    public void GiveTurn() => (_worker ??= Worker.For(this)).Turn.Give();
+
+    public void WaitForTurn() => _worker!.Turn.Wait();
+
+    /// <summary>Runs it on the worker that has been given its turn. What is returned passes the turn on.</summary>
+    /// <param name="clean">A context without values, which undoes what the code inside sets, for a thread that has none of its own.</param>
+    public Action RunToEnd(ExecutionContext clean)
+    {
+        _current = this;
+        Exception? error = null;
+        byte here;
+        unsafe
+        {
+            _stackBase = (nint)(&here);
+        }
+
+        try
+        {
+            Statics.ClearThread();
+            ExecutionContext.Run(context ?? clean, static body => ((Action)body!)(), body);
+        }
+        catch (StopException)
+        {
+        }
+        catch (Exception thrown)
+        {
+            error = thrown;
+        }
+
+        _current = null;
+        return () => Execution.Ended(this, error);
+    }
+
+    private void TakeInterrupt(bool isWanted)
+    {
+        if (isWanted && _isInterrupted)
+        {
+            _isInterrupted = false;
+            Execution.OrderPlatform(this);
+            throw new ThreadInterruptedException();
+        }
+    }
+}
+
+/// <summary>A thread of the system that runs one controlled thread after the other. It is kept for later schedules.</summary>
+internal sealed class Worker
+{
+    private static readonly ConcurrentStack<Worker> Idle = new();
+    private ControlledThread? _job;
+
+    private Worker() => new Thread(Loop) { IsBackground = true, Name = "Weir.Explore" }.UnsafeStart();
+
+    public Turn Turn { get; } = new();
+
+    /// <summary>A worker whose next turn runs <paramref name="job"/>.</summary>
+    public static Worker For(ControlledThread job)
+    {
+        Worker worker = Idle.TryPop(out Worker? idle) ? idle : new Worker();
+        worker._job = job;
+        return worker;
+    }
+
+    private void Loop()
+    {
+        ExecutionContext clean = ExecutionContext.Capture()!;
+        while (true)
+        {
+            Turn.Wait();
+            ControlledThread job = _job!;
+            _job = null;
+            Action afterwards = job.RunToEnd(clean);
+
+            // Idle first: whoever has the turn next may need a worker at once.
+            Idle.Push(this);
+            afterwards();
+        }
+    }
+}
+
+/// <summary>A signal that one thread waits for and another gives. Given before it is waited for, it is kept.</summary>
+internal sealed class Turn
+{
+    private readonly ManualResetEventSlim _given = new(false, spinCount: 30);
+
+    public void Give() => _given.Set();
+
+    public void Wait() => _ = Wait(Timeout.InfiniteTimeSpan);
+
+    public bool Wait(TimeSpan patience)
+    {
+        bool isGiven = _given.Wait(patience);
+        if (isGiven)
+        {
+            _given.Reset();
+        }
+
+        return isGiven;
+    }
+}
+
+/// <summary>A timer on the time of a schedule, which calls on a thread of the pool.</summary>
+internal sealed class VirtualTimer(Execution execution, TimerCallback callback, object? state) : ITimer
+{
+    private readonly ExecutionContext? _context = ExecutionContext.Capture();
+    private VectorClock? _after;
+    private TimeSpan _period;
+    private bool _isDisposed;
+
+    public long DueAt { get; private set; } = long.MaxValue;
+
+    public bool Change(TimeSpan dueTime, TimeSpan period)
+    {
+        execution.Conflicts?.Use(ControlledThread.Current, this);
+        if (_isDisposed)
+        {
+            return false;
+        }
+
+        _period = period;
+        _after = ControlledThread.Current is { } me ? execution.Races?.Fork(me) : null;
+        Set(dueTime < TimeSpan.Zero ? long.MaxValue : execution.Now + dueTime.Ticks);
+        return true;
+    }
+
+    public void Fire()
+    {
+        Set(_period > TimeSpan.Zero ? execution.Ticks + _period.Ticks : long.MaxValue);
+        execution.Create("timer", Call, _context, _after, this).IsBackground = true;
+    }
+
+    public void Dispose()
+    {
+        execution.Conflicts?.Use(ControlledThread.Current, this);
+        _isDisposed = true;
+        Set(long.MaxValue);
+    }
+
+    public ValueTask DisposeAsync()
+    {
+        Dispose();
+        return default;
+    }
+
+    private void Set(long dueAt)
+    {
+        execution.Timers.Remove(this);
+        DueAt = dueAt;
+        if (dueAt != long.MaxValue)
+        {
+            execution.Timers.Add(this);
+        }
+    }
+
+    private void Call()
+    {
+        if (ControlledThread.Current is { } me && callback.Method.Module == typeof(object).Module)
+        {
+            // The platform does in it what nobody is told of.
+            execution.Conflicts?.Unknown(me);
+        }
+
+        callback(state);
+    }
+}
+
+/// <summary>A callback of a cancellation token, and who is running it.</summary>
+internal sealed class Callback(Action<object?, CancellationToken> action, object? state)
+{
+    public ControlledThread? RunsOn { get; private set; }
+
+    public TaskCompletionSource Ended { get; } = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+    public void Run(object? unused, CancellationToken token)
+    {
+        RunsOn = ControlledThread.Current;
+
+        // It may have been registered after the cancellation began, which the platform may have called by itself.
+        Execution? execution = RunsOn?.Execution;
+        execution?.OrderPlatform(RunsOn!);
+        try
+        {
+            action(state, token);
+        }
+        finally
+        {
+            execution?.Release(RunsOn!, this);
+            execution?.Release(RunsOn!, Ended.Task);
+            RunsOn = null;
+            Ended.TrySetResult();
+        }
+    }
+}
+
+/// <summary>Chooses at each point of one schedule which thread goes on.</summary>
+internal interface IChooser
+{
+    /// <summary>The index in <paramref name="runnable"/>, which has at least two; the first is the running one if it can go on.</summary>
+    int Choose(IReadOnlyList<ControlledThread> runnable, bool couldContinue);
+
+    /// <summary>The running thread waits in a loop: it lets others go first.</summary>
+    void Yielded(ControlledThread thread)
+    {
+    }
+}
+
+/// <summary>One choice of a schedule: which of several threads that could run went on. Number 0 is the one that was running, if it could go on.</summary>
+internal readonly record struct Decision(byte Chosen, byte Count, bool CouldContinue)
+{
+    public bool IsPreemption => CouldContinue && Chosen != 0;
+}
+
+/// <summary>Why a schedule failed.</summary>
+internal sealed record Failure(FailureKind Kind, string Message, Exception? Exception);
+
+/// <summary>One step of a schedule: which thread went on at which point.</summary>
+internal readonly record struct TraceLine(int Id, string Name, string Site);
+
+/// <summary>Ends a controlled thread whose schedule is over.</summary>
+internal sealed class StopException() : Exception("The schedule is over.");
+
+/// <summary>
+/// The static fields of a rewritten program. Each class that has some is initialized here, in one piece, and again before each later schedule, in the same
+/// order. So no schedule sees what another one left.
+/// </summary>
+internal sealed class Statics
+{
+    private static readonly List<IDisposable> Kept = [];
+    private Action[] _resets = [];
+    private Action[] _threadClears = [];
+
+    /// <summary>Those of the program that is searched: searches take turns, and classes of another one are not initialized again.</summary>
+    public static Statics Current { get; set; } = new();
+
+    /// <summary>
+    /// How many classes there are. One that a schedule is the first to use is initialized in the middle of it, and before the first step of all later ones; if
+    /// its constructor does what others see, such as to make an instrument, what came before may not come again.
+    /// </summary>
+    public static int Count => Current._resets.Length;
+
+    /// <summary>Called by the class constructor of a rewritten class.</summary>
+    public static void Register(Action reset)
+    {
+        RunInOnePiece(reset);
+        Add(ref Current._resets, reset);
+    }
+
+    /// <summary>Called by the class constructor of a rewritten class with fields for each thread.</summary>
+    public static void RegisterThread(Action clear) => Add(ref Current._threadClears, clear);
+
+    /// <summary>What the platform would keep: it is disposed of before the next schedule.</summary>
+    public static void DisposeLater(IDisposable disposable) => Kept.Add(disposable);
+
+    public static void Reset()
+    {
+        Kept.ForEach(static k => RunInOnePiece(k.Dispose));
+        Kept.Clear();
+        Array.ForEach(Current._resets, RunInOnePiece);
+    }
+
+    public static void ClearThread() => Array.ForEach(Current._threadClears, static clear => clear());
+
+    private static void Add(ref Action[] actions, Action added)
+    {
+        lock (Kept)
+        {
+            actions = [.. actions, added];
+        }
+    }
+
+    private static void RunInOnePiece(Action action)
+    {
+        ControlledThread? me = ControlledThread.Current;
+        me?.AtomicDepth += 1;
+        try
+        {
+            action();
+        }
+        finally
+        {
+            me?.AtomicDepth -= 1;
+        }
+    }
 }

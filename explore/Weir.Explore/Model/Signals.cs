@@ -120,3 +120,101 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
 
     public void Dispose() => _isDisposed = true;
 }
+
+[Replaces("System.Threading.ManualResetEventSlim")]
+internal sealed class ManualResetEventSlim(bool initialState) : IDisposable
+{
+    private bool _isSet = initialState;
+
+    public ManualResetEventSlim()
+        : this(false)
+    {
+    }
+
+    public ManualResetEventSlim(bool initialState, int spinCount)
+        : this(initialState)
+    {
+    }
+
+    public bool IsSet
+    {
+        get
+        {
+            Points.Me.StepOn(null);
+            return Order.Learn(_isSet);
+        }
+    }
+
+    public void Set()
+    {
+        Points.Me.StepOn(this);
+        _isSet = true;
+    }
+
+    public void Reset()
+    {
+        Points.Me.StepOn(this);
+        _isSet = false;
+    }
+
+    public void Wait() => _ = Wait(Timeout.InfiniteTimeSpan, CancellationToken.None);
+
+    public void Wait(CancellationToken cancellationToken) => _ = Wait(Timeout.InfiniteTimeSpan, cancellationToken);
+
+    public bool Wait(int millisecondsTimeout) => Wait(TimeSpan.FromMilliseconds(millisecondsTimeout), CancellationToken.None);
+
+    public bool Wait(TimeSpan timeout) => Wait(timeout, CancellationToken.None);
+
+    public bool Wait(int millisecondsTimeout, CancellationToken cancellationToken) => Wait(TimeSpan.FromMilliseconds(millisecondsTimeout), cancellationToken);
+
+    public bool Wait(TimeSpan timeout, CancellationToken cancellationToken)
+    {
+        Points.Me.StepOn(null);
+        return Waits.For("an event", () => _isSet, timeout, cancellationToken);
+    }
+
+    public void Dispose()
+    {
+    }
+}
+
+/// <summary>Each spin lets the others go first.</summary>
+[Replaces("System.Threading.SpinWait")]
+internal struct SpinWait
+{
+    private const int SpinsBeforeYield = 10;
+
+    public int Count { get; private set; }
+
+    public readonly bool NextSpinWillYield => Count >= SpinsBeforeYield;
+
+    public static void SpinUntil(Func<bool> condition) => SpinUntil(condition, Timeout.InfiniteTimeSpan);
+
+    public static bool SpinUntil(Func<bool> condition, int millisecondsTimeout) => SpinUntil(condition, TimeSpan.FromMilliseconds(millisecondsTimeout));
+
+    public static bool SpinUntil(Func<bool> condition, TimeSpan timeout)
+    {
+        long start = Points.Me.Execution.Now;
+        while (!condition())
+        {
+            if (timeout >= TimeSpan.Zero && Points.Me.Execution.Now - start >= timeout.Ticks)
+            {
+                return false;
+            }
+
+            Points.Me.Yield();
+        }
+
+        return true;
+    }
+
+    public void SpinOnce()
+    {
+        Count++;
+        Points.Me.Yield();
+    }
+
+    public void SpinOnce(int sleep1Threshold) => SpinOnce();
+
+    public void Reset() => Count = 0;
+}
