@@ -1,5 +1,6 @@
+using System.Diagnostics;
+using System.Diagnostics.CodeAnalysis;
 using System.Threading.Tasks.Dataflow;
-using Weir.Dataflow.Cores;
 
 namespace Weir.Dataflow;
 
@@ -18,7 +19,7 @@ public static class DataflowBlocks
         DataflowBlockOptions options = dataflowBlockOptions ?? new DataflowBlockOptions { BoundedCapacity = 1 };
         BufferBlock<T> buffer = new(options);
         CancellationToken token = options.CancellationToken;
-        _ = Task.Run(() => SequenceReader.ReadAsync(items, buffer, token), CancellationToken.None);
+        _ = Task.Run(() => ReadAsync(items, buffer, token), CancellationToken.None);
         return buffer;
     }
 
@@ -73,4 +74,82 @@ public static class DataflowBlocks
         Action<T3> action3,
         DataflowBlockOptions? dataflowBlockOptions = null) =>
         DataflowBlock.Choose(source1, action1, source2, action2, source3, action3, dataflowBlockOptions ?? new DataflowBlockOptions());
+
+    /// <summary>Moves an asynchronous sequence into a block.</summary>
+    private static async Task ReadAsync<T>(IAsyncEnumerable<T> items, BufferBlock<T> buffer, CancellationToken token)
+    {
+        try
+        {
+            await foreach (T item in items.WithCancellation(token).ConfigureAwait(false))
+            {
+                if (!await buffer.SendValueAsync(item, CancellationToken.None).ConfigureAwait(false))
+                {
+                    // Completed from outside, failed or cancelled: leaving the loop disposes the enumerator.
+                    return;
+                }
+            }
+
+            buffer.Complete();
+        }
+        catch (OperationCanceledException) when (token.IsCancellationRequested)
+        {
+            buffer.Complete();
+        }
+        catch (Exception e)
+        {
+            ((IDataflowBlock)buffer).Fault(e);
+        }
+    }
+
+    /// <summary>Two ends of a network as one block.</summary>
+    /// <remarks>
+    /// Targets are linked to the source itself, so it sees them consume and can count for MaxMessages.
+    /// </remarks>
+    [DebuggerDisplay("{DebuggerDisplay,nq}")]
+    private sealed class EncapsulatedBlock<TIn, TOut>(
+        ITargetBlock<TIn> target, ISourceBlock<TOut> source) : IPropagatorBlock<TIn, TOut>, IReceivableSourceBlock<TOut>
+    {
+        public Task Completion => source.Completion;
+
+        private string DebuggerDisplay => $"Target={target}, Source={source}";
+
+        public void Complete() => target.Complete();
+
+        void IDataflowBlock.Fault(Exception exception) => target.Fault(exception);
+
+        public DataflowMessageStatus OfferMessage(DataflowMessageHeader messageHeader, TIn messageValue, ISourceBlock<TIn>? source, bool consumeToAccept) =>
+            target.OfferMessage(messageHeader, messageValue, source, consumeToAccept);
+
+        public IDisposable LinkTo(ITargetBlock<TOut> target, DataflowLinkOptions linkOptions) => source.LinkTo(target, linkOptions);
+
+        public bool TryReceive(Predicate<TOut>? filter, [MaybeNullWhen(false)] out TOut item)
+        {
+            if (source is IReceivableSourceBlock<TOut> receivable)
+            {
+                return receivable.TryReceive(filter, out item);
+            }
+
+            item = default;
+            return false;
+        }
+
+        public bool TryReceiveAll([NotNullWhen(true)] out IList<TOut>? items)
+        {
+            if (source is IReceivableSourceBlock<TOut> receivable)
+            {
+                return receivable.TryReceiveAll(out items);
+            }
+
+            items = null;
+            return false;
+        }
+
+        TOut? ISourceBlock<TOut>.ConsumeMessage(DataflowMessageHeader messageHeader, ITargetBlock<TOut> target, out bool messageConsumed) =>
+            source.ConsumeMessage(messageHeader, target, out messageConsumed);
+
+        bool ISourceBlock<TOut>.ReserveMessage(DataflowMessageHeader messageHeader, ITargetBlock<TOut> target) => source.ReserveMessage(messageHeader, target);
+
+        void ISourceBlock<TOut>.ReleaseReservation(DataflowMessageHeader messageHeader, ITargetBlock<TOut> target) =>
+            source.ReleaseReservation(messageHeader, target);
+    }
 }

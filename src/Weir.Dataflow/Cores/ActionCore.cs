@@ -1,5 +1,6 @@
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Debugging;
+using Weir.Dataflow.Links;
 
 namespace Weir.Dataflow.Cores;
 

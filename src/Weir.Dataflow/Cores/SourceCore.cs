@@ -23,8 +23,8 @@ namespace Weir.Dataflow.Cores;
 /// </para>
 /// <para>
 /// <b>Order of locks</b>, the outer one first: the offer lock of a source; the input lock of a target (<see cref="TargetCore{T}"/>); the lock of its join; the
-/// state lock of its output; the input lock of the target that this output puts messages into directly (<c>_direct</c>), which ends there. Nobody takes an
-/// offer lock while he holds one of the others.
+/// state lock of its output; the input lock of the target that this output puts messages into directly (<c>_direct</c>), which ends there. No thread takes an
+/// offer lock while it holds one of the others.
 /// </para>
 /// <para>
 /// <b>When the head is offered.</b> Whoever makes a head that nobody has been offered sets <c>_offerQueued</c> under the state lock and queues this object as a
