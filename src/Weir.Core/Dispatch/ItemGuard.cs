@@ -773,6 +773,64 @@ internal abstract partial class PumpWorker
     }
 }
 
+/// <content>What the worker does with its item when that was given up.</content>
+internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
+{
+    protected override void LeaveCall() => run.Call.GivenUp(_item, Index);
+
+    protected override void RecordGivenUp(ItemStatus status, Exception? error)
+    {
+        run.Sink.Unsuccessful(Index, status, error);
+        if (status == ItemStatus.TimedOut)
+        {
+            run.CountTimedOut();
+        }
+
+        _unsuccessful++;
+    }
+
+    protected override void TakeOver(PumpWorker orphan)
+    {
+        var other = (PumpWorker<TItem, TResult, TPending, TCall, TSink>)orphan;
+        (_item, _repetition) = (other._item, other._repetition);
+        if (other._parked is { } parked)
+        {
+            // What it has not told is this worker's to tell.
+            Volatile.Write(ref _parked, parked);
+            other._parked = null;
+            _untold = other._untold;
+            other._untold = 0;
+            TellParked();
+            Guard!.Clock.StartTimer(run, this);
+            CheckDeadline();
+        }
+    }
+
+    /// <summary>Observes the outcome of abandoned work, so that its exception does not count as unobserved, and discards it.</summary>
+    private void Observe(TPending pending)
+    {
+        try
+        {
+            pending.OnCompleted(() =>
+            {
+                try
+                {
+                    DiscardedResult.Drop(_item, pending.GetResult());
+                }
+                catch (Exception e)
+                {
+                    // The item already has its outcome.
+                    run.Recovery?.Discard(e, Index);
+                }
+            });
+        }
+        catch (Exception)
+        {
+            // There is no memory to observe it with.
+        }
+    }
+}
+
 /// <content>
 /// What ends without a worker of its own: parked calls, which the run waits for, and items that are given up, which it does not, one by one or all together
 /// because the run has to end now.

@@ -550,6 +550,30 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
     }
 
+    /// <summary>Remembers the item, with what it brought along.</summary>
+    private void Keep(TItem item) => (_item, _repetition) = (item, _chunk.Repetition);
+
+    /// <summary>The item has ended, or waits without a worker.</summary>
+    private void Forget() => (_item, _repetition) = (default, null);
+
+    /// <summary>Remembers an item of the chunk, unless its list has shrunk. In that case the run has ended, and the item gets no further attempt.</summary>
+    private void KeepAt(int position)
+    {
+        try
+        {
+            Keep(_chunk.Items[position]);
+        }
+        catch (InvalidOperationException changed)
+        {
+            run.SourceFailed(changed);
+        }
+    }
+
+    protected override Repetition? Repetition => _repetition;
+
+    /// <summary>When the running item's own time limit passes.</summary>
+    private long ItemDeadline => Guard?.Clock.ItemDeadline ?? ItemClock.Never;
+
     /// <summary>Runs the claimed items one after the other, as long as they complete synchronously.</summary>
     private StepResult RunChunk()
     {
@@ -967,6 +991,41 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             run.AddParked(_untold);
             _untold = 0;
         }
+    }
+
+    /// <summary>Records the failure of a parked call on the current thread, and then works on.</summary>
+    public void FailParked(long index, Exception error, bool isOnOwnThread)
+    {
+        Index = index;
+        Awaited = error;
+        Waiting = Wait.Failure;
+        try
+        {
+            Work(isOnOwnThread);
+        }
+        catch (Exception e)
+        {
+            Lost(e);
+        }
+    }
+
+    public override void AbandonParked(ItemStatus status, Exception? error, ref int abandoned)
+    {
+        for (ParkedCalls? parked = Volatile.Read(ref _parked); parked is not null; parked = parked.Before)
+        {
+            parked.Abandon(status, error, ref abandoned);
+        }
+    }
+
+    protected override TimeSpan CheckParked(TimeSpan left)
+    {
+        FaultPoint.Pass("PumpWorker.CheckParkedDeadlines", run);
+        for (ParkedCalls? parked = Volatile.Read(ref _parked); parked is not null; parked = parked.Before)
+        {
+            left = parked.CheckDeadlines(left);
+        }
+
+        return left;
     }
 }
 

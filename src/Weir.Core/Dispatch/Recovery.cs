@@ -146,41 +146,6 @@ internal interface IRecovery<TResult>
 /// </content>
 internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 {
-    /// <summary>Remembers the item, with what it brought along.</summary>
-    private void Keep(TItem item) => (_item, _repetition) = (item, _chunk.Repetition);
-
-    /// <summary>The item has ended, or waits without a worker.</summary>
-    private void Forget() => (_item, _repetition) = (default, null);
-
-    /// <summary>Remembers an item of the chunk, unless its list has shrunk. In that case the run has ended, and the item gets no further attempt.</summary>
-    private void KeepAt(int position)
-    {
-        try
-        {
-            Keep(_chunk.Items[position]);
-        }
-        catch (InvalidOperationException changed)
-        {
-            run.SourceFailed(changed);
-        }
-    }
-
-    /// <summary>Records the failure of a parked call on the current thread, and then works on.</summary>
-    public void FailParked(long index, Exception error, bool isOnOwnThread)
-    {
-        Index = index;
-        Awaited = error;
-        Waiting = Wait.Failure;
-        try
-        {
-            Work(isOnOwnThread);
-        }
-        catch (Exception e)
-        {
-            Lost(e);
-        }
-    }
-
     /// <summary>An attempt has failed, or its time was up before it began.</summary>
     private StepResult Fail(long index, ItemStatus status, Exception error)
     {
@@ -434,84 +399,6 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     }
 
     private StepResult WaitForHook(Task hook, long word) => WaitAround(hook, hook, word, Wait.Task);
-
-    /// <summary>When the running item's own time limit passes.</summary>
-    private long ItemDeadline => Guard?.Clock.ItemDeadline ?? ItemClock.Never;
-
-    protected override Repetition? Repetition => _repetition;
-
-    protected override void LeaveCall() => run.Call.GivenUp(_item, Index);
-
-    protected override void RecordGivenUp(ItemStatus status, Exception? error)
-    {
-        run.Sink.Unsuccessful(Index, status, error);
-        if (status == ItemStatus.TimedOut)
-        {
-            run.CountTimedOut();
-        }
-
-        _unsuccessful++;
-    }
-
-    protected override void TakeOver(PumpWorker orphan)
-    {
-        var other = (PumpWorker<TItem, TResult, TPending, TCall, TSink>)orphan;
-        (_item, _repetition) = (other._item, other._repetition);
-        if (other._parked is { } parked)
-        {
-            // What it has not told is this worker's to tell.
-            Volatile.Write(ref _parked, parked);
-            other._parked = null;
-            _untold = other._untold;
-            other._untold = 0;
-            TellParked();
-            Guard!.Clock.StartTimer(run, this);
-            CheckDeadline();
-        }
-    }
-
-    public override void AbandonParked(ItemStatus status, Exception? error, ref int abandoned)
-    {
-        for (ParkedCalls? parked = Volatile.Read(ref _parked); parked is not null; parked = parked.Before)
-        {
-            parked.Abandon(status, error, ref abandoned);
-        }
-    }
-
-    protected override TimeSpan CheckParked(TimeSpan left)
-    {
-        FaultPoint.Pass("PumpWorker.CheckParkedDeadlines", run);
-        for (ParkedCalls? parked = Volatile.Read(ref _parked); parked is not null; parked = parked.Before)
-        {
-            left = parked.CheckDeadlines(left);
-        }
-
-        return left;
-    }
-
-    /// <summary>Observes the outcome of abandoned work, so that its exception does not count as unobserved, and discards it.</summary>
-    private void Observe(TPending pending)
-    {
-        try
-        {
-            pending.OnCompleted(() =>
-            {
-                try
-                {
-                    DiscardedResult.Drop(_item, pending.GetResult());
-                }
-                catch (Exception e)
-                {
-                    // The item already has its outcome.
-                    run.Recovery?.Discard(e, Index);
-                }
-            });
-        }
-        catch (Exception)
-        {
-            // There is no memory to observe it with.
-        }
-    }
 }
 
 /// <summary>

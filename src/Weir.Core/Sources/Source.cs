@@ -1,6 +1,10 @@
+using System.Buffers;
+using System.Collections.Immutable;
 using System.Diagnostics;
+using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
+using System.Threading.Channels;
 using Weir.Core.Metering;
 
 namespace Weir.Core.Sources;
@@ -533,6 +537,18 @@ internal enum ClaimResult
     Paused,
 }
 
+/// <summary>Whether items that have not begun may be claimed. Those that come back for another attempt always may.</summary>
+internal enum SourceHold : byte
+{
+    None = 0,
+
+    /// <summary>Not for now.</summary>
+    Paused,
+
+    /// <summary>Never again.</summary>
+    Stopped,
+}
+
 /// <summary>What an item brings along that waits, and then comes back for its next attempt or for the one that could not begin.</summary>
 /// <param name="last">What it brought along before; null for one that came for the first time.</param>
 /// <param name="kind">What it waits for. Only one that waits for its next attempt has made a call.</param>
@@ -566,40 +582,22 @@ internal sealed class Repetition(Repetition? last, WaitKind kind, TimeSpan? dela
     public long DeadlineAt(long start) => _stopped && _deadline != long.MaxValue ? start + _deadline : _deadline;
 }
 
-/// <summary>
-/// The right to advance a sequence. It is a flag, not a lock, so that no thread ever waits for it and the user's sequence runs under no lock.
-/// </summary>
-/// <remarks>
-/// <para>
-/// A reader may wait for long, for a silent channel or a slow query, and has no item meanwhile. So it does not count against the limit of its run: another
-/// worker may come for items that need no turn. A reader that has given up the turn counts again, and looks whether there is room for what it has read.
-/// </para>
-/// <para>
-/// All changes are atomic and full fences: a thread that gives up the turn then sees everything that was given back before, and every worker that came because
-/// it had the turn, and vice versa.
-/// </para>
-/// </remarks>
-internal struct Turn
+/// <summary>Gets each item that a source reads, before any worker has it. One thread at a time calls it.</summary>
+internal interface IItemKeeper<in T>
 {
-    private const int Free = 0;
-    private const int Taken = 1;
+    void Add(long index, T item);
+}
 
-    /// <summary>The reader waits for the sequence without a thread.</summary>
-    private const int Waiting = 2;
+/// <summary>A sequence that runs do not enumerate, because they have to tell its source more than that they want the next item.</summary>
+internal interface IReadAsSource<T>
+{
+    Source<T> MakeSource();
+}
 
-    private int _state;
-
-    public readonly bool IsTaken => Volatile.Read(in _state) != Free;
-
-    /// <summary>Whether a thread is inside the sequence, so that a short wait may be worthwhile.</summary>
-    public readonly bool IsReading => Volatile.Read(in _state) == Taken;
-
-    public bool TryTake() => Interlocked.CompareExchange(ref _state, Taken, Free) == Free;
-
-    public void GiveUp() => Interlocked.Exchange(ref _state, Free);
-
-    /// <summary>The reader leaves its thread, and comes back when the sequence has its next item.</summary>
-    public void Wait() => Interlocked.Exchange(ref _state, Waiting);
+/// <summary>Lanes that must know when an item has ended, so that the next item of its lane can start.</summary>
+internal interface ILanes
+{
+    void ItemEnded(long index);
 }
 
 /// <summary>Items that are in memory by index. Workers share only a cursor.</summary>
@@ -700,32 +698,438 @@ internal sealed class ListSource<T>(List<T> list) : IndexedSource<T>(list.Count)
     }
 }
 
-/// <summary>Whether items that have not begun may be claimed. Those that come back for another attempt always may.</summary>
-internal enum SourceHold : byte
+/// <summary>
+/// The right to advance a sequence. It is a flag, not a lock, so that no thread ever waits for it and the user's sequence runs under no lock.
+/// </summary>
+/// <remarks>
+/// <para>
+/// A reader may wait for long, for a silent channel or a slow query, and has no item meanwhile. So it does not count against the limit of its run: another
+/// worker may come for items that need no turn. A reader that has given up the turn counts again, and looks whether there is room for what it has read.
+/// </para>
+/// <para>
+/// All changes are atomic and full fences: a thread that gives up the turn then sees everything that was given back before, and every worker that came because
+/// it had the turn, and vice versa.
+/// </para>
+/// </remarks>
+internal struct Turn
 {
-    None = 0,
+    private const int Free = 0;
+    private const int Taken = 1;
 
-    /// <summary>Not for now.</summary>
-    Paused,
+    /// <summary>The reader waits for the sequence without a thread.</summary>
+    private const int Waiting = 2;
 
-    /// <summary>Never again.</summary>
-    Stopped,
+    private int _state;
+
+    public readonly bool IsTaken => Volatile.Read(in _state) != Free;
+
+    /// <summary>Whether a thread is inside the sequence, so that a short wait may be worthwhile.</summary>
+    public readonly bool IsReading => Volatile.Read(in _state) == Taken;
+
+    public bool TryTake() => Interlocked.CompareExchange(ref _state, Taken, Free) == Free;
+
+    public void GiveUp() => Interlocked.Exchange(ref _state, Free);
+
+    /// <summary>The reader leaves its thread, and comes back when the sequence has its next item.</summary>
+    public void Wait() => Interlocked.Exchange(ref _state, Waiting);
 }
 
-/// <summary>A sequence that runs do not enumerate, because they have to tell its source more than that they want the next item.</summary>
-internal interface IReadAsSource<T> : IEnumerable<T>
+/// <summary>
+/// Items of a sequence that one reader at a time may advance. A worker that finds the turn taken leaves, because the reader that has it continues.
+/// </summary>
+internal abstract class TurnSource<T> : Source<T>
 {
-    Source<T> MakeSource();
+    private Turn _turn;
+    private volatile bool _drained;
+    private long _next;
+
+    public sealed override bool TakesTurns => true;
+
+    public sealed override bool IsReading => _turn.IsReading;
+
+    public sealed override bool HasReader => _turn.IsTaken;
+
+    public sealed override long NextIndex => Volatile.Read(ref _next);
+
+    protected sealed override bool IsTurnTaken => _turn.IsTaken;
+
+    protected override bool IsDrained => _drained;
+
+    public sealed override ClaimResult FinishClaim(ref Chunk<T> chunk)
+    {
+        try
+        {
+            return Leave(FinishAdvance(ref chunk, _next), chunk.Count);
+        }
+        catch
+        {
+            Drain();
+            throw;
+        }
+    }
+
+    protected sealed override ClaimResult TryClaimNext(ref Chunk<T> chunk, int max, long ceiling)
+    {
+        if (_drained)
+        {
+            return ClaimResult.Empty;
+        }
+
+        if (Volatile.Read(ref _next) >= ceiling)
+        {
+            return ClaimResult.Throttled;
+        }
+
+        if (!HasOneReader && !_turn.TryTake())
+        {
+            return ClaimResult.Busy;
+        }
+
+        if (_drained || _next >= ceiling || HasStash)
+        {
+            // Items that were given back before the turn was taken come first, because no other worker may look after them while this one reads.
+            GiveUpTurn();
+            return HasStash ? ClaimResult.Stashed : _drained ? ClaimResult.Empty : ClaimResult.Throttled;
+        }
+
+        try
+        {
+            return Leave(Advance(ref chunk, (int)Math.Min(max, ceiling - _next), _next), chunk.Count);
+        }
+        catch
+        {
+            Drain();
+            throw;
+        }
+    }
+
+    /// <summary>Reads up to <paramref name="max"/> items. Only the holder of the turn gets here.</summary>
+    /// <returns>Claimed, Empty or Pending.</returns>
+    protected abstract ClaimResult Advance(ref Chunk<T> chunk, int max, long index);
+
+    protected virtual ClaimResult FinishAdvance(ref Chunk<T> chunk, long index) => throw new System.Diagnostics.UnreachableException();
+
+    /// <summary>The sequence has ended, in whatever way. Only for the holder of the turn, which thereby gives it up.</summary>
+    private void Drain()
+    {
+        _drained = true;
+        GiveUpTurn();
+    }
+
+    private ClaimResult Leave(ClaimResult result, int count)
+    {
+        if (result == ClaimResult.Claimed)
+        {
+            _next += count;
+        }
+        else if (result is not (ClaimResult.Pending or ClaimResult.Paused))
+        {
+            _drained = true;
+        }
+
+        return HasOneReader ? result : LeaveTurn(ref _turn, result);
+    }
+
+    private void GiveUpTurn()
+    {
+        if (!HasOneReader)
+        {
+            _turn.GiveUp();
+        }
+    }
 }
 
-/// <summary>Gets each item that a source reads, before any worker has it. One thread at a time calls it.</summary>
-internal interface IItemKeeper<in T>
+/// <summary>
+/// A sequence whose next step may run user code or wait. It is read one item at a time, and each item starts at once: no item that has been read waits for the
+/// next one to be produced.
+/// </summary>
+internal abstract class OneByOneSource<T> : TurnSource<T>
 {
-    void Add(long index, T item);
+    public sealed override int KnownCount => -1;
+
+    protected sealed override ClaimResult Advance(ref Chunk<T> chunk, int max, long index) => Set(ref chunk, Step(out T? item), item, index);
+
+    protected sealed override ClaimResult FinishAdvance(ref Chunk<T> chunk, long index) => Set(ref chunk, FinishStep(out T? item), item, index);
+
+    /// <summary>Reads one item.</summary>
+    /// <returns>Claimed, Empty or Pending.</returns>
+    protected abstract ClaimResult Step(out T? item);
+
+    /// <summary>Ends a step that was pending.</summary>
+    protected virtual ClaimResult FinishStep(out T? item) => throw new UnreachableException();
+
+    private ClaimResult Set(ref Chunk<T> chunk, ClaimResult result, T? item, long index)
+    {
+        if (result == ClaimResult.Claimed)
+        {
+            Keeper?.Add(index, item!);
+            chunk.SetSingle(item!, index);
+        }
+
+        return result;
+    }
 }
 
-/// <summary>Lanes that must know when an item has ended, so that the next item of its lane can start.</summary>
-internal interface ILanes
+/// <summary>A sequence whose MoveNext may run user code or block.</summary>
+internal sealed class LazySource<T>(IEnumerable<T> items) : OneByOneSource<T>
 {
-    void ItemEnded(long index);
+    private IEnumerator<T>? _enumerator;
+
+    public override ValueTask DisposeAsync()
+    {
+        _enumerator?.Dispose();
+        return default;
+    }
+
+    protected override ClaimResult Step(out T? item)
+    {
+        IEnumerator<T> enumerator = _enumerator ??= items.GetEnumerator();
+        if (!enumerator.MoveNext())
+        {
+            item = default;
+            return ClaimResult.Empty;
+        }
+
+        item = enumerator.Current;
+        return ClaimResult.Claimed;
+    }
+}
+
+/// <summary>An asynchronous sequence.</summary>
+internal sealed class AsyncSource<T>(IAsyncEnumerable<T> items) : OneByOneSource<T>
+{
+    private IAsyncEnumerator<T>? _enumerator;
+
+    // Written only if the sequence does not complete synchronously, so that the common case needs no write barrier.
+    private ValueTask<bool> _moving;
+
+    public override void OnReady(Action continuation) => _moving.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
+
+    public override ValueTask DisposeAsync() => _enumerator?.DisposeAsync() ?? default;
+
+    protected override ClaimResult Step(out T? item)
+    {
+        IAsyncEnumerator<T> enumerator = _enumerator ??= items.GetAsyncEnumerator(CancellationToken);
+        ValueTask<bool> moving = enumerator.MoveNextAsync();
+        if (!moving.IsCompleted)
+        {
+            _moving = moving;
+            item = default;
+            return ClaimResult.Pending;
+        }
+
+        return Take(moving.GetAwaiter().GetResult(), out item);
+    }
+
+    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Taken out of the field, consumed once.")]
+    protected override ClaimResult FinishStep(out T? item)
+    {
+        ValueTask<bool> moving = _moving;
+        _moving = default;
+        return Take(moving.GetAwaiter().GetResult(), out item);
+    }
+
+    private ClaimResult Take(bool moved, out T? item)
+    {
+        item = moved ? _enumerator!.Current : default;
+        return moved ? ClaimResult.Claimed : ClaimResult.Empty;
+    }
+}
+
+/// <summary>
+/// The items of a channel. One worker at a time reads, because the channel may have been created for a single reader.
+/// </summary>
+internal sealed class ChannelSource<T>(ChannelReader<T> reader) : OneByOneSource<T>
+{
+    private ValueTask<bool> _waiting;
+
+    public override void OnReady(Action continuation) => _waiting.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
+
+    protected override ClaimResult Step(out T? item)
+    {
+        while (!reader.TryRead(out item))
+        {
+            ValueTask<bool> waiting = reader.WaitToReadAsync(CancellationToken);
+            if (!waiting.IsCompleted)
+            {
+                _waiting = waiting;
+                return ClaimResult.Pending;
+            }
+
+            if (!waiting.GetAwaiter().GetResult())
+            {
+                return ClaimResult.Empty;
+            }
+        }
+
+        return ClaimResult.Claimed;
+    }
+
+    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Taken out of the field, consumed once.")]
+    protected override ClaimResult FinishStep(out T? item)
+    {
+        ValueTask<bool> waiting = _waiting;
+        _waiting = default;
+        bool hasMore = waiting.GetAwaiter().GetResult();
+        if (hasMore && !IsHeld)
+        {
+            return Step(out item);
+        }
+
+        // While nothing may begin, the item stays in the channel.
+        item = default;
+        return hasMore ? ClaimResult.Paused : ClaimResult.Empty;
+    }
+}
+
+/// <summary>
+/// A materialised collection without an index (a set, a queue, a range). Its items already exist, so reading a chunk of them
+/// makes no item wait. Each worker reads into a small buffer of its own, never the whole collection.
+/// </summary>
+internal sealed class CollectionSource<T>(IEnumerable<T> items, int count) : TurnSource<T>
+{
+    private IEnumerator<T>? _enumerator;
+
+    private List<T>? _unread;
+
+    public override int KnownCount => count;
+
+    public override void Release(ref Chunk<T> chunk)
+    {
+        if (chunk.Array is { } buffer)
+        {
+            ArrayPool<T>.Shared.Return(buffer, clearArray: RuntimeHelpers.IsReferenceOrContainsReferences<T>());
+        }
+
+        chunk.Clear();
+    }
+
+    public override T? UnreadAt(long index)
+    {
+        _unread ??= ReadUnread();
+        long place = index - NextIndex;
+        return place >= 0 && place < _unread.Count ? _unread[(int)place] : default;
+    }
+
+    public override ValueTask DisposeAsync()
+    {
+        _enumerator?.Dispose();
+        return default;
+    }
+
+    protected override ClaimResult Advance(ref Chunk<T> chunk, int max, long index)
+    {
+        IEnumerator<T> enumerator = _enumerator ??= items.GetEnumerator();
+        max = (int)Math.Min(max, Math.Max(1, (count - index) >> 3));
+        T[]? buffer = chunk.Array;
+        if (buffer is null || buffer.Length < max)
+        {
+            if (buffer is not null)
+            {
+                ArrayPool<T>.Shared.Return(buffer, clearArray: RuntimeHelpers.IsReferenceOrContainsReferences<T>());
+                chunk.Clear();
+            }
+
+            buffer = ArrayPool<T>.Shared.Rent(max);
+            chunk.SetArray(buffer, 0, 0, index);
+        }
+
+        int read = 0;
+        while (read < max && enumerator.MoveNext())
+        {
+            buffer[read++] = enumerator.Current;
+        }
+
+        for (int i = 0; Keeper is { } keeper && i < read; i++)
+        {
+            keeper.Add(index + i, buffer[i]);
+        }
+
+        chunk.SetArray(buffer, 0, read, index);
+        if (read == 0)
+        {
+            return index == count ? ClaimResult.Empty : throw Changed();
+        }
+
+        return index + read <= count ? ClaimResult.Claimed : throw Changed();
+    }
+
+    // Once more from the start: the run has closed its enumerator.
+    private List<T> ReadUnread()
+    {
+        try
+        {
+            return [.. items.Skip((int)NextIndex)];
+        }
+        catch (Exception)
+        {
+            // The collection was changed meanwhile, or is code of the user that fails.
+            return [];
+        }
+    }
+
+    private static InvalidOperationException Changed() =>
+        new("The source collection had another number of items than its Count said: it was changed while the run was reading it.");
+}
+
+/// <summary>A synchronous sequence that may block. It is advanced on a pool thread, so that the thread that waits for the step need not block.</summary>
+internal sealed class OffloadedEnumerable<T>(IEnumerable<T> items) : IAsyncEnumerable<T>
+{
+    public IAsyncEnumerator<T> GetAsyncEnumerator(CancellationToken cancellationToken = default) => new Enumerator(items.GetEnumerator());
+
+    private sealed class Enumerator(IEnumerator<T> inner) : IAsyncEnumerator<T>
+    {
+        public T Current => inner.Current;
+
+        public ValueTask<bool> MoveNextAsync() => new(Task.Run(inner.MoveNext));
+
+        public ValueTask DisposeAsync()
+        {
+            inner.Dispose();
+            return default;
+        }
+    }
+}
+
+/// <summary>Picks the cheapest way to read a sequence. Nothing is read here.</summary>
+internal static class SourceOf
+{
+    // Only the exact types: a class derived from List may enumerate something other than its items.
+    public static Source<T> Enumerable<T>(IEnumerable<T> items) => items switch
+    {
+        T[] array => new ArraySource<T>(array, 0, array.Length),
+        List<T> list when list.GetType() == typeof(List<T>) => new ListSource<T>(list),
+        _ => OtherEnumerable(items),
+    };
+
+    // Separate, so that the first list of a process does not load what only other sources need.
+    private static Source<T> OtherEnumerable<T>(IEnumerable<T> items) => items switch
+    {
+        ArraySegment<T> { Array: not null } segment => new ArraySource<T>(segment.Array, segment.Offset, segment.Count),
+        IReadAsSource<T> own => own.MakeSource(),
+        ImmutableArray<T> { IsDefault: false } immutable => new ArraySource<T>(ImmutableCollectionsMarshal.AsArray(immutable)!, 0, immutable.Length),
+        _ => CountOf(items) is { } count ? new CollectionSource<T>(items, count) : new LazySource<T>(items),
+    };
+
+    public static Source<T> AsyncEnumerable<T>(IAsyncEnumerable<T> items) =>
+        items is IReadAsSource<T> own ? own.MakeSource() : new AsyncSource<T>(items);
+
+    public static Source<T> Channel<T>(ChannelReader<T> reader) => new ChannelSource<T>(reader);
+
+    /// <summary>
+    /// The count of a collection whose items are in memory and which no other code may be changing. Concurrent collections have a count too,
+    /// but enumerate a moving target, and LINQ's lazy iterators may count without running the user's code.
+    /// </summary>
+    private static int? CountOf<T>(IEnumerable<T> items)
+    {
+        string? home = items.GetType().Namespace;
+        return items switch
+        {
+            _ when home is "System.Collections.Concurrent" => null,
+            _ when home is "System.Linq" && items is not IList<int> => null,
+            ICollection<T> collection => collection.Count,
+            IReadOnlyCollection<T> collection => collection.Count,
+            _ => null,
+        };
+    }
 }

@@ -132,7 +132,7 @@ public static class WorkQueue
 /// </para>
 /// </remarks>
 [SuppressMessage("Naming", "CA1711:Identifiers should not have incorrect suffix", Justification = "It is a queue of work.")]
-public sealed partial class WorkQueue<T> : IAsyncEnumerable<T>
+public sealed class WorkQueue<T> : IAsyncEnumerable<T>, IReadAsSource<T>
 {
     private readonly Lock _lock = new();
     private readonly Func<T, bool?>? _isNew;
@@ -520,18 +520,17 @@ public sealed partial class WorkQueue<T> : IAsyncEnumerable<T>
         private void Wake() => waiter.TrySetResult(hasItems);
     }
 
-    /// <summary>The queue as the source of a run.</summary>
-    internal Source<T> MakeSource() => new ItemReader(this);
+    Source<T> IReadAsSource<T>.MakeSource() => new ItemReader(this);
 
     /// <summary>The queue as the source of a run over batches.</summary>
     internal Source<IReadOnlyList<T>> MakeBatches(int batchSize) => new BatchReader(this, batchSize);
 
     /// <summary>A queue of work in the form that runtimes take. Runs know it and read the queue itself.</summary>
-    internal sealed class Items(WorkQueue<T> queue) : IReadAsSource<T>
+    internal sealed class Items(WorkQueue<T> queue) : IEnumerable<T>, IReadAsSource<T>
     {
         public WorkQueue<T> Queue => queue;
 
-        public Source<T> MakeSource() => queue.MakeSource();
+        public Source<T> MakeSource() => new ItemReader(queue);
 
         public IEnumerator<T> GetEnumerator()
         {
