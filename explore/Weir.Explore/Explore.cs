@@ -5,7 +5,7 @@ using Weir.Explore.Searching;
 namespace Weir.Explore;
 
 /// <summary>
-/// Runs a body many times under a scheduler that chooses at each point which thread goes on. Thread-safe: searches of one process take turns.
+/// Runs a body many times under a scheduler that chooses at each point which thread runs. Thread-safe: a process makes one search at a time.
 /// </summary>
 public static class Explore
 {
@@ -14,7 +14,7 @@ public static class Explore
 
     private const string NotTheSame =
         "The program did not do the same again: a choice that it had before was not there, or it ended in another way. It may use random numbers, hash " +
-        "codes, the real time, what the process keeps, or threads that the explorer does not know.";
+        "codes, the real time, state of the process, or threads that the explorer does not know.";
 
     private static readonly System.Threading.Lock _lock = new();
 
@@ -119,7 +119,7 @@ public static class Explore
     private static ExploreFailure Describe(Execution failed, string name, long foundAt) => new()
     {
         Kind = failed.Failure!.Kind,
-        Message = failed.Failure.Kind == FailureKind.Deadlock ? failed.Failure.Message + failed.Elsewhere() : failed.Failure.Message,
+        Message = failed.Failure.Kind == FailureKind.Deadlock ? failed.Failure.Message + failed.FindUncontrolled() : failed.Failure.Message,
         Exception = failed.Failure.Exception,
         Steps = [.. failed.Trace.TakeLast(StepsShown).Select(static s => $"  {s.Id} {s.Name}: {s.Site}")],
         Preemptions = failed.Preemptions,
@@ -180,7 +180,7 @@ public sealed record ExploreFailure
     /// <summary>The steps of the schedule, in order: which thread, file and line, and what it does there.</summary>
     public required IReadOnlyList<string> Steps { get; init; }
 
-    /// <summary>How often a thread that could go on was interrupted.</summary>
+    /// <summary>How often a thread that could continue was interrupted.</summary>
     public required int Preemptions { get; init; }
 
     /// <summary>How many schedules were run until this failure came.</summary>
@@ -196,10 +196,10 @@ public sealed record ExploreFailure
         $"To run it again: WEIR_SCHEDULE={Schedule}{(Exception is null ? "" : $"\n{Exception}")}";
 }
 
-/// <summary>A search has found a schedule that fails, or cannot go on.</summary>
+/// <summary>A search has found a schedule that fails, or cannot continue.</summary>
 public sealed class ExploreException : Exception
 {
-    /// <summary>A search that cannot go on.</summary>
+    /// <summary>A search that cannot continue.</summary>
     /// <param name="message">Why.</param>
     public ExploreException(string message)
         : base(message)
@@ -209,6 +209,6 @@ public sealed class ExploreException : Exception
     internal ExploreException(ExploreResult result)
         : base(result.Failure!.ToString(), result.Failure.Exception) => Result = result;
 
-    /// <summary>The search that has found the failure; null if it could not go on.</summary>
+    /// <summary>The search that has found the failure; null if it could not continue.</summary>
     public ExploreResult? Result { get; }
 }

@@ -89,7 +89,7 @@ internal static class Cancellation
 
         if (disposable?.GetType().Module == typeof(object).Module && disposable is not System.Collections.IEnumerator)
         {
-            Order.Unordered();
+            Effects.WritePlatform();
         }
 
         disposable!.Dispose();
@@ -97,7 +97,7 @@ internal static class Cancellation
 
     private static CancellationTokenSource Linked(CancellationTokenSource source, params ReadOnlySpan<CancellationToken> tokens)
     {
-        Order.Unordered();
+        Effects.WritePlatform();
         HashSet<CancellationTokenSource?> parents = [];
         foreach (CancellationToken token in tokens)
         {
@@ -151,8 +151,8 @@ internal static class Registrations
         if (me.Execution.Callbacks.TryGetValue(registration, out Callback? callback))
         {
             me.Block("a callback of a cancellation", () => callback.RunsOn is null || callback.RunsOn == me, orders: false);
-            Order.Acquire(callback);
-            Order.Change(SourceOf(registration.Token));
+            Effects.Acquire(callback);
+            Effects.Write(SourceOf(registration.Token));
         }
 
         registration.Dispose();

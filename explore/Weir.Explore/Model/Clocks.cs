@@ -18,7 +18,7 @@ internal static class Clocks
     public static Random New()
     {
         Random random = Points.Me.Execution.Random;
-        Order.Change(random);
+        Effects.Write(random);
         return new Random(random.Next());
     }
 

@@ -40,7 +40,7 @@ internal sealed class LockState(string name)
 
         if (--_count == 0)
         {
-            me.Execution.Stores?.ShowAll();
+            me.Execution.Stores?.FlushAll();
             Disown(me);
         }
     }
@@ -48,7 +48,7 @@ internal sealed class LockState(string name)
     public bool Wait(TimeSpan timeout)
     {
         ControlledThread me = Mine();
-        Order.Change(this);
+        Effects.Write(this);
         int count = _count;
         _count = 0;
         Disown(me);
@@ -60,7 +60,7 @@ internal sealed class LockState(string name)
         }
         finally
         {
-            Order.Change(this);
+            Effects.Write(this);
             _waiting.Remove(me);
             if (_owner is not null)
             {
@@ -76,7 +76,7 @@ internal sealed class LockState(string name)
     public void Pulse(bool all)
     {
         Mine().Step(orders: false);
-        Order.Change(this);
+        Effects.Write(this);
         if (_waiting.Count > 0)
         {
             _waiting.RemoveRange(0, all ? _waiting.Count : 1);
@@ -193,7 +193,7 @@ internal static class Lazies
     public static T get_Value<T>(Lazy<T> lazy)
     {
         ControlledThread.Current?.StepOn(lazy);
-        Order.Acquire(lazy);
+        Effects.Acquire(lazy);
         LockState? making = ControlledThread.Current is not null && Mode<T>.Of(lazy) == LazyThreadSafetyMode.ExecutionAndPublication ? Monitors.Of(lazy) : null;
         making?.Enter();
         try
@@ -202,7 +202,7 @@ internal static class Lazies
         }
         finally
         {
-            Order.Use(lazy);
+            Effects.AcquireRelease(lazy);
             making?.Exit();
         }
     }

@@ -7,10 +7,10 @@ internal static class Points
     public static ControlledThread Me => ControlledThread.Current ?? throw new NotSupportedException(
         "Code under test runs on a thread that the explorer does not control, and calls what could wait. What has called it is not known to the explorer.");
 
-    /// <summary>A point: another thread may go on here. The operation itself is that of the platform, in one piece.</summary>
+    /// <summary>A point: another thread may run here. The operation itself is that of the platform, in one piece.</summary>
     public static void Step(string site) => ControlledThread.Current?.Step(site);
 
-    /// <summary>A point whose place in the order of all threads is told apart from it.</summary>
+    /// <summary>A point whose effects are told on their own.</summary>
     public static void StepAlone(string site) => ControlledThread.Current?.Step(site, orders: false);
 
     /// <summary>A point before a volatile access, where stores are seen late.</summary>
@@ -22,7 +22,7 @@ internal static class Points
         if (ControlledThread.Current is { } me)
         {
             me.Access(site);
-            me.Execution.Stores?.Show(me);
+            me.Execution.Stores?.Flush(me);
         }
     }
 
@@ -30,7 +30,7 @@ internal static class Points
     public static void OrderedSite(string site)
     {
         Site(site);
-        Order.Platform();
+        Effects.CallPlatform();
     }
 
     /// <summary>Where the next call of a replaced method is.</summary>

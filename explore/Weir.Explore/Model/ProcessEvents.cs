@@ -1,6 +1,6 @@
 namespace Weir.Explore.Model;
 
-/// <summary>What the process tells comes at no known moment, so it comes in no schedule, and the process does not keep the handlers of each of them.</summary>
+/// <summary>What the process tells comes at no known moment, so it comes in no schedule, and the process does not hold the handlers of each of them.</summary>
 #pragma warning disable IDE1006, IDE0060 // The names of the events' methods, and what they are given.
 [Replaces("System.AppDomain")]
 internal static class ProcessEvents
@@ -17,10 +17,10 @@ internal static class ProcessEvents
 internal static class Meters
 {
     /// <summary>What is registered in the process, as meters, their listeners and sources of spans are, goes with its schedule.</summary>
-    public static T Keep<T>(T made)
+    public static T DisposeLater<T>(T made)
         where T : IDisposable
     {
-        Order.UseInstruments();
+        Effects.WriteInstruments();
         Statics.DisposeLater(made);
         return made;
     }

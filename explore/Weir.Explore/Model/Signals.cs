@@ -13,7 +13,7 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
     {
     }
 
-    public int CurrentCount => (int)Order.Learn((ulong)_count);
+    public int CurrentCount => (int)Effects.Observe((ulong)_count);
 
     public void Wait() => _ = Wait(Timeout.InfiniteTimeSpan, CancellationToken.None);
 
@@ -28,7 +28,7 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
     public bool Wait(TimeSpan timeout, CancellationToken cancellationToken)
     {
         Points.Me.StepOn(null);
-        Order.Learn(_isDisposed);
+        Effects.Observe(_isDisposed);
         ObjectDisposedException.ThrowIf(_isDisposed, this);
         bool isTaken = Waits.For("a semaphore", () => _count > 0, timeout, cancellationToken);
         _count -= isTaken ? 1 : 0;
@@ -49,9 +49,9 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
     public Task<bool> WaitAsync(TimeSpan timeout, CancellationToken cancellationToken)
     {
         Points.Me.StepOn(null);
-        Order.OfToken(ref cancellationToken);
-        Order.Learn(_count > 0);
-        Order.Learn(_isDisposed);
+        Effects.ObserveToken(ref cancellationToken);
+        Effects.Observe(_count > 0);
+        Effects.Observe(_isDisposed);
         ObjectDisposedException.ThrowIf(_isDisposed, this);
         if (cancellationToken.IsCancellationRequested)
         {
@@ -69,22 +69,22 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
             return Task.FromResult(false);
         }
 
-        Order.Change(this);
+        Effects.Write(this);
         TaskCompletionSource<bool> waiter = new(TaskCreationOptions.RunContinuationsAsynchronously);
         _waiting.Add(waiter);
         ITimer? timer = null;
         timer = timeout < TimeSpan.Zero ? null : Time.Provider.CreateTimer(_ => GiveUp(() => waiter.SetResult(false)), null, timeout, Timeout.InfiniteTimeSpan);
-        Order.Change(Registrations.SourceOf(cancellationToken));
+        Effects.Write(Registrations.SourceOf(cancellationToken));
         cancellationToken.UnsafeRegister((_, token) => GiveUp(() => waiter.SetCanceled(token)), null);
         return waiter.Task;
 
         void GiveUp(Action how)
         {
-            Order.Change(this);
+            Effects.Write(this);
             if (_waiting.Remove(waiter))
             {
                 timer?.Dispose();
-                Order.End(waiter.Task);
+                Effects.EndTask(waiter.Task);
                 how();
             }
         }
@@ -95,9 +95,9 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
     public int Release(int releaseCount)
     {
         Points.Me.StepOn(null);
-        Order.Change(_waiting.Count > 0 ? this : null);
-        Order.Learn((ulong)_count);
-        Order.Learn(_isDisposed);
+        Effects.Write(_waiting.Count > 0 ? this : null);
+        Effects.Observe((ulong)_count);
+        Effects.Observe(_isDisposed);
         ObjectDisposedException.ThrowIf(_isDisposed, this);
         int before = _count;
         if (maxCount - before < releaseCount)
@@ -111,7 +111,7 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
             TaskCompletionSource<bool> first = _waiting[0];
             _waiting.RemoveAt(0);
             _count--;
-            Order.End(first.Task);
+            Effects.EndTask(first.Task);
             first.SetResult(true);
         }
 
@@ -141,7 +141,7 @@ internal sealed class ManualResetEventSlim(bool initialState) : IDisposable
         get
         {
             Points.Me.StepOn(null);
-            return Order.Learn(_isSet);
+            return Effects.Observe(_isSet);
         }
     }
 

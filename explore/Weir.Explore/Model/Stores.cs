@@ -6,65 +6,65 @@ namespace Weir.Explore.Model;
 internal static class Stores
 {
     /// <summary>A volatile read.</summary>
-    public static T Read<T>(ref T place)
+    public static T Read<T>(ref T location)
     {
         Execution? execution = Of(out ControlledThread? me);
-        execution?.Races?.AcquireAt(me, ref place);
-        execution?.Conflicts?.Read(me, ref place, isThrough: true);
-        return execution?.Stores is { } stores ? stores.Read(me, ref place) : place;
+        execution?.Races?.AcquireAt(me, ref location);
+        execution?.Conflicts?.Read(me, ref location, isThrough: true);
+        return execution?.Stores is { } stores ? stores.Read(me, ref location) : location;
     }
 
     /// <summary>A volatile write.</summary>
-    public static void Write<T>(ref T place, T value)
+    public static void Write<T>(ref T location, T value)
     {
         Execution? execution = Of(out ControlledThread? me);
-        execution?.Races?.ReleaseAt(me, ref place);
-        execution?.Conflicts?.Write(me, ref place, isThrough: true);
-        Store(execution, me, ref place, value);
+        execution?.Races?.ReleaseAt(me, ref location);
+        execution?.Conflicts?.Write(me, ref location, isThrough: true);
+        Store(execution, me, ref location, value);
     }
 
-    public static T ReadPlain<T>(ref T place, string site)
+    public static T ReadPlain<T>(ref T location, string site)
     {
         Execution? execution = Of(out ControlledThread? me);
-        execution?.Read(me, ref place, site, isThrough: false);
-        return execution?.Stores is { } stores ? stores.Read(me, ref place) : place;
+        execution?.Read(me, ref location, site, isThrough: false);
+        return execution?.Stores is { } stores ? stores.Read(me, ref location) : location;
     }
 
-    public static void WritePlain<T>(ref T place, T value, string site)
+    public static void WritePlain<T>(ref T location, T value, string site)
     {
         Execution? execution = Of(out ControlledThread? me);
-        execution?.Write(me, ref place, site, isThrough: false);
-        Store(execution, me, ref place, value);
+        execution?.Write(me, ref location, site, isThrough: false);
+        Store(execution, me, ref location, value);
     }
 
     /// <summary>A plain read of what others do not write late.</summary>
-    public static T ReadAtOnce<T>(ref T place, string site)
+    public static T ReadAtOnce<T>(ref T location, string site)
     {
-        Of(out ControlledThread? me)?.Read(me, ref place, site, isThrough: false);
-        return place;
+        Of(out ControlledThread? me)?.Read(me, ref location, site, isThrough: false);
+        return location;
     }
 
-    public static void WriteAtOnce<T>(ref T place, T value, string site)
+    public static void WriteAtOnce<T>(ref T location, T value, string site)
     {
-        Of(out ControlledThread? me)?.Write(me, ref place, site, isThrough: false);
-        place = value;
+        Of(out ControlledThread? me)?.Write(me, ref location, site, isThrough: false);
+        location = value;
     }
 
     /// <summary>A read through a reference, which may lead into an array or an object of the platform.</summary>
-    public static T ReadThrough<T>(ref T place, string site)
+    public static T ReadThrough<T>(ref T location, string site)
     {
-        Of(out ControlledThread? me)?.Read(me, ref place, site, isThrough: true);
-        return place;
+        Of(out ControlledThread? me)?.Read(me, ref location, site, isThrough: true);
+        return location;
     }
 
-    public static void WriteThrough<T>(ref T place, T value, string site)
+    public static void WriteThrough<T>(ref T location, T value, string site)
     {
-        Of(out ControlledThread? me)?.Write(me, ref place, site, isThrough: true);
-        place = value;
+        Of(out ControlledThread? me)?.Write(me, ref location, site, isThrough: true);
+        location = value;
     }
 
     /// <summary>A plain write of no value at all.</summary>
-    public static void Clear<T>(ref T place) => WriteThrough(ref place, default!, "");
+    public static void Clear<T>(ref T location) => WriteThrough(ref location, default!, "");
 
     public static T ReadElement<T>(T[] array, nint index, string site)
     {
@@ -81,27 +81,27 @@ internal static class Stores
         array[index] = value;
     }
 
-    /// <summary>Before an atomic operation on this place.</summary>
-    public static void Touch(ref byte place)
+    /// <summary>Before an atomic operation on this location.</summary>
+    public static void Touch(ref byte location)
     {
         Execution? execution = Of(out ControlledThread? me);
-        execution?.Stores?.ShowOfOthers(me, ref place);
-        execution?.Races?.AcquireAt(me, ref place);
-        execution?.Races?.ReleaseAt(me, ref place);
-        execution?.Conflicts?.Write(me, ref place, isThrough: true);
+        execution?.Stores?.FlushOthers(me, ref location);
+        execution?.Races?.AcquireAt(me, ref location);
+        execution?.Races?.ReleaseAt(me, ref location);
+        execution?.Conflicts?.Write(me, ref location, isThrough: true);
     }
 
-    public static void BarrierProcessWide() => ControlledThread.Current?.Execution.Stores?.ShowAll();
+    public static void BarrierProcessWide() => ControlledThread.Current?.Execution.Stores?.FlushAll();
 
-    private static void Store<T>(Execution? execution, ControlledThread me, ref T place, T value)
+    private static void Store<T>(Execution? execution, ControlledThread me, ref T location, T value)
     {
         if (execution?.Stores is { } stores)
         {
-            stores.Write(me, ref place, value);
+            stores.Write(me, ref location, value);
         }
         else
         {
-            place = value;
+            location = value;
         }
     }
 

@@ -140,8 +140,8 @@ internal static class Tasks
         Task task, Task ended, TimeSpan timeout, TimeProvider provider, CancellationToken token, Action end, Action<Exception> fail,
         Action<CancellationToken> cancel)
     {
-        Order.Platform();
-        Order.Look(task);
+        Effects.CallPlatform();
+        Effects.Read(task);
         if (task.IsCompleted)
         {
             end();
@@ -164,14 +164,14 @@ internal static class Tasks
 
         void GiveUp(Action how)
         {
-            Order.Release(ended);
+            Effects.Release(ended);
             how();
         }
     }
 
     private static Task<T> RunCore<T>(Func<T> function, CancellationToken token)
     {
-        Order.OfToken(ref token);
+        Effects.ObserveToken(ref token);
         if (token.IsCancellationRequested)
         {
             return Task.FromCanceled<T>(token);
@@ -181,11 +181,11 @@ internal static class Tasks
         _ = Pool.Queue(
             () =>
             {
-                Order.OfToken(ref token);
+                Effects.ObserveToken(ref token);
                 if (token.IsCancellationRequested)
                 {
-                    Order.Platform();
-                    Order.End(ended.Task);
+                    Effects.CallPlatform();
+                    Effects.EndTask(ended.Task);
                     ended.TrySetCanceled(token);
                     return;
                 }
@@ -197,20 +197,20 @@ internal static class Tasks
                 }
                 catch (OperationCanceledException cancelled) when (token.IsCancellationRequested && cancelled.CancellationToken == token)
                 {
-                    Order.Release(ended.Task);
+                    Effects.Release(ended.Task);
                     ended.TrySetCanceled(token);
                     return;
                 }
                 catch (Exception error) when (error is not StopException)
                 {
                     ControlledThread.Current!.Execution.Failed(ended.Task);
-                    Order.Release(ended.Task);
+                    Effects.Release(ended.Task);
                     ended.TrySetException(error);
                     return;
                 }
 
                 Points.Me.Step("the end of a task", orders: false);
-                Order.Release(ended.Task);
+                Effects.Release(ended.Task);
                 ended.TrySetResult(result);
             });
         return ended.Task;
@@ -249,7 +249,7 @@ internal static class Tasks
 
     private static bool HasEnded(Task task)
     {
-        Order.Look(task);
+        Effects.Read(task);
         return task.IsCompleted;
     }
 
@@ -273,8 +273,8 @@ internal static class Tasks
 
     private static void Follows(Task ended, Task task)
     {
-        Order.Acquire(task);
-        Order.Release(ended);
+        Effects.Acquire(task);
+        Effects.Release(ended);
         if (task.IsFaulted)
         {
             ControlledThread.Current?.Execution.Failed(ended);
@@ -311,7 +311,7 @@ internal static class Tasks
                 task,
                 () =>
                 {
-                    Order.Change(open);
+                    Effects.Write(open);
                     if (--left == 0)
                     {
                         End();
@@ -322,7 +322,7 @@ internal static class Tasks
 
         void End()
         {
-            Array.ForEach(tasks, Order.Acquire);
+            Array.ForEach(tasks, Effects.Acquire);
             end();
         }
     }
@@ -332,7 +332,7 @@ internal static class Tasks
     {
         if (Array.Find(tasks, HasEnded) is { } first)
         {
-            Order.Acquire(first);
+            Effects.Acquire(first);
             return Task.FromResult(first);
         }
 
@@ -346,7 +346,7 @@ internal static class Tasks
 
         void End(TTask task)
         {
-            Order.Release(ended.Task);
+            Effects.Release(ended.Task);
             ended.TrySetResult(task);
         }
     }
@@ -378,14 +378,14 @@ internal static class Builders
     public static void SetException(ref AsyncTaskMethodBuilder builder, Exception exception)
     {
         ControlledThread.Current?.Execution.Failed(builder.Task);
-        Order.Release(builder.Task);
+        Effects.Release(builder.Task);
         builder.SetException(exception);
     }
 
     public static void SetException<TResult>(ref AsyncTaskMethodBuilder<TResult> builder, Exception exception)
     {
         ControlledThread.Current?.Execution.Failed(builder.Task);
-        Order.Release(builder.Task);
+        Effects.Release(builder.Task);
         builder.SetException(exception);
     }
 
@@ -397,8 +397,17 @@ internal static class Builders
         }
     }
 
+    /// <summary>Before the task of an async method is completed.</summary>
+    public static void ReleaseTask<TBuilder>(ref TBuilder builder)
+    {
+        if (ControlledThread.Current is { Execution: { Races: not null } or { Conflicts: not null } } && TaskOf(ref builder) is { } task)
+        {
+            Effects.Release(task);
+        }
+    }
+
     /// <summary>What the builder completes: a task, or another source of a value task. Null if it has none.</summary>
-    public static object? TaskOf<TBuilder>(ref TBuilder builder) => Results<TBuilder>.Find?.Invoke(ref builder);
+    private static object? TaskOf<TBuilder>(ref TBuilder builder) => Results<TBuilder>.Find?.Invoke(ref builder);
 
     private static class Results<TBuilder>
     {
@@ -453,7 +462,7 @@ internal static class Builders
     }
 }
 
-/// <summary>Registers a continuation with an awaiter of the platform, so that it goes on where the platform would let it, on controlled threads.</summary>
+/// <summary>Registers a continuation with an awaiter of the platform, so that it runs where the platform would run it, on controlled threads.</summary>
 internal static class Awaiters<TAwaiter>
 {
     public delegate void Registrar(ref TAwaiter awaiter, Action continuation);
@@ -505,14 +514,14 @@ internal static class Registrars
     public static void On(Task task, Action continuation, bool capture)
     {
         Action noted = Noted(continuation, capture);
-        Order.Learn(task.IsCompleted);
+        Effects.Observe(task.IsCompleted);
         if (task.IsCompleted)
         {
             Pool.QueueInside(noted);
             return;
         }
 
-        Order.Change(task);
+        Effects.Write(task);
         task.ContinueWith(
             static (_, state) => ((PoolScheduler.Continuation)state!).Action(), new PoolScheduler.Continuation(noted), CancellationToken.None,
             TaskContinuationOptions.ExecuteSynchronously | TaskContinuationOptions.HideScheduler, PoolScheduler.Instance);
@@ -539,13 +548,13 @@ internal static class Registrars
         SynchronizationContext? context = capture ? SynchronizationContext.Current : null;
         string site = me.Site;
         LinkedListNode<string> awaited = execution.Awaits.AddLast(site);
-        Action? join = Order.Fork();
+        Action? join = Effects.Fork();
         return () =>
         {
             if (ControlledThread.Current is null)
             {
                 // Of a schedule that is over, or of this one, in a way that is not known.
-                execution.CameFromElsewhere(site);
+                execution.ContinuesUncontrolled(site);
                 return;
             }
 
@@ -653,7 +662,7 @@ internal static class Waits
     public static void Wait<TAwaiter>(ref TAwaiter awaiter) => For(Awaiters<TAwaiter>.Source(ref awaiter));
 
     /// <summary>Before the awaiter says whether what it awaits has ended.</summary>
-    public static void Look<TAwaiter>(ref TAwaiter awaiter) => Order.Acquire(Awaiters<TAwaiter>.Source(ref awaiter));
+    public static void Look<TAwaiter>(ref TAwaiter awaiter) => Effects.Acquire(Awaiters<TAwaiter>.Source(ref awaiter));
 
     public static void For(object? source)
     {
@@ -662,7 +671,7 @@ internal static class Waits
             _ = For(task, Timeout.InfiniteTimeSpan, CancellationToken.None);
         }
 
-        Order.Acquire(source);
+        Effects.Acquire(source);
     }
 
     public static bool For(Task task, TimeSpan timeout, CancellationToken token)
@@ -675,19 +684,19 @@ internal static class Waits
             token.ThrowIfCancellationRequested();
         }
 
-        Order.Acquire(hasEnded ? task : null);
-        return Order.Learn(hasEnded);
+        Effects.Acquire(hasEnded ? task : null);
+        return Effects.Observe(hasEnded);
     }
 
     /// <summary>Waits for what an object of the model has, and throws if it is cancelled before that is there.</summary>
     public static bool For(string what, Func<bool> isThere, TimeSpan timeout, CancellationToken token)
     {
-        Order.OfToken(ref token);
+        Effects.ObserveToken(ref token);
         token.ThrowIfCancellationRequested();
         _ = Points.Me.Block(what, () => isThere() || token.IsCancellationRequested, timeout, orders: false);
-        Order.Awake();
-        Order.OfToken(ref token);
-        bool holds = Order.Learn(isThere());
+        Effects.OrderWakeUp();
+        Effects.ObserveToken(ref token);
+        bool holds = Effects.Observe(isThere());
         if (!holds)
         {
             token.ThrowIfCancellationRequested();
@@ -760,14 +769,14 @@ internal sealed class PoolScheduler : TaskScheduler
         Release(outer);
         if (task.AsyncState is not Continuation)
         {
-            Order.Platform();
+            Effects.CallPlatform();
             me.Runs = task;
         }
 
         bool hasRun = TryExecuteTask(task);
         if (task.AsyncState is not Continuation)
         {
-            Order.Unordered();
+            Effects.WritePlatform();
         }
 
         Release(me.Runs);
@@ -780,7 +789,7 @@ internal sealed class PoolScheduler : TaskScheduler
         // One with children may end later, as the last of these does.
         if (task is not null && (ControlledThread.Current!.Execution.Races is not null || task.IsCompleted))
         {
-            Order.Release(task);
+            Effects.Release(task);
         }
     }
 
@@ -803,13 +812,13 @@ internal struct CompletionCore<TResult>
 
     public short Version
     {
-        readonly get => (short)Order.Learn((ulong)field);
+        readonly get => (short)Effects.Observe((ulong)field);
         private set;
     }
 
     public void Reset()
     {
-        Order.Change(_order);
+        Effects.Write(_order);
         Version++;
         (_continuation, _state, _context, _error, _result, _isCompleted) = (null, null, null, null, default, false);
     }
@@ -821,7 +830,7 @@ internal struct CompletionCore<TResult>
     public readonly ValueTaskSourceStatus GetStatus(short token)
     {
         Require(token == Version);
-        Order.Acquire(_isCompleted ? _order : null);
+        Effects.Acquire(_isCompleted ? _order : null);
         return !_isCompleted ? ValueTaskSourceStatus.Pending
             : _error is null ? ValueTaskSourceStatus.Succeeded
             : _error is OperationCanceledException ? ValueTaskSourceStatus.Canceled
@@ -831,7 +840,7 @@ internal struct CompletionCore<TResult>
     public readonly TResult GetResult(short token)
     {
         Require(token == Version && _isCompleted);
-        Order.Acquire(_order);
+        Effects.Acquire(_order);
         if (_error is not null)
         {
             System.Runtime.ExceptionServices.ExceptionDispatchInfo.Throw(_error);
@@ -842,7 +851,7 @@ internal struct CompletionCore<TResult>
 
     public void OnCompleted(Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags)
     {
-        Order.Use(_order ??= new object());
+        Effects.AcquireRelease(_order ??= new object());
         Require(token == Version && _continuation is null);
         if (_isCompleted)
         {
@@ -857,7 +866,7 @@ internal struct CompletionCore<TResult>
     private void Complete(TResult? result, Exception? error)
     {
         Points.Me.StepOn(_order ??= new object());
-        Order.Use(_order);
+        Effects.AcquireRelease(_order);
         Require(!_isCompleted);
         (_result, _error, _isCompleted) = (result, error, true);
         if (_continuation is not { } continuation)

@@ -37,7 +37,7 @@ internal sealed class ThreadModel
         get => _thread?.IsBackground ?? _isBackground;
         set
         {
-            Order.Change(this);
+            Effects.Write(this);
             _isBackground = value;
             _thread?.IsBackground = value;
         }
@@ -49,8 +49,8 @@ internal sealed class ThreadModel
     {
         get
         {
-            Order.Look(this);
-            return Order.Learn(_thread is not null && !HasEnded(_thread));
+            Effects.Read(this);
+            return Effects.Observe(_thread is not null && !HasEnded(_thread));
         }
     }
 
@@ -62,7 +62,7 @@ internal sealed class ThreadModel
     {
         get
         {
-            Order.All();
+            Effects.ReadEverything();
             return _thread switch
             {
                 null => System.Threading.ThreadState.Unstarted,
@@ -78,7 +78,7 @@ internal sealed class ThreadModel
     public static void MemoryBarrier()
     {
         Points.Fence(Points.Me.Site);
-        Order.Awake();
+        Effects.OrderWakeUp();
     }
 
     public static void Sleep(int millisecondsTimeout) => Sleep(TimeSpan.FromMilliseconds(millisecondsTimeout));
@@ -117,7 +117,7 @@ internal sealed class ThreadModel
 
     public bool Join(TimeSpan timeout)
     {
-        Order.Look(this);
+        Effects.Read(this);
         ControlledThread thread = _thread ?? throw new ThreadStateException();
         _ = Points.Me.Block($"the end of {thread}", () => thread.IsDone, timeout, orders: false);
         return HasEnded(thread);
@@ -132,7 +132,7 @@ internal sealed class ThreadModel
     private void Start(object? parameter, ExecutionContext? context)
     {
         ControlledThread me = Points.Me;
-        Order.Change(this);
+        Effects.Write(this);
         if (_thread is not null)
         {
             throw new ThreadStateException();
@@ -146,7 +146,7 @@ internal sealed class ThreadModel
 
     private static bool HasEnded(ControlledThread thread)
     {
-        Order.Acquire(thread.IsDone ? thread : null);
+        Effects.Acquire(thread.IsDone ? thread : null);
         return thread.IsDone;
     }
 }

@@ -7,7 +7,7 @@ public sealed record ExploreOptions
     public ExploreStrategy Strategy { get; init; }
 
     /// <summary>
-    /// How often, at most, a thread that could go on is interrupted in one schedule; null for no bound. For <see cref="ExploreStrategy.Bounded"/>. Most races
+    /// How often, at most, a thread that could continue is interrupted in one schedule; null for no bound. For <see cref="ExploreStrategy.Bounded"/>. Most races
     /// need one or two. Switching because a thread waits or ends is always free.
     /// </summary>
     public int? MaxPreemptions { get; init; } = 2;

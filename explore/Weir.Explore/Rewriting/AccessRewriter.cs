@@ -58,7 +58,7 @@ internal sealed class AccessRewriter(ModuleDefinition module, PointCalls points,
 
         if (called.Parameters.Count == 0)
         {
-            il.InsertBefore(call, il.Create(OpCodes.Call, points.Of(typeof(Order), nameof(Order.Awake))));
+            il.InsertBefore(call, il.Create(OpCodes.Call, points.Of(typeof(Effects), nameof(Effects.OrderWakeUp))));
             return;
         }
 
@@ -95,7 +95,7 @@ internal sealed class ConflictRewriter(ModuleDefinition module, PointCalls point
     private readonly HashSet<string> _readOnly = RaceRewriter.ReadOnlyFields(module);
     private readonly Dictionary<string, bool> _known = [];
 
-    /// <summary>Whether others may change the field while a thread goes on to its next point.</summary>
+    /// <summary>Whether others may change the field while a thread runs to its next point.</summary>
     public bool IsTracked(FieldReference field) =>
         _known.TryGetValue(field.FullName, out bool known) ? known : _known[field.FullName] = !_readOnly.Contains(field.FullName) && IsShared(field);
 
@@ -105,7 +105,7 @@ internal sealed class ConflictRewriter(ModuleDefinition module, PointCalls point
         : field.FieldType is not (PointerType or FunctionPointerType or ByReferenceType) && AccessRewriter.CanBeAddressed(access, field)
             ? (il, site) => points.Field(il, access, nameof(Stores.ReadAtOnce), nameof(Stores.WriteAtOnce), site)
         : IsOfStack(Instructions.Before(access)) ? null
-        : (il, _) => InsertBefore(il, access, nameof(Order.All));
+        : (il, _) => InsertBefore(il, access, nameof(Effects.ReadEverything));
 
     /// <summary>Whether an access that names no field is one that others may see.</summary>
     public static bool IsTracked(Instruction access) => RaceRewriter.IsNameless(access, static type => !RaceRewriter.IsOfStack(type));
@@ -116,9 +116,9 @@ internal sealed class ConflictRewriter(ModuleDefinition module, PointCalls point
         Code.Initobj when !IsLocal(Producer(instruction, 0)) && instruction.Operand is TypeReference type && !RaceRewriter.IsOfStack(type) &&
             !(type is GenericParameter parameter && RaceRewriter.MayBeOfStack(parameter)) => (_, _) =>
             (instruction.OpCode, instruction.Operand) = (OpCodes.Call, points.Closed(typeof(Stores), nameof(Stores.Clear), type)),
-        Code.Cpobj or Code.Cpblk or Code.Initblk => (il, _) => InsertBefore(il, instruction, nameof(Order.Lose)),
+        Code.Cpobj or Code.Cpblk or Code.Initblk => (il, _) => InsertBefore(il, instruction, nameof(Effects.LoseTrack)),
         _ when instruction.Previous?.OpCode.Code == Code.Volatile && RaceRewriter.IsThroughReference(instruction) =>
-            (il, _) => InsertBefore(il, instruction.Previous, nameof(Order.Lose)),
+            (il, _) => InsertBefore(il, instruction.Previous, nameof(Effects.LoseTrack)),
         _ => null,
     };
 
@@ -141,21 +141,21 @@ internal sealed class ConflictRewriter(ModuleDefinition module, PointCalls point
     }
 
     /// <summary>A call into an assembly that is left alone, and not of the platform.</summary>
-    public void Foreign(ILProcessor il, Instruction call) => Surround(il, call, nameof(Order.Unordered), nameof(Order.EndUnknownCall));
+    public void Foreign(ILProcessor il, Instruction call) => Surround(il, call, nameof(Effects.WritePlatform), nameof(Effects.EndUnknownCallback));
 
     /// <summary>What is told of the object alone that a call looks at, such as a task or a token; null if that is not all.</summary>
     private MethodReference? HookOfReceiver(MethodReference called, string? shared)
     {
         TypeReference type = called.DeclaringType.GetElementType();
         string name = type.FullName;
-        return name is "System.Threading.Tasks.Task" or "System.Threading.Tasks.Task`1" && shared == nameof(Order.Unordered) && called.HasThis &&
-            called.Name.StartsWith("get_", StringComparison.Ordinal) ? points.Of(typeof(Order), nameof(Order.Look))
+        return name is "System.Threading.Tasks.Task" or "System.Threading.Tasks.Task`1" && shared == nameof(Effects.WritePlatform) && called.HasThis &&
+            called.Name.StartsWith("get_", StringComparison.Ordinal) ? points.Of(typeof(Effects), nameof(Effects.Read))
             : RaceRewriter.HookOfStructure(called, points) is { } ofStructure ? ofStructure
             : Platform.IsAwaiter(type) && called.Name == "get_IsCompleted" ? points.Closed(typeof(Waits), nameof(Waits.Look), called.DeclaringType)
             : name == "System.Threading.CancellationToken" && called.Name is "get_IsCancellationRequested" or "ThrowIfCancellationRequested"
-                ? points.Of(typeof(Order), nameof(Order.OfToken))
+                ? points.Of(typeof(Effects), nameof(Effects.ObserveToken))
             : name == "System.Threading.CancellationTokenSource" && called.Name == "get_IsCancellationRequested"
-                ? points.Of(typeof(Order), nameof(Order.OfSource))
+                ? points.Of(typeof(Effects), nameof(Effects.ObserveSource))
             : null;
     }
 
@@ -164,14 +164,14 @@ internal sealed class ConflictRewriter(ModuleDefinition module, PointCalls point
         bool hasReceiver = called.HasThis && instruction.OpCode.Code != Code.Newobj && !called.DeclaringType.IsValueType &&
             instruction.Previous?.OpCode.Code != Code.Constrained;
         bool callsBack = SharedCalls.CallsBack(called);
-        bool isOfReceiver = shared is nameof(Order.Look) or nameof(Order.Change) or nameof(Order.Complete);
+        bool isOfReceiver = shared is nameof(Effects.Read) or nameof(Effects.Write) or nameof(Effects.CompleteSource);
         if (isOfReceiver && hasReceiver)
         {
-            hooks.Add((il, call) => points.Tell(il, call, points.Of(typeof(Order), shared), after: callsBack));
+            hooks.Add((il, call) => points.Tell(il, call, points.Of(typeof(Effects), shared), after: callsBack));
         }
 
-        string? before = !isOfReceiver ? shared : hasReceiver ? null : nameof(Order.Unordered);
-        string? after = !callsBack ? null : before == nameof(Order.Unordered) ? nameof(Order.EndUnknownCall) : nameof(Order.EndCall);
+        string? before = !isOfReceiver ? shared : hasReceiver ? null : nameof(Effects.WritePlatform);
+        string? after = !callsBack ? null : before == nameof(Effects.WritePlatform) ? nameof(Effects.EndUnknownCallback) : nameof(Effects.EndCallback);
         hooks.Add((il, call) => Surround(il, call, before, after));
     }
 
@@ -179,13 +179,13 @@ internal sealed class ConflictRewriter(ModuleDefinition module, PointCalls point
     {
         if (before is not null)
         {
-            il.InsertBefore(call, il.Create(OpCodes.Call, points.Of(typeof(Order), before)));
+            il.InsertBefore(call, il.Create(OpCodes.Call, points.Of(typeof(Effects), before)));
         }
 
         if (after is not null)
         {
-            il.InsertBefore(call, il.Create(OpCodes.Call, points.Of(typeof(Order), nameof(Order.BeginCall))));
-            il.InsertAfter(Instructions.Last(call), il.Create(OpCodes.Call, points.Of(typeof(Order), after)));
+            il.InsertBefore(call, il.Create(OpCodes.Call, points.Of(typeof(Effects), nameof(Effects.BeginCallback))));
+            il.InsertAfter(Instructions.Last(call), il.Create(OpCodes.Call, points.Of(typeof(Effects), after)));
         }
     }
 
@@ -199,7 +199,7 @@ internal sealed class ConflictRewriter(ModuleDefinition module, PointCalls point
             if (called.Parameters[i].ParameterType is ByReferenceType reference && !IsLocal(Producer(instruction, count - argument)) &&
                 points.TypeOf(reference.ElementType, called) is { } type && !RaceRewriter.IsOfStack(type))
             {
-                MethodReference at = points.Closed(typeof(Order), nameof(Order.At), type);
+                MethodReference at = points.Closed(typeof(Effects), nameof(Effects.WriteAt), type);
                 hooks.Add((il, call) => points.Tell(il, call, at, SharedCalls.CallsBack(called), argument, new ByReferenceType(type)));
             }
         }
@@ -209,7 +209,7 @@ internal sealed class ConflictRewriter(ModuleDefinition module, PointCalls point
             !IsLocal(Producer(instruction, count)) && !RaceRewriter.IsOfStack(owner))
         {
             bool reads = RaceRewriter.IsReadOnly(owner) || called.Name.StartsWith("get_", StringComparison.Ordinal);
-            MethodReference at = points.Closed(typeof(Order), reads && called.Name != ".ctor" ? nameof(Order.See) : nameof(Order.At), owner);
+            MethodReference at = points.Closed(typeof(Effects), reads && called.Name != ".ctor" ? nameof(Effects.ReadAt) : nameof(Effects.WriteAt), owner);
             hooks.Add((il, call) => points.Tell(il, call, at));
         }
     }
@@ -283,7 +283,7 @@ internal sealed class ConflictRewriter(ModuleDefinition module, PointCalls point
     private void InsertBefore(ILProcessor il, Instruction instruction, string hook)
     {
         il.Move(instruction);
-        (instruction.OpCode, instruction.Operand) = (OpCodes.Call, points.Of(typeof(Order), hook));
+        (instruction.OpCode, instruction.Operand) = (OpCodes.Call, points.Of(typeof(Effects), hook));
     }
 
     /// <summary>Whether a field is read from a structure that is a value of the stack.</summary>
@@ -298,7 +298,7 @@ internal sealed class ConflictRewriter(ModuleDefinition module, PointCalls point
         RaceRewriter.Resolve(field.DeclaringType) is not { } type || type.Fields.FirstOrDefault(f => f.Name == field.Name) is not { } found ||
             (!found.IsInitOnly && !found.IsLiteral && !RaceRewriter.IsOfOneThread(found, type) && !IsStateOfMethod(type));
 
-    /// <summary>What an async method keeps for itself. That of an iterator is read by whoever gets its elements, too.</summary>
+    /// <summary>The fields of an async method's state machine. That of an iterator is read by whoever gets its elements, too.</summary>
     private static bool IsStateOfMethod(TypeDefinition type) =>
         type.Interfaces.Any(static i => i.InterfaceType.Name == nameof(IAsyncStateMachine)) &&
         !type.Interfaces.Any(static i => i.InterfaceType.Name.StartsWith("IAsyncEnumera", StringComparison.Ordinal));
@@ -331,7 +331,7 @@ internal static class SharedCalls
         "System.Threading.Tasks.Sources.IValueTaskSource`1", "System.Threading.Tasks.TaskAsyncEnumerableExtensions",
     ];
 
-    /// <summary>The same, of all types in a namespace or with such a beginning.</summary>
+    /// <summary>Types that share nothing, by the beginnings of their names.</summary>
     private static readonly string[] NothingIn =
     [
         "System.Action", "System.Func`", "System.Comparison`", "System.Predicate`", "System.Converter`", "System.EventHandler", "System.Tuple",
@@ -397,26 +397,26 @@ internal static class SharedCalls
 
     private static readonly Dictionary<string, string> Members = new()
     {
-        ["System.Object::MemberwiseClone"] = nameof(Order.All),
-        ["System.Object::ToString"] = nameof(Order.Enumerate),
-        ["System.Object::Equals"] = nameof(Order.Enumerate),
-        ["System.Object::GetHashCode"] = nameof(Order.Enumerate),
-        ["System.Activator::CreateInstance"] = nameof(Order.Unordered),
-        ["System.Runtime.CompilerServices.RuntimeHelpers::GetSubArray"] = nameof(Order.Enumerate),
-        ["System.Collections.Immutable.ImmutableInterlocked::*"] = nameof(Order.Unordered),
-        ["System.Threading.CancellationTokenSource::get_Token"] = nameof(Order.Look),
-        ["System.Diagnostics.Metrics.Meter::.ctor"] = nameof(Order.UseInstruments),
-        ["System.Diagnostics.Metrics.Meter::Dispose"] = nameof(Order.UseInstruments),
+        ["System.Object::MemberwiseClone"] = nameof(Effects.ReadEverything),
+        ["System.Object::ToString"] = nameof(Effects.ReadPlatform),
+        ["System.Object::Equals"] = nameof(Effects.ReadPlatform),
+        ["System.Object::GetHashCode"] = nameof(Effects.ReadPlatform),
+        ["System.Activator::CreateInstance"] = nameof(Effects.WritePlatform),
+        ["System.Runtime.CompilerServices.RuntimeHelpers::GetSubArray"] = nameof(Effects.ReadPlatform),
+        ["System.Collections.Immutable.ImmutableInterlocked::*"] = nameof(Effects.WritePlatform),
+        ["System.Threading.CancellationTokenSource::get_Token"] = nameof(Effects.Read),
+        ["System.Diagnostics.Metrics.Meter::.ctor"] = nameof(Effects.WriteInstruments),
+        ["System.Diagnostics.Metrics.Meter::Dispose"] = nameof(Effects.WriteInstruments),
     };
 
-    /// <summary>The method of <see cref="Order"/> that tells what a call may read and change that other threads see; null for nothing.</summary>
+    /// <summary>The method of <see cref="Effects"/> that tells what a call may read and change that other threads see; null for nothing.</summary>
     public static string? Of(MethodReference called)
     {
         TypeReference declaring = called.DeclaringType;
         string type = declaring.GetElementType().FullName;
         if (declaring is ArrayType)
         {
-            return called.Name switch { "Get" => nameof(Order.Look), "Set" => nameof(Order.Change), ".ctor" => null, _ => nameof(Order.Alias) };
+            return called.Name switch { "Get" => nameof(Effects.Read), "Set" => nameof(Effects.Write), ".ctor" => null, _ => nameof(Effects.ExposeReferences) };
         }
 
         if (Members.TryGetValue($"{type}::{called.Name}", out string? of) || Members.TryGetValue($"{type}::*", out of) ||
@@ -427,38 +427,38 @@ internal static class SharedCalls
 
         if (type == "System.Runtime.InteropServices.CollectionsMarshal")
         {
-            return nameof(Order.Alias);
+            return nameof(Effects.ExposeReferences);
         }
 
         if (type.StartsWith("System.Threading.Tasks.TaskCompletionSource", StringComparison.Ordinal))
         {
-            return called.Name is ".ctor" or "get_Task" ? null : nameof(Order.Complete);
+            return called.Name is ".ctor" or "get_Task" ? null : nameof(Effects.CompleteSource);
         }
 
         if (type.StartsWith("System.Diagnostics.Metrics.", StringComparison.Ordinal))
         {
             return type.EndsWith("Listener", StringComparison.Ordinal) || called.Name.StartsWith("Create", StringComparison.Ordinal)
-                ? nameof(Order.UseInstruments)
-                : nameof(Order.LookAtInstruments);
+                ? nameof(Effects.WriteInstruments)
+                : nameof(Effects.ReadInstruments);
         }
 
         bool isGivenMany = called.Parameters.Any(static p => IsMany(p.ParameterType));
         if (Spans.Contains(type))
         {
-            return OfSpans.Contains(called.Name) ? null : nameof(Order.Unordered);
+            return OfSpans.Contains(called.Name) ? null : nameof(Effects.WritePlatform);
         }
 
         if (Objects.Contains(type))
         {
-            return called.Name == ".ctor" ? isGivenMany ? nameof(Order.Enumerate) : null
-                : isGivenMany || !called.HasThis ? nameof(Order.Unordered)
-                : LooksOnly.Contains(called.Name) ? nameof(Order.Look)
-                : nameof(Order.Change);
+            return called.Name == ".ctor" ? isGivenMany ? nameof(Effects.ReadPlatform) : null
+                : isGivenMany || !called.HasThis ? nameof(Effects.WritePlatform)
+                : LooksOnly.Contains(called.Name) ? nameof(Effects.Read)
+                : nameof(Effects.Write);
         }
 
-        return Readers.Contains(type) || IsPartOfCollection(type) ? nameof(Order.Enumerate)
-            : !SharesNothing(type) ? nameof(Order.Unordered)
-            : isGivenMany ? nameof(Order.Enumerate)
+        return Readers.Contains(type) || IsPartOfCollection(type) ? nameof(Effects.ReadPlatform)
+            : !SharesNothing(type) ? nameof(Effects.WritePlatform)
+            : isGivenMany ? nameof(Effects.ReadPlatform)
             : null;
     }
 
@@ -560,15 +560,15 @@ internal sealed class RaceRewriter(ModuleDefinition module, PointCalls points, I
         }
 
         string? hook = name is "System.Threading.Tasks.Task" or "System.Threading.Tasks.Task`1" && called.Name.StartsWith("get_", StringComparison.Ordinal)
-            ? nameof(Order.Acquire)
+            ? nameof(Effects.Acquire)
             : called.Name is ".ctor" or "get_Task" ? null
-            : name.StartsWith("System.Threading.Tasks.TaskCompletionSource", StringComparison.Ordinal) ? nameof(Order.Complete)
-            : name.StartsWith("System.Collections.Concurrent.Concurrent", StringComparison.Ordinal) ? nameof(Order.Use)
+            : name.StartsWith("System.Threading.Tasks.TaskCompletionSource", StringComparison.Ordinal) ? nameof(Effects.CompleteSource)
+            : name.StartsWith("System.Collections.Concurrent.Concurrent", StringComparison.Ordinal) ? nameof(Effects.AcquireRelease)
             : null;
 
         // What a dictionary calls to make a value comes before that value is there.
         bool calls = called.Parameters.Any(static p => p.ParameterType.Name.StartsWith("Func`", StringComparison.Ordinal));
-        return hook is null ? null : (il, call) => points.Tell(il, call, points.Of(typeof(Order), hook), after: calls);
+        return hook is null ? null : (il, call) => points.Tell(il, call, points.Of(typeof(Effects), hook), after: calls);
     }
 
     /// <summary>What is called on an awaited structure, or the builder of an async method, before a call of it; null if it is another call.</summary>
@@ -577,9 +577,9 @@ internal sealed class RaceRewriter(ModuleDefinition module, PointCalls points, I
         TypeReference type = called.DeclaringType.GetElementType();
         bool reads = called.HasThis && called.Name.StartsWith("get_", StringComparison.Ordinal);
         return Platform.IsBuilder(type) && called.Name is "SetResult" or "SetException"
-            ? points.Closed(typeof(Order), nameof(Order.OfBuilder), called.DeclaringType)
+            ? points.Closed(typeof(Builders), nameof(Builders.ReleaseTask), called.DeclaringType)
             : reads && type.FullName is "System.Threading.Tasks.ValueTask" or "System.Threading.Tasks.ValueTask`1"
-                ? points.Closed(typeof(Order), nameof(Order.OfValueTask), called.DeclaringType)
+                ? points.Closed(typeof(Effects), nameof(Effects.AcquireValueTask), called.DeclaringType)
             : null;
     }
 
@@ -609,7 +609,7 @@ internal sealed class RaceRewriter(ModuleDefinition module, PointCalls points, I
             !IsOfOneThread(found, type) && !meant.Contains(Named(found)) &&
             !type.Interfaces.Any(static i => i.InterfaceType.Name == nameof(IAsyncStateMachine));
 
-    /// <summary>Whether a field is that of a thread, of a structure of the stack, or one that the compiler keeps a delegate in.</summary>
+    /// <summary>Whether a field is that of a thread, of a structure of the stack, or one in which the compiler caches a delegate.</summary>
     public static bool IsOfOneThread(FieldDefinition field, TypeDefinition type) =>
         (field.IsStatic && (type.Name.StartsWith('<') || Has(field, nameof(ThreadStaticAttribute)))) || Has(type, nameof(IsByRefLikeAttribute));
 

@@ -47,7 +47,7 @@ internal static class AssemblyRewriter
         Substitute(module);
         AllowAccess(module);
 
-        // Machine code that was compiled ahead, for one kind of machine, is not kept.
+        // Machine code that was compiled ahead, for one kind of machine, is dropped.
         module.Attributes |= ModuleAttributes.ILOnly;
         module.Architecture = TargetArchitecture.I386;
         module.Write(target, new WriterParameters { WriteSymbols = hasSymbols });
@@ -169,7 +169,7 @@ internal sealed class MethodRewriter(
 
         if (isOfInterface || !IsPlatform(type))
         {
-            bool isLeftAlone = type.Scope is AssemblyNameReference scope && !IsPlatform(type) && RewrittenProgram.IsLeftAlone(scope.Name);
+            bool isLeftAlone = type.Scope is AssemblyNameReference scope && !IsPlatform(type) && Platform.IsLeftAlone(scope.Name);
             return accesses?.Conflicts is { } foreign && isLeftAlone
                 ? (il, site) => foreign.Foreign(il, Insert(il, first, site, points[nameof(Points.Site)]))
                 : null;
@@ -192,8 +192,8 @@ internal sealed class MethodRewriter(
 
         if (isNew && type is { Name: "Meter" or "MeterListener" or "ActivitySource", Namespace: "System.Diagnostics" or "System.Diagnostics.Metrics" })
         {
-            MethodReference keep = points.Closed(typeof(Meters), nameof(Meters.Keep), called.DeclaringType);
-            return (il, site) => il.InsertAfter(Insert(il, first, site, points[nameof(Points.Site)]), il.Create(OpCodes.Call, keep));
+            MethodReference disposeLater = points.Closed(typeof(Meters), nameof(Meters.DisposeLater), called.DeclaringType);
+            return (il, site) => il.InsertAfter(Insert(il, first, site, points[nameof(Points.Site)]), il.Create(OpCodes.Call, disposeLater));
         }
 
         bool isOrdered = accesses is { Races: not null } or { Conflicts: not null } && RaceRewriter.IsOrdered(called);
@@ -280,7 +280,7 @@ internal sealed class MethodRewriter(
     private void InsertOrdered(ILProcessor il, Instruction first, string site)
     {
         Instruction call = Instructions.Last(Insert(il, first, site, points[nameof(Points.OrderedSite)]));
-        il.InsertAfter(call, il.Create(OpCodes.Call, points.Of(typeof(Order), nameof(Order.Platform))));
+        il.InsertAfter(call, il.Create(OpCodes.Call, points.Of(typeof(Effects), nameof(Effects.CallPlatform))));
     }
 
     private void Replace(ILProcessor il, Instruction first, string site, MethodReference replacement, string point = nameof(Points.Site))

@@ -128,7 +128,7 @@ internal static class Instructions
         return first;
     }
 
-    /// <summary>The same, whose prefixes are gone from now on.</summary>
+    /// <summary>The first instruction of a call, whose prefixes are removed.</summary>
     public static Instruction WithoutPrefixes(this ILProcessor il, Instruction first)
     {
         while (first.OpCode.OpCodeType == OpCodeType.Prefix)
@@ -158,9 +158,18 @@ internal static class Instructions
     }
 }
 
-/// <summary>Which calls of the platform are points, and which could wait for something that is not controlled.</summary>
+/// <summary>Which assemblies are rewritten, which calls of the platform are points, and which could wait for something that is not controlled.</summary>
 internal static class Platform
 {
+    private static readonly string[] LeftAlone =
+        ["System", "Microsoft", "xunit", "nunit", "Mono", "netstandard", "mscorlib", "WindowsBase", "testhost", "MSTest", "FsCheck", "FSharp", "Weir.Explore"];
+
+    /// <summary>
+    /// What is rewritten although its name begins like that of one that is not: its async methods await what the test does, or it is the platform's own code
+    /// for several threads.
+    /// </summary>
+    private static readonly string[] Rewritten = ["xunit.assert", "xunit.v3.assert", "System.Threading.Channels", "System.Threading.Tasks.Dataflow"];
+
     /// <summary>Every call is a point, and one piece.</summary>
     private static readonly HashSet<string> Points =
     [
@@ -204,6 +213,10 @@ internal static class Platform
 
     /// <summary>Members of tasks and their factories that are known with some parameters.</summary>
     private static readonly string[] UnlessGivenWhere = ["ContinueWith", "StartNew", "WaitAsync", "ContinueWhenAll", "ContinueWhenAny"];
+
+    /// <summary>Whether an assembly is not rewritten: the platform, and what runs tests.</summary>
+    public static bool IsLeftAlone(string name) =>
+        !Rewritten.Contains(name) && Array.Exists(LeftAlone, p => name == p || name.StartsWith(p + ".", StringComparison.OrdinalIgnoreCase));
 
     public static bool IsBuilder(TypeReference type) => IsCompilers(type) && type.Name.Contains("MethodBuilder", StringComparison.Ordinal);
 

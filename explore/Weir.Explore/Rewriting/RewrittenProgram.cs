@@ -9,15 +9,6 @@ internal sealed class RewrittenProgram(AssemblyLoadContext context)
 {
     private static readonly Dictionary<string, RewrittenProgram> Loaded = [];
 
-    private static readonly string[] LeftAlone =
-        ["System", "Microsoft", "xunit", "nunit", "Mono", "netstandard", "mscorlib", "WindowsBase", "testhost", "MSTest", "FsCheck", "FSharp", "Weir.Explore"];
-
-    /// <summary>
-    /// What is rewritten although its name begins like that of one that is not: its async methods await what the test does, or it is the platform's own code
-    /// for several threads.
-    /// </summary>
-    private static readonly string[] Rewritten = ["xunit.assert", "xunit.v3.assert", "System.Threading.Channels", "System.Threading.Tasks.Dataflow"];
-
     public Statics Statics { get; } = new();
 
     /// <summary>The program of a test assembly. It is written and loaded once in a process.</summary>
@@ -39,7 +30,7 @@ internal sealed class RewrittenProgram(AssemblyLoadContext context)
         return program;
     }
 
-    /// <summary>The same method on a copy of its object, in the rewritten program.</summary>
+    /// <summary>The method of the rewritten program that stands for a body, on a copy of its object.</summary>
     public Func<Task> Bind(Delegate body)
     {
         object? target = body.Target is null ? null : new ClosureCopy(Type).Of(body.Target);
@@ -95,15 +86,12 @@ internal sealed class RewrittenProgram(AssemblyLoadContext context)
             // Of the platform's assemblies, the one beside the test comes first: it may be of another version.
             string file = Path.Combine(Path.GetDirectoryName(path)!, reference.Name + ".dll");
             file = File.Exists(file) ? file : Path.Combine(Path.GetDirectoryName(typeof(object).Assembly.Location)!, reference.Name + ".dll");
-            if (File.Exists(file) && all.Add(reference.Name) && !IsLeftAlone(reference.Name))
+            if (File.Exists(file) && all.Add(reference.Name) && !Platform.IsLeftAlone(reference.Name))
             {
                 Collect(file, found, all);
             }
         }
     }
-
-    public static bool IsLeftAlone(string name) =>
-        !Rewritten.Contains(name) && Array.Exists(LeftAlone, p => name == p || name.StartsWith(p + ".", StringComparison.OrdinalIgnoreCase));
 
     private static string Hash(string path, string how) =>
         Convert.ToHexString(SHA256.HashData([.. File.ReadAllBytes(path), .. Encoding.UTF8.GetBytes(how)]))[..24];

@@ -3,12 +3,14 @@ using System.Numerics;
 namespace Weir.Explore.Scheduling;
 
 /// <summary>
-/// What each thread of a schedule has done and seen, as one number: its past. It depends on the order of operations that conflict, and on no other. So two
-/// schedules in which all threads have the same pasts are in the same state, and go on in the same ways.
+/// Tells equal states of a schedule apart from different ones. What each thread has done and observed is one number, its past. It depends on the order of
+/// operations that conflict (two on one object or location, of which one writes), and on no other order. So two schedules in which all threads have the same
+/// pasts are in the same state, and have the same continuations.
 /// </summary>
 /// <remarks>
-/// A place has the past of its last writer, which comes into the past of whoever reads or writes it next. Places are known by their address, in steps of eight
-/// bytes; what was known of them is lost with a garbage collection, which may have moved them. Values without references are read as what they are.
+/// A location has the past of its last writer, which becomes a part of the past of whoever reads or writes it next. Locations are known by their address, in
+/// steps of eight bytes; what was known of them is lost with a garbage collection, which may have moved them. Values without references are observed as what
+/// they are.
 /// </remarks>
 internal sealed class Conflicts
 {
@@ -21,12 +23,12 @@ internal sealed class Conflicts
     // Further steps of one thread in a row come near to those after which the others go first.
     private const int ManySteps = 100;
 
-    private readonly Dictionary<nint, ulong> _places = [];
+    private readonly Dictionary<nint, ulong> _locations = [];
     private readonly Dictionary<object, ulong> _objects = new(ReferenceEqualityComparer.Instance);
     private readonly Dictionary<Task, ulong> _endings = [];
 
-    /// <summary>The last call that could have changed anything but plain fields.</summary>
-    private ulong _unknown;
+    /// <summary>The past of the last call that may have changed anything but plain fields.</summary>
+    private ulong _platform;
 
     /// <summary>All changes of objects of the platform and through references, in any order.</summary>
     private ulong _changes;
@@ -39,61 +41,64 @@ internal sealed class Conflicts
 
     public void Clear()
     {
-        _places.Clear();
+        _locations.Clear();
         _objects.Clear();
         _endings.Clear();
-        (_unknown, _changes, _ended, _hasAliases, IsLost) = (0, 0, 0, false, false);
+        (_platform, _changes, _ended, _hasAliases, IsLost) = (0, 0, 0, false, false);
         _collections = GC.CollectionCount(0);
     }
 
-    public void Lose() => IsLost = true;
+    public void LoseTrack() => IsLost = true;
 
-    /// <summary>Something that the thread has done or learnt by itself.</summary>
-    public static void Value(ControlledThread me, ulong value) => me.Past = Mix(me.Past, value);
+    /// <summary>The pasts of all threads of the schedule, for what may read anything.</summary>
+    public Func<ulong>? PastsOfAll { get; set; }
 
-    /// <summary>What is learnt of something that holds or does not. Not 0, which is what a place has that nobody has written.</summary>
-    public static ulong Number(bool value) => value ? 1UL : 2UL;
+    /// <summary>The thread has done something by itself, or observed a value.</summary>
+    public static void Observe(TrackedThread me, ulong value) => me.Past = Mix(me.Past, value);
 
-    public void Site(ControlledThread me) => Value(me, (ulong)RuntimeHelpers.GetHashCode(me.Site));
+    /// <summary>What a thread observes of something that holds or does not. Not 0, which is what a location has that nobody has written.</summary>
+    public static ulong BitsOf(bool value) => value ? 1UL : 2UL;
 
-    public void Begin(ControlledThread? by, ControlledThread thread, object? timer)
+    public void ObserveSite(TrackedThread me) => Observe(me, (ulong)RuntimeHelpers.GetHashCode(me.Site));
+
+    public void BeginThread(TrackedThread? by, TrackedThread thread, object? timer, long now)
     {
         if (timer is null && by is not null)
         {
-            Value(by, Begins);
+            Observe(by, Begins);
         }
 
         thread.Past = thread.Identity =
-            timer is not null ? (_objects[timer] = Mix(Mix(_objects.GetValueOrDefault(timer), Fires), (ulong)thread.Execution.Ticks))
+            timer is not null ? (_objects[timer] = Mix(Mix(_objects.GetValueOrDefault(timer), Fires), (ulong)now))
             : by is null ? Mix(Begins, (ulong)thread.Id)
             : Mix(by.Past, Begins);
     }
 
-    public void End(ControlledThread thread)
+    public void EndThread(TrackedThread thread)
     {
-        Use(thread, thread);
+        WriteObject(thread, thread);
         _ended += Spread(Mix(thread.Identity, thread.Past));
     }
 
     /// <summary>A plain or volatile read. Through a reference, others may have changed it in a call of the platform.</summary>
-    public void Read<T>(ControlledThread me, ref T place, bool isThrough)
+    public void Read<T>(TrackedThread me, ref T location, bool isThrough)
     {
         if (!RuntimeHelpers.IsReferenceOrContainsReferences<T>() && Unsafe.SizeOf<T>() <= sizeof(ulong))
         {
-            T value = place;
+            T value = location;
             ulong bits = 0;
             Unsafe.As<ulong, T>(ref bits) = value;
-            Value(me, bits);
+            Observe(me, bits);
             return;
         }
 
-        if (!typeof(T).IsValueType && place is null)
+        if (!typeof(T).IsValueType && location is null)
         {
-            Value(me, 0);
+            Observe(me, 0);
             return;
         }
 
-        nint address = AddressOf(ref place);
+        nint address = AddressOf(ref location);
         if (me.IsOnStack(address))
         {
             return;
@@ -102,18 +107,18 @@ internal sealed class Conflicts
         nint last = (address + Unsafe.SizeOf<T>() - 1) >> Granule;
         for (nint granule = address >> Granule; granule <= last; granule++)
         {
-            Value(me, _places.GetValueOrDefault(granule));
+            Observe(me, _locations.GetValueOrDefault(granule));
         }
 
         if (isThrough)
         {
-            Value(me, _unknown);
+            Observe(me, _platform);
         }
     }
 
-    public void Write<T>(ControlledThread me, ref T place, bool isThrough)
+    public void Write<T>(TrackedThread me, ref T location, bool isThrough)
     {
-        nint address = AddressOf(ref place);
+        nint address = AddressOf(ref location);
         if (me.IsOnStack(address))
         {
             return;
@@ -122,54 +127,54 @@ internal sealed class Conflicts
         nint last = (address + Unsafe.SizeOf<T>() - 1) >> Granule;
         for (nint granule = address >> Granule; granule <= last; granule++)
         {
-            ref ulong of = ref System.Runtime.InteropServices.CollectionsMarshal.GetValueRefOrAddDefault(_places, granule, out _);
+            ref ulong of = ref System.Runtime.InteropServices.CollectionsMarshal.GetValueRefOrAddDefault(_locations, granule, out _);
             of = me.Past = Mix(me.Past, of);
         }
 
         if (isThrough)
         {
-            Value(me, _unknown);
-            Changed(me);
+            Observe(me, _platform);
+            CountChange(me);
         }
     }
 
     /// <summary>An operation of a thread that may change the object, if there are both, and nothing else.</summary>
-    public void Use(ControlledThread? me, object? used)
+    public void WriteObject(TrackedThread? me, object? used)
     {
         if (me is not null && used is not null)
         {
-            LookAt(me, used);
+            ReadState(me, used);
             _objects[used] = me.Past;
-            Changed(me);
+            CountChange(me);
         }
     }
 
     /// <summary>An operation that reads the object, if there is one, and nothing else. Of a task, that is whether it has ended.</summary>
-    public void Look(ControlledThread me, object? at)
+    public void ReadObject(TrackedThread me, object? at)
     {
         if (at is Task task)
         {
-            OfTask(me, task);
+            ReadTask(me, task);
         }
         else if (at is not null)
         {
-            LookAt(me, at);
+            ReadState(me, at);
         }
     }
 
     /// <summary>The thread ends a task, or, if another one did so before, sees that.</summary>
-    public void EndTask(ControlledThread me, Task task)
+    public void EndTask(TrackedThread me, Task task)
     {
-        Use(me, task);
+        WriteObject(me, task);
         _endings[task] = me.Past;
     }
 
     /// <summary>Whether a task has ended, and how. One that the platform has ended by itself depends on all that was done.</summary>
-    private void OfTask(ControlledThread me, Task task)
+    private void ReadTask(TrackedThread me, Task task)
     {
         if (!task.IsCompleted)
         {
-            Value(me, 0);
+            Observe(me, 0);
         }
         else if (_endings.TryGetValue(task, out ulong by))
         {
@@ -177,38 +182,39 @@ internal sealed class Conflicts
         }
         else
         {
-            All(me);
+            ReadEverything(me);
         }
     }
 
-    /// <summary>A call of the platform that may read and change all that is not a plain field.</summary>
-    public void Unknown(ControlledThread me)
+    /// <summary>A call of the platform that may read and change all that is no plain field.</summary>
+    public void WritePlatform(TrackedThread me)
     {
-        Enumerate(me);
-        _unknown = me.Past;
-        Changed(me);
+        ReadPlatform(me);
+        _platform = me.Past;
+        CountChange(me);
     }
 
-    /// <summary>One that reads objects of the platform, and changes none that others see.</summary>
-    public void Enumerate(ControlledThread me) => me.Past = Mix(Mix(me.Past, _unknown), _changes);
+    /// <summary>A call that reads objects of the platform, and changes none that others see.</summary>
+    public void ReadPlatform(TrackedThread me) => me.Past = Mix(Mix(me.Past, _platform), _changes);
 
-    /// <summary>One that may read anything.</summary>
-    public void All(ControlledThread me) => Value(me, me.Execution.Pasts(this));
+    /// <summary>A call that may read anything.</summary>
+    public void ReadEverything(TrackedThread me) => Observe(me, PastsOfAll!());
 
     /// <summary>From now on, references lead into objects of the platform.</summary>
-    public void Alias(ControlledThread me)
+    public void ExposeReferences(TrackedThread me)
     {
-        Unknown(me);
+        WritePlatform(me);
         _hasAliases = true;
     }
 
-    public ulong Pasts(List<ControlledThread> threads, bool withIds)
+    public ulong Pasts<TThread>(List<TThread> threads, bool withIds)
+        where TThread : TrackedThread
     {
         ulong sum = _ended;
-        foreach (ControlledThread thread in threads)
+        foreach (TrackedThread thread in threads)
         {
             sum += Spread(Mix(Mix(thread.Identity, thread.Past), withIds ? (ulong)thread.Id : 0));
-            foreach (ControlledThread first in thread.YieldsTo)
+            foreach (TrackedThread first in thread.YieldsTo)
             {
                 sum += Spread(Mix(Mix(thread.Identity, Yields), first.Identity));
             }
@@ -218,9 +224,10 @@ internal sealed class Conflicts
     }
 
     /// <summary>The state in which a choice is made: who runs, who can, and what all have done.</summary>
-    public static ulong State(ulong pasts, List<ControlledThread> runnable, ControlledThread? me, long now, int stepsInARow)
+    public static ulong State<TThread>(ulong pasts, List<TThread> runnable, TrackedThread? me, long now, int stepsInARow)
+        where TThread : TrackedThread
     {
-        foreach (ControlledThread thread in runnable)
+        foreach (TrackedThread thread in runnable)
         {
             pasts += Spread(Mix(thread.Identity, CanRun));
         }
@@ -228,16 +235,16 @@ internal sealed class Conflicts
         return Mix(Mix(Mix(pasts, me?.Identity ?? 0), (ulong)now), me is not null && stepsInARow > ManySteps ? (ulong)stepsInARow : 0);
     }
 
-    private void LookAt(ControlledThread me, object at)
+    private void ReadState(TrackedThread me, object at)
     {
-        me.Past = Mix(Mix(me.Past, _objects.GetValueOrDefault(at)), _unknown);
+        me.Past = Mix(Mix(me.Past, _objects.GetValueOrDefault(at)), _platform);
         if (_hasAliases)
         {
-            Value(me, _changes);
+            Observe(me, _changes);
         }
     }
 
-    private void Changed(ControlledThread me) => _changes += Spread(me.Past);
+    private void CountChange(TrackedThread me) => _changes += Spread(me.Past);
 
     private static ulong Mix(ulong past, ulong next) =>
         BitOperations.RotateLeft((past ^ (next * 0x9E3779B97F4A7C15)) * 0xBF58476D1CE4E5B9, 29) + 0x94D049BB133111EB;
@@ -249,9 +256,9 @@ internal sealed class Conflicts
         return value ^ (value >> 33);
     }
 
-    private unsafe nint AddressOf<T>(ref T place)
+    private unsafe nint AddressOf<T>(ref T location)
     {
-        nint address = (nint)Unsafe.AsPointer(ref place);
+        nint address = (nint)Unsafe.AsPointer(ref location);
         if (_collections != GC.CollectionCount(0))
         {
             IsLost = true;
@@ -297,7 +304,7 @@ internal sealed class SeenStates
     }
 
     /// <summary>The schedule counts: it is not run again because something was lost.</summary>
-    public void Keep() => _seen.UnionWith(_new);
+    public void AddNew() => _seen.UnionWith(_new);
 
     /// <summary>What was taken for the same may not be: the search has to begin again.</summary>
     public void TellIdsApart()

@@ -4,24 +4,52 @@ using System.Reflection;
 namespace Weir.Explore.Scheduling;
 
 /// <summary>One schedule of a program: its threads, of which one runs at a time, its time, and what was chosen.</summary>
-internal sealed partial class Execution(IChooser chooser, ExploreOptions options, SeenStates? seen = null)
+/// <remarks>
+/// The protocol. Each thread of the program is a <see cref="ControlledThread"/> on a system thread of its own (<see cref="Worker"/>), and exactly one of them
+/// runs. Rewritten code calls the running one at each point: it makes a step (<see cref="Step"/>), waits for a condition (<see cref="Blocked"/>), lets others
+/// run first (<see cref="Yield"/>) or ends (<see cref="Ended"/>). There it chooses who runs next (<see cref="ChooseNext"/>), resumes that thread and waits
+/// until it is resumed itself (<see cref="SwitchTo"/>). So no lock is needed: whoever runs may touch all state, and each switch is a signal that is set and
+/// waited for.
+/// <para>
+/// A choice is made only where several threads can run, and each is recorded as a <see cref="Decision"/>; the same decisions give the same schedule. When
+/// nobody can run, time advances to the next timer; when there is none, the schedule is over. It ends well if the body's task has ended, and otherwise with a
+/// deadlock.
+/// </para>
+/// <para>
+/// The end. <see cref="Stop"/> sets <c>_isStopping</c> and the signal that <see cref="Run"/> waits for. <see cref="Run"/> then resumes each thread that is
+/// still somewhere, one after the other, and each runs into a <see cref="StopException"/> at its next point (<see cref="Unwind"/>). After a hang the threads are
+/// left behind: the one that runs does not come to a point.
+/// </para>
+/// </remarks>
+internal sealed class Execution(IChooser chooser, ExploreOptions options, SeenStates? seen = null)
 {
     private const long TicksOfYield = TimeSpan.TicksPerMicrosecond;
     private const int StopsOfThread = 200;
+    private const int MostStepsInARow = 1_000;
     private const BindingFlags Private = BindingFlags.Instance | BindingFlags.NonPublic;
 
+    // Signals: the running thread sets them, and the caller of Run waits.
+    private readonly Signal _over = new();
+    private readonly Signal _unwound = new();
+
+    // Written by the running thread, and read by the caller of Run, which watches for a hang. _isStopping is set once; by Run itself after a hang.
+    private volatile bool _isStopping;
+    private volatile ControlledThread? _running;
+    private volatile int _steps;
+
+    // Written by threads that are not controlled.
+    private volatile string? _uncontrolled;
+
+    // All below: of the running thread.
     private readonly List<ControlledThread> _threads = [];
     private readonly List<ControlledThread> _runnable = [];
     private readonly List<Task> _failedTasks = [];
-    private readonly Turn _over = new();
-    private readonly Turn _unwound = new();
-    private volatile bool _isStopping;
+    private ControlledThread? _lastStepped;
+    private int _stepsInARow;
+    private int _lastId;
+    private long _now;
     private bool _isDraining;
     private bool _isMainDone;
-    private int _lastId;
-    private volatile string? _elsewhere;
-    private volatile ControlledThread? _running;
-    private volatile int _steps;
 
     /// <summary>The schedule that is running in this process.</summary>
     public static Execution? Active { get; private set; }
@@ -36,7 +64,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
 
     public int Steps => _steps;
 
-    /// <summary>Where the awaits are that have not gone on, for the message of a deadlock.</summary>
+    /// <summary>Where the awaits are that have not been continued, for the message of a deadlock.</summary>
     public LinkedList<string> Awaits { get; } = new();
 
     public Random Random { get; } = new(1);
@@ -44,7 +72,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
     /// <summary>The callbacks of cancellation tokens that the program has registered.</summary>
     public Dictionary<CancellationTokenRegistration, Callback> Callbacks { get; } = [];
 
-    /// <summary>Who is in a cancellation.</summary>
+    /// <summary>Which threads are cancelling a source.</summary>
     public List<(ControlledThread Thread, CancellationTokenSource Source)> Cancelling { get; } = [];
 
     public List<VirtualTimer> Timers { get; } = [];
@@ -52,34 +80,47 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
     /// <summary>Null if stores are seen at once.</summary>
     public StoreBuffers? Stores { get; } = options.StoreBuffers ? new StoreBuffers() : null;
 
+    /// <summary>Null if no data races are looked for.</summary>
+    public RaceDetector? Races { get; private set; }
+
+    /// <summary>Null if no states are compared, or not any more.</summary>
+    public Conflicts? Conflicts { get; private set; } = seen?.Conflicts;
+
+    /// <summary>From which choice on all that follows was seen before.</summary>
+    public int SeenFrom { get; private set; } = int.MaxValue;
+
+    /// <summary>Whether the program has asked for the number of a thread.</summary>
+    public bool HasReadIds { get; private set; }
+
     /// <summary>Runs the body on controlled threads until nobody can run.</summary>
     public void Run(Func<Task> body)
     {
         Active = this;
-        Races = options.DataRaces ? new RaceDetector(this) : null;
+        Races = options.DataRaces ? new RaceDetector(Trace, message => Fail(FailureKind.DataRace, message, null)) : null;
+        Conflicts?.PastsOfAll = () => seen!.Conflicts.Pasts(_threads, seen.IdsMatter);
         ControlledThread main = Create("main", () => RunMain(body), null);
         if (options.TimersFireAnyTime)
         {
-            Create("time", MoveTimeAgain, null).IsBackground = true;
+            Create("time", RunTimeThread, null).IsBackground = true;
         }
 
         if (Stores is not null)
         {
-            Create("store buffer", ShowStores, null).IsBackground = true;
+            Create("store buffer", RunStoreBufferThread, null).IsBackground = true;
         }
 
         _running = main;
-        main.GiveTurn();
-        int seen = -1;
+        main.Resume();
+        int stepsBefore = -1;
         while (!_over.Wait(options.Patience))
         {
-            if (seen == _steps)
+            if (stepsBefore == _steps)
             {
                 Failure ??= new Failure(FailureKind.Hang, Hang(), null);
                 break;
             }
 
-            seen = _steps;
+            stepsBefore = _steps;
         }
 
         _isStopping = true;
@@ -91,16 +132,16 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
         Active = null;
     }
 
-    /// <summary>An await has gone on on a thread that is not controlled. It goes no further, and the message of the deadlock says it.</summary>
-    public void CameFromElsewhere(string site) => _elsewhere = $"\n  that at {site} would go on now, on a thread that the explorer does not control: " +
+    /// <summary>An await was continued on a thread that is not controlled. It goes no further, and the message of the deadlock says so.</summary>
+    public void ContinuesUncontrolled(string site) => _uncontrolled = $"\n  that at {site} would go on now, on a thread that the explorer does not control: " +
         "it waits for a network, a file, a timer of another assembly or the like";
 
-    /// <summary>Of a deadlock of awaits: one that has gone on on a thread that is not controlled, or does so within some time; null if there is none.</summary>
-    public string? Elsewhere()
+    /// <summary>Of a deadlock of awaits: one that was continued on a thread that is not controlled, or is within some time; null if there is none.</summary>
+    public string? FindUncontrolled()
     {
         _ = Awaits.Count > 0 && _threads is [_] &&
-            System.Threading.SpinWait.SpinUntil(() => _elsewhere is not null, TimeSpan.FromSeconds(Math.Min(2, options.Patience.TotalSeconds)));
-        return _elsewhere;
+            System.Threading.SpinWait.SpinUntil(() => _uncontrolled is not null, TimeSpan.FromSeconds(Math.Min(2, options.Patience.TotalSeconds)));
+        return _uncontrolled;
     }
 
     /// <summary>A task has failed. Somebody has to look at its exception.</summary>
@@ -118,8 +159,8 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
         {
             if (++me.Stops > StopsOfThread)
             {
-                // Code that takes every exception and goes on: its thread is left behind.
-                _unwound.Give();
+                // Code that takes every exception and continues: its thread is left behind.
+                _unwound.Set();
                 Thread.Sleep(Timeout.Infinite);
             }
 
@@ -136,49 +177,49 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
             return;
         }
 
-        Count(me);
-        Go(me, Pick(me));
+        CountStep(me);
+        SwitchTo(me, ChooseNext(me));
         Trace.Add(new TraceLine(me.Id, me.Name, me.Site));
         if (me.CallDepth > 0)
         {
-            Conflicts?.Enumerate(me);
+            Conflicts?.ReadPlatform(me);
         }
     }
 
     public void Yield(ControlledThread me)
     {
         ThrowIfStopping(me);
-        Count(me);
+        CountStep(me);
         Trace.Add(new TraceLine(me.Id, me.Name, me.Site));
         _now += TicksOfYield;
         FireTimers();
         FindRunnable(me);
         me.YieldTo(_runnable);
         chooser.Yielded(me);
-        Go(me, Pick(me));
+        SwitchTo(me, ChooseNext(me));
     }
 
     public void Blocked(ControlledThread me)
     {
-        Stores?.ShowAll();
-        Count(me);
-        Go(me, Pick(me));
+        Stores?.FlushAll();
+        CountStep(me);
+        SwitchTo(me, ChooseNext(me));
         Trace.Add(new TraceLine(me.Id, me.Name, me.Site));
     }
 
-    /// <summary>A controlled thread has ended. Passes the turn on.</summary>
+    /// <summary>A controlled thread has ended: another one is resumed.</summary>
     public void Ended(ControlledThread thread, Exception? error)
     {
         thread.IsDone = true;
         if (_isStopping)
         {
-            _unwound.Give();
+            _unwound.Set();
             return;
         }
 
         _threads.Remove(thread);
-        Conflicts?.End(thread);
-        Stores?.ShowAll();
+        Conflicts?.EndThread(thread);
+        Stores?.FlushAll();
         Races?.Release(thread, thread);
         Stepped(thread);
         if (error is not null)
@@ -187,7 +228,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
             return;
         }
 
-        GiveTurn(Pick(null));
+        Resume(ChooseNext(null));
     }
 
     /// <summary>Ends the schedule with a failure, from a controlled thread that goes no further.</summary>
@@ -195,7 +236,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
     {
         ControlledThread me = ControlledThread.Current!;
         Stop(new Failure(kind, message, exception));
-        me.WaitForTurn();
+        me.WaitUntilResumed();
         throw new StopException();
     }
 
@@ -228,7 +269,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
         }
     }
 
-    private void Count(ControlledThread me)
+    private void CountStep(ControlledThread me)
     {
         if (++_steps > options.MaxSteps)
         {
@@ -239,7 +280,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
         }
 
         Stepped(me);
-        Conflicts?.Site(me);
+        Conflicts?.ObserveSite(me);
     }
 
     private void Stepped(ControlledThread thread)
@@ -250,17 +291,17 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
         }
     }
 
-    private void Go(ControlledThread me, ControlledThread? next)
+    private void SwitchTo(ControlledThread me, ControlledThread? next)
     {
         if (next != me)
         {
-            GiveTurn(next);
-            me.WaitForTurn();
+            Resume(next);
+            me.WaitUntilResumed();
             ThrowIfStopping(me);
         }
     }
 
-    private void GiveTurn(ControlledThread? next)
+    private void Resume(ControlledThread? next)
     {
         if (next is null)
         {
@@ -269,7 +310,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
         }
 
         _running = next;
-        next.GiveTurn();
+        next.Resume();
     }
 
     private void FindRunnable(ControlledThread? me)
@@ -289,13 +330,13 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
         }
     }
 
-    private ControlledThread? Pick(ControlledThread? me)
+    private ControlledThread? ChooseNext(ControlledThread? me)
     {
         FireTimers();
         FindRunnable(me);
         if (_runnable.Count == 0)
         {
-            if (_isDraining || !MoveTime())
+            if (_isDraining || !AdvanceTime())
             {
                 return null;
             }
@@ -314,7 +355,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
         }
 
         bool couldContinue = _runnable[0] == me;
-        Compare(me, couldContinue);
+        CompareState(me, couldContinue);
         int chosen = chooser.Choose(_runnable, couldContinue);
         Decisions.Add(new Decision((byte)chosen, (byte)Math.Min(_runnable.Count, byte.MaxValue), couldContinue));
         return _runnable[chosen];
@@ -365,7 +406,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
     {
         Failure ??= failure;
         _isStopping = true;
-        _over.Give();
+        _over.Set();
     }
 
     /// <summary>Lets each thread that is still somewhere run into an exception, one after the other.</summary>
@@ -375,7 +416,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
         {
             if (thread.HasStarted && !thread.IsDone)
             {
-                thread.GiveTurn();
+                thread.Resume();
                 if (!_unwound.Wait(options.Patience))
                 {
                     Failure ??= new Failure(FailureKind.Hang, $"{thread} did not end with its schedule in {Patience}; it was at {thread.Site}.", null);
@@ -387,39 +428,25 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
     private string Patience => $"{options.Patience.TotalSeconds:0.#} seconds of real time";
 
     private string Hang() =>
-        $"No point was reached in {Patience}. The thread that has the turn, {_running}, came last to {_running?.Site}. " +
+        $"No point was reached in {Patience}. The running thread, {_running}, came last to {_running?.Site}. " +
         "What it called there or after that waits for something that is not controlled, or never ends.";
 
     // <content>What comes before what.</content>
 
-    /// <summary>Null if no data races are looked for.</summary>
-    public RaceDetector? Races { get; private set; }
-
-    /// <summary>Null if no states are compared, or not any more.</summary>
-    public Conflicts? Conflicts { get; private set; } = seen?.Conflicts;
-
-    /// <summary>From which choice on all that follows was seen before.</summary>
-    public int SeenFrom { get; private set; } = int.MaxValue;
-
-    /// <summary>Whether the program has asked for the number of a thread.</summary>
-    public bool HasReadIds { get; private set; }
-
     public int IdOf(ControlledThread thread)
     {
         HasReadIds = true;
-        return (int)Learn((ulong)thread.Id);
+        return (int)Observe((ulong)thread.Id);
     }
-
-    public ulong Pasts(Conflicts conflicts) => conflicts.Pasts(_threads, seen!.IdsMatter);
 
     /// <summary>A call of the platform without a clock of its own, which may change anything but plain fields.</summary>
-    public void OrderPlatform(ControlledThread me)
+    public void CallPlatform(ControlledThread me)
     {
-        Races?.OrderPlatform(me);
-        Conflicts?.Unknown(me);
+        Races?.AcquireReleasePlatform(me);
+        Conflicts?.WritePlatform(me);
     }
 
-    /// <summary>What the thread has done comes before what those do that see the end of a task, or of another object.</summary>
+    /// <summary>What the thread has done happens before what those do that see the end of a task, or of another object.</summary>
     public void Release(ControlledThread me, object ended)
     {
         Races?.Release(me, ended);
@@ -429,43 +456,44 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
         }
         else
         {
-            Conflicts?.Use(me, ended);
+            Conflicts?.WriteObject(me, ended);
         }
     }
 
-    /// <summary>A plain access. Through a reference, others may have changed the place in a call of the platform.</summary>
-    public void Read<T>(ControlledThread me, ref T place, string site, bool isThrough)
+    /// <summary>A plain read. Through a reference, others may have changed the location in a call of the platform.</summary>
+    public void Read<T>(ControlledThread me, ref T location, string site, bool isThrough)
     {
-        Races?.Read(me, ref place, site);
-        Conflicts?.Read(me, ref place, isThrough);
+        Races?.Read(me, ref location, site);
+        Conflicts?.Read(me, ref location, isThrough);
     }
 
-    public void Write<T>(ControlledThread me, ref T place, string site, bool isThrough)
+    /// <summary>A plain write.</summary>
+    public void Write<T>(ControlledThread me, ref T location, string site, bool isThrough)
     {
-        Races?.Write(me, ref place, site);
-        Conflicts?.Write(me, ref place, isThrough);
+        Races?.Write(me, ref location, site);
+        Conflicts?.Write(me, ref location, isThrough);
     }
 
-    /// <summary>The running thread has seen a value that others may change.</summary>
-    public ulong Learn(ulong value)
+    /// <summary>The running thread observes a value that others may change.</summary>
+    public ulong Observe(ulong value)
     {
         if (Conflicts is not null && ControlledThread.Current is { } me)
         {
-            Conflicts.Value(me, value);
+            Conflicts.Observe(me, value);
         }
 
         return value;
     }
 
     /// <summary>A choice whose state was seen before is the last one that the search has to know of.</summary>
-    private void Compare(ControlledThread? me, bool couldContinue)
+    private void CompareState(ControlledThread? me, bool couldContinue)
     {
         if (Conflicts is null)
         {
             return;
         }
 
-        ulong state = Conflicts.State(Pasts(Conflicts), _runnable, couldContinue ? me : null, _now, _stepsInARow);
+        ulong state = Conflicts.State(Conflicts.PastsOfAll!(), _runnable, couldContinue ? me : null, _now, _stepsInARow);
         if (!seen!.IsNew(Decisions.Count, state))
         {
             SeenFrom = Decisions.Count;
@@ -477,11 +505,11 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
     /// <param name="name">What it is, for messages.</param>
     /// <param name="body">What it does.</param>
     /// <param name="context">Where it does it; null for the default.</param>
-    /// <param name="after">What its beginning comes after; null for what the calling thread has done.</param>
+    /// <param name="after">What happens before its beginning; null for what the calling thread has done.</param>
     /// <param name="timer">The timer that begins it, whatever thread runs just then.</param>
     public ControlledThread Create(string name, Action body, ExecutionContext? context, VectorClock? after = null, object? timer = null)
     {
-        Stores?.ShowAll();
+        Stores?.FlushAll();
         ControlledThread thread = new(this, ++_lastId, name, body, context);
         if (Races is not null)
         {
@@ -490,7 +518,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
             thread.Clock.Increment(thread.Id);
         }
 
-        Conflicts?.Begin(ControlledThread.Current, thread, timer);
+        Conflicts?.BeginThread(ControlledThread.Current, thread, timer, _now);
         if (!_isStopping)
         {
             _threads.Add(thread);
@@ -501,23 +529,17 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
 
     // <content>When time moves, and stores become visible.</content>
 
-    private const int MostStepsInARow = 1_000;
-
-    private ControlledThread? _lastStepped;
-    private int _stepsInARow;
-    private long _now;
-
     /// <summary>The time of the schedule, in ticks.</summary>
-    public long Now => (long)Learn((ulong)_now);
+    public long Now => (long)Observe((ulong)_now);
 
     /// <summary>The time, for what is no part of the program under test.</summary>
     public long Ticks => _now;
 
-    /// <summary>A thread that moves the time whenever it is chosen. The others come first until each has made a step.</summary>
-    private void MoveTimeAgain() => Repeat("the next timer", "a timer", () => NextTime() != long.MaxValue, () => MoveTime());
+    /// <summary>A thread that advances the time whenever it is chosen. The others come first until each has made a step.</summary>
+    private void RunTimeThread() => Repeat("the next timer", "a timer", () => NextTime() != long.MaxValue, () => AdvanceTime());
 
-    /// <summary>A thread that shows the first of the stores to the others whenever it is chosen.</summary>
-    private void ShowStores() => Repeat("a store buffer", "a store", () => Stores!.Any, Stores!.ShowFirst);
+    /// <summary>A thread that flushes the oldest store whenever it is chosen.</summary>
+    private void RunStoreBufferThread() => Repeat("a store buffer", "a store", () => Stores!.Any, Stores!.FlushOldest);
 
     private void Repeat(string site, string what, Func<bool> canAct, Action act)
     {
@@ -541,7 +563,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
         }
     }
 
-    private bool MoveTime()
+    private bool AdvanceTime()
     {
         long next = NextTime();
         if (next == long.MaxValue)
@@ -554,7 +576,7 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
         return true;
     }
 
-    /// <summary>Many steps of one thread alone: it may spin with atomic operations for one that cannot go on before it stops.</summary>
+    /// <summary>Many steps of one thread alone: it may spin with atomic operations for one that cannot run before it stops.</summary>
     private bool IsSpinning(ControlledThread me)
     {
         _stepsInARow = me == _lastStepped ? _stepsInARow + 1 : 1;
@@ -563,8 +585,8 @@ internal sealed partial class Execution(IChooser chooser, ExploreOptions options
     }
 }
 
-/// <summary>A thread, a work item of the pool or a timer's call of the program under test, which runs only when it has the turn.</summary>
-internal sealed class ControlledThread(Execution execution, int id, string name, Action body, ExecutionContext? context)
+/// <summary>A thread, a work item of the pool or a timer's call of the program under test. It runs only between being resumed and its next point.</summary>
+internal sealed class ControlledThread(Execution execution, int id, string name, Action body, ExecutionContext? context) : TrackedThread(id, name)
 {
     [ThreadStatic]
     private static ControlledThread? _current;
@@ -575,21 +597,13 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
     private long _wakeAt = long.MaxValue;
     private bool _isInterruptible;
     private bool _isInterrupted;
-    private nint _stackBase;
 
     /// <summary>The one that runs on the calling thread; null on a thread that no schedule controls.</summary>
     public static ControlledThread? Current => _current;
 
     public Execution Execution => execution;
 
-    public int Id => id;
-
-    public string Name => name;
-
     public bool IsBackground { get; set; }
-
-    /// <summary>Where it is: the last point that it came to.</summary>
-    public string Site { get; set; } = "its start";
 
     /// <summary>What it waits for, if it is blocked.</summary>
     public string? WaitsFor { get; private set; }
@@ -604,29 +618,18 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
 
     public bool IsYielding => _yieldsTo.Count > 0;
 
-    public IReadOnlyList<ControlledThread> YieldsTo => _yieldsTo;
+    public override IReadOnlyList<TrackedThread> YieldsTo => _yieldsTo;
 
-    /// <summary>When it goes on although its condition does not hold.</summary>
+    /// <summary>When it continues although its condition does not hold.</summary>
     public long WakeAt => _condition is null ? long.MaxValue : _wakeAt;
 
     public object? Tag { get; set; }
 
-    /// <summary>What comes before what it does now.</summary>
-    public VectorClock Clock { get; } = new();
-
-    /// <summary>Who it is, whatever its number: what began it, and when.</summary>
-    public ulong Identity { get; set; }
-
-    /// <summary>What it has done and seen.</summary>
-    public ulong Past { get; set; }
-
     /// <summary>In how many calls of the platform it is that call the program under test.</summary>
     public int CallDepth { get; set; }
 
-    /// <summary>A task of the scheduler that it runs. It ends inside a call of the platform, before what goes on after it there.</summary>
+    /// <summary>A task of the scheduler that it runs. It ends inside a call of the platform, before what that continues with.</summary>
     public Task? Runs { get; set; }
-
-    public override string ToString() => $"{Id} {Name}";
 
     public bool CanRun(long now) => _condition is null || now >= _wakeAt || (_isInterrupted && _isInterruptible) || _condition();
 
@@ -639,18 +642,11 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
 
     public void Interrupt() => _isInterrupted = true;
 
-    /// <summary>A point without a condition: whoever is chosen goes on.</summary>
+    /// <summary>A point without a condition: whoever is chosen runs on.</summary>
     public void Step(string site, bool orders = true)
     {
         Site = site;
         Step(orders);
-    }
-
-    /// <summary>Whether an address is one of a variable of this thread, which runs.</summary>
-    public unsafe bool IsOnStack(nint address)
-    {
-        byte here;
-        return address < _stackBase && address > (nint)(&here);
     }
 
     /// <summary>A point.</summary>
@@ -660,10 +656,10 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
         if (AtomicDepth == 0)
         {
             Execution.Step(this);
-            Execution.Stores?.ShowAll();
+            Execution.Stores?.FlushAll();
             if (orders)
             {
-                Execution.OrderPlatform(this);
+                Execution.CallPlatform(this);
             }
         }
     }
@@ -674,8 +670,8 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
         if (AtomicDepth == 0)
         {
             Step(orders: false);
-            Execution.Races?.OrderPlatform(this);
-            Execution.Conflicts?.Use(this, used);
+            Execution.Races?.AcquireReleasePlatform(this);
+            Execution.Conflicts?.WriteObject(this, used);
         }
     }
 
@@ -693,7 +689,7 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
     {
         if (AtomicDepth == 0)
         {
-            Execution.Stores?.Show(this);
+            Execution.Stores?.Flush(this);
             Execution.Yield(this);
         }
     }
@@ -711,7 +707,7 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
         bool isThere = condition();
         if (isThere || timeout is { Ticks: 0 })
         {
-            Execution.Learn(Conflicts.Number(isThere));
+            Execution.Observe(Conflicts.BitsOf(isThere));
             return isThere;
         }
 
@@ -729,21 +725,21 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
         _condition = null;
         WaitsFor = null;
         bool holds = condition();
-        Execution.Learn(Conflicts.Number(holds));
+        Execution.Observe(Conflicts.BitsOf(holds));
         if (orders)
         {
-            Execution.Conflicts?.Unknown(this);
+            Execution.Conflicts?.WritePlatform(this);
         }
 
         TakeInterrupt(!holds && isInterruptible);
         return holds;
     }
 
-    public void GiveTurn() => (_worker ??= Worker.For(this)).Turn.Give();
+    public void Resume() => (_worker ??= Worker.For(this)).Resumed.Set();
 
-    public void WaitForTurn() => _worker!.Turn.Wait();
+    public void WaitUntilResumed() => _worker!.Resumed.Wait();
 
-    /// <summary>Runs it on the worker that has been given its turn. What is returned passes the turn on.</summary>
+    /// <summary>Runs it on the worker that was resumed for it. What is returned resumes another thread.</summary>
     /// <param name="clean">A context without values, which undoes what the code inside sets, for a thread that has none of its own.</param>
     public Action RunToEnd(ExecutionContext clean)
     {
@@ -752,7 +748,7 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
         byte here;
         unsafe
         {
-            _stackBase = (nint)(&here);
+            StackBase = (nint)(&here);
         }
 
         try
@@ -777,13 +773,13 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
         if (isWanted && _isInterrupted)
         {
             _isInterrupted = false;
-            Execution.OrderPlatform(this);
+            Execution.CallPlatform(this);
             throw new ThreadInterruptedException();
         }
     }
 }
 
-/// <summary>A thread of the system that runs one controlled thread after the other. It is kept for later schedules.</summary>
+/// <summary>A thread of the system that runs one controlled thread after the other. Later schedules use it again.</summary>
 internal sealed class Worker
 {
     private static readonly ConcurrentStack<Worker> Idle = new();
@@ -791,9 +787,9 @@ internal sealed class Worker
 
     private Worker() => new Thread(Loop) { IsBackground = true, Name = "Weir.Explore" }.UnsafeStart();
 
-    public Turn Turn { get; } = new();
+    public Signal Resumed { get; } = new();
 
-    /// <summary>A worker whose next turn runs <paramref name="job"/>.</summary>
+    /// <summary>A worker that runs <paramref name="job"/> when it is resumed.</summary>
     public static Worker For(ControlledThread job)
     {
         Worker worker = Idle.TryPop(out Worker? idle) ? idle : new Worker();
@@ -806,36 +802,36 @@ internal sealed class Worker
         ExecutionContext clean = ExecutionContext.Capture()!;
         while (true)
         {
-            Turn.Wait();
+            Resumed.Wait();
             ControlledThread job = _job!;
             _job = null;
             Action afterwards = job.RunToEnd(clean);
 
-            // Idle first: whoever has the turn next may need a worker at once.
+            // Idle first: whoever runs next may need a worker at once.
             Idle.Push(this);
             afterwards();
         }
     }
 }
 
-/// <summary>A signal that one thread waits for and another gives. Given before it is waited for, it is kept.</summary>
-internal sealed class Turn
+/// <summary>A signal that one thread sets and another waits for, as an <see cref="AutoResetEvent"/>, but with a short spin before it blocks.</summary>
+internal sealed class Signal
 {
-    private readonly ManualResetEventSlim _given = new(false, spinCount: 30);
+    private readonly ManualResetEventSlim _set = new(false, spinCount: 30);
 
-    public void Give() => _given.Set();
+    public void Set() => _set.Set();
 
     public void Wait() => _ = Wait(Timeout.InfiniteTimeSpan);
 
     public bool Wait(TimeSpan patience)
     {
-        bool isGiven = _given.Wait(patience);
-        if (isGiven)
+        bool isSet = _set.Wait(patience);
+        if (isSet)
         {
-            _given.Reset();
+            _set.Reset();
         }
 
-        return isGiven;
+        return isSet;
     }
 }
 
@@ -851,7 +847,7 @@ internal sealed class VirtualTimer(Execution execution, TimerCallback callback, 
 
     public bool Change(TimeSpan dueTime, TimeSpan period)
     {
-        execution.Conflicts?.Use(ControlledThread.Current, this);
+        execution.Conflicts?.WriteObject(ControlledThread.Current, this);
         if (_isDisposed)
         {
             return false;
@@ -871,7 +867,7 @@ internal sealed class VirtualTimer(Execution execution, TimerCallback callback, 
 
     public void Dispose()
     {
-        execution.Conflicts?.Use(ControlledThread.Current, this);
+        execution.Conflicts?.WriteObject(ControlledThread.Current, this);
         _isDisposed = true;
         Set(long.MaxValue);
     }
@@ -897,7 +893,7 @@ internal sealed class VirtualTimer(Execution execution, TimerCallback callback, 
         if (ControlledThread.Current is { } me && callback.Method.Module == typeof(object).Module)
         {
             // The platform does in it what nobody is told of.
-            execution.Conflicts?.Unknown(me);
+            execution.Conflicts?.WritePlatform(me);
         }
 
         callback(state);
@@ -917,7 +913,7 @@ internal sealed class Callback(Action<object?, CancellationToken> action, object
 
         // It may have been registered after the cancellation began, which the platform may have called by itself.
         Execution? execution = RunsOn?.Execution;
-        execution?.OrderPlatform(RunsOn!);
+        execution?.CallPlatform(RunsOn!);
         try
         {
             action(state, token);
@@ -932,10 +928,10 @@ internal sealed class Callback(Action<object?, CancellationToken> action, object
     }
 }
 
-/// <summary>Chooses at each point of one schedule which thread goes on.</summary>
+/// <summary>Chooses at each point of one schedule which thread runs on.</summary>
 internal interface IChooser
 {
-    /// <summary>The index in <paramref name="runnable"/>, which has at least two; the first is the running one if it can go on.</summary>
+    /// <summary>The index in <paramref name="runnable"/>, which has at least two; the first is the running one if it can continue.</summary>
     int Choose(IReadOnlyList<ControlledThread> runnable, bool couldContinue);
 
     /// <summary>The running thread waits in a loop: it lets others go first.</summary>
@@ -944,7 +940,7 @@ internal interface IChooser
     }
 }
 
-/// <summary>One choice of a schedule: which of several threads that could run went on. Number 0 is the one that was running, if it could go on.</summary>
+/// <summary>One choice of a schedule: which of several threads that could run did. Number 0 is the one that was running, if it could continue.</summary>
 internal readonly record struct Decision(byte Chosen, byte Count, bool CouldContinue)
 {
     public bool IsPreemption => CouldContinue && Chosen != 0;
@@ -952,9 +948,6 @@ internal readonly record struct Decision(byte Chosen, byte Count, bool CouldCont
 
 /// <summary>Why a schedule failed.</summary>
 internal sealed record Failure(FailureKind Kind, string Message, Exception? Exception);
-
-/// <summary>One step of a schedule: which thread went on at which point.</summary>
-internal readonly record struct TraceLine(int Id, string Name, string Site);
 
 /// <summary>Ends a controlled thread whose schedule is over.</summary>
 internal sealed class StopException() : Exception("The schedule is over.");
@@ -969,7 +962,7 @@ internal sealed class Statics
     private Action[] _resets = [];
     private Action[] _threadClears = [];
 
-    /// <summary>Those of the program that is searched: searches take turns, and classes of another one are not initialized again.</summary>
+    /// <summary>Those of the program that is searched. There is one search at a time, and classes of another program are not initialized again.</summary>
     public static Statics Current { get; set; } = new();
 
     /// <summary>
@@ -988,7 +981,7 @@ internal sealed class Statics
     /// <summary>Called by the class constructor of a rewritten class with fields for each thread.</summary>
     public static void RegisterThread(Action clear) => Add(ref Current._threadClears, clear);
 
-    /// <summary>What the platform would keep: it is disposed of before the next schedule.</summary>
+    /// <summary>What the platform would hold for ever: it is disposed of before the next schedule.</summary>
     public static void DisposeLater(IDisposable disposable) => Kept.Add(disposable);
 
     public static void Reset()

@@ -21,7 +21,7 @@ public enum FailureKind
     /// <summary>The body has ended, and a thread or work item that it began waits for something that nobody does.</summary>
     LeftRunning,
 
-    /// <summary>Two threads access one place, one of them writes, and nothing orders them: see <see cref="ExploreOptions.DataRaces"/>.</summary>
+    /// <summary>Two threads access one location, one of them writes, and nothing orders them: see <see cref="ExploreOptions.DataRaces"/>.</summary>
     DataRace,
 
     /// <summary>A thread did not come to a point for <see cref="ExploreOptions.Patience"/>: it waits in a call that is not controlled, or never ends.</summary>

@@ -1,11 +1,11 @@
 namespace Weir.Explore.Scheduling;
 
 /// <summary>
-/// The stores that a thread has made and the others do not see yet, as in the store buffers of a processor: each thread's become visible in their order (TSO).
-/// Memory has the new value, so its own thread sees it. What the others see is kept here.
+/// The stores that a thread has made and the others do not see yet, as in the store buffers of a processor: each thread's stores become visible in their order
+/// (TSO). Memory has the new value, so its own thread sees it. What the others see until the store is flushed is here.
 /// </summary>
 /// <remarks>
-/// Places are known by their address. Nothing is read through it, and after a garbage collection, which may have moved them, all stores are visible.
+/// Locations are known by their address. Nothing is read through it, and after a garbage collection, which may have moved them, all stores are visible.
 /// </remarks>
 internal sealed class StoreBuffers
 {
@@ -14,22 +14,22 @@ internal sealed class StoreBuffers
 
     public bool Any => _stores.Count > 0;
 
-    public void Write<T>(ControlledThread me, ref T place, T value)
+    public void Write<T>(TrackedThread me, ref T location, T value)
     {
-        nint address = AddressOf(ref place);
-        ShowOfOthers(me, address);
-        _stores.Add(new Store<T>(me, address, place));
-        place = value;
+        nint address = AddressOf(ref location);
+        FlushOthers(me, address);
+        _stores.Add(new Store<T>(me, address, location));
+        location = value;
     }
 
     /// <summary>What the thread sees.</summary>
-    public T Read<T>(ControlledThread me, ref T place)
+    public T Read<T>(TrackedThread me, ref T location)
     {
-        nint address = AddressOf(ref place);
+        nint address = AddressOf(ref location);
         Store? first = _stores.Find(s => s.Address == address);
         if (first is null || first.By == me)
         {
-            return place;
+            return location;
         }
 
         if (first is Store<T> known && _collections == GC.CollectionCount(0))
@@ -37,20 +37,20 @@ internal sealed class StoreBuffers
             return known.Before;
         }
 
-        ShowAll();
-        return place;
+        FlushAll();
+        return location;
     }
 
     /// <summary>An atomic operation reads what is there, so what the others have stored there is visible before it.</summary>
-    public void ShowOfOthers<T>(ControlledThread me, ref T place) => ShowOfOthers(me, AddressOf(ref place));
+    public void FlushOthers<T>(TrackedThread me, ref T location) => FlushOthers(me, AddressOf(ref location));
 
-    public void Show(ControlledThread of) => _stores.RemoveAll(s => s.By == of);
+    public void Flush(TrackedThread of) => _stores.RemoveAll(s => s.By == of);
 
-    public void ShowAll() => _stores.Clear();
+    public void FlushAll() => _stores.Clear();
 
-    public void ShowFirst() => _stores.RemoveAt(0);
+    public void FlushOldest() => _stores.RemoveAt(0);
 
-    private void ShowOfOthers(ControlledThread me, nint address)
+    private void FlushOthers(TrackedThread me, nint address)
     {
         for (int last = _stores.FindLastIndex(s => s.Address == address && s.By != me); last >= 0; last--)
         {
@@ -62,18 +62,18 @@ internal sealed class StoreBuffers
         }
     }
 
-    private unsafe nint AddressOf<T>(ref T place)
+    private unsafe nint AddressOf<T>(ref T location)
     {
         if (_collections != GC.CollectionCount(0))
         {
             _collections = GC.CollectionCount(0);
-            ShowAll();
+            FlushAll();
         }
 
-        return (nint)Unsafe.AsPointer(ref place);
+        return (nint)Unsafe.AsPointer(ref location);
     }
 
-    private record Store(ControlledThread By, nint Address);
+    private record Store(TrackedThread By, nint Address);
 
-    private sealed record Store<T>(ControlledThread By, nint Address, T Before) : Store(By, Address);
+    private sealed record Store<T>(TrackedThread By, nint Address, T Before) : Store(By, Address);
 }

@@ -1,8 +1,8 @@
 namespace Weir.Explore.Searching;
 
 /// <summary>
-/// Every schedule, those with the fewest preemptions first. A schedule is run from the choices of another one up to some place, with another choice there. What
-/// that leads to with one preemption more waits for its turn.
+/// Every schedule, those with the fewest preemptions first. A schedule is run from the choices of another one up to some point, with another choice there. What
+/// that leads to with one preemption more is run later.
 /// </summary>
 internal sealed class BoundedSearch(ScheduleRunner runner, int? maxPreemptions, Func<bool> isOver, bool isReduced = false)
 {
@@ -75,7 +75,7 @@ internal sealed class BoundedSearch(ScheduleRunner runner, int? maxPreemptions, 
     /// <summary>Of those with as many preemptions, the last one comes first.</summary>
     private void Push(int preemptions, Branch branch) => _branches.Enqueue(branch, (preemptions, --_pushed));
 
-    /// <summary>The choices of a schedule before a place, and another choice there.</summary>
+    /// <summary>The choices of a schedule before a point, and another choice there.</summary>
     private readonly record struct Branch(byte[] Choices, int At, byte Other)
     {
         public byte[] Prefix() => At < 0 ? [] : [.. Choices.AsSpan(0, At), Other];
@@ -113,7 +113,7 @@ internal sealed class Shrinker(ScheduleRunner runner)
                 continue;
             }
 
-            // What follows is tried as it was, and then as whoever runs goes on.
+            // What follows is tried as it was, and then with whoever runs continuing.
             byte[] same = [.. choices];
             same[i] = 0;
             if ((Try(same, failed) ?? Try(choices.AsSpan(0, i).ToArray(), failed)) is { } better)

@@ -33,7 +33,7 @@ internal sealed class ScheduleRunner(Func<Task> body, ExploreOptions options)
         }
         while (isDisturbed && execution.Failure?.Kind != FailureKind.Hang && again-- > 0);
 
-        seen?.Keep();
+        seen?.AddNew();
         Schedules++;
         Points = Math.Max(Points, execution.Steps);
         Choices = Math.Max(Choices, execution.Decisions.Count);
@@ -67,7 +67,7 @@ internal sealed class ScheduleRunner(Func<Task> body, ExploreOptions options)
     }
 }
 
-/// <summary>Chooses what it was given, and after that lets whoever runs go on.</summary>
+/// <summary>Chooses what it was given, and after that lets whoever runs continue.</summary>
 internal sealed class PrefixChooser(byte[] prefix) : IChooser
 {
     private int _next;
@@ -93,7 +93,7 @@ internal sealed class RandomChooser(int seed) : IChooser
 }
 
 /// <summary>
-/// Probabilistic concurrency testing: each thread has a random priority, the highest goes on, and at <c>depth - 1</c> random choices it falls below all others.
+/// Probabilistic concurrency testing: each thread has a random priority, the highest runs, and at <c>depth - 1</c> random choices it falls below all others.
 /// A fault of that depth is found with a known probability.
 /// </summary>
 internal sealed class PctChooser(Random random, int depth, int length) : IChooser
