@@ -8,6 +8,24 @@ using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
+// Giving up: how an item ends while its call still runs.
+//
+// An item of a run holds a worker, and perhaps its thread and the items claimed beyond it. When its time limit passes, or the run has to end, all of that must
+// go to others, even if the call never returns. (A single awaited call holds nothing but its caller, who stops waiting for it: TimeoutScope in
+// Weir.Resilience.)
+//
+// - Who decides. One word per worker holds the state of its item (ItemWord, with a table of who changes it). The thread that changes the word decides what
+//   becomes of the item, so each item has exactly one outcome.
+// - What an item pays. It begins with a store of the word and ends with a store and a load of a cursor (ClosableCursor). Whoever wants the item closes the
+//   cursor first, and pays for both with a process-wide barrier. No item reads the clock to begin: the stall watch records when it first saw one that lasts.
+// - What is given up. The item gets its outcome from the thread that gave it up. What its worker had claimed beyond it goes back to the source. The worker is
+//   an orphan from then on: it no longer touches the run, and what it still brings is discarded. A new worker takes its place (Replace), and on a team of
+//   threads another thread does.
+// - Parked calls are given up by whoever takes them out of their slots (ParkedCalls.cs).
+// - All at once. Abort stops the run, and takes every item from its worker. A worker that was between two items is found at its next one, by a timer.
+//
+// In this file: the guard and its word; the parts of PumpWorker and of Pump that give up; the clock, the tokens and the limits of items.
+
 /// <summary>
 /// What a worker needs so that its item can be given up: the <see cref="ItemWord"/>, which decides about the item, a cursor that spares the worker from
 /// changing it, and the item's clock and thread.
@@ -25,10 +43,16 @@ namespace Weir.Core.Dispatch;
 /// </remarks>
 internal sealed class ItemGuard
 {
+    // Atomic: see the table at ItemWord.
     private ItemWord _word;
+
+    // Written by the worker alone, closed by others: see ClosableCursor.
     private ClosableCursor _ended;
 
+    // Of the thread that has changed the word to or from Handed.
     private Exception? _handedError;
+
+    // Of the stall watch, whose looks do not overlap. Others read the word that it has seen, by a volatile read, and then the time that was written before.
     private long _seen;
     private long _seenAt;
 
@@ -106,7 +130,7 @@ internal sealed class ItemGuard
     /// </summary>
     public bool TryEndCall(long inCall) => TryEndAtOnce(inCall) || TryMoveOn(inCall, ItemWord.Idle);
 
-    /// <summary>The same as long as no other thread has wanted an item of this worker. Otherwise the word decides.</summary>
+    /// <summary>Ends the item by the cursor, as long as no other thread has wanted an item of this worker. Otherwise the word decides.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool TryEndAtOnce(long inCall) => _ended.TryMoveTo(inCall);
 
@@ -455,7 +479,7 @@ internal abstract partial class PumpWorker
     /// <summary>Whether the worker has claimed items that it has not begun. For the worker, or for the thread that has taken them from it.</summary>
     protected abstract bool HasClaimed { get; }
 
-    /// <summary>The same for any thread, as a hint: the worker may be changing it.</summary>
+    /// <summary>Whether the worker seems to have such items, for any thread: a hint, because the worker may be changing it.</summary>
     protected abstract bool MayHaveClaimed { get; }
 
     /// <summary>Gives those back to the source.</summary>
@@ -480,7 +504,7 @@ internal abstract partial class PumpWorker
     /// <param name="awaited">What <see cref="WaitAround"/> got.</param>
     protected abstract StepResult GoOn(Wait then, object awaited);
 
-    /// <summary>The same where the worker was given up meanwhile: a result that still comes for the item is disposed of.</summary>
+    /// <summary>The worker was given up while user code around its item ran: a result that still comes for the item is disposed of.</summary>
     protected abstract void Forsake(object awaited);
 
     /// <summary>Gives up the item that the worker is running, if any, with the given outcome.</summary>
@@ -902,7 +926,7 @@ internal abstract partial class Pump
         FinishIfDone();
     }
 
-    /// <summary>The same for a parked call.</summary>
+    /// <summary>A parked call was given up and then nobody could record it: the run fails, and does not wait for it.</summary>
     public void LoseGivenUp(Exception error)
     {
         EngineFailed(error);

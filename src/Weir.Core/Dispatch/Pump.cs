@@ -8,26 +8,66 @@ using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
+// The protocol of a run.
+//
+//  source (Sources)           workers (PumpWorker)                       sink (Sinks)
+//  array, list, sequence, ──► claim → call → deliver → claim again ... ─► list, outcomes or stream ──► the caller
+//  channel, queue, batches
+//
+// Who works. A worker is no thread. It claims items, makes their calls and delivers what came of them, on whatever thread it gets, until it has to wait. It
+// waits for an item, for the source, or for a thread (then it is queued, and holds no item), or it has left and rests in a list.
+//
+// How many. A run starts with one worker. When its item suspends, the same thread takes the next worker. When synchronous work lasts longer than 20 us, the
+// worker asks for another one (ConsiderHelp). When calls block and leave processors idle, the stall watch asks for as many as would fill them; one of these
+// waits for a thread at a time, and brings the next when it has one (AddWantedNeedsLock). There are never more workers in flight than the limit: Room says how
+// many more may come. Whoever reads the source has no item, and so does not count until it gives up the turn (Source.cs). A worker whose calls block keeps its
+// thread of the pool, because the pool adds none while work items end.
+//
+// No wake-up is lost. While something is left to claim, some worker reads the source, or is inside a synchronous call (and claims again after it), or all
+// workers that may be there wait for their items, or the consumer of a stream is behind (and calls Release). A worker that finds nothing to do leaves
+// (TryLeave): under the lock, it is first subtracted from the count, with a full fence, and then looks once more whether its reason still holds
+// (MayLeaveNeedsLock). The thread that removes the reason does that first, and then looks at the count (TryAdd, AddNeedsLock). So one of both sees the other.
+//
+// May this run end? TryFinishNeedsLock is the whole answer: when no worker has an item, no parked call and no item between two attempts is left, and the source
+// is empty or the run was stopped. It is asked, under the lock, by whoever may have been the last: a worker that leaves, the last parked call, an item that
+// comes back, and who stops the run or gives up an item. The one that gets "yes" ends the run (Finish): it closes the source, retires the workers, tells
+// whoever waits, and never throws.
+//
+// Who stops it (RunStop.cs): the caller's token, a failure, a consumer that leaves, an expired time limit. All take the same way: TryStop marks the run, then
+// the tokens are cancelled, and the run ends as soon as it may. A run that has to end now gives up what runs (Abort, in ItemGuard.cs).
+//
+// Locks. The run's lock is innermost: user code never runs under it, nor does anything that takes another lock, apart from the source's own for what was given
+// back. A RunControl gives its orders under its lock, and takes the run's below that.
+//
+
 /// <summary>
 /// One run: its workers, how many there may be, and when it ends. Nothing here happens once per item; the work for each item is in
 /// <see cref="PumpWorker{TItem, TResult, TPending, TCall, TSink}"/>.
 /// </summary>
-/// <remarks>
-/// Who keeps the run going: while there is something left to claim, either some worker holds the source's turn, or is inside a
-/// synchronous call (after which it claims again), or all permitted workers are waiting for their items, or the consumer of a stream
-/// is behind (and will call <see cref="Release"/>). A worker leaves only after it has checked this under the lock.
-/// </remarks>
 internal abstract partial class Pump : LiveRun, IRunHandle, RunControl.IRun, IUnattended, IThreadPoolWorkItem
 {
     private readonly Lock _lock = new();
+
+    // Changed under the lock only. Some of it is read without the lock, as a hint or by a protocol of its own: see RunWorkers, PauseState and WaitingReaders.
     private readonly PauseState? _pauses;
-    private RunStop _stop = new();
-    private RunCounts _counts;
     private RunWorkers _workers;
-    private WorkerDemand _demand = new();
     private WaitingReaders _waitingReaders;
-    private ParkedCount _parked;
+
+    // Set under the lock, once. HasEnded reads it without: who sees it false may see it true at once.
     private bool _finished;
+
+    // Stopped under the lock, and read by anybody: a volatile write makes all that was said of the stop visible before the stop (RunStop).
+    private RunStop _stop = new();
+
+    // Partly under the lock, partly atomic additions (RunCounts).
+    private RunCounts _counts;
+
+    // One atomic word that the ends of parked calls count down (ParkedCount).
+    private ParkedCount _parked;
+
+    // What the last look saw belongs to the stall watch; what it asked for is changed under the lock; the pause between two calls for help is a hint
+    // (WorkerDemand).
+    private WorkerDemand _demand = new();
 
     protected Pump(Source items, PumpSettings settings, bool attemptsAreTimed)
     {
@@ -713,10 +753,19 @@ internal abstract partial class Pump : LiveRun, IRunHandle, RunControl.IRun, IUn
 
     // Whether it may end.
 
-    /// <summary>Whether the run ends with this change. Workers that wait for a thread hold no item, so the run does not wait for them.</summary>
+    /// <summary>
+    /// May this run end? Yes, once, when nothing is under way (no worker has an item or reads, no parked call waits) and nothing is to come: the run was
+    /// stopped, or nothing is left to claim and no item waits between two attempts. Workers that wait for a thread hold no item, so the run does not wait for
+    /// them.
+    /// </summary>
     private bool TryFinishNeedsLock()
     {
-        if (_finished || _workers.Live > _workers.Queued || _parked.Waiting != 0 || !(IsOver || (Items.IsExhausted && _counts.Delayed == 0)))
+        if (_finished || _workers.Live > _workers.Queued || _parked.Waiting != 0)
+        {
+            return false;
+        }
+
+        if (!IsOver && !(Items.IsExhausted && _counts.Delayed == 0))
         {
             return false;
         }
@@ -941,7 +990,10 @@ internal abstract partial class Pump : LiveRun, IRunHandle, RunControl.IRun, IUn
         }
     }
 
-    /// <summary>The same outside of any worker. It may have been the time limit of an item that never ends by itself, so none is waited for.</summary>
+    /// <summary>
+    /// The engine failed outside of any worker, on a timer or a work item. It may have been the time limit of an item that never ends by itself, so none is
+    /// waited for.
+    /// </summary>
     public void WorkFailed(Exception error)
     {
         EngineFailed(error);
@@ -1019,7 +1071,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, RunControl.IRun, IUn
         }
     }
 
-    /// <summary>The same for a run that was ended from outside, perhaps because its items hold all threads of the pool.</summary>
+    /// <summary>Ends a run that was stopped from outside, perhaps because its items hold all threads of the pool: as urgent work.</summary>
     private void QueueFinish() => QueueFinish(UrgentWork.Queue);
 
     private void QueueFinish(Action<IThreadPoolWorkItem> queue)
@@ -1096,7 +1148,9 @@ internal abstract partial class Pump : LiveRun, IRunHandle, RunControl.IRun, IUn
         CloseAndReport();
     }
 
-    /// <summary>The same if the source closes asynchronously. Separate, because otherwise the run of a list would pay for the state machine.</summary>
+    /// <summary>
+    /// Ends the run once its source, which closes asynchronously, has closed. Separate, because otherwise the run of a list would pay for the state machine.
+    /// </summary>
     private async Task FinishAsync(ValueTask disposing)
     {
         try

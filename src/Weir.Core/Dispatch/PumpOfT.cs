@@ -298,7 +298,7 @@ internal interface ICall<in TItem, TPending>
     /// <param name="cancellationToken">Cancelled when the run stops or the attempt's time limit passes.</param>
     TPending Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken);
 
-    /// <summary>Does the same, and writes the result to <paramref name="pending"/>. Only when <see cref="UsesInvokeInto"/>.</summary>
+    /// <summary>Starts the call, and writes it to <paramref name="pending"/>. Only when <see cref="UsesInvokeInto"/>.</summary>
     void InvokeInto(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref TPending pending);
 
     /// <summary>

@@ -7,6 +7,26 @@ using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
+// An item's way through a worker.
+//
+//   Step:  Continue (what the worker waited for has ended) → Claim → the items of the chunk → Claim ...
+//   claim  The source gives a chunk of items, or says why not (ClaimResult). Then the worker waits for the source, or leaves the run. WorkerPace decides how
+//          many items it takes before it reads the clock again, and asks the run for help with what is left.
+//   call   The call gets the item. One that returns at once is delivered at once. One that suspends gives the rest of the chunk back, for others, and holds the
+//          worker until it has ended (WaitForCall); where all items may be in flight at once, the call is parked and the worker runs the next item (Park).
+//   deliver  A result goes to the sink. A failure goes to Fail (Recovery.cs). An item that was given up meanwhile is no longer the worker's (ItemGuard.cs).
+//
+// A worker is a hand-written state machine, its own work item, with one continuation for its lifetime. So it costs nothing per item, can rest in a list, and
+// can be given up from outside. The call and the sink are struct type parameters, so the plain run compiles to the user's delegate and a store.
+//
+// Three inner loops stand side by side on purpose, because they differ inside the loop: RunItems (the position is the only store per item), RunGuardedItems
+// (items that can be given up: also the word, and the cursor that may be closed) and that of RunGuardedChunk (items with a limit or attempts of their own: also
+// a token and a clock each, and an exception handler). One loop would put the branches and stores of all of them on each item's path.
+//
+// Who may touch a worker: the thread inside it, and nobody else, from the moment when it takes the worker to the moment when it queues it, registers its
+// continuation or lets it leave. After each of these, another thread may have it already, so only the run is touched then. What others read at any time is
+// said at the fields. What they may change is the word of its item only (ItemGuard.cs).
+
 /// <summary>What a run continues on a thread: a worker, or parked calls. It is its own work item and keeps one continuation for its lifetime.</summary>
 internal abstract class PumpWork : IThreadPoolWorkItem
 {
@@ -90,6 +110,8 @@ internal abstract class PumpWork : IThreadPoolWorkItem
 /// </summary>
 internal abstract partial class PumpWorker : PumpWork, IUnattended
 {
+    // Under the run's lock. The list of all workers is also walked without it, see Pump.RunWorkers.
+
     /// <summary>The next in the list of all workers of the run.</summary>
     public PumpWorker? NextCreated;
 
@@ -99,16 +121,18 @@ internal abstract partial class PumpWorker : PumpWork, IUnattended
     /// <summary>Whether the worker waits for a thread. Then it holds no item.</summary>
     public bool IsQueued;
 
-    // Hints for the stall watch, which reads them at any time: whether a thread is inside this worker, and that thread, if it was started for the run. Who
-    // takes the item of a call that still waits says that no thread is; one that just goes on says so too, in the end.
+    // Hints, written by the thread inside and read by the stall watch at any time: whether a thread is inside this worker, and that thread, if it was started
+    // for the run. Who takes the item of a call that still waits says that no thread is; one that just goes on says so too, in the end.
     private bool _isExecuting;
     private Thread? _inside;
 
-    /// <summary>Whether the thread inside was started for the run, rather than having come to complete an item.</summary>
-    public bool IsOnOwnThread;
-
     /// <summary>Whether the worker is inside the source, so that it has no item. A hint, for statistics.</summary>
     public bool Reads;
+
+    // Of the thread inside, and of who has taken its item from it.
+
+    /// <summary>Whether the thread inside was started for the run, rather than having come to complete an item.</summary>
+    public bool IsOnOwnThread;
 
     /// <summary>The index of the item that it runs or waits for.</summary>
     protected long Index;

@@ -7,6 +7,13 @@ using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
+// The runs of the process that are under way.
+//
+// - Each run is in one list until it ends, so a listener that comes late still finds it. A run that was read, or that ends while somebody listens, is handed to
+//   the RunObserver, which adds its counts to those of ended runs in one step. Items report nothing, apart from call durations, spans and waits; whether these
+//   are wanted is asked once per run or wait.
+// - The watch looks at those that want it every 10 ms (OnWatch). All of it is under RunsLock, except for the looks themselves, which do not overlap.
+
 /// <summary>
 /// The active runs of the process. The watch looks at them every few milliseconds, because workers that are all stuck inside long synchronous calls cannot ask
 /// for help themselves. There is one timer for the process, on the watch's own thread. It is stopped while no run needs a look. Observers find here what is

@@ -36,7 +36,7 @@ internal sealed class ListenerDetector(string assembly, Action prepare, TimeProv
         _ => Detect(),
     };
 
-    /// <summary>The same without a look, where one has been taken before.</summary>
+    /// <summary>Whether anybody can be listening, as far as earlier runs have found out.</summary>
     public bool WasPossible
     {
         [MethodImpl(MethodImplOptions.AggressiveInlining)]

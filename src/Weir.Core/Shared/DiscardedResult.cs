@@ -41,7 +41,7 @@ internal static class DiscardedResult
         }
     }
 
-    /// <summary>The same where nobody hears of an exception: the item has its outcome, or the run its end. Never throws.</summary>
+    /// <summary>Disposes of a result where nobody hears of an exception: the item has its outcome, or the run its end. Never throws.</summary>
     public static async Task DropAsync(object? result)
     {
         try

@@ -37,7 +37,7 @@ internal static class Unattended
         }
     }
 
-    /// <summary>The same for a callback that needs a token.</summary>
+    /// <summary>Runs the callback of a token, which needs to know which one it was.</summary>
     public static void Run<T>(
         T owner,
         Action<T, CancellationToken> work,
@@ -62,7 +62,7 @@ internal static class Unattended
         }
     }
 
-    /// <summary>The same for work whose failure needs more than telling its owner: somebody waits for just this.</summary>
+    /// <summary>Runs work whose failure needs more than telling its owner: somebody waits for just this.</summary>
     public static void Run<T>(
         T owner,
         Action<T> work,
@@ -133,7 +133,7 @@ internal static class FaultPoint
     [Conditional("DEBUG")]
     public static void Pass(string place, object owner) => Passed?.Invoke(place, owner);
 
-    /// <summary>The same for a place whose name is where it stands.</summary>
+    /// <summary>The library passes a place whose name is where it stands: its file and line.</summary>
     [Conditional("DEBUG")]
     public static void Pass(string file, int line, object owner) => Passed?.Invoke($"{Path.GetFileName(file)}:{line}", owner);
 }

@@ -3,6 +3,9 @@ using Weir.Core.Sources;
 
 namespace Weir.Core.Sinks;
 
+// Outcomes have their item, and the loops over the items know nothing of it. OutcomeMaker makes the outcomes of a run: it reads the item of an array or a list
+// again; of any other source it takes what ItemsRead has kept since the item was read, for all outcomes until the end, in a stream until the outcome leaves.
+
 /// <summary>Stores one outcome per item, by index, for a source whose count is known.</summary>
 internal readonly struct OutcomeSink<TItem, TResult>(
     OutcomeCompletion<TItem, TResult> completion, OutcomeMaker<TItem, TResult> maker = default) : ISink<TResult>
@@ -124,7 +127,7 @@ internal readonly struct GrowingOutcomeSink<TItem, TResult>(
     }
 }
 
-/// <summary>As its base, but disposes of the results of a run whose caller gets no outcomes, before the caller's task ends.</summary>
+/// <summary>Disposes of the results of a run whose caller gets no outcomes, before the caller's task ends.</summary>
 internal sealed class OwningOutcomeCompletion<TItem, TResult>(int count, bool returnsWhenCancelled, UnusedResults<ItemOutcome<TItem, TResult>> unused)
     : OutcomeCompletion<TItem, TResult>(count, returnsWhenCancelled)
 {

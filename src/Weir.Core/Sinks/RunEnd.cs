@@ -496,7 +496,7 @@ internal sealed class Segments<T>
         return list;
     }
 
-    /// <summary>The same as an array.</summary>
+    /// <summary>The first <paramref name="count"/> values as an array; those never written have the default value.</summary>
     /// <exception cref="InvalidOperationException">No array can hold as many.</exception>
     public T[] ToArray(long count)
     {
@@ -561,7 +561,7 @@ internal sealed class Segments<T>
     }
 }
 
-/// <summary>As its base, but disposes of the results of a run that failed or was cancelled, before the caller's task ends.</summary>
+/// <summary>Disposes of the results of a run that failed or was cancelled, before the caller's task ends.</summary>
 internal sealed class OwningListCompletion<TResult>(int count, UnusedResults<TResult> unused) : ListCompletion<TResult>(count)
 {
     protected override void CompleteWithoutResults(RunEnd end, Segments<TResult>? segments)
@@ -605,7 +605,7 @@ internal sealed class UnusedResults<T>(Func<T, object?> resultOf, TimeSpan? pati
         return DisposeAsync(unused);
     }
 
-    /// <summary>The same for results that were added.</summary>
+    /// <summary>Disposes of results that were added, and waits for it, but no longer than the run waits for an item.</summary>
     public Task DisposeAsync(HashSet<object>? unused) => unused is null ? Task.CompletedTask : DropAllAsync(unused);
 
     private async Task DropAllAsync(HashSet<object> unused)

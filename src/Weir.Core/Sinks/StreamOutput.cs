@@ -6,6 +6,18 @@ using System.Threading.Tasks.Sources;
 
 namespace Weir.Core.Sinks;
 
+// The way from the workers of a stream to its one consumer.
+//
+// - The bound. A stream bounds the claims, not the writes: no item at or beyond consumed + MaxDegreeOfParallelism + ChannelCapacity starts (Ceiling). So a
+//   worker with a result never waits for room, and an ordered stream is a ring of that size.
+// - Who wakes the consumer. It takes all that is ready at once, and yields it without a lock. When nothing is left, it notes under the lock that it waits, and
+//   goes (Step). Whoever then leaves a result that it can have, or the end, takes that note under the lock (TakeWaiterNeedsLock), and sets the signal outside
+//   of it: a worker (Add, Skip) or the end of the run (Complete). The note is taken once, so the signal is set once.
+// - Who wakes the run. The consumer raises the ceiling by what it has yielded, after some results at a time, and before it waits (Publish). Then it tells the
+//   run, which may have a worker that left because it was at the ceiling (IRunHandle.Release).
+// - The end. The run leaves its end (Complete). The consumer gets the results that are left, then the end. One that leaves earlier stops the run, and waits for
+//   its end before it drops the buffers (DisposeAsync).
+
 /// <summary>
 /// The buffer between the workers of a stream and its one consumer. At most <c>window</c> items are anywhere between the source and the
 /// consumer, because no item at or beyond <see cref="Ceiling"/> starts. So a worker with a result never has to wait for room.
@@ -13,27 +25,34 @@ namespace Weir.Core.Sinks;
 [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Made here and handed on or consumed once.")]
 internal abstract partial class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValueTaskSource<bool>
 {
+    // Immutable.
     private readonly int _publishEvery;
     private readonly bool _startsWhenAsked;
-    private int _window;
     private readonly TaskCompletionSource _ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+    // Of the consumer: the results that it has taken over and is yielding, without a lock, and how many of them the run does not know of. For statistics, others
+    // read that number.
     private IRunHandle? _run;
     private Func<StreamOutput<TResult>, IRunHandle>? _start;
-    private ManualResetValueTaskSourceCore<bool> _signal = new() { RunContinuationsAsynchronously = true };
-
-    // The results that the consumer has taken over and is yielding, without a lock.
     private TResult[] _taken = [];
     private int _takenCount;
     private int _takenNext;
     private int _unpublished;
+    private bool _tailed;
+    private bool _hasReportedEnd;
+
+    // Written by the consumer, and read by the end of the run: who sees it late makes outcomes that nobody gets.
     private bool _disposed;
 
+    // Under the lock. Workers read the ceiling without it at each claim, by a volatile read: it only grows, so one that sees an older value claims less.
+    private int _window;
     private long _consumed;
     private long _ceiling;
     private bool _waiting;
     private Ending? _end;
-    private bool _tailed;
-    private bool _hasReportedEnd;
+
+    // Set by the one thread that has taken the note that the consumer waits; reset by the consumer, before it waits again.
+    private ManualResetValueTaskSourceCore<bool> _signal = new() { RunContinuationsAsynchronously = true };
 
     /// <summary>Creates the output of one run.</summary>
     /// <param name="limit">How many items are in flight at once.</param>
@@ -330,7 +349,7 @@ internal abstract partial class StreamOutput<TResult> : IAsyncEnumerator<TResult
         _run!.Release();
     }
 
-    /// <summary>The same, without telling the run.</summary>
+    /// <summary>Raises the ceiling without telling the run, which the caller does outside the lock.</summary>
     private void PublishNeedsLock()
     {
         ReleaseNeedsLock(_unpublished);

@@ -5,6 +5,15 @@ using System.Runtime.ExceptionServices;
 
 namespace Weir.Core.Sources;
 
+// Items by key: at most so many of one key run at a time.
+//
+// - A lane is the items of one key: how many of them are out, and a queue of those that wait. The reader, who has the turn, gets the keys (code of the user,
+//   under no lock), finds the lanes, and lets the items enter in source order, under the lock of all lanes.
+// - An item that ends leaves its lane (ItemEnded, told by the sink). If none waits there, that is one compare-and-swap and takes no lock. If one does, the next
+//   one takes its place under the lock, and is given back to the source for any worker to claim.
+// - So the bit SomeWait decides: it is set and cleared under the lock only, and while it is set, the count falls under the lock only.
+// - Reading stops while as many items wait as may. Then the source is busy as if it were being read: an item that ends lets the worker that ran it go on.
+
 /// <summary>
 /// A source whose items have keys. At most a given number of items of one key are out at a time, in source order; items of other keys can overtake them. An
 /// item that has to wait for its lane is in the lane's queue, and reading stops while as many items wait as are allowed to.
@@ -27,6 +36,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
     private const int MostAtOnce = 16;
     private const long NoRest = -1;
 
+    // Immutable, and what guards itself.
     private readonly Lock _lock = new();
     private readonly Source<T> _inner = WithOneReader(inner);
     private readonly LaneTable<T, TKey> _lanes = new(inner.KnownCount, comparer);
@@ -36,16 +46,20 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
 
     // At least one: a source that may keep no item waiting could never be read, not even to learn that it is empty.
     private readonly int _mostWaiting = Math.Max(1, mostWaiting);
+    // Atomic: who takes it reads.
     private Turn _turn;
 
-    // Only for the holder of the turn, as is the table of lanes. Those of the items that were read and have not entered, which follow one another.
+    // Of the holder of the turn, as is the table of lanes. Those of the items that were read and have not entered, which follow one another.
     private readonly Lane<T>[] _next = new Lane<T>[inner is IndexedSource<T> ? MostAtOnce : 1];
     private int _keyed;
     private ExceptionDispatchInfo? _keyFailure;
     private Chunk<T> _rest;
     private long _ceiling;
 
+    // Written by the holder of the turn, read by anybody.
     private long _restAt = NoRest;
+
+    // Under the lock, and read without it.
     private int _waiting;
 
     public override bool IsReading => _turn.IsReading;

@@ -9,6 +9,16 @@ using Weir.Core.Metering;
 
 namespace Weir.Core.Sources;
 
+// Where the items of a run come from.
+//
+// - Items have numbers from 0. A worker claims a chunk of them, and runs each or gives it back. What was given back is claimed first, by any worker.
+// - Items in memory (IndexedSource) are claimed by a compare-and-swap of a cursor, in chunks that double up to 256 while they last less than 5 us.
+// - Every other sequence is read by whoever has its turn (Turn, TurnSource): a flag, not a lock, so no user code ever runs under a lock. A reader gives up the
+//   turn, calls the next reader, and only then runs its item. A worker that finds the turn taken waits some microseconds on its thread, then leaves and is
+//   called later. The reader has no item, so it does not count against the limit until it gives up the turn; if there is no room then, it gives back what it
+//   has read, and leaves.
+// - A run whose limit is one and stays so (HasOneWorker) leaves nothing for others.
+
 /// <summary>The items of a run as the run itself sees them: whether there are more, and whether they may be read now. It knows them by number only.</summary>
 internal abstract class Source
 {

@@ -7,6 +7,14 @@ using Weir.Core.Threads;
 
 namespace Weir;
 
+// A queue of work: a source that grows while it is read.
+//
+// - It ends by itself when nothing is queued, nothing that was taken still runs, no key is being looked at, and nobody holds it open (IsDoneNeedsLock). A run
+//   tells it of each item that has ended (ILanes.ItemEnded), because only then it is known that the item adds nothing more.
+// - One reader at a time. One that finds nothing waits (WaitAsync). Whoever adds an item, ends one or lets the queue end takes the waiter under the lock, if it
+//   has something to do, and wakes it outside the lock and on another thread.
+// - The key function of the user runs under no lock. Until it has returned, the item has a reserved slot, so that the bound holds.
+
 /// <summary>Makes queues of work in which no two items have the same key.</summary>
 public static class WorkQueue
 {
@@ -113,8 +121,7 @@ public static class WorkQueue
 
 /// <summary>
 /// A source of items that grows while it is worked on: a crawler finds more pages. It ends by itself when nothing is queued and nothing that was taken
-/// from it is
-/// still running.
+/// from it is still running.
 /// </summary>
 /// <typeparam name="T">The type of the items.</typeparam>
 /// <remarks>
@@ -135,13 +142,17 @@ public static class WorkQueue
 public sealed class WorkQueue<T> : IAsyncEnumerable<T>, IReadAsSource<T>
 {
     private readonly Lock _lock = new();
+
+    // Immutable.
     private readonly Func<T, bool?>? _isNew;
     private readonly WorkQueueOrder _order;
+
+    // Under the lock.
     private readonly LinkedList<T> _items = [];
     private TaskCompletionSource<bool>? _waiter;
     private int _running;
 
-    // Places of items whose key is being looked at.
+    // Slots of items whose key is being looked at.
     private int _reserved;
     private int _keptOpen;
     private bool _isRead;

@@ -4,6 +4,12 @@ using System.Runtime.CompilerServices;
 
 namespace Weir.Core.Threads;
 
+// The threads that run workers.
+//
+// User code never runs on the caller's thread, nor on a thread outside the pool that comes to complete an item; the direct runtime is the exception, by its
+// nature. What a time limit or the end of a run requires is urgent work: it runs on the pool, or on a spare thread if the pool has no free thread for 5 ms. So
+// does one more worker of a run whose calls block, after 50 ms: the pool alone adds one to two threads a second.
+
 /// <summary>The threads that run workers: the thread pool, or dedicated threads.</summary>
 internal abstract class Executor
 {

@@ -3,6 +3,16 @@ using System.Runtime.CompilerServices;
 
 namespace Weir.Core.Threads;
 
+// The timers of the engine.
+//
+// Time limits need no thread of the pool, because the items of a run may hold them all. The stall watch and all limits on the system's clock are timers of one
+// thread per process, which runs no user code. The work that follows a limit goes to the pool, or to a spare thread if the pool has none (UrgentWork).
+//
+// - Everything is under the one lock: the heap of armed timers, and each timer's due time, period and index in it. The thread waits on that lock for the first
+//   due time; whoever sets an earlier one wakes it.
+// - A callback runs outside the lock. A timer that is disposed of while its callback runs does not fire again.
+// - The thread starts with the first timer and ends when none was set for a while. Both are decided under the lock, so no timer is left without a thread.
+
 /// <summary>
 /// Runs the timers of the engine on their own thread. The system's timers fire on the thread pool, whose threads may all be inside the very items that a time
 /// limit is supposed to end. There is one thread per process. It starts when a timer is first set, and ends when none has been set for a while.
