@@ -13,6 +13,11 @@ using Weir.Cli.Kit.App;
 namespace Weir.Cli.App;
 
 /// <summary>The <c>weir</c> program: measures concurrent code, and knows no server.</summary>
+/// <remarks>
+/// The words of the commands: an <i>option</i> is declared to the parser (<see cref="TextOption"/>, <c>…OptionSet</c>), an <i>option value</i> is one text from
+/// the user, <i>settings</i> are all checked values of a command (<c>…Settings</c>), a <i>parameter</i> belongs to a workload, and an <i>order</i> tells a
+/// measuring process what to do.
+/// </remarks>
 internal static class WeirApp
 {
     public const string Name = "weir";

@@ -8,6 +8,18 @@ namespace Weir.Lab.Workers;
 /// then each round measures a window of each, in an order that changes from round to round.
 /// </summary>
 /// <remarks>
+/// How a round is measured. Each arm is set up (<see cref="RoundArm.PrepareAsync"/>) and warmed up (<see cref="WarmUp"/> decides when it is warm). Then each
+/// round gives each arm a window, in an order that changes from round to round (<see cref="TrialOrder"/>). <see cref="WindowRunner"/> starts the workers at the
+/// start barrier, ends them, and reads the resources that they used; <see cref="WorkerSlot"/> is one worker of a window.
+/// <para>
+/// Two kinds of arms have windows. A <see cref="WorkerArm"/> has many workers for a time: the window cuts through operations and counts parts of them, and a
+/// round is repeated if the canary or the compiler disturbed it. A pass arm has one worker whose operation is a pass, which is checked before it counts; a part
+/// of a pass has no checksum, so its window consists of whole operations. Processes, programs and servers take turns in the same loop, without windows.
+/// </para>
+/// <para>
+/// A worker that is alone in a window of whole operations reads clock, bytes and processor time itself (<see cref="SoloReading"/>), right before its first
+/// operation and right after its last. So the bytes are exact to the byte: the barrier, the threads and the loop's own state are created before.
+/// </para>
 /// Arms share a process, so one that leaves something behind (a grown thread pool, a large heap) may burden the others. The garbage of one is not collected
 /// on the time of another.
 /// </remarks>
@@ -882,33 +894,6 @@ internal sealed class WorkerRunner
             IsCleanedUp = !arm.HasHung,
         };
         return run with { Troubles = RunChecks.Troubles(run), SharedTroubles = RunChecks.Shared(run), Warnings = RunChecks.Warnings(run) };
-    }
-
-    /// <summary>Of operations as a window showed them, how many go between two looks at the clock.</summary>
-    /// <remarks>
-    /// What a look costs is in the rate, so processes that are compared must have batches of one size. The rate of a window that had few processors is too low
-    /// by any factor, so the shortest batch counts. Of operations that are not alike a batch lasts four times as long as usual at most, which is no stall yet.
-    /// </remarks>
-    /// <param name="group">What the window showed.</param>
-    /// <param name="median">The median latency, in nanoseconds; <see langword="null"/> if it was not measured.</param>
-    internal static int BatchOf(GroupResult group, double? median)
-    {
-        const int most = 4;
-        const double shortLatency = 1_000;
-        int byRate = BatchOf(group.Rate > 0 ? group.Workers * 1e9 / group.Rate : 0);
-        return byRate > 1 || median < shortLatency ? Math.Clamp(BatchOf(group.Quickest), byRate, most * byRate) : byRate;
-    }
-
-    /// <summary>Of operations of a given length, how many go between two looks at the clock.</summary>
-    internal static int BatchOf(double nanoseconds)
-    {
-        // Two readings of the clock are 2 % of 2 microseconds. Shorter operations go in batches of about 10 microseconds, of which one is timed.
-        const double short_ = 2_000;
-        const double batch = 10_000;
-        const int most = 4_096;
-        return nanoseconds >= short_ || !(nanoseconds > 0)
-            ? 1
-            : (int)Math.Min(most, System.Numerics.BitOperations.RoundUpToPowerOf2((uint)Math.Clamp(batch / nanoseconds, 1, most)));
     }
 }
 

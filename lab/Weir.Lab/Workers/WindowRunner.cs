@@ -605,7 +605,34 @@ internal sealed record WindowOutcome
     public Dictionary<string, int> NextBatches()
     {
         double? median = Service is { Count: > 0 } latencies ? latencies.ValueAtPercentile(50) : null;
-        return Groups().ToDictionary(static g => g.Name, g => WorkerRunner.BatchOf(g, median));
+        return Groups().ToDictionary(static g => g.Name, g => BatchOf(g, median));
+    }
+
+    /// <summary>Of operations as a window showed them, how many go between two looks at the clock.</summary>
+    /// <remarks>
+    /// What a look costs is in the rate, so processes that are compared must have batches of one size. The rate of a window that had few processors is too low
+    /// by any factor, so the shortest batch counts. Of operations that are not alike a batch lasts four times as long as usual at most, which is no stall yet.
+    /// </remarks>
+    /// <param name="group">What the window showed.</param>
+    /// <param name="median">The median latency, in nanoseconds; <see langword="null"/> if it was not measured.</param>
+    internal static int BatchOf(GroupResult group, double? median)
+    {
+        const int most = 4;
+        const double shortLatency = 1_000;
+        int byRate = BatchOf(group.Rate > 0 ? group.Workers * 1e9 / group.Rate : 0);
+        return byRate > 1 || median < shortLatency ? Math.Clamp(BatchOf(group.Quickest), byRate, most * byRate) : byRate;
+    }
+
+    /// <summary>Of operations of a given length, how many go between two looks at the clock.</summary>
+    internal static int BatchOf(double nanoseconds)
+    {
+        // Two readings of the clock are 2 % of 2 microseconds. Shorter operations go in batches of about 10 microseconds, of which one is timed.
+        const double short_ = 2_000;
+        const double batch = 10_000;
+        const int most = 4_096;
+        return nanoseconds >= short_ || !(nanoseconds > 0)
+            ? 1
+            : (int)Math.Min(most, System.Numerics.BitOperations.RoundUpToPowerOf2((uint)Math.Clamp(batch / nanoseconds, 1, most)));
     }
 
     public RoundTotals Totals() => new(

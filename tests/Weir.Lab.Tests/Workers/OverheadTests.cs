@@ -16,7 +16,7 @@ public class OverheadTests
     {
         for (double length = 1; length < 2_000; length *= 1.3)
         {
-            int batch = WorkerRunner.BatchOf(length + loop);
+            int batch = WindowOutcome.BatchOf(length + loop);
             OverheadMeter meter = MeterOf(subtracts: true, batch, loop);
             double rate = RateOf(batch, length + loop);
             LoopOverhead overhead = meter.Of(rate);

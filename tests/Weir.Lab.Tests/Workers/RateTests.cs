@@ -20,7 +20,7 @@ public class RateTests
         for (double nanoseconds = 1_000; nanoseconds <= 3 * Window.TotalNanoseconds; nanoseconds *= 1.3 + (0.4 * random.NextDouble()))
         {
             double length = nanoseconds;
-            WindowOutcome outcome = SimulatedWindow.Run(Window, workers, WorkerRunner.BatchOf(length), (_, count) => count * length);
+            WindowOutcome outcome = SimulatedWindow.Run(Window, workers, WindowOutcome.BatchOf(length), (_, count) => count * length);
 
             Assert.InRange(outcome.Rate * length / 1e9 / workers, 0.99, 1.01);
             Assert.All(outcome.Workers(), static w => Assert.True(w.Operations >= 1));

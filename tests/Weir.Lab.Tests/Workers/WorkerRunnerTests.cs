@@ -247,7 +247,7 @@ public class WorkerRunnerTests
     [InlineData(0.5, 4_096)]
     [InlineData(0, 1)]
     public void BatchOf_ShortOperations_TimesOneInABatchOfTenMicroseconds(double nanoseconds, int batch) =>
-        Assert.Equal(batch, WorkerRunner.BatchOf(nanoseconds));
+        Assert.Equal(batch, WindowOutcome.BatchOf(nanoseconds));
 
     [Theory]
     [InlineData(12, 10, 40L, 1_024)] // A window like any other.
@@ -262,7 +262,7 @@ public class WorkerRunnerTests
     {
         GroupResult group = new("all", 2, 1, 2e9 / mean, 1, Fairness.Of([1, 1], TimeSpan.Zero)) { Quickest = quickest };
 
-        Assert.Equal(batch, WorkerRunner.BatchOf(group, median));
+        Assert.Equal(batch, WindowOutcome.BatchOf(group, median));
     }
 
     [Fact]
