@@ -284,7 +284,7 @@ public sealed record WorkGaugeOptions
     {
         foreach ((bool isInRange, TimeSpan value, string name, string range) in Ranges())
         {
-            OptionRange.Check(isInRange, value, name, range);
+            Require.Range(isInRange, value, name, range);
         }
 
         Require.NotEmpty(Name, nameof(Name));

@@ -95,3 +95,11 @@ internal static class SettingReaders<TOptions>
             return null;
         };
 }
+
+/// <summary>Says in one sentence what is wrong with a value of options. A start reports all problems at once, and so nothing is thrown for one of them.</summary>
+internal static class OptionRange
+{
+    /// <returns>The sentence; null if the value is in its range.</returns>
+    public static string? Find<T>(bool isInRange, T value, string name, string range) =>
+        isInRange ? null : string.Create(CultureInfo.InvariantCulture, $"{name} must be {range}; it is {value}.");
+}

@@ -75,17 +75,17 @@ public sealed record PostgresChangeSourceOptions
 
     internal void Validate()
     {
-        OptionRange.Check(Enum.IsDefined(Order), Order, nameof(Order), "Key, None, Relation, Transaction or Global");
-        OptionRange.Check(MaxChangesPerBatch is >= 1 and <= 100_000, MaxChangesPerBatch, nameof(MaxChangesPerBatch), "from 1 to 100,000");
-        OptionRange.Check(MaxBytesPerBatch >= 1, MaxBytesPerBatch, nameof(MaxBytesPerBatch), "at least 1");
-        OptionRange.Check(MaxBufferedBatches is >= 1 and <= 1000, MaxBufferedBatches, nameof(MaxBufferedBatches), "from 1 to 1,000");
-        OptionRange.Check(
+        Require.Range(Enum.IsDefined(Order), Order, nameof(Order), "Key, None, Relation, Transaction or Global");
+        Require.Range(MaxChangesPerBatch is >= 1 and <= 100_000, MaxChangesPerBatch, nameof(MaxChangesPerBatch), "from 1 to 100,000");
+        Require.Range(MaxBytesPerBatch >= 1, MaxBytesPerBatch, nameof(MaxBytesPerBatch), "at least 1");
+        Require.Range(MaxBufferedBatches is >= 1 and <= 1000, MaxBufferedBatches, nameof(MaxBufferedBatches), "from 1 to 1,000");
+        Require.Range(
             HeartbeatInterval >= TimeSpan.FromMilliseconds(10) && HeartbeatInterval <= TimeSpan.FromHours(1),
             HeartbeatInterval,
             nameof(HeartbeatInterval),
             "from 10 milliseconds to 1 hour");
-        OptionRange.Check(SlotWait >= TimeSpan.Zero && SlotWait <= TimeSpan.FromHours(1), SlotWait, nameof(SlotWait), "from 0 to 1 hour");
-        OptionRange.Check(Enum.IsDefined(OnError), OnError, nameof(OnError), "Stop, Skip or DeadLetter");
+        Require.Range(SlotWait >= TimeSpan.Zero && SlotWait <= TimeSpan.FromHours(1), SlotWait, nameof(SlotWait), "from 0 to 1 hour");
+        Require.Range(Enum.IsDefined(OnError), OnError, nameof(OnError), "Stop, Skip or DeadLetter");
         if (OnError == PostgresChangeErrorMode.DeadLetter != DeadLetters is not null)
         {
             throw new ArgumentException($"{nameof(DeadLetters)} must be set if {nameof(OnError)} is DeadLetter, and only then.", nameof(DeadLetters));

@@ -246,7 +246,7 @@ public sealed record PostgresInboxOptions
     internal void Validate()
     {
         SqlName.Check(Schema, nameof(Schema));
-        OptionRange.Check(
+        Require.Range(
             History >= TimeSpan.FromMinutes(1) && History <= TimeSpan.FromDays(365), History, nameof(History), "from 1 minute to 365 days");
     }
 }

@@ -66,22 +66,22 @@ public sealed record PostgresWorkQueueOptions
     internal void Validate()
     {
         SqlName.Check(Schema, nameof(Schema));
-        OptionRange.Check(MaxItemsPerBatch is >= 1 and <= 10_000, MaxItemsPerBatch, nameof(MaxItemsPerBatch), "from 1 to 10,000");
-        OptionRange.Check(
+        Require.Range(MaxItemsPerBatch is >= 1 and <= 10_000, MaxItemsPerBatch, nameof(MaxItemsPerBatch), "from 1 to 10,000");
+        Require.Range(
             DuplicateHistory == TimeSpan.Zero || (DuplicateHistory >= TimeSpan.FromMinutes(1) && DuplicateHistory <= TimeSpan.FromDays(30)),
             DuplicateHistory,
             nameof(DuplicateHistory),
             "from 1 minute to 30 days, or zero");
-        OptionRange.Check(MaxItemBytes >= 1, MaxItemBytes, nameof(MaxItemBytes), "at least 1");
-        OptionRange.Check(
+        Require.Range(MaxItemBytes >= 1, MaxItemBytes, nameof(MaxItemBytes), "at least 1");
+        Require.Range(
             LeaseDuration >= TimeSpan.FromSeconds(1) && LeaseDuration <= TimeSpan.FromDays(1), LeaseDuration, nameof(LeaseDuration), "from 1 second to 1 day");
-        OptionRange.Check(
+        Require.Range(
             AcknowledgeInterval == Timeout.InfiniteTimeSpan
                 || (AcknowledgeInterval >= TimeSpan.FromMilliseconds(1) && AcknowledgeInterval <= TimeSpan.FromDays(1)),
             AcknowledgeInterval,
             nameof(AcknowledgeInterval),
             "from 1 millisecond to 1 day, or Timeout.InfiniteTimeSpan");
-        OptionRange.Check(
+        Require.Range(
             PollInterval >= TimeSpan.FromMilliseconds(10) && PollInterval <= TimeSpan.FromDays(1),
             PollInterval,
             nameof(PollInterval),

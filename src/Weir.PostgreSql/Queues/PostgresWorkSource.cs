@@ -16,9 +16,10 @@ internal sealed class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>, II
     // A pack that ends sooner is deleted as one row. To make rows of it costs more than what a crash would repeat of so short a time.
     private static readonly TimeSpan LongPack = TimeSpan.FromSeconds(1);
 
-    private readonly PostgresWorkQueue<T> _queue;
+    private readonly PostgresWorkQueueOptions _options;
     private readonly Database _database;
     private readonly QueueStatements _statements;
+    private readonly QueueNotifier? _notifier;
     private readonly TimeProvider _clock;
     private readonly ConsumerLeases _leases;
     private readonly WakeUp _wake = new();
@@ -44,21 +45,31 @@ internal sealed class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>, II
     // The last key that was looked at; null to begin with the first.
     private string? _lastKey;
 
-    public PostgresWorkSource(PostgresWorkQueue<T> queue)
+    public PostgresWorkSource(
+        string name,
+        IWorkSerializer<T> serializer,
+        PostgresWorkQueueOptions options,
+        NpgsqlDataSource dataSource,
+        Database database,
+        QueueStatements statements,
+        QueueNotifier? notifier)
     {
-        _queue = queue;
-        _database = queue.Database;
-        _statements = queue.Statements;
-        _clock = queue.Options.TimeProvider;
-        _leases = new ConsumerLeases(_database, _statements, queue.Options.LeaseDuration, _clock);
-        _listener = queue.Options.UseNotifications ? new QueueListener(queue.DataSource, _database, _statements.Channel, _wake, _clock) : null;
+        Name = name;
+        Serializer = serializer;
+        _options = options;
+        _database = database;
+        _statements = statements;
+        _notifier = notifier;
+        _clock = options.TimeProvider;
+        _leases = new ConsumerLeases(database, statements, options.LeaseDuration, _clock);
+        _listener = options.UseNotifications ? new QueueListener(dataSource, database, statements.Channel, _wake, _clock) : null;
     }
 
     public string MessagingSystem => Database.System;
 
-    public string Name => _queue.Name;
+    public string Name { get; }
 
-    public IWorkSerializer<T> Serializer => _queue.Serializer;
+    public IWorkSerializer<T> Serializer { get; }
 
     public AcknowledgementOrder Order => AcknowledgementOrder.Any;
 
@@ -66,7 +77,7 @@ internal sealed class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>, II
 
     public IItemAcknowledgement<T>? ItemAcknowledgement => Interval == Timeout.InfiniteTimeSpan ? null : this;
 
-    public TimeSpan Interval => _queue.Options.AcknowledgeInterval;
+    public TimeSpan Interval => _options.AcknowledgeInterval;
 
     public async ValueTask StartAsync(CancellationToken cancellationToken)
     {
@@ -76,7 +87,7 @@ internal sealed class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>, II
         }
 
         await ReapAsync(cancellationToken).ConfigureAwait(false);
-        _ = new LeaseThread(_database, _leases, _queue.Options.LeaseDuration / 4, _clock, _stop.Token);
+        _ = new LeaseThread(_database, _leases, _options.LeaseDuration / 4, _clock, _stop.Token);
         _background = Task.WhenAll(Task.Run(MaintainAsync, CancellationToken.None), _listener?.RunAsync(_stop.Token) ?? Task.CompletedTask);
     }
 
@@ -128,9 +139,9 @@ internal sealed class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>, II
         await SettleAsync(_statements.Acknowledge, _statements.AcknowledgePacks, open, cancellationToken).ConfigureAwait(false);
 
         // Without keys, no consumer waits for an item to be done.
-        if (open.Count > 0 && _queue.Options.KeepKeyOrder)
+        if (open.Count > 0 && _options.KeepKeyOrder)
         {
-            _queue.Nudge();
+            _notifier?.Nudge();
         }
     }
 
@@ -168,10 +179,10 @@ internal sealed class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>, II
             row.IsSettled = true;
         }
 
-        if (done.Exists(static d => d.Rows.Count > 0) && _queue.Options.KeepKeyOrder)
+        if (done.Exists(static d => d.Rows.Count > 0) && _options.KeepKeyOrder)
         {
             _wake.Set();
-            _queue.Nudge();
+            _notifier?.Nudge();
         }
 
         return areAll;
@@ -183,7 +194,7 @@ internal sealed class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>, II
         await SettleAsync(_statements.Return, _statements.ReturnPacks, open, cancellationToken).ConfigureAwait(false);
         if (open.Count > 0)
         {
-            _queue.Nudge();
+            _notifier?.Nudge();
         }
     }
 
@@ -213,7 +224,7 @@ internal sealed class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>, II
 
         _leases.Drop(open.Lease, rows);
         _wake.Set();
-        _queue.Nudge();
+        _notifier?.Nudge();
     }
 
     public async ValueTask DisposeAsync()
@@ -312,12 +323,12 @@ internal sealed class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>, II
     private async ValueTask<List<TResult>> SoonAsync<TResult>(
         string statement, Func<NpgsqlDataReader, TResult> read, CancellationToken cancellationToken, params NpgsqlParameter[] parameters) =>
         UrgentSignal.IsOnSpareThread
-            ? _database.Query(statement, read, _queue.Options.LeaseDuration / 4, parameters)
+            ? _database.Query(statement, read, _options.LeaseDuration / 4, parameters)
             : await _database.QueryAsync(statement, read, cancellationToken, parameters).ConfigureAwait(false);
 
     private async Task MaintainAsync()
     {
-        using var timer = new PeriodicTimer(_queue.Options.LeaseDuration / 4, _clock);
+        using var timer = new PeriodicTimer(_options.LeaseDuration / 4, _clock);
         try
         {
             while (await timer.WaitForNextTickAsync(_stop.Token).ConfigureAwait(false))
@@ -342,14 +353,14 @@ internal sealed class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>, II
     /// <summary>Forgets the identities of messages that were published long ago, few enough at a time that the lease does not end meanwhile.</summary>
     private async ValueTask ForgetPublishedAsync(CancellationToken cancellationToken)
     {
-        if (_queue.Options.DuplicateHistory == TimeSpan.Zero)
+        if (_options.DuplicateHistory == TimeSpan.Zero)
         {
             return;
         }
 
         for (int part = 0; part < MaxForgettings; part++)
         {
-            int count = await _database.ExecuteAsync(_statements.ForgetPublished, cancellationToken, Parameter.Of(_queue.Options.DuplicateHistory))
+            int count = await _database.ExecuteAsync(_statements.ForgetPublished, cancellationToken, Parameter.Of(_options.DuplicateHistory))
                 .ConfigureAwait(false);
             if (count < QueueStatements.Forgotten)
             {
@@ -405,7 +416,7 @@ internal sealed class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>, II
     private async ValueTask<List<TakenRow>> TakeNextAsync(CancellationToken stop)
     {
         bool isAlone;
-        _wait = _queue.Options.PollInterval;
+        _wait = _options.PollInterval;
         lock (_lock)
         {
             isAlone = _open.Count == 0;
@@ -533,7 +544,7 @@ internal sealed class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>, II
     private ValueTask<List<TakenRow>> TakePacksAsync(string statement, CancellationToken stop) => TakeAsync(
         async lease =>
         {
-            int most = _queue.Options.MaxItemBytes;
+            int most = _options.MaxItemBytes;
             List<List<TakenRow>> packs = await _database.QueryAsync(statement, r => TakenRow.OfPack(r, most), stop, Parameter.Of(lease)).ConfigureAwait(false);
             return packs.Count == 1 ? packs[0] : [.. packs.OrderByDescending(static p => p[0].Id).SelectMany(static p => p)];
         },
@@ -579,14 +590,14 @@ internal sealed class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>, II
         {
             if (row.Payload is null)
             {
-                string error = string.Create(CultureInfo.InvariantCulture, $"The value has more than {_queue.Options.MaxItemBytes:N0} bytes (MaxItemBytes).");
+                string error = string.Create(CultureInfo.InvariantCulture, $"The value has more than {_options.MaxItemBytes:N0} bytes (MaxItemBytes).");
                 unreadable.Add((row, DeadLetterReason.TooLarge, error));
                 continue;
             }
 
             try
             {
-                T value = _queue.Serializer.Read(row.Payload);
+                T value = Serializer.Read(row.Payload);
                 items.Add(new WorkItem<T>(row.Identity, value, row.Key, row.Attempt, HeaderText.Read(row.Headers)));
                 readable.Add(row);
             }

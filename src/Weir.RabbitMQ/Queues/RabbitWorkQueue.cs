@@ -104,7 +104,7 @@ public sealed class RabbitWorkQueue<T> : IWorkQueue<T>
     /// <inheritdoc/>
     public async ValueTask<IWorkSource<T>> OpenSourceAsync(CancellationToken cancellationToken = default)
     {
-        var source = new RabbitWorkSource<T>(this);
+        var source = new RabbitWorkSource<T>(Name, Serializer, Options, Names, Broker, Topology, Publisher, Forget);
         lock (_lock)
         {
             ObjectDisposedException.ThrowIf(_isDisposed, this);
@@ -162,7 +162,7 @@ public sealed class RabbitWorkQueue<T> : IWorkQueue<T>
         await Publisher.PublishAsync(messages, cancellationToken).ConfigureAwait(false);
     }
 
-    internal void Forget(RabbitWorkSource<T> source)
+    private void Forget(RabbitWorkSource<T> source)
     {
         lock (_lock)
         {

@@ -13,7 +13,12 @@ internal sealed class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<T>
     private static readonly TimeSpan SuspectInterval = TimeSpan.FromSeconds(5);
     private static readonly TimeSpan ReleaseLimit = TimeSpan.FromSeconds(10);
 
-    private readonly RabbitWorkQueue<T> _queue;
+    private readonly RabbitWorkQueueOptions _options;
+    private readonly QueueNames _names;
+    private readonly Broker _broker;
+    private readonly Topology _topology;
+    private readonly Publisher _publisher;
+    private readonly Action<RabbitWorkSource<T>> _ended;
     private readonly bool _isKeyed;
     private readonly CancellationTokenSource _stop = new();
     private readonly Lock _lock = new();
@@ -37,20 +42,35 @@ internal sealed class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<T>
     private volatile bool _hasSuspects;
     private bool _othersFirst;
 
-    public RabbitWorkSource(RabbitWorkQueue<T> queue)
+    public RabbitWorkSource(
+        string name,
+        IWorkSerializer<T> serializer,
+        RabbitWorkQueueOptions options,
+        QueueNames names,
+        Broker broker,
+        Topology topology,
+        Publisher publisher,
+        Action<RabbitWorkSource<T>> ended)
     {
-        _queue = queue;
-        _isKeyed = queue.Options.Partitions > 0;
-        _limit = queue.Options.ConsumerTimeout;
-        _pace = new DeliveryPace(queue.Options.TimeProvider, queue.Options.Prefetch ?? RabbitWorkQueueOptions.LeastPrefetch);
+        Name = name;
+        Serializer = serializer;
+        _options = options;
+        _names = names;
+        _broker = broker;
+        _topology = topology;
+        _publisher = publisher;
+        _ended = ended;
+        _isKeyed = options.Partitions > 0;
+        _limit = options.ConsumerTimeout;
+        _pace = new DeliveryPace(options.TimeProvider, options.Prefetch ?? RabbitWorkQueueOptions.LeastPrefetch);
         _asksForSuspects = !_isKeyed;
     }
 
     public string MessagingSystem => "rabbitmq";
 
-    public string Name => _queue.Name;
+    public string Name { get; }
 
-    public IWorkSerializer<T> Serializer => _queue.Serializer;
+    public IWorkSerializer<T> Serializer { get; }
 
     public AcknowledgementOrder Order => AcknowledgementOrder.Any;
 
@@ -75,7 +95,7 @@ internal sealed class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<T>
 
             if (!_isKeyed)
             {
-                _timer = _queue.Options.TimeProvider.CreateTimer(
+                _timer = _options.TimeProvider.CreateTimer(
                     static source => Unattended.Run((RabbitWorkSource<T>)source!, static source => source.LookAround()),
                     this,
                     SuspectInterval,
@@ -165,7 +185,7 @@ internal sealed class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<T>
         Link()?.Nudge();
 
         // A copy that comes after this is dropped, because its batch is not open any more.
-        await _queue.Publisher.PublishAsync(again.SelectMany(Again), cancellationToken).ConfigureAwait(false);
+        await _publisher.PublishAsync(again.SelectMany(Again), cancellationToken).ConfigureAwait(false);
         await AcknowledgeAsync(again).ConfigureAwait(false);
     }
 
@@ -177,8 +197,8 @@ internal sealed class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<T>
         // The message of a lost connection is delivered again as a whole.
         if (Open([batch]).Count > 0)
         {
-            string route = _queue.Names.RetryOf(delay);
-            await _queue.Publisher.PublishAsync(Messages().Split(items, _ => route, headers: null, isNew: false), cancellationToken).ConfigureAwait(false);
+            string route = _names.RetryOf(delay);
+            await _publisher.PublishAsync(Messages().Split(items, _ => route, headers: null, isNew: false), cancellationToken).ConfigureAwait(false);
         }
     }
 
@@ -194,7 +214,7 @@ internal sealed class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<T>
             _isDisposed = true;
         }
 
-        _queue.Forget(this);
+        _ended(this);
         await _stop.CancelAsync().ConfigureAwait(false);
         await (_starting?.Task ?? Task.CompletedTask).ConfigureAwait(false);
         await (_taking ?? Task.CompletedTask).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
@@ -205,7 +225,7 @@ internal sealed class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<T>
 
         if (Link() is { } link)
         {
-            using var limit = new CancellationTokenSource(ReleaseLimit, _queue.Options.TimeProvider);
+            using var limit = new CancellationTokenSource(ReleaseLimit, _options.TimeProvider);
             try
             {
                 await link.AcknowledgeAsync([], isLast: true).AsTask().WaitAsync(limit.Token).ConfigureAwait(false);
@@ -243,20 +263,20 @@ internal sealed class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<T>
         {
             if (delivery.Deliveries == 0)
             {
-                messages.Add(delivery.Again(_queue.Names.Work[0], delivery.MessageId ?? ""));
+                messages.Add(delivery.Again(_names.Work[0], delivery.MessageId ?? ""));
                 tags.Add(delivery.Tag);
             }
         }
 
         if (_suspect is { } suspect)
         {
-            Outgoing message = suspect.Again(_queue.Names.Suspects, suspect.MessageId ?? "");
+            Outgoing message = suspect.Again(_names.Suspects, suspect.MessageId ?? "");
             AddCrashes(message, Crashes(suspect));
             messages.Add(message);
             tags.Add(suspect.Tag);
         }
 
-        await _queue.Publisher.PublishAsync(messages, cancellationToken).ConfigureAwait(false);
+        await _publisher.PublishAsync(messages, cancellationToken).ConfigureAwait(false);
         await AcknowledgeAsync(open).ConfigureAwait(false);
         await link.AcknowledgeAsync(tags, isLast: true).ConfigureAwait(false);
     }
@@ -271,12 +291,12 @@ internal sealed class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<T>
 
     private static int Crashes(Delivery suspect) => suspect.PastCrashes + (int)Math.Min(suspect.Deliveries, int.MaxValue / 2);
 
-    private ItemMessages<T> Messages() => new(_queue.Serializer, _queue.Options, _queue.Publisher.Buffers);
+    private ItemMessages<T> Messages() => new(Serializer, _options, _publisher.Buffers);
 
     // A suspect stays one.
     private IEnumerable<Outgoing> Again(RabbitBatch<T> batch)
     {
-        string route = batch.IsSuspect ? _queue.Names.Suspects : _queue.Names.Work[0];
+        string route = batch.IsSuspect ? _names.Suspects : _names.Work[0];
         foreach (Outgoing message in Messages().Split(batch.Items, _ => route, headers: null, isNew: false))
         {
             AddCrashes(message, batch.Crashes);
@@ -435,7 +455,7 @@ internal sealed class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<T>
             if (_asksForSuspects)
             {
                 _asksForSuspects = false;
-                _hasSuspects |= await link.CountAsync(_queue.Names.Suspects, stop).ConfigureAwait(false) > 0;
+                _hasSuspects |= await link.CountAsync(_names.Suspects, stop).ConfigureAwait(false) > 0;
             }
 
             await GiveBackStaleAsync(link, stop).ConfigureAwait(false);
@@ -497,7 +517,7 @@ internal sealed class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<T>
         }
 
         ConsumerLink link = await ConsumerLink.OpenAsync(
-            _queue.Broker, _queue.Topology, _queue.Names.Work, _queue.Options, cancellationToken).ConfigureAwait(false);
+            _broker, _topology, _names.Work, _options, cancellationToken).ConfigureAwait(false);
         while (_ready.TryDequeue(out Delivery? stale))
         {
             stale.Release();
@@ -516,9 +536,9 @@ internal sealed class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<T>
 
     private async ValueTask<RabbitBatch<T>?> TakeAsync(ConsumerLink link, Delivery delivery)
     {
-        if (delivery.Deliveries > 0 && !_isKeyed && Unreadable.Find(delivery.Body, _queue.Options) is null)
+        if (delivery.Deliveries > 0 && !_isKeyed && Unreadable.Find(delivery.Body, _options) is null)
         {
-            await _queue.Publisher.PublishAsync(Halves(delivery), _stop.Token).ConfigureAwait(false);
+            await _publisher.PublishAsync(Halves(delivery), _stop.Token).ConfigureAwait(false);
             _hasSuspects = true;
             await DropAsync(link, _ready.Dequeue()).ConfigureAwait(false);
             return null;
@@ -546,7 +566,7 @@ internal sealed class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<T>
     private async ValueTask<RabbitBatch<T>?> TakeSuspectAsync(ConsumerLink link, CancellationToken stop)
     {
         // Continues with what was taken and could not be handed over.
-        _suspect ??= await link.GetAsync(_queue.Names.Suspects, stop).ConfigureAwait(false);
+        _suspect ??= await link.GetAsync(_names.Suspects, stop).ConfigureAwait(false);
         if (_suspect is not null && await IsHereAsync(link, _suspect).ConfigureAwait(false))
         {
             _suspect = null;
@@ -559,7 +579,7 @@ internal sealed class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<T>
             return null;
         }
 
-        if (Unreadable.Find(suspect.Body, _queue.Options) is not null)
+        if (Unreadable.Find(suspect.Body, _options) is not null)
         {
             _suspect = null;
             await link.RejectAsync(suspect.Tag).ConfigureAwait(false);
@@ -569,7 +589,7 @@ internal sealed class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<T>
 
         if (suspect.Deliveries > 0 && new EnvelopeReader(suspect.Body).Count > 1)
         {
-            await _queue.Publisher.PublishAsync(Halves(suspect), stop).ConfigureAwait(false);
+            await _publisher.PublishAsync(Halves(suspect), stop).ConfigureAwait(false);
             _suspect = null;
             await DropAsync(link, suspect).ConfigureAwait(false);
             return null;
@@ -612,7 +632,7 @@ internal sealed class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<T>
     private List<Outgoing> Halves(Delivery delivery)
     {
         List<Outgoing> halves = new(2);
-        var writer = new EnvelopeWriter(_queue.Publisher.Buffers);
+        var writer = new EnvelopeWriter(_publisher.Buffers);
         var reader = new EnvelopeReader(delivery.Body);
         int first = (reader.Count + 1) / 2;
         while (reader.Read())
@@ -620,13 +640,13 @@ internal sealed class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<T>
             writer.Add(reader.Id, reader.Key, reader.Attempt, reader.Headers, reader.Value);
             if (writer.Count == first && halves.Count == 0)
             {
-                halves.Add(Outgoing.Of(writer, _queue.Names.Suspects, delivery.TraceHeaders()));
+                halves.Add(Outgoing.Of(writer, _names.Suspects, delivery.TraceHeaders()));
             }
         }
 
         if (writer.Count > 0)
         {
-            halves.Add(Outgoing.Of(writer, _queue.Names.Suspects, delivery.TraceHeaders()));
+            halves.Add(Outgoing.Of(writer, _names.Suspects, delivery.TraceHeaders()));
         }
 
         return halves;
@@ -642,14 +662,14 @@ internal sealed class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<T>
     {
         if (decoded.Letters is { } letters)
         {
-            await _queue.Publisher.PublishAsync(letters.Select(l => Outgoing.Of(l, _queue.Names.Dead)), _stop.Token).ConfigureAwait(false);
+            await _publisher.PublishAsync(letters.Select(l => Outgoing.Of(l, _names.Dead)), _stop.Token).ConfigureAwait(false);
         }
     }
 
     /// <returns>Null if nothing of the message can be read.</returns>
     private Decoded? Decode(Delivery delivery)
     {
-        if (delivery.Length > _queue.Options.LargestMessage)
+        if (delivery.Length > _options.LargestMessage)
         {
             return null;
         }
@@ -678,17 +698,17 @@ internal sealed class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<T>
         IReadOnlyDictionary<string, string>? headers = TraceContext.Merge(reader.Headers, trace);
         DeadLetterReason reason = DeadLetterReason.TooLarge;
         string error = "";
-        if (reader.Value.Length > _queue.Options.MaxItemBytes)
+        if (reader.Value.Length > _options.MaxItemBytes)
         {
             error = string.Create(
                 CultureInfo.InvariantCulture,
-                $"The value has {reader.Value.Length:N0} bytes, and the queue takes at most {_queue.Options.MaxItemBytes:N0} (MaxItemBytes).");
+                $"The value has {reader.Value.Length:N0} bytes, and the queue takes at most {_options.MaxItemBytes:N0} (MaxItemBytes).");
         }
         else
         {
             try
             {
-                decoded.Items.Add(new WorkItem<T>(id, _queue.Serializer.Read(reader.Value), reader.Key, reader.Attempt, headers));
+                decoded.Items.Add(new WorkItem<T>(id, Serializer.Read(reader.Value), reader.Key, reader.Attempt, headers));
                 return;
             }
             catch (Exception e) when (e is not OutOfMemoryException)
@@ -704,7 +724,7 @@ internal sealed class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<T>
             Reason = reason,
             Error = error,
             Attempts = reader.Attempt,
-            Time = _queue.Options.TimeProvider.GetUtcNow(),
+            Time = _options.TimeProvider.GetUtcNow(),
             Key = reader.Key,
             Payload = reader.Value.ToArray(),
             Headers = headers,
@@ -782,7 +802,7 @@ internal sealed class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<T>
     /// <summary>Whether it looks for messages that run for too long, for tests.</summary>
     internal bool IsRenewing => Volatile.Read(ref _isRenewing) == 1;
 
-    private bool IsOlder(long receivedAt, TimeSpan age) => _queue.Options.TimeProvider.GetElapsedTime(receivedAt) >= age;
+    private bool IsOlder(long receivedAt, TimeSpan age) => _options.TimeProvider.GetElapsedTime(receivedAt) >= age;
 
     private bool HasRoom()
     {
@@ -801,7 +821,7 @@ internal sealed class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<T>
     {
         while (_ready.TryPeek(out Delivery? delivery) && IsStale(delivery))
         {
-            await _queue.Publisher.PublishAsync([delivery.Again(_queue.Names.Work[0], delivery.MessageId ?? "")], stop).ConfigureAwait(false);
+            await _publisher.PublishAsync([delivery.Again(_names.Work[0], delivery.MessageId ?? "")], stop).ConfigureAwait(false);
             await DropAsync(link, _ready.Dequeue()).ConfigureAwait(false);
         }
     }
@@ -848,12 +868,12 @@ internal sealed class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<T>
     private async ValueTask<bool> TryRenewAsync(RabbitBatch<T> batch)
     {
         // One message, whatever the options say, because a copy stands for the whole batch.
-        RabbitWorkQueueOptions whole = _queue.Options with { MaxItemsPerMessage = int.MaxValue, MaxMessageBytes = _queue.Options.LargestMessage };
-        string route = batch.IsSuspect ? _queue.Names.Suspects : _queue.Names.Work[0];
+        RabbitWorkQueueOptions whole = _options with { MaxItemsPerMessage = int.MaxValue, MaxMessageBytes = _options.LargestMessage };
+        string route = batch.IsSuspect ? _names.Suspects : _names.Work[0];
         List<Outgoing> messages;
         try
         {
-            messages = [.. new ItemMessages<T>(_queue.Serializer, whole, _queue.Publisher.Buffers).Split(batch.Items, _ => route, headers: null, isNew: false)];
+            messages = [.. new ItemMessages<T>(Serializer, whole, _publisher.Buffers).Split(batch.Items, _ => route, headers: null, isNew: false)];
         }
         catch (Exception e) when (e is not OutOfMemoryException)
         {
@@ -888,7 +908,7 @@ internal sealed class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<T>
         bool isPublished = false;
         try
         {
-            await _queue.Publisher.PublishAsync(messages, _stop.Token).ConfigureAwait(false);
+            await _publisher.PublishAsync(messages, _stop.Token).ConfigureAwait(false);
             isPublished = true;
         }
         finally

@@ -108,28 +108,28 @@ public sealed record RabbitWorkQueueOptions
 
     internal void Validate()
     {
-        OptionRange.Check(MaxItemsPerMessage is >= 1 and <= 10_000, MaxItemsPerMessage, nameof(MaxItemsPerMessage), "from 1 to 10,000");
-        OptionRange.Check(MaxMessageBytes is >= 1024 and <= 16 << 20, MaxMessageBytes, nameof(MaxMessageBytes), "from 1,024 to 16,777,216");
-        OptionRange.Check(MaxItemBytes is >= 1 and <= 64 << 20, MaxItemBytes, nameof(MaxItemBytes), "from 1 to 67,108,864");
-        OptionRange.Check(ConfirmWindow is >= 1 and <= 65_535, ConfirmWindow, nameof(ConfirmWindow), "from 1 to 65,535");
-        OptionRange.Check((Prefetch ?? 1) is >= 1 and <= 2000, Prefetch, nameof(Prefetch), "from 1 to 2,000");
-        OptionRange.Check(
+        Require.Range(MaxItemsPerMessage is >= 1 and <= 10_000, MaxItemsPerMessage, nameof(MaxItemsPerMessage), "from 1 to 10,000");
+        Require.Range(MaxMessageBytes is >= 1024 and <= 16 << 20, MaxMessageBytes, nameof(MaxMessageBytes), "from 1,024 to 16,777,216");
+        Require.Range(MaxItemBytes is >= 1 and <= 64 << 20, MaxItemBytes, nameof(MaxItemBytes), "from 1 to 67,108,864");
+        Require.Range(ConfirmWindow is >= 1 and <= 65_535, ConfirmWindow, nameof(ConfirmWindow), "from 1 to 65,535");
+        Require.Range((Prefetch ?? 1) is >= 1 and <= 2000, Prefetch, nameof(Prefetch), "from 1 to 2,000");
+        Require.Range(
             ConsumerTimeout >= TimeSpan.FromMinutes(1) && ConsumerTimeout <= TimeSpan.FromDays(365),
             ConsumerTimeout,
             nameof(ConsumerTimeout),
             "from 1 minute to 365 days");
-        OptionRange.Check(Partitions is >= 0 and <= 256, Partitions, nameof(Partitions), "from 0 to 256");
-        OptionRange.Check(DeliveryLimit is >= 5 and <= 1000, DeliveryLimit, nameof(DeliveryLimit), "from 5 to 1,000");
-        OptionRange.Check(MaxMessages is null or >= 1, MaxMessages, nameof(MaxMessages), "at least 1, or null for no limit");
+        Require.Range(Partitions is >= 0 and <= 256, Partitions, nameof(Partitions), "from 0 to 256");
+        Require.Range(DeliveryLimit is >= 5 and <= 1000, DeliveryLimit, nameof(DeliveryLimit), "from 5 to 1,000");
+        Require.Range(MaxMessages is null or >= 1, MaxMessages, nameof(MaxMessages), "at least 1, or null for no limit");
         Require.Positive(ReconnectTimeout, nameof(ReconnectTimeout));
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
         ArgumentNullException.ThrowIfNull(RetryDelays, nameof(RetryDelays));
-        OptionRange.Check(RetryDelays.Count is >= 1 and <= 10, RetryDelays.Count, nameof(RetryDelays), "a list of 1 to 10 delays");
+        Require.Range(RetryDelays.Count is >= 1 and <= 10, RetryDelays.Count, nameof(RetryDelays), "a list of 1 to 10 delays");
         for (int i = 0; i < RetryDelays.Count; i++)
         {
             TimeSpan delay = RetryDelays[i];
             TimeSpan least = (i == 0 ? TimeSpan.Zero : RetryDelays[i - 1]) + TimeSpan.FromMilliseconds(1);
-            OptionRange.Check(
+            Require.Range(
                 delay >= least && delay <= TimeSpan.FromDays(1),
                 delay,
                 nameof(RetryDelays),

@@ -18,6 +18,16 @@ internal static class Require
         }
     }
 
+    /// <summary>A value whose range is a sentence of its own.</summary>
+    [StackTraceHidden]
+    public static void Range<T>(bool isInRange, T value, string name, string range)
+    {
+        if (!isInRange)
+        {
+            throw new ArgumentOutOfRangeException(name, value, $"{name} must be {range}.");
+        }
+    }
+
     [StackTraceHidden]
     public static void AtLeast(TimeSpan minimum, TimeSpan value, string name, string minimumName)
     {

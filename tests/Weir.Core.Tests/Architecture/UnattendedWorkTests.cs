@@ -20,7 +20,7 @@ public partial class UnattendedWorkTests
         ("Executor.cs", "MoveToSpare"),
         ("PumpRuntime.cs", "static _ => { }"),
         ("ItemGuard.cs", "((AbandonTimer)again!).Run()"),
-        ("UrgentSignal.cs", "_core.SetResult(true)"),
+        ("HostRun.cs", "_core.SetResult(true)"),
         ("DiscardedResult.cs", "_ = DropAsync(result)"),
     ];
 
