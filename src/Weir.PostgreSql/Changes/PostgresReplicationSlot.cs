@@ -13,12 +13,7 @@ namespace Weir.PostgreSql;
 /// </remarks>
 public sealed class PostgresReplicationSlot : IWorkStatistics
 {
-    // A slot that is lost, or was never used, has no position.
-    private const string Query = """
-        SELECT active, wal_status, safe_wal_size, confirmed_flush_lsn::text, restart_lsn::text,
-            CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn() ELSE pg_catalog.pg_current_wal_flush_lsn() END::text
-        FROM pg_catalog.pg_replication_slots WHERE slot_name = $1
-        """;
+    private static readonly string Query = SqlFiles.Plain.Read("slot_reading");
 
     private readonly Lock _lock = new();
     private readonly LogEnds _ends = new();

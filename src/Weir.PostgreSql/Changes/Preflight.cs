@@ -6,64 +6,11 @@ namespace Weir.PostgreSql;
 /// <summary>Checks whether a stream can work, before it does anything. Each message says in one sentence what is wrong and what to do.</summary>
 internal sealed class Preflight(Database database, string slot, string publication)
 {
-    private const string ServerQuery = """
-        SELECT current_setting('server_version_num')::int, pg_catalog.pg_is_in_recovery(), current_setting('wal_level'),
-            CASE WHEN pg_catalog.pg_is_in_recovery() THEN '0/0' ELSE pg_catalog.pg_current_wal_flush_lsn()::text END,
-            (SELECT setting::int FROM pg_catalog.pg_settings WHERE name = 'wal_sender_timeout'), current_database()::text,
-            current_setting('server_encoding')
-        """;
-
-    private const string SlotQuery = """
-        SELECT plugin::text, database::text, temporary, active, wal_status, coalesce(confirmed_flush_lsn, '0/0')::text
-        FROM pg_catalog.pg_replication_slots WHERE slot_name = $1
-        """;
-
-    // The partitions of a table that is published as a whole have identities of their own.
-    private const string IdentityQuery = """
-        SELECT format('%I.%I', n.nspname, c.relname)
-        FROM pg_catalog.pg_publication p
-        JOIN pg_catalog.pg_publication_tables pt ON pt.pubname = p.pubname
-        JOIN pg_catalog.pg_namespace rn ON rn.nspname = pt.schemaname
-        JOIN pg_catalog.pg_class r ON r.relnamespace = rn.oid AND r.relname = pt.tablename
-        CROSS JOIN LATERAL (
-            SELECT t.relid::oid AS oid FROM pg_catalog.pg_partition_tree(r.oid) t WHERE t.isleaf UNION SELECT r.oid WHERE r.relkind <> 'p') leaf
-        JOIN pg_catalog.pg_class c ON c.oid = leaf.oid
-        JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-        WHERE p.pubname = $1 AND (p.pubupdate OR p.pubdelete) AND (c.relreplident = 'n'
-            OR c.relreplident = 'd' AND NOT EXISTS (SELECT FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND i.indisprimary)
-            OR c.relreplident = 'i' AND NOT EXISTS (SELECT FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND i.indisreplident))
-        ORDER BY 1 LIMIT 10
-        """;
-
-    // What a snapshot would read, and could not, or not all of. Lists of columns came with version 15; null stands for all of them.
-    private const string SnapshotQuery = """
-        SELECT format('%I.%I', n.nspname, c.relname), c.relname::text, pg_catalog.row_security_active(c.oid),
-            pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND NOT EXISTS (
-                SELECT FROM unnest(pt.columns) name WHERE NOT pg_catalog.has_column_privilege(c.oid, name, 'SELECT')),
-            pt.columns
-        FROM (
-            SELECT pt.pubname, pt.schemaname, pt.tablename, ARRAY(
-                SELECT a.attname::text FROM pg_catalog.pg_attribute a
-                JOIN pg_catalog.pg_class c ON c.oid = a.attrelid AND c.relname = pt.tablename
-                JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace AND n.nspname = pt.schemaname
-                WHERE a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
-                    AND coalesce(to_jsonb(pt) -> 'attnames' ? a.attname::text, true)) AS columns
-            FROM pg_catalog.pg_publication_tables pt WHERE pt.pubname = $1) pt
-        JOIN pg_catalog.pg_namespace n ON n.nspname = pt.schemaname
-        JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = pt.tablename
-        ORDER BY 1
-        """;
-
-    private const string OwnQuery = """
-        SELECT format('%I.%I', pt.schemaname, pt.tablename), pt.tablename::text, ARRAY(
-            SELECT a.attname::text FROM pg_catalog.pg_attribute a
-            JOIN pg_catalog.pg_class c ON c.oid = a.attrelid AND c.relname = pt.tablename
-            JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace AND n.nspname = pt.schemaname
-            WHERE a.attnum > 0 AND NOT a.attisdropped)
-        FROM pg_catalog.pg_publication_tables pt
-        WHERE pt.pubname = $1 AND EXISTS (SELECT FROM unnest($2::text[]) beginning WHERE starts_with(pt.tablename::text, beginning))
-        ORDER BY 1
-        """;
+    private static readonly string ServerQuery = SqlFiles.Plain.Read("stream_server");
+    private static readonly string SlotQuery = SqlFiles.Plain.Read("stream_slot");
+    private static readonly string TablesWithoutIdentityQuery = SqlFiles.Plain.Read("tables_without_identity");
+    private static readonly string TablesToCopyQuery = SqlFiles.Plain.Read("tables_to_copy");
+    private static readonly string TablesNamedAsOwnQuery = SqlFiles.Plain.Read("tables_named_as_own");
 
     /// <summary>Checks that a snapshot can read all rows of the tables.</summary>
     public async ValueTask CheckSnapshotAsync(CancellationToken cancellationToken)
@@ -71,7 +18,7 @@ internal sealed class Preflight(Database database, string slot, string publicati
         List<(string Name, bool IsSecured, bool IsAllowed)> tables =
         [
             .. (await database.QueryAsync(
-                SnapshotQuery,
+                TablesToCopyQuery,
                 static r => (Name: r.GetString(0), Table: r.GetString(1), IsSecured: r.GetBoolean(2), IsAllowed: r.GetBoolean(3), r.GetFieldValue<string[]>(4)),
                 cancellationToken,
                 Parameter.Of(publication)).ConfigureAwait(false))
@@ -92,7 +39,7 @@ internal sealed class Preflight(Database database, string slot, string publicati
     /// <summary>The tables of the publication that are Weir's own; empty for none.</summary>
     public async ValueTask<string> OwnTablesAsync(CancellationToken cancellationToken) => ListOf(
         (await database.QueryAsync(
-            OwnQuery,
+            TablesNamedAsOwnQuery,
             static r => (Name: r.GetString(0), Table: r.GetString(1), Columns: r.GetFieldValue<string[]>(2)),
             cancellationToken,
             Parameter.Of(publication),
@@ -113,8 +60,8 @@ internal sealed class Preflight(Database database, string slot, string publicati
             await HasPublicationAsync(cancellationToken).ConfigureAwait(false),
             $"database '{name}' has no publication '{publication}': CREATE PUBLICATION {SqlName.Quote(publication)} FOR TABLE ..., "
             + "before the slot is created.");
-        List<string> without = await database.QueryAsync(IdentityQuery, static r => r.GetString(0), cancellationToken, Parameter.Of(publication))
-            .ConfigureAwait(false);
+        List<string> without = await database.QueryAsync(
+            TablesWithoutIdentityQuery, static r => r.GetString(0), cancellationToken, Parameter.Of(publication)).ConfigureAwait(false);
         Require(
             without.Count == 0,
             $"updates and deletes of {string.Join(", ", without)} are published, and fail, because there is no replica identity: add a primary key, or "

@@ -8,23 +8,7 @@ namespace Weir.PostgreSql;
 /// </summary>
 internal sealed class RelationCache(Database database)
 {
-    /// <summary>The columns of an index that are its key: it may include others.</summary>
-    public const string KeyOfIndex = "(i.indkey::int2[])[0:i.indnkeyatts - 1]";
-
-    // What the server does not say about a table: its primary key, of which table it is a partition, and by which columns.
-    private const string TableQuery = $"""
-        SELECT ARRAY(
-                SELECT a.attname::text FROM pg_catalog.pg_index i
-                JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY({KeyOfIndex})
-                WHERE i.indrelid = t.oid AND i.indisprimary),
-            (SELECT n.nspname || '.' || c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-                WHERE c.oid = pg_catalog.pg_partition_root(t.oid)),
-            ARRAY(
-                SELECT DISTINCT a.attname::text FROM pg_catalog.pg_partition_tree(pg_catalog.pg_partition_root(t.oid)) tree
-                JOIN pg_catalog.pg_partitioned_table p ON p.partrelid = tree.relid
-                JOIN pg_catalog.pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = ANY(p.partattrs::int2[]))
-        FROM (SELECT $1::bigint::oid AS oid) t
-        """;
+    private static readonly string TableQuery = SqlFiles.Plain.Read("table_keys");
 
     private readonly Dictionary<uint, PostgresRelation> _relations = [];
     private readonly TypeShapes _types = new(database);
@@ -103,24 +87,7 @@ internal sealed class RelationCache(Database database)
 /// <summary>The shapes of types, from the catalog of the database. Those of the frequent built-in ones are known.</summary>
 internal sealed class TypeShapes(Database database)
 {
-    // The types that others consist of come with them.
-    private const string Query = """
-        WITH RECURSIVE t (oid) AS (
-            SELECT asked::oid FROM pg_catalog.unnest($1::bigint[]) asked
-            UNION
-            SELECT part.oid FROM t JOIN pg_catalog.pg_type p ON p.oid = t.oid CROSS JOIN LATERAL (
-                SELECT p.typbasetype WHERE p.typtype = 'd'
-                UNION ALL SELECT p.typelem WHERE p.typsubscript = 'pg_catalog.array_subscript_handler'::regproc
-                UNION ALL SELECT a.atttypid FROM pg_catalog.pg_attribute a
-                WHERE p.typtype = 'c' AND a.attrelid = p.typrelid AND a.attnum > 0 AND NOT a.attisdropped) part (oid))
-        SELECT p.oid::bigint, p.typtype::text, p.typbasetype::bigint,
-            CASE WHEN p.typsubscript = 'pg_catalog.array_subscript_handler'::regproc THEN p.typelem ELSE 0 END::bigint, e.typdelim::text,
-            (SELECT array_agg(a.attname::text ORDER BY a.attnum) FROM pg_catalog.pg_attribute a
-                WHERE a.attrelid = p.typrelid AND a.attnum > 0 AND NOT a.attisdropped),
-            (SELECT array_agg(a.atttypid::bigint ORDER BY a.attnum) FROM pg_catalog.pg_attribute a
-                WHERE a.attrelid = p.typrelid AND a.attnum > 0 AND NOT a.attisdropped)
-        FROM t JOIN pg_catalog.pg_type p ON p.oid = t.oid LEFT JOIN pg_catalog.pg_type e ON e.oid = p.typelem
-        """;
+    private static readonly string ShapesQuery = SqlFiles.Plain.Read("type_shapes");
 
     private static readonly uint[] Known =
     [
@@ -143,7 +110,7 @@ internal sealed class TypeShapes(Database database)
         }
 
         List<Entry> found = await database.QueryAsync(
-            Query,
+            ShapesQuery,
             static r => new Entry(
                 (uint)r.GetInt64(0),
                 r.GetString(1)[0],

@@ -8,6 +8,9 @@ namespace Weir.PostgreSql;
 /// <summary>Reads the tables of a publication as they were when the slot was created: what changed after that comes from the slot.</summary>
 internal sealed class SnapshotReader : IAsyncDisposable
 {
+    private static readonly string WithFilters = SqlFiles.Plain.Read("snapshot_columns", "filters");
+    private static readonly string WithoutFilters = SqlFiles.Plain.Read("snapshot_columns", "no_filters");
+
     private readonly PostgresChangeSource _source;
     private readonly NpgsqlConnection _connection;
     private NpgsqlTransaction? _transaction;
@@ -47,21 +50,7 @@ internal sealed class SnapshotReader : IAsyncDisposable
     /// <summary>The tables, by name, without Weir's own.</summary>
     public async Task<IReadOnlyList<SnapshotTable>> TablesAsync(CancellationToken cancellationToken)
     {
-        // Lists of columns and filters of rows came with version 15.
-        bool hasFilters = _connection.PostgreSqlVersion.Major >= 15;
-        string query = $"""
-            SELECT c.oid::bigint, n.nspname, c.relname, {(hasFilters ? "pt.rowfilter" : "NULL::text")}, c.relkind = 'p',
-                a.attname, a.atttypid::bigint, a.atttypmod, i.indexrelid IS NOT NULL
-            FROM pg_catalog.pg_publication_tables pt
-            JOIN pg_catalog.pg_namespace n ON n.nspname = pt.schemaname
-            JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = pt.tablename
-            JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
-                {(hasFilters ? "AND a.attname = ANY(pt.attnames)" : "")}
-            LEFT JOIN pg_catalog.pg_index i ON i.indrelid = c.oid AND a.attnum = ANY({RelationCache.KeyOfIndex})
-                AND CASE WHEN c.relreplident = 'i' THEN i.indisreplident ELSE i.indisprimary END
-            WHERE pt.pubname = $1
-            ORDER BY n.nspname, c.relname, a.attnum
-            """;
+        string query = _connection.PostgreSqlVersion.Major >= 15 ? WithFilters : WithoutFilters;
         List<SnapshotTable> tables = [];
         await _source.Database.QueryOnAsync(
             _connection,

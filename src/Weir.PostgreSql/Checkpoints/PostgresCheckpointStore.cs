@@ -11,6 +11,7 @@ public sealed class PostgresCheckpointStore : ICheckpointStore
     private readonly Database _database;
     private readonly SetupPart _setup;
     private readonly string _load;
+    private readonly string _loadLocked;
     private readonly string _save;
 
     /// <summary>Creates an object for the table. It asks nothing of the server.</summary>
@@ -22,21 +23,12 @@ public sealed class PostgresCheckpointStore : ICheckpointStore
     {
         ArgumentNullException.ThrowIfNull(source);
         SqlName.Check(schema, nameof(schema));
-        string table = $"{SqlName.Quote(schema)}.checkpoints";
+        SqlFiles files = new(new Dictionary<string, string>(StringComparer.Ordinal) { ["table"] = $"{SqlName.Quote(schema)}.checkpoints" });
         _database = new Database(source, "the store of checkpoints");
-        _setup = new SetupPart(
-            _database, schema, "checkpoints", "", () =>
-            [
-                $"""
-                CREATE TABLE {table} (name text PRIMARY KEY, "position" text NOT NULL, saved timestamptz NOT NULL)
-                WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500)
-                """,
-            ]);
-        _load = $"""SELECT "position" FROM {table} WHERE name = $1""";
-        _save = $"""
-            INSERT INTO {table} AS c (name, "position", saved) VALUES ($1, $2, now())
-            ON CONFLICT (name) DO UPDATE SET "position" = excluded."position", saved = excluded.saved
-            """;
+        _setup = new SetupPart(_database, schema, "checkpoints", "", () => files.ReadAll("checkpoint_tables"));
+        _load = files.Read("checkpoint_load");
+        _loadLocked = files.Read("checkpoint_load", "locked");
+        _save = files.Read("checkpoint_save");
     }
 
     /// <summary>Creates the table, where it is not there yet.</summary>
@@ -67,7 +59,7 @@ public sealed class PostgresCheckpointStore : ICheckpointStore
     {
         ArgumentException.ThrowIfNullOrEmpty(name);
         List<string> found = await _database.QueryOnAsync(
-            Database.ConnectionOf(transaction), $"{_load} FOR UPDATE", static r => r.GetString(0), cancellationToken, Parameter.Of(name)).ConfigureAwait(false);
+            Database.ConnectionOf(transaction), _loadLocked, static r => r.GetString(0), cancellationToken, Parameter.Of(name)).ConfigureAwait(false);
         return found.Count == 0 ? null : found[0];
     }
 

@@ -1,4 +1,5 @@
 using System.Data;
+using System.Globalization;
 using Npgsql;
 
 namespace Weir.PostgreSql;
@@ -43,31 +44,15 @@ public sealed class PostgresInbox
         options.Validate();
         _history = options.History;
         _database = new Database(source, $"the inbox '{name}'");
-        string table = $"{SqlName.Quote(options.Schema)}.inbox";
-        _setup = new SetupPart(
-            _database, options.Schema, "inbox", "", () =>
-            [
-                $"""
-                CREATE TABLE {table} (
-                    inbox text NOT NULL, origin text NOT NULL, place integer NOT NULL, time timestamptz NOT NULL DEFAULT clock_timestamp(),
-                    PRIMARY KEY (inbox, origin, place))
-                WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000)
-                """,
-                $"CREATE INDEX inbox_time ON {table} (inbox, time)",
-            ]);
-        string inbox = SqlName.Literal(name);
-
-        // Always in the same order, so that two lists with the same identities cannot deadlock.
-        _add = $"""
-            INSERT INTO {table} (inbox, origin, place)
-            SELECT {inbox}, origin, place FROM unnest($1, $2) AS u(origin, place) GROUP BY origin, place ORDER BY origin, place
-            ON CONFLICT DO NOTHING RETURNING origin, place
-            """;
-        _forget = $"""
-            DELETE FROM {table} WHERE inbox = {inbox} AND (origin, place) IN (
-                SELECT origin, place FROM {table} WHERE inbox = {inbox} AND time < clock_timestamp() - $1 ORDER BY time LIMIT {MaxForgotten}
-                FOR UPDATE SKIP LOCKED)
-            """;
+        SqlFiles files = new(new Dictionary<string, string>(StringComparer.Ordinal)
+        {
+            ["table"] = $"{SqlName.Quote(options.Schema)}.inbox",
+            ["inbox"] = SqlName.Literal(name),
+            ["forgotten"] = MaxForgotten.ToString(CultureInfo.InvariantCulture),
+        });
+        _setup = new SetupPart(_database, options.Schema, "inbox", "", () => files.ReadAll("inbox_tables"));
+        _add = files.Read("inbox_add");
+        _forget = files.Read("inbox_forget");
     }
 
     /// <summary>The name of the inbox.</summary>

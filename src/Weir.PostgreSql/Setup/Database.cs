@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using System.Text;
 using Npgsql;
 
@@ -226,4 +227,88 @@ internal static class SqlName
 internal static class Parameter
 {
     public static NpgsqlParameter Of<T>(T value) => new NpgsqlParameter<T> { TypedValue = value };
+}
+
+/// <summary>The statements of this project. They stand in files beside the classes that run them (*.sql), and are resources of the assembly.</summary>
+/// <remarks>
+/// A file answers one question. It begins with a comment that says which, and which rows it locks. Lines of comment are not sent. <c>{name}</c> stands for one of
+/// the values, such as the quoted name of a table. A line that ends with <c>--? kind</c>, and the lines between <c>--? kind</c> and <c>--? end</c>, are part of
+/// the statement only for a caller of that kind. A file that is wrong is found when it is read: when the object that runs its statement is created.
+/// </remarks>
+/// <param name="values">What the placeholders stand for.</param>
+/// <param name="kinds">The kinds that the caller is of.</param>
+internal sealed class SqlFiles(IReadOnlyDictionary<string, string> values, params string[] kinds)
+{
+    /// <summary>Reads statements without placeholders.</summary>
+    public static readonly SqlFiles Plain = new(new Dictionary<string, string>(StringComparer.Ordinal));
+
+    private const string Kind = "--? ";
+    private const string End = "end";
+
+    // The lines of each file that was read, without those that are only comment.
+    private static readonly ConcurrentDictionary<string, string[]> Files = new(StringComparer.Ordinal);
+
+    /// <summary>Reads a statement.</summary>
+    /// <param name="name">The name of its file.</param>
+    /// <param name="kind">One more kind, of this statement alone; null for none.</param>
+    /// <exception cref="InvalidOperationException">There is no such file, or it has a placeholder without a value.</exception>
+    public string Read(string name, string? kind = null)
+    {
+        StringBuilder statement = new();
+        string? part = null;
+        foreach (string line in Files.GetOrAdd(name, Load))
+        {
+            int at = line.IndexOf(Kind, StringComparison.Ordinal);
+            if (at >= 0 && line.AsSpan(0, at).IsWhiteSpace())
+            {
+                part = line[(at + Kind.Length)..];
+                part = part == End ? null : part;
+            }
+            else if (IsOf(part) && (at < 0 || IsOf(line[(at + Kind.Length)..])))
+            {
+                Fill(name, at < 0 ? line : line.AsSpan(0, at).TrimEnd(), statement.Length == 0 ? statement : statement.Append('\n'));
+            }
+        }
+
+        return statement.ToString();
+
+        bool IsOf(string? its) => its is null || its == kind || kinds.Contains(its);
+    }
+
+    /// <summary>Reads a file of several statements, each of which ends with a semicolon at the end of a line.</summary>
+    /// <inheritdoc cref="Read"/>
+    public string[] ReadAll(string name) => Read(name).TrimEnd(';').Split(";\n", StringSplitOptions.TrimEntries);
+
+    private static string[] Load(string name)
+    {
+        using Stream file = typeof(SqlFiles).Assembly.GetManifestResourceStream($"{name}.sql") ?? throw new InvalidOperationException($"There is no {name}.sql.");
+        using StreamReader reader = new(file);
+        return [.. reader.ReadToEnd().ReplaceLineEndings("\n").TrimEnd('\n').Split('\n').Where(static l => !IsComment(l.AsSpan().TrimStart()))];
+    }
+
+    private static bool IsComment(ReadOnlySpan<char> line) => line.StartsWith("--", StringComparison.Ordinal) && !line.StartsWith(Kind, StringComparison.Ordinal);
+
+    // In one pass, because a value may have any characters. Braces around anything but a name are part of the statement.
+    private void Fill(string name, ReadOnlySpan<char> line, StringBuilder statement)
+    {
+        for (int open; (open = line.IndexOf('{')) >= 0;)
+        {
+            statement.Append(line[..open]);
+            int length = line[(open + 1)..].IndexOf('}');
+            string placeholder = length < 0 ? "" : line.Slice(open + 1, length).ToString();
+            if (placeholder.Length == 0 || !placeholder.All(static c => char.IsAsciiLetterLower(c) || c == '_'))
+            {
+                statement.Append('{');
+                line = line[(open + 1)..];
+                continue;
+            }
+
+            statement.Append(values.TryGetValue(placeholder, out string? value)
+                ? value
+                : throw new InvalidOperationException($"{name}.sql has the placeholder {{{placeholder}}}, which has no value."));
+            line = line[(open + length + 2)..];
+        }
+
+        statement.Append(line);
+    }
 }
