@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Diagnostics.CodeAnalysis;
 using System.Threading.Tasks.Sources;
 
 namespace Weir.Resilience;
@@ -586,4 +587,316 @@ internal sealed class ItemRateTurn(TokenBucket bucket) : QueueTurn<ItemRateTurn>
 
     /// <summary>The item will not start. Called at most once, and not after the tokens were taken.</summary>
     public void Drop() => bucket.Drop(this);
+}
+
+/// <summary>
+/// How many calls per second, and how many at once; or, in the option <c>RateLimit</c> of a run or a chain, a limit that is shared. Immutable.
+/// </summary>
+/// <remarks>
+/// The values are checked when a <see cref="TokenBucket"/> is created from them. A <see cref="TokenBucket"/> and the limits of
+/// <see cref="RateLimits.ByKey{TItem, TKey}"/> convert to options, so the option <c>RateLimit</c> takes them; for a limit of your own, see
+/// <see cref="Shared(IRateLimit)"/>. Such options have no values of their own.
+/// </remarks>
+[SuppressMessage("Usage", "CA2225:Operator overloads have named alternates", Justification = "The options that they are set in name them.")]
+public sealed record RateLimitOptions
+{
+    // The bucket counts time in a double, which must be able to hold the time of each call. A rate below is no rate: one call in 31,000 years.
+    private const double MostSecondsAnOperation = 1e12;
+
+    private static readonly RateLimitOptions Usual = new();
+
+    // Null until somebody sets it, so that it follows a rate that is set later, in a copy too.
+    private readonly double? _burst;
+
+    /// <summary>How many tokens per second flow into the bucket.</summary>
+    /// <value>A finite number greater than 0, at least a 1e-12th of <see cref="TokensPerOperation"/>. The default is 100.</value>
+    public double TokensPerSecond { get; init; } = 100;
+
+    /// <summary>How many tokens the bucket holds, and so how many can be used at once after a pause. The bucket starts full.</summary>
+    /// <value>
+    /// A finite number, at least <see cref="TokensPerOperation"/>. While it is not set, it follows the rate: <see cref="TokensPerSecond"/>, what flows in during
+    /// a second, but at least one call's <see cref="TokensPerOperation"/>.
+    /// </value>
+    /// <remarks>
+    /// With 10 tokens per second and no burst of its own, 10 calls start at once and 10 more during the first second; each later second has 10. With a burst of
+    /// 1, they start one by one, each a tenth of a second after the last, from the first second on.
+    /// </remarks>
+    public double BurstCapacity
+    {
+        get => _burst ?? Math.Max(TokensPerSecond, TokensPerOperation);
+        init => _burst = value;
+    }
+
+    /// <summary>How many tokens one call takes.</summary>
+    /// <value>A finite number greater than 0. The default is 1.</value>
+    public double TokensPerOperation { get; init; } = 1;
+
+    /// <summary>What metrics call it, in the attribute <c>weir.policy.name</c>, such as the name of the called service.</summary>
+    /// <value>
+    /// <see langword="null"/>, the default, for no name. Buckets of one name are counted together, and each name is a time series: use few.
+    /// </value>
+    public string? Name { get; init; }
+
+    /// <summary>The clock.</summary>
+    /// <value>The default is <see cref="TimeProvider.System"/>.</value>
+    public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
+
+    /// <summary>Whether these are no values but a limit that is shared: a <see cref="TokenBucket"/>, another <see cref="IRateLimit"/> or one for each key.</summary>
+    public bool IsShared => Instance is not null;
+
+    /// <summary>The limit that is shared, an <see cref="IRateLimit"/> or <see cref="RateLimits"/>; null if these are values.</summary>
+    internal object? Instance { get; private init; }
+
+    /// <summary>Shares a rate limit of any kind: <c>RateLimit = RateLimitOptions.Shared(limit)</c>.</summary>
+    /// <param name="limit">The limit. A <see cref="TokenBucket"/> needs no call: <c>RateLimit = bucket</c>.</param>
+    /// <returns>What the option <c>RateLimit</c> of runs and chains takes.</returns>
+    /// <exception cref="ArgumentNullException"><paramref name="limit"/> is <see langword="null"/>.</exception>
+    public static RateLimitOptions Shared(IRateLimit limit)
+    {
+        ArgumentNullException.ThrowIfNull(limit);
+        return new RateLimitOptions { Instance = limit };
+    }
+
+    /// <summary>Shares a token bucket.</summary>
+    /// <param name="bucket">The bucket, or <see langword="null"/>.</param>
+    [return: NotNullIfNotNull(nameof(bucket))]
+    public static implicit operator RateLimitOptions?(TokenBucket? bucket) => bucket is null ? null : new RateLimitOptions { Instance = bucket };
+
+    /// <summary>Takes a limit for each key.</summary>
+    /// <param name="limits">The limits, or <see langword="null"/>.</param>
+    [return: NotNullIfNotNull(nameof(limits))]
+    public static implicit operator RateLimitOptions?(RateLimits? limits) => limits is null ? null : new RateLimitOptions { Instance = limits };
+
+    /// <summary>Checks what the option <c>RateLimit</c> is set to.</summary>
+    [StackTraceHidden]
+    internal void ValidateSetting()
+    {
+        if (!IsShared)
+        {
+            Validate();
+        }
+        else if (TokensPerSecond != Usual.TokensPerSecond || _burst is not null || TokensPerOperation != Usual.TokensPerOperation || Name is not null
+            || TimeProvider != Usual.TimeProvider)
+        {
+            throw new ArgumentException("RateLimit is a limit that is shared, which has its own values: set them where it is made.", "RateLimit");
+        }
+    }
+
+    /// <summary>Checks the values of a limit to be made.</summary>
+    [StackTraceHidden]
+    internal void Validate()
+    {
+        if (IsShared)
+        {
+            throw new ArgumentException("A rate limit is made from values, and these are a limit that is shared: use that one.");
+        }
+
+        Require.Positive(TokensPerSecond, nameof(TokensPerSecond));
+        Require.Positive(TokensPerOperation, nameof(TokensPerOperation));
+        Require.Positive(BurstCapacity, nameof(BurstCapacity));
+        if (BurstCapacity < TokensPerOperation)
+        {
+            throw new ArgumentOutOfRangeException(
+                nameof(BurstCapacity), BurstCapacity, $"{nameof(BurstCapacity)} must be at least {nameof(TokensPerOperation)}, which is {TokensPerOperation}.");
+        }
+
+        if (TokensPerOperation / TokensPerSecond > MostSecondsAnOperation)
+        {
+            throw new ArgumentOutOfRangeException(
+                nameof(TokensPerSecond),
+                TokensPerSecond,
+                $"{nameof(TokensPerSecond)} must be at least 1E-12 times {nameof(TokensPerOperation)}, which is {TokensPerOperation}.");
+        }
+
+        ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
+    }
+}
+
+/// <summary>Paces calls: Weir's own <see cref="TokenBucket"/>, or anything else that admits calls one by one.</summary>
+/// <remarks>Set one of your own as <c>RateLimit = RateLimitOptions.Shared(limit)</c>.</remarks>
+public interface IRateLimit
+{
+    /// <summary>Waits until a call may be made.</summary>
+    /// <param name="cancellationToken">Ends the wait.</param>
+    /// <returns>
+    /// What to dispose when the call has ended, or <see langword="null"/>. Await it once and without delay: until then, a waiting call may hold up those behind
+    /// it.
+    /// </returns>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
+    /// <exception cref="RateLimitRejectedException">The rate limit rejects the call.</exception>
+    ValueTask<IDisposable?> EnterAsync(CancellationToken cancellationToken);
+}
+
+/// <summary>The call was not made, because the rate limiter rejected it. <see cref="TokenBucket"/> never rejects a call; it makes it wait.</summary>
+public sealed class RateLimitRejectedException : Exception
+{
+    /// <summary>Creates the exception.</summary>
+    public RateLimitRejectedException()
+        : this((TimeSpan?)null)
+    {
+    }
+
+    /// <summary>Creates the exception.</summary>
+    /// <param name="message">The message.</param>
+    public RateLimitRejectedException(string message)
+        : base(message)
+    {
+    }
+
+    /// <summary>Creates the exception.</summary>
+    /// <param name="message">The message.</param>
+    /// <param name="innerException">The cause.</param>
+    public RateLimitRejectedException(string message, Exception? innerException)
+        : base(message, innerException)
+    {
+    }
+
+    /// <summary>Creates the exception.</summary>
+    /// <param name="retryAfter">How long to wait before another attempt, according to the limiter.</param>
+    public RateLimitRejectedException(TimeSpan? retryAfter)
+        : base("The rate limiter refused the call.") => RetryAfter = retryAfter;
+
+    /// <summary>How long to wait before another attempt, from the rejection; <see langword="null"/> if the limiter does not say.</summary>
+    public TimeSpan? RetryAfter { get; }
+}
+
+/// <summary>A rate limit for each key, such as each customer or server.</summary>
+/// <remarks>
+/// <para>
+/// Create it with <see cref="ByKey{TItem, TKey}"/>, and pass the same instance to everything that shares it. All members are thread-safe.
+/// </para>
+/// <para>
+/// Its memory is bounded: when there are many keys, those that are idle are forgotten, and start anew if they come back. A bucket is idle when it is full
+/// again, so no rate is exceeded.
+/// </para>
+/// </remarks>
+public abstract class RateLimits : IMeteredPolicy
+{
+    private protected RateLimits()
+    {
+    }
+
+    /// <summary>How many keys are known; 0 if they are made with <see cref="Of"/>.</summary>
+    public abstract int Count { get; }
+
+    /// <summary>What metrics call all of them together: <see cref="RateLimitOptions.Name"/>.</summary>
+    public string? Name { get; private init; }
+
+    /// <summary>The type of the items that have the keys, for messages.</summary>
+    internal abstract Type ItemType { get; }
+
+    void IMeteredPolicy.AddTo(PolicyCounts counts) => counts.AddRate(CountWaiting());
+
+    /// <summary>How many calls wait.</summary>
+    internal abstract int CountWaiting();
+
+    /// <summary>Uses a limiter of another kind, which knows by itself which items share a limit.</summary>
+    /// <typeparam name="TItem">The type of the items.</typeparam>
+    /// <param name="enter">
+    /// Waits until the call of an item may be made, as <see cref="IRateLimit.EnterAsync"/> does. Called for each attempt, from several threads at once.
+    /// </param>
+    /// <returns>The rate limits. An item of a run waits for them with its worker, unlike for those of <see cref="ByKey"/>.</returns>
+    /// <exception cref="ArgumentNullException"><paramref name="enter"/> is <see langword="null"/>.</exception>
+    public static RateLimits Of<TItem>(Func<TItem, CancellationToken, ValueTask<IDisposable?>> enter)
+    {
+        ArgumentNullException.ThrowIfNull(enter);
+        return new RateLimitsOfItems<TItem>(enter);
+    }
+
+    /// <summary>Creates the rate limits.</summary>
+    /// <typeparam name="TItem">The type of the items.</typeparam>
+    /// <typeparam name="TKey">The type of the keys.</typeparam>
+    /// <param name="key">
+    /// Returns the key of an item. Called for each attempt, from several threads at once. An exception from it, or from the comparer, is the item's failure.
+    /// </param>
+    /// <param name="options">The options of each bucket; <see langword="null"/> for the defaults.</param>
+    /// <param name="comparer">Compares keys, from several threads at once; <see langword="null"/> for the default comparer.</param>
+    /// <returns>The instances, made when their keys first occur.</returns>
+    /// <exception cref="ArgumentNullException"><paramref name="key"/> is <see langword="null"/>.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of range.</exception>
+    public static RateLimits<TKey> ByKey<TItem, TKey>(
+        Func<TItem, TKey> key, RateLimitOptions? options = null, IEqualityComparer<TKey>? comparer = null)
+        where TKey : notnull
+    {
+        ArgumentNullException.ThrowIfNull(key);
+        options ??= new RateLimitOptions();
+        options.Validate();
+        RateLimitsByKey<TItem, TKey> limits = new(key, () => new TokenBucket(options, isShared: false), comparer) { Name = options.Name };
+        PolicyRegistry.Add(limits);
+        return limits;
+    }
+}
+
+/// <summary>The rate limits with the type of their keys: each can be looked up, and tells when it admits a call again.</summary>
+/// <typeparam name="TKey">The type of the keys.</typeparam>
+[SuppressMessage("Naming", "CA1716:Identifiers should not match keywords", Justification = "The usual word.")]
+public abstract class RateLimits<TKey> : RateLimits
+    where TKey : notnull
+{
+    private protected RateLimits()
+    {
+    }
+
+    /// <summary>The token bucket of a key, which is made, full, if the key is new.</summary>
+    /// <param name="key">The key.</param>
+    /// <returns>
+    /// The bucket. Look it up again instead of keeping it: when there are many keys, one that is full again is forgotten. One that calls have taken tokens from
+    /// or wait for is not.
+    /// </returns>
+    /// <exception cref="ArgumentNullException"><paramref name="key"/> is <see langword="null"/>.</exception>
+    public abstract TokenBucket Get(TKey key);
+
+    /// <summary>All keys that are known now, with their token buckets, in no order.</summary>
+    /// <returns>A copy.</returns>
+    public abstract IReadOnlyList<KeyValuePair<TKey, TokenBucket>> GetAll();
+}
+
+/// <summary>The instances of <see cref="RateLimits"/>, with the types of item and key.</summary>
+internal sealed class RateLimitsByKey<TItem, TKey> : RateLimits<TKey>, IKeyed<TItem, TokenBucket>
+    where TKey : notnull
+{
+    private readonly Func<TItem, TKey> _key;
+    private readonly KeyTable<TKey, TokenBucket> _table;
+
+    public RateLimitsByKey(Func<TItem, TKey> key, Func<TokenBucket> make, IEqualityComparer<TKey>? comparer)
+    {
+        _key = key;
+        _table = new KeyTable<TKey, TokenBucket>(make, static bucket => bucket.IsFull, comparer);
+    }
+
+    public override int Count => _table.Count;
+
+    public override TokenBucket Get(TKey key) => _table.Get(key);
+
+    public override IReadOnlyList<KeyValuePair<TKey, TokenBucket>> GetAll() => _table.Entries();
+
+    internal override Type ItemType => typeof(TItem);
+
+    internal override int CountWaiting() => _table.Policies().Sum(static bucket => bucket.Waiting);
+
+    public KeyUse<TokenBucket> Use(TItem item) => _table.Use(_key(item));
+}
+
+/// <summary>A limiter of another kind, which has keys of its own.</summary>
+internal sealed class RateLimitsOfItems<TItem>(Func<TItem, CancellationToken, ValueTask<IDisposable?>> enter) : RateLimits, IItemRateLimits<TItem>
+{
+    public override int Count => 0;
+
+    internal override Type ItemType => typeof(TItem);
+
+    internal override int CountWaiting() => 0;
+
+    public IRateLimit Of(TItem item) => new ItemRateLimit<TItem>(enter, item);
+}
+
+/// <summary>Rate limits that are no <see cref="TokenBucket"/>, for each item one.</summary>
+internal interface IItemRateLimits<in TItem>
+{
+    IRateLimit Of(TItem item);
+}
+
+/// <summary>The limit of one item, of a limiter that knows by itself which items share one. Two of the same item are equal.</summary>
+internal sealed record ItemRateLimit<TItem>(Func<TItem, CancellationToken, ValueTask<IDisposable?>> Enter, TItem Item) : IRateLimit
+{
+    public ValueTask<IDisposable?> EnterAsync(CancellationToken cancellationToken) => Enter(Item, cancellationToken);
 }

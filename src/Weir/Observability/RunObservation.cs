@@ -129,10 +129,6 @@ internal sealed class RunObservation
         _ => "failed",
     };
 
-    /// <summary>What waits inside a run: see <see cref="MetricsSnapshot.QueueDepth"/>.</summary>
-    public static long QueueDepth(RunSample sample) =>
-        Math.Max(0, sample.Claimed - sample.Succeeded - sample.Unsuccessful - sample.Active) + sample.Undelivered;
-
     private static long StartedOf(RunSample sample) => sample.Succeeded + sample.Unsuccessful + sample.InFlight + sample.Delayed;
 
     // The methods that ask are separate because compiling them loads the assembly that listeners need, and then there may be some: see ListenerDetector.
@@ -224,7 +220,7 @@ internal sealed class RunObservation
             OperationName = Label.Name,
             ActiveWorkers = sample.Active,
             ConcurrencyLimit = sample.Limit,
-            QueueDepth = QueueDepth(sample),
+            QueueDepth = MetricsSnapshot.QueueDepthOf(sample),
             WaitingForRetry = sample.Delayed,
             Started = StartedOf(sample),
             Succeeded = sample.Succeeded,

@@ -36,7 +36,7 @@ internal static class WeirMeter
             "weir.circuit_breakers", MeasureCircuits, "{circuit_breaker}", "The circuit breakers of the active runs, by state.")),
         SafeCall.Try(() => Meter.CreateObservableUpDownCounter(
             "weir.items.queued",
-            () => Measure(RunObservation.QueueDepth, onlyRunning: true),
+            () => Measure(MetricsSnapshot.QueueDepthOf, onlyRunning: true),
             "{item}",
             "Items that were read but have not started, items between two attempts, and results that the consumer has not taken.")),
         SafeCall.Try(() => Meter.CreateObservableUpDownCounter(

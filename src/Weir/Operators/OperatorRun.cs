@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Threading.Channels;
 using Weir.Core.Dispatch;
@@ -657,34 +658,249 @@ internal readonly struct BatchesOf(int size, TimeSpan? timeout, ParallelRunOptio
     public static void Check<T>(IAsyncEnumerable<T> source) => _ = (source as PartitionedAsyncItems<T>)?.Keys.Batches;
 }
 
-/// <summary>The keys of items, whatever their type.</summary>
-internal abstract class ItemKeys<T>
+/// <summary>
+/// Adapts calls of other shapes to calls that take a token and return a <see cref="ValueTask"/>, which the runs use. It makes an object or two a run, none an
+/// item.
+/// </summary>
+internal static class TaskCalls
 {
-    /// <summary>Puts a source's items into lanes by key.</summary>
-    /// <param name="source">The items.</param>
-    /// <param name="mostWaiting">How many may wait for their lane.</param>
-    public abstract Source<T> Lanes(Source<T> source, int mostWaiting);
+    public static Func<TItem, CancellationToken, ValueTask<TResult>> Selector<TItem, TResult>(
+        Func<TItem, CancellationToken, Task<TResult>> selector, [CallerArgumentExpression(nameof(selector))] string? name = null)
+    {
+        ArgumentNullException.ThrowIfNull(selector, name);
+        return new TaskSelector<TItem, TResult>(selector).Invoke;
+    }
+
+    public static Func<TItem, CancellationToken, ValueTask<TResult>> Selector<TItem, TResult>(
+        Func<TItem, ValueTask<TResult>> selector, [CallerArgumentExpression(nameof(selector))] string? name = null)
+    {
+        ArgumentNullException.ThrowIfNull(selector, name);
+        return new ValueSelectorWithoutToken<TItem, TResult>(selector).Invoke;
+    }
+
+    public static Func<TItem, CancellationToken, ValueTask<TResult>> Selector<TItem, TResult>(
+        Func<TItem, Task<TResult>> selector, [CallerArgumentExpression(nameof(selector))] string? name = null)
+    {
+        ArgumentNullException.ThrowIfNull(selector, name);
+        return new TaskSelectorWithoutToken<TItem, TResult>(selector).Invoke;
+    }
+
+    /// <summary>Refuses results that are tasks. The types say it, so no item pays for the look.</summary>
+    /// <exception cref="ArgumentException">The results are tasks, which nobody would await.</exception>
+    [StackTraceHidden]
+    public static void RefuseTasks(Type results, string? name)
+    {
+        if (IsTask(results))
+        {
+            throw new ArgumentException(
+                "The results of the call are tasks, which nobody would await: await them inside the call (Task.Run does, Task.Factory.StartNew does not), "
+                    + "or put them into a tuple if tasks are what you want.",
+                name);
+        }
+    }
+
+    public static Func<TItem, CancellationToken, ValueTask<TResult>> Synchronous<TItem, TResult>(
+        Func<TItem, TResult> selector, [CallerArgumentExpression(nameof(selector))] string? name = null)
+    {
+        ArgumentNullException.ThrowIfNull(selector, name);
+        return typeof(TResult) == typeof(object)
+            ? new ObjectSelector<TItem, TResult>(selector).Invoke
+            : new SynchronousSelector<TItem, TResult>(selector).Invoke;
+    }
+
+    public static Func<TItem, CancellationToken, ValueTask<TResult>> Synchronous<TItem, TResult>(
+        Func<TItem, CancellationToken, TResult> selector, [CallerArgumentExpression(nameof(selector))] string? name = null)
+    {
+        ArgumentNullException.ThrowIfNull(selector, name);
+        return new SynchronousSelectorWithToken<TItem, TResult>(selector).Invoke;
+    }
+
+    /// <summary>The user's own delegate, for code that remembers something about it.</summary>
+    public static Delegate Inner(Delegate call) => call.Target is IWrapped wrapped ? Inner(wrapped.Call) : call;
+
+    private static bool IsTask(Type type) =>
+        typeof(Task).IsAssignableFrom(type)
+            || type == typeof(ValueTask)
+            || (type.IsValueType && type.IsGenericType && type.GetGenericTypeDefinition() == typeof(ValueTask<>));
+
+    private static TResult NoTask<TResult>(TResult result) =>
+        result is not null && IsTask(result.GetType())
+            ? throw new InvalidOperationException("The result of the call is a task, which nobody would await: await it inside the call.")
+            : result;
+
+    private static InvalidOperationException NoTask() => new("The call returned null in place of a task.");
+
+    private sealed class TaskSelector<TItem, TResult>(Func<TItem, CancellationToken, Task<TResult>> selector) : IWrapped
+    {
+        public Delegate Call => selector;
+
+        public ValueTask<TResult> Invoke(TItem item, CancellationToken cancellationToken) => new(selector(item, cancellationToken) ?? throw NoTask());
+    }
+
+    private sealed class ValueSelectorWithoutToken<TItem, TResult>(Func<TItem, ValueTask<TResult>> selector) : IWrapped
+    {
+        public Delegate Call => selector;
+
+        public ValueTask<TResult> Invoke(TItem item, CancellationToken cancellationToken) => selector(item);
+    }
+
+    private sealed class TaskSelectorWithoutToken<TItem, TResult>(Func<TItem, Task<TResult>> selector) : IWrapped
+    {
+        public Delegate Call => selector;
+
+        public ValueTask<TResult> Invoke(TItem item, CancellationToken cancellationToken) => new(selector(item) ?? throw NoTask());
+    }
+
+    private sealed class SynchronousSelector<TItem, TResult>(Func<TItem, TResult> selector) : IWrapped
+    {
+        public Delegate Call => selector;
+
+        public ValueTask<TResult> Invoke(TItem item, CancellationToken cancellationToken) => new(selector(item));
+    }
+
+    /// <summary>Results of type object: only each of them shows whether it is a task, such as that of a method called by reflection.</summary>
+    private sealed class ObjectSelector<TItem, TResult>(Func<TItem, TResult> selector) : IWrapped
+    {
+        public Delegate Call => selector;
+
+        public ValueTask<TResult> Invoke(TItem item, CancellationToken cancellationToken) => new(NoTask(selector(item)));
+    }
+
+    private sealed class SynchronousSelectorWithToken<TItem, TResult>(Func<TItem, CancellationToken, TResult> selector) : IWrapped
+    {
+        private readonly bool _looks = typeof(TResult) == typeof(object);
+
+        public Delegate Call => selector;
+
+        public ValueTask<TResult> Invoke(TItem item, CancellationToken cancellationToken)
+        {
+            TResult result = selector(item, cancellationToken);
+            return new(_looks ? NoTask(result) : result);
+        }
+    }
+
+    // Calls without a result.
+
+    /// <summary>Turns an action into a selector whose results are all the default value.</summary>
+    public static Func<TItem, CancellationToken, ValueTask<TNothing>> AsSelector<TItem, TNothing>(
+        Func<TItem, CancellationToken, ValueTask> action, [CallerArgumentExpression(nameof(action))] string? name = null)
+        where TNothing : struct
+    {
+        ArgumentNullException.ThrowIfNull(action, name);
+        return new ActionSelector<TItem, TNothing>(action).Invoke;
+    }
+
+    /// <summary>The outcomes of such a selector.</summary>
+    public static async Task<ItemOutcome<TItem>[]> WithoutResults<TItem>(Task<ItemOutcome<TItem, Nothing>[]> outcomes) =>
+        Array.ConvertAll(await outcomes.ConfigureAwait(false), static outcome => new ItemOutcome<TItem>(outcome));
+
+    public static Func<TItem, CancellationToken, ValueTask> Action<TItem>(
+        Func<TItem, CancellationToken, Task> action, [CallerArgumentExpression(nameof(action))] string? name = null)
+    {
+        ArgumentNullException.ThrowIfNull(action, name);
+        return new TaskAction<TItem>(action).Invoke;
+    }
+
+    public static Func<TItem, CancellationToken, ValueTask> Action<TItem>(
+        Func<TItem, ValueTask> action, [CallerArgumentExpression(nameof(action))] string? name = null)
+    {
+        ArgumentNullException.ThrowIfNull(action, name);
+        return new ValueActionWithoutToken<TItem>(action).Invoke;
+    }
+
+    public static Func<TItem, CancellationToken, ValueTask> Action<TItem>(
+        Func<TItem, Task> action, [CallerArgumentExpression(nameof(action))] string? name = null)
+    {
+        ArgumentNullException.ThrowIfNull(action, name);
+        return new TaskActionWithoutToken<TItem>(action).Invoke;
+    }
+
+    public static Func<TItem, CancellationToken, ValueTask> Synchronous<TItem>(
+        Action<TItem> action, [CallerArgumentExpression(nameof(action))] string? name = null)
+    {
+        ArgumentNullException.ThrowIfNull(action, name);
+        return new SynchronousAction<TItem>(action).Invoke;
+    }
+
+    public static Func<TItem, CancellationToken, ValueTask> Synchronous<TItem>(
+        Action<TItem, CancellationToken> action, [CallerArgumentExpression(nameof(action))] string? name = null)
+    {
+        ArgumentNullException.ThrowIfNull(action, name);
+        return new SynchronousActionWithToken<TItem>(action).Invoke;
+    }
+
+    private static ValueTask<TNothing> WithResult<TNothing>(ValueTask call)
+        where TNothing : struct
+    {
+        static async ValueTask<TNothing> Wait(ValueTask call)
+        {
+            await call.ConfigureAwait(false);
+            return default;
+        }
+
+        if (!call.IsCompletedSuccessfully)
+        {
+            return Wait(call);
+        }
+
+        call.GetAwaiter().GetResult();
+        return default;
+    }
+
+    private sealed class ActionSelector<TItem, TNothing>(Func<TItem, CancellationToken, ValueTask> action) : IWrapped
+        where TNothing : struct
+    {
+        public Delegate Call => action;
+
+        public ValueTask<TNothing> Invoke(TItem item, CancellationToken cancellationToken) => WithResult<TNothing>(action(item, cancellationToken));
+    }
+
+    private sealed class TaskAction<TItem>(Func<TItem, CancellationToken, Task> action) : IWrapped
+    {
+        public Delegate Call => action;
+
+        public ValueTask Invoke(TItem item, CancellationToken cancellationToken) => new(action(item, cancellationToken) ?? throw NoTask());
+    }
+
+    private sealed class ValueActionWithoutToken<TItem>(Func<TItem, ValueTask> action) : IWrapped
+    {
+        public Delegate Call => action;
+
+        public ValueTask Invoke(TItem item, CancellationToken cancellationToken) => action(item);
+    }
+
+    private sealed class TaskActionWithoutToken<TItem>(Func<TItem, Task> action) : IWrapped
+    {
+        public Delegate Call => action;
+
+        public ValueTask Invoke(TItem item, CancellationToken cancellationToken) => new(action(item) ?? throw NoTask());
+    }
+
+    private sealed class SynchronousAction<TItem>(Action<TItem> action) : IWrapped
+    {
+        public Delegate Call => action;
+
+        public ValueTask Invoke(TItem item, CancellationToken cancellationToken)
+        {
+            action(item);
+            return default;
+        }
+    }
+
+    private sealed class SynchronousActionWithToken<TItem>(Action<TItem, CancellationToken> action) : IWrapped
+    {
+        public Delegate Call => action;
+
+        public ValueTask Invoke(TItem item, CancellationToken cancellationToken)
+        {
+            action(item, cancellationToken);
+            return default;
+        }
+    }
 }
 
-/// <summary>The keys of items, by a function of the user's, and how many of a key may be out at once.</summary>
-internal sealed class ItemKeys<T, TKey>(Func<T, TKey> keyOf, int perLane) : ItemKeys<T>
-    where TKey : notnull
+/// <summary>The target of a delegate that calls the user's own one.</summary>
+internal interface IWrapped
 {
-    public override Source<T> Lanes(Source<T> source, int mostWaiting) => new KeyedSource<T, TKey>(source, keyOf, null, perLane, mostWaiting);
-}
-
-/// <summary>Whose keys a partitioned sequence has: those of its items, or those of the batches that they are put into.</summary>
-internal sealed class PartitionKeys<T>(ItemKeys<T>? items, ItemKeys<IReadOnlyList<T>>? batches)
-{
-    /// <exception cref="ArgumentException">The keys are those of batches.</exception>
-    public ItemKeys<T> Items => items ?? throw new ArgumentException(
-        "PartitionBatchesBy gives keys to batches, and this call has none: use PartitionBy, which gives them to items.");
-
-    /// <exception cref="ArgumentException">The keys are those of items.</exception>
-    public ItemKeys<IReadOnlyList<T>> Batches => batches ?? throw new ArgumentException(
-        "PartitionBy gives keys to items, and this call is for batches: use PartitionBatchesBy, which gives a key to each batch.");
-
-    public static InvalidOperationException ReadByOthers() => new(
-        "Items with keys are for an operator or a runtime, as items of their own type: anything else that reads them, such as a method of LINQ, would lose "
-        + "the keys. Call PartitionBy last.");
+    Delegate Call { get; }
 }

@@ -1,3 +1,5 @@
+using Weir.Core.Metering;
+
 namespace Weir;
 
 /// <summary>Metrics samples of a run, and the tags of its metrics. Immutable: a <c>with</c> expression makes a changed copy.</summary>
@@ -88,4 +90,8 @@ public sealed record MetricsSnapshot
     /// <summary>The fraction of ended items that failed. Cancelled items do not count.</summary>
     /// <value>From 0 to 1; 0 if no item has ended.</value>
     public double FailureRate => Succeeded + Failed == 0 ? 0 : (double)Failed / (Succeeded + Failed);
+
+    /// <summary>What waits inside a run: <see cref="QueueDepth"/>.</summary>
+    internal static long QueueDepthOf(RunSample sample) =>
+        Math.Max(0, sample.Claimed - sample.Succeeded - sample.Unsuccessful - sample.Active) + sample.Undelivered;
 }
