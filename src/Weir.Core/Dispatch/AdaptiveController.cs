@@ -11,15 +11,15 @@ namespace Weir.Core.Dispatch;
 /// limit.
 /// </summary>
 /// <remarks>
-/// There is no lock: a sample takes a place in the window by one atomic increment, and the thread that takes the last place closes the window. Samples that
+/// There is no lock: a sample takes a slot in the window by one atomic increment, and the thread that takes the last slot closes the window. Samples that
 /// come while a window is being closed are dropped. A sample that is stored late lands in the next window, where it is as good as any other.
 /// </remarks>
 internal sealed class AdaptiveController
 {
-    // The word that places are taken from: the window's number above, then a bit for a closed window, and the place, offset so that it can start below zero.
-    private const long FirstPlace = 1L << 30;
+    // The word that slots are taken from: the window's number above, then a bit for a closed window, and the slot, offset so that it can start below zero.
+    private const long FirstSlot = 1L << 30;
     private const long ClosedBit = 1L << 31;
-    private const long PlaceMask = ClosedBit - 1;
+    private const long SlotMask = ClosedBit - 1;
 
     private readonly AdaptiveSettings _settings;
     private readonly AdaptiveLaw _law;
@@ -50,7 +50,7 @@ internal sealed class AdaptiveController
         _needed = _law.Samples;
         _limit = _law.Limit;
         _opened = _time.GetTimestamp();
-        _next.Value = FirstPlace;
+        _next.Value = FirstSlot;
         _notifier = settings.OnChange is { } onChange ? new AdaptiveNotifier(onChange, _limit) : null;
     }
 
@@ -119,10 +119,10 @@ internal sealed class AdaptiveController
             return;
         }
 
-        long place = (word & PlaceMask) - FirstPlace - count;
-        if (place < 0)
+        long slot = (word & SlotMask) - FirstSlot - count;
+        if (slot < 0)
         {
-            if (place + count >= 0)
+            if (slot + count >= 0)
             {
                 Volatile.Write(ref _opened, ended);
             }
@@ -131,23 +131,23 @@ internal sealed class AdaptiveController
         }
 
         int needed = Volatile.Read(ref _needed);
-        if (place >= needed)
+        if (slot >= needed)
         {
             return;
         }
 
-        ref Sample sample = ref _samples[place];
+        ref Sample sample = ref _samples[slot];
         sample.Ended = ended;
         sample.InFlight = inFlight;
         sample.Count = count;
         Volatile.Write(ref sample.Latency, succeeded ? Math.Max(1, (ended - started) / count) : -1);
-        if (place == 0)
+        if (slot == 0)
         {
             _firstStarted = started;
             Volatile.Write(ref _deadline, ended + _interval);
         }
 
-        if (place + count >= needed || ended >= Volatile.Read(ref _deadline))
+        if (slot + count >= needed || ended >= Volatile.Read(ref _deadline))
         {
             Close(word >> 32, ended);
         }
@@ -173,8 +173,8 @@ internal sealed class AdaptiveController
             word = seen;
         }
 
-        int places = (int)Math.Min((word & PlaceMask) - FirstPlace, _needed);
-        AdaptiveWindow window = Summarize(places, now);
+        int slots = (int)Math.Min((word & SlotMask) - FirstSlot, _needed);
+        AdaptiveWindow window = Summarize(slots, now);
         _law.Decide(window);
         Windows++;
         int limit = _law.Limit;
@@ -188,10 +188,10 @@ internal sealed class AdaptiveController
         _opened = now;
         Volatile.Write(ref _needed, _law.Samples);
         Volatile.Write(ref _deadline, long.MaxValue);
-        Volatile.Write(ref _next.Value, ((number + 1) << 32) | (FirstPlace - Math.Min(_law.Skip, FirstPlace)));
+        Volatile.Write(ref _next.Value, ((number + 1) << 32) | (FirstSlot - Math.Min(_law.Skip, FirstSlot)));
     }
 
-    private AdaptiveWindow Summarize(int places, long now)
+    private AdaptiveWindow Summarize(int slots, long now)
     {
         double clip = _law.Clip;
         int count = 0;
@@ -200,13 +200,13 @@ internal sealed class AdaptiveController
         long longest = 1;
         double inFlight = 0;
         WindowMean mean = default;
-        foreach (ref Sample sample in _samples.AsSpan(0, places))
+        foreach (ref Sample sample in _samples.AsSpan(0, slots))
         {
             long latency = Volatile.Read(ref sample.Latency);
             sample.Latency = 0;
             if (latency == 0)
             {
-                // Its writer has taken the place but not stored anything yet.
+                // Its writer has taken the slot but not stored anything yet.
                 continue;
             }
 
@@ -216,7 +216,7 @@ internal sealed class AdaptiveController
             {
                 if (_sorted.Length > 0)
                 {
-                    // A sample of several calls takes one place here: their mean either met the target or did not.
+                    // A sample of several calls takes one slot here: their mean either met the target or did not.
                     _sorted[measured] = latency;
                 }
 

@@ -9,7 +9,7 @@ namespace Weir.Core.Dispatch;
 /// made them goes on to the next item. These are the calls of some neighbouring items, and one object waits for all of them.
 /// </summary>
 /// <remarks>
-/// The worker adds calls, and others take them away: the thread that a call continues, and whoever gives up its item. Each place has the task of its call, and
+/// The worker adds calls, and others take them away: the thread that a call continues, and whoever gives up its item. Each slot has the task of its call, and
 /// whoever replaces it by null has the call. A thread that a call continues does not know which one has ended. It takes whatever has, one after another: its own
 /// call is among them, or another thread has just taken it.
 /// </remarks>
@@ -20,7 +20,7 @@ internal sealed class ParkedCalls : PumpWork
 
     private readonly Pump _run;
     private readonly long _first;
-    private readonly Place[] _calls;
+    private readonly Slot[] _calls;
 
     // Only in a run whose items can be given up.
     private readonly Limit[]? _limits;
@@ -36,7 +36,7 @@ internal sealed class ParkedCalls : PumpWork
         int count = left <= 2 * Some ? left : Some;
         _run = run;
         _first = first;
-        _calls = new Place[count];
+        _calls = new Slot[count];
         _limits = run.IsGuarded ? new Limit[count] : null;
         Before = before;
         _ = Continuation;
@@ -49,8 +49,8 @@ internal sealed class ParkedCalls : PumpWork
 
     protected override bool RunsNoUserCode => true;
 
-    /// <summary>Whether there is a place for the call of an item.</summary>
-    public bool HasPlaceFor(long index) => index >= _first && index - _first < _calls.Length;
+    /// <summary>Whether there is a slot for the call of an item.</summary>
+    public bool HasSlotFor(long index) => index >= _first && index - _first < _calls.Length;
 
     /// <summary>The item of a call can be given up. Before <see cref="TryWait"/>.</summary>
     /// <param name="index">The index of the item.</param>
@@ -62,10 +62,10 @@ internal sealed class ParkedCalls : PumpWork
     /// <returns>False if there is no memory to wait with, and the call is still the worker's.</returns>
     public bool TryWait(long index, Task call, out Exception? error)
     {
-        ref Task? place = ref _calls[index - _first].Call;
-        Debug.Assert(place is null, "An item has one call.");
+        ref Task? slot = ref _calls[index - _first].Call;
+        Debug.Assert(slot is null, "An item has one call.");
         error = null;
-        Volatile.Write(ref place, call);
+        Volatile.Write(ref slot, call);
         try
         {
             call.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(Continuation);
@@ -74,7 +74,7 @@ internal sealed class ParkedCalls : PumpWork
         catch (Exception e)
         {
             error = e;
-            return !TryTake(ref place, call);
+            return !TryTake(ref slot, call);
         }
     }
 
@@ -143,12 +143,12 @@ internal sealed class ParkedCalls : PumpWork
         }
     }
 
-    private static bool TryTake(ref Task? place, Task call) => Interlocked.CompareExchange(ref place, null, call) == call;
+    private static bool TryTake(ref Task? slot, Task call) => Interlocked.CompareExchange(ref slot, null, call) == call;
 
     private Task? TryTakeEnded(int i)
     {
-        ref Task? place = ref _calls[i].Call;
-        return Volatile.Read(ref place) is { IsCompleted: true } call && TryTake(ref place, call) ? call : null;
+        ref Task? slot = ref _calls[i].Call;
+        return Volatile.Read(ref slot) is { IsCompleted: true } call && TryTake(ref slot, call) ? call : null;
     }
 
     /// <summary>A new worker records that the item of a call was given up.</summary>
@@ -174,7 +174,7 @@ internal sealed class ParkedCalls : PumpWork
     }
 
     /// <summary>Where a call waits. An array of these needs no check of its type at each look, as one of references does.</summary>
-    private struct Place
+    private struct Slot
     {
         public Task? Call;
     }

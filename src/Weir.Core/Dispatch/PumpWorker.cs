@@ -978,7 +978,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         {
             guard?.SetDeadlineIfNotSet(inCall, run, _repetition);
             FaultPoint.Pass("PumpWorker.Park", run);
-            if (parked?.HasPlaceFor(Index) != true)
+            if (parked?.HasSlotFor(Index) != true)
             {
                 parked = new ParkedCalls(run, Index, before: parked);
                 Volatile.Write(ref _parked, parked);

@@ -473,15 +473,15 @@ internal sealed class Segments<T>
     {
         get
         {
-            (int segment, uint place) = PlaceOf(index);
-            return Volatile.Read(ref _segments[segment])![place];
+            (int segment, uint offset) = Locate(index);
+            return Volatile.Read(ref _segments[segment])![offset];
         }
 
         set
         {
-            (int segment, uint place) = PlaceOf(index);
+            (int segment, uint offset) = Locate(index);
             T[] array = Volatile.Read(ref _segments[segment]) ?? Add(segment);
-            array[place] = value;
+            array[offset] = value;
         }
     }
 
@@ -507,7 +507,7 @@ internal sealed class Segments<T>
 
     // Segment s covers [First * (2^s - 1), First * (2^(s+1) - 1)).
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    private static (int Segment, uint Place) PlaceOf(long index)
+    private static (int Segment, uint Offset) Locate(long index)
     {
         uint shifted = (uint)index + First;
         int segment = BitOperations.Log2(shifted) - FirstBits;

@@ -498,20 +498,20 @@ internal sealed class LaneTable<T, TKey>(int count, IEqualityComparer<TKey>? com
 /// <param name="count">The total number of items; -1 if it is not known.</param>
 internal sealed class RunningLanes<T>(int count)
 {
-    private const int MostPlaces = 128;
+    private const int MostSlots = 128;
     private const long Free = -1;
 
-    private readonly Place[] _places = MakePlaces(count);
+    private readonly Slot[] _slots = MakeSlots(count);
     private readonly Lock _lock = new();
     private Dictionary<long, Lane<T>>? _others;
 
     public void Add(long index, Lane<T> lane)
     {
-        ref Place place = ref _places[index & (_places.Length - 1)];
-        if (Volatile.Read(ref place.Index) == Free)
+        ref Slot slot = ref _slots[index & (_slots.Length - 1)];
+        if (Volatile.Read(ref slot.Index) == Free)
         {
-            place.Lane = lane;
-            Volatile.Write(ref place.Index, index);
+            slot.Lane = lane;
+            Volatile.Write(ref slot.Index, index);
             return;
         }
 
@@ -524,11 +524,11 @@ internal sealed class RunningLanes<T>(int count)
     /// <summary>Takes the lane of an item, which is then no longer out; null if the item is not out, or never was.</summary>
     public Lane<T>? Take(long index)
     {
-        ref Place place = ref _places[index & (_places.Length - 1)];
-        if (Volatile.Read(ref place.Index) == index)
+        ref Slot slot = ref _slots[index & (_slots.Length - 1)];
+        if (Volatile.Read(ref slot.Index) == index)
         {
-            Lane<T>? lane = place.Lane;
-            Volatile.Write(ref place.Index, Free);
+            Lane<T>? lane = slot.Lane;
+            Volatile.Write(ref slot.Index, Free);
             return lane;
         }
 
@@ -538,19 +538,19 @@ internal sealed class RunningLanes<T>(int count)
         }
     }
 
-    private static Place[] MakePlaces(int count)
+    private static Slot[] MakeSlots(int count)
     {
-        int size = count < 0 ? MostPlaces : Math.Min(MostPlaces, (int)BitOperations.RoundUpToPowerOf2((uint)Math.Max(1, count)));
-        Place[] places = new Place[size];
-        foreach (ref Place place in places.AsSpan())
+        int size = count < 0 ? MostSlots : Math.Min(MostSlots, (int)BitOperations.RoundUpToPowerOf2((uint)Math.Max(1, count)));
+        Slot[] slots = new Slot[size];
+        foreach (ref Slot slot in slots.AsSpan())
         {
-            place.Index = Free;
+            slot.Index = Free;
         }
 
-        return places;
+        return slots;
     }
 
-    private struct Place
+    private struct Slot
     {
         public long Index;
         public Lane<T>? Lane;

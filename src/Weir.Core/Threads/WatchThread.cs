@@ -143,7 +143,7 @@ internal sealed class WatchThread(TimeSpan grace)
         lock (_lock)
         {
             // It was in the heap before it fired, so there is room for it without memory, unless others took it.
-            if (!timer.IsDisposed && timer.Place < 0 && _timers.HasRoom)
+            if (!timer.IsDisposed && timer.Index < 0 && _timers.HasRoom)
             {
                 timer.Due = Stopwatch.GetTimestamp() + ToTicks(Again);
                 _timers.Set(timer);
@@ -231,7 +231,7 @@ internal sealed class WatchTimer(WatchThread watch, TimerCallback callback, obje
     public long Period;
 
     /// <summary>The position in the watch's heap; -1 while it is not armed.</summary>
-    public int Place = -1;
+    public int Index = -1;
 
     public bool IsDisposed;
 
@@ -304,54 +304,54 @@ internal sealed class TimerHeap
     /// <summary>Moves a timer to the position of its due time, or inserts it.</summary>
     public void Set(WatchTimer timer)
     {
-        if (timer.Place < 0)
+        if (timer.Index < 0)
         {
             if (Count == _timers.Length)
             {
                 Array.Resize(ref _timers, Count * 2);
             }
 
-            timer.Place = Count++;
+            timer.Index = Count++;
         }
 
-        Settle(timer, timer.Place);
+        Settle(timer, timer.Index);
     }
 
     public void Remove(WatchTimer timer)
     {
-        int place = timer.Place;
-        if (place < 0)
+        int index = timer.Index;
+        if (index < 0)
         {
             return;
         }
 
-        timer.Place = -1;
+        timer.Index = -1;
         WatchTimer last = _timers[--Count];
         _timers[Count] = null!;
         if (last != timer)
         {
-            Settle(last, place);
+            Settle(last, index);
         }
     }
 
     // Up or down, depending on its due time.
-    private void Settle(WatchTimer timer, int place)
+    private void Settle(WatchTimer timer, int index)
     {
-        while (place > 0)
+        while (index > 0)
         {
-            int parent = (place - 1) / 2;
+            int parent = (index - 1) / 2;
             if (_timers[parent].Due <= timer.Due)
             {
                 break;
             }
 
-            Put(_timers[parent], place);
-            place = parent;
+            Put(_timers[parent], index);
+            index = parent;
         }
 
         while (true)
         {
-            int child = (2 * place) + 1;
+            int child = (2 * index) + 1;
             if (child + 1 < Count && _timers[child + 1].Due < _timers[child].Due)
             {
                 child++;
@@ -362,16 +362,16 @@ internal sealed class TimerHeap
                 break;
             }
 
-            Put(_timers[child], place);
-            place = child;
+            Put(_timers[child], index);
+            index = child;
         }
 
-        Put(timer, place);
+        Put(timer, index);
     }
 
-    private void Put(WatchTimer timer, int place)
+    private void Put(WatchTimer timer, int index)
     {
-        _timers[place] = timer;
-        timer.Place = place;
+        _timers[index] = timer;
+        timer.Index = index;
     }
 }
