@@ -24,8 +24,8 @@ public sealed class RunFaultTests : IDisposable
         ["DelayQueue.Wake"] = static _ => WaitsForAPlace(),
         ["Pump.Release"] = static _ => ReadSlowly(),
         ["PumpWorker.ShareIfStuck"] = HasABlockedItem,
-        ["TimedBatchSource"] = static _ => BatchWaitsForItems(),
-        ["WorkQueueReading"] = static _ => QueueIsFilledSlowly(),
+        ["Batches.cs"] = static _ => BatchWaitsForItems(),
+        ["WorkQueue.cs"] = static _ => QueueIsFilledSlowly(),
     };
 
     private readonly FaultPlaces _places = new(static (place, _) => place != "Pump.Start");
