@@ -7,6 +7,13 @@ public static class Repository
     /// <exception cref="InvalidOperationException">The tests do not run from inside it.</exception>
     public static string Root { get; } = Find();
 
+    /// <summary>The folder of a project's build that lies beside that of the running program: of the same configuration.</summary>
+    public static string Built(string project)
+    {
+        string own = AppContext.BaseDirectory.TrimEnd(Path.DirectorySeparatorChar);
+        return Path.GetFullPath(Path.Combine(own, "..", "..", project, Path.GetFileName(own)));
+    }
+
     private static string Find()
     {
         string? folder = AppContext.BaseDirectory;

@@ -19,8 +19,8 @@ internal static partial class Walk
         string listing = Path.Combine(Path.GetTempPath(), $"weir-walk-{name}-{Environment.ProcessId}.txt");
         File.Delete(listing);
         string[] command = name == "compare"
-            ? [Path.Combine(Folder("Weir.Cli"), "Weir.Cli.dll"), "compare", "noop", "cpu:grain=1us", "--within", "3s"]
-            : [Path.Combine(Folder("Weir.Walks"), "Weir.Walks.dll"), "do", name];
+            ? [Path.Combine(Repository.Built("Weir.Cli"), "Weir.Cli.dll"), "compare", "noop", "cpu:grain=1us", "--within", "3s"]
+            : [Path.Combine(Repository.Built("Weir.Walks"), "Weir.Walks.dll"), "do", name];
         ProcessStartInfo start = new("dotnet", command) { RedirectStandardOutput = true, RedirectStandardError = true };
         start.Environment["DOTNET_JitStdOutFile"] = listing;
         start.Environment["DOTNET_STARTUP_HOOKS"] = typeof(Walk).Assembly.Location;
@@ -43,7 +43,7 @@ internal static partial class Walk
     /// <summary>The files of a project that use each other in a circle, of whatever length.</summary>
     public static string CirclesOf(string project)
     {
-        using AssemblyUses compiled = new(Path.Combine(Folder(project), project + ".dll"));
+        using AssemblyUses compiled = new(Path.Combine(Repository.Built(project), project + ".dll"));
         (string From, string To, string Type)[] uses = [.. UsesOf(compiled)];
         List<string[]> circles = Circles.Of(uses.Select(static use => (use.From, use.To)));
         StringBuilder text = new();
@@ -67,7 +67,7 @@ internal static partial class Walk
         Dictionary<string, string> types = [];
         List<(string From, string To)> uses = [];
         List<(string From, string Type)> outside = [];
-        foreach (string assembly in Directory.EnumerateFiles(Folder(name == "compare" ? "Weir.Cli" : "Weir.Walks"), "Weir*.dll")
+        foreach (string assembly in Directory.EnumerateFiles(Repository.Built(name == "compare" ? "Weir.Cli" : "Weir.Walks"), "Weir*.dll")
             .Where(static dll => File.Exists(Path.ChangeExtension(dll, ".pdb"))))
         {
             using AssemblyUses compiled = new(assembly);
@@ -126,13 +126,6 @@ internal static partial class Walk
         }
 
         return bare.ToString();
-    }
-
-    // An assembly of the configuration in which this program was built.
-    private static string Folder(string project)
-    {
-        string own = AppContext.BaseDirectory.TrimEnd(Path.DirectorySeparatorChar);
-        return Path.GetFullPath(Path.Combine(own, "..", "..", project, Path.GetFileName(own)));
     }
 
     private static string? InHouse(string? document)

@@ -431,7 +431,7 @@ internal sealed class Execution(IChooser chooser, ExploreOptions options, SeenSt
         $"No point was reached in {Patience}. The running thread, {_running}, came last to {_running?.Site}. " +
         "What it called there or after that waits for something that is not controlled, or never ends.";
 
-    // <content>What comes before what.</content>
+    // What comes before what.
 
     public int IdOf(ControlledThread thread)
     {
@@ -527,7 +527,7 @@ internal sealed class Execution(IChooser chooser, ExploreOptions options, SeenSt
         return thread;
     }
 
-    // <content>When time moves, and stores become visible.</content>
+    // When time moves, and stores become visible.
 
     /// <summary>The time of the schedule, in ticks.</summary>
     public long Now => (long)Observe((ulong)_now);

@@ -7,7 +7,7 @@ namespace Weir.Core.Dispatch;
 /// Decides the limit, from one window of calls after the other. It knows neither clock nor threads, and is called by one thread at a time.
 /// The formulas, and where they come from, are in docs/reference/adaptive-concurrency.md.
 /// </summary>
-internal sealed partial class AdaptiveLaw
+internal sealed class AdaptiveLaw
 {
     /// <summary>The fraction of the limit that must be in use for a window to say anything about the limit.</summary>
     private const double Used = 0.75;
@@ -143,7 +143,7 @@ internal sealed partial class AdaptiveLaw
         Skip = skip;
     }
 
-    // <content>Following the latency: slow start, the baseline, and probes that check it.</content>
+    // Following the latency: slow start, the baseline, and probes that check it.
 
     /// <summary>Doubling ends when the latency is this many times the lowest seen.</summary>
     private const double SlowStartEnds = 1.4;

@@ -23,7 +23,7 @@ namespace Weir.Core.Sinks;
 /// consumer, because no item at or beyond <see cref="Ceiling"/> starts. So a worker with a result never has to wait for room.
 /// </summary>
 [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Made here and handed on or consumed once.")]
-internal abstract partial class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValueTaskSource<bool>
+internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValueTaskSource<bool>
 {
     // Immutable.
     private readonly int _publishEvery;
@@ -386,7 +386,7 @@ internal abstract partial class StreamOutput<TResult> : IAsyncEnumerator<TResult
         public readonly RunEnd Value = value;
     }
 
-    // <content>The consumer leaves.</content>
+    // The consumer leaves.
 
     /// <summary>Disposes of the results that the consumer leaves behind; null if that is not asked for.</summary>
     public UnusedResults<TResult>? Unused { get; init; }

@@ -384,7 +384,7 @@ public sealed class WorkQueue<T> : IAsyncEnumerable<T>, IReadAsSource<T>
         }
     }
 
-    // <content>How a run reads the queue. It ends when a reader finds, or waits and learns, that nothing is queued and nothing can add anything.</content>
+    // How a run reads the queue. It ends when a reader finds, or waits and learns, that nothing is queued and nothing can add anything.
 
     private bool IsDoneNeedsLock => _items.Count == 0 && _running == 0 && _reserved == 0 && _keptOpen == 0;
 

@@ -22,7 +22,7 @@ namespace Weir.Resilience;
 /// </para>
 /// </remarks>
 /// <typeparam name="TResult">The type of the calls' results.</typeparam>
-public sealed partial class PolicyChain<TResult>
+public sealed class PolicyChain<TResult>
 {
     private readonly FallbackPolicy<TResult>? _fallback;
     private readonly TimeoutPolicy<TResult>? _total;

@@ -17,7 +17,7 @@ namespace Weir.Resilience;
 /// </para>
 /// </remarks>
 [DebuggerDisplay("{State}, retry after {RetryAfter}")]
-public sealed partial class CircuitBreaker : IMeteredPolicy
+public sealed class CircuitBreaker : IMeteredPolicy
 {
     // The word: generation, 2 bits of state, 32 bits of consecutive failures. Generation and state are changed only under the lock; the count is changed by
     // any thread, with a compare-and-swap that fails if the generation is no longer that of its ticket. So a count never ends up in a generation that it does

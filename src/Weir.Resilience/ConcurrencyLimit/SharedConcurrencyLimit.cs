@@ -21,7 +21,7 @@ namespace Weir.Resilience;
 /// <para>All members are thread-safe. A call that need not wait costs two compare-and-swaps, without a lock or an allocation.</para>
 /// </remarks>
 [DebuggerDisplay("{InUse} of {Limit} in use, {Waiting} wait")]
-public sealed partial class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyLimitSetting
+public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyLimitSetting
 {
     // The word: the number of free permits, which is negative after the limit was lowered, and a bit that is set while calls wait or the lock is held. While
     // the bit is clear, any thread takes or returns a permit with a compare-and-swap. While it is set, only the holder of the lock changes the word, so plain

@@ -21,7 +21,7 @@ namespace Weir.Resilience;
 /// </para>
 /// </remarks>
 [DebuggerDisplay("{Waiting} wait")]
-public sealed partial class TokenBucket : IRateLimit, IMeteredPolicy
+public sealed class TokenBucket : IRateLimit, IMeteredPolicy
 {
     private readonly Clock _clock;
     private readonly Lock _lock = new();

@@ -205,8 +205,10 @@ internal sealed class RefusedResultException<TResult>(TResult result, bool isIte
     public TResult Result => result;
 
     /// <summary>Disposes of the result, unless that has been done.</summary>
-    public ValueTask DropAsync() => isItem || Interlocked.Exchange(ref _dropped, 1) != 0 ? default : DiscardedResult.DisposeAsync(result);
+    public ValueTask DropAsync() => TryBeginDrop() ? DiscardedResult.DisposeAsync(result) : default;
 
     /// <summary>Disposes of the result where nobody hears of an exception: the item has its outcome, or an error that came first.</summary>
-    public Task DropQuietlyAsync() => isItem || Interlocked.Exchange(ref _dropped, 1) != 0 ? Task.CompletedTask : DiscardedResult.DropAsync(result);
+    public Task DropQuietlyAsync() => TryBeginDrop() ? DiscardedResult.DropAsync(result) : Task.CompletedTask;
+
+    private bool TryBeginDrop() => !isItem && Interlocked.Exchange(ref _dropped, 1) == 0;
 }

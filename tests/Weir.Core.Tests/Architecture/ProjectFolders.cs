@@ -35,9 +35,7 @@ internal sealed class ProjectFolders
     /// <summary>Each use of one folder by another, with an example.</summary>
     public IReadOnlyCollection<FolderUse> Uses()
     {
-        // Beside this one's: the same configuration.
-        string own = AppContext.BaseDirectory.TrimEnd(System.IO.Path.DirectorySeparatorChar);
-        string assembly = System.IO.Path.Combine(own, "..", "..", Name, System.IO.Path.GetFileName(own), Name + ".dll");
+        string assembly = System.IO.Path.Combine(Repository.Built(Name), Name + ".dll");
         Assert.SkipUnless(IsRelease || File.Exists(assembly), $"{Name} is not built in Debug: its folders are looked at in Release.");
         Assert.True(File.Exists(assembly), $"{Name} is not built: build the solution in this configuration first.");
         using AssemblyUses compiled = new(assembly);

@@ -230,7 +230,7 @@ internal sealed class AutoPilot : IRunPilot
         }
     }
 
-    // <content>The conclusions from the figures.</content>
+    // The conclusions from the figures.
 
     private const int MostDecisions = 64;
 
