@@ -1,6 +1,11 @@
 namespace Weir.Tables.Ratios;
 
 /// <summary>An arm of a case in a run: one worker whose operation is a run of the arm, in windows of as many runs as take some milliseconds.</summary>
+/// <remarks>
+/// A window consists of a fixed number of whole runs (<see cref="WholeOperations.Each"/>). Its worker is alone, so it reads clock and bytes itself, and the bytes
+/// of a run are exact (<see cref="SoloReading"/>). A run that never completes is abandoned when the suite's patience is over
+/// (<see cref="WindowPlan.Patience"/>), and the other arms continue.
+/// </remarks>
 internal sealed class SampledArm(Sampler sampler, Suite suite, Arm arm)
     : RoundArm(Spec, new Workload(arm.Name, _ => Operation.OfAsync(arm.RunAsync)))
 {

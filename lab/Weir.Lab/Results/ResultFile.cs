@@ -973,8 +973,8 @@ public sealed record PercentileFigures
 }
 
 /// <summary>
-/// What the rounds of an arm come to whose operations are items of passes: for a pass, and for an item. It is made of the rounds whenever it is asked for, and
-/// never read.
+/// What the rounds of an arm come to whose operations are items of passes: for a pass, and for an item. Texts, tables and files all take their figures from
+/// here. It is made of the rounds whenever it is asked for, and is never read from a file.
 /// </summary>
 public sealed record PassFigures
 {

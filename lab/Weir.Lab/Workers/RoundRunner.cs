@@ -13,8 +13,8 @@ namespace Weir.Lab.Workers;
 /// start barrier, ends them, and reads the resources that they used; <see cref="WorkerSlot"/> is one worker of a window.
 /// <para>
 /// Two kinds of arms have windows. A <see cref="WorkerArm"/> has many workers for a time: the window cuts through operations and counts parts of them, and a
-/// round is repeated if the canary or the compiler disturbed it. A pass arm has one worker whose operation is a pass, which is checked before it counts; a part
-/// of a pass has no checksum, so its window consists of whole operations. Processes, programs and servers take turns in the same loop, without windows.
+/// round is repeated if the canary or the compiler disturbed it. A <c>PassArm</c> has one worker whose operation is a pass, which is checked before it counts;
+/// a part of a pass has no checksum, so its window consists of whole operations. Processes, programs and servers take turns in the same loop, without windows.
 /// </para>
 /// <para>
 /// A worker that is alone in a window of whole operations reads clock, bytes and processor time itself (<see cref="SoloReading"/>), right before its first

@@ -2,7 +2,8 @@ using Weir.Lab.Latency;
 
 namespace Weir.Audit.Load.Passes;
 
-/// <summary>What has become of each item of a pass. An item is done when it was processed and acknowledged. Any number of threads report.</summary>
+/// <summary>What has become of each item of a pass through a queue. An item is done when it was processed and acknowledged.</summary>
+/// <remarks>Any number of threads report: publishers what they are about to publish, consumers what they process, the source what was acknowledged.</remarks>
 internal sealed class PassLedger(PassItems items, IMessageStarts starts, DeliveryTally tally)
 {
     private readonly long[] _intended = new long[items.Messages];

@@ -118,6 +118,11 @@ internal enum CacheMode
 }
 
 /// <summary>One round in this process: all files once, with proof of where their bytes came from.</summary>
+/// <remarks>
+/// The files are one set of operations, which the workers share until it is empty (<see cref="WholeOperations.Together"/>); the peer is one operation that
+/// hashes them all. Before the window, <see cref="IWorkload.BeginRoundAsync"/> brings the page cache into its state. What the device reads is counted from
+/// <see cref="IWorkload.WorkersStarting"/> to <see cref="IWorkload.WorkersEnded"/>.
+/// </remarks>
 internal static class HashRound
 {
     /// <summary>How far the bytes read from the device may be off, as a share of the bytes hashed.</summary>
