@@ -6,19 +6,19 @@ using Npgsql.Replication.PgOutput.Messages;
 namespace Weir.PostgreSql;
 
 /// <summary>Turns the messages of pgoutput into changes, and these into batches.</summary>
-/// <param name="source">The stream.</param>
+/// <param name="stream">The stream.</param>
 /// <param name="relations">The tables.</param>
 /// <param name="builder">Where changes go.</param>
 /// <param name="send">Takes batches that are full.</param>
 /// <param name="start">Where the stream begins. Changes before it are skipped.</param>
 internal sealed class ChangeDecoder<T>(
-    PostgresChangeSource source,
+    ChangeStream stream,
     RelationCache relations,
     BatchBuilder<T> builder,
     Func<ChangeBatch<T>, CancellationToken, ValueTask> send,
     ChangePosition start)
 {
-    private readonly ChangeKeys _keys = new(source.Options.Order);
+    private readonly ChangeKeys _keys = new(stream.Options.Order);
     private ChangeTransaction? _transaction;
     private ChangePosition _finished = new(start.Lsn);
     private long _next;
@@ -91,7 +91,7 @@ internal sealed class ChangeDecoder<T>(
     private ValueTask Begin(BeginMessage message)
     {
         ulong commitLsn = (ulong)message.TransactionFinalLsn;
-        _transaction = new ChangeTransaction(message.TransactionXid, commitLsn, new DateTimeOffset(message.TransactionCommitTimestamp), source.Slot);
+        _transaction = new ChangeTransaction(message.TransactionXid, commitLsn, new DateTimeOffset(message.TransactionCommitTimestamp), stream.Slot);
         _next = 0;
         _skip = commitLsn == start.PartLsn ? start.PartCount : 0;
         IsBeforePart = IsBeforePart && commitLsn < start.PartLsn;
@@ -150,13 +150,13 @@ internal sealed class ChangeDecoder<T>(
 /// Collects changes. A batch is taken only when the next change has arrived, or when the transaction has ended, so it is known whether its last
 /// change is the last of its transaction.
 /// </summary>
-/// <param name="source">The stream.</param>
+/// <param name="stream">The stream.</param>
 /// <param name="map">Makes the value of an item from a change.</param>
 /// <param name="start">Where the stream is.</param>
-internal sealed class BatchBuilder<T>(PostgresChangeSource source, Func<PostgresChange, T> map, ChangePosition start)
+internal sealed class BatchBuilder<T>(ChangeStream stream, Func<PostgresChange, T> map, ChangePosition start)
 {
-    private readonly int _maxChanges = source.Options.MaxChangesPerBatch;
-    private readonly int _maxBytes = source.Options.MaxBytesPerBatch;
+    private readonly int _maxChanges = stream.Options.MaxChangesPerBatch;
+    private readonly int _maxBytes = stream.Options.MaxBytesPerBatch;
     private readonly List<(PostgresChange Change, string? Key)> _changes = [];
     private long _bytes;
     private bool _isAlone;
@@ -230,16 +230,16 @@ internal sealed class BatchBuilder<T>(PostgresChangeSource source, Func<Postgres
         var letter = new DeadLetter
         {
             Id = change.Id.ToString(),
-            Source = source.Slot,
+            Source = stream.Slot,
             Reason = cause is null ? DeadLetterReason.Undecodable : DeadLetterReason.Rejected,
             Error = cause is null ? message : $"{message}\n{cause}",
-            Time = source.Options.TimeProvider.GetUtcNow(),
+            Time = stream.Options.TimeProvider.GetUtcNow(),
             Key = key,
             Payload = ChangeJson.Bytes(change),
         };
-        if (source.Options.OnError == PostgresChangeErrorMode.Stop)
+        if (stream.Options.OnError == PostgresChangeErrorMode.Stop)
         {
-            source.Options.Tell(letter);
+            stream.Options.Tell(letter);
             throw new WorkSetupException(
                 $"{message} Nothing is lost: mend its cause, or set {nameof(PostgresChangeSourceOptions.OnError)} to go on behind it.", cause!);
         }

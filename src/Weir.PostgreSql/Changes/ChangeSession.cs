@@ -16,7 +16,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
     private static readonly TimeSpan LongestSilence = TimeSpan.FromSeconds(10);
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(1);
 
-    private readonly PostgresChangeSource _source;
+    private readonly ChangeStream _stream;
     private readonly LogicalReplicationConnection _connection;
     private readonly RelationCache _relations;
     private readonly ServerState _server;
@@ -34,34 +34,34 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
     private Task _nextHeartbeat = Task.CompletedTask;
     private bool _isDisposed;
 
-    private ChangeSession(PostgresChangeSource source, RelationCache relations, Func<PostgresChange, T> map, ServerState server, ChangePosition start)
+    private ChangeSession(ChangeStream stream, RelationCache relations, Func<PostgresChange, T> map, ServerState server, ChangePosition start)
     {
-        _source = source;
+        _stream = stream;
         _relations = relations;
         _server = server;
         _start = _sent = start;
-        _builder = new BatchBuilder<T>(source, map, start);
-        _batches = Channel.CreateBounded<ChangeBatch<T>>(new BoundedChannelOptions(source.Options.MaxBufferedBatches)
+        _builder = new BatchBuilder<T>(stream, map, start);
+        _batches = Channel.CreateBounded<ChangeBatch<T>>(new BoundedChannelOptions(stream.Options.MaxBufferedBatches)
         {
             SingleReader = true,
             SingleWriter = true,
         });
         TimeSpan third = server.SenderTimeout / 3;
-        _connection = source.Replication(server);
+        _connection = stream.Replication(server);
         _connection.WalReceiverStatusInterval = third > TimeSpan.Zero && third < LongestSilence ? third : LongestSilence;
     }
 
     public ChannelReader<ChangeBatch<T>> Batches => _batches.Reader;
 
     public static async Task<ChangeSession<T>> OpenAsync(
-        PostgresChangeSource source,
+        ChangeStream stream,
         RelationCache relations,
         Func<PostgresChange, T> map,
         ServerState server,
         ChangePosition start,
         CancellationToken cancellationToken)
     {
-        var session = new ChangeSession<T>(source, relations, map, server, start);
+        var session = new ChangeSession<T>(stream, relations, map, server, start);
         try
         {
             await session._connection.Open(cancellationToken).ConfigureAwait(false);
@@ -72,7 +72,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
         catch (Exception e)
         {
             await session.DisposeAsync().ConfigureAwait(false);
-            throw source.Explained(e);
+            throw stream.Explained(e);
         }
     }
 
@@ -135,7 +135,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
         {
             try
             {
-                await task.WaitAsync(Patience, _source.Options.TimeProvider).ConfigureAwait(false);
+                await task.WaitAsync(Patience, _stream.Options.TimeProvider).ConfigureAwait(false);
             }
             catch (Exception e) when (e is not OutOfMemoryException)
             {
@@ -151,7 +151,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
     {
         try
         {
-            await _source.Database.ExecuteAsync(
+            await _stream.Database.ExecuteAsync(
                 "SELECT pg_catalog.pg_terminate_backend($1)", CancellationToken.None, Parameter.Of(_process)).ConfigureAwait(false);
         }
         catch (Exception e) when (e is not OutOfMemoryException)
@@ -182,18 +182,18 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
     private async Task ReadSnapshotAsync(CancellationToken cancellationToken)
     {
         // The slot of a snapshot that was not finished.
-        await _source.DropSlotAsync(cancellationToken).ConfigureAwait(false);
+        await _stream.DropSlotAsync(cancellationToken).ConfigureAwait(false);
         PgOutputReplicationSlot slot = await _connection.CreatePgOutputReplicationSlot(
-            _source.Slot, slotSnapshotInitMode: LogicalSlotSnapshotInitMode.Export, cancellationToken: cancellationToken).ConfigureAwait(false);
+            _stream.Slot, slotSnapshotInitMode: LogicalSlotSnapshotInitMode.Export, cancellationToken: cancellationToken).ConfigureAwait(false);
         ulong lsn = (ulong)slot.ConsistentPoint;
         try
         {
             await ReadTablesAsync(slot.SnapshotName!, lsn, cancellationToken).ConfigureAwait(false);
         }
-        catch (Exception e) when (_source.Explained(e) is WorkSetupException)
+        catch (Exception e) when (_stream.Explained(e) is WorkSetupException)
         {
             // Nobody goes on with this slot, since a snapshot begins with a new one, and the server would keep its log for it.
-            await _source.DropQuietlyAsync(lsn).ConfigureAwait(false);
+            await _stream.DropQuietlyAsync(lsn).ConfigureAwait(false);
             throw;
         }
 
@@ -206,15 +206,15 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
 
     private async Task ReadTablesAsync(string snapshot, ulong lsn, CancellationToken cancellationToken)
     {
-        var decoder = new ChangeDecoder<T>(_source, _relations, _builder, SendAsync, _start);
-        SnapshotReader reader = await SnapshotReader.OpenAsync(_source, _server, snapshot, cancellationToken).ConfigureAwait(false);
+        var decoder = new ChangeDecoder<T>(_stream, _relations, _builder, SendAsync, _start);
+        SnapshotReader reader = await SnapshotReader.OpenAsync(_stream, _server, snapshot, cancellationToken).ConfigureAwait(false);
         await using (reader.ConfigureAwait(false))
         {
             foreach (SnapshotTable table in await reader.TablesAsync(cancellationToken).ConfigureAwait(false))
             {
                 await _relations.DefineAsync(table.Oid, table.Schema, table.Name, hasKey: true, table.Columns, cancellationToken).ConfigureAwait(false);
                 PostgresRelation relation = _relations[table.Oid];
-                var origin = new ChangeTransaction(0, lsn, _source.Options.TimeProvider.GetUtcNow(), _source.Slot, relation.FullName);
+                var origin = new ChangeTransaction(0, lsn, _stream.Options.TimeProvider.GetUtcNow(), _stream.Slot, relation.FullName);
                 long index = 0;
                 await foreach (string?[] row in reader.ReadAsync(table, cancellationToken).ConfigureAwait(false))
                 {
@@ -232,19 +232,19 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
         }
 
         // Until here, nobody holds the slot, so somebody else may have replaced it.
-        if (await _source.FindSlotAsync(_server, cancellationToken).ConfigureAwait(false) is not { } found || found.Confirmed != lsn)
+        if (await _stream.Preflight.FindSlotAsync(_server, cancellationToken).ConfigureAwait(false) is not { } found || found.Confirmed != lsn)
         {
             throw new WorkSetupException(
-                $"Slot '{_source.Slot}' was created again by another program while its snapshot was read. A stream has one reader at a time.");
+                $"Slot '{_stream.Slot}' was created again by another program while its snapshot was read. A stream has one reader at a time.");
         }
     }
 
     private async Task ReadStreamAsync(CancellationToken cancellationToken)
     {
-        var decoder = new ChangeDecoder<T>(_source, _relations, _builder, SendAsync, _start);
+        var decoder = new ChangeDecoder<T>(_stream, _relations, _builder, SendAsync, _start);
         IAsyncEnumerator<PgOutputReplicationMessage> messages = _connection.StartReplication(
-            new PgOutputReplicationSlot(_source.Slot),
-            new PgOutputReplicationOptions(Escaped(_source.Publication), PgOutputProtocolVersion.V1),
+            new PgOutputReplicationSlot(_stream.Slot),
+            new PgOutputReplicationOptions(Escaped(_stream.Publication), PgOutputProtocolVersion.V1),
             cancellationToken,
             new NpgsqlLogSequenceNumber(_start.Lsn)).GetAsyncEnumerator(cancellationToken);
         _nextHeartbeat = NextHeartbeat(cancellationToken);
@@ -333,19 +333,19 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
     // Before anybody has a position behind them: whoever saves that may save it without an acknowledgement.
     private async ValueTask KeepAsync(IReadOnlyList<DeadLetter> failed, CancellationToken cancellationToken)
     {
-        if (_source.Options.DeadLetters is { } letters)
+        if (_stream.Options.DeadLetters is { } letters)
         {
             await letters.AddAsync(failed, cancellationToken).ConfigureAwait(false);
         }
 
         foreach (DeadLetter letter in failed)
         {
-            _source.Options.Tell(letter);
+            _stream.Options.Tell(letter);
         }
     }
 
     private Task NextHeartbeat(CancellationToken cancellationToken) =>
-        Task.Delay(_source.Options.HeartbeatInterval, _source.Options.TimeProvider, cancellationToken);
+        Task.Delay(_stream.Options.HeartbeatInterval, _stream.Options.TimeProvider, cancellationToken);
 
     // Npgsql puts the name between both kinds of quotes without escaping it.
     private static string Escaped(string name) =>
@@ -357,16 +357,16 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
         try
         {
             return e is PostgresException { SqlState: PostgresErrorCodes.UndefinedObject }
-                && await _source.HasPublicationAsync(CancellationToken.None).ConfigureAwait(false)
+                && await _stream.Preflight.HasPublicationAsync(CancellationToken.None).ConfigureAwait(false)
                 ? new WorkSetupException(
-                    $"Publication '{_source.Publication}' was dropped and made again, and the server cannot give the changes in between, which begin after "
+                    $"Publication '{_stream.Publication}' was dropped and made again, and the server cannot give the changes in between, which begin after "
                     + $"{_sent}: remove the stream (DropAsync, or weir-work cdc --drop), and set it up again with a snapshot.",
                     e)
-                : _source.Explained(e);
+                : _stream.Explained(e);
         }
         catch (Exception other) when (other is NpgsqlException or WorkSetupException)
         {
-            return _source.Explained(e);
+            return _stream.Explained(e);
         }
     }
 }

@@ -4,9 +4,9 @@ namespace Weir.PostgreSql;
 /// The reading end of a stream. It connects again when a connection breaks, and continues after the last batch that it delivered, so that this process
 /// sees nothing twice.
 /// </summary>
-internal sealed class ChangeWorkSource<T>(PostgresChangeSource source, Func<PostgresChange, T> map) : IWorkSource<T>
+internal sealed class ChangeWorkSource<T>(ChangeStream stream, Func<PostgresChange, T> map) : IWorkSource<T>
 {
-    private readonly RelationCache _relations = new(source.Database);
+    private readonly RelationCache _relations = new(stream.Database);
     private readonly CancellationTokenSource _stop = new();
     private readonly SemaphoreSlim _acknowledging = new(1);
     private readonly WakeUp _wake = new();
@@ -22,7 +22,7 @@ internal sealed class ChangeWorkSource<T>(PostgresChangeSource source, Func<Post
 
     public string MessagingSystem => Database.System;
 
-    public string Name => source.Slot;
+    public string Name => stream.Slot;
 
     public AcknowledgementOrder Order => AcknowledgementOrder.Delivery;
 
@@ -81,7 +81,7 @@ internal sealed class ChangeWorkSource<T>(PostgresChangeSource source, Func<Post
             ChangePosition position = done[^1].End;
             if (position != _saved)
             {
-                await source.SaveAsync(position, cancellationToken).ConfigureAwait(false);
+                await stream.SaveAsync(position, cancellationToken).ConfigureAwait(false);
             }
 
             Task<ChangeSession<T>>? session;
@@ -229,7 +229,7 @@ internal sealed class ChangeWorkSource<T>(PostgresChangeSource source, Func<Post
     private async Task<ChangeSession<T>> OpenAsync(CancellationToken cancellationToken)
     {
         await Task.CompletedTask.ConfigureAwait(ConfigureAwaitOptions.ForceYielding);
-        (ServerState server, _, ChangePosition position) = await source.CheckAsync(_wasOurs, cancellationToken).ConfigureAwait(false);
+        (ServerState server, _, ChangePosition position) = await stream.WaitForSlotAsync(_wasOurs, cancellationToken).ConfigureAwait(false);
         lock (_lock)
         {
             if (!_wasOurs)
@@ -239,7 +239,7 @@ internal sealed class ChangeWorkSource<T>(PostgresChangeSource source, Func<Post
             else if (position.Lsn > _delivered.Lsn || position.Lsn < _saved.Lsn)
             {
                 throw new WorkSetupException(
-                    $"Checkpoint '{source.CheckpointName}' was moved to {position} by another program while the connection was lost. A stream has one reader "
+                    $"Checkpoint '{stream.CheckpointName}' was moved to {position} by another program while the connection was lost. A stream has one reader "
                     + "at a time.");
             }
             else if (_delivered.IsSnapshot && _open.TryPeek(out ChangeBatch<T>? first))
@@ -252,7 +252,7 @@ internal sealed class ChangeWorkSource<T>(PostgresChangeSource source, Func<Post
             position = _delivered;
         }
 
-        return await ChangeSession<T>.OpenAsync(source, _relations, map, server, position, cancellationToken).ConfigureAwait(false);
+        return await ChangeSession<T>.OpenAsync(stream, _relations, map, server, position, cancellationToken).ConfigureAwait(false);
     }
 
     /// <summary>Ends a session that has failed.</summary>

@@ -17,8 +17,7 @@ namespace Weir.PostgreSql;
 /// </remarks>
 public sealed class PostgresChangeSource : IWorkStatistics, IAsyncDisposable
 {
-    private static readonly TimeSpan Poll = TimeSpan.FromMilliseconds(100);
-    private readonly Preflight _preflight;
+    private readonly ChangeStream _stream;
     private readonly PostgresReplicationSlot _slot;
 
     /// <summary>Creates an object for a stream of changes. It asks nothing of the server.</summary>
@@ -35,40 +34,24 @@ public sealed class PostgresChangeSource : IWorkStatistics, IAsyncDisposable
         string connectionString, string slot, string publication, ICheckpointStore checkpoints, PostgresChangeSourceOptions? options = null)
     {
         ArgumentException.ThrowIfNullOrEmpty(connectionString);
-        Slot = SlotName.Check(slot);
-        Publication = SqlName.Check(publication, nameof(publication));
+        slot = SlotName.Check(slot);
+        publication = SqlName.Check(publication, nameof(publication));
         ArgumentNullException.ThrowIfNull(checkpoints);
-        Checkpoints = checkpoints;
-        Options = options ?? new PostgresChangeSourceOptions();
-        Options.Validate();
-        ConnectionString = Parse(connectionString);
-        DataSource = NpgsqlDataSource.Create(ConnectionString);
-        Database = new Database(DataSource, $"the change stream '{slot}'", "docs/changes.md", Explain);
-        _preflight = new Preflight(Database, slot, publication);
-        _slot = new PostgresReplicationSlot(DataSource, slot, Options.TimeProvider);
+        options ??= new PostgresChangeSourceOptions();
+        options.Validate();
+        _stream = new ChangeStream(connectionString, slot, publication, checkpoints, options);
+        _slot = new PostgresReplicationSlot(_stream.DataSource, slot, options.TimeProvider);
     }
 
     /// <summary>The name of the slot, and of the sources.</summary>
-    public string Slot { get; }
+    public string Slot => _stream.Slot;
 
     /// <summary>The name of the stream's position in the store of checkpoints.</summary>
-    public string CheckpointName => Options.CheckpointName ?? Slot;
+    public string CheckpointName => _stream.CheckpointName;
 
     string IWorkStatistics.Name => Slot;
 
     string IWorkStatistics.MessagingSystem => Database.System;
-
-    internal string Publication { get; }
-
-    internal ICheckpointStore Checkpoints { get; }
-
-    internal PostgresChangeSourceOptions Options { get; }
-
-    internal string ConnectionString { get; }
-
-    internal NpgsqlDataSource DataSource { get; }
-
-    internal Database Database { get; }
 
     /// <summary>Looks whether a stream can work: the server, the publication, the slot, and a connection for replication. It creates nothing.</summary>
     /// <param name="cancellationToken">Ends the wait.</param>
@@ -79,8 +62,8 @@ public sealed class PostgresChangeSource : IWorkStatistics, IAsyncDisposable
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     public async Task CheckAsync(CancellationToken cancellationToken = default)
     {
-        ServerState server = await _preflight.CheckServerAsync(cancellationToken).ConfigureAwait(false);
-        if (await _preflight.FindSlotAsync(server, cancellationToken).ConfigureAwait(false) is null)
+        ServerState server = await _stream.Preflight.CheckServerAsync(cancellationToken).ConfigureAwait(false);
+        if (await _stream.Preflight.FindSlotAsync(server, cancellationToken).ConfigureAwait(false) is null)
         {
             await CheckNewAsync(server, cancellationToken).ConfigureAwait(false);
         }
@@ -98,16 +81,16 @@ public sealed class PostgresChangeSource : IWorkStatistics, IAsyncDisposable
     /// <remarks>Creating a slot waits for the transactions that are running in the database.</remarks>
     public async Task SetupAsync(CancellationToken cancellationToken = default)
     {
-        ServerState server = await _preflight.CheckServerAsync(cancellationToken).ConfigureAwait(false);
-        SlotState? slot = await _preflight.FindSlotAsync(server, cancellationToken).ConfigureAwait(false);
-        ChangePosition? position = await LoadAsync(cancellationToken).ConfigureAwait(false);
+        ServerState server = await _stream.Preflight.CheckServerAsync(cancellationToken).ConfigureAwait(false);
+        SlotState? slot = await _stream.Preflight.FindSlotAsync(server, cancellationToken).ConfigureAwait(false);
+        ChangePosition? position = await _stream.LoadAsync(cancellationToken).ConfigureAwait(false);
         if (position is not null)
         {
-            _preflight.CheckPosition(server, slot, position, CheckpointName);
+            _stream.Preflight.CheckPosition(server, slot, position, CheckpointName);
             return;
         }
 
-        if (Options.InitialSnapshot)
+        if (_stream.Options.InitialSnapshot)
         {
             if (slot is not null)
             {
@@ -117,26 +100,26 @@ public sealed class PostgresChangeSource : IWorkStatistics, IAsyncDisposable
             }
 
             await CheckNewAsync(server, cancellationToken).ConfigureAwait(false);
-            await SaveAsync(ChangePosition.Snapshot, cancellationToken).ConfigureAwait(false);
+            await _stream.SaveAsync(ChangePosition.Snapshot, cancellationToken).ConfigureAwait(false);
             return;
         }
 
         if (slot is not null)
         {
-            await SaveAsync(new ChangePosition(slot.Confirmed), cancellationToken).ConfigureAwait(false);
+            await _stream.SaveAsync(new ChangePosition(slot.Confirmed), cancellationToken).ConfigureAwait(false);
             return;
         }
 
         await CheckNewAsync(server, cancellationToken).ConfigureAwait(false);
-        ulong start = await CreateSlotAsync(cancellationToken).ConfigureAwait(false);
+        ulong start = await _stream.CreateSlotAsync(cancellationToken).ConfigureAwait(false);
         try
         {
-            await SaveAsync(new ChangePosition(start), cancellationToken).ConfigureAwait(false);
+            await _stream.SaveAsync(new ChangePosition(start), cancellationToken).ConfigureAwait(false);
         }
         catch
         {
             // The server would keep its log for a slot that nobody reads.
-            await DropQuietlyAsync(start).ConfigureAwait(false);
+            await _stream.DropQuietlyAsync(start).ConfigureAwait(false);
             throw;
         }
     }
@@ -169,7 +152,7 @@ public sealed class PostgresChangeSource : IWorkStatistics, IAsyncDisposable
     public async ValueTask<IWorkSource<T>> OpenSourceAsync<T>(Func<PostgresChange, T> map, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(map);
-        var source = new ChangeWorkSource<T>(this, map);
+        var source = new ChangeWorkSource<T>(_stream, map);
         try
         {
             await TellOwnTablesAsync(cancellationToken).ConfigureAwait(false);
@@ -190,154 +173,25 @@ public sealed class PostgresChangeSource : IWorkStatistics, IAsyncDisposable
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     public async Task DropAsync(CancellationToken cancellationToken = default)
     {
-        await DropSlotAsync(cancellationToken).ConfigureAwait(false);
-        await Checkpoints.SaveAsync(CheckpointName, "", cancellationToken).ConfigureAwait(false);
+        await _stream.DropSlotAsync(cancellationToken).ConfigureAwait(false);
+        await _stream.ForgetPositionAsync(cancellationToken).ConfigureAwait(false);
     }
 
     /// <summary>Closes the connections that are not in use. The sources stay open.</summary>
     /// <returns>A task that completes when they are closed.</returns>
-    public ValueTask DisposeAsync() => DataSource.DisposeAsync();
-
-    /// <summary>Checks that the stream can work, and waits until the slot is free.</summary>
-    internal async Task<(ServerState Server, SlotState? Slot, ChangePosition Position)> CheckAsync(bool wasOurs, CancellationToken cancellationToken)
-    {
-        ServerState server = await _preflight.CheckServerAsync(cancellationToken).ConfigureAwait(false);
-        long start = Options.TimeProvider.GetTimestamp();
-        TimeSpan patience = wasOurs ? Options.SlotWait + server.SenderTimeout : Options.SlotWait;
-        while (true)
-        {
-            SlotState? slot = await _preflight.FindSlotAsync(server, cancellationToken).ConfigureAwait(false);
-            if (slot is not { IsActive: true })
-            {
-                // Read only now: the reader that had the slot may have saved a position.
-                server = await _preflight.CheckServerAsync(cancellationToken).ConfigureAwait(false);
-                ChangePosition? position = await LoadAsync(cancellationToken).ConfigureAwait(false);
-                _preflight.CheckPosition(server, slot, position, CheckpointName);
-                if (position is { IsSnapshot: true })
-                {
-                    await _preflight.CheckSnapshotAsync(cancellationToken).ConfigureAwait(false);
-                }
-
-                if (position is null)
-                {
-                    // A slot that somebody else has created.
-                    position = new ChangePosition(slot!.Confirmed);
-                    await SaveAsync(position.Value, cancellationToken).ConfigureAwait(false);
-                }
-
-                return (server, slot, position.Value);
-            }
-
-            if (Options.TimeProvider.GetElapsedTime(start) >= patience)
-            {
-                throw InUse();
-            }
-
-            await Task.Delay(Poll, Options.TimeProvider, cancellationToken).ConfigureAwait(false);
-        }
-    }
-
-    internal ValueTask<SlotState?> FindSlotAsync(ServerState server, CancellationToken cancellationToken) =>
-        _preflight.FindSlotAsync(server, cancellationToken);
-
-    internal ValueTask<bool> HasPublicationAsync(CancellationToken cancellationToken) => _preflight.HasPublicationAsync(cancellationToken);
-
-    internal async Task DropSlotAsync(CancellationToken cancellationToken)
-    {
-        // The server may need a moment to notice that the last reader has left.
-        long start = Options.TimeProvider.GetTimestamp();
-        while (true)
-        {
-            try
-            {
-                await Database.ExecuteAsync(
-                    "SELECT pg_catalog.pg_drop_replication_slot(slot_name) FROM pg_catalog.pg_replication_slots WHERE slot_name = $1",
-                    cancellationToken,
-                    Parameter.Of(Slot)).ConfigureAwait(false);
-                return;
-            }
-            catch (PostgresException e) when (e.SqlState == PostgresErrorCodes.ObjectInUse)
-            {
-                if (Options.TimeProvider.GetElapsedTime(start) >= Options.SlotWait)
-                {
-                    throw InUse();
-                }
-            }
-
-            await Task.Delay(Poll, Options.TimeProvider, cancellationToken).ConfigureAwait(false);
-        }
-    }
-
-    /// <summary>Removes a slot that was created here, if it is still the same one. What fails on the way is of no use to anybody.</summary>
-    internal async ValueTask DropQuietlyAsync(ulong start)
-    {
-        try
-        {
-            await Database.ExecuteAsync(
-                "SELECT pg_catalog.pg_drop_replication_slot(slot_name) FROM pg_catalog.pg_replication_slots "
-                + "WHERE slot_name = $1 AND NOT active AND confirmed_flush_lsn = $2::text::pg_lsn",
-                CancellationToken.None,
-                Parameter.Of(Slot),
-                Parameter.Of(new NpgsqlLogSequenceNumber(start).ToString())).ConfigureAwait(false);
-        }
-        catch (Exception e) when (e is not OutOfMemoryException)
-        {
-            // Whoever looks into the failure that led here finds this one too.
-        }
-    }
-
-    /// <summary>A connection for replication, which is not open.</summary>
-    internal LogicalReplicationConnection Replication(ServerState server)
-    {
-        var settings = new NpgsqlConnectionStringBuilder(ConnectionString);
-        settings.ReadBufferSize = Math.Max(settings.ReadBufferSize, 1 << 16);
-        settings.Options = $"{settings.Options ?? Environment.GetEnvironmentVariable("PGOPTIONS")} {ValueText.ConnectionOptions}";
-        settings.Timezone = "UTC";
-        settings.ClientEncoding ??= server.ClientEncoding;
-
-        // All values are read as texts, and Npgsql cannot give that of some types that it loads, such as arrays of domains.
-        settings["Server Compatibility Mode"] = "NoTypeLoading";
-        return new LogicalReplicationConnection(settings.ToString());
-    }
-
-    internal Exception Explained(Exception e) =>
-        e is PostgresException postgres && Database.Explanation(postgres) is { } explanation ? new WorkSetupException(explanation, e) : e;
-
-    internal ValueTask SaveAsync(ChangePosition position, CancellationToken cancellationToken) =>
-        Checkpoints.SaveAsync(CheckpointName, position.ToString(), cancellationToken);
-
-    private static string Parse(string connectionString)
-    {
-        NpgsqlConnectionStringBuilder parsed;
-        try
-        {
-            parsed = new NpgsqlConnectionStringBuilder(connectionString);
-        }
-        catch (Exception e) when (e is ArgumentException or FormatException or InvalidOperationException)
-        {
-            // Without the exception, whose message may have a part of the password.
-            throw new ArgumentException("connectionString is not a connection string for Npgsql, such as Host=...;Username=...", nameof(connectionString));
-        }
-
-        return parsed.Host?.Contains(',', StringComparison.Ordinal) != true && parsed.TargetSessionAttributes is null or "" or "any"
-            ? parsed.ToString()
-            : throw new ArgumentException(
-                "connectionString must name one host, without Target Session Attributes: a replication slot is on one server. Give it a name that leads "
-                + "to the primary.",
-                nameof(connectionString));
-    }
+    public ValueTask DisposeAsync() => _stream.DataSource.DisposeAsync();
 
     // What a new stream needs and an old one has shown already.
     private async ValueTask CheckNewAsync(ServerState server, CancellationToken cancellationToken)
     {
-        if (Options.InitialSnapshot)
+        if (_stream.Options.InitialSnapshot)
         {
-            await _preflight.CheckSnapshotAsync(cancellationToken).ConfigureAwait(false);
+            await _stream.Preflight.CheckSnapshotAsync(cancellationToken).ConfigureAwait(false);
         }
 
         try
         {
-            LogicalReplicationConnection connection = Replication(server);
+            LogicalReplicationConnection connection = _stream.Replication(server);
             await using (connection.ConfigureAwait(false))
             {
                 await connection.Open(cancellationToken).ConfigureAwait(false);
@@ -345,7 +199,7 @@ public sealed class PostgresChangeSource : IWorkStatistics, IAsyncDisposable
         }
         catch (PostgresException e)
         {
-            throw Explained(e);
+            throw _stream.Explained(e);
         }
         catch (Exception e) when (e is NotSupportedException or ArgumentException)
         {
@@ -355,32 +209,11 @@ public sealed class PostgresChangeSource : IWorkStatistics, IAsyncDisposable
 
     private async ValueTask TellOwnTablesAsync(CancellationToken cancellationToken)
     {
-        if (Options.OnNotice is not null && await _preflight.OwnTablesAsync(cancellationToken).ConfigureAwait(false) is { Length: > 0 } own)
+        if (_stream.Options.OnNotice is not null && await _stream.Preflight.OwnTablesAsync(cancellationToken).ConfigureAwait(false) is { Length: > 0 } own)
         {
-            Options.Notice(
-                $"Publication '{Publication}' has tables of Weir itself ({own}). Their changes are left out, because a stream that took them would feed "
+            _stream.Options.Notice(
+                $"Publication '{_stream.Publication}' has tables of Weir itself ({own}). Their changes are left out, because a stream that took them would feed "
                 + "itself; the server still sends them. Publish your own tables only: CREATE PUBLICATION ... FOR TABLE ..., or FOR TABLES IN SCHEMA ...");
         }
     }
-
-    private static string? Explain(PostgresException e) => e.SqlState switch
-    {
-        PostgresErrorCodes.UndefinedObject or PostgresErrorCodes.ObjectNotInPrerequisiteState or PostgresErrorCodes.ConfigurationLimitExceeded
-            or PostgresErrorCodes.FeatureNotSupported =>
-            $"The server cannot give changes: {e.MessageText}.{(e.Hint is null ? "" : $" {e.Hint}")}",
-        _ => null,
-    };
-
-    private WorkSetupException InUse() => new(
-        $"Slot '{Slot}' is in use: a stream has one reader at a time. Stop the other process, or wait until the server notices that it has disappeared.");
-
-    private async ValueTask<ChangePosition?> LoadAsync(CancellationToken cancellationToken) =>
-        ChangePosition.Parse(await Checkpoints.LoadAsync(CheckpointName, cancellationToken).ConfigureAwait(false), CheckpointName);
-
-    private async ValueTask<ulong> CreateSlotAsync(CancellationToken cancellationToken) => (ulong)NpgsqlLogSequenceNumber.Parse(
-        (await Database.QueryAsync(
-            "SELECT lsn::text FROM pg_catalog.pg_create_logical_replication_slot($1, 'pgoutput')",
-            static r => r.GetString(0),
-            cancellationToken,
-            Parameter.Of(Slot)).ConfigureAwait(false))[0]);
 }

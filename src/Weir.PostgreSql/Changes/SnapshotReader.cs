@@ -11,21 +11,21 @@ internal sealed class SnapshotReader : IAsyncDisposable
     private static readonly string WithFilters = SqlFiles.Plain.Read("snapshot_columns", "filters");
     private static readonly string WithoutFilters = SqlFiles.Plain.Read("snapshot_columns", "no_filters");
 
-    private readonly PostgresChangeSource _source;
+    private readonly ChangeStream _stream;
     private readonly NpgsqlConnection _connection;
     private NpgsqlTransaction? _transaction;
 
-    private SnapshotReader(PostgresChangeSource source, NpgsqlConnection connection)
+    private SnapshotReader(ChangeStream stream, NpgsqlConnection connection)
     {
-        _source = source;
+        _stream = stream;
         _connection = connection;
     }
 
     /// <summary>Opens a transaction that sees what the slot has exported, for as long as the connection that created the slot does nothing else.</summary>
     public static async Task<SnapshotReader> OpenAsync(
-        PostgresChangeSource source, ServerState server, string snapshot, CancellationToken cancellationToken)
+        ChangeStream stream, ServerState server, string snapshot, CancellationToken cancellationToken)
     {
-        var reader = new SnapshotReader(source, await source.DataSource.OpenConnectionAsync(cancellationToken).ConfigureAwait(false));
+        var reader = new SnapshotReader(stream, await stream.DataSource.OpenConnectionAsync(cancellationToken).ConfigureAwait(false));
         try
         {
             reader._transaction = await reader._connection.BeginTransactionAsync(IsolationLevel.RepeatableRead, cancellationToken).ConfigureAwait(false);
@@ -37,7 +37,7 @@ internal sealed class SnapshotReader : IAsyncDisposable
                 settings += $"; SET LOCAL client_encoding = {encoding}";
             }
 
-            await source.Database.ExecuteOnAsync(reader._connection, settings, cancellationToken).ConfigureAwait(false);
+            await stream.Database.ExecuteOnAsync(reader._connection, settings, cancellationToken).ConfigureAwait(false);
             return reader;
         }
         catch
@@ -52,7 +52,7 @@ internal sealed class SnapshotReader : IAsyncDisposable
     {
         string query = _connection.PostgreSqlVersion.Major >= 15 ? WithFilters : WithoutFilters;
         List<SnapshotTable> tables = [];
-        await _source.Database.QueryOnAsync(
+        await _stream.Database.QueryOnAsync(
             _connection,
             query,
             row =>
@@ -68,7 +68,7 @@ internal sealed class SnapshotReader : IAsyncDisposable
                 return true;
             },
             cancellationToken,
-            Parameter.Of(_source.Publication)).ConfigureAwait(false);
+            Parameter.Of(_stream.Publication)).ConfigureAwait(false);
         tables.RemoveAll(static table => OwnTables.Has(table.Name, table.Columns.Select(static c => c.Name)));
         return tables;
     }

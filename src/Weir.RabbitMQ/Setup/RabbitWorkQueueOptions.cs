@@ -89,9 +89,10 @@ public sealed record RabbitWorkQueueOptions
     /// <value>The default is <see cref="TimeProvider.System"/>. The delays between attempts of items are kept by RabbitMQ.</value>
     public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
 
-    /// <summary>The most bytes that a message of this queue has, also one whose items have got the trace context of the message that they came in.</summary>
+    /// <summary>How many messages a source has that it did not acknowledge, in all partitions: <see cref="Prefetch"/>, or what that is by default.</summary>
     internal int MessagesAtOnce => Prefetch ?? Math.Clamp(UsualItems / MaxItemsPerMessage, LeastPrefetch, MostPrefetch);
 
+    /// <summary>The most bytes that a message of this queue has, also one whose items have got the trace context of the message that they came in.</summary>
     internal int LargestMessage => Math.Max(MaxMessageBytes, EnvelopeFormat.HeaderLength + EnvelopeFormat.MaxItemHead + MaxItemBytes) + MessageTrace.MaxBytes;
 
     internal void Notice(string sentence)

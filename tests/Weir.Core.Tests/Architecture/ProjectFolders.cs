@@ -33,7 +33,20 @@ internal sealed class ProjectFolders
         Houses.Select(house => System.IO.Path.Combine(Repository.Root, house, project)).First(Directory.Exists);
 
     /// <summary>Each use of one folder by another, with an example.</summary>
-    public IReadOnlyCollection<FolderUse> Uses()
+    public IReadOnlyCollection<FolderUse> Uses() => [.. All()
+        .Select(use => (From: FolderOf(use.User), To: FolderOf(use.Used), Example: $"{System.IO.Path.GetFileName(use.User)} uses {use.Type}"))
+        .Where(static use => use.From is not null && use.To is not null && use.From != use.To)
+        .GroupBy(static use => (use.From, use.To))
+        .Select(static group => new FolderUse(group.Key.From!, group.Key.To!, group.Order().First().Example))];
+
+    /// <summary>Each use of one file by another. What is generated is no file of the project.</summary>
+    public IReadOnlyCollection<(string From, string To)> FileUses() => [.. All()
+        .Select(use => (From: NameOf(use.User), To: NameOf(use.Used)))
+        .Where(static use => use.From is not null && use.To is not null && use.From != use.To)
+        .Select(static use => (use.From!, use.To!))
+        .Distinct()];
+
+    private (string User, string Used, string Type)[] All()
     {
         string assembly = System.IO.Path.Combine(Repository.Built(Name), Name + ".dll");
         Assert.SkipUnless(IsRelease || File.Exists(assembly), $"{Name} is not built in Debug: its folders are looked at in Release.");
@@ -47,11 +60,7 @@ internal sealed class ProjectFolders
                 $"{file} has changed since {Name} was built: build the solution first.");
         }
 
-        return [.. compiled.All()
-            .Select(use => (From: FolderOf(use.User), To: FolderOf(use.Used), Example: $"{System.IO.Path.GetFileName(use.User)} uses {use.Type}"))
-            .Where(static use => use.From is not null && use.To is not null && use.From != use.To)
-            .GroupBy(static use => (use.From, use.To))
-            .Select(static group => new FolderUse(group.Key.From!, group.Key.To!, group.Order().First().Example))];
+        return [.. compiled.All()];
     }
 
     /// <summary>The folders that use each other, in a circle of whatever length: each such group once.</summary>
@@ -65,6 +74,10 @@ internal sealed class ProjectFolders
         int at = document.Replace('\\', '/').LastIndexOf(marker, StringComparison.Ordinal);
         return at < 0 ? null : System.IO.Path.Combine(Path, document[(at + marker.Length)..]);
     }
+
+    private string? NameOf(string document) =>
+        FileOf(document) is { } file && System.IO.Path.GetRelativePath(Path, file).Replace('\\', '/') is var name
+            && !name.StartsWith("obj/", StringComparison.Ordinal) && !document.Replace('\\', '/').Contains("/obj/", StringComparison.Ordinal) ? name : null;
 
     private string? FolderOf(string document)
     {
