@@ -212,8 +212,8 @@ public sealed class PostgresChangeSource : IWorkStatistics, IAsyncDisposable
         if (_stream.Options.OnNotice is not null && await _stream.Preflight.OwnTablesAsync(cancellationToken).ConfigureAwait(false) is { Length: > 0 } own)
         {
             _stream.Options.Notice(
-                $"Publication '{_stream.Publication}' has tables of Weir itself ({own}). Their changes are left out, because a stream that took them would feed "
-                + "itself; the server still sends them. Publish your own tables only: CREATE PUBLICATION ... FOR TABLE ..., or FOR TABLES IN SCHEMA ...");
+                $"Publication '{_stream.Publication}' has tables of Weir itself ({own}). Their changes are left out, because a stream that took them would "
+                + "feed itself; the server still sends them. Publish your own tables only: CREATE PUBLICATION ... FOR TABLE ..., or FOR TABLES IN SCHEMA ...");
         }
     }
 }

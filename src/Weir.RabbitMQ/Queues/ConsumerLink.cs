@@ -41,7 +41,7 @@ internal sealed class ConsumerLink : IUnattended
     private volatile bool _isStopping;
     private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private int _cancelled;
-    private int _isNudged;
+    private int _isWoken;
     private long _consumerTimeout;
 
     private ConsumerLink(Broker broker, IConnection connection, IChannel channel, int prefetch, TimeProvider clock)
@@ -110,7 +110,7 @@ internal sealed class ConsumerLink : IUnattended
         {
             if (delivery is null)
             {
-                Volatile.Write(ref _isNudged, 0);
+                Volatile.Write(ref _isWoken, 0);
             }
             else
             {
@@ -123,9 +123,9 @@ internal sealed class ConsumerLink : IUnattended
     public async ValueTask WaitAsync(CancellationToken cancellationToken) => await _incoming.Reader.WaitToReadAsync(cancellationToken).ConfigureAwait(false);
 
     /// <summary>Lets the reader look again.</summary>
-    public void Nudge()
+    public void Wake()
     {
-        if (Interlocked.Exchange(ref _isNudged, 1) == 0)
+        if (Interlocked.Exchange(ref _isWoken, 1) == 0)
         {
             _incoming.Writer.TryWrite(null);
         }

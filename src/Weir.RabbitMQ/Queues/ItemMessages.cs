@@ -141,6 +141,110 @@ internal sealed class ItemMessages<T>(IWorkSerializer<T> serializer, RabbitWorkQ
     }
 }
 
+/// <summary>Makes items of a message.</summary>
+/// <param name="name">The name of the queue, which is the source of its dead letters.</param>
+/// <param name="serializer">Reads the values.</param>
+/// <param name="options">The options.</param>
+internal sealed class MessageReader<T>(string name, IWorkSerializer<T> serializer, RabbitWorkQueueOptions options)
+{
+    /// <summary>Splits a message into two; a message of one item stays as it is.</summary>
+    public static List<Outgoing> Halves(Delivery delivery, string route, ArrayPool<byte> buffers)
+    {
+        List<Outgoing> halves = new(2);
+        var writer = new EnvelopeWriter(buffers);
+        var reader = new EnvelopeReader(delivery.Body);
+        int first = (reader.Count + 1) / 2;
+        while (reader.Read())
+        {
+            writer.Add(reader.Id, reader.Key, reader.Attempt, reader.Headers, reader.Value);
+            if (writer.Count == first && halves.Count == 0)
+            {
+                halves.Add(Outgoing.Of(writer, route, delivery.TraceHeaders()));
+            }
+        }
+
+        if (writer.Count > 0)
+        {
+            halves.Add(Outgoing.Of(writer, route, delivery.TraceHeaders()));
+        }
+
+        return halves;
+    }
+
+    /// <returns>Null if nothing of the message can be read.</returns>
+    public DecodedMessage<T>? Read(Delivery delivery)
+    {
+        if (delivery.Length > options.LargestMessage)
+        {
+            return null;
+        }
+
+        Dictionary<string, string>? trace = MessageTrace.Read(delivery.Headers);
+        try
+        {
+            var reader = new EnvelopeReader(delivery.Body);
+            var decoded = new DecodedMessage<T>(reader.Count);
+            while (reader.Read())
+            {
+                Add(ref reader, trace, decoded);
+            }
+
+            return decoded;
+        }
+        catch (FormatException)
+        {
+            return null;
+        }
+    }
+
+    private void Add(ref EnvelopeReader reader, Dictionary<string, string>? trace, DecodedMessage<T> decoded)
+    {
+        WorkId id = reader.Id;
+        IReadOnlyDictionary<string, string>? headers = TraceContext.Merge(reader.Headers, trace);
+        DeadLetterReason reason = DeadLetterReason.TooLarge;
+        string error = "";
+        if (reader.Value.Length > options.MaxItemBytes)
+        {
+            error = string.Create(
+                CultureInfo.InvariantCulture,
+                $"The value has {reader.Value.Length:N0} bytes, and the queue takes at most {options.MaxItemBytes:N0} (MaxItemBytes).");
+        }
+        else
+        {
+            try
+            {
+                decoded.Items.Add(new WorkItem<T>(id, serializer.Read(reader.Value), reader.Key, reader.Attempt, headers));
+                return;
+            }
+            catch (Exception e) when (e is not OutOfMemoryException)
+            {
+                (reason, error) = (DeadLetterReason.Undecodable, e.ToString());
+            }
+        }
+
+        (decoded.Letters ??= []).Add(DeadLetterMessage.Of(new DeadLetter
+        {
+            Id = id.ToString(),
+            Source = name,
+            Reason = reason,
+            Error = error,
+            Attempts = reader.Attempt,
+            Time = options.TimeProvider.GetUtcNow(),
+            Key = reader.Key,
+            Payload = reader.Value.ToArray(),
+            Headers = headers,
+        }));
+    }
+}
+
+/// <summary>The items that could be read of a message, and dead letters for the others.</summary>
+internal sealed class DecodedMessage<T>(int count)
+{
+    public List<WorkItem<T>> Items { get; } = new(count);
+
+    public List<DeadLetterMessage>? Letters { get; set; }
+}
+
 /// <summary>What is wrong with a message as a whole. Used before its values are read, and to say why it is a dead letter.</summary>
 internal static class Unreadable
 {
