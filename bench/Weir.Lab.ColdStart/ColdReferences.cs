@@ -1,6 +1,6 @@
 namespace Weir.Lab.ColdStart;
 
-/// <summary>The same over references, which share their code.</summary>
+/// <summary>First calls over items and results that are references, for which compiled code is shared.</summary>
 internal static class ColdReferences
 {
     public static async Task<long> ForEachAsync()

@@ -88,7 +88,7 @@ internal static class Items
         return Sum(results);
     }
 
-    /// <summary>The same with a loop of retries in each body.</summary>
+    /// <summary>The platform's parallel loop with a loop of retries in each body.</summary>
     public static Task<long> PlatformRetryingAsync(int count, Func<int, CancellationToken, ValueTask<int>> call) => PlatformAsync(
         count,
         async (item, token) =>

@@ -59,7 +59,7 @@ internal static class AwaitLoop
         }
     }
 
-    /// <summary>The same, with cancellation between two items.</summary>
+    /// <summary>Awaits one call after the other, and can be cancelled between two items.</summary>
     public static async Task<int[]> StoppableAsync(int[] source, ItemCall call, CancellationToken token)
     {
         int[] results = new int[source.Length];

@@ -133,7 +133,7 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
     private static bool IsFailure(Exception error, CancellationToken stop) =>
         error is not OutOfMemoryException and not BadInputException && !(error is OperationCanceledException && stop.IsCancellationRequested);
 
-    /// <summary>The same failure in a sentence that names the engine: what a client or a server says of itself often does not.</summary>
+    /// <summary>A failure in a sentence that names the engine: what a client or a server says often does not.</summary>
     private InvalidOperationException Failed(Exception error)
     {
         // Several publishers fail together, mostly of the same.

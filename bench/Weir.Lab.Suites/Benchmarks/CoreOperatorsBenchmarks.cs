@@ -31,17 +31,17 @@ public class CoreOperatorsBenchmarks : Suite
     [BenchmarkCategory(CpuBoundLight)]
     public Task<List<int>> SelectParallel_CpuBound_Light() => _source.SelectParallelAsync(_light, _eight);
 
-    /// <summary>The same in a plain loop.</summary>
+    /// <summary>A multiplication per item in a plain loop.</summary>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory(CpuBoundLight)]
     public Task<List<int>> AwaitLoop_CpuBound_Light() => AwaitLoop.RunAsync(_source, N, _light);
 
-    /// <summary>The same with the platform's parallel loop.</summary>
+    /// <summary>A multiplication per item in the platform's parallel loop.</summary>
     [Benchmark]
     [BenchmarkCategory(CpuBoundLight)]
     public Task<int[]> ParallelForEachAsync_CpuBound_Light() => ForEachAsync.RunAsync(_source, N, 8, _light);
 
-    /// <summary>The same with a channel and workers.</summary>
+    /// <summary>A multiplication per item by workers behind a channel.</summary>
     [Benchmark]
     [BenchmarkCategory(CpuBoundLight)]
     public Task<int[]> ChannelAndWorkers_CpuBound_Light() => ChannelWorkers.RunAsync(_source, N, 8, _light);
@@ -51,27 +51,27 @@ public class CoreOperatorsBenchmarks : Suite
     [BenchmarkCategory(Io)]
     public Task<List<int>> SelectParallel_IoSimulation() => _source.SelectParallelAsync(_io, _thirtyTwo);
 
-    /// <summary>The same, asked to be in source order.</summary>
+    /// <summary>A delay of 1 ms per item, limit 32, with results in source order.</summary>
     [Benchmark]
     [BenchmarkCategory(Io)]
     public Task<List<int>> SelectParallel_OrderedOutput() => _source.SelectParallelAsync(_io, _thirtyTwoOrdered);
 
-    /// <summary>The same, one item after the other.</summary>
+    /// <summary>A delay of 1 ms per item, one item after the other.</summary>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory(Io)]
     public Task<List<int>> Baseline_Sequential() => AwaitLoop.RunAsync(_source, N, _io);
 
-    /// <summary>The same, all at once.</summary>
+    /// <summary>A delay of 1 ms per item, all at once.</summary>
     [Benchmark]
     [BenchmarkCategory(Io)]
     public Task<int[]> Baseline_TaskWhenAll() => TaskWhenAll.UnboundedAsync(_source, _io);
 
-    /// <summary>The same with the platform's parallel loop.</summary>
+    /// <summary>A delay of 1 ms per item in the platform's parallel loop.</summary>
     [Benchmark]
     [BenchmarkCategory(Io)]
     public Task<int[]> ParallelForEachAsync_IoSimulation() => ForEachAsync.RunAsync(_source, N, 32, _io);
 
-    /// <summary>The same with a task per item behind a semaphore.</summary>
+    /// <summary>A delay of 1 ms in a task per item, behind a semaphore.</summary>
     [Benchmark]
     [BenchmarkCategory(Io)]
     public Task<int[]> WhenAllSemaphore_IoSimulation() => TaskWhenAll.WithSemaphoreAsync(_source, 32, _io);
@@ -81,12 +81,12 @@ public class CoreOperatorsBenchmarks : Suite
     [BenchmarkCategory(Streaming)]
     public Task<int> SelectParallelStream_Streaming() => CountAsync(_source.ToAsyncEnumerable().SelectParallelStreamAsync(_light, _eight));
 
-    /// <summary>The same with an iterator that awaits each item.</summary>
+    /// <summary>A stream of multiplications from an iterator that awaits each item.</summary>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory(Streaming)]
     public Task<int> AwaitForeach_Streaming() => CountAsync(AwaitLoop.Stream(_source.ToAsyncEnumerable(), _light));
 
-    /// <summary>The same with two channels and workers between them.</summary>
+    /// <summary>A stream of multiplications through two channels with workers between them.</summary>
     [Benchmark]
     [BenchmarkCategory(Streaming)]
     public Task<int> ChannelAndWorkers_Streaming() => CountAsync(ChannelWorkers.Stream(_source.ToAsyncEnumerable(), 8, _light));
@@ -96,7 +96,7 @@ public class CoreOperatorsBenchmarks : Suite
     [BenchmarkCategory(SideEffects)]
     public Task<long> ForEachParallel_SideEffects() => SumAsync(() => _source.ToAsyncEnumerable().ForEachParallelAsync(_sideEffect, _eight));
 
-    /// <summary>The same in a plain loop.</summary>
+    /// <summary>An atomic addition per item in a plain loop.</summary>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory(SideEffects)]
     public Task<long> AwaitForeach_SideEffects() => SumAsync(async () =>
@@ -107,7 +107,7 @@ public class CoreOperatorsBenchmarks : Suite
         }
     });
 
-    /// <summary>The same with the platform's parallel loop.</summary>
+    /// <summary>An atomic addition per item in the platform's parallel loop.</summary>
     [Benchmark]
     [BenchmarkCategory(SideEffects)]
     public Task<long> ParallelForEachAsync_SideEffects() => SumAsync(() =>

@@ -68,7 +68,7 @@ public class ErrorHandlingBenchmarks : Suite
     [BenchmarkCategory(Transient)]
     public Task<List<int>> SelectParallel_WithRetries() => _source.SelectParallelAsync(Failing(10, 1), _exponential);
 
-    /// <summary>The same with a retry loop inside the platform's parallel loop.</summary>
+    /// <summary>A retry loop inside the platform's parallel loop, of whose items one in ten fails once.</summary>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory(Transient)]
     public Task<int[]> ParallelForEachAsync_WithRetries() => ForEachAsync.RunAsync(_source, N, 8, RetryLoop.Around(Failing(10, 1), 3));
@@ -78,7 +78,7 @@ public class ErrorHandlingBenchmarks : Suite
     [BenchmarkCategory(Exponential)]
     public Task<List<int>> SelectParallel_Exponential() => _source.SelectParallelAsync(Failing(20, 2), _exponential);
 
-    /// <summary>The same with a retry loop inside the platform's parallel loop.</summary>
+    /// <summary>A retry loop inside the platform's parallel loop, of whose items one in twenty fails twice.</summary>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory(Exponential)]
     public Task<int[]> ParallelForEachAsync_Exponential() => ForEachAsync.RunAsync(_source, N, 8, RetryLoop.Around(Failing(20, 2), 3));
@@ -88,7 +88,7 @@ public class ErrorHandlingBenchmarks : Suite
     [BenchmarkCategory(Jitter)]
     public Task<List<int>> SelectParallel_ExponentialJitter() => _source.SelectParallelAsync(Failing(20, 2), _jitter);
 
-    /// <summary>The same with a retry loop inside the platform's parallel loop, without chance.</summary>
+    /// <summary>A retry loop inside the platform's parallel loop, of whose items one in twenty fails twice; delays without chance.</summary>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory(Jitter)]
     public Task<int[]> ParallelForEachAsync_NoJitter() => ForEachAsync.RunAsync(_source, N, 8, RetryLoop.Around(Failing(20, 2), 3));

@@ -1,6 +1,6 @@
 namespace Weir.Lab.Suites;
 
-/// <summary>The same suspension without workers, for comparison.</summary>
+/// <summary>One suspension without workers, to compare <see cref="WorkersYieldBenchmarks"/> with.</summary>
 public class PlainYieldBenchmarks
 {
     /// <summary>Suspends once.</summary>

@@ -33,7 +33,7 @@ public class PollyRunBenchmarks : ItemSuite
         return results;
     }
 
-    /// <summary>The same policies as options of the run.</summary>
+    /// <summary>The policies of the pipeline as options of the run.</summary>
     [Benchmark]
     public Task<List<int>> Run_Weir() => Items.SelectParallelAsync(Call, _options);
 

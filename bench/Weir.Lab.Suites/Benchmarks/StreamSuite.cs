@@ -19,7 +19,7 @@ public abstract class StreamSuite : ItemSuite
         return new ArraySegment<int>(buffer, 0, count);
     }
 
-    /// <summary>The same for a peer that calls a delegate with each result, one at a time.</summary>
+    /// <summary>Receives the results of a peer that calls a delegate with each, one at a time.</summary>
     private protected async Task<ArraySegment<int>> ReceiveAsync(Func<Action<int>, Task> run)
     {
         int[] buffer = _buffer;

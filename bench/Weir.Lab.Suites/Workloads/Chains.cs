@@ -27,7 +27,7 @@ internal static class Chains
         AttemptTimeout = Limit,
     });
 
-    /// <summary>The same for a run.</summary>
+    /// <summary>The policies of <see cref="All"/> as options of a run.</summary>
     public static ParallelRunOptions Run(int most) => new()
     {
         MaxDegreeOfParallelism = most,

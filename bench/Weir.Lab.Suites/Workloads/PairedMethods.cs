@@ -22,7 +22,7 @@ public class PairedMethods
     /// <returns>The hash code.</returns>
     public int Hash() => _name.GetHashCode();
 
-    /// <summary>The same of a name that takes a tenth longer.</summary>
+    /// <summary>Computes the hash code of a name that takes a tenth longer.</summary>
     /// <returns>The hash code.</returns>
     public int HashLonger() => _longerName.GetHashCode();
 
@@ -30,18 +30,18 @@ public class PairedMethods
     /// <returns>What it came to.</returns>
     public long Compute() => CalibratedSpin.Run(1, 10 * _spins);
 
-    /// <summary>The same and a tenth more.</summary>
+    /// <summary>Computes for 11 us, a tenth longer than <see cref="Compute"/>.</summary>
     /// <returns>What it came to.</returns>
     public long ComputeLonger() => CalibratedSpin.Run(1, 11 * _spins);
 
-    /// <summary>The same and a twentieth more.</summary>
+    /// <summary>Computes for 10.5 us, a twentieth longer than <see cref="Compute"/>.</summary>
     /// <returns>What it came to.</returns>
     public long ComputeTwentiethLonger() => CalibratedSpin.Run(1, 105 * _spins / 10);
 
     /// <summary>Waits for a millisecond, which takes a tenth more.</summary>
     public void Wait() => Thread.Sleep(1);
 
-    /// <summary>The same, and computes for a tenth of that.</summary>
+    /// <summary>Waits for a millisecond, and computes for a tenth of that.</summary>
     /// <returns>What it came to.</returns>
     public long WaitLonger()
     {
@@ -53,7 +53,7 @@ public class PairedMethods
     /// <returns>The array.</returns>
     public byte[] Allocate() => Filled(10);
 
-    /// <summary>The same and a tenth more; the array is as long.</summary>
+    /// <summary>Allocates an array as long as that of <see cref="Allocate"/>, and computes for a tenth longer.</summary>
     /// <returns>The array.</returns>
     public byte[] AllocateLonger() => Filled(11);
 

@@ -92,7 +92,7 @@ public static partial class PlantedWaits
     /// <summary>Sleeps longer than anybody waits for it.</summary>
     public static void SleepsForMinutes() => Thread.Sleep(120_000);
 
-    /// <summary>The same once more.</summary>
+    /// <summary>Sleeps longer than anybody waits for it, as a second method.</summary>
     public static void SleepsForMinutesToo() => Thread.Sleep(120_000);
 
     /// <summary>Blocks threads of the pool.</summary>

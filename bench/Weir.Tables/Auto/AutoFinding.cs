@@ -33,10 +33,10 @@ internal sealed class AutoFinding
     /// <summary>The pace of the auto runtime as a share of the best fixed one's, over the rounds.</summary>
     public Spread ToBest { get; }
 
-    /// <summary>The same against the concurrent runtime with as many items in flight as the auto runtime may have.</summary>
+    /// <summary>The pace of the auto runtime as a share of the concurrent one's with as many items in flight as the auto runtime may have.</summary>
     public Spread ToWide { get; }
 
-    /// <summary>The same for the first call of a new runtime.</summary>
+    /// <summary>The pace of the first call of a new auto runtime as a share of the best fixed one's.</summary>
     public Spread ColdToBest { get; }
 
     public (IReadOnlyList<AutoDecision> First, IReadOnlyList<AutoDecision> Last) Decisions { get; }

@@ -33,7 +33,7 @@ internal sealed class KeptRuns(WeirCommand command, DirectoryInfo keep, TextWrit
     /// <param name="runs">How often each.</param>
     /// <param name="neighbours">How many threads of this process keep processors busy meanwhile.</param>
     /// <param name="first">The name of its results, and the one.</param>
-    /// <param name="second">The same of the other.</param>
+    /// <param name="second">The name of the results of the other, and the other.</param>
     /// <param name="said">What is told of a result.</param>
     /// <param name="cancellationToken">Kills it.</param>
     /// <exception cref="InvalidOperationException">One came to no result.</exception>

@@ -21,9 +21,9 @@ internal sealed record LawOutcome(string Law, string Noise, int Counts, bool Has
     /// <summary>Where the true law is named: how many intervals of lambda hold the truth.</summary>
     public int Lambda { get; init; }
 
-    /// <summary>The same of sigma.</summary>
+    /// <summary>How many intervals of sigma hold the truth.</summary>
     public int Sigma { get; init; }
 
-    /// <summary>The same of kappa.</summary>
+    /// <summary>How many intervals of kappa hold the truth.</summary>
     public int Kappa { get; init; }
 }

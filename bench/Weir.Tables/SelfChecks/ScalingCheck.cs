@@ -3,7 +3,7 @@ using Weir.Lab.Benchmarks.Results;
 
 namespace Weir.Tables.SelfChecks;
 
-/// <summary>The same asynchronous benchmark by BenchmarkDotNet alone, and under one and eight workers.</summary>
+/// <summary>Measures one asynchronous benchmark by BenchmarkDotNet alone, and under one and eight workers.</summary>
 internal static class ScalingCheck
 {
     private const double LeastFactor = 2;

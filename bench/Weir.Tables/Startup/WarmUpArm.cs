@@ -10,7 +10,7 @@ internal sealed record WarmUpArm(string Work, string Name, int Items, Func<Func<
     /// <summary>The arm's name among all.</summary>
     public string Key => $"{Work}/{Name}";
 
-    /// <summary>The same arm, measured in a program whose Weir is compiled ahead of time.</summary>
+    /// <summary>This arm, measured in a program whose Weir is compiled ahead of time.</summary>
     public WarmUpArm InCopy => this with { Work = $"{Work}, Weir compiled ahead" };
 
     /// <summary>What it is compared with; <see langword="null"/> for what the others of its work are compared with.</summary>

@@ -46,7 +46,7 @@ internal sealed record OptionValue(string Source, string Text)
         _ => throw Bad("true or false"),
     };
 
-    /// <summary>The same, where the bare flag means true.</summary>
+    /// <summary>True or false; the bare flag means true.</summary>
     public bool FlagOrSwitch() => Text.Length == 0 || Switch();
 
     /// <summary>One of a few words.</summary>
@@ -140,7 +140,7 @@ internal sealed class TextOption : Option<string?>
         Description = variable is null ? description : $"{description} [{variable}]",
     };
 
-    /// <summary>The same setting, which the first help of a command does not show because it is rarely needed.</summary>
+    /// <summary>Hides the option from the first help of a command, because it is rarely needed.</summary>
     public TextOption Rare()
     {
         Hidden = true;

@@ -328,7 +328,7 @@ internal sealed record WorkerOrder
     public IReadOnlyDictionary<string, string> Variables() =>
         new Dictionary<string, string>(CollectorMode.Variables(Workload.Collector).Concat(IsProfiled ? ProfiledRound.Variables : []));
 
-    /// <summary>The same, run in another way.</summary>
+    /// <summary>This order with another way to run its workload.</summary>
     public WorkerOrder With(Func<WorkerRunSpec, WorkerRunSpec> change) => this with { Run = change(Run) };
 
     /// <summary>How it is run, as the measuring core has it.</summary>

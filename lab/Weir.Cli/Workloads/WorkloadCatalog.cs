@@ -70,7 +70,7 @@ internal static class WorkloadCatalog
         ? Of(spec).Create(new BuiltInValues(spec.Grain ?? OwnGrain(spec) ?? TimeSpan.Zero, NumberOf(spec), spec.StepsPerSecond))
         : Create(spec, UserAssembly.Load(spec.Assembly));
 
-    /// <summary>The same of an assembly that is loaded already.</summary>
+    /// <summary>Makes the workload of an assembly that is loaded already.</summary>
     public static IWorkload Create(WorkloadSpec spec, UserAssembly assembly) => UserWorkloads.Create(spec.Name, assembly, spec.Methods, spec.Values);
 
     private static int NumberOf(WorkloadSpec spec) => Of(spec).Parameter is not { } parameter ? 0
@@ -128,7 +128,7 @@ internal sealed record WorkloadSpec
         return parameters;
     }
 
-    /// <summary>The same with a parameter set.</summary>
+    /// <summary>This workload with a parameter set.</summary>
     /// <exception cref="BadInputException">A built-in workload has no such parameter, or the value cannot be used.</exception>
     public WorkloadSpec With(string name, OptionValue value)
     {

@@ -113,7 +113,7 @@ internal static class BesideProgram
     /// <returns>The whole path.</returns>
     public static string FileOf(Assembly assembly) => FileOf(assembly.Location, AppContext.BaseDirectory);
 
-    /// <summary>The same for a path.</summary>
+    /// <summary>The path of an assembly's file, from where it was loaded.</summary>
     /// <param name="location">From where it was loaded.</param>
     /// <param name="program">The folder of the program, with a separator at its end.</param>
     /// <returns>The whole path.</returns>

@@ -114,7 +114,7 @@ internal sealed record SourceTree(string Commit, bool IsClean)
     public static SourceTree? Read(string? directory = null, params IReadOnlyList<string> paths) =>
         ReadBy(new GitCalls { Directory = directory }, paths);
 
-    /// <summary>The same, by calls of git that say where they wait, and can be stopped.</summary>
+    /// <summary>Reads the tree by calls of git that say where they wait, and can be stopped.</summary>
     internal static SourceTree? ReadBy(GitCalls git, params IReadOnlyList<string> paths)
     {
         string? commit = git.Run("rev-parse", "HEAD");

@@ -560,7 +560,7 @@ internal sealed class LatencyReading
             : null;
     }
 
-    /// <summary>The same without the clock: how long a call takes.</summary>
+    /// <summary>How long a call takes: what some rounds say of the figure, less the time of reading the clock.</summary>
     /// <param name="arm">The arm that they are of.</param>
     /// <param name="rounds">The rounds.</param>
     public double? TimeOf(ArmRecord arm, IReadOnlyList<RoundRecord> rounds) => ValueOf(arm, rounds) - _clock is > 0 and { } time ? time : null;

@@ -37,7 +37,7 @@ internal sealed record HistorySeries
         _ => Numbers.Nanoseconds(value),
     };
 
-    /// <summary>The same with the changes that it shows.</summary>
+    /// <summary>This series with the changes that it shows.</summary>
     public HistorySeries Searched(ComparisonOptions options) => this with { Changes = Figure == ComparedFigure.Bytes ? [.. ExactChanges()] : Found(options) };
 
     private HistoryChange[] Found(ComparisonOptions options)

@@ -69,7 +69,7 @@ public sealed record ResultFile
         Source = SourceRecord.Read(),
     };
 
-    /// <summary>The same with profiles of its arms.</summary>
+    /// <summary>This result with profiles of its arms.</summary>
     /// <param name="profiles">Profiles by the number of the arm, from 0.</param>
     internal ResultFile With(IReadOnlyDictionary<int, ProfileRecord> profiles) =>
         profiles.Count == 0 ? this : this with { Arms = [.. Arms.Select((a, i) => a with { Profile = profiles.GetValueOrDefault(i) })] };
@@ -133,7 +133,7 @@ public sealed record ArmRecord
     /// <summary>Whether its operations are items that went through a queue.</summary>
     internal bool HasQueue => Rounds.Any(static r => r.Lost is not null);
 
-    /// <summary>The same arm; if it was stopped before its first round ended, with the part of that round that there is.</summary>
+    /// <summary>This arm. If it was stopped before its first round ended, the part of that round counts.</summary>
     internal ArmRecord OrPart() => IsMeasured ? this : this with { Rounds = [.. Rounds.Select(static r => r with { Partial = false })] };
 
     /// <summary>The rates per second of the rounds. Its median is the arm's rate wherever one figure is shown.</summary>
@@ -376,7 +376,7 @@ public sealed record RoundRecord
     /// <summary>The round over time.</summary>
     public IReadOnlyList<TimelineRecord> Timeline { get; init; } = [];
 
-    /// <summary>The same round with what the process and the system counted in it.</summary>
+    /// <summary>This round with what the process and the system counted in it.</summary>
     internal RoundRecord With(in ResourceUse use) => this with
     {
         MachineIdle = use.Kernel.IdleShare,
@@ -457,7 +457,7 @@ public sealed record ComparisonRecord
     /// <summary>The figure of the arm in its unit, for bytes and latencies; <see langword="null"/> for rates.</summary>
     public double? Value { get; init; }
 
-    /// <summary>The same of what it is compared with.</summary>
+    /// <summary>The figure of what the arm is compared with, in its unit.</summary>
     public double? AgainstValue { get; init; }
 
     /// <summary>The number of pairs of processes that took turns; <see langword="null"/> if they did not.</summary>
@@ -784,7 +784,7 @@ public sealed record MachineRecord
         Hash = "",
     });
 
-    /// <summary>The same machine with its hash.</summary>
+    /// <summary>A machine's record with its hash.</summary>
     internal static MachineRecord Hashed(MachineRecord machine)
     {
         string all = string.Join('\n', [machine.Cpu, $"{machine.Cores}", machine.Os, machine.Architecture, machine.Dotnet, machine.Gc,
@@ -1020,7 +1020,7 @@ public sealed record PassFigures
     /// <summary>Elapsed time for an item at the median of the rates, in nanoseconds.</summary>
     public required double NsPerItem { get; init; }
 
-    /// <summary>The same beyond an item of the direct runtime; <see langword="null"/> without that runtime.</summary>
+    /// <summary>Elapsed time for an item beyond that of the direct runtime, in nanoseconds; <see langword="null"/> without that runtime.</summary>
     public double? NsAboveDirect { get; init; }
 
     /// <summary>Bytes that the process allocated for an item.</summary>

@@ -9,7 +9,7 @@ internal static class ResultJson
     /// <summary>Names as in the other JSON of the commands; absent figures are left out.</summary>
     public static JsonSerializerOptions Indented { get; } = Options(indented: true);
 
-    /// <summary>The same on one line, for talking to a child process.</summary>
+    /// <summary><see cref="Indented"/> on one line, for talking to a child process.</summary>
     public static JsonSerializerOptions Line { get; } = Options(indented: false);
 
     public static string Write(ResultFile result) => JsonSerializer.Serialize(result, Indented);

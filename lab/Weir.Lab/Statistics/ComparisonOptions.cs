@@ -21,7 +21,7 @@ public sealed record ComparisonOptions
     /// <summary>Whether the rounds were measured in pairs, each of the one next to one of the other.</summary>
     public bool IsPaired { get; init; }
 
-    /// <summary>The same with the share of alpha that each figure has.</summary>
+    /// <summary>These options with the share of alpha that each figure has.</summary>
     internal ComparisonOptions OfEach() => this with { Alpha = Alpha / Math.Max(1, Figures.Count(static f => f != ComparedFigure.Bytes)) };
 
     /// <summary>Throws when a value is outside its range.</summary>

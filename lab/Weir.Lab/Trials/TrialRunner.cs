@@ -354,7 +354,7 @@ internal sealed class DeliveryTally
     /// <summary>Times from the call that publishes to the acknowledgement.</summary>
     public LatencyHistogram Service { get; } = new();
 
-    /// <summary>The same from the time at which the call should have been made; <see langword="null"/> without a rate.</summary>
+    /// <summary>Times from when the call should have been made to the acknowledgement; <see langword="null"/> without a rate.</summary>
     public LatencyHistogram? Response { get; init; }
 
     /// <summary>A round with these counts. The items of a queue have no results, so there is no checksum.</summary>

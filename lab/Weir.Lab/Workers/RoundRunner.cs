@@ -126,7 +126,7 @@ internal enum RoundEnd
     /// <summary>The next arm.</summary>
     Next,
 
-    /// <summary>The same round of the same arm again, because the machine was disturbed.</summary>
+    /// <summary>This round of this arm once more, because the machine was disturbed.</summary>
     Again,
 
     /// <summary>Nothing: the run is over.</summary>
@@ -988,7 +988,7 @@ internal sealed class WorkloadCalls(string name, TimeSpan limit, Action<string>?
         }
     }
 
-    /// <summary>The same as <see cref="RunAsync"/>, with this thread.</summary>
+    /// <summary>Makes a call as <see cref="RunAsync"/> does, and blocks this thread until it ends.</summary>
     /// <param name="what">What is called.</param>
     /// <param name="call">Calls it.</param>
     /// <param name="cancellationToken">Ends the waiting soon. The call itself has to know it too.</param>

@@ -520,7 +520,7 @@ internal sealed record WindowPlan(int Round, TimeSpan Duration, IReadOnlyDiction
     /// </summary>
     public (TimeSpan Said, TimeSpan GivenUp)? Stall { get; init; }
 
-    /// <summary>The same for one worker and whole operations.</summary>
+    /// <summary>A plan for one worker and whole operations.</summary>
     public static WindowPlan OfOne(int round, int batch, WholeOperations whole) =>
         new(round, TimeSpan.Zero, new Dictionary<string, int> { [WorkerRunSpec.DefaultGroup] = batch }) { Whole = whole, HasTimeline = false };
 }

@@ -29,7 +29,7 @@ internal sealed class OrderLines
             decimal.Parse(text[(last + 1)..], CultureInfo.InvariantCulture));
     }
 
-    /// <summary>The same with checks that take some microseconds.</summary>
+    /// <summary>An order of one line, with checks that take some microseconds.</summary>
     public static Order ReadAndCheck(string line)
     {
         Order order = Read(line);

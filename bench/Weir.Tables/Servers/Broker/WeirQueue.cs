@@ -2,7 +2,7 @@ using Weir.RabbitMQ;
 
 namespace Weir.Tables.Servers.Broker;
 
-/// <summary>The same with a <see cref="RabbitWorkQueue{T}"/>: a sink, a source, and the same acknowledgements.</summary>
+/// <summary>Brings the items of <see cref="BareQueue"/> through a <see cref="RabbitWorkQueue{T}"/>: a sink, a source, and the same acknowledgements.</summary>
 internal sealed class WeirQueue(RabbitWorkQueue<byte[]> queue, int itemBytes)
 {
     private const string Origin = "0199f3a2b4c5d6e7f8091a2b3c4d5e6f";

@@ -1,6 +1,6 @@
 namespace Weir.Tables.Servers.Queue;
 
-/// <summary>The same items through the queue and a bare loop: enqueued singly, in the caller's transaction and in batches, then taken and done.</summary>
+/// <summary>Brings the same items through the queue and a bare loop: enqueued singly, in the caller's transaction and in batches, then taken and done.</summary>
 internal sealed class QueueArms(FigureDatabase database)
 {
     public const int Batch = 256;

@@ -94,7 +94,7 @@ internal enum HashArm
     /// <summary>Dedicated threads that read and hash, blocking.</summary>
     Sync,
 
-    /// <summary>The same threads, each waiting while its files are read and hashed asynchronously.</summary>
+    /// <summary>Dedicated threads, each of which waits while its files are read and hashed asynchronously.</summary>
     Async,
 
     /// <summary>Dedicated threads that read past the page cache.</summary>

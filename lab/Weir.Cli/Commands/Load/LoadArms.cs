@@ -333,7 +333,7 @@ internal sealed record LoadWork(Func<int, CancellationToken, ValueTask<int>> Pro
     /// <summary>The result that stands for a failure.</summary>
     public const int Failed = int.MinValue;
 
-    /// <summary>The same work, but a share of the items fail at the end. The same items fail every time.</summary>
+    /// <summary>This work, of which a share of the items fail at the end. Every pass fails on the same items.</summary>
     public LoadWork Failing(double rate)
     {
         (Func<int, CancellationToken, ValueTask<int>> processor, Func<int, int> expect) = (Processor, Expect);

@@ -6,7 +6,7 @@ namespace Weir.Lab.Report.Page.Figures;
 /// <param name="Caption">How to read it.</param>
 /// <param name="Legend">The series: their number, their name, and whether they are dashed.</param>
 /// <param name="Panels">The drawings, one below the other.</param>
-/// <param name="Data">The same figures as a table.</param>
+/// <param name="Data">The figures as a table.</param>
 internal sealed record Figure(
     string Id,
     string Title,

@@ -101,7 +101,7 @@ internal sealed class Scale
         return new Scale(Math.Log10, 1, high, ticks);
     }
 
-    /// <summary>The same scale with these ticks only.</summary>
+    /// <summary>A linear scale with these ticks only.</summary>
     public static Scale Numbered(double low, double high, IEnumerable<(double Value, string Label)> ticks) => new(static v => v, low, high, [.. ticks]);
 
     /// <summary>A number as short as it goes, for a tick.</summary>
