@@ -33,26 +33,34 @@ internal static class WeirApp
         // Of the time of a comparison, much goes into the starts of such processes. So they do without the parser and all other commands.
         args is [MeasuringProcess.Command, var kind, var pipe] ? CliApp.GuardAsync(host, () => MeasureCommand.RunAsync(kind, pipe, host))
         : FindRefusal(args) is { } now ? CliApp.GuardAsync(host, () => throw new BadInputException(now))
-        : CliApp.RunAsync(Root(host), args, host);
+        : CliApp.RunAsync(Root(host, args), args, host);
 
     /// <summary>Parses the arguments without running the command.</summary>
-    public static ParseResult Parse(IReadOnlyList<string> args, WeirHost host) => CliApp.Parse(Root(host), args);
+    public static ParseResult Parse(IReadOnlyList<string> args, WeirHost host) => CliApp.Parse(Root(host, args), args);
 
-    private static Command Root(WeirHost host) => CliApp.Root(
-        Name,
-        "Measures concurrent .NET code on your machine.",
+    private static Command Root(WeirHost host, IReadOnlyList<string> args)
+    {
+        (string Name, string Description, Func<WeirHost, Command> Create)[] verbs =
         [
-            RunCommand.Create(host),
-            TimeCommand.Create(host),
-            ScaleCommand.Create(host),
-            CompareCommand.Create(host),
-            GateCommand.Create(host),
-            HistoryCommand.Create(host, RunAsync),
-            ReportCommand.Create(host),
-            DoctorCommand.Create(host),
-            HashCommand.Create(host),
-            LoadCommand.Create(host),
-        ]);
+            (RunCommand.Name, RunCommand.Description, static host => RunCommand.Create(host)),
+            (TimeCommand.Name, TimeCommand.Description, static host => TimeCommand.Create(host)),
+            (ScaleCommand.Name, ScaleCommand.Description, static host => ScaleCommand.Create(host)),
+            (CompareCommand.Name, CompareCommand.Description, static host => CompareCommand.Create(host)),
+            (GateCommand.Name, GateCommand.Description, static host => GateCommand.Create(host)),
+            (HistoryCommand.Name, HistoryCommand.Description, static host => HistoryCommand.Create(host, RunAsync)),
+            (ReportCommand.Name, ReportCommand.Description, static host => ReportCommand.Create(host)),
+            (DoctorCommand.Name, DoctorCommand.Description, static host => DoctorCommand.Create(host)),
+            (HashCommand.Name, HashCommand.Description, static host => HashCommand.Create(host)),
+            (LoadCommand.Name, LoadCommand.Description, static host => LoadCommand.Create(host)),
+        ];
+
+        // A verb that comes first is the one that is asked for. Then the others are but names: their options would only be declared.
+        string? asked = args is [var first, ..] && verbs.Any(v => v.Name == first) ? first : null;
+        return CliApp.Root(
+            Name,
+            "Measures concurrent .NET code on your machine.",
+            verbs.Select(v => asked is null || asked == v.Name ? v.Create(host) : new Command(v.Name, v.Description)));
+    }
 
     // Verbs that other programs have now, and a limit where there is a verdict.
     private static string? FindRefusal(IReadOnlyList<string> args) => args switch

@@ -8,6 +8,12 @@ internal static class CompareCommand
     private const string DefaultWithin = "30s";
     private static readonly TimeSpan DefaultWithinTime = TimeSpan.FromSeconds(30);
 
+    public const string Name = "compare";
+
+    public const string Description =
+        "Compares B with A until it is decided. Workloads, methods of your own, two builds of them, or stored results, in turns, in many short rounds "
+            + "(ABBA), until the result is decided. Exit code 2 if B is slower or allocates more.";
+
     public static Command Create(WeirHost host)
     {
         SideOptions sides = new(MostRounds);
@@ -15,10 +21,7 @@ internal static class CompareCommand
         HistoryOption directory = new();
         OutputOptionSet outputs = new();
         KeepOption keep = new();
-        Command command = new(
-            "compare",
-            "Compares B with A until it is decided. Workloads, methods of your own, two builds of them, or stored results, in turns, in "
-                + "many short rounds (ABBA), until the result is decided. Exit code 2 if B is slower or allocates more.");
+        Command command = new(Name, Description);
         PullRequestOptionSet reviews = new();
         TextOption processes = TextOption.Of("--processes", null, "N", $"The most processes of each side. Default {MostProcesses}");
         TextOption within = TextOption.Of("--within", null, "TIME", $"The most time for a comparison, decided or not. Default {DefaultWithin}");

@@ -5,11 +5,16 @@ namespace Weir.Cli.Commands.Doctor;
 /// <summary>The <c>doctor</c> command: reports what this machine can measure, and how precisely.</summary>
 internal static class DoctorCommand
 {
+    public const string Name = "doctor";
+
+    public const string Description =
+        "Checks whether this machine can measure. Its environment, timer and noise, and the control over its page cache. Takes about 15 seconds, and "
+            + "longer on a busy machine.";
+
     public static Command Create(WeirHost host)
     {
         OutputOptionSet outputs = new();
-        Command command = new("doctor", "Checks whether this machine can measure. Its environment, timer and noise, and the control over its page cache. Takes "
-            + "about 15 seconds, and longer on a busy machine.");
+        Command command = new(Name, Description);
         outputs.AddTo(command);
         command.SetAction(async (parsed, _) =>
         {

@@ -8,16 +8,19 @@ internal static class GateCommand
     private const string DefaultWithin = "60s";
     private static readonly TimeSpan DefaultWithinTime = TimeSpan.FromSeconds(60);
 
+    public const string Name = "gate";
+
+    public const string Description =
+        "Fails if B is worse than A, and sure of it. Measures both in turns, measures again what is undecided, and fails only for what is worse again in "
+            + "new processes. Also of two reports of BenchmarkDotNet, by their bytes. Exit code 2 if it fails.";
+
     public static Command Create(WeirHost host)
     {
         SideOptions sides = new(MostRounds);
         CompareOptionSet compare = new();
         HistoryOption directory = new();
         OutputOptionSet outputs = new();
-        Command command = new(
-            "gate",
-            "Fails if B is worse than A, and sure of it. Measures both in turns, measures again what is undecided, and fails only for what is worse again in "
-                + "new processes. Also of two reports of BenchmarkDotNet, by their bytes. Exit code 2 if it fails.");
+        Command command = new(Name, Description);
         PullRequestOptionSet reviews = new();
         TextOption within = TextOption.Of("--within", null, "TIME", $"The most time for a comparison, confirmed. Default {DefaultWithin}");
         sides.AddTo(command);

@@ -5,14 +5,15 @@ internal static class HashCommand
 {
     public const string Name = "hash";
 
+    public const string Description =
+        "Hashes files with N workers, in several ways. Reports files per second, how many reads were really in flight, and proof of where the bytes came "
+            + "from.";
+
     public static Command Create(WeirHost host)
     {
         HashOptionSet options = new();
         OutputOptionSet outputs = new();
-        Command command = new(
-            Name,
-            "Hashes files with N workers, in several ways. Reports files per second, how many reads were really in flight, and proof of where "
-                + "the bytes came from.");
+        Command command = new(Name, Description);
         options.AddTo(command);
         outputs.AddTo(command);
         command.SetAction(

@@ -7,6 +7,10 @@ namespace Weir.Cli.Commands.History;
 /// <summary>The <c>history</c> command: shows the results that were kept by commit, and says at which commits they changed.</summary>
 internal static class HistoryCommand
 {
+    public const string Name = "history";
+
+    public const string Description = "Shows at which commits a figure changed. From the results that --keep kept.";
+
     /// <summary>Creates the command.</summary>
     /// <param name="host">The environment of the command.</param>
     /// <param name="run">Runs a command of this program, to repeat a measurement.</param>
@@ -21,7 +25,7 @@ internal static class HistoryCommand
         TextOption page = TextOption.Of("--out", null, "FILE", "Also write a page with a plot of each arm");
         page.Aliases.Add("-o");
         Option<bool> json = new("--json") { Description = "Print JSON and nothing else" };
-        Command command = new("history", "Shows at which commits a figure changed. From the results that --keep kept.")
+        Command command = new(Name, Description)
         {
             directory.Flag, arm, machine, dirty, page, json,
             Add(directory, host),
@@ -358,10 +362,10 @@ internal static class ResultSeries
     public static (IReadOnlyList<HistorySeries> Series, bool IsByCommit) Of(
         IReadOnlyList<ResultFile> results, IReadOnlyList<string> commits, ComparisonOptions options)
     {
-        Dictionary<string, int> places = commits.Select(static (c, i) => (c, i)).ToDictionary(static x => x.c, static x => x.i);
-        bool isByCommit = results.All(r => places.ContainsKey(r.Source!.Commit));
+        Dictionary<string, int> positions = commits.Select(static (c, i) => (c, i)).ToDictionary(static x => x.c, static x => x.i);
+        bool isByCommit = results.All(r => positions.ContainsKey(r.Source!.Commit));
         ResultFile[] ordered = isByCommit
-            ? [.. results.OrderBy(r => places[r.Source!.Commit]).ThenBy(static r => !r.Source!.Clean).ThenBy(static r => r.StartedAt)]
+            ? [.. results.OrderBy(r => positions[r.Source!.Commit]).ThenBy(static r => !r.Source!.Clean).ThenBy(static r => r.StartedAt)]
             : [.. OfOneCommitTogether(results)];
         var groups = ordered
             .SelectMany(static r => r.Arms.Where(static a => a.IsMeasured), static (r, a) => (Result: r, Arm: a))

@@ -6,13 +6,16 @@ namespace Weir.Cli.Commands.Load;
 /// <summary>The <c>load</c> command: pushes items through runtimes as fast as they go, and reports.</summary>
 internal static class LoadCommand
 {
+    public const string Name = "load";
+
+    public const string Description =
+        "Sends items through runtimes, and verifies. As fast as possible, in turns. Names in brackets are environment variables; an option overrides its "
+            + "variable, and an empty variable counts as not set.";
+
     public static Command Create(WeirHost host)
     {
         LoadOptionSet options = new();
-        Command command = new(
-            "load",
-            "Sends items through runtimes, and verifies. As fast as possible, in turns. Names in brackets are environment variables; an option overrides its "
-                + "variable, and an empty variable counts as not set.");
+        Command command = new(Name, Description);
         options.AddTo(command);
         OutputOptionSet outputs = new(Threshold.OfItems);
         outputs.AddTo(command, hasOwnJson: true);

@@ -7,6 +7,11 @@ internal static class ReportCommand
 {
     private const string DefaultFile = "report.html";
 
+    public const string Name = "report";
+
+    public const string Description =
+        "Makes one HTML page from result files. Verdict, tables and plots, in a single file that needs no network and no scripts.";
+
     public static Command Create(WeirHost host)
     {
         Argument<string[]> files = new("FILE") { Description = "Result files (--export json), or pages made from them", Arity = ArgumentArity.OneOrMore };
@@ -16,8 +21,7 @@ internal static class ReportCommand
             TextOption.Of("--export", null, "FORM,...", "Also write each result beside the page: md, csv, json, html, hgrm (latencies), speedscope (profiles)");
         Option<bool> json = new("--json") { Description = "Print the results as a JSON list, and write no page unless --out names one" };
         Option<bool> quiet = new("--quiet") { Description = "Do not print the names of the written files" };
-        Command command =
-            new("report", "Makes one HTML page from result files. Verdict, tables and plots, in a single file that needs no network and no scripts.")
+        Command command = new(Name, Description)
         {
             files, output, export, json, quiet,
         };

@@ -5,6 +5,10 @@ namespace Weir.Cli.Commands.Run;
 /// <summary>The <c>run</c> command: measures one workload with some workers.</summary>
 internal static class RunCommand
 {
+    public const string Name = "run";
+
+    public const string Description = "Measures a workload or your code. With N workers: rate, latency percentiles, fairness and cost.";
+
     public static Command Create(WeirHost host)
     {
         Argument<string?> workload = WorkloadArgument.Create();
@@ -16,9 +20,7 @@ internal static class RunCommand
         };
         OutputOptionSet outputs = new(Threshold.OfOperations);
         KeepOption keep = new();
-        Command command = new(
-            "run",
-            "Measures a workload or your code. With N workers: rate, latency percentiles, fairness and cost.") { workload };
+        Command command = new(Name, Description) { workload };
         options.AddTo(command);
         command.AddAll(processes, profile);
         outputs.AddTo(command);

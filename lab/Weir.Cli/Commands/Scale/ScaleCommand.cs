@@ -6,6 +6,10 @@ internal static class ScaleCommand
     private const string DefaultWithin = "35s";
     private static readonly Dictionary<string, bool> FitWords = new(StringComparer.OrdinalIgnoreCase) { ["usl"] = true, ["none"] = false };
 
+    public const string Name = "scale";
+
+    public const string Description = "Measures several worker counts, and fits a law. A workload or your own code, in turns, in long-lived processes.";
+
     public static Command Create(WeirHost host)
     {
         Argument<string?> workload = WorkloadArgument.Create();
@@ -16,8 +20,7 @@ internal static class ScaleCommand
                 + $"given");
         OutputOptionSet outputs = new(Threshold.OfOperations);
         KeepOption keep = new();
-        Command command = new("scale",
-            "Measures several worker counts, and fits a law. A workload or your own code, in turns, in long-lived processes.") { workload };
+        Command command = new(Name, Description) { workload };
         options.AddTo(command);
         command.AddAll(fit, within);
         outputs.AddTo(command);

@@ -5,6 +5,10 @@ namespace Weir.Cli.Commands.Time;
 /// <summary>The <c>time</c> command: measures other people's programs, each run in a process of its own.</summary>
 internal static class TimeCommand
 {
+    public const string Name = "time";
+
+    public const string Description = "Measures any program: time, processor, memory. Starts it again and again; several take turns, and are compared.";
+
     public static Command Create(WeirHost host)
     {
         Argument<string[]> words = new("COMMAND")
@@ -19,8 +23,7 @@ internal static class TimeCommand
         PullRequestOptionSet reviews = new();
         FailOnOption failOn = new("neither");
         KeepOption keep = new();
-        Command command = new(
-            "time", "Measures any program: time, processor, memory. Starts it again and again; several take turns, and are compared.") { words };
+        Command command = new(Name, Description) { words };
         programs.AddTo(command);
         command.AddAll([.. shared.OfPrograms, .. compare.OfTurns, .. reviews.Options, failOn.Flag]);
         outputs.AddTo(command);
