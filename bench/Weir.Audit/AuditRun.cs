@@ -77,7 +77,7 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
     {
         bool isOver = false;
         IAuditEngine engine = AuditEngines.All[settings.Plan.Engine](
-            new EnginePlace(database.Source, database.Name, server.Broker, scenario, settings.Plan.Fault));
+            new EngineSetup(database.Source, database.Name, server.Broker, scenario, settings.Plan.Fault));
         ChangeStream? stream = settings.Plan.FromTable ? new ChangeStream(database.Source, database.Connection) : null;
         await using (engine)
         {

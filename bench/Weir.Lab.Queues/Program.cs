@@ -9,25 +9,25 @@ if (args is not [var verb, var name, var server, var queue, var last] || !QueueA
     return 1;
 }
 
-ArmPlace place = new(server, queue);
+QueueAddress address = new(server, queue);
 int Items() => int.Parse(last, CultureInfo.InvariantCulture);
 IReadOnlyList<QueueReading> readings = [];
 switch (verb)
 {
     case QueueReading.Handle or QueueReading.HandleSlowly:
-        readings = await Throughput.MeasureAsync(name, place, Items(), verb);
+        readings = await Throughput.MeasureAsync(name, address, Items(), verb);
         break;
     case QueueReading.Latency:
-        readings = [await Delays.MeasureAsync(name, place, Items())];
+        readings = [await Delays.MeasureAsync(name, address, Items())];
         break;
     case QueueReading.Kills:
-        readings = [await KilledWorkers.MeasureAsync(name, place, Items(), Console.Error)];
+        readings = [await KilledWorkers.MeasureAsync(name, address, Items(), Console.Error)];
         break;
     case "worker":
-        await KilledWorkers.WorkAsync(name, place, last);
+        await KilledWorkers.WorkAsync(name, address, last);
         break;
     case "delete":
-        await using (IQueueArm arm = QueueArms.Create(name, place))
+        await using (IQueueArm arm = QueueArms.Create(name, address))
         {
             await arm.DeleteAsync();
         }

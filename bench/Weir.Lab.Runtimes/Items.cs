@@ -77,7 +77,7 @@ internal static class Items
         return sum;
     }
 
-    /// <summary>The platform's parallel loop, which keeps its results in order: each body writes to its item's place.</summary>
+    /// <summary>The platform's parallel loop, which keeps its results in order: each body writes at its item's index.</summary>
     public static async Task<long> PlatformAsync(int count, Func<int, CancellationToken, ValueTask<int>> call, int limit)
     {
         int[] results = new int[count];

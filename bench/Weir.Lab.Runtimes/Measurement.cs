@@ -12,10 +12,10 @@ internal static class Measurement
 
     /// <summary>Measures.</summary>
     /// <param name="row">The row.</param>
-    /// <param name="place">Its place among all.</param>
+    /// <param name="index">Its index among all.</param>
     /// <param name="span">How long both ways together are measured at least.</param>
     /// <exception cref="InvalidOperationException">A way did other work than the row's.</exception>
-    public static async Task<RowReading> OfAsync(TableRow row, int place, TimeSpan span)
+    public static async Task<RowReading> OfAsync(TableRow row, int index, TimeSpan span)
     {
         Func<Task<long>>?[] ways = [row.Weir, row.Platform];
         List<double>[] times = [[], []];
@@ -44,7 +44,7 @@ internal static class Measurement
             }
         }
 
-        return new RowReading(place, Median(times[0]), Median(bytes[0]), Median(times[1]), Median(bytes[1]));
+        return new RowReading(index, Median(times[0]), Median(bytes[0]), Median(times[1]), Median(bytes[1]));
     }
 
     private static async Task<TimeSpan> AllAsync(TableRow row, Func<Task<long>>?[] ways, List<double>[] times, List<double>[] bytes)

@@ -7,12 +7,12 @@ if (args is not [var table, var milliseconds])
     return 1;
 }
 
-for (int place = 0; place < PublishedTables.All.Count; place++)
+for (int index = 0; index < PublishedTables.All.Count; index++)
 {
-    if (PublishedTables.All[place].Table == table)
+    if (PublishedTables.All[index].Table == table)
     {
         TimeSpan span = TimeSpan.FromMilliseconds(int.Parse(milliseconds, CultureInfo.InvariantCulture));
-        Console.WriteLine(await Measurement.OfAsync(PublishedTables.All[place], place, span));
+        Console.WriteLine(await Measurement.OfAsync(PublishedTables.All[index], index, span));
     }
 }
 

@@ -3,7 +3,7 @@ using System.Globalization;
 namespace Weir.Lab.Runtimes;
 
 /// <summary>What a process measured of a row; a way that the row has not has no number.</summary>
-/// <param name="Row">The row's place among all.</param>
+/// <param name="Row">The row's index among all.</param>
 /// <param name="Weir">Nanoseconds of a run of Weir's.</param>
 /// <param name="WeirBytes">Its bytes.</param>
 /// <param name="Platform">Nanoseconds of a run of the platform's.</param>

@@ -132,7 +132,7 @@ internal static class TaskWhenAll
     }
 }
 
-/// <summary><c>Parallel.ForEachAsync</c>, made to keep its results in source order: each body writes to its item's place.</summary>
+/// <summary><c>Parallel.ForEachAsync</c>, made to keep its results in source order: each body writes at its item's index.</summary>
 internal static class ForEachAsync
 {
     /// <remarks>The array is made with the true count also for a lazy source; that favours this peer.</remarks>

@@ -24,15 +24,15 @@ public class ArmsTests
             await ExecuteAsync(server, $"CREATE DATABASE {unique} TEMPLATE template0");
         }
 
-        ArmPlace place = isPostgres
-            ? new ArmPlace(new NpgsqlConnectionStringBuilder(server) { Database = unique }.ToString(), "items")
-            : new ArmPlace(server, unique);
+        QueueAddress address = isPostgres
+            ? new QueueAddress(new NpgsqlConnectionStringBuilder(server) { Database = unique }.ToString(), "items")
+            : new QueueAddress(server, unique);
         int inside = 0;
         int most = 0;
         Ledger ledger = new(Items, 1, TimeSpan.Zero, static () => default);
         try
         {
-            await using (IQueueArm arm = QueueArms.Create(name, place))
+            await using (IQueueArm arm = QueueArms.Create(name, address))
             {
                 await arm.OpenAsync();
                 await Throughput.PublishAsync(arm, 0, Items);
@@ -50,7 +50,7 @@ public class ArmsTests
 
             // Nothing is left that comes to the next worker: the one item that it gets is new.
             TaskCompletionSource<int> came = new(TaskCreationOptions.RunContinuationsAsynchronously);
-            await using (IQueueArm arm = QueueArms.Create(name, place))
+            await using (IQueueArm arm = QueueArms.Create(name, address))
             {
                 await arm.OpenAsync();
                 await arm.StartAsync(item => came.TrySetResult(item.Number));
@@ -67,7 +67,7 @@ public class ArmsTests
             }
             else
             {
-                await using IQueueArm arm = QueueArms.Create(name, place);
+                await using IQueueArm arm = QueueArms.Create(name, address);
                 await arm.DeleteAsync();
             }
         }

@@ -5,11 +5,11 @@ internal static class AuditEngines
 {
     private const string Rabbit = "rabbitmq";
 
-    public static IReadOnlyDictionary<string, Func<EnginePlace, IAuditEngine>> All { get; } =
-        new Dictionary<string, Func<EnginePlace, IAuditEngine>>(StringComparer.OrdinalIgnoreCase)
+    public static IReadOnlyDictionary<string, Func<EngineSetup, IAuditEngine>> All { get; } =
+        new Dictionary<string, Func<EngineSetup, IAuditEngine>>(StringComparer.OrdinalIgnoreCase)
         {
-            ["postgres"] = static place => new PostgresAuditEngine(place.Database, place.Scenario, place.Fault),
-            [Rabbit] = static place => new RabbitAuditEngine(place.Broker!, place.Name, place.Scenario, place.Fault),
+            ["postgres"] = static setup => new PostgresAuditEngine(setup.Database, setup.Scenario, setup.Fault),
+            [Rabbit] = static setup => new RabbitAuditEngine(setup.Broker!, setup.Name, setup.Scenario, setup.Fault),
         };
 
     /// <summary>Whether an engine needs a broker beside the database.</summary>

@@ -29,7 +29,7 @@ internal static class PartCommand
         using PartWords words = PartWords.Read(input);
         await using (NpgsqlDataSource database = NpgsqlDataSource.Create(order.Database))
         {
-            await using IAuditEngine engine = AuditEngines.All[order.Engine](new EnginePlace(database, order.Name, order.Broker, scenario, order.Fault));
+            await using IAuditEngine engine = AuditEngines.All[order.Engine](new EngineSetup(database, order.Name, order.Broker, scenario, order.Fault));
             try
             {
                 await (kind switch

@@ -1,7 +1,7 @@
 namespace Weir.Audit.Parts;
 
 /// <summary>
-/// The process that publishes numbered changes: it looks up what it published last, and goes on with the next. Without an engine, a reader moves them on.
+/// The process that publishes numbered changes: it looks up what it published last, and continues with the next. Without an engine, a reader moves them on.
 /// </summary>
 internal sealed class Publisher(NpgsqlDataSource database, IAuditEngine? engine, AuditScenario scenario, int together)
 {

@@ -13,7 +13,7 @@ internal sealed class HangfireArm : IQueueArm
     private readonly BackgroundJobClient _client;
     private BackgroundJobServer? _server;
 
-    public HangfireArm(ArmPlace place)
+    public HangfireArm(QueueAddress address)
     {
         PostgreSqlStorageOptions options = new()
         {
@@ -21,7 +21,7 @@ internal sealed class HangfireArm : IQueueArm
             InvisibilityTimeout = IQueueArm.Lease,
             EnableLongPolling = true,
         };
-        _storage = new PostgreSqlStorage(new NpgsqlConnectionFactory(place.Server, options), options);
+        _storage = new PostgreSqlStorage(new NpgsqlConnectionFactory(address.Server, options), options);
         _client = new BackgroundJobClient(_storage);
         GlobalConfiguration.Configuration.UseSimpleAssemblyNameTypeSerializer().UseRecommendedSerializerSettings();
         // Its calls block their threads, and the pool grows slowly.

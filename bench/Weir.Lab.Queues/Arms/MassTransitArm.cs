@@ -6,17 +6,17 @@ using Microsoft.Extensions.Logging;
 namespace Weir.Lab.Queues.Arms;
 
 /// <summary>MassTransit on RabbitMQ: a receive endpoint on a quorum queue, to whose exchange items are sent. Publisher confirms are on by default.</summary>
-internal sealed class MassTransitArm(ArmPlace place) : IQueueArm
+internal sealed class MassTransitArm(QueueAddress address) : IQueueArm
 {
     private readonly List<IHost> _hosts = [];
     private ISendEndpoint? _endpoint;
 
     public async Task OpenAsync()
     {
-        await BrokerQueues.DeclareAsync(place);
+        await BrokerQueues.DeclareAsync(address);
         IHost host = await StartHostAsync(new ItemWork(static _ => { }), receives: false);
         _hosts.Add(host);
-        _endpoint = await host.Services.GetRequiredService<IBus>().GetSendEndpoint(new Uri($"exchange:{place.Queue}"));
+        _endpoint = await host.Services.GetRequiredService<IBus>().GetSendEndpoint(new Uri($"exchange:{address.Queue}"));
     }
 
     public Task PublishAsync(QueueItem item) => _endpoint!.Send(item);
@@ -24,7 +24,7 @@ internal sealed class MassTransitArm(ArmPlace place) : IQueueArm
     public async Task StartAsync(Action<QueueItem> handle) => _hosts.Add(await StartHostAsync(new ItemWork(handle), receives: true));
 
     public Task DeleteAsync() =>
-        BrokerQueues.DeleteAsync(place, [place.Queue, $"{place.Queue}_error", $"{place.Queue}_skipped"]);
+        BrokerQueues.DeleteAsync(address, [address.Queue, $"{address.Queue}_error", $"{address.Queue}_skipped"]);
 
     public async ValueTask DisposeAsync()
     {
@@ -47,10 +47,10 @@ internal sealed class MassTransitArm(ArmPlace place) : IQueueArm
             bus.AddConsumer<MassTransitConsumer>();
             bus.UsingRabbitMq((context, rabbit) =>
             {
-                rabbit.Host(new Uri(place.Server));
+                rabbit.Host(new Uri(address.Server));
                 if (receives)
                 {
-                    rabbit.ReceiveEndpoint(place.Queue, endpoint =>
+                    rabbit.ReceiveEndpoint(address.Queue, endpoint =>
                     {
                         endpoint.SetQuorumQueue();
                         endpoint.PrefetchCount = BrokerQueues.Prefetch;

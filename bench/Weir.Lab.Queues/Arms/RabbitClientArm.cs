@@ -8,22 +8,22 @@ namespace Weir.Lab.Queues.Arms;
 /// RabbitMQ.Client alone, as its own examples are: each publishing waits for its confirm, and each message is acknowledged when it is handled. It has no
 /// retries, no dead letters and no new connection.
 /// </summary>
-internal sealed class RabbitClientArm(ArmPlace place) : IQueueArm
+internal sealed class RabbitClientArm(QueueAddress address) : IQueueArm
 {
     private static readonly BasicProperties Persistent = new() { DeliveryMode = DeliveryModes.Persistent };
 
     private readonly List<IAsyncDisposable> _opened = [];
-    private readonly SemaphoreSlim _places = new(IQueueArm.Consumers);
+    private readonly SemaphoreSlim _slots = new(IQueueArm.Consumers);
     private IChannel? _publishing;
 
     public async Task OpenAsync()
     {
-        await BrokerQueues.DeclareAsync(place);
+        await BrokerQueues.DeclareAsync(address);
         _publishing = await OpenChannelAsync(new CreateChannelOptions(publisherConfirmationsEnabled: true, publisherConfirmationTrackingEnabled: true));
     }
 
     public async Task PublishAsync(QueueItem item) =>
-        await _publishing!.BasicPublishAsync("", place.Queue, mandatory: true, Persistent, JsonSerializer.SerializeToUtf8Bytes(item));
+        await _publishing!.BasicPublishAsync("", address.Queue, mandatory: true, Persistent, JsonSerializer.SerializeToUtf8Bytes(item));
 
     public async Task StartAsync(Action<QueueItem> handle)
     {
@@ -32,22 +32,22 @@ internal sealed class RabbitClientArm(ArmPlace place) : IQueueArm
         AsyncEventingBasicConsumer consumer = new(channel);
         consumer.ReceivedAsync += async (_, message) =>
         {
-            await _places.WaitAsync();
+            await _slots.WaitAsync();
             handle(JsonSerializer.Deserialize<QueueItem>(message.Body.Span)!);
             await channel.BasicAckAsync(message.DeliveryTag, multiple: false);
-            _places.Release();
+            _slots.Release();
         };
-        await channel.BasicConsumeAsync(place.Queue, autoAck: false, consumer);
+        await channel.BasicConsumeAsync(address.Queue, autoAck: false, consumer);
     }
 
-    public Task DeleteAsync() => BrokerQueues.DeleteAsync(place, [place.Queue]);
+    public Task DeleteAsync() => BrokerQueues.DeleteAsync(address, [address.Queue]);
 
     public async ValueTask DisposeAsync()
     {
         // Those that are being handled are acknowledged first, and no other begins.
         for (int taken = 0; taken < IQueueArm.Consumers; taken++)
         {
-            await _places.WaitAsync();
+            await _slots.WaitAsync();
         }
 
         foreach (IAsyncDisposable opened in Enumerable.Reverse(_opened))
@@ -58,7 +58,7 @@ internal sealed class RabbitClientArm(ArmPlace place) : IQueueArm
 
     private async Task<IChannel> OpenChannelAsync(CreateChannelOptions options)
     {
-        IConnection connection = await new ConnectionFactory { Uri = new Uri(place.Server) }.CreateConnectionAsync();
+        IConnection connection = await new ConnectionFactory { Uri = new Uri(address.Server) }.CreateConnectionAsync();
         _opened.Add(connection);
         IChannel channel = await connection.CreateChannelAsync(options);
         _opened.Add(channel);

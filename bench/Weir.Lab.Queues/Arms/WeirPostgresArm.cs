@@ -11,10 +11,10 @@ internal sealed class WeirPostgresArm : IQueueArm
     private readonly PostgresWorkQueue<QueueItem> _queue;
     private WeirWorker? _worker;
 
-    public WeirPostgresArm(ArmPlace place)
+    public WeirPostgresArm(QueueAddress address)
     {
-        _database = NpgsqlDataSource.Create(place.Server);
-        _queue = new(_database, place.Queue, WeirWorker.Serializer, new PostgresWorkQueueOptions { LeaseDuration = IQueueArm.Lease });
+        _database = NpgsqlDataSource.Create(address.Server);
+        _queue = new(_database, address.Queue, WeirWorker.Serializer, new PostgresWorkQueueOptions { LeaseDuration = IQueueArm.Lease });
     }
 
     public Task OpenAsync() => _queue.SetupAsync();

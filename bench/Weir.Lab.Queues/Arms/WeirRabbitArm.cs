@@ -4,11 +4,11 @@ using Weir.RabbitMQ;
 namespace Weir.Lab.Queues.Arms;
 
 /// <summary>Weir on RabbitMQ: its options for messages of one small item.</summary>
-internal sealed class WeirRabbitArm(ArmPlace place) : IQueueArm
+internal sealed class WeirRabbitArm(QueueAddress address) : IQueueArm
 {
     private readonly RabbitWorkQueue<QueueItem> _queue = new(
-        new Uri(place.Server),
-        place.Queue,
+        new Uri(address.Server),
+        address.Queue,
         WeirWorker.Serializer,
         new RabbitWorkQueueOptions { MaxItemsPerMessage = 1, Prefetch = BrokerQueues.Prefetch });
 
@@ -31,7 +31,7 @@ internal sealed class WeirRabbitArm(ArmPlace place) : IQueueArm
         string[] delays = [.. usual.RetryDelays.Select(static delay => $"{(long)delay.TotalMilliseconds}")];
         string options = $"v1-p{usual.Partitions}-d{usual.DeliveryLimit}-m0-r{string.Join('-', delays)}";
         string[] others = ["suspects", "dead", options, .. delays.Select(static delay => $"retry.{delay}")];
-        return BrokerQueues.DeleteAsync(place, [place.Queue, .. others.Select(other => $"{place.Queue}.{other}")]);
+        return BrokerQueues.DeleteAsync(address, [address.Queue, .. others.Select(other => $"{address.Queue}.{other}")]);
     }
 
     public async ValueTask DisposeAsync()

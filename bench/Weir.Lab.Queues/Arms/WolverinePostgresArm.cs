@@ -15,10 +15,10 @@ internal sealed class WolverinePostgresArm : IQueueArm
 
     private readonly WolverineHosts _hosts;
 
-    public WolverinePostgresArm(ArmPlace place)
+    public WolverinePostgresArm(QueueAddress address)
     {
         void Connect(WolverineOptions options) =>
-            options.UsePostgresqlPersistenceAndTransport(place.Server, Schema).EnableQueueNotifications().AutoProvision();
+            options.UsePostgresqlPersistenceAndTransport(address.Server, Schema).EnableQueueNotifications().AutoProvision();
 
         _hosts = new WolverineHosts(
             options =>

@@ -9,13 +9,13 @@ namespace Weir.Lab.Queues.Arms;
 /// </summary>
 internal sealed class WolverineRabbitArm : IQueueArm
 {
-    private readonly ArmPlace _place;
+    private readonly QueueAddress _address;
     private readonly WolverineHosts _hosts;
 
-    public WolverineRabbitArm(ArmPlace place)
+    public WolverineRabbitArm(QueueAddress address)
     {
-        _place = place;
-        void Connect(WolverineOptions options) => options.UseRabbitMq(new Uri(place.Server))
+        _address = address;
+        void Connect(WolverineOptions options) => options.UseRabbitMq(new Uri(address.Server))
             .UseQuorumQueues()
             .CustomizeDeadLetterQueueing(new DeadLetterQueue(Dead))
             .DisableSystemRequestReplyQueueDeclaration()
@@ -30,19 +30,19 @@ internal sealed class WolverineRabbitArm : IQueueArm
             options =>
             {
                 Connect(options);
-                options.PublishMessage<QueueItem>().ToRabbitQueue(place.Queue).SendInline();
+                options.PublishMessage<QueueItem>().ToRabbitQueue(address.Queue).SendInline();
             },
             options =>
             {
                 Connect(options);
-                options.ListenToRabbitQueue(place.Queue)
+                options.ListenToRabbitQueue(address.Queue)
                     .PreFetchCount(BrokerQueues.Prefetch / IQueueArm.Consumers)
                     .ProcessInline()
                     .ListenerCount(IQueueArm.Consumers);
             });
     }
 
-    private string Dead => $"{_place.Queue}-dead";
+    private string Dead => $"{_address.Queue}-dead";
 
     public Task OpenAsync() => _hosts.OpenAsync();
 
@@ -50,7 +50,7 @@ internal sealed class WolverineRabbitArm : IQueueArm
 
     public Task StartAsync(Action<QueueItem> handle) => _hosts.StartAsync(handle);
 
-    public Task DeleteAsync() => BrokerQueues.DeleteAsync(_place, [_place.Queue, Dead]);
+    public Task DeleteAsync() => BrokerQueues.DeleteAsync(_address, [_address.Queue, Dead]);
 
     public ValueTask DisposeAsync() => _hosts.DisposeAsync();
 }

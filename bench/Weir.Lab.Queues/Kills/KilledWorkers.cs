@@ -19,15 +19,15 @@ internal static class KilledWorkers
 
     /// <summary>Measures.</summary>
     /// <param name="name">The arm.</param>
-    /// <param name="place">Where its queue is.</param>
+    /// <param name="address">Where its queue is.</param>
     /// <param name="items">How many items there are.</param>
     /// <param name="progress">Is told of each kill.</param>
-    public static async Task<QueueReading> MeasureAsync(string name, ArmPlace place, int items, TextWriter progress)
+    public static async Task<QueueReading> MeasureAsync(string name, QueueAddress address, int items, TextWriter progress)
     {
         DirectoryInfo folder = Directory.CreateTempSubdirectory("weir-kills-");
         try
         {
-            await using (IQueueArm arm = QueueArms.Create(name, place))
+            await using (IQueueArm arm = QueueArms.Create(name, address))
             {
                 await arm.OpenAsync();
                 await Throughput.PublishAsync(arm, 0, items);
@@ -37,7 +37,7 @@ internal static class KilledWorkers
             int left = items;
             for (int kill = 0; kill < Times; kill++)
             {
-                using Process worker = Start(name, place, folder, kill);
+                using Process worker = Start(name, address, folder, kill);
                 int before = items - left;
                 await UntilAsync(() => Handled().Distinct().Count(), handled => handled >= before + HandledBefore, worker);
                 worker.Kill();
@@ -47,7 +47,7 @@ internal static class KilledWorkers
             }
 
             long killed = Stopwatch.GetTimestamp();
-            using Process last = Start(name, place, folder, Times);
+            using Process last = Start(name, address, folder, Times);
             try
             {
                 long end = await UntilAsync(() => Handled().Distinct().Count(), handled => handled == items, last);
@@ -74,12 +74,12 @@ internal static class KilledWorkers
 
     /// <summary>The worker: handles items, of 1 ms each, until it is killed.</summary>
     /// <param name="name">The arm.</param>
-    /// <param name="place">Where its queue is.</param>
+    /// <param name="address">Where its queue is.</param>
     /// <param name="file">The file that it writes what it has handled to.</param>
-    public static async Task WorkAsync(string name, ArmPlace place, string file)
+    public static async Task WorkAsync(string name, QueueAddress address, string file)
     {
         using HandledFile handled = new(file);
-        await using IQueueArm arm = QueueArms.Create(name, place);
+        await using IQueueArm arm = QueueArms.Create(name, address);
         await arm.StartAsync(item =>
         {
             Thread.Sleep(1);
@@ -88,10 +88,10 @@ internal static class KilledWorkers
         await Task.Delay(Timeout.InfiniteTimeSpan);
     }
 
-    private static Process Start(string name, ArmPlace place, DirectoryInfo folder, int number)
+    private static Process Start(string name, QueueAddress address, DirectoryInfo folder, int number)
     {
         string file = Path.Combine(folder.FullName, number.ToString(CultureInfo.InvariantCulture));
-        ProcessStartInfo info = new("dotnet", [typeof(KilledWorkers).Assembly.Location, "worker", name, place.Server, place.Queue, file])
+        ProcessStartInfo info = new("dotnet", [typeof(KilledWorkers).Assembly.Location, "worker", name, address.Server, address.Queue, file])
         {
             RedirectStandardOutput = true,
         };

@@ -13,16 +13,16 @@ internal static class Delays
 
     /// <summary>Measures.</summary>
     /// <param name="name">The arm.</param>
-    /// <param name="place">Where its queue is.</param>
+    /// <param name="address">Where its queue is.</param>
     /// <param name="items">How many items are measured; as many as a fifth of them come before.</param>
-    public static async Task<QueueReading> MeasureAsync(string name, ArmPlace place, int items)
+    public static async Task<QueueReading> MeasureAsync(string name, QueueAddress address, int items)
     {
-        ServerProcess server = new(place.Port);
+        ServerProcess server = new(address.Port);
         int warmUp = Math.Max(1, items / 5);
         LatencyHistogram times = new();
         long[] published = new long[warmUp + items];
         Ledger ledger = new(published.Length, warmUp, TimeSpan.Zero, () => Spent.Read(server));
-        await using IQueueArm arm = QueueArms.Create(name, place);
+        await using IQueueArm arm = QueueArms.Create(name, address);
         await arm.OpenAsync();
         await arm.StartAsync(item =>
         {

@@ -13,15 +13,15 @@ internal static class Throughput
 
     /// <summary>Measures.</summary>
     /// <param name="name">The arm.</param>
-    /// <param name="place">Where its queue is.</param>
+    /// <param name="address">Where its queue is.</param>
     /// <param name="items">How many items are measured; as many as a fifth of them come before.</param>
     /// <param name="work">Which handling: <see cref="QueueReading.Handle"/> or <see cref="QueueReading.HandleSlowly"/>.</param>
-    public static async Task<IReadOnlyList<QueueReading>> MeasureAsync(string name, ArmPlace place, int items, string work)
+    public static async Task<IReadOnlyList<QueueReading>> MeasureAsync(string name, QueueAddress address, int items, string work)
     {
-        ServerProcess server = new(place.Port);
+        ServerProcess server = new(address.Port);
         Spent Read() => Spent.Read(server);
         int warmUp = Math.Max(1, items / 5);
-        await using IQueueArm arm = QueueArms.Create(name, place);
+        await using IQueueArm arm = QueueArms.Create(name, address);
         await arm.OpenAsync();
         await PublishAsync(arm, 0, warmUp);
         Spent begin = Read();

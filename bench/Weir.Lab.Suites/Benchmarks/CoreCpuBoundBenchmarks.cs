@@ -55,11 +55,11 @@ public class CoreCpuBoundBenchmarks : ItemSuite
         if (Work == Grain.HeavyTail)
         {
             // The same positions in each process, but not evenly spread: the long items meet at random.
-            int[] places = [.. Enumerable.Range(0, N)];
-            new Random(20_250).Shuffle(places);
-            foreach (int place in places.Take((N + 99) / 100))
+            int[] positions = [.. Enumerable.Range(0, N)];
+            new Random(20_250).Shuffle(positions);
+            foreach (int position in positions.Take((N + 99) / 100))
             {
-                iterations[place] *= 100;
+                iterations[position] *= 100;
             }
         }
 

@@ -121,7 +121,7 @@ public class CoreSourceCostBenchmarks : Suite
 
     private double Part(int index) => double.Parse(Microseconds.Split('+')[index], System.Globalization.CultureInfo.InvariantCulture);
 
-    // Each item's result has a place of its own, so the arms give them alike in any order.
+    // Each item's result has an index of its own, so the arms give them alike in any order.
     private ValueTask Run(int item, CancellationToken token)
     {
         _results[item - 1] = _work(item);

@@ -1,6 +1,6 @@
 namespace Weir.Lab.Suites;
 
-/// <summary>A limit that runs share (a bulkhead), with a place for each worker of the run, or for every second one.</summary>
+/// <summary>A limit that runs share (a bulkhead), with a permit for each worker of the run, or for every second one.</summary>
 [SuiteInfo(
     60,
     "Shared limit: one yield an item",

@@ -33,7 +33,7 @@ internal static class KeyedByHand
 
         async Task RunAsync(int index, SemaphoreSlim one)
         {
-            // The key's before the limit's: an item that waits for its key takes no other's place.
+            // The key's before the limit's: an item that waits for its key takes no permit of another.
             await one.WaitAsync();
             await all.WaitAsync();
             try

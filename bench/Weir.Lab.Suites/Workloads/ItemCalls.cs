@@ -6,7 +6,7 @@ internal static class ItemCalls
     /// <summary>Completes synchronously at once: what is measured is the overhead.</summary>
     public static ItemCall Light { get; } = static (item, _) => new ValueTask<int>(item * 2);
 
-    /// <summary>Suspends once and goes on at once.</summary>
+    /// <summary>Suspends once and continues at once.</summary>
     public static ItemCall Yielding { get; } = static async (item, _) =>
     {
         await Task.Yield();

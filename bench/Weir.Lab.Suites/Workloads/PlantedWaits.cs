@@ -11,7 +11,7 @@ public static partial class PlantedWaits
     private static readonly object OldLock = new();
     private static readonly Lock NewLock = new();
     private static readonly SemaphoreSlim Semaphore = new(1);
-    private static readonly SemaphoreSlim Turn = new(1);
+    private static readonly SemaphoreSlim OneAtATime = new(1);
     private static readonly ReaderWriterLockSlim ReaderWriter = new();
     private static readonly BlockingCollection<int> Items = [];
     private static readonly ManualResetEventSlim Never = new();
@@ -103,13 +103,13 @@ public static partial class PlantedWaits
     /// <returns>Three.</returns>
     public static async Task<int> AwaitsAChain() => 1 + await AwaitsTheLastAsync();
 
-    /// <summary>Awaits its turn, which another one has.</summary>
+    /// <summary>Awaits a semaphore, which another one has.</summary>
     /// <returns>A task.</returns>
     public static async Task AwaitsTheHolder()
     {
-        await Turn.WaitAsync();
+        await OneAtATime.WaitAsync();
         await Task.Delay(3);
-        Turn.Release();
+        OneAtATime.Release();
     }
 
     private static async Task<int> AwaitsTheLastAsync() => 1 + await LaterAsync();

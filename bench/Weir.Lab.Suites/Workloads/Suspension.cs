@@ -6,7 +6,7 @@ public enum Suspension
     /// <summary>Not at all: it is done at once.</summary>
     None,
 
-    /// <summary>Once, and it goes on at once.</summary>
+    /// <summary>Once, and it continues at once.</summary>
     Yield,
 
     /// <summary>For 1 ms, which means until a tick of the timer.</summary>

@@ -38,7 +38,7 @@ internal sealed class ComparedRun(TextWriter output, TextWriter progress)
         {
             string program = Path.Combine(root, "artifacts", "bin", Name, runtime == "net10.0" ? "release" : "release_net8.0", Name + ".dll");
             string[] arguments = ["exec", "--fx-version", versions[runtime], program, table, Invariant($"{milliseconds}")];
-            return () => ChildProgram.RunAsync(new ProcessStartInfo(Path.Combine(layout, "dotnet"), arguments), cancellationToken, keepsErrors: false);
+            return () => ChildProgram.RunAsync(new ProcessStartInfo(Path.Combine(layout, "dotnet"), arguments), cancellationToken, capturesErrors: false);
         }
 
         Dictionary<string, List<RowReading[]>> readings = await ProcessTurns.MeasureAsync(

@@ -67,13 +67,13 @@ internal sealed class ProfileCheck(KeptRuns command, int runs)
         : 0;
 
     private static double WaitingShare(ResultFile result) => ProfileOf(result) is { Waiting: > 0 } profile
-        ? (double)(PlaceOf(profile)?.Samples ?? 0) / (profile.Waiting + profile.Samples)
+        ? (double)(SiteOf(profile)?.Samples ?? 0) / (profile.Waiting + profile.Samples)
         : 0;
 
     private static bool IsLongestWait(ResultFile result) =>
-        ProfileOf(result) is { } profile && PlaceOf(profile) is { } place && place == WaitPlace.Of(profile.Waits)[0];
+        ProfileOf(result) is { } profile && SiteOf(profile) is { } site && site == WaitSite.Of(profile.Waits)[0];
 
-    private static WaitPlace? PlaceOf(ProfileRecord profile) => WaitPlace.Of(profile.Waits).FirstOrDefault(
+    private static WaitSite? SiteOf(ProfileRecord profile) => WaitSite.Of(profile.Waits).FirstOrDefault(
         static w => w.For == "a native call" && IsOf(w.Method, nameof(PlantedWaits), nameof(PlantedWaits.SleepsInTheSystem)));
 
     private static bool IsOf(string name, string type, string method) => name.EndsWith($".{type}.{method}", StringComparison.Ordinal);

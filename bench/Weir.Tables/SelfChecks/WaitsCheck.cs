@@ -35,7 +35,7 @@ internal sealed class WaitsCheck(KeptRuns command, int runs)
     /// <summary>
     /// Whether it is one of the first two in the table of waits: those that hold what another one waits for sleep as long, and may come before it.
     /// </summary>
-    public static bool IsNamed(ProfileRecord? profile, (string Method, string For) planted) => profile is not null && WaitPlace.Of(profile.Waits).Take(2)
+    public static bool IsNamed(ProfileRecord? profile, (string Method, string For) planted) => profile is not null && WaitSite.Of(profile.Waits).Take(2)
         .Any(w => w.For == planted.For && w.Method.EndsWith($"{nameof(PlantedWaits)}.{planted.Method}", StringComparison.Ordinal));
 
     internal static CheckSection Section(IReadOnlyList<ResultFile> all)

@@ -107,5 +107,5 @@ internal sealed class ColdBuilds : IDisposable
 
     /// <summary>What runs <c>dotnet</c> to its end. Its error output is that of this process.</summary>
     public static Func<Task<ChildEnd>> Start(IReadOnlyList<string> arguments, CancellationToken cancellationToken) =>
-        () => ChildProgram.RunAsync(new ProcessStartInfo("dotnet", arguments), cancellationToken, keepsErrors: false);
+        () => ChildProgram.RunAsync(new ProcessStartInfo("dotnet", arguments), cancellationToken, capturesErrors: false);
 }

@@ -16,7 +16,7 @@ internal sealed class TurnSessions(WeirHost host, IReadOnlyList<WorkerOrder> ord
     private static readonly TimeSpan LongestRest = TimeSpan.FromMilliseconds(300);
     private readonly PrintedOnce _printed = new(progress);
     private readonly List<TurnSession>[] _arms = [.. orders.Select(static _ => new List<TurnSession>())];
-    private readonly Dictionary<TurnSession, List<(int Order, int Turn)>> _places = [];
+    private readonly Dictionary<TurnSession, List<(int Order, int Turn)>> _numbers = [];
     private double _variation;
     private int _rounds;
     private int? _batch;
@@ -93,12 +93,12 @@ internal sealed class TurnSessions(WeirHost host, IReadOnlyList<WorkerOrder> ord
             return null;
         }
 
-        if (!_places.TryGetValue(session, out List<(int, int)>? places))
+        if (!_numbers.TryGetValue(session, out List<(int, int)>? numbers))
         {
-            _places[session] = places = [];
+            _numbers[session] = numbers = [];
         }
 
-        places.Add((++_rounds, turn + 1));
+        numbers.Add((++_rounds, turn + 1));
         progress.End($"{NameOf(session.Order)}: {Numbers.Rate(rate)} operations/s", _rounds, most);
         return round;
     }
@@ -166,8 +166,8 @@ internal sealed class TurnSessions(WeirHost host, IReadOnlyList<WorkerOrder> ord
     [
         .. sessions
             .SelectMany((session, process) => session.Answers.Select(static a => a.Round).OfType<RoundRecord>()
-                .Select((round, i) => _places.GetValueOrDefault(session) is { } places && i < places.Count
-                    ? round with { Order = places[i].Order, Turn = places[i].Turn, Process = First + process + 1 }
+                .Select((round, i) => _numbers.GetValueOrDefault(session) is { } numbers && i < numbers.Count
+                    ? round with { Order = numbers[i].Order, Turn = numbers[i].Turn, Process = First + process + 1 }
                     : round with { Order = _rounds + 1, Process = First + process + 1 }))
             .OrderBy(static r => r.Order),
     ];

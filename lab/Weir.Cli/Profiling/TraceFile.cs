@@ -95,8 +95,8 @@ internal static class TraceFile
             : mean > Environment.ProcessorCount
                 ? FormattableString.Invariant($"{mean:0.0} of its threads were blocked on average, which is more than there are processors")
             : null;
-        return how is null || WaitPlace.Of([.. blocked.Select(static b => new ProfileStack(b.Key, b.Value))]) is not [var place, ..] ? null
-            : $"The pool was starved: {how}, most of them in {place.Method} by {place.For}.";
+        return how is null || WaitSite.Of([.. blocked.Select(static b => new ProfileStack(b.Key, b.Value))]) is not [var site, ..] ? null
+            : $"The pool was starved: {how}, most of them in {site.Method} by {site.For}.";
     }
 
     /// <summary>Reads who awaited whom from a file of its own.</summary>
@@ -305,7 +305,7 @@ internal enum SampleKind
 /// <remarks>
 /// A stack does not tell whether a native call works or sleeps, and a thread that wakes up is found in compiled code more often than it runs, because a sample
 /// stops it there. The system tells how long the thread had something to do in an interval: so much of its samples is work. They count by the time for which
-/// they stand, not by their number, because a sample stops compiled code, but not a native call, which goes on meanwhile. Where the system does not tell it,
+/// they stand, not by their number, because a sample stops compiled code, but not a native call, which runs on meanwhile. Where the system does not tell it,
 /// all samples are work except those of waiting threads.
 /// </remarks>
 /// <param name="share">The share of an interval in which a thread had something to do; <see langword="null"/> if it is not known.</param>
@@ -414,7 +414,7 @@ internal sealed class SampleShares(Func<int, int, double?> share, Func<int, doub
 
 /// <summary>
 /// For how much time a sample stands. The runtime stops all threads for a sample, so compiled code ran only from the end of the last stop on; code of the
-/// system or of a native library went on meanwhile, and stands for all the time since the last sample.
+/// system or of a native library ran on meanwhile, and stands for all the time since the last sample.
 /// </summary>
 internal sealed class SampleTimes
 {
@@ -513,7 +513,7 @@ internal sealed class ThreadTimes : IDisposable
             {
                 try
                 {
-                    // The time with a processor, the time without one though ready, and the number of turns.
+                    // The time with a processor, the time without one though ready, and the number of time slices.
                     times[int.Parse(Path.GetFileName(task), CultureInfo.InvariantCulture)] =
                         File.ReadAllText(task + "/schedstat").Split(' ').Take(2).Sum(static t => long.Parse(t, CultureInfo.InvariantCulture));
                 }
@@ -566,7 +566,7 @@ internal sealed class AwaitChains
         }
     }
 
-    /// <summary>The task has ended, and its method goes on.</summary>
+    /// <summary>The task has ended, and its method continues.</summary>
     public void End(int task, double at)
     {
         bool isOfAMethod = _methods.Remove(task);

@@ -266,7 +266,7 @@ internal static partial class UnixCalls
     /// <summary>The program gets its own process group, so that it can be killed with all that it has started.</summary>
     public const short OwnGroup = 0x02;
 
-    /// <summary>Signals that this process ignores are not ignored by the program: without this a writer into a closed pipe would go on.</summary>
+    /// <summary>Signals that this process ignores are not ignored by the program: without this a writer into a closed pipe would continue.</summary>
     public const short UsualSignals = 0x04;
 
     /// <summary>Signals that this thread has blocked are not blocked there.</summary>

@@ -304,7 +304,7 @@ public sealed class WorkersEngineFactory : IEngineFactory
 
 /// <summary>Finds the benchmark method behind what BenchmarkDotNet hands to an engine, and makes it an operation of its own shape.</summary>
 /// <remarks>
-/// BenchmarkDotNet's delegates block for each asynchronous call and consume into one shared place, so they do not scale. The target of the
+/// BenchmarkDotNet's delegates block for each asynchronous call and consume into one shared field, so they do not scale. The target of the
 /// delegates is the instance that it generated, which derives from the benchmark class and has the arguments in fields.
 /// </remarks>
 internal static class BenchmarkBinder
@@ -493,7 +493,7 @@ internal sealed class BenchmarkWindows
 internal sealed class IterationRules(Job job, IResolver resolver, RunStrategy strategy)
 {
     // As long as code gets faster by compiling, the times fall. Once they go up and down, only noise is left.
-    private const int TurnsOfNoise = 4;
+    private const int ReversalsOfNoise = 4;
     private const int DefaultOfMonitoring = 10;
 
     /// <summary>Whether the warm-up needs no further iteration.</summary>
@@ -506,7 +506,7 @@ internal sealed class IterationRules(Job job, IResolver resolver, RunStrategy st
         }
 
         return done.Count >= Resolve(RunMode.MaxWarmupIterationCountCharacteristic)
-            || (done.Count >= Resolve(RunMode.MinWarmupIterationCountCharacteristic) && Turns(done) >= TurnsOfNoise);
+            || (done.Count >= Resolve(RunMode.MinWarmupIterationCountCharacteristic) && Reversals(done) >= ReversalsOfNoise);
     }
 
     /// <summary>Whether the measurement needs no further iteration.</summary>
@@ -521,18 +521,18 @@ internal sealed class IterationRules(Job job, IResolver resolver, RunStrategy st
             || (done.Count >= Resolve(RunMode.MinIterationCountCharacteristic) && Margin(done) is var (margin, allowed) && margin < allowed);
     }
 
-    private static int Turns(IReadOnlyList<Measurement> done)
+    private static int Reversals(IReadOnlyList<Measurement> done)
     {
-        int turns = 0;
+        int reversals = 0;
         int before = -1;
         for (int i = 1; i < done.Count; i++)
         {
             int now = done[i].Nanoseconds.CompareTo(done[i - 1].Nanoseconds);
-            turns += now == before && now != 0 ? 0 : 1;
+            reversals += now == before && now != 0 ? 0 : 1;
             before = now;
         }
 
-        return turns;
+        return reversals;
     }
 
     private (double Margin, double Allowed) Margin(IReadOnlyList<Measurement> done)

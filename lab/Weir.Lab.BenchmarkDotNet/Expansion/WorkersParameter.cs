@@ -8,7 +8,7 @@ namespace Weir.Lab.Benchmarks.Expansion;
 /// <summary>The number of workers as a parameter of a case.</summary>
 /// <remarks>
 /// It is an argument that no method has. BenchmarkDotNet generates code for the parameters that a method has, and shows those that a case has: so this one
-/// has a column and a place in exports, and needs no member in the benchmark class. The engine learns it from a variable of the job's environment, which
+/// has a column and a field in exports, and needs no member in the benchmark class. The engine learns it from a variable of the job's environment, which
 /// costs no build of its own.
 /// </remarks>
 internal static class WorkersParameter
@@ -59,7 +59,7 @@ internal static class WorkersParameter
         benchmark.Descriptor.WorkloadMethod.GetParameters().Any(static p => p.Name == Name);
 }
 
-/// <summary>Expands each case into one for each number of workers, at the only place where BenchmarkDotNet asks for the list of cases to run.</summary>
+/// <summary>Expands each case into one for each number of workers, where alone BenchmarkDotNet asks for the list of cases to run.</summary>
 /// <remarks>There is one instance: BenchmarkDotNet wants the cases of a summary to have the same orderer.</remarks>
 internal sealed class WorkersOrderer : IOrderer
 {

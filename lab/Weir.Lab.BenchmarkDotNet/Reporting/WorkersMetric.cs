@@ -15,12 +15,12 @@ namespace Weir.Lab.Benchmarks.Reporting;
 internal sealed class WorkersMetric : IMetricDescriptor
 {
     private WorkersMetric(
-        string name, string legend, string unit, int place, bool isBetterHigher, Func<WorkersResult, double> value, Func<double, string> format)
+        string name, string legend, string unit, int position, bool isBetterHigher, Func<WorkersResult, double> value, Func<double, string> format)
     {
         DisplayName = name;
         Legend = legend;
         Unit = unit;
-        PriorityInCategory = place;
+        PriorityInCategory = position;
         TheGreaterTheBetter = isBetterHigher;
         Value = value;
         Format = format;

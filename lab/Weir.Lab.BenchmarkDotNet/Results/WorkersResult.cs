@@ -4,7 +4,7 @@ using Weir.Lab.Statistics;
 
 namespace Weir.Lab.Benchmarks.Results;
 
-/// <summary>The figures of the workers of one case, for which BenchmarkDotNet has no place.</summary>
+/// <summary>The figures of the workers of one case, which BenchmarkDotNet cannot hold.</summary>
 public sealed record WorkersResult
 {
     /// <summary>How many workers ran.</summary>

@@ -3,25 +3,25 @@ using System.Reflection;
 
 namespace Weir.Lab.Processes;
 
-/// <summary>Runs another program to its end, and keeps what it prints. It reads nothing.</summary>
+/// <summary>Runs another program to its end, and captures what it prints. It gets no input.</summary>
 internal static class ChildProgram
 {
     /// <summary>Runs a program.</summary>
-    /// <param name="info">The program. Which of its outputs are kept is decided here.</param>
+    /// <param name="info">The program. Which of its outputs are captured is decided here.</param>
     /// <param name="stop">Ends it, with all that it has started.</param>
-    /// <param name="keepsErrors">Whether its error output is kept too; otherwise it is that of this process.</param>
+    /// <param name="capturesErrors">Whether its error output is captured too; otherwise it is that of this process.</param>
     /// <exception cref="InvalidOperationException">There is no such program.</exception>
     /// <exception cref="OperationCanceledException">It was stopped, and has ended.</exception>
     /// <remarks>It needs no thread of the pool: code that was measured may have left none.</remarks>
-    public static Task<ChildEnd> RunAsync(ProcessStartInfo info, CancellationToken stop, bool keepsErrors = true) =>
-        OwnThread.RunAsync(() => Run(info, keepsErrors, stop), ThreadPriority.Normal);
+    public static Task<ChildEnd> RunAsync(ProcessStartInfo info, CancellationToken stop, bool capturesErrors = true) =>
+        OwnThread.RunAsync(() => Run(info, capturesErrors, stop), ThreadPriority.Normal);
 
-    private static ChildEnd Run(ProcessStartInfo info, bool keepsErrors, CancellationToken stop)
+    private static ChildEnd Run(ProcessStartInfo info, bool capturesErrors, CancellationToken stop)
     {
         info.UseShellExecute = false;
         info.RedirectStandardInput = true;
         info.RedirectStandardOutput = true;
-        info.RedirectStandardError = keepsErrors;
+        info.RedirectStandardError = capturesErrors;
         stop.ThrowIfCancellationRequested();
         using Process child = Started(info);
         using CancellationTokenRegistration stopping = stop.UnsafeRegister(static child => Kill((Process)child!), child);
@@ -29,7 +29,7 @@ internal static class ChildProgram
 
         // Both at once: a program waits while one of them is full.
         Task<string> output = OwnThread.RunAsync(child.StandardOutput.ReadToEnd, ThreadPriority.Normal);
-        Task<string> errors = keepsErrors ? OwnThread.RunAsync(child.StandardError.ReadToEnd, ThreadPriority.Normal) : Task.FromResult("");
+        Task<string> errors = capturesErrors ? OwnThread.RunAsync(child.StandardError.ReadToEnd, ThreadPriority.Normal) : Task.FromResult("");
         try
         {
             // What the program has started may live on and keep them open, so the end of a stopped one is not the end of its outputs.
@@ -72,7 +72,7 @@ internal static class ChildProgram
 /// <summary>How a program ended.</summary>
 /// <param name="Code">Its exit code.</param>
 /// <param name="Output">What it printed.</param>
-/// <param name="Errors">What it printed on the error output, when that was kept.</param>
+/// <param name="Errors">What it printed on the error output, when that was captured.</param>
 internal sealed record ChildEnd(int Code, string Output, string Errors)
 {
     /// <summary>All that it printed.</summary>
@@ -99,7 +99,7 @@ internal static class OwnProgram
     /// <param name="cancellationToken">Kills it.</param>
     /// <returns>What starts it, and gives how it ended. It throws when it could not be started, and when it was killed.</returns>
     public static Func<Task<ChildEnd>> Start(Assembly program, IReadOnlyList<string> arguments, CancellationToken cancellationToken) =>
-        () => ChildProgram.RunAsync(StartInfo(program, arguments), cancellationToken, keepsErrors: false);
+        () => ChildProgram.RunAsync(StartInfo(program, arguments), cancellationToken, capturesErrors: false);
 }
 
 /// <summary>

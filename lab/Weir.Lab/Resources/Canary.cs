@@ -28,7 +28,7 @@ internal static class Canary
         for (int i = 0; i < pieces; i++)
         {
             long start = Stopwatch.GetTimestamp();
-            state = Turn(state, steps);
+            state = Shift(state, steps);
             times[i] = Clock.Nanoseconds(start, Stopwatch.GetTimestamp());
         }
 
@@ -53,7 +53,7 @@ internal static class Canary
         for (int i = 0; i < 50; i++)
         {
             long start = Stopwatch.GetTimestamp();
-            state = Turn(state, CalibrationSteps);
+            state = Shift(state, CalibrationSteps);
             best = Math.Max(best, CalibrationSteps * 1e9 / Math.Max(1, Clock.Nanoseconds(start, Stopwatch.GetTimestamp())));
         }
 
@@ -62,7 +62,7 @@ internal static class Canary
 
     // Optimized from the first call on: a loop that is replaced while it runs would look like a disturbance.
     [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.AggressiveOptimization)]
-    private static ulong Turn(ulong state, long steps)
+    private static ulong Shift(ulong state, long steps)
     {
         for (long i = 0; i < steps; i++)
         {

@@ -290,7 +290,7 @@ internal static class Heap
 /// <summary>Waits until the runtime's compiler is idle, and leaves the processors to it.</summary>
 /// <remarks>
 /// Code that is called often is compiled again in the background, 100 ms after the last new method was called, or at once where the runtime was told so.
-/// Workers that keep all processors busy leave little to that thread: it would go on into the measured windows.
+/// Workers that keep all processors busy leave little to that thread: it would continue into the measured windows.
 /// </remarks>
 internal static class CompilerRest
 {

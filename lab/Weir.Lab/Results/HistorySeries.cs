@@ -169,7 +169,7 @@ internal sealed record HistoryChange
     /// <summary>The upper end; infinite with too few results.</summary>
     public required double High { get; init; }
 
-    /// <summary>How often a history without a change has a place that looks so much like one.</summary>
+    /// <summary>How often a history without a change has a split that looks so much like one.</summary>
     public required double P { get; init; }
 
     /// <summary>What it comes to: a change within the margin is <see cref="Verdict.Equivalent"/>.</summary>

@@ -200,7 +200,7 @@ public sealed record DecisionRecord
 /// <summary>One round of one arm. Figures that a command or a system does not have are <see langword="null"/>.</summary>
 public sealed record RoundRecord
 {
-    /// <summary>Its place among all rounds of the run, from 1.</summary>
+    /// <summary>Its number among all rounds of the run, from 1.</summary>
     public int Order { get; init; }
 
     /// <summary>Whether it was stopped before its end. Such a round counts nowhere.</summary>

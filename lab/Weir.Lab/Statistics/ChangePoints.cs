@@ -2,11 +2,11 @@ namespace Weir.Lab.Statistics;
 
 /// <summary>Finds where a sequence of measurements changed, such as the rates of a program commit by commit.</summary>
 /// <remarks>
-/// For each place at which the sequence can be split, the mean of the values before it is compared with that of the values after it, in units of the
+/// For each position at which the sequence can be split, the mean of the values before it is compared with that of the values after it, in units of the
 /// difference's standard deviation: that of the first k of n values and the others has the variance s² n / (k (n - k)) when all are of one distribution with
 /// variance s². For normal values this is the likelihood ratio (tests of this kind: A. Sen and M. S. Srivastava, <i>On Tests for Detecting Change in
 /// Mean</i>, Annals of Statistics 3, 1975). The greatest of these is compared with the greatest of sequences with the same values in random order; its
-/// probability is the share of those that reach it. When it is below alpha, there is a change at that place, and both parts are searched in the same way: a
+/// probability is the share of those that reach it. When it is below alpha, there is a change at that position, and both parts are searched in the same way: a
 /// hierarchical search with a permutation test, as D. S. Matteson and N. A. James have it (JASA 109, 2014), who compare distributions by their energy
 /// distance and not means.
 /// <para>
@@ -106,7 +106,7 @@ internal static class ChangePoints
     }
 }
 
-/// <summary>A place in a sequence from which on its values are others than before.</summary>
+/// <summary>A position in a sequence from which on its values differ from those before.</summary>
 /// <param name="Index">The first value after the change, counted from 0.</param>
-/// <param name="P">How often a sequence without any change has a place that looks so much like one.</param>
+/// <param name="P">How often a sequence without any change has a split that looks so much like one.</param>
 internal readonly record struct ChangePoint(int Index, double P);

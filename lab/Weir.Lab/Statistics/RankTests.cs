@@ -321,9 +321,9 @@ internal static class Power
     }
 }
 
-/// <summary>Whether values lie around one place or several. Of several, a mean or a median tells little.</summary>
+/// <summary>Whether values lie around one mode or several. Of several, a mean or a median tells little.</summary>
 /// <param name="MValue">2 for one peak, 4 for two, and so on, and what lies between for peaks that are not sure.</param>
-/// <param name="Modes">The places; one when there is only one, or when there are too few values to tell.</param>
+/// <param name="Modes">The modes; one when there is only one, or when there are too few values to tell.</param>
 internal sealed record Modality(double MValue, IReadOnlyList<double> Modes)
 {
     /// <summary>From here on there are probably several modes.</summary>

@@ -123,8 +123,8 @@ internal sealed record TrialReport(IReadOnlyList<ArmRecord> Arms, bool IsPartial
 /// <param name="Count">How many steps the run has.</param>
 internal readonly record struct TrialStep(TrialArm Arm, int Round, int Rounds, int Index, int Count)
 {
-    /// <summary>The place of a window among all windows of the run, from 1: the warm-ups come before all of them.</summary>
-    public int Place => Index + 1 - (Count / (Rounds + 1));
+    /// <summary>The number of a window among all windows of the run, from 1: the warm-ups come before all of them.</summary>
+    public int Number => Index + 1 - (Count / (Rounds + 1));
 }
 
 /// <summary>Tells of each step of a run, whichever arm makes it.</summary>
@@ -235,7 +235,7 @@ internal sealed class PassArm(TrialArm arm, TrialOptions options, TrialSteps ste
     {
         long doneBefore = arm.ItemsDone();
         WindowOutcome outcome = await WindowAsync(PlanOf(step.Round, options.MinimumWindow), cancellationToken).ConfigureAwait(false);
-        return Passes.RoundOf(step.Place, outcome, arm.ItemsDone() - doneBefore);
+        return Passes.RoundOf(step.Number, outcome, arm.ItemsDone() - doneBefore);
     }
 
     // Who asked for no warm-up measures the first passes as they are, and no round counts for nothing in which items of a queue may be missing.
@@ -271,17 +271,17 @@ internal sealed class PassWorkload(TrialArm arm) : IWorkload
     public Operation CreateOperation(WorkerContext context) => new AsyncOperation<PassCall, PassResult>(new PassCall(arm, this, context.Stopping));
 
     /// <summary>The window that has just ended.</summary>
-    /// <param name="place">Its place among all windows of the run, from 1.</param>
+    /// <param name="number">Its number among all windows of the run, from 1.</param>
     /// <param name="outcome">What was read of it.</param>
     /// <param name="itemsDone">How many items the arm itself says it did, which tells more than whole passes when it was stopped within one.</param>
-    public RoundRecord RoundOf(int place, WindowOutcome outcome, long itemsDone)
+    public RoundRecord RoundOf(int number, WindowOutcome outcome, long itemsDone)
     {
         DeliveryTally? delivery = arm.TakeDelivery?.Invoke();
         long items = (outcome.IsPartial ? Math.Max(_items, itemsDone) : _items) - (delivery?.Lost ?? 0);
         double seconds = outcome.Solo?.Elapsed.TotalSeconds ?? 0;
         RoundRecord round = new RoundRecord
         {
-            Order = place,
+            Order = number,
             Partial = outcome.IsPartial,
             Passes = _passes,
             Operations = items,
@@ -318,7 +318,7 @@ internal sealed class PassWorkload(TrialArm arm) : IWorkload
 
 /// <summary>The outcome of one pass over the items of an arm. Count and checksum are compared with what they must be after every pass.</summary>
 /// <param name="Count">How many items were accounted for.</param>
-/// <param name="Checksum">A sum over the results and the places they were found in.</param>
+/// <param name="Checksum">A sum over the results and the positions at which they were found.</param>
 internal readonly record struct PassResult(long Count, long Checksum)
 {
     /// <summary>How many of the items ended with a failure that was meant to happen.</summary>

@@ -1,7 +1,19 @@
 namespace Weir.Lab.Workers;
 
 /// <summary>Runs one window: starts the workers at once, measures while all of them run, and ends them.</summary>
-/// <remarks>It blocks, and has to run on a thread of its own: on the pool it would be stopped by a workload that takes all threads.</remarks>
+/// <remarks>
+/// It blocks, and has to run on a thread of its own: on the pool it would be stopped by a workload that takes all threads.
+/// <para>
+/// Who may touch what. One thread runs the window: it alone uses the fields here, starts the workers, and calls a worker again that has ended
+/// (<see cref="WorkerSlot.MayHelp"/>). A worker uses its <see cref="WorkerSlot"/>, and meets the others only in <see cref="WindowState"/>: it reads the phase
+/// between two operations, and counts itself out of what the window waits for.
+/// </para>
+/// <para>
+/// How it ends. The phases follow each other (<see cref="WindowPhase"/>), and at the end of each the window waits for all workers, as long as the limits of the
+/// run and of the plan allow. A worker that does not come by then makes the window stuck. From then on the window waits for a moment only, and what workers
+/// still use is not disposed of.
+/// </para>
+/// </remarks>
 internal sealed class WindowRunner : IDisposable
 {
     private const int Slices = 20;
@@ -18,22 +30,29 @@ internal sealed class WindowRunner : IDisposable
     private const int WaitsAfter = 3;
     private static readonly TimeSpan ShortestCall = TimeSpan.FromMilliseconds(30);
 
+    // Immutable: what is measured, and how.
     private readonly WorkerRunSpec _spec;
     private readonly WindowPlan _plan;
-    private readonly CancellationToken _cancellation;
-    private readonly WindowState _state;
-    private readonly Pacer? _pacer;
-    private readonly WorkerSlot[] _slots;
+    private readonly IWorkload _workload;
     private readonly Operation[] _operations;
+    private readonly Action<string>? _waiting;
+    private readonly CancellationToken _cancellation;
+    private readonly CancellationTokenSource? _patience;
+
+    // Shared with the workers, each by its own protocol.
+    private readonly WindowState _state;
+    private readonly WorkerSlot[] _slots;
+    private readonly Pacer? _pacer;
     private readonly WindowLatencies _latencies;
+
+    // Of the window's thread: what it finds.
     private readonly List<TimelinePoint> _timeline = [];
     private readonly List<string> _troubles = [];
-    private readonly Action<string>? _waiting;
-    private readonly IWorkload _workload;
-    private readonly CancellationTokenSource? _patience;
     private (long Operations, double Second, TimeSpan Pause, TimeSpan Cpu) _slice;
     private bool _isComplete;
     private bool _isStuck;
+
+    // Of the window's thread, while workers end: which one was called again last, and how many had not ended then.
     private int _helper;
     private int _stillLiving;
 
@@ -360,7 +379,7 @@ internal sealed class WindowRunner : IDisposable
     }
 
     // A call that needs another one to end, as at a barrier, has nobody left to meet once the others have seen that they are to stop. So these call again for
-    // it, one after the other. By the mean of the calls: one that found no place for long, beside others that did, says nothing about how long a call lasts. While
+    // it, one after the other. By the mean of the calls: one that got no slot for long, beside others that did, says nothing about how long a call lasts. While
     // no help ends, the next one comes later and later: calls that just last long then end without company.
     private bool EndTogether(TimeSpan limit, CancellationToken stop)
     {
@@ -682,7 +701,7 @@ internal sealed record WindowOutcome
         Seconds, Slots.Max(static s => s.Tally.LastEnd) is > 0 and long last ? Clock.Nanoseconds(Begin, last) / 1e9 : 0);
 }
 
-/// <summary>How much a worker did in a window: the one place that says what a rate counts.</summary>
+/// <summary>How much a worker did in a window: nothing else says what a rate counts.</summary>
 internal static class WindowWork
 {
     /// <summary>

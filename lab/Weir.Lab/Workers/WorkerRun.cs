@@ -227,7 +227,7 @@ internal sealed record LoopOverhead(double Nanoseconds, double Resolution)
 
     /// <summary>
     /// Whether the rate is without it. Only where one synchronous worker does one operation after the other, and only where what is left can be told from
-    /// nothing. Workers who wait for each other do so while another one's loop goes on: there, without the loop, no more would be done.
+    /// nothing. Workers who wait for each other do so while another one's loop runs: there, without the loop, no more would be done.
     /// </summary>
     public bool IsSubtracted { get; init; }
 

@@ -2,7 +2,7 @@ using System.Collections.Concurrent;
 
 namespace Weir.Lab.Workers;
 
-/// <summary>One worker's place in a window: tells it what to do next, and keeps its counts.</summary>
+/// <summary>One worker of a window: tells it what to do next, and keeps its counts.</summary>
 internal sealed class WorkerSlot(WindowState window, WorkerContext context, int batch, LatencyRecorder? recorder, Pacer? pacer, WholeOperations? whole)
 {
     // A batch is made to last about a tenth of this: longer, and one of its calls that was not timed must have stalled.
@@ -16,15 +16,21 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
 
     private const int GroupsInTime = 128;
 
+    // Immutable.
     private readonly LatencyRecorder _recorder = recorder.GetValueOrDefault();
     private readonly bool _isAlone = whole is not null && window.Workers == 1;
+
+    // Of the worker's loop. The window's thread reads what was counted: while the loop runs as a hint, exactly once it has ended.
     private WorkerTally _tally;
     private SoloReading _before;
     private TimeSpan _elapsed;
     private int _group = 1;
-    private bool _helps;
     private bool _isFinished;
+
+    // A loop that has ended sets the first one last. Only then the window's thread may call the worker again (MayHelp): it clears the first, sets the second,
+    // and starts a new loop, to which all fields of the loop pass by that.
     private volatile bool _hasEnded;
+    private bool _helps;
 
     public WorkerContext Context { get; } = context;
 
@@ -181,7 +187,7 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
     /// <summary>An operation threw.</summary>
     /// <param name="error">What it threw.</param>
     /// <param name="before">How many operations of the same batch were completed before.</param>
-    /// <returns>Whether the worker goes on.</returns>
+    /// <returns>Whether the worker continues.</returns>
     public bool Failed(Exception error, int before)
     {
         _tally.Executed += before;
@@ -445,23 +451,33 @@ internal struct WorkerTally
 /// <summary>What the workers of a window share.</summary>
 internal sealed class WindowState(int workers, InFlightMeter inFlight, TimeProvider? clock = null) : IDisposable
 {
+    // Immutable.
+    private readonly TimeProvider _clock = clock ?? TimeProvider.System;
+
+    // What one waits for. The window's thread sets the start; each other event is set by the worker that brings its count to zero.
     private readonly CancellationTokenSource _stopping = new();
-    private readonly ManualResetEventSlim _allReady = new();
     private readonly ManualResetEventSlim _start = new();
+    private readonly ManualResetEventSlim _allReady = new();
     private readonly ManualResetEventSlim _allRun = new();
     private readonly ManualResetEventSlim _allMeasure = new();
     private readonly ManualResetEventSlim _allLeft = new();
     private readonly ManualResetEventSlim _allEnded = new();
-    private readonly TimeProvider _clock = clock ?? TimeProvider.System;
+
+    // Atomic: how many workers have not come so far. Each worker lowers each of them once.
     private int _waiting = workers;
     private int _starting = workers;
     private int _toMeasure = workers;
     private int _measuring = workers;
-    private int _living = workers;
     private int _unfinished = workers;
+
+    // Atomic: how many loops have not ended. A worker that is called again raises it, but never from zero: the window is over then.
+    private int _living = workers;
+
+    // Atomic: how many operations are left that all do together. It falls below zero, once for each worker that finds none.
     private long _left;
 
-    // Read by all workers between operations and written three times: all others stay away from its cache line.
+    // Atomic: the window's thread moves it forward, and whoever stops the window sets it to the end. It is read by all workers between operations and written
+    // three times: all others stay away from its cache line.
     private PaddedPhase _phase;
 
     public int Workers { get; } = workers;
@@ -508,7 +524,7 @@ internal sealed class WindowState(int workers, InFlightMeter inFlight, TimeProvi
         Phase = WindowPhase.Measure;
     }
 
-    /// <summary>It counts no more; the workers go on until each has ended what was under way.</summary>
+    /// <summary>It counts no more; the workers continue until each has ended what was under way.</summary>
     public void EndMeasuring()
     {
         End = Now();

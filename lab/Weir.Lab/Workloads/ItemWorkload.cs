@@ -69,7 +69,7 @@ internal abstract class ItemWorkload : IWorkload
 }
 
 /// <summary>
-/// The checksum of a pass: the sum of all results, each times an odd number of its own, so that a result in a wrong place shows as well as a wrong one.
+/// The checksum of a pass: the sum of all results, each times an odd number of its own, so that a result at a wrong position shows as well as a wrong one.
 /// </summary>
 internal static class ItemChecksum
 {

@@ -95,7 +95,7 @@ public class ProfileTests
         ArmRecord[] arms = [.. ResultJson.Parse(result.Out, "output").Arms];
         Assert.Equal(PlantedWaits.Named.Count, arms.Length);
         Assert.All(arms.Zip(PlantedWaits.Named), static pair => Assert.True(
-            WaitsCheck.IsNamed(pair.First.Profile, pair.Second), $"{pair.Second}: {string.Join("; ", WaitPlace.Of(pair.First.Profile!.Waits))}"));
+            WaitsCheck.IsNamed(pair.First.Profile, pair.Second), $"{pair.Second}: {string.Join("; ", WaitSite.Of(pair.First.Profile!.Waits))}"));
     }
 
     [Fact(Timeout = 300_000, Explicit = true)]

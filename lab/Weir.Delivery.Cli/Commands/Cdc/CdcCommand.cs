@@ -246,7 +246,7 @@ internal sealed class CdcOptionSet
     public static void Report(WorkCliHost host, Exception failure) =>
         host.Say($"{Credentials.LineOf(failure)} (trying again)");
 
-    /// <summary>The command that goes on behind a change that cannot be read.</summary>
+    /// <summary>The command that continues behind a change that cannot be read.</summary>
     public string CommandBehind(ParseResult parsed, CdcTarget target)
     {
         List<string> words = [.. parsed.Tokens.Skip(1).Select(static t => Word(Credentials.Hide(t.Value)))];
@@ -524,7 +524,7 @@ internal sealed class CdcProgress(IWorkSink<ChangeLine> inner, NpgsqlDataSource 
     }
 }
 
-/// <summary>Says of each change that cannot be read what became of it, and of one that ends the stream which command goes on behind it.</summary>
+/// <summary>Says of each change that cannot be read what became of it, and of one that ends the stream which command continues behind it.</summary>
 internal sealed class FailedChanges(PostgresChangeErrorMode mode, string behind, WorkCliHost host)
 {
     private volatile string? _stoppedBy;

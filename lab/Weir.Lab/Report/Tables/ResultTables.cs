@@ -319,7 +319,7 @@ internal static class ProfileTables
     public static Table? Waits(ArmRecord arm, ProfileRecord profile, int longest) => profile.Waiting == 0 ? null : Table.Of(
         $"Waiting: {arm.Label} ({Share(profile.Waiting, profile.Waiting + profile.Samples)} of the time of its threads)",
         1,
-        [.. WaitPlace.Of(profile.Waits).Take(MostRows)],
+        [.. WaitSite.Of(profile.Waits).Take(MostRows)],
         ("method", w => Shortened(w.Method, longest - 16)),
         ("waits for", static w => w.For),
         ("share", w => Share(w.Samples, profile.Waiting)));
@@ -352,11 +352,11 @@ internal static class ProfileTables
     internal static string Share(double part, double all) => FormattableString.Invariant($"{part / all * 100:0.0} %");
 }
 
-/// <summary>A place where threads of the work waited.</summary>
+/// <summary>A site at which threads of the work waited: a method, and what it waited for.</summary>
 /// <param name="Method">The method that waited: the innermost that is not a part of the waiting itself.</param>
 /// <param name="For">What it waited for, in words.</param>
 /// <param name="Samples">In how many samples.</param>
-internal sealed record WaitPlace(string Method, string For, int Samples)
+internal sealed record WaitSite(string Method, string For, int Samples)
 {
     private static readonly (string Frame, string For)[] Causes =
     [
@@ -379,16 +379,16 @@ internal sealed record WaitPlace(string Method, string For, int Samples)
         ("Interop", "a call of the system"),
     ];
 
-    /// <summary>The places, first that with most samples.</summary>
-    public static IReadOnlyList<WaitPlace> Of(IReadOnlyList<ProfileStack> waits) =>
+    /// <summary>The sites, first that with most samples.</summary>
+    public static IReadOnlyList<WaitSite> Of(IReadOnlyList<ProfileStack> waits) =>
     [
-        .. waits.Select(static w => (Place: PlaceOf(w.Path), w.Samples)).GroupBy(static w => w.Place)
-            .Select(static g => new WaitPlace(g.Key.Method, g.Key.For, g.Sum(static w => w.Samples)))
+        .. waits.Select(static w => (Site: SiteOf(w.Path), w.Samples)).GroupBy(static w => w.Site)
+            .Select(static g => new WaitSite(g.Key.Method, g.Key.For, g.Sum(static w => w.Samples)))
             .OrderByDescending(static w => w.Samples).ThenBy(static w => w.Method, StringComparer.Ordinal),
     ];
 
     // The first cause that any frame below the waiting method names: a task waits by an event, which waits by a monitor.
-    private static (string Method, string For) PlaceOf(IReadOnlyList<string> path)
+    private static (string Method, string For) SiteOf(IReadOnlyList<string> path)
     {
         int own = path.Count - 1;
         while (own > 0 && IsOfTheWaiting(path[own]))

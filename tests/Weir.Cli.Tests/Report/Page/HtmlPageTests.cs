@@ -96,7 +96,7 @@ public partial class HtmlPageTests
 
         Assert.Equal(high, scale.High, 9);
         Assert.InRange(scale.Ticks.Count, 2, mostTicks);
-        Assert.All(values, v => Assert.InRange(scale.Place(v), 0, 1));
+        Assert.All(values, v => Assert.InRange(scale.Position(v), 0, 1));
     }
 
     [Theory]
@@ -109,7 +109,7 @@ public partial class HtmlPageTests
 
         Assert.Equal(low, scale.Low, 6);
         Assert.Equal(high, scale.High, 6);
-        Assert.All(values, v => Assert.InRange(scale.Place(v), 0, 1));
+        Assert.All(values, v => Assert.InRange(scale.Position(v), 0, 1));
     }
 
     [GeneratedRegex("<script[^>]*>")]

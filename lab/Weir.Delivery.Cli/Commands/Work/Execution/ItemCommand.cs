@@ -136,10 +136,10 @@ internal sealed class ItemCommand(IReadOnlyList<string> words, WorkCliHost host)
     private static bool Exists(string program)
     {
         string[] endings = OperatingSystem.IsWindows() ? ["", ".exe", ".cmd", ".bat"] : [""];
-        IEnumerable<string> places = program.Contains(Path.DirectorySeparatorChar, StringComparison.Ordinal)
+        IEnumerable<string> paths = program.Contains(Path.DirectorySeparatorChar, StringComparison.Ordinal)
             ? [program]
             : (Environment.GetEnvironmentVariable("PATH") ?? "").Split(Path.PathSeparator).Select(folder => Path.Combine(folder, program));
-        return places.Any(place => endings.Any(ending => File.Exists(place + ending)));
+        return paths.Any(path => endings.Any(ending => File.Exists(path + ending)));
     }
 }
 

@@ -162,7 +162,7 @@ internal static class DistributionFigure
                 (double X, double Y)[] relative = [.. points.Select(p => (p.X, Math.Max(p.Y / most, Floor)))];
                 plot.Area(relative, series, curve.Dashed);
                 double median = curve.Latency.ValueAtPercentile(50);
-                plot.Point(median, relative.MinBy(p => Math.Abs(latency.Place(p.X) - latency.Place(median))).Y, series);
+                plot.Point(median, relative.MinBy(p => Math.Abs(latency.Position(p.X) - latency.Position(median))).Y, series);
             }
 
             return plot;
@@ -186,7 +186,7 @@ internal static class DistributionFigure
         for (int i = 1; i < edges.Length; i++)
         {
             double share = latency.ShareAtOrBelow((long)edges[i] - 1) - (edges[i - 1] > 0 ? latency.ShareAtOrBelow((long)edges[i - 1] - 1) : 0);
-            points.Add(((edges[i - 1] + edges[i]) / 2, share / (scale.Place(edges[i]) - scale.Place(edges[i - 1]))));
+            points.Add(((edges[i - 1] + edges[i]) / 2, share / (scale.Position(edges[i]) - scale.Position(edges[i - 1]))));
         }
 
         return [.. points];

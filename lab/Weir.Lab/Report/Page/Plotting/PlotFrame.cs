@@ -150,11 +150,11 @@ internal sealed class PlotFrame
 
     private double Middle(int row) => Y(-row) + (RowHeight * 0.66);
 
-    private double X(double value) => _left + (Clamped(_x.Place(value)) * (_width - _left - Right));
+    private double X(double value) => _left + (Clamped(_x.Position(value)) * (_width - _left - Right));
 
-    private double Y(double value) => _height - _bottom - (Clamped(_y.Place(value)) * (_height - _bottom - Top));
+    private double Y(double value) => _height - _bottom - (Clamped(_y.Position(value)) * (_height - _bottom - Top));
 
-    private static double Clamped(double place) => double.IsNaN(place) ? 0 : Math.Clamp(place, -0.02, 1.02);
+    private static double Clamped(double position) => double.IsNaN(position) ? 0 : Math.Clamp(position, -0.02, 1.02);
 
     private void Axes(string xTitle, string yTitle)
     {

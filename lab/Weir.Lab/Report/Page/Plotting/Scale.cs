@@ -1,6 +1,6 @@
 namespace Weir.Lab.Report.Page.Plotting;
 
-/// <summary>Maps values to places on an axis, and knows where its ticks are.</summary>
+/// <summary>Maps values to positions on an axis, and knows where its ticks are.</summary>
 internal sealed class Scale
 {
     private const int MostSteps = 7;
@@ -51,7 +51,7 @@ internal sealed class Scale
     public static Scale Logarithmic(IEnumerable<double> values, Func<double, string> label)
     {
         double[] known = [.. values.Where(static v => v > 0 && double.IsFinite(v)).DefaultIfEmpty(1)];
-        (int low, int high) = ((int)Math.Floor(Position(known.Min()) + 1e-9), (int)Math.Ceiling(Position(known.Max()) - 1e-9));
+        (int low, int high) = ((int)Math.Floor(CountOf(known.Min()) + 1e-9), (int)Math.Ceiling(CountOf(known.Max()) - 1e-9));
         high = Math.Max(high, low + 1);
         bool all = high - low <= MostSteps;
         List<(double, string)> ticks = [];
@@ -113,14 +113,14 @@ internal sealed class Scale
         _ => string.Create(CultureInfo.InvariantCulture, $"{value:0.##}"),
     };
 
-    /// <summary>The place of a value, from 0 to 1; outside for values beyond the ends.</summary>
-    public double Place(double value) => (_shape(value) - _low) / (_high - _low);
+    /// <summary>The position of a value, from 0 to 1; outside for values beyond the ends.</summary>
+    public double Position(double value) => (_shape(value) - _low) / (_high - _low);
 
     // 1, 2, 5, 10, 20, 50 ... are counted as 0, 1, 2, 3, 4, 5 ...
-    private static double At(int position) =>
-        Steps[((position % Steps.Length) + Steps.Length) % Steps.Length] * Math.Pow(10, Math.Floor(position / (double)Steps.Length));
+    private static double At(int count) =>
+        Steps[((count % Steps.Length) + Steps.Length) % Steps.Length] * Math.Pow(10, Math.Floor(count / (double)Steps.Length));
 
-    private static double Position(double value)
+    private static double CountOf(double value)
     {
         double decade = Math.Floor(Math.Log10(value));
         double rest = value / Math.Pow(10, decade);

@@ -6,4 +6,4 @@ namespace Weir.Audit.Engines;
 /// <param name="Broker">The broker, with its password; <see langword="null"/> for engines that need none.</param>
 /// <param name="Scenario">What is audited.</param>
 /// <param name="Fault">The fault that its users have.</param>
-internal sealed record EnginePlace(NpgsqlDataSource Database, string Name, Uri? Broker, AuditScenario Scenario, SeededFault Fault);
+internal sealed record EngineSetup(NpgsqlDataSource Database, string Name, Uri? Broker, AuditScenario Scenario, SeededFault Fault);

@@ -5,7 +5,7 @@ namespace Weir.Lab.Queues.Arms;
 /// <summary>Where a queue is.</summary>
 /// <param name="Server">A connection string of PostgreSQL with a database of its own, or the address of a broker.</param>
 /// <param name="Queue">A name that nothing else on the server has.</param>
-internal sealed record ArmPlace(string Server, string Queue)
+internal sealed record QueueAddress(string Server, string Queue)
 {
     /// <summary>The port of the server, by which its process is found.</summary>
     public int Port => Server.StartsWith("amqp", StringComparison.Ordinal) ? new Uri(Server).Port : new NpgsqlConnectionStringBuilder(Server).Port;

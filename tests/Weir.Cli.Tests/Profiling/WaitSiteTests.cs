@@ -4,7 +4,7 @@ using Weir.Lab.Results;
 namespace Weir.Cli.Tests.Profiling;
 
 /// <summary>Who waits for what.</summary>
-public class WaitPlaceTests
+public class WaitSiteTests
 {
     private const string Event = "System.Threading.ManualResetEventSlim.Wait;System.Threading.Monitor.Wait";
 
@@ -23,9 +23,9 @@ public class WaitPlaceTests
     [InlineData("a call of the system", "System.Net.Sockets.Socket.Receive;Interop+Sys.Receive")]
     [InlineData("a blocking collection", "System.Collections.Concurrent.BlockingCollection`1[System.Int32].Take;System.Threading.SemaphoreSlim.Wait")]
     public void Of_AWait_NamesTheMethodAndWhatItWaitsFor(string expected, string inner) =>
-        Assert.Equal([new WaitPlace("N.C.Find", expected, 7)], WaitPlace.Of([new ProfileStack("N.C.Run;N.C.Find;" + inner, 7)]));
+        Assert.Equal([new WaitSite("N.C.Find", expected, 7)], WaitSite.Of([new ProfileStack("N.C.Run;N.C.Find;" + inner, 7)]));
 
     [Fact]
     public void Of_ANativeCall_IsWhereItIsCalled() =>
-        Assert.Equal([new WaitPlace("N.C.Native", "a native call", 3)], WaitPlace.Of([new ProfileStack("N.C.Run;N.C.Native", 3)]));
+        Assert.Equal([new WaitSite("N.C.Native", "a native call", 3)], WaitSite.Of([new ProfileStack("N.C.Run;N.C.Native", 3)]));
 }
