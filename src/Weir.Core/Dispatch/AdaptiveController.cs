@@ -444,9 +444,7 @@ internal struct AdaptivePending<TResult, TPending> : IPending<TResult>
 
     public readonly bool CanBeParked => false;
 
-    public readonly Task AsTask() => throw new UnreachableException();
-
-    public readonly TResult ResultOf(Task call) => throw new UnreachableException();
+    public readonly Task AsTask() => _inner.AsTask();
 
     public void BecomeTask() => _inner.BecomeTask();
 

@@ -83,7 +83,7 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     {
         try
         {
-            Sink.Succeeded(index, default(TPending).ResultOf(call));
+            Sink.Succeeded(index, ResultOf(call));
         }
         catch (Exception e)
         {
@@ -104,12 +104,24 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
         ParkedSucceeded(isOnOwnThread: false);
     }
 
+    /// <summary>The result of a call that was parked and has ended. Which of the two it is, the compiler knows.</summary>
+    private static TResult ResultOf(Task call)
+    {
+        if (typeof(TPending) != typeof(PendingNothing))
+        {
+            return Unsafe.As<Task<TResult>>(call).GetAwaiter().GetResult();
+        }
+
+        call.GetAwaiter().GetResult();
+        return default!;
+    }
+
     /// <summary>The result of a call that was given up is discarded; its exception does not count as unobserved.</summary>
     private void Observe(long index, Task call)
     {
         try
         {
-            TResult late = default(TPending).ResultOf(call);
+            TResult late = ResultOf(call);
             if (DiscardedResult<TResult>.MayBeDisposable)
             {
                 DiscardedResult.Drop(((IndexedSource<TItem>)Source).At(index), late);
@@ -334,11 +346,8 @@ internal interface IPending<out TResult>
     /// <summary>Whether nothing but its end is left to wait for, so that it may be parked.</summary>
     bool CanBeParked { get; }
 
-    /// <summary>The call as it is parked. After <see cref="BecomeTask"/>.</summary>
+    /// <summary>The call without what is to be done at its end, as it is parked. After <see cref="BecomeTask"/>.</summary>
     Task AsTask();
-
-    /// <summary>The result of a call that was parked and has ended. It needs no started call.</summary>
-    TResult ResultOf(Task call);
 
     /// <summary>
     /// Makes it one that calls back exactly once, before the first wait for it: a task source of the user need not, see <see cref="CallsBackOnce"/>. It may
@@ -425,8 +434,6 @@ internal struct PendingResult<TResult>(ValueTask<TResult> task) : IPending<TResu
 
     public readonly Task AsTask() => _task.AsTask();
 
-    public readonly TResult ResultOf(Task call) => Unsafe.As<Task<TResult>>(call).GetAwaiter().GetResult();
-
     public void BecomeTask() => _task = new ValueTask<TResult>(_task.AsTask());
 }
 
@@ -463,12 +470,6 @@ internal struct PendingNothing(ValueTask task) : IPending<Nothing>
     public readonly bool CanBeParked => true;
 
     public readonly Task AsTask() => _task.AsTask();
-
-    public readonly Nothing ResultOf(Task call)
-    {
-        call.GetAwaiter().GetResult();
-        return default;
-    }
 
     public void BecomeTask() => _task = new ValueTask(_task.AsTask());
 }

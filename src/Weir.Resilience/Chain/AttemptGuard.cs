@@ -12,9 +12,10 @@ namespace Weir.Resilience;
 /// <param name="places">The concurrency limit, as this user of it, or null.</param>
 /// <param name="rateLimit">The rate limit, or null.</param>
 /// <param name="waitsForCircuit">Whether an attempt waits here for an open circuit. A run lets its items wait elsewhere, where they hold no worker.</param>
-/// <param name="waitsForTokens">The same for the tokens of a bucket. If not, the bucket is used by nobody who waits here.</param>
+/// <param name="waitsForTokens">Whether an attempt waits here for the tokens of a bucket. If not, the bucket is used by nobody who waits here.</param>
+/// <param name="keys">The policies by key among these, if the guard is that of one attempt, which ends their use.</param>
 internal sealed class AttemptGuard(
-    CircuitBreaker? breaker, PlaceUser? places, IRateLimit? rateLimit, bool waitsForCircuit, bool waitsForTokens = true)
+    CircuitBreaker? breaker, PlaceUser? places, IRateLimit? rateLimit, bool waitsForCircuit, bool waitsForTokens = true, KeyedUse keys = default)
 {
     private readonly TokenBucket? _bucket = rateLimit as TokenBucket;
 
@@ -36,9 +37,6 @@ internal sealed class AttemptGuard(
             && (use.Limit is null || use.Limit.Policy == places?.Limit)
             && (use.Rate is null || use.Rate.Policy == rateLimit)
             && (use.OtherRate is null || use.OtherRate.Equals(rateLimit));
-
-    /// <summary>Whether there is nothing to pass.</summary>
-    public bool IsEmpty => breaker is null && _onlyBreaker;
 
     /// <summary>Whether an attempt that passes without waiting holds nothing that has to be given back.</summary>
     public bool HasNoLeases => _onlyBreaker || _onlyBucket is not null;
@@ -168,6 +166,9 @@ internal sealed class AttemptGuard(
 
         attempt.Release();
     }
+
+    /// <summary>The attempt uses the policies of its keys no longer. Once, and only on the guard of one attempt.</summary>
+    public void ReleaseKeys() => keys.Release();
 
     /// <summary>The call gave its result.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]

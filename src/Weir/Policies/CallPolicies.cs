@@ -46,17 +46,14 @@ internal sealed class CallPolicies
         _hasBreaker = options.CircuitBreaker is not null;
         _breakersByKey = options.BreakersByKey;
         HasHooks = options.HasItemHooks;
-        IsSimple = Records is null && !HasHooks && Adaptive is null && Guard.HasNoLeases && !options.HasKeys;
-        HasOnlyHooks = Records is null && Guard.IsEmpty && !options.HasKeys && Adaptive is null && options.AttemptTimeout is null;
+        HoldsNothing = Records is null && Guard.HasNoLeases && !options.HasKeys;
+        IsSimple = HoldsNothing && !HasHooks && Adaptive is null && options.AttemptTimeout is null;
     }
 
     /// <summary>The token of the run. A cancellation that comes from it says nothing about the called service.</summary>
     public CancellationToken RunToken { get; private set; }
 
     public bool HasHooks { get; }
-
-    /// <summary>Whether there are only hooks, and policies that act after a failure.</summary>
-    public bool HasOnlyHooks { get; }
 
     /// <summary>What the run remembers of its items while they are under way; null if nothing needs that.</summary>
     public ItemRecords? Records { get; }
@@ -66,6 +63,9 @@ internal sealed class CallPolicies
 
     /// <summary>The hooks that get items, once the run is made; null if there are none.</summary>
     public HookCalls? ItemHooks { get; set; }
+
+    /// <summary>Whether an attempt that passes without waiting holds nothing until its call has ended, and no item has a record.</summary>
+    public bool HoldsNothing { get; }
 
     /// <summary>Whether only a circuit breaker and our own rate limit wrap an attempt.</summary>
     public bool IsSimple { get; }
@@ -200,9 +200,6 @@ internal sealed class CallPolicies
         _attemptLimit is not null && error is AttemptCanceledException timeout && timeout.Reason.LimitOf == _attemptLimit;
 
     /// <summary>A call has returned its result.</summary>
-    public void Succeeded(CircuitTicket ticket, long started, CancellationToken cancellationToken) => Succeeded(Guard, ticket, started, cancellationToken);
-
-    /// <summary>The same under other policies than the run's.</summary>
     public void Succeeded(AttemptGuard guard, CircuitTicket ticket, long started, CancellationToken cancellationToken)
     {
         Adaptive?.Ended(started, succeeded: true, cancellationToken);
@@ -210,10 +207,6 @@ internal sealed class CallPolicies
     }
 
     /// <summary>A call has failed. An exception from a callback in the circuit breaker's options replaces the failure.</summary>
-    public void Failed(CircuitTicket ticket, Exception error, long started, CancellationToken cancellationToken) =>
-        Failed(Guard, ticket, error, started, cancellationToken);
-
-    /// <summary>The same under other policies than the run's.</summary>
     public void Failed(AttemptGuard guard, CircuitTicket ticket, Exception error, long started, CancellationToken cancellationToken)
     {
         if (error is NotBegunException)
@@ -252,6 +245,32 @@ internal sealed class CallPolicies
         try
         {
             return hook(Indices.ToInt(index));
+        }
+        catch (Exception e)
+        {
+            HookFailed(e);
+            throw;
+        }
+    }
+
+    /// <summary>Calls a hook, as <see cref="CallHook"/>.</summary>
+    /// <param name="hook">The hook.</param>
+    /// <param name="index">The index of its item.</param>
+    /// <param name="pending">The hook's end, if it has not ended yet.</param>
+    /// <returns>Whether it has ended.</returns>
+    public bool TryCallHook(Func<int, ValueTask> hook, long index, out ValueTask pending)
+    {
+        try
+        {
+            // A question to its task is part of the hook: one that somebody has awaited before throws.
+            pending = hook(Indices.ToInt(index));
+            if (!pending.IsCompletedSuccessfully)
+            {
+                return false;
+            }
+
+            pending.GetAwaiter().GetResult();
+            return true;
         }
         catch (Exception e)
         {
@@ -370,26 +389,17 @@ internal sealed class KeyedGuards<TItem>
     /// <exception cref="ArgumentException">The keys are those of items of another type.</exception>
     public static void Check(ParallelRunOptions options) => _ = PoliciesOf(options);
 
-    /// <summary>The policies of an item's keys. Runs the user's functions, and throws what they throw.</summary>
-    public KeyedGuard Of(TItem item)
+    /// <summary>The policies of one attempt, which uses those of its item's keys. Runs the user's functions, and throws what they throw.</summary>
+    public AttemptGuard Of(TItem item)
     {
         KeyedUse use = _byKey.Use(item);
         PlaceUser? places = use.Limit is null ? _own.Places : UserOf(use.Limit.Policy);
         IRateLimit? rate = use.Rate?.Policy ?? use.OtherRate ?? _rate;
-        AttemptGuard guard = new(use.Breaker?.Policy ?? _own.Breaker, places, rate, waitsForCircuit: false, waitsForTokens: use.Rate is null);
-        return new KeyedGuard(guard, use);
+        return new AttemptGuard(use.Breaker?.Policy ?? _own.Breaker, places, rate, waitsForCircuit: false, waitsForTokens: use.Rate is null, use);
     }
 
     private PlaceUser UserOf(SharedConcurrencyLimit limit) => _users.GetValue(limit, made => new PlaceUser(made, _most));
 
     private static KeyedPolicies<TItem> PoliciesOf(ParallelRunOptions options) =>
         new(options.CircuitBreaker, options.ConcurrencyLimit, options.RateLimit);
-}
-
-/// <summary>The policies of one attempt, while it uses those of its keys.</summary>
-internal sealed class KeyedGuard(AttemptGuard guard, KeyedUse use)
-{
-    public AttemptGuard Guard => guard;
-
-    public void Release() => use.Release();
 }

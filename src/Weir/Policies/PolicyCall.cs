@@ -9,9 +9,16 @@ using Weir.Resilience;
 
 namespace Weir.Policies;
 
-/// <summary>The user's selector inside the run's policies and hooks.</summary>
+/// <summary>The user's selector inside the run's policies and hooks: the one way of an attempt of an item.</summary>
 /// <remarks>
-/// There is no state machine while an item waits for nothing but the selector itself. This is the path of every item of a run whose policies do not act.
+/// <para>
+/// The steps are: the start hook; the keys of the item; what <see cref="AttemptGuard"/> asks, which is the circuit breaker, the concurrency limit, the rate
+/// limit and the breaker once more; the call, in its time limit; the report of its end; what was held goes back; the rule about results; the completion hook.
+/// </para>
+/// <para>
+/// <see cref="InvokeInto"/> takes them synchronously, as far as they go without waiting and hold nothing that goes back. A call that suspends then needs no
+/// state machine: its <see cref="PolicyPending{TResult}"/> reports its end. <see cref="ContinueAsync"/> takes all other steps, from whichever comes next.
+/// </para>
 /// </remarks>
 internal readonly struct PolicyCall<TItem, TResult>(
     Func<TItem, CancellationToken, ValueTask<TResult>> selector,
@@ -22,222 +29,240 @@ internal readonly struct PolicyCall<TItem, TResult>(
 {
     public bool UsesInvokeInto => true;
 
-    public PolicyPending<TResult> Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken) =>
-        policies.Records is { } records ? new(InvokeAllAsync(records.Begin(index, item), item, index, isFirst, cancellationToken))
-        : !policies.HasHooks ? Attempt(item, index, null, cancellationToken)
-        : policies.HasOnlyHooks ? new(InvokeHooked(item, index, isFirst, cancellationToken))
-        : new(InvokeAllAsync(null, item, index, isFirst, cancellationToken));
+    public PolicyPending<TResult> Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken)
+    {
+        PolicyPending<TResult> pending = default;
+        InvokeInto(item, index, isFirst, cancellationToken, ref pending);
+        return pending;
+    }
 
-    /// <summary>
-    /// Makes the call, as far as it gets without waiting, inside only hooks or only a circuit breaker and our own rate limit. Other calls go elsewhere.
-    /// </summary>
+    /// <summary>The synchronous part, for attempts whose policies do not act.</summary>
+    // Where it ends early, it calls methods of their own: the entry to this one would have to clear their large structs too. And an item around which there is
+    // only a circuit breaker and our own rate limit asks for nothing else.
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly",
-        Justification = "Consumed once: here when it has completed, else where the attempt goes on.")]
+        Justification = "Consumed once: here when it has completed, else where the attempt continues.")]
     public void InvokeInto(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PolicyPending<TResult> pending)
     {
         CallPolicies around = policies;
-        if (!around.IsSimple || attemptTimeout is not null)
+        bool isSimple = around.IsSimple;
+        if (!isSimple)
         {
-            if (around.HasOnlyHooks)
+            if (!around.HoldsNothing)
             {
-                ValueTask<TResult> hooked = InvokeHooked(item, index, isFirst, cancellationToken);
-                if (hooked.IsCompletedSuccessfully)
-                {
-                    pending.Succeed(hooked.Result);
-                }
-                else
-                {
-                    WaitSlow(hooked, ref pending);
-                }
-            }
-            else
-            {
-                InvokeSlow(item, index, isFirst, cancellationToken, ref pending);
+                Begin(item, index, isFirst, cancellationToken, ref pending);
+                return;
             }
 
-            return;
+            if (isFirst && around.Starting is { } starting && !around.TryCallHook(starting, index, out ValueTask hook))
+            {
+                AwaitStart(hook, item, index, cancellationToken, ref pending);
+                return;
+            }
         }
 
         AttemptGuard guard = around.Guard;
         AttemptPhase next = guard.TryEnter(out CircuitTicket ticket);
         if (next != AttemptPhase.Call)
         {
-            if (next == AttemptPhase.Circuit)
-            {
-                throw guard.CreateRejection();
-            }
-
-            EnterSlow(item, ticket, next, cancellationToken, ref pending);
+            AwaitRate(next, ticket, item, index, cancellationToken, ref pending);
             return;
         }
 
+        long started = 0;
         ValueTask<TResult> task;
         try
         {
-            task = selector(item, cancellationToken);
+            if (isSimple)
+            {
+                task = selector(item, cancellationToken);
+            }
+            else
+            {
+                started = around.Adaptive?.Timestamp() ?? 0;
+                task = Call(item, null, cancellationToken);
+            }
         }
         catch (Exception e)
         {
-            around.Failed(ticket, e, 0, cancellationToken);
+            around.Failed(guard, ticket, e, started, cancellationToken);
             throw;
         }
 
         if (!task.IsCompletedSuccessfully)
         {
-            WaitSlow(task, ticket, cancellationToken, ref pending);
+            AwaitCall(task, ticket, started, item, index, cancellationToken, ref pending);
             return;
         }
 
-        guard.Succeeded(ticket);
-        pending.Succeed(task.Result);
+        if (isSimple)
+        {
+            guard.Succeeded(ticket);
+            pending.Succeed(task.Result);
+            return;
+        }
+
+        around.Succeeded(guard, ticket, started, cancellationToken);
+        if (around.Completed is null)
+        {
+            pending.Succeed(task.Result);
+        }
+        else
+        {
+            Complete(task.Result, item, index, cancellationToken, ref pending);
+        }
     }
 
     public void GivenUp(TItem? item, long index) => policies.GivenUp(index, item);
 
     public void AddTo(ref RunSample sample) => policies.AddTo(ref sample);
 
+    /// <summary>Begins an attempt that holds something until its call has ended, or whose item has a record.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private void InvokeSlow(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PolicyPending<TResult> pending) =>
-        pending = Invoke(item, index, isFirst, cancellationToken);
-
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    private void EnterSlow(TItem item, CircuitTicket ticket, AttemptPhase next, CancellationToken cancellationToken, ref PolicyPending<TResult> pending) =>
-        pending = Attempt(item, next, ticket, null, cancellationToken);
-
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    private void WaitSlow(ValueTask<TResult> task, CircuitTicket ticket, CancellationToken cancellationToken, ref PolicyPending<TResult> pending) =>
-        pending = PolicyPending<TResult>.OfUser(task, policies, ticket, cancellationToken);
-
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    private static void WaitSlow(ValueTask<TResult> task, ref PolicyPending<TResult> pending) => pending = new(task);
-
-    /// <summary>One attempt, as far as it gets without waiting.</summary>
-    private PolicyPending<TResult> Attempt(TItem item, long index, ItemRecord? record, CancellationToken cancellationToken) =>
-        keyed is not null ? AttemptByKey(keyed, item, index, record, cancellationToken)
-        : policies.Places is not null ? AttemptWithPlace(item, index, record, cancellationToken)
-        : Attempt(item, policies.Guard.TryEnter(out CircuitTicket ticket), ticket, record, cancellationToken);
-
-    /// <summary>One attempt that needs a place of the concurrency limit.</summary>
-    private PolicyPending<TResult> AttemptWithPlace(TItem item, long index, ItemRecord? record, CancellationToken cancellationToken)
+    private void Begin(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PolicyPending<TResult> pending)
     {
-        Attempt attempt = Enter(policies.Guard, index, out Task? until, out WaitKind kind, cancellationToken);
-        return until is null ? new(FinishAsync(policies.Guard, attempt, item, record, cancellationToken)) : new(policies, until, kind);
+        if (policies.HasHooks || policies.Records is not null)
+        {
+            pending = new(ContinueAsync(new() { Step = Step.Start }, policies.Guard, item, index, isFirst, cancellationToken));
+            return;
+        }
+
+        // Without hooks, an item that has to wait is no failed attempt, and costs no exception.
+        AttemptGuard guard = keyed?.Of(item) ?? policies.Guard;
+        Attempt attempt = Enter(guard, index, out Task? until, out WaitKind kind, cancellationToken);
+        pending = until is not null
+            ? new(policies, until, kind)
+            : new(ContinueAsync(new() { Step = Step.Entry, Attempt = attempt }, guard, item, index, isFirst, cancellationToken));
     }
 
-    /// <summary>One attempt under the policies of its item's keys.</summary>
-    private PolicyPending<TResult> AttemptByKey(
-        KeyedGuards<TItem> guards, TItem item, long index, ItemRecord? record, CancellationToken cancellationToken)
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private void AwaitStart(ValueTask hook, TItem item, long index, CancellationToken cancellationToken, ref PolicyPending<TResult> pending) =>
+        pending = new(ContinueAsync(new() { Step = Step.StartHook, Hook = hook }, policies.Guard, item, index, isFirst: true, cancellationToken));
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private void AwaitRate(
+        AttemptPhase next, CircuitTicket ticket, TItem item, long index, CancellationToken cancellationToken, ref PolicyPending<TResult> pending)
     {
-        KeyedGuard keys = guards.Of(item);
-        Attempt attempt;
-        Task? until;
-        WaitKind kind;
+        AttemptGuard guard = policies.Guard;
+        if (next == AttemptPhase.Circuit)
+        {
+            throw guard.CreateRejection();
+        }
+
+        Attempt attempt = new() { Phase = next, Ticket = ticket, Entry = guard.EnterRateLimit(cancellationToken) };
+        pending = new(ContinueAsync(new() { Step = Step.Entry, Attempt = attempt }, guard, item, index, isFirst: false, cancellationToken));
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private void AwaitCall(
+        ValueTask<TResult> task, CircuitTicket ticket, long started, TItem item, long index, CancellationToken cancellationToken, ref PolicyPending<TResult> pending)
+    {
+        if (attemptTimeout is null)
+        {
+            try
+            {
+                task = CallsBackOnce.Of(task);
+            }
+            catch (Exception e)
+            {
+                policies.Failed(policies.Guard, ticket, e, started, cancellationToken);
+                throw;
+            }
+        }
+
+        if (policies.Completed is null)
+        {
+            pending = new(task, policies, ticket, started, cancellationToken);
+            return;
+        }
+
+        Attempt attempt = new() { Phase = AttemptPhase.Call, Ticket = ticket };
+        Way way = new() { Step = Step.Call, Attempt = attempt, Call = task, Started = started };
+        pending = new(ContinueAsync(way, policies.Guard, item, index, isFirst: false, cancellationToken));
+    }
+
+    /// <summary>Calls the completion hook of an item whose call has returned its result synchronously.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private void Complete(TResult result, TItem item, long index, CancellationToken cancellationToken, ref PolicyPending<TResult> pending)
+    {
+        ValueTask hook = default;
+        bool hasEnded;
         try
         {
-            attempt = Enter(keys.Guard, index, out until, out kind, cancellationToken);
+            hasEnded = policies.IsGivenUp(index, cancellationToken) || policies.TryCallHook(policies.Completed!, index, out hook);
         }
         catch
         {
-            keys.Release();
+            DiscardedResult.Drop(item, result);
             throw;
         }
 
-        if (until is null)
+        if (hasEnded)
         {
-            return new(FinishAsync(keys.Guard, attempt, item, record, cancellationToken, keys));
+            pending.Succeed(result);
         }
-
-        keys.Release();
-        return new(policies, until, kind);
+        else
+        {
+            AwaitCompletion(hook, result, item, index, cancellationToken, ref pending);
+        }
     }
 
-    /// <summary>Gets an attempt as far as it gets without waiting; one that waits at the rate limit has its place in that queue.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private void AwaitCompletion(
+        ValueTask hook, TResult result, TItem item, long index, CancellationToken cancellationToken, ref PolicyPending<TResult> pending)
+    {
+        Way way = new() { Step = Step.CompletionHook, Hook = hook, Result = result };
+        pending = new(ContinueAsync(way, policies.Guard, item, index, isFirst: false, cancellationToken));
+    }
+
+    /// <summary>
+    /// Gets an attempt as far as it gets without waiting; one that waits at the rate limit stands in that queue. One that has to wait elsewhere, or that throws,
+    /// uses the policies of its keys no longer.
+    /// </summary>
     /// <param name="guard">What the attempt has to pass.</param>
     /// <param name="index">The item's index.</param>
     /// <param name="until">What the item has to wait for without a worker; then the attempt has not begun.</param>
     /// <param name="kind">What that is.</param>
     /// <param name="token">The token of the call.</param>
-    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once, where the attempt goes on.")]
+    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once, where the attempt continues.")]
     private Attempt Enter(AttemptGuard guard, long index, out Task? until, out WaitKind kind, CancellationToken token)
     {
         (Attempt attempt, until, kind) = (default, null, default);
-        if (guard.Places is not null || guard.BucketToWaitFor is not null)
-        {
-            attempt = policies.Places!.Enter(guard, index, token, out until, out kind);
-        }
-        else
-        {
-            attempt.Phase = guard.TryEnter(out attempt.Ticket);
-            if (attempt.Phase == AttemptPhase.Circuit)
-            {
-                throw guard.CreateRejection();
-            }
-        }
-
-        if (attempt.Phase == AttemptPhase.RateLimit)
-        {
-            attempt.Entry = guard.EnterRateLimit(token);
-        }
-
-        return attempt;
-    }
-
-    /// <summary>One attempt from its next step on.</summary>
-    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly",
-        Justification = "Consumed once: here when it has completed, else where the attempt goes on.")]
-    private PolicyPending<TResult> Attempt(TItem item, AttemptPhase next, CircuitTicket ticket, ItemRecord? record, CancellationToken cancellationToken)
-    {
-        if (next != AttemptPhase.Call)
-        {
-            if (next == AttemptPhase.Circuit)
-            {
-                throw policies.Guard.CreateRejection();
-            }
-
-            ValueTask<IDisposable?> entry = policies.Guard.EnterRateLimit(cancellationToken);
-            if (!entry.IsCompletedSuccessfully)
-            {
-                return new(FinishAsync(policies.Guard, new Attempt
-                {
-                    Phase = AttemptPhase.RateLimit,
-                    Ticket = ticket,
-                    Entry = entry,
-                }, item, record, cancellationToken));
-            }
-
-            if (entry.Result is { } lease)
-            {
-                Attempt admitted = new() { Phase = AttemptPhase.Call, Ticket = ticket, Lease = lease };
-                return new(FinishAsync(policies.Guard, admitted, item, record, cancellationToken));
-            }
-        }
-
-        long started = policies.Adaptive?.Timestamp() ?? 0;
-        ValueTask<TResult> task;
+        bool entered = false;
         try
         {
-            task = Select(item, record, cancellationToken);
-        }
-        catch (Exception e)
-        {
-            policies.Failed(ticket, e, started, cancellationToken);
-            throw;
-        }
+            if (guard.Places is not null || guard.BucketToWaitFor is not null)
+            {
+                attempt = policies.Places!.Enter(guard, index, token, out until, out kind);
+            }
+            else
+            {
+                attempt.Phase = guard.TryEnter(out attempt.Ticket);
+                if (attempt.Phase == AttemptPhase.Circuit)
+                {
+                    throw guard.CreateRejection();
+                }
+            }
 
-        if (!task.IsCompletedSuccessfully)
-        {
-            return new(task, policies, ticket, started, cancellationToken);
-        }
+            if (attempt.Phase == AttemptPhase.RateLimit)
+            {
+                attempt.Entry = guard.EnterRateLimit(token);
+            }
 
-        policies.Succeeded(ticket, started, cancellationToken);
-        return new(task);
+            entered = until is null;
+            return attempt;
+        }
+        finally
+        {
+            if (!entered)
+            {
+                guard.ReleaseKeys();
+            }
+        }
     }
 
-    /// <summary>
-    /// Makes the call, unless the item or its run has ended meanwhile. Each call that may come from a hook or a wait begins here.
-    /// </summary>
+    /// <summary>Makes the call, unless the item or its run has ended meanwhile: a hook or a wait may have come before.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    private ValueTask<TResult> Select(TItem item, ItemRecord? record, CancellationToken cancellationToken)
+    private ValueTask<TResult> Call(TItem item, ItemRecord? record, CancellationToken cancellationToken)
     {
         if (policies.Ends(cancellationToken))
         {
@@ -254,162 +279,116 @@ internal readonly struct PolicyCall<TItem, TResult>(
                 cancellationToken);
     }
 
-    /// <summary>The rest of an attempt that has to wait at the rate limit, or holds something until its call has ended.</summary>
+    /// <summary>The rest of the way, from its next step on.</summary>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    private async ValueTask<TResult> FinishAsync(
-        AttemptGuard guard, Attempt attempt, TItem item, ItemRecord? record, CancellationToken cancellationToken, KeyedGuard? keys = null)
+    private async ValueTask<TResult> ContinueAsync(
+        Way way, AttemptGuard guard, TItem item, long index, bool isFirst, CancellationToken cancellationToken)
     {
-        try
+        ItemRecord? record = null;
+        HookCalls<TItem>? hooks = null;
+        if (way.Step == Step.Start)
         {
-            while (attempt.Phase != AttemptPhase.Call)
-            {
-                if (attempt.Phase != AttemptPhase.RateLimit)
-                {
-                    attempt = await guard.EnterAsync(cancellationToken).ConfigureAwait(false);
-                }
-
-                bool waits = !attempt.Entry.IsCompleted;
-                long since = waits ? policies.RateWaitBegins() : 0;
-                try
-                {
-                    attempt.Lease = await attempt.Entry.ConfigureAwait(false);
-                }
-                finally
-                {
-                    if (waits)
-                    {
-                        policies.RateWaitEnds(since);
-                    }
-                }
-
-                guard.PassRateLimit(ref attempt, waits, cancellationToken);
-            }
-
-            long started = policies.Adaptive?.Timestamp() ?? 0;
-            TResult result;
-            try
-            {
-                result = await Select(item, record, cancellationToken).ConfigureAwait(false);
-            }
-            catch (Exception e)
-            {
-                policies.Failed(guard, attempt.Ticket, e, started, cancellationToken);
-                throw;
-            }
-
-            policies.Succeeded(guard, attempt.Ticket, started, cancellationToken);
-            return result;
-        }
-        catch (OperationCanceledException) when (attempt.Phase != AttemptPhase.Call && policies.Ends(cancellationToken))
-        {
-            throw new NotBegunException();
-        }
-        finally
-        {
-            keys?.Release();
-            guard.End(ref attempt);
-        }
-    }
-
-    // The item's hooks around the call, and the rule about its result.
-
-    // Rare cases are in separate methods, because each entry to this method would have to clear their structs.
-    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly",
-        Justification = "Consumed once: here when it has completed, else where the item goes on.")]
-    private ValueTask<TResult> InvokeHooked(TItem item, long index, bool isFirst, CancellationToken cancellationToken)
-    {
-        // One handler for both hooks instead of one for each.
-        bool inHook = false;
-        bool hasResult = false;
-        TResult result = default!;
-        try
-        {
+            record = policies.Records?.Begin(index, item);
+            hooks = record is null ? null : (HookCalls<TItem>?)policies.ItemHooks;
+            record?.BeginAttempt();
             if (isFirst && policies.Starting is { } starting)
             {
-                inHook = true;
-                ValueTask started = starting(Indices.ToInt(index));
+                way.Hook = policies.CallHook(starting, index);
+                way.Step = Step.StartHook;
+            }
+        }
 
-                // A question to its task is part of the hook: one that somebody has awaited before throws.
-                if (!started.IsCompletedSuccessfully)
+        if (way.Step == Step.StartHook)
+        {
+            await policies.HookEndedAsync(way.Hook).ConfigureAwait(false);
+        }
+
+        if (way.Step <= Step.StartHook)
+        {
+            if (isFirst && hooks is not null && !policies.IsGivenUp(index, cancellationToken))
+            {
+                await hooks.StartAsync(policies, record!, item, index).ConfigureAwait(false);
+            }
+
+            guard = keyed?.Of(item) ?? guard;
+            way.Attempt = Enter(guard, index, out Task? until, out WaitKind kind, cancellationToken);
+            if (until is not null)
+            {
+                throw new ItemWaitsException(policies.Places!, until, kind);
+            }
+        }
+
+        if (way.Step <= Step.Call)
+        {
+            try
+            {
+                while (way.Attempt.Phase != AttemptPhase.Call)
                 {
-                    inHook = false;
-                    return AfterStartAsync(started, item, index, cancellationToken);
+                    if (way.Attempt.Phase != AttemptPhase.RateLimit)
+                    {
+                        way.Attempt = await guard.EnterAsync(cancellationToken).ConfigureAwait(false);
+                    }
+
+                    bool waits = !way.Attempt.Entry.IsCompleted;
+                    long since = waits ? policies.RateWaitBegins() : 0;
+                    try
+                    {
+                        way.Attempt.Lease = await way.Attempt.Entry.ConfigureAwait(false);
+                    }
+                    finally
+                    {
+                        if (waits)
+                        {
+                            policies.RateWaitEnds(since);
+                        }
+                    }
+
+                    guard.PassRateLimit(ref way.Attempt, waits, cancellationToken);
                 }
 
-                started.GetAwaiter().GetResult();
-                inHook = false;
-            }
+                try
+                {
+                    if (way.Step != Step.Call)
+                    {
+                        way.Started = policies.Adaptive?.Timestamp() ?? 0;
+                        way.Call = Call(item, record, cancellationToken);
+                    }
 
-            ValueTask<TResult> pending = Select(item, null, cancellationToken);
-            if (policies.Completed is not { } completed)
+                    way.Result = await way.Call.ConfigureAwait(false);
+                }
+                catch (Exception e)
+                {
+                    policies.Failed(guard, way.Attempt.Ticket, e, way.Started, cancellationToken);
+                    throw;
+                }
+
+                policies.Succeeded(guard, way.Attempt.Ticket, way.Started, cancellationToken);
+            }
+            catch (OperationCanceledException) when (way.Attempt.Phase != AttemptPhase.Call && policies.Ends(cancellationToken))
             {
-                return pending;
+                throw new NotBegunException();
             }
-
-            if (!pending.IsCompletedSuccessfully)
+            finally
             {
-                return BeforeCompletionAsync(pending, item, index, cancellationToken);
+                guard.ReleaseKeys();
+                guard.End(ref way.Attempt);
             }
 
-            result = pending.Result;
             if (policies.IsGivenUp(index, cancellationToken))
             {
-                return new ValueTask<TResult>(result);
+                // Nobody asks about it any more. The engine disposes of the result.
+                return way.Result;
             }
-
-            hasResult = true;
-            inHook = true;
-            ValueTask hook = completed(Indices.ToInt(index));
-            if (!hook.IsCompletedSuccessfully)
-            {
-                inHook = false;
-                return AfterCompletionAsync(hook, item, result);
-            }
-
-            hook.GetAwaiter().GetResult();
-            return new ValueTask<TResult>(result);
-        }
-        catch (Exception e) when (inHook)
-        {
-            if (hasResult)
-            {
-                DiscardedResult.Drop(item, result);
-            }
-
-            policies.HookFailed(e);
-            throw;
-        }
-    }
-
-    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    private async ValueTask<TResult> InvokeAllAsync(ItemRecord? record, TItem item, long index, bool isFirst, CancellationToken cancellationToken)
-    {
-        HookCalls<TItem>? hooks = record is null ? null : (HookCalls<TItem>?)policies.ItemHooks;
-        record?.BeginAttempt();
-        if (isFirst && policies.Starting is { } starting)
-        {
-            await policies.HookEndedAsync(policies.CallHook(starting, index)).ConfigureAwait(false);
         }
 
-        if (isFirst && hooks is not null && !policies.IsGivenUp(index, cancellationToken))
-        {
-            await hooks.StartAsync(policies, record!, item, index).ConfigureAwait(false);
-        }
-
-        TResult result = await new PendingAwaiter<TResult, PolicyPending<TResult>>(Attempt(item, index, record, cancellationToken));
-        if (policies.IsGivenUp(index, cancellationToken))
-        {
-            // Nobody asks about it any more. The engine disposes of the result.
-            return result;
-        }
-
+        TResult result = way.Result;
         bool refused;
         try
         {
             refused = record is not null && policies.RetryRule is RetryRule<TResult> rule && policies.Refuses(rule, record, result);
             if (!refused && policies.Completed is { } completed)
             {
-                await policies.HookEndedAsync(policies.CallHook(completed, index)).ConfigureAwait(false);
+                await policies.HookEndedAsync(way.Step == Step.CompletionHook ? way.Hook : policies.CallHook(completed, index)).ConfigureAwait(false);
             }
 
             if (!refused && hooks is not null && !policies.IsGivenUp(index, cancellationToken))
@@ -427,45 +406,41 @@ internal readonly struct PolicyCall<TItem, TResult>(
         return refused ? throw new RefusedResultException<TResult>(result, !typeof(TItem).IsValueType && ReferenceEquals(item, result)) : result;
     }
 
-    private async ValueTask<TResult> AfterStartAsync(ValueTask started, TItem item, long index, CancellationToken cancellationToken)
+    /// <summary>The steps at which <see cref="ContinueAsync"/> takes over, in their order.</summary>
+    private enum Step
     {
-        await policies.HookEndedAsync(started).ConfigureAwait(false);
-        return await InvokeHooked(item, index, isFirst: false, cancellationToken).ConfigureAwait(false);
+        /// <summary>Nothing has been done.</summary>
+        Start,
+
+        /// <summary>The start hook was called, and its end is to be awaited.</summary>
+        StartHook,
+
+        /// <summary>The attempt is at the rate limit or at its call.</summary>
+        Entry,
+
+        /// <summary>The call was made, and its end is to be awaited.</summary>
+        Call,
+
+        /// <summary>The call has its result. The completion hook was called, and its end is to be awaited.</summary>
+        CompletionHook,
     }
 
-    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    private async ValueTask<TResult> BeforeCompletionAsync(ValueTask<TResult> pending, TItem item, long index, CancellationToken cancellationToken)
+    /// <summary>How far an attempt is, with what its next step needs.</summary>
+    private struct Way
     {
-        TResult result = await pending.ConfigureAwait(false);
-        if (policies.IsGivenUp(index, cancellationToken))
-        {
-            return result;
-        }
+        public Step Step;
 
-        try
-        {
-            await policies.HookEndedAsync(policies.CallHook(policies.Completed!, index)).ConfigureAwait(false);
-            return result;
-        }
-        catch
-        {
-            DiscardedResult.Drop(item, result);
-            throw;
-        }
-    }
+        /// <summary>The hook that was called.</summary>
+        public ValueTask Hook;
 
-    private async ValueTask<TResult> AfterCompletionAsync(ValueTask hook, TItem item, TResult result)
-    {
-        try
-        {
-            await policies.HookEndedAsync(hook).ConfigureAwait(false);
-            return result;
-        }
-        catch
-        {
-            DiscardedResult.Drop(item, result);
-            throw;
-        }
+        /// <summary>What the attempt holds, from <see cref="Step.Entry"/> on.</summary>
+        public Attempt Attempt;
+
+        /// <summary>The call, and when it was made.</summary>
+        public ValueTask<TResult> Call;
+        public long Started;
+
+        public TResult Result;
     }
 }
 
@@ -506,20 +481,6 @@ internal struct PolicyPending<TResult> : IPending<TResult>
         _started = (long)kind;
     }
 
-    /// <summary>A call of the user that has not completed, or that has failed. If it cannot be waited for, that is reported to the policies here.</summary>
-    public static PolicyPending<TResult> OfUser(ValueTask<TResult> task, CallPolicies policies, CircuitTicket ticket, CancellationToken cancellationToken)
-    {
-        try
-        {
-            return new(CallsBackOnce.Of(task), policies, ticket, 0, cancellationToken);
-        }
-        catch (Exception e)
-        {
-            policies.Failed(ticket, e, 0, cancellationToken);
-            throw;
-        }
-    }
-
     public readonly Task? Until => _until;
 
     public readonly WaitKind WaitsFor => (WaitKind)_started;
@@ -541,9 +502,7 @@ internal struct PolicyPending<TResult> : IPending<TResult>
 
     public readonly bool CanBeParked => false;
 
-    public readonly Task AsTask() => throw new UnreachableException();
-
-    public readonly TResult ResultOf(Task call) => throw new UnreachableException();
+    public readonly Task AsTask() => _task.AsTask();
 
     /// <summary>The calls of the user are tasks already; the others are our own.</summary>
     public readonly void BecomeTask()
@@ -574,11 +533,11 @@ internal struct PolicyPending<TResult> : IPending<TResult>
         }
         catch (Exception e)
         {
-            policies.Failed(_ticket, e, _started, _cancellationToken);
+            policies.Failed(policies.Guard, _ticket, e, _started, _cancellationToken);
             throw;
         }
 
-        policies.Succeeded(_ticket, _started, _cancellationToken);
+        policies.Succeeded(policies.Guard, _ticket, _started, _cancellationToken);
         return result;
     }
 }
