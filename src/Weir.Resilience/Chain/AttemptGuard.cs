@@ -38,6 +38,9 @@ internal sealed class AttemptGuard(
             && (use.Rate is null || use.Rate.Policy == rateLimit)
             && (use.OtherRate is null || use.OtherRate.Equals(rateLimit));
 
+    /// <summary>Whether there is nothing to pass.</summary>
+    public bool IsEmpty => breaker is null && _onlyBreaker;
+
     /// <summary>Whether an attempt that passes without waiting holds nothing that has to be given back.</summary>
     public bool HasNoLeases => _onlyBreaker || _onlyBucket is not null;
 

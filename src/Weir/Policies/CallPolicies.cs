@@ -46,8 +46,9 @@ internal sealed class CallPolicies
         _hasBreaker = options.CircuitBreaker is not null;
         _breakersByKey = options.BreakersByKey;
         HasHooks = options.HasItemHooks;
-        HoldsNothing = Records is null && Guard.HasNoLeases && !options.HasKeys;
-        IsSimple = HoldsNothing && !HasHooks && Adaptive is null && options.AttemptTimeout is null;
+        HoldsNothing = Records is null && Guard.HasNoLeases && !options.HasKeys && !HasHooks;
+        IsSimple = HoldsNothing && Adaptive is null && options.AttemptTimeout is null;
+        HasOnlyHooks = HasHooks && Records is null && Guard.IsEmpty && !options.HasKeys && Adaptive is null && options.AttemptTimeout is null;
     }
 
     /// <summary>The token of the run. A cancellation that comes from it says nothing about the called service.</summary>
@@ -64,7 +65,10 @@ internal sealed class CallPolicies
     /// <summary>The hooks that get items, once the run is made; null if there are none.</summary>
     public HookCalls? ItemHooks { get; set; }
 
-    /// <summary>Whether an attempt that passes without waiting holds nothing until its call has ended, and no item has a record.</summary>
+    /// <summary>Whether there are only hooks, and policies that act after a failure.</summary>
+    public bool HasOnlyHooks { get; }
+
+    /// <summary>Whether an attempt that passes without waiting holds nothing until its call has ended, and there are neither hooks nor records.</summary>
     public bool HoldsNothing { get; }
 
     /// <summary>Whether only a circuit breaker and our own rate limit wrap an attempt.</summary>
@@ -245,32 +249,6 @@ internal sealed class CallPolicies
         try
         {
             return hook(Indices.ToInt(index));
-        }
-        catch (Exception e)
-        {
-            HookFailed(e);
-            throw;
-        }
-    }
-
-    /// <summary>Calls a hook, as <see cref="CallHook"/>.</summary>
-    /// <param name="hook">The hook.</param>
-    /// <param name="index">The index of its item.</param>
-    /// <param name="pending">The hook's end, if it has not ended yet.</param>
-    /// <returns>Whether it has ended.</returns>
-    public bool TryCallHook(Func<int, ValueTask> hook, long index, out ValueTask pending)
-    {
-        try
-        {
-            // A question to its task is part of the hook: one that somebody has awaited before throws.
-            pending = hook(Indices.ToInt(index));
-            if (!pending.IsCompletedSuccessfully)
-            {
-                return false;
-            }
-
-            pending.GetAwaiter().GetResult();
-            return true;
         }
         catch (Exception e)
         {

@@ -16,10 +16,11 @@ namespace Weir.Policies;
 /// limit and the breaker once more; the call, in its time limit; the report of its end; what was held goes back; the rule about results; the completion hook.
 /// </para>
 /// <para>
-/// <see cref="InvokeInto"/> takes them synchronously, as far as they go without waiting and hold nothing that goes back. A call that suspends then needs no
+/// <see cref="InvokeInto"/> takes them synchronously, as long as nothing is waited for and nothing is held that goes back. A call that suspends then needs no
 /// state machine: its <see cref="PolicyPending{TResult}"/> reports its end. <see cref="ContinueAsync"/> takes all other steps, from whichever comes next.
 /// </para>
 /// </remarks>
+[SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Each is consumed once: where it has completed, or where the attempt continues.")]
 internal readonly struct PolicyCall<TItem, TResult>(
     Func<TItem, CancellationToken, ValueTask<TResult>> selector,
     CallPolicies policies,
@@ -36,28 +37,17 @@ internal readonly struct PolicyCall<TItem, TResult>(
         return pending;
     }
 
-    /// <summary>The synchronous part, for attempts whose policies do not act.</summary>
+    /// <summary>The synchronous part, for items without hooks whose policies do not act.</summary>
     // Where it ends early, it calls methods of their own: the entry to this one would have to clear their large structs too. And an item around which there is
     // only a circuit breaker and our own rate limit asks for nothing else.
-    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly",
-        Justification = "Consumed once: here when it has completed, else where the attempt continues.")]
     public void InvokeInto(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PolicyPending<TResult> pending)
     {
         CallPolicies around = policies;
         bool isSimple = around.IsSimple;
-        if (!isSimple)
+        if (!isSimple && !around.HoldsNothing)
         {
-            if (!around.HoldsNothing)
-            {
-                Begin(item, index, isFirst, cancellationToken, ref pending);
-                return;
-            }
-
-            if (isFirst && around.Starting is { } starting && !around.TryCallHook(starting, index, out ValueTask hook))
-            {
-                AwaitStart(hook, item, index, cancellationToken, ref pending);
-                return;
-            }
+            Begin(item, index, isFirst, cancellationToken, ref pending);
+            return;
         }
 
         AttemptGuard guard = around.Guard;
@@ -68,19 +58,11 @@ internal readonly struct PolicyCall<TItem, TResult>(
             return;
         }
 
-        long started = 0;
+        long started = isSimple ? 0 : around.Adaptive?.Timestamp() ?? 0;
         ValueTask<TResult> task;
         try
         {
-            if (isSimple)
-            {
-                task = selector(item, cancellationToken);
-            }
-            else
-            {
-                started = around.Adaptive?.Timestamp() ?? 0;
-                task = Call(item, null, cancellationToken);
-            }
+            task = isSimple ? selector(item, cancellationToken) : Call(item, null, cancellationToken);
         }
         catch (Exception e)
         {
@@ -90,35 +72,41 @@ internal readonly struct PolicyCall<TItem, TResult>(
 
         if (!task.IsCompletedSuccessfully)
         {
-            AwaitCall(task, ticket, started, item, index, cancellationToken, ref pending);
+            AwaitCall(task, ticket, started, cancellationToken, ref pending);
             return;
         }
 
         if (isSimple)
         {
             guard.Succeeded(ticket);
-            pending.Succeed(task.Result);
-            return;
-        }
-
-        around.Succeeded(guard, ticket, started, cancellationToken);
-        if (around.Completed is null)
-        {
-            pending.Succeed(task.Result);
         }
         else
         {
-            Complete(task.Result, item, index, cancellationToken, ref pending);
+            around.Succeeded(guard, ticket, started, cancellationToken);
         }
+
+        pending.Succeed(task.Result);
     }
 
     public void GivenUp(TItem? item, long index) => policies.GivenUp(index, item);
 
     public void AddTo(ref RunSample sample) => policies.AddTo(ref sample);
 
-    /// <summary>Begins an attempt that holds something until its call has ended, or whose item has a record.</summary>
+    /// <summary>Begins an attempt with hooks, or one that holds something until its call has ended, or one whose item has a record.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void Begin(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PolicyPending<TResult> pending)
+    {
+        if (policies.HasOnlyHooks)
+        {
+            InvokeHooked(item, index, isFirst, cancellationToken, ref pending);
+            return;
+        }
+
+        BeginSlow(item, index, isFirst, cancellationToken, ref pending);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private void BeginSlow(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PolicyPending<TResult> pending)
     {
         if (policies.HasHooks || policies.Records is not null)
         {
@@ -133,10 +121,6 @@ internal readonly struct PolicyCall<TItem, TResult>(
             ? new(policies, until, kind)
             : new(ContinueAsync(new() { Step = Step.Entry, Attempt = attempt }, guard, item, index, isFirst, cancellationToken));
     }
-
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    private void AwaitStart(ValueTask hook, TItem item, long index, CancellationToken cancellationToken, ref PolicyPending<TResult> pending) =>
-        pending = new(ContinueAsync(new() { Step = Step.StartHook, Hook = hook }, policies.Guard, item, index, isFirst: true, cancellationToken));
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void AwaitRate(
@@ -154,8 +138,9 @@ internal readonly struct PolicyCall<TItem, TResult>(
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void AwaitCall(
-        ValueTask<TResult> task, CircuitTicket ticket, long started, TItem item, long index, CancellationToken cancellationToken, ref PolicyPending<TResult> pending)
+        ValueTask<TResult> task, CircuitTicket ticket, long started, CancellationToken cancellationToken, ref PolicyPending<TResult> pending)
     {
+        // The time limit's calls do so already, and would need a task for it.
         if (attemptTimeout is null)
         {
             try
@@ -169,49 +154,94 @@ internal readonly struct PolicyCall<TItem, TResult>(
             }
         }
 
+        pending = new(task, policies, ticket, started, cancellationToken);
+    }
+
+    /// <summary>The synchronous part of items around which there are only hooks.</summary>
+    // Separate for speed alone. With the hooks in InvokeInto, which then needs a handler for them, an item with a circuit breaker took a third longer and one
+    // with hooks twice as long (ResilienceNoopBenchmarks: 5.4 and 20 times the run without either, instead of 4.1 and 10).
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private void InvokeHooked(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PolicyPending<TResult> pending)
+    {
+        // One handler for both hooks instead of one for each.
+        bool inHook = false;
+        bool hasResult = false;
+        TResult result = default!;
+        try
+        {
+            if (isFirst && policies.Starting is { } starting)
+            {
+                inHook = true;
+                ValueTask started = starting(Indices.ToInt(index));
+
+                // A question to its task is part of the hook: one that somebody has awaited before throws.
+                if (!started.IsCompletedSuccessfully)
+                {
+                    inHook = false;
+                    AwaitHook(Step.StartHook, started, default!, item, index, cancellationToken, ref pending);
+                    return;
+                }
+
+                started.GetAwaiter().GetResult();
+                inHook = false;
+            }
+
+            ValueTask<TResult> task = Call(item, null, cancellationToken);
+            if (!task.IsCompletedSuccessfully)
+            {
+                AwaitHookedCall(task, item, index, cancellationToken, ref pending);
+                return;
+            }
+
+            result = task.Result;
+            if (policies.Completed is { } completed && !policies.IsGivenUp(index, cancellationToken))
+            {
+                hasResult = true;
+                inHook = true;
+                ValueTask hook = completed(Indices.ToInt(index));
+                if (!hook.IsCompletedSuccessfully)
+                {
+                    inHook = false;
+                    AwaitHook(Step.CompletionHook, hook, result, item, index, cancellationToken, ref pending);
+                    return;
+                }
+
+                hook.GetAwaiter().GetResult();
+            }
+
+            pending.Succeed(result);
+        }
+        catch (Exception e) when (inHook)
+        {
+            if (hasResult)
+            {
+                DiscardedResult.Drop(item, result);
+            }
+
+            policies.HookFailed(e);
+            throw;
+        }
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private void AwaitHook(
+        Step step, ValueTask hook, TResult result, TItem item, long index, CancellationToken cancellationToken, ref PolicyPending<TResult> pending)
+    {
+        Way way = new() { Step = step, Hook = hook, Result = result };
+        pending = new(ContinueAsync(way, policies.Guard, item, index, isFirst: true, cancellationToken));
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private void AwaitHookedCall(ValueTask<TResult> task, TItem item, long index, CancellationToken cancellationToken, ref PolicyPending<TResult> pending)
+    {
         if (policies.Completed is null)
         {
-            pending = new(task, policies, ticket, started, cancellationToken);
+            pending = new(task);
             return;
         }
 
-        Attempt attempt = new() { Phase = AttemptPhase.Call, Ticket = ticket };
-        Way way = new() { Step = Step.Call, Attempt = attempt, Call = task, Started = started };
-        pending = new(ContinueAsync(way, policies.Guard, item, index, isFirst: false, cancellationToken));
-    }
-
-    /// <summary>Calls the completion hook of an item whose call has returned its result synchronously.</summary>
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    private void Complete(TResult result, TItem item, long index, CancellationToken cancellationToken, ref PolicyPending<TResult> pending)
-    {
-        ValueTask hook = default;
-        bool hasEnded;
-        try
-        {
-            hasEnded = policies.IsGivenUp(index, cancellationToken) || policies.TryCallHook(policies.Completed!, index, out hook);
-        }
-        catch
-        {
-            DiscardedResult.Drop(item, result);
-            throw;
-        }
-
-        if (hasEnded)
-        {
-            pending.Succeed(result);
-        }
-        else
-        {
-            AwaitCompletion(hook, result, item, index, cancellationToken, ref pending);
-        }
-    }
-
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    private void AwaitCompletion(
-        ValueTask hook, TResult result, TItem item, long index, CancellationToken cancellationToken, ref PolicyPending<TResult> pending)
-    {
-        Way way = new() { Step = Step.CompletionHook, Hook = hook, Result = result };
-        pending = new(ContinueAsync(way, policies.Guard, item, index, isFirst: false, cancellationToken));
+        Way way = new() { Step = Step.Call, Attempt = new() { Phase = AttemptPhase.Call }, Call = task };
+        pending = new(ContinueAsync(way, policies.Guard, item, index, isFirst: true, cancellationToken));
     }
 
     /// <summary>
@@ -223,7 +253,6 @@ internal readonly struct PolicyCall<TItem, TResult>(
     /// <param name="until">What the item has to wait for without a worker; then the attempt has not begun.</param>
     /// <param name="kind">What that is.</param>
     /// <param name="token">The token of the call.</param>
-    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once, where the attempt continues.")]
     private Attempt Enter(AttemptGuard guard, long index, out Task? until, out WaitKind kind, CancellationToken token)
     {
         (Attempt attempt, until, kind) = (default, null, default);
@@ -261,7 +290,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
     }
 
     /// <summary>Makes the call, unless the item or its run has ended meanwhile: a hook or a wait may have come before.</summary>
-    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    [MethodImpl(MethodImplOptions.NoInlining)]
     private ValueTask<TResult> Call(TItem item, ItemRecord? record, CancellationToken cancellationToken)
     {
         if (policies.Ends(cancellationToken))
