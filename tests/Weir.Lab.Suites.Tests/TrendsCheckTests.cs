@@ -6,8 +6,8 @@ namespace Weir.Lab.Suites.Tests;
 
 public class TrendsCheckTests
 {
-    private const string Fell = "The rate fell by 1.0 % a second throughout the run [0.8 %..1.2 %]: the median is that of no moment.";
-    private const string Rose = "The rate rose by 1.0 % a second throughout the run [0.8 %..1.2 %]: the median is that of no moment.";
+    private const string Fell = "The rate fell by 1.0 % a second throughout the run [0.8 %..1.2 %]: no moment had the median rate.";
+    private const string Rose = "The rate rose by 1.0 % a second throughout the run [0.8 %..1.2 %]: no moment had the median rate.";
     private const string Kept = "Memory is kept: after full collections 40.0 MB more are reachable after 40,000 calls than before them, 1032 B a call.";
 
     [Theory]

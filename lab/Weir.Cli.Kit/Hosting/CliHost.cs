@@ -97,7 +97,7 @@ internal static partial class Descriptor
     private static readonly int s_tryAgain = OperatingSystem.IsLinux() ? 11 : 35;
 
     /// <summary>Writes bytes, in one call of the system unless that takes only a part.</summary>
-    /// <exception cref="OutputException">It takes no more. Some of the bytes may have been written.</exception>
+    /// <exception cref="OutputException">It cannot be written. Some of the bytes may have been written.</exception>
     public static void Write(int descriptor, ReadOnlySpan<byte> bytes)
     {
         while (bytes.Length > 0)
@@ -216,8 +216,8 @@ internal static class ExitCode
 /// <remarks>Whatever reads what the user gave throws it: options, values, names, files and addresses.</remarks>
 internal sealed class BadInputException(string message) : Exception(message);
 
-/// <summary>The output of the program takes no more: its reader has closed it, or its disk is full.</summary>
-internal sealed class OutputException(string reason) : IOException($"The output takes no more: {reason}.")
+/// <summary>The output of the program cannot be written: its reader has closed it, or its disk is full.</summary>
+internal sealed class OutputException(string reason) : IOException($"The output cannot be written: {reason}.")
 {
     /// <summary>What the system says.</summary>
     public string Reason => reason;

@@ -100,7 +100,7 @@ internal sealed class HistoryStore(string directory)
                 .ThenBy(static r => r.File, StringComparer.Ordinal)]
             : [];
         (string file, ResultFile without) = results.FirstOrDefault(static r => r.Result.Source is null);
-        return without is null ? results : throw new BadInputException($"'{file}' has no commit, so it has no place in a history.");
+        return without is null ? results : throw new BadInputException($"'{file}' has no commit, so a history cannot hold it.");
     }
 }
 
@@ -121,7 +121,7 @@ internal sealed class KeepOption
 {
     private readonly Option<bool> _keep =
         new("--keep") { Description = $"Keep the result by its commit in {HistoryStore.DefaultDirectory}, for 'weir history'" };
-    private readonly TextOption _directory = TextOption.Of("--keep-in", null, "DIR", "The same, in another directory").Rare();
+    private readonly TextOption _directory = TextOption.Of("--keep-in", null, "DIR", "Keep the result by its commit in another directory").Rare();
 
     public IReadOnlyList<Option> Options => [_keep, _directory];
 

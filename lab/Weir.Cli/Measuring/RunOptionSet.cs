@@ -41,7 +41,8 @@ internal sealed class RunOptionSet
         _defaultRounds = rounds;
         _defaultDuration = duration;
         _defaultWorkers = isScale ? "1,2,4,8,16,32" : Environment.ProcessorCount.ToString(CultureInfo.InvariantCulture);
-        _workers = TextOption.Of("--workers", null, isScale ? "N,N,..." : "N", $"How many workers. Default {(isScale ? _defaultWorkers : "the processors")}");
+        _workers = TextOption.Of("--workers", null, isScale ? "N,N,..." : "N",
+            $"How many workers. Default{(isScale ? $" {_defaultWorkers}" : ": the number of processors")}");
         _duration = TextOption.Of("--duration", null, "TIME", $"The length of a round. Default {duration}");
         string usual = isOfPrograms ? ProgramDefaults.UsualRounds : $"{rounds}{(isDecided ? " at most" : "")}";
         _rounds = TextOption.Of("--rounds", null, "N", $"How many rounds. Default {usual}");
@@ -162,7 +163,7 @@ internal sealed class SubjectOptions
 
     public SubjectOptions(bool isOfPrograms = false)
     {
-        string what = isOfPrograms ? "Puts a value in the place of {NAME} in the commands" : "Sets a parameter of the workload or of your class";
+        string what = isOfPrograms ? "Replaces {NAME} in the commands by a value" : "Sets a parameter of the workload or of your class";
         _param = new("--param")
         {
             HelpName = "NAME=VALUE,...", Description = $"{what}. Several values are all measured; several --param give every combination",

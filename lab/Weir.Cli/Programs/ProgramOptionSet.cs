@@ -14,16 +14,16 @@ internal sealed class ProgramOptionSet(RunOptionSet shared, Argument<string[]> w
     private static readonly SearchValues<char> OfCommands = SearchValues.Create(" \t|&;<>()$`*\"'");
     private static readonly string[] Shells = OperatingSystem.IsWindows() ? ["cmd", "/c"] : ["sh", "-c"];
 
-    private readonly Option<string[]> _name = new("--name") { HelpName = "TEXT", Description = "A name for reports; as many as commands" };
+    private readonly Option<string[]> _name = new("--name") { HelpName = "TEXT", Description = "A name for the reports. Give one for each command" };
     private readonly Option<string[]> _prepare = new("--prepare")
     {
-        HelpName = "'CMD'", Description = "Run by the shell before each run, without being measured; one for all or one for each",
+        HelpName = "'CMD'", Description = "A command that the shell runs before each run, unmeasured. Give one for all, or one for each",
     };
-    private readonly TextOption _warmUps = TextOption.Of("--warmup", null, "N", "How often each is run before the rounds. Default 1");
+    private readonly TextOption _warmUps = TextOption.Of("--warmup", null, "N", "How often each program runs before the rounds. Default 1");
     private readonly Option<string?> _shell = new("--shell") { HelpName = "SHELL", Arity =
-        ArgumentArity.ZeroOrOne, Description = "Run it by a shell (sh when none is named), whose own start is measured and subtracted" };
-    private readonly Option<bool> _ignore = new("--ignore-failure") { Description = "Any exit code is as good as 0" };
-    private readonly Option<bool> _show = new("--show-output") { Description = "Show what it prints, on the error output" };
+        ArgumentArity.ZeroOrOne, Description = "Run the program by a shell (sh if none is named). The start of the shell is measured and subtracted" };
+    private readonly Option<bool> _ignore = new("--ignore-failure") { Description = "Accept any exit code" };
+    private readonly Option<bool> _show = new("--show-output") { Description = "Show what the program prints, on the error output" };
 
     public void AddTo(Command command) => command.AddAll(_name, _prepare, _warmUps, _shell, _ignore, _show);
 
@@ -44,19 +44,19 @@ internal sealed class ProgramOptionSet(RunOptionSet shared, Argument<string[]> w
         if (names.Length > 0 && (names.Length != commands.Length || names.Any(static n => n.Length == 0) || names.Distinct().Count() != names.Length))
         {
             throw new BadInputException(
-                $"--name must be there once for each {words.Name}, with different names; there are {names.Length} names and {commands.Length} commands.");
+                $"--name must be given once for each {words.Name}, with different names; there are {names.Length} names and {commands.Length} commands.");
         }
 
         string[] prepare = parsed.GetValue(_prepare) ?? [];
         if (prepare.Length > 1 && prepare.Length != commands.Length)
         {
             throw new BadInputException(
-                $"--prepare must be there once for all commands, or once for each; there are {prepare.Length} for {commands.Length} commands.");
+                $"--prepare must be given once for all commands, or once for each; there are {prepare.Length} for {commands.Length} commands.");
         }
 
         foreach (string parameter in sweep.Names.Where(p => !commands.Concat(prepare).Any(c => c.Contains($"{{{p}}}", StringComparison.Ordinal))))
         {
-            throw new BadInputException($"--param {parameter} has no place in a command: write {{{parameter}}} where its value belongs.");
+            throw new BadInputException($"--param {parameter} is used in no command: write {{{parameter}}} where its value belongs.");
         }
 
         ProgramSpec[][] programs = [.. commands.Select((text, i) => sweep.Combinations()

@@ -72,7 +72,7 @@ internal sealed class DescriptorLines(int descriptor) : ILineOutput
 internal interface ILineOutput
 {
     /// <summary>Writes lines, each with its end. When this returns, they are where the output goes, and a file has them on its disk.</summary>
-    /// <exception cref="OutputException">The output takes no more. Some of the lines may have been written.</exception>
+    /// <exception cref="OutputException">The output cannot be written. Some of the lines may have been written.</exception>
     void Write(IEnumerable<string> lines);
 }
 

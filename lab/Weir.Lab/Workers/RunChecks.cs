@@ -183,7 +183,7 @@ internal static class RunTrends
         {
             yield return new RunRemark(RunCause.Drift, Invariant(
                 $"The rate {(slope < 0 ? "fell" : "rose")} by {Math.Abs(slope):P1} a second throughout the run [{Math.Abs(slope) - half:P1}..")
-                    + Invariant($"{Math.Abs(slope) + half:P1}]: the median is that of no moment. Something grows or wears out, or the machine changed."));
+                    + Invariant($"{Math.Abs(slope) + half:P1}]: no moment had the median rate. Something grows or wears out, or the machine changed."));
         }
 
         long executed = run.ExecutedBetweenHeaps;

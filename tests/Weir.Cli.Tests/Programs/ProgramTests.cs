@@ -112,7 +112,7 @@ public class ProgramTests
     }
 
     [Theory(Timeout = 300_000)]
-    [InlineData("time", "Default 10 at least, and as many as fit into 3 s, 1,000 at most", "Default 10min", "Puts a value in the place of {NAME} in the commands")]
+    [InlineData("time", "Default 10 at least, and as many as fit into 3 s, 1,000 at most", "Default 10min", "Replaces {NAME} in the commands by a value")]
     [InlineData("gate", "Default 96 at most", "Default 20s", "of the workload or of your class. ")]
     public async Task Help_OfACommand_HasItsOwnDefaults(string command, string rounds, string timeout, string parameter)
     {
@@ -248,9 +248,9 @@ public class ProgramTests
     [InlineData("time true true --fail-on faster", "--fail-on must be slower or inconclusive; it is 'faster'.")]
     [InlineData("time true --warmup 1001", "--warmup must be a whole number from 0 to 1,000; it is '1001'.")]
     [InlineData("time true --timeout 5", "--timeout must be a time from 100 ms to 3600 s such as 10min; it is '5'.")]
-    [InlineData("time true --param x=1", "--param x has no place in a command: write {x} where its value belongs.")]
-    [InlineData("time true --name a --name b", "--name must be there once for each COMMAND, with different names; there are 2 names and 1 commands.")]
-    [InlineData("time true --prepare a --prepare b", "--prepare must be there once for all commands, or once for each; there are 2 for 1 commands.")]
+    [InlineData("time true --param x=1", "--param x is used in no command: write {x} where its value belongs.")]
+    [InlineData("time true --name a --name b", "--name must be given once for each COMMAND, with different names; there are 2 names and 1 commands.")]
+    [InlineData("time true --prepare a --prepare b", "--prepare must be given once for all commands, or once for each; there are 2 for 1 commands.")]
     [InlineData("time true --prepare false", "--prepare 'false' ended with exit code 1: the run that it prepares is not measured.")]
     [InlineData("time true --warmup 0 --ignore-failure --shell false", "The shell 'false' of --shell ended with exit code 1 when it had nothing to do.")]
     public async Task Command_BadInput_IsOneClearLine(string arguments, string message)

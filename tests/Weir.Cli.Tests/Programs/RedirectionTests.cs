@@ -72,8 +72,8 @@ public sealed class RedirectionTests
         }
 
         (_, string error) = await shell.RunAsync(Shell.WithoutOutput($"{path} {arguments}"));
-        Assert.Contains($"{program}: The output takes no more: No space left on device.", error, StringComparison.Ordinal);
-        Assert.Contains($"{program}: The output takes no more: Broken pipe.", error, StringComparison.Ordinal);
+        Assert.Contains($"{program}: The output cannot be written: No space left on device.", error, StringComparison.Ordinal);
+        Assert.Contains($"{program}: The output cannot be written: Broken pipe.", error, StringComparison.Ordinal);
         Assert.Equal(2, error.Split("exit code 1").Length - 1);
     }
 

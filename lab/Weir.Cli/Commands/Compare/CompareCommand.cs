@@ -11,8 +11,8 @@ internal static class CompareCommand
     public const string Name = "compare";
 
     public const string Description =
-        "Compares B with A until it is decided. Workloads, methods of your own, two builds of them, or stored results, in turns, in many short rounds "
-            + "(ABBA), until the result is decided. Exit code 2 if B is slower or allocates more.";
+        "Compares B with A until the result is decided. They are workloads, your own methods, two builds of them, or stored results, and take turns in many "
+            + "short rounds (ABBA). The exit code is 2 if B is slower or allocates more.";
 
     public static Command Create(WeirHost host)
     {
@@ -45,7 +45,7 @@ internal static class CompareCommand
             if (keep.Read(parsed, host) && (files.Any(static f => f is not null) || sides.HasCommits(parsed)))
             {
                 throw new BadInputException(
-                    "--keep is for what is measured at this commit, not for stored results, which 'weir history add' keeps, nor for the commits of --git.");
+                    "--keep is for what is measured at this commit, not for the commits of --git; 'weir history add' keeps stored results.");
             }
 
             ResultFile result;
@@ -118,7 +118,7 @@ internal sealed class SideOptions
         new("B") { Description = "The side to compare; absent if methods, builds or values of a parameter are compared", Arity = ArgumentArity.ZeroOrOne };
 
     private readonly TextOption _against = TextOption.Of("--against", null, "FILE", "Another build of --assembly to compare with it");
-    private readonly TextOption _git = TextOption.Of("--git", null, "A..B", "Two commits whose builds of --project to compare, such as main..HEAD");
+    private readonly TextOption _git = TextOption.Of("--git", null, "A..B", "Two commits whose builds of --project are compared, such as main..HEAD");
     private readonly TextOption _project = TextOption.Of("--project", null, "DIR", "With --git, the project with the code");
 
     /// <summary>Creates the options.</summary>
@@ -180,7 +180,8 @@ internal sealed class CompareOptionSet
 
     private readonly TextOption _margin =
         TextOption.Of("--margin", null, "SHARE", "The difference up to which two things count as equal: 3% or 0.03. Default 3%");
-    private readonly TextOption _alpha = TextOption.Of("--alpha", null, "SHARE", "How often a difference may be claimed where there is none. Default 1%");
+    private readonly TextOption _alpha =
+        TextOption.Of("--alpha", null, "SHARE", "The probability that a difference is claimed where there is none. Default 1%");
 
     private readonly TextOption _figures =
         TextOption.Of("--figures", null, "NAME,...", "What is compared: rate, bytes, p25, p50, p90, p99. Default rate,bytes; in turns p25 too, by commit p99");

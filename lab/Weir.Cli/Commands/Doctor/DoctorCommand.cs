@@ -8,8 +8,8 @@ internal static class DoctorCommand
     public const string Name = "doctor";
 
     public const string Description =
-        "Checks whether this machine can measure. Its environment, timer and noise, and the control over its page cache. Takes about 15 seconds, and "
-            + "longer on a busy machine.";
+        "Checks whether this machine can measure. It looks at the environment, the timer, the noise, and the control over the page cache. It takes about 15 "
+            + "seconds, and longer on a busy machine.";
 
     public static Command Create(WeirHost host)
     {

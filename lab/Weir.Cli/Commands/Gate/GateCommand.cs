@@ -11,8 +11,8 @@ internal static class GateCommand
     public const string Name = "gate";
 
     public const string Description =
-        "Fails if B is worse than A, and sure of it. Measures both in turns, measures again what is undecided, and fails only for what is worse again in "
-            + "new processes. Also of two reports of BenchmarkDotNet, by their bytes. Exit code 2 if it fails.";
+        "Fails if B is certainly worse than A. It measures both in turns, measures again what is undecided, and fails only if B is worse again in new "
+            + "processes. It also compares the bytes of two reports of BenchmarkDotNet. The exit code is 2 if it fails.";
 
     public static Command Create(WeirHost host)
     {
@@ -22,7 +22,7 @@ internal static class GateCommand
         OutputOptionSet outputs = new();
         Command command = new(Name, Description);
         PullRequestOptionSet reviews = new();
-        TextOption within = TextOption.Of("--within", null, "TIME", $"The most time for a comparison, confirmed. Default {DefaultWithin}");
+        TextOption within = TextOption.Of("--within", null, "TIME", $"The most time for a comparison and its confirmation. Default {DefaultWithin}");
         sides.AddTo(command);
         reviews.AddTo(command);
         command.Add(within);

@@ -6,8 +6,8 @@ internal static class HashCommand
     public const string Name = "hash";
 
     public const string Description =
-        "Hashes files with N workers, in several ways. Reports files per second, how many reads were really in flight, and proof of where the bytes came "
-            + "from.";
+        "Hashes files with N workers, in several ways. It reports files per second, how many reads were really in flight, and proof of where the bytes "
+            + "came from.";
 
     public static Command Create(WeirHost host)
     {

@@ -9,7 +9,7 @@ internal static class HistoryCommand
 {
     public const string Name = "history";
 
-    public const string Description = "Shows at which commits a figure changed. From the results that --keep kept.";
+    public const string Description = "Shows at which commits a figure changed. It reads the results that --keep has stored.";
 
     /// <summary>Creates the command.</summary>
     /// <param name="host">The environment of the command.</param>
@@ -183,7 +183,7 @@ internal static class HistoryCommand
         if (disturbed > 0)
         {
             yield return $"{Numbers.Counted(disturbed, "point")} of a machine that was not quiet {(disturbed == 1 ? "is" : "are")} shown, "
-                + "but no change of rates is looked for there; bytes are exact all the same.";
+                + "but not searched for changes of rates; bytes are exact anyway.";
         }
 
         int changed = all.Count(static r => !r.Source!.Clean);
@@ -257,9 +257,9 @@ internal static class NamedCommands
     // "run" runs a command of this program, to repeat a measurement.
     public static Command Check(HistoryOption directory, WeirHost host, Func<IReadOnlyList<string>, WeirHost, Task<int>> run)
     {
-        Argument<string> name = new("NAME") { Description = "The name that it is compared with" };
+        Argument<string> name = new("NAME") { Description = "The name of the result to compare with" };
         Argument<string?> file =
-            new("FILE") { Description = "The result to check. If absent, what has the name is measured again", Arity = ArgumentArity.ZeroOrOne };
+            new("FILE") { Description = "The result to check. If absent, the named result is measured again", Arity = ArgumentArity.ZeroOrOne };
         CompareOptionSet compare = new();
         FailOnOption failOn = new("slower");
         TextOption most = TextOption.Of("--max-regression", null, "SHARE", "How much slower is allowed: 5% or 0.05. Default: the margin");

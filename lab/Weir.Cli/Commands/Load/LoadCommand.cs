@@ -9,8 +9,8 @@ internal static class LoadCommand
     public const string Name = "load";
 
     public const string Description =
-        "Sends items through runtimes, and verifies. As fast as possible, in turns. Names in brackets are environment variables; an option overrides its "
-            + "variable, and an empty variable counts as not set.";
+        "Sends items through runtimes, and verifies them. The runtimes take turns, each as fast as it can. Names in brackets are environment variables; an "
+            + "option overrides its variable, and an empty variable counts as not set.";
 
     public static Command Create(WeirHost host)
     {

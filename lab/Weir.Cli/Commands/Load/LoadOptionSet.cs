@@ -20,7 +20,7 @@ internal sealed class LoadOptionSet
 
     private readonly TextOption _count = TextOption.Of(
         "--count", "COUNT", "N", "Items per pass. Default 500,000, or fewer if their work takes more than about a second in total; the lines of --input");
-    private readonly TextOption _batchSize = TextOption.Of("--batch-size", "BATCH_SIZE", "N", "Items of a call. Default: all");
+    private readonly TextOption _batchSize = TextOption.Of("--batch-size", "BATCH_SIZE", "N", "Items per call. Default: all");
     private readonly TextOption _runtime = TextOption.Of("--runtime", "RUNTIME", "KIND", "direct, concurrent, parallel, auto or all. Default all");
     private readonly TextOption _concurrency =
         TextOption.Of(
@@ -43,7 +43,7 @@ internal sealed class LoadOptionSet
     private readonly Option<bool> _watch =
         new("--watch") { Description = "Show throughput, items in flight, limit, percentiles and errors during the run; this times each item" };
 
-    private readonly Option<bool> _details = new("--details") { Description = "Print all settings, figures and comparisons, and not one screen" };
+    private readonly Option<bool> _details = new("--details") { Description = "Print all settings, figures and comparisons, not just one screen" };
 
     public LoadOptionSet()
     {

@@ -22,7 +22,7 @@ internal static class MeasureCommand
         }
         catch (Exception e) when (e is TimeoutException or IOException)
         {
-            throw new BadInputException("This command is for the program itself; without it, nobody reads what it would measure.");
+            throw new BadInputException("This command is for the program itself: nobody else reads what it measures.");
         }
 
         using StreamReader parent = new(pipe, leaveOpen: true);

@@ -10,7 +10,7 @@ internal static class ReportCommand
     public const string Name = "report";
 
     public const string Description =
-        "Makes one HTML page from result files. Verdict, tables and plots, in a single file that needs no network and no scripts.";
+        "Makes one HTML page from result files. The page has verdict, tables and plots, and needs neither network nor scripts.";
 
     public static Command Create(WeirHost host)
     {

@@ -7,7 +7,7 @@ internal static class RunCommand
 {
     public const string Name = "run";
 
-    public const string Description = "Measures a workload or your code. With N workers: rate, latency percentiles, fairness and cost.";
+    public const string Description = "Measures a workload or your code. It reports rate, latency percentiles, fairness and cost with N workers.";
 
     public static Command Create(WeirHost host)
     {

@@ -8,7 +8,7 @@ internal static class ScaleCommand
 
     public const string Name = "scale";
 
-    public const string Description = "Measures several worker counts, and fits a law. A workload or your own code, in turns, in long-lived processes.";
+    public const string Description = "Measures several worker counts, and fits a law. The counts take turns in long-lived processes.";
 
     public static Command Create(WeirHost host)
     {

@@ -7,7 +7,8 @@ internal static class TimeCommand
 {
     public const string Name = "time";
 
-    public const string Description = "Measures any program: time, processor, memory. Starts it again and again; several take turns, and are compared.";
+    public const string Description =
+        "Measures any program: time, processor, memory. It starts the program again and again. Several programs take turns, and are compared.";
 
     public static Command Create(WeirHost host)
     {

@@ -150,26 +150,27 @@ internal sealed class CdcOptionSet
     private readonly TextOption _to = TextOption.Of("--to", "WEIR_TO", "TARGET",
         $"Where the changes go: stdout, exec, or a queue ({WorkEngines.Forms}). Default stdout");
     private readonly TextOption _exec = TextOption.Of("--exec", null, "'PROG ARGS'",
-        "The command of --to exec: it gets a change a line, and they are done when its exit code is 0");
-    private readonly Option<bool> _shell = new("--shell") { Description = "The command is one of the shell" };
-    private readonly TextOption _batch = TextOption.Of("--batch", null, "N", "Changes that are read, and given to a command, at once. Default 500");
+        "The command of --to exec. It gets one change per line, and they are done when its exit code is 0");
+    private readonly Option<bool> _shell = new("--shell") { Description = "Run the command by the shell" };
+    private readonly TextOption _batch = TextOption.Of("--batch", null, "N", "How many changes are read at once, and given to one command. Default 500");
     private readonly TextOption _attempts = TextOption.Of("--attempts", null, "N", "Attempts of a command before the stream ends with an error. Default 5")
         .Rare();
-    private readonly TextOption _delay = TextOption.Of("--delay", null, "TIME,TIME,...", "How long each next attempt waits. Default 1s,10s,60s").Rare();
+    private readonly TextOption _delay =
+        TextOption.Of("--delay", null, "TIME,TIME,...", "How long to wait before each next attempt. Default 1s,10s,60s").Rare();
     private readonly TextOption _order = TextOption.Of("--order", null, "SCOPE",
         "Which changes have the same key in a queue: key (of the row), relation, transaction, global or none. Default key").Rare();
     private readonly TextOption _onError = TextOption.Of("--on-error", null, "ACTION",
         "What becomes of a change that cannot be read: stop, skip, or dead (a dead letter of the queue). Default stop");
     private readonly TextOption _name = TextOption.Of("--name", null, "NAME", "The queue, and that of dead letters. Default work");
-    private readonly Option<bool> _ordered = new("--ordered") { Description = "The queue keeps the order of keys. Say it in each command over the queue" };
+    private readonly Option<bool> _ordered = new("--ordered") { Description = "The queue keeps the order of keys. Every command on this queue needs it" };
     private readonly TextOption _schema = TextOption.Of("--schema", null, "NAME",
         "The schema of the table of positions, and of a queue in PostgreSQL. Default weir").Rare();
     private readonly Option<bool> _setup = new("--setup") { Description = "First create slot, position and queue, where they do not exist yet" };
     private readonly TextOption _tables = TextOption.Of("--tables", null, "NAME,NAME,...",
         "With --setup: create the publication, if it does not exist yet, of these tables");
-    private readonly Option<bool> _snapshot = new("--snapshot") { Description = "With --setup: a new stream begins with the rows that are there" };
+    private readonly Option<bool> _snapshot = new("--snapshot") { Description = "With --setup: a new stream begins with the rows that exist" };
     private readonly Option<bool> _drop = new("--drop") { Description = "Remove the slot and the position, and do nothing else" };
-    private readonly TextOption _grace = TextOption.Of("--grace", null, "TIME", "Time that what was read has after Ctrl-C. Default 30s").Rare();
+    private readonly TextOption _grace = TextOption.Of("--grace", null, "TIME", "How long the items that were read may take after Ctrl-C. Default 30s").Rare();
     private readonly TextOption _idle = TextOption.Of(
         "--idle", null, "TIME", "End when all is done and nothing comes for this time. Default: run until Ctrl-C");
     private readonly Option<bool> _quiet = new("--quiet") { Description = "No progress", Hidden = true };
@@ -184,7 +185,7 @@ internal sealed class CdcOptionSet
         bool isSetup = parsed.GetValue(_setup);
         if (!isSetup && (parsed.GetValue(_snapshot) || Find(parsed, _tables) is not null))
         {
-            throw new BadInputException("--snapshot and --tables say how to set up a stream: use them with --setup.");
+            throw new BadInputException("--snapshot and --tables need --setup, which creates the stream.");
         }
 
         OptionValue source = _source.Find(parsed, host.Variable)
@@ -221,7 +222,7 @@ internal sealed class CdcOptionSet
         bool isCommand = to?.Text == ToCommand;
         if (isCommand != exec is not null || (!isCommand && parsed.GetValue(_shell)))
         {
-            throw new BadInputException("--exec and --shell say which command gets the changes, and belong to --to exec.");
+            throw new BadInputException("--exec and --shell need --to exec, whose command gets the changes.");
         }
 
         if (exec is not null)
@@ -430,7 +431,7 @@ internal sealed class UnreadLog(NpgsqlDataSource database, PostgresCheckpointSto
                 _end = (NpgsqlLogSequenceNumber?)await command.ExecuteScalarAsync(cancellationToken);
             }
 
-            // A snapshot that is not complete has no place in the log, and a part of a transaction is behind the plus.
+            // A snapshot that is not complete does not belong in the log, and a part of a transaction is behind the plus.
             string? position = await checkpoints.LoadAsync(name, cancellationToken);
             return NpgsqlLogSequenceNumber.TryParse(position?.Split('+')[0] ?? "", out NpgsqlLogSequenceNumber done) && done >= _end;
         }
@@ -552,7 +553,7 @@ internal sealed class FailedChanges(PostgresChangeErrorMode mode, string behind,
         }
         catch (WorkSetupException e) when (_stoppedBy is { } line)
         {
-            throw new WorkSetupException($"{line} The stream stops before it, and nothing is lost. To keep it as a dead letter and go on: {behind}", e);
+            throw new WorkSetupException($"{line} The stream stops before it, and nothing is lost. To keep it as a dead letter and continue: {behind}", e);
         }
     }
 }

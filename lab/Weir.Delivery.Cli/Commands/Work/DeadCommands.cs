@@ -58,7 +58,7 @@ internal static class DeadCommands
     {
         WorkOptionSet work = new();
         Argument<string[]> ids = new("ID") { Description = "The identities of the items", Arity = ArgumentArity.ZeroOrMore };
-        Option<bool> all = new("--all") { Description = "All of them" };
+        Option<bool> all = new("--all") { Description = "Replay all dead letters" };
         Command command = new("replay", "Publishes items again, and removes their dead letters.") { ids, all };
         work.AddTo(command);
         command.SetAction(async (parsed, token) =>

@@ -46,7 +46,7 @@ internal static class ItemCommands
     public static Command Cancel(WorkCliHost host)
     {
         Argument<string[]> ids = new("ID") { Description = "The identities of the items", Arity = ArgumentArity.OneOrMore };
-        return WorkOptionSet.Over(host, "cancel", "Removes items from a queue that no worker has.", [ids], async (parsed, opened, isJson, token) =>
+        return WorkOptionSet.Over(host, "cancel", "Removes items that no worker has from a queue.", [ids], async (parsed, opened, isJson, token) =>
         {
             WorkId[] wanted = [.. parsed.GetRequiredValue(ids).Distinct().Select(Parse)];
             int cancelled = await Items(opened).CancelAsync(wanted, token);
@@ -91,9 +91,9 @@ internal sealed class LineItems
     private const string Input = "-";
 
     private readonly TextOption _separator = TextOption.Of("--key-separator", null, "TEXT",
-        "What separates the key of an item from its value, at the first place in a line. Default: items have no key");
+        "What separates the key of an item from its value; its first occurrence in the line counts. Default: items have no key");
     private readonly TextOption _origin = TextOption.Of("--origin", null, "TEXT",
-        "The identity of all items together, such as the name of the file: who gets an item twice can tell. Default: a new one");
+        "The identity of all items together, such as the name of the file. Whoever gets an item twice recognises it. Default: a new one");
 
     public void AddTo(Command command) => command.AddAll(_separator, _origin);
 

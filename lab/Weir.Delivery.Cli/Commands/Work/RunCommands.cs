@@ -191,16 +191,16 @@ internal sealed class RunOptionSet
     private static readonly TimeSpan Longest = TimeSpan.FromDays(30);
 
     private readonly TextOption _exec = TextOption.Of("--exec", null, "'PROG ARGS'",
-        "A command to run for each item, which gets its value as a line of input. It is done when the exit code is 0. Default: the value is printed");
-    private readonly Option<bool> _shell = new("--shell") { Description = "The command is one of the shell" };
-    private readonly TextOption _batch = TextOption.Of("--batch", null, "N", "Run the command for up to N items at once, a line each. Default 1");
+        "A command that runs for each item and gets its value as a line of input. Exit code 0 acknowledges the item. Default: the value is printed");
+    private readonly Option<bool> _shell = new("--shell") { Description = "Run the command by the shell" };
+    private readonly TextOption _batch = TextOption.Of("--batch", null, "N", "Run the command for up to N items at once, one per line. Default 1");
     private readonly TextOption _concurrency = TextOption.Of("--max-concurrency", null, "N", "Commands at once. Default: the number of processors");
     private readonly TextOption _attempts = TextOption.Of("--attempts", null, "N", "Attempts before an item becomes a dead letter. Default 12; 5 with memory:");
     private readonly TextOption _delay =
         TextOption.Of(
             "--delay", null, "TIME,TIME,...", "How long a failed item waits for each next attempt. Default 1s,10s,1min,10min; 1s,10s,60s with memory:");
     private readonly TextOption _timeout = TextOption.Of("--timeout", null, "TIME", "Time limit of an item. Default: none");
-    private readonly TextOption _grace = TextOption.Of("--grace", null, "TIME", "Time that running items have after Ctrl-C. Default 30s");
+    private readonly TextOption _grace = TextOption.Of("--grace", null, "TIME", "How long running items may take after Ctrl-C. Default 30s");
     private readonly TextOption _idle = TextOption.Of("--idle", null, "TIME", "End when nothing has come for this time. Default: run until Ctrl-C");
     private readonly TextOption _input = TextOption.Of("--input", null, "FILE", "First publish the lines of a file; - for the input");
     private readonly Option<bool> _quiet = new("--quiet") { Description = "No progress" };
@@ -214,7 +214,7 @@ internal sealed class RunOptionSet
         int batch = Find(_batch)?.WholeNumber(1, 1000) ?? 1;
         if (exec is null && (batch > 1 || parsed.GetValue(_shell)))
         {
-            throw new BadInputException("--batch and --shell say how to run the command of --exec, which is not there.");
+            throw new BadInputException("--batch and --shell need --exec, whose command they run.");
         }
 
         return new RunSettings

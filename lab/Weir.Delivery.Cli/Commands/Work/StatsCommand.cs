@@ -14,7 +14,7 @@ internal static class StatsCommand
     public static Command Create(WorkCliHost host)
     {
         WorkOptionSet work = new();
-        TextOption slot = TextOption.Of("--slot", null, "NAME", "A replication slot of that server in PostgreSQL, in place of a queue");
+        TextOption slot = TextOption.Of("--slot", null, "NAME", "A replication slot of that PostgreSQL server, instead of a queue");
         TextOption every = TextOption.Of("--every", null, "TIME", "Ask again after this time, until Ctrl-C. Default: ask once");
         Command command = new("stats", "Says how much waits in a queue or behind a slot.") { slot, every };
         work.AddTo(command);

@@ -14,8 +14,8 @@ internal static class WorkCommands
     {
         WorkOptionSet work = new();
         LineItems lines = new();
-        Argument<string> file = new("FILE") { Description = "A file, each line of which is an item; - for the input", DefaultValueFactory = static _ => "-" };
-        TextOption delay = TextOption.Of("--delay", null, "TIME", "How long the items wait at least until they are processed, such as 10s. Default 0s");
+        Argument<string> file = new("FILE") { Description = "A file with one item per line; - for the input", DefaultValueFactory = static _ => "-" };
+        TextOption delay = TextOption.Of("--delay", null, "TIME", "The shortest time that the items wait before they are processed, such as 10s. Default 0s");
         Command command = new("publish", "Publishes the lines of a file or of the input.") { file, delay };
         work.AddTo(command);
         lines.AddTo(command);

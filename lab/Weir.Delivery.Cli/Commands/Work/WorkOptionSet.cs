@@ -9,7 +9,7 @@ internal sealed class WorkOptionSet
     private readonly TextOption _schema = TextOption.Of("--schema", null, "NAME", "The schema of its tables, for PostgreSQL. Default weir");
     private readonly Option<bool> _ordered = new("--ordered")
     {
-        Description = "Items with the same key are processed in order. A property of the queue: say it in each command",
+        Description = "Items with the same key are processed in order. Every command on this queue needs it",
     };
     private readonly Option<bool> _json = new("--json") { Description = "Print JSON and nothing else" };
 

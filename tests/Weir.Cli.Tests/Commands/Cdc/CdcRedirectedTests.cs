@@ -51,9 +51,9 @@ public sealed class CdcRedirectedTests(TestPostgres postgres) : IClassFixture<Te
     }
 
     [Theory(Timeout = Limit)]
-    [InlineData("> /dev/full", "The output takes no more: No space left on device. What it has not taken comes again.")]
-    [InlineData("| true", "The output takes no more: Broken pipe. What it has not taken comes again.", Explicit = true)]
-    [InlineData(">&-", "The output takes no more: Bad file descriptor. What it has not taken comes again.", Explicit = true)]
+    [InlineData("> /dev/full", "The output cannot be written: No space left on device. What it has not taken is delivered again.")]
+    [InlineData("| true", "The output cannot be written: Broken pipe. What it has not taken is delivered again.", Explicit = true)]
+    [InlineData(">&-", "The output cannot be written: Bad file descriptor. What it has not taken is delivered again.", Explicit = true)]
     public async Task Output_TakesNoMore_EndsWithASentenceAndTheChangesComeAgain(string redirection, string sentence)
     {
         await InsertAsync(0, 5_000);

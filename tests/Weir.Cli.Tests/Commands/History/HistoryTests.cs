@@ -53,7 +53,7 @@ public class HistoryTests
         LoadResult ran = await RunAsync(directory, "");
 
         Assert.Contains("CHANGE   none was found.", ran.Out, StringComparison.Ordinal);
-        Assert.Contains("24 points of a machine that was not quiet are shown, but no change of rates is looked for there", ran.Out, StringComparison.Ordinal);
+        Assert.Contains("24 points of a machine that was not quiet are shown, but not searched for changes of rates", ran.Out, StringComparison.Ordinal);
     }
 
     [Fact(Timeout = 300_000)]
@@ -233,8 +233,8 @@ public class HistoryTests
         LoadResult ran = await new CliUnderTest().RunAsync(arguments.Replace("a.json b.json", $"{directory.File("a.json")} {directory.File("b.json")}",
             StringComparison.Ordinal).Replace("--keep", $"--keep-in {directory.File("h")}", StringComparison.Ordinal));
 
-        Assert.Equal((1, "weir: --keep is for what is measured at this commit, not for stored results, which 'weir history add' keeps, nor for the commits of "
-            + "--git.\n"), (ran.ExitCode, ran.Error));
+        Assert.Equal((1, "weir: --keep is for what is measured at this commit, not for the commits of --git; 'weir history add' keeps stored "
+            + "results.\n"), (ran.ExitCode, ran.Error));
     }
 
     private static Task<LoadResult> RunAsync(TemporaryDirectory directory, string arguments) =>

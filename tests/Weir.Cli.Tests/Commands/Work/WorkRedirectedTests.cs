@@ -40,8 +40,8 @@ public sealed class WorkRedirectedTests(TestPostgres postgres) : IClassFixture<T
         Assert.Equal(string.Concat(Enumerable.Repeat(Read("one"), 2)), Read("json"));
         Assert.All(Read("json").Split('\n', StringSplitOptions.RemoveEmptyEntries), static line => JsonDocument.Parse(line));
         (_, error) = await _shell.RunAsync(Shell.WithoutOutput(command));
-        Assert.Contains("weir-work: The output takes no more: No space left on device.", error, StringComparison.Ordinal);
-        Assert.Contains("weir-work: The output takes no more: Broken pipe.", error, StringComparison.Ordinal);
+        Assert.Contains("weir-work: The output cannot be written: No space left on device.", error, StringComparison.Ordinal);
+        Assert.Contains("weir-work: The output cannot be written: Broken pipe.", error, StringComparison.Ordinal);
         Assert.Equal(2, error.Split("exit code 1").Length - 1);
     }
 
@@ -50,8 +50,8 @@ public sealed class WorkRedirectedTests(TestPostgres postgres) : IClassFixture<T
     {
         string run = Work("run --quiet --delay 1ms");
         (_, string error) = await _shell!.RunAsync(Shell.WithoutOutput(run));
-        Assert.Contains("weir-work: The output takes no more: No space left on device.", error, StringComparison.Ordinal);
-        Assert.Contains("weir-work: The output takes no more: Broken pipe.", error, StringComparison.Ordinal);
+        Assert.Contains("weir-work: The output cannot be written: No space left on device.", error, StringComparison.Ordinal);
+        Assert.Contains("weir-work: The output cannot be written: Broken pipe.", error, StringComparison.Ordinal);
         Assert.Equal(2, error.Split("exit code 1").Length - 1);
         (int code, error) = await _shell.RunAsync(
             $": > f; {run} >> f & while [ $(wc -l < f) -lt 3 ]; do sleep 0.05; done; kill -TERM $!; wait $!");

@@ -125,7 +125,7 @@ public class WorkTests
     [InlineData("weir-work run --queue memory: --max-concurrency 0", "--max-concurrency must be a whole number from 1 to 10,000; it is '0'.")]
     [InlineData("weir-work run --queue memory: --attempts none", "--attempts must be a whole number from 1 to 1,000; it is 'none'.")]
     [InlineData("weir-work run --queue memory: --delay 1s,x", "--delay must be a time from 0 ns to ")]
-    [InlineData("weir-work run --queue memory: --batch 5", "--batch and --shell say how to run the command of --exec, which is not there.")]
+    [InlineData("weir-work run --queue memory: --batch 5", "--batch and --shell need --exec, whose command they run.")]
     [InlineData("weir-work run --queue memory: --exec no-such-program-anywhere", "--exec: there is no program 'no-such-program-anywhere'.")]
     [InlineData("weir-work dead replay --queue Host=localhost", "Say which items to replay: their identities, or --all.")]
     public async Task Work_BadInput_OneSentenceAndExitCodeOne(string arguments, string sentence)

@@ -98,7 +98,7 @@ internal sealed class CommandLines(
             {
                 throw new WorkSetupException(
                     Invariant($"{e.Message} This was attempt {attempt} of {attempts} for the {items.Length} changes from {items[0].Id}; ")
-                        + "they come again, with those behind.",
+                        + "they are delivered again, with those that follow.",
                     e);
             }
 
@@ -124,7 +124,7 @@ internal sealed class OutputLines(ILineOutput output) : IWorkSink<ChangeLine>
         }
         catch (OutputException e)
         {
-            throw new WorkSetupException($"{e.Message} What it has not taken comes again.", e);
+            throw new WorkSetupException($"{e.Message} What it has not taken is delivered again.", e);
         }
     }
 }
