@@ -42,6 +42,24 @@ public sealed class ProgramsTests
         Assert.Contains(option, result.Out, StringComparison.Ordinal);
     }
 
+    [Fact(Timeout = 60_000)]
+    public async Task Help_OfEachVerb_SaysWhatTheProgramSaysOfIt()
+    {
+        LoadResult all = await new CliUnderTest().RunAsync("--help");
+        string[][] verbs =
+            [.. all.Out.Split('\n').Where(static l => l.StartsWith("  ", StringComparison.Ordinal)).Select(static l => l.Trim().Split(' ', 2))];
+        Assert.Equal(10, verbs.Length);
+        foreach (string[] verb in verbs)
+        {
+            // Asked for alone, it has its options, and the others are names.
+            LoadResult own = await new CliUnderTest().RunAsync($"{verb[0]} --help");
+            Assert.Equal((0, ""), (own.ExitCode, own.Error));
+            Assert.Contains(verb[1].Trim(), own.Out, StringComparison.Ordinal);
+            Assert.Contains($"weir {verb[0]} ", own.Out, StringComparison.Ordinal);
+            Assert.Contains("--json", own.Out, StringComparison.Ordinal);
+        }
+    }
+
     [Theory(Timeout = 60_000)]
     [InlineData("run", "--keep-in")]
     [InlineData("scale", "--keep-in")]
