@@ -253,7 +253,7 @@ internal sealed class TrackedBatch<T, TResult>(WorkBatch<T> batch, bool keepsRes
     private int _left = batch.Items.Count;
     private BatchWindow<T, TResult>? _window;
 
-    /// <summary>Its place among the batches that are not acknowledged.</summary>
+    /// <summary>Its node in the list of the batches that are not acknowledged.</summary>
     public LinkedListNode<TrackedBatch<T, TResult>>? Node { get; private set; }
 
     /// <summary>The number of batches that were read up to it.</summary>
@@ -307,7 +307,7 @@ internal sealed class TrackedBatch<T, TResult>(WorkBatch<T> batch, bool keepsRes
     }
 
     /// <summary>Called when it is added to the batches that are not acknowledged, before any of its items ends.</summary>
-    /// <param name="node">Its place.</param>
+    /// <param name="node">Its node in the list of the window.</param>
     /// <param name="number">Its number.</param>
     /// <param name="window">All of them. It is told when the batch is done.</param>
     public void Enter(LinkedListNode<TrackedBatch<T, TResult>> node, long number, BatchWindow<T, TResult> window)
@@ -393,7 +393,7 @@ internal sealed class KeyedItems<T, TResult>(string key)
     public int Count { get; set; }
 }
 
-/// <summary>An item in the host: its batch, its place there, and the items of its key if it has an order.</summary>
+/// <summary>An item in the host: its batch, its index there, and the items of its key if it has an order.</summary>
 internal readonly record struct WorkEntry<T, TResult>(TrackedBatch<T, TResult> Batch, int Index, KeyedItems<T, TResult>? KeyedItems)
 {
     public WorkItem<T> Item => Batch.Batch.Items[Index];

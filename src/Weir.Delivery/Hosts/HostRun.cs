@@ -9,15 +9,31 @@ using Weir.Runtimes;
 
 namespace Weir.Delivery;
 
-/// <summary>
-/// The run of a host. Reading, calls of the runtime, and acknowledging run concurrently. One lock guards what they share. User code, the source and the sink
-/// are called outside the lock.
-/// </summary>
+/// <summary>The run of a host: it reads batches, makes calls of the runtime for their items, and acknowledges what is done.</summary>
+/// <remarks>
+/// <para>
+/// Three kinds of work run at the same time: one loop that reads, up to a maximum of calls of the runtime, and one loop that acknowledges. They share the
+/// window, which has the batches that were read and are not acknowledged, and the backlog, which has the items of these that have not begun. One lock guards
+/// both. User code, the source, the sink and the runtime are called outside the lock.
+/// </para>
+/// <para>
+/// The reader waits until the window has room, adds a batch and starts calls. A call that ends takes its outcomes into the batches, wakes the loop that
+/// acknowledges, and starts the next calls. The loop that acknowledges takes what is done from the window, writes it into the sink, acknowledges it and wakes
+/// the reader. A failed item is done only when its next attempt or its dead letter is stored.
+/// </para>
+/// <para>
+/// The run ends in this order. The loop that reads ends: at the end of the source, or when <c>_reading</c> is cancelled, at a stop or by whoever notes a failure.
+/// After a cancellation no item begins, unless it is acknowledged already; and when the grace period has passed, or at an abort, <c>_running</c> is cancelled,
+/// too, and running items are given up. Whoever finds that nothing runs and nothing begins any more completes <c>_idle</c>. The loop that acknowledges makes one
+/// more round after that and ends. What is left in the window is returned. The first failure is what the run throws.
+/// </para>
+/// </remarks>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "Sources without a timer hold nothing.")]
 internal sealed class HostRun<T, TResult> : IHostRun, IUnattended
 {
     private static readonly TimeSpan GiveBackLimit = TimeSpan.FromSeconds(10);
 
+    // Immutable. _process is what an item is called with, and _processTraced the same with a span.
     private readonly Lock _lock = new();
     private readonly IWorkSource<T> _source;
     private readonly IExecutionRuntime _runtime;
@@ -28,17 +44,19 @@ internal sealed class HostRun<T, TResult> : IHostRun, IUnattended
     private readonly int _maxCalls;
     private readonly Func<(HostCall<T, TResult> Call, int Index), CancellationToken, ValueTask<TResult>> _process;
     private readonly Func<(HostCall<T, TResult> Call, int Index), CancellationToken, ValueTask<TResult>> _processTraced;
+
+    // Thread-safe by themselves. _room wakes the reader, and _done the loop that acknowledges. _idle completes when nothing runs and nothing begins any more.
     private readonly Repeater _repeater;
-    private readonly BatchWindow<T, TResult> _window;
-    private readonly Backlog<T, TResult> _backlog;
-    private readonly HashSet<HostCall<T, TResult>> _calls = [];
     private readonly Signal _room = new();
     private readonly UrgentSignal _done = new();
     private readonly TaskCompletionSource _idle = new(TaskCreationOptions.RunContinuationsAsynchronously);
-
-    // Cancelled to stop reading, and to stop running items.
     private readonly CancellationTokenSource _reading = new();
     private readonly CancellationTokenSource _running = new();
+
+    // Under the lock; at the end, when nothing else runs, of the run alone.
+    private readonly BatchWindow<T, TResult> _window;
+    private readonly Backlog<T, TResult> _backlog;
+    private readonly HashSet<HostCall<T, TResult>> _calls = [];
     private WorkHostState _state;
     private Exception? _failure;
     private bool _isAlone;
@@ -199,7 +217,7 @@ internal sealed class HostRun<T, TResult> : IHostRun, IUnattended
     // source may end long after the stop.
     private bool MayStart => !(_options.Acknowledge == AcknowledgePoint.OnReceipt ? _running : _reading).IsCancellationRequested;
 
-    /// <summary>Whether an item whose turn has come in its call may still begin. After a stop it ends here, without an outcome, and is returned.</summary>
+    /// <summary>Whether an item that its call is about to begin may still begin. After a stop it ends here, without an outcome, and is returned.</summary>
     private bool Begins(HostCall<T, TResult> call, int index)
     {
         if (MayStart)
@@ -728,8 +746,11 @@ internal sealed class HostRun<T, TResult> : IHostRun, IUnattended
 /// <summary>When the items that are done are acknowledged, though their batches are not: an interval after it has begun.</summary>
 internal sealed class ItemInterval : IDisposable
 {
+    // Immutable.
     private readonly TimeSpan _interval;
     private readonly ITimer _timer;
+
+    // Atomic: the timer writes 1, and the loop that acknowledges exchanges it for 0.
     private int _isOver;
 
     /// <param name="interval">How long it is.</param>
@@ -771,18 +792,20 @@ internal sealed class Signal
 }
 
 /// <summary>
-/// Wakes one waiter, so that it checks again. Several signals before it checks count as one. The waiter goes on on the pool, or after an urgent signal on a
-/// spare thread if the pool has no thread free: handlers may hold all of them.
+/// Wakes one waiter, so that it checks again. Several signals before it checks count as one. The waiter continues on the pool. After an urgent signal it
+/// continues on a spare thread if the pool has no thread free: handlers may hold all of them.
 /// </summary>
 internal sealed class UrgentSignal : IThreadPoolWorkItem, IValueTaskSource
 {
     private readonly Lock _lock = new();
+
+    // Under the lock, but for the end of a wait: whoever takes _isWaiting back sets the result.
     private ManualResetValueTaskSourceCore<bool> _core;
     private bool _isSet;
     private bool _isWaiting;
     private bool _isQueued;
 
-    /// <summary>Whether the waiter goes on on a spare thread, which may block: that holds up nobody, and what needs the pool would wait for it.</summary>
+    /// <summary>Whether the waiter runs on a spare thread. That one may block: it delays nobody, and what needs the pool would wait for it.</summary>
     public static bool IsOnSpareThread => SpareThreads.IsCurrent;
 
     public void Set()
@@ -793,7 +816,7 @@ internal sealed class UrgentSignal : IThreadPoolWorkItem, IValueTaskSource
         }
     }
 
-    /// <summary>The same, and the waiter does not wait for the pool.</summary>
+    /// <summary>Wakes the waiter, which does not wait for the pool.</summary>
     public void SetUrgently()
     {
         if (Mark(queues: false))
@@ -819,7 +842,7 @@ internal sealed class UrgentSignal : IThreadPoolWorkItem, IValueTaskSource
         }
     }
 
-    /// <summary>Lets the waiter go on, on this thread, unless another thread has. It is an async method, whose task takes what it throws.</summary>
+    /// <summary>Runs the waiter on this thread, unless another thread has. It is an async method, whose task takes what it throws.</summary>
     void IThreadPoolWorkItem.Execute()
     {
         lock (_lock)

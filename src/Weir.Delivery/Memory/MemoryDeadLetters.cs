@@ -6,11 +6,14 @@ namespace Weir.Delivery;
 /// <remarks>Thread-safe. The letters are lost when the process ends.</remarks>
 public sealed class MemoryDeadLetters : IDeadLetters
 {
+    // Immutable.
     private readonly Lock _lock = new();
-    private readonly LinkedList<DeadLetter> _letters = new();
-    private readonly Dictionary<string, LinkedListNode<DeadLetter>> _places = new(StringComparer.Ordinal);
     private readonly int _capacity;
     private readonly Func<DeadLetter, CancellationToken, ValueTask>? _publish;
+
+    // Under the lock: the letters from the oldest on, and where each is by its identity.
+    private readonly LinkedList<DeadLetter> _letters = new();
+    private readonly Dictionary<string, LinkedListNode<DeadLetter>> _nodes = new(StringComparer.Ordinal);
     private long _dropped;
 
     /// <summary>Creates an empty store.</summary>
@@ -56,9 +59,9 @@ public sealed class MemoryDeadLetters : IDeadLetters
         {
             foreach (DeadLetter letter in letters)
             {
-                if (_places.TryGetValue(letter.Id, out LinkedListNode<DeadLetter>? place))
+                if (_nodes.TryGetValue(letter.Id, out LinkedListNode<DeadLetter>? node))
                 {
-                    place.Value = letter;
+                    node.Value = letter;
                     continue;
                 }
 
@@ -68,7 +71,7 @@ public sealed class MemoryDeadLetters : IDeadLetters
                     _dropped++;
                 }
 
-                _places.Add(letter.Id, _letters.AddLast(letter));
+                _nodes.Add(letter.Id, _letters.AddLast(letter));
             }
         }
 
@@ -98,7 +101,7 @@ public sealed class MemoryDeadLetters : IDeadLetters
     {
         lock (_lock)
         {
-            return new ValueTask<DeadLetter?>(_places.GetValueOrDefault(id)?.Value);
+            return new ValueTask<DeadLetter?>(_nodes.GetValueOrDefault(id)?.Value);
         }
     }
 
@@ -137,12 +140,12 @@ public sealed class MemoryDeadLetters : IDeadLetters
 
     private bool Forget(string id)
     {
-        if (!_places.Remove(id, out LinkedListNode<DeadLetter>? place))
+        if (!_nodes.Remove(id, out LinkedListNode<DeadLetter>? node))
         {
             return false;
         }
 
-        _letters.Remove(place);
+        _letters.Remove(node);
         return true;
     }
 }

@@ -9,16 +9,19 @@ namespace Weir.Delivery;
 /// <remarks>Thread-safe. The items are lost when the process ends.</remarks>
 public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
 {
-    private readonly Lock _lock = new();
-    private readonly LinkedList<WaitingItem<T>> _waiting = new();
-    private readonly WaitLine _readers;
-    private readonly WaitLine _writers;
     private static readonly TimeSpan RetryPause = TimeSpan.FromMilliseconds(10);
 
-    private readonly HashSet<ITimer> _delays = [];
+    // Immutable; the dead letters have a lock of their own.
+    private readonly Lock _lock = new();
     private readonly MemoryWorkQueueOptions _options;
     private readonly MemoryDeadLetters _deadLetters;
     private readonly IWorkSerializer<T> _serializer;
+
+    // Under the lock. _count is of all items that are not done, _scheduled of those whose delay has not passed; a timer is in _delays until it has.
+    private readonly LinkedList<WaitingItem<T>> _waiting = new();
+    private readonly WaitLine _readers;
+    private readonly WaitLine _writers;
+    private readonly HashSet<ITimer> _delays = [];
     private int _count;
     private int _scheduled;
     private bool _isCompleted;
@@ -234,7 +237,7 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
         }
     }
 
-    /// <summary>Keeps items for another attempt. They count while they wait.</summary>
+    /// <summary>Stores items for another attempt, after a delay. They count meanwhile.</summary>
     internal void Redeliver(IReadOnlyList<WorkItem<T>> items, TimeSpan delay)
     {
         lock (_lock)
@@ -311,9 +314,12 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
 }
 
 /// <summary>A consuming end of a queue in memory. When it is disposed, items that were read but not acknowledged go back to the queue.</summary>
+/// <remarks>Thread-safe. Its lock and that of the queue are never held together.</remarks>
 internal sealed class MemoryWorkSource<T>(MemoryWorkQueue<T> queue) : IWorkSource<T>, IRedelivery<T>
 {
     private readonly Lock _lock = new();
+
+    // Under the lock.
     private readonly Dictionary<WorkBatch<T>, (long Number, List<WaitingItem<T>> Items)> _open = [];
     private long _lastBatch;
 

@@ -93,10 +93,13 @@ public abstract class RunService<T>(RunHealth health) : BackgroundService
 /// <remarks>Thread-safe. Several runs may be watched as one, at a time or one after the other.</remarks>
 public sealed class RunHealth
 {
+    // Immutable. The control is thread-safe.
     private readonly TimeProvider _clock;
     private readonly RunControl _control = new();
     private readonly TimeSpan _stalledAfter = TimeSpan.FromMinutes(5);
     private readonly int _maxFailuresInARow = 10;
+
+    // Atomic: each item that begins or ends writes the time, one that succeeds sets the count to 0, and one that fails writes the failure and then counts.
     private long _moved;
     private int _failuresInARow;
     private volatile Exception? _lastFailure;

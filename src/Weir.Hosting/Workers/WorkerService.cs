@@ -23,13 +23,19 @@ internal sealed class WorkerService<TProcessor, T>(string name, IServiceProvider
 
     // Cancelled by an abort. Never disposed: anybody may abort at any time, and without a timer it holds nothing.
     private readonly CancellationTokenSource _abort = new();
+
+    // Set by the start, and immutable after that.
     private IWorkQueue<T> _queue = null!;
     private IWorkSerializer<T> _serializer = null!;
     private WeirWorkerOptions _options = null!;
+
+    // Atomic: written by the one run of the service, read by anybody. An abort that finds no host has cancelled _abort before, which the run looks at.
     private volatile WorkHost<T>? _host;
     private volatile Exception? _openFault;
     private volatile bool _hasFailed;
     private long _openFaults;
+
+    // Atomic: how often the service was told to stop. The second time aborts.
     private int _stops;
 
     public string Name => name;

@@ -310,9 +310,9 @@ internal sealed class ChangeKeys(PostgresChangeOrder order)
             return false;
         }
 
-        foreach (int place in change.Relation.LaneOrdinals)
+        foreach (int ordinal in change.Relation.LaneOrdinals)
         {
-            if (after.GetState(place) != PostgresValueState.Unchanged && before.SentText(place) != after.SentText(place))
+            if (after.GetState(ordinal) != PostgresValueState.Unchanged && before.SentText(ordinal) != after.SentText(ordinal))
             {
                 return true;
             }
@@ -336,9 +336,9 @@ internal sealed class ChangeKeys(PostgresChangeOrder order)
 
         var text = new StringBuilder(relation.LaneName);
         char separator = ':';
-        foreach (int place in relation.LaneOrdinals)
+        foreach (int ordinal in relation.LaneOrdinals)
         {
-            text.Append(separator).Append(TextOf(change, place));
+            text.Append(separator).Append(TextOf(change, ordinal));
             separator = ',';
         }
 
@@ -346,10 +346,10 @@ internal sealed class ChangeKeys(PostgresChangeOrder order)
     }
 
     // Two keys of rows may have the same text. Then they share a key, which only costs some concurrency.
-    private static string? TextOf(PostgresChange change, int place)
+    private static string? TextOf(PostgresChange change, int ordinal)
     {
-        PostgresRow row = change.New is { } after && after.GetState(place) != PostgresValueState.Unchanged ? after : change.Old ?? change.New!;
-        string? text = row.SentText(place);
+        PostgresRow row = change.New is { } after && after.GetState(ordinal) != PostgresValueState.Unchanged ? after : change.Old ?? change.New!;
+        string? text = row.SentText(ordinal);
         return text?.Length > MaxText ? Convert.ToHexStringLower(SHA256.HashData(Encoding.UTF8.GetBytes(text))) : text;
     }
 }

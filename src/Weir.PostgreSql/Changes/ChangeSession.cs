@@ -11,27 +11,37 @@ namespace Weir.PostgreSql;
 /// A connection that streams from a position, until it breaks. It reads some batches ahead. While nobody takes them, the server waits, and
 /// regularly gets a sign of life.
 /// </summary>
+/// <remarks>
+/// The run is one task: it reads the snapshot if there is one, and then the stream, makes batches and writes them into a bounded channel. The owner takes them
+/// from there, and advances the position from any thread. The channel ends with the reason. Whoever disposes cancels the run and waits for it, and for the
+/// semaphore of those who advance; if the server does not answer, its process is ended from another connection.
+/// </remarks>
 internal sealed class ChangeSession<T> : IAsyncDisposable
 {
     private static readonly TimeSpan LongestSilence = TimeSpan.FromSeconds(10);
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(1);
 
+    // Immutable; _process and _run are set before the session is handed out.
     private readonly ChangeStream _stream;
     private readonly LogicalReplicationConnection _connection;
-    private readonly RelationCache _relations;
     private readonly ServerState _server;
-    private readonly BatchBuilder<T> _builder;
     private readonly Channel<ChangeBatch<T>> _batches;
     private readonly CancellationTokenSource _stop = new();
     private readonly SemaphoreSlim _sending = new(1);
+    private int _process;
+    private Task _run = Task.CompletedTask;
+
+    // Of the run. _sent is the end of the last batch that is in the channel, and _reading the read that is under way.
+    private readonly RelationCache _relations;
+    private readonly BatchBuilder<T> _builder;
     private ChangePosition _start;
     private ChangePosition _sent;
     private ChangeBatch<T>? _heartbeat;
-    private ulong _confirmed;
-    private int _process;
-    private Task _run = Task.CompletedTask;
     private Task _reading = Task.CompletedTask;
     private Task _nextHeartbeat = Task.CompletedTask;
+
+    // Under the semaphore: what the server was told, and whether there is nothing to tell any more.
+    private ulong _confirmed;
     private bool _isDisposed;
 
     private ChangeSession(ChangeStream stream, RelationCache relations, Func<PostgresChange, T> map, ServerState server, ChangePosition start)
@@ -192,7 +202,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
         }
         catch (Exception e) when (_stream.Explained(e) is WorkSetupException)
         {
-            // Nobody goes on with this slot, since a snapshot begins with a new one, and the server would keep its log for it.
+            // Nobody reads from this slot any more, because a snapshot begins with a new one. The server would keep its log for it.
             await _stream.DropQuietlyAsync(lsn).ConfigureAwait(false);
             throw;
         }
@@ -295,7 +305,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
             ulong received = (ulong)_connection.LastReceivedLsn;
             if (!next.IsCompleted && !decoder.IsBeforePart)
             {
-                await MoveOnAsync(received, cancellationToken).ConfigureAwait(false);
+                await AdvanceIdleAsync(received, cancellationToken).ConfigureAwait(false);
             }
         }
 
@@ -306,7 +316,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
     /// Advances the position while nothing arrives. The server sends a transaction when it reads its end, and reports how far it has read after that. So up
     /// to the reported position, no transaction is still to come.
     /// </summary>
-    private async ValueTask MoveOnAsync(ulong received, CancellationToken cancellationToken)
+    private async ValueTask AdvanceIdleAsync(ulong received, CancellationToken cancellationToken)
     {
         ulong position = Math.Max(received, _builder.Position.Lsn);
         if (position <= _sent.Lsn || _heartbeat is { IsAcknowledged: false })
@@ -323,7 +333,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
     {
         if (batch.Failed.Count > 0)
         {
-            await KeepAsync(batch.Failed, cancellationToken).ConfigureAwait(false);
+            await StoreAsync(batch.Failed, cancellationToken).ConfigureAwait(false);
         }
 
         _sent = batch.End;
@@ -331,7 +341,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
     }
 
     // Before anybody has a position behind them: whoever saves that may save it without an acknowledgement.
-    private async ValueTask KeepAsync(IReadOnlyList<DeadLetter> failed, CancellationToken cancellationToken)
+    private async ValueTask StoreAsync(IReadOnlyList<DeadLetter> failed, CancellationToken cancellationToken)
     {
         if (_stream.Options.DeadLetters is { } letters)
         {

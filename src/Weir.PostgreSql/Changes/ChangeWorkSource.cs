@@ -4,13 +4,30 @@ namespace Weir.PostgreSql;
 /// The reading end of a stream. It connects again when a connection breaks, and continues after the last batch that it delivered, so that this process
 /// sees nothing twice.
 /// </summary>
+/// <remarks>
+/// <para>
+/// A session is one connection; there is one at a time, or a task that opens one. One caller at a time reads: it takes the next batch of the session, unless
+/// that waits for those before it, and enters it among the open ones. Batches are acknowledged in the order of delivery, from any thread, one call at a time.
+/// Returning one forgets it and those behind it, and ends the session; the next one begins where the first of them began.
+/// </para>
+/// <para>
+/// An acknowledgement saves the checkpoint first and then tells the server, which may give up what is before it. A crash in between repeats nothing and loses
+/// nothing: the next session begins at the checkpoint.
+/// </para>
+/// <para>The lock is held for no call of the stream or of a session. Who acknowledges takes the semaphore first, and then the lock.</para>
+/// </remarks>
 internal sealed class ChangeWorkSource<T>(ChangeStream stream, Func<PostgresChange, T> map) : IWorkSource<T>
 {
+    // Immutable. The tables are those of the session: it has them for as long as its run lasts.
     private readonly RelationCache _relations = new(stream.Database);
     private readonly CancellationTokenSource _stop = new();
     private readonly SemaphoreSlim _acknowledging = new(1);
     private readonly WakeUp _wake = new();
     private readonly Lock _lock = new();
+
+    // Under the lock. The batches that were delivered and are not acknowledged, in their order; where the last delivered batch ends, and the saved position;
+    // the numbers of the last batch that was delivered and of the last that was acknowledged. Whoever opens a session reads _wasOurs, and whoever acknowledges
+    // _saved, without it: nobody else writes them meanwhile.
     private readonly Queue<ChangeBatch<T>> _open = new();
     private Task<ChangeSession<T>>? _session;
     private ChangePosition _delivered;

@@ -80,7 +80,7 @@ public sealed class PostgresChange
     public IReadOnlyList<object?> GetKeyValues()
     {
         PostgresRow? row = New ?? Old;
-        return row is null ? [] : [.. Relation.KeyOrdinals.Select(place => row[place])];
+        return row is null ? [] : [.. Relation.KeyOrdinals.Select(ordinal => row[ordinal])];
     }
 }
 

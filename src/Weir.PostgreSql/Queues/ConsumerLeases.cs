@@ -11,8 +11,12 @@ namespace Weir.PostgreSql;
 internal sealed class ConsumerLeases(Database database, QueueStatements statements, TimeSpan duration, TimeProvider clock)
 {
     private readonly Lock _lock = new();
+
+    // Under the lock: the leases with the rows and packs that are held under each, and the one that rows are taken under.
     private readonly Dictionary<long, HashSet<long>> _held = [];
     private long? _current;
+
+    // Atomic: when they were last renewed. Whoever has renewed them writes the moment before its statement, so it is never too late.
     private long _renewed = clock.GetTimestamp();
 
     /// <summary>The lease to take rows under. As far as this process can know, it has not ended.</summary>
@@ -126,7 +130,7 @@ internal sealed class ConsumerLeases(Database database, QueueStatements statemen
         Volatile.Write(ref _renewed, now);
     }
 
-    /// <summary>The same on the current thread, which waits for the server and needs no other.</summary>
+    /// <summary>Renews all leases on the current thread, which waits for the server and needs no other.</summary>
     /// <param name="connection">An open connection.</param>
     /// <param name="limit">How long the statement may take.</param>
     public void Renew(NpgsqlConnection connection, TimeSpan limit)
@@ -187,6 +191,7 @@ internal sealed class LeaseThread
     private const int StackBytes = 256 * 1024;
     private static readonly TimeSpan Pause = TimeSpan.FromMilliseconds(200);
 
+    // Immutable.
     private readonly Database _database;
     private readonly ConsumerLeases _leases;
     private readonly TimeSpan _period;
@@ -194,6 +199,8 @@ internal sealed class LeaseThread
     private readonly AutoResetEvent _due = new(false);
     private readonly CancellationTokenRegistration _stopped;
     private readonly ITimer? _timer;
+
+    // Of the thread.
     private NpgsqlConnection? _connection;
 
     /// <summary>Starts the thread.</summary>

@@ -313,7 +313,7 @@ internal sealed class TakenRow
         return pack;
     }
 
-    private static TElement At<TElement>(TElement[] array, int place) => array[Math.Min(place, array.Length - 1)];
+    private static TElement At<TElement>(TElement[] array, int index) => array[Math.Min(index, array.Length - 1)];
 }
 
 /// <summary>Headers of an item as a text of JSON.</summary>

@@ -65,7 +65,7 @@ internal sealed class PostgresDeadLetters(Database database, QueueStatements sta
         int count = await database.ExecuteAsync(statements.Replay, cancellationToken, Parameter.Of(ids.Select(Fit).ToArray())).ConfigureAwait(false);
         if (count > 0)
         {
-            notifier?.Nudge();
+            notifier?.Notify();
         }
 
         return count;

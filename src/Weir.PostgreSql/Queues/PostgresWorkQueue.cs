@@ -150,7 +150,7 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
         if (added > 0)
         {
             // After the commit: transactions with a notification commit one at a time in the whole server.
-            _notifier?.Nudge();
+            _notifier?.Notify();
         }
 
         return added;

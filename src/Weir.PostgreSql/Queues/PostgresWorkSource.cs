@@ -7,6 +7,22 @@ namespace Weir.PostgreSql;
 /// A consuming end of a queue. It takes rows under a lease, and renews the lease on a timer. Rows that may have killed a process are taken in bands, one at a
 /// time, while this source holds nothing else. Another crash halves the band, until one row is alone in it.
 /// </summary>
+/// <remarks>
+/// <para>
+/// One caller at a time reads. A take is one statement; a batch that it has filled is open until it is acknowledged or returned. Acknowledging, returning and
+/// redelivering may come from any thread at any time. Each is a statement that names the row, its delivery and the lease, so the server decides whether this
+/// source still has the row: what is open here is only what this source has not settled itself.
+/// </para>
+/// <para>
+/// Beside the caller run the thread of the leases, the listener, and a loop that reaps: four times while a lease lasts, it ends the leases that have run out
+/// and makes suspects of what they held. Whatever may let a waiting read find something wakes it; sources of other processes are notified.
+/// </para>
+/// <para>
+/// Whoever disposes of the source cancels all of these and waits for the last take. Then all leases are released in one statement, which returns what is held.
+/// If the server cannot be reached, the leases run out, and others reap them.
+/// </para>
+/// <para>The lock here, that of the leases and that of a batch are never held together, and never during a statement.</para>
+/// </remarks>
 internal sealed class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>, IItemAcknowledgement<T>
 {
     private const int MaxReleases = 5;
@@ -16,6 +32,7 @@ internal sealed class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>, II
     // A pack that ends sooner is deleted as one row. To make rows of it costs more than what a crash would repeat of so short a time.
     private static readonly TimeSpan LongPack = TimeSpan.FromSeconds(1);
 
+    // Immutable. The leases have a lock of their own. One pack at a time becomes rows: calls for items of the same may come at the same time.
     private readonly PostgresWorkQueueOptions _options;
     private readonly Database _database;
     private readonly QueueStatements _statements;
@@ -25,25 +42,30 @@ internal sealed class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>, II
     private readonly WakeUp _wake = new();
     private readonly CancellationTokenSource _stop = new();
     private readonly QueueListener? _listener;
-    private readonly Lock _lock = new();
-    private readonly HashSet<PostgresBatch<T>> _open = [];
     private readonly SemaphoreSlim _opening = new(1, 1);
+    private readonly Lock _lock = new();
+
+    // Under the lock.
+    private readonly HashSet<PostgresBatch<T>> _open = [];
+    private bool _isDisposed;
+
+    // Of whoever starts, and then of whoever disposes.
     private Task _background = Task.CompletedTask;
+
+    // Of the reader and the take that it has begun, of which there is one at a time. _taken has rows that were taken and are not delivered yet. _isInDoubt: it
+    // is not known whether a take that failed has taken something. _othersFirst: the next batch is of the other rows although there are suspects, because the
+    // two alternate. _lastKey is the last key that was looked at; null to begin with the first.
     private (Task Wake, Task<PostgresBatch<T>?> Batch)? _taking;
     private (long Lease, List<TakenRow> Rows)? _taken;
     private TimeSpan _wait;
     private long _lastBatch;
     private bool _isInDoubt;
-    private bool _isDisposed;
-
-    // Whether there are suspect rows, and whether the next batch is of the other rows all the same: the two take turns.
-    private volatile bool _hasSuspects;
     private bool _othersFirst;
-
     private int _takesWithoutPacks;
-
-    // The last key that was looked at; null to begin with the first.
     private string? _lastKey;
+
+    // Atomic: whoever reaps sets it, and the reader takes it back when it has found none. What a race of the two loses, the next time of reaping finds.
+    private volatile bool _hasSuspects;
 
     public PostgresWorkSource(
         string name,
@@ -141,7 +163,7 @@ internal sealed class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>, II
         // Without keys, no consumer waits for an item to be done.
         if (open.Count > 0 && _options.KeepKeyOrder)
         {
-            _notifier?.Nudge();
+            _notifier?.Notify();
         }
     }
 
@@ -182,7 +204,7 @@ internal sealed class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>, II
         if (done.Exists(static d => d.Rows.Count > 0) && _options.KeepKeyOrder)
         {
             _wake.Set();
-            _notifier?.Nudge();
+            _notifier?.Notify();
         }
 
         return areAll;
@@ -194,7 +216,7 @@ internal sealed class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>, II
         await SettleAsync(_statements.Return, _statements.ReturnPacks, open, cancellationToken).ConfigureAwait(false);
         if (open.Count > 0)
         {
-            _notifier?.Nudge();
+            _notifier?.Notify();
         }
     }
 
@@ -224,7 +246,7 @@ internal sealed class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>, II
 
         _leases.Drop(open.Lease, rows);
         _wake.Set();
-        _notifier?.Nudge();
+        _notifier?.Notify();
     }
 
     public async ValueTask DisposeAsync()
@@ -506,7 +528,7 @@ internal sealed class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>, II
 
     /// <summary>
     /// Takes items that stand behind very many rows of blocked keys. It goes from key to key, through all of them at most once, and continues from there the
-    /// next time, so that each key has its turn.
+    /// next time, so that each key is looked at.
     /// </summary>
     private async ValueTask<List<TakenRow>> TakeBehindAsync(CancellationToken stop)
     {
@@ -579,7 +601,7 @@ internal sealed class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>, II
         }
     }
 
-    // Until it has succeeded, the rows are kept here, and the next read continues with them.
+    // Until this has succeeded, the rows stay in _taken, and the next read continues with them.
     private async ValueTask<PostgresBatch<T>?> DeliverAsync(CancellationToken stop)
     {
         (long lease, List<TakenRow> rows) = _taken!.Value;
@@ -660,7 +682,6 @@ internal sealed class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>, II
             return;
         }
 
-        // Calls for items of one pack may come at the same time.
         await _opening.WaitAsync(stop).ConfigureAwait(false);
         try
         {
@@ -700,6 +721,8 @@ internal sealed class PostgresBatch<T>(IReadOnlyList<WorkItem<T>> items, string 
     : WorkBatch<T>(items, position)
 {
     private readonly Lock _lock = new();
+
+    // Under the lock.
     private Dictionary<WorkId, Queue<TakenRow>>? _byId;
 
     public long Lease => lease;
@@ -739,7 +762,7 @@ internal sealed class PostgresBatch<T>(IReadOnlyList<WorkItem<T>> items, string 
         return byId;
     }
 
-    // Several rows may have the same identity: they take turns, and those that are left come before those that are not.
+    // Several rows may have the same identity: each call gets the next of them, and those that are left come before those that are not.
     private TakenRow NextOf(WorkItem<T> item)
     {
         if (!_byId!.TryGetValue(item.Id, out Queue<TakenRow>? its))

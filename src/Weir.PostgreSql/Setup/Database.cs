@@ -223,7 +223,7 @@ internal static class SqlName
         Bytes(text) >= 0 ? text : Encoding.UTF8.GetString(Encoding.UTF8.GetBytes(text)).Replace('\0', '\uFFFD');
 }
 
-/// <summary>Parameters of statements, by their place.</summary>
+/// <summary>Parameters of statements, by their position.</summary>
 internal static class Parameter
 {
     public static NpgsqlParameter Of<T>(T value) => new NpgsqlParameter<T> { TypedValue = value };
@@ -231,9 +231,9 @@ internal static class Parameter
 
 /// <summary>The statements of this project. They stand in files beside the classes that run them (*.sql), and are resources of the assembly.</summary>
 /// <remarks>
-/// A file answers one question. It begins with a comment that says which, and which rows it locks. Lines of comment are not sent. <c>{name}</c> stands for one of
-/// the values, such as the quoted name of a table. A line that ends with <c>--? kind</c>, and the lines between <c>--? kind</c> and <c>--? end</c>, are part of
-/// the statement only for a caller of that kind. A file that is wrong is found when it is read: when the object that runs its statement is created.
+/// A file answers one question. It begins with a comment that says which, and which rows it locks. Lines of comment are not sent. <c>{name}</c> stands for one
+/// of the values, such as the quoted name of a table. A line that ends with <c>--? kind</c>, and the lines between <c>--? kind</c> and <c>--? end</c>, are part
+/// of the statement only for a caller of that kind. A file that is wrong is found when it is read: when the object that runs its statement is created.
 /// </remarks>
 /// <param name="values">What the placeholders stand for.</param>
 /// <param name="kinds">The kinds that the caller is of.</param>

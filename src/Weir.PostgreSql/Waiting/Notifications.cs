@@ -10,6 +10,7 @@ internal sealed class QueueListener(NpgsqlDataSource source, Database database, 
     // A connection whose other end has disappeared silently fails only when it is used.
     private static readonly TimeSpan Check = TimeSpan.FromSeconds(60);
 
+    // Atomic: whoever exchanges it for null closes it.
     private NpgsqlConnection? _connection;
 
     public async ValueTask OpenAsync(CancellationToken cancellationToken)
@@ -96,6 +97,8 @@ internal sealed class QueueNotifier(Database database, string channel)
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(2);
 
     private readonly Lock _lock = new();
+
+    // Under the lock: the notification that is under way or was the last, and the one that all who come meanwhile share.
     private Task _running = Task.CompletedTask;
     private Task? _next;
 
@@ -108,8 +111,8 @@ internal sealed class QueueNotifier(Database database, string channel)
         }
     }
 
-    /// <summary>Notifies without anybody who waits. What fails is found by polling.</summary>
-    public void Nudge() => _ = EndedAsync(NotifyAsync());
+    /// <summary>Notifies, and nobody waits for it. If it fails, the other sources find by polling what there is.</summary>
+    public void Notify() => _ = EndedAsync(NotifyAsync());
 
     /// <summary>Waits for the last notification, for as long as an answer of a server takes.</summary>
     public Task EndAsync()

@@ -11,17 +11,32 @@ namespace Weir.RabbitMQ;
 /// Publishes messages on one connection, in order, with a bounded number of them unconfirmed. Messages whose connection is lost are published again, with the
 /// same identities and before all others.
 /// </summary>
+/// <remarks>
+/// <para>
+/// A message takes room in the window, then the semaphore, and is sent on the link. It has its room until it is settled: confirmed, refused or failed. Then its
+/// call is told, once. If the link ends first, the message is lost, which does not settle it: whoever has the semaphore next sends it on the next link, before
+/// everything else.
+/// </para>
+/// <para>
+/// Order: first the semaphore, then the lock of the link, then the lock here. A link that ends calls <c>OnLost</c> under its own lock, so this class never
+/// calls a link under its lock.
+/// </para>
+/// <para>Whoever disposes fails what is lost and closes the link; whoever loses something after that fails it.</para>
+/// </remarks>
 internal sealed class Publisher(Broker broker, string exchange, RabbitWorkQueueOptions options) : IAsyncDisposable
 {
     private const int MaxLosses = 20;
     private static readonly TimeSpan FirstPause = TimeSpan.FromMilliseconds(50);
     private static readonly TimeSpan LongestPause = TimeSpan.FromSeconds(2);
 
+    // Immutable. _window has room for each message that is not settled, and whoever has _sending sends.
     private readonly MessageBuffers _buffers = new(options);
     private readonly SemaphoreSlim _window = new(options.ConfirmWindow);
-    private readonly SemaphoreSlim _turn = new(1, 1);
+    private readonly SemaphoreSlim _sending = new(1, 1);
     private readonly CancellationTokenSource _stop = new();
     private readonly Lock _lock = new();
+
+    // Under the lock.
     private List<Outgoing> _lost = [];
     private PublishLink? _link;
     private bool _isDisposed;
@@ -44,15 +59,15 @@ internal sealed class Publisher(Broker broker, string exchange, RabbitWorkQueueO
     /// <summary>Opens the connection, and uses it for something other than publishing.</summary>
     public async ValueTask UseAsync(Func<IConnection, ValueTask> use, CancellationToken cancellationToken)
     {
-        await _turn.WaitAsync(cancellationToken).ConfigureAwait(false);
+        await _sending.WaitAsync(cancellationToken).ConfigureAwait(false);
         try
         {
-            PublishLink link = await LinkNeedsTurnAsync(cancellationToken).ConfigureAwait(false);
+            PublishLink link = await LinkWhileSendingAsync(cancellationToken).ConfigureAwait(false);
             await use(link.Connection).ConfigureAwait(false);
         }
         finally
         {
-            _turn.Release();
+            _sending.Release();
         }
     }
 
@@ -62,7 +77,7 @@ internal sealed class Publisher(Broker broker, string exchange, RabbitWorkQueueO
         await _window.WaitAsync(cancellationToken).ConfigureAwait(false);
         message.Call = call;
         call.Begin();
-        ValueTask sending = SendInTurnAsync(message, cancellationToken);
+        ValueTask sending = SendInOrderAsync(message, cancellationToken);
         if (sending.IsCompletedSuccessfully)
         {
             await sending.ConfigureAwait(false);
@@ -111,16 +126,16 @@ internal sealed class Publisher(Broker broker, string exchange, RabbitWorkQueueO
         FailLost(new ObjectDisposedException("RabbitWorkQueue"));
     }
 
-    private async ValueTask SendInTurnAsync(Outgoing message, CancellationToken cancellationToken)
+    private async ValueTask SendInOrderAsync(Outgoing message, CancellationToken cancellationToken)
     {
-        bool hasTurn = false;
+        bool isSending = false;
         try
         {
-            await _turn.WaitAsync(cancellationToken).ConfigureAwait(false);
-            hasTurn = true;
+            await _sending.WaitAsync(cancellationToken).ConfigureAwait(false);
+            isSending = true;
             while (true)
             {
-                PublishLink link = await LinkNeedsTurnAsync(cancellationToken).ConfigureAwait(false);
+                PublishLink link = await LinkWhileSendingAsync(cancellationToken).ConfigureAwait(false);
                 if (await link.SendAsync(exchange, message).ConfigureAwait(false))
                 {
                     return;
@@ -135,15 +150,15 @@ internal sealed class Publisher(Broker broker, string exchange, RabbitWorkQueueO
         }
         finally
         {
-            if (hasTurn)
+            if (isSending)
             {
-                _turn.Release();
+                _sending.Release();
             }
         }
     }
 
     /// <summary>The link, after everything that was lost with the one before has been sent on it.</summary>
-    private async ValueTask<PublishLink> LinkNeedsTurnAsync(CancellationToken cancellationToken)
+    private async ValueTask<PublishLink> LinkWhileSendingAsync(CancellationToken cancellationToken)
     {
         PublishLink? link;
         List<Outgoing> lost;
@@ -284,7 +299,7 @@ internal sealed class Publisher(Broker broker, string exchange, RabbitWorkQueueO
 
         if (again.Count > 0 && !isDisposed)
         {
-            // Takes the turn, so that no other call is about to publish.
+            // Takes the semaphore, so that no other call is about to publish.
             _ = Task.Run(RecoverAsync);
         }
     }
@@ -330,16 +345,21 @@ internal sealed class Publisher(Broker broker, string exchange, RabbitWorkQueueO
 [SuppressMessage("Design", "CA1001", Justification = "A source of cancellation without a timer holds nothing.")]
 internal sealed class PublishLink
 {
+    // Immutable.
     private readonly IConnection _connection;
     private readonly IChannel _channel;
     private readonly Action<Outgoing> _settled;
     private readonly Action<IReadOnlyList<Outgoing>, ShutdownEventArgs?> _lost;
     private readonly Lock _lock = new();
-    private readonly Dictionary<ulong, Outgoing> _outstanding = [];
     private readonly CancellationTokenSource _ended = new();
+
+    // Under the lock: the messages that are not settled, by the numbers that the client gives them; and the last number.
+    private readonly Dictionary<ulong, Outgoing> _outstanding = [];
     private ulong _last;
-    private ulong _lowest = 1;
     private bool _isClosed;
+
+    // Of the client's callbacks, which come one at a time: the first number that no confirm of several has covered.
+    private ulong _lowest = 1;
 
     private PublishLink(
         IConnection connection, IChannel channel, Action<Outgoing> settled, Action<IReadOnlyList<Outgoing>, ShutdownEventArgs?> lost)

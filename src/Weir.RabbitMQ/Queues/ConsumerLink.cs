@@ -18,28 +18,31 @@ internal sealed class ConsumerLink : IUnattended
     // How long a message that is done waits for others, so that RabbitMQ hears of many at once: each acknowledgement is an entry in the log of a quorum queue.
     private static readonly TimeSpan LongestWait = TimeSpan.FromMilliseconds(10);
 
-    // Nothing is delivered in place of messages that wait, so they are at most this part of the prefetch.
+    // Nothing is delivered instead of messages that wait, so they are at most this part of the prefetch.
     private const int WaitingPart = 4;
 
+    // Immutable. What the client calls back hands deliveries over to _incoming, and the reader drains that. _ended is
+    // cancelled with the link: the client may wait forever for a connection that passes nothing on. _consumers is complete before the link is handed out.
     private readonly Broker _broker;
     private readonly TimeProvider _clock;
     private readonly IConnection _connection;
     private readonly IChannel _channel;
     private readonly Channel<Delivery?> _incoming = Channel.CreateUnbounded<Delivery?>(new UnboundedChannelOptions { SingleReader = true });
     private readonly SemaphoreSlim _acknowledging = new(1, 1);
-    private readonly Acknowledgements _acknowledgements = new();
-    private readonly List<string> _consumers = [];
-
-    // Guarded by the semaphore. The timer is set for the first of them.
-    private readonly List<ulong> _waiting = [];
     private readonly int _mostWaiting;
     private readonly ITimer _timer;
-
-    // Cancelled with the link: the client may wait forever for a connection that passes nothing on.
+    private readonly List<string> _consumers = [];
     private readonly CancellationTokenSource _ended = new();
+    private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+    // Under the semaphore. The timer is set for the first tag that waits.
+    private readonly List<ulong> _waiting = [];
+    private readonly Acknowledgements _acknowledgements = new();
+
+    // Atomic. _isClosed and _isStopping are set once. _cancelled counts the consumers that the client has ended; the last one completes _stopped. _isWoken is 1
+    // while the reader has a wake-up to drain, so there is at most one. _consumerTimeout, in milliseconds, is written before _isClosed.
     private volatile bool _isClosed;
     private volatile bool _isStopping;
-    private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private int _cancelled;
     private int _isWoken;
     private long _consumerTimeout;
@@ -119,7 +122,7 @@ internal sealed class ConsumerLink : IUnattended
         }
     }
 
-    /// <summary>Waits until there is something to drain, the link has ended, or the reader is nudged.</summary>
+    /// <summary>Waits until there is something to drain, the link has ended, or the reader is woken.</summary>
     public async ValueTask WaitAsync(CancellationToken cancellationToken) => await _incoming.Reader.WaitToReadAsync(cancellationToken).ConfigureAwait(false);
 
     /// <summary>Lets the reader look again.</summary>
@@ -403,7 +406,7 @@ internal sealed class Delivery
     /// <summary>Counts the last delivery as none.</summary>
     public void Forgive() => Deliveries--;
 
-    /// <summary>The same bytes to publish again.</summary>
+    /// <summary>A message with these bytes, to publish again.</summary>
     public Outgoing Again(string routingKey, string messageId)
     {
         var message = new Outgoing(routingKey, messageId, Type ?? "", Body.ToArray(), Length);

@@ -115,7 +115,7 @@ internal sealed class ItemMessages<T>(IWorkSerializer<T> serializer, RabbitWorkQ
         length = 0;
         if (item.Id.Index < 0)
         {
-            return new WorkRefusal(place, DeadLetterReason.Rejected, $"Item {item.Id} has a negative place in its message; it must be 0 or more.");
+            return new WorkRefusal(place, DeadLetterReason.Rejected, $"Item {item.Id} has a negative index in its message; it must be 0 or more.");
         }
 
         try

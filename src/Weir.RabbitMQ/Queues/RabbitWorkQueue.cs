@@ -181,13 +181,15 @@ internal sealed class RabbitWorkSink<T>(RabbitWorkQueue<T> queue) : IWorkSink<T>
 }
 
 /// <summary>
-/// A connection to count messages with. It is opened at the first call and kept, and is not the one that publishes: when a broker has no memory or disk left,
-/// it stops listening to those.
+/// A connection to count messages with. It is opened at the first call and stays open. It is not the one that publishes, because a broker that has no memory or
+/// disk left stops listening to those.
 /// </summary>
 internal sealed class CountingLink(Broker broker, Topology topology) : IAsyncDisposable
 {
-    private readonly SemaphoreSlim _turn = new(1, 1);
+    private readonly SemaphoreSlim _counting = new(1, 1);
     private readonly CancellationTokenSource _stop = new();
+
+    // Under the semaphore, and in tests.
     private IConnection? _connection;
 
     /// <summary>How many connections were opened, for tests.</summary>
@@ -198,14 +200,14 @@ internal sealed class CountingLink(Broker broker, Topology topology) : IAsyncDis
         using var either = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _stop.Token);
         try
         {
-            await _turn.WaitAsync(either.Token).ConfigureAwait(false);
+            await _counting.WaitAsync(either.Token).ConfigureAwait(false);
             try
             {
-                return await CountNeedsTurnAsync(either.Token).ConfigureAwait(false);
+                return await CountAloneAsync(either.Token).ConfigureAwait(false);
             }
             finally
             {
-                _turn.Release();
+                _counting.Release();
             }
         }
         catch (OperationCanceledException)
@@ -223,24 +225,24 @@ internal sealed class CountingLink(Broker broker, Topology topology) : IAsyncDis
     public async ValueTask DisposeAsync()
     {
         await _stop.CancelAsync().ConfigureAwait(false);
-        await _turn.WaitAsync().ConfigureAwait(false);
+        await _counting.WaitAsync().ConfigureAwait(false);
         try
         {
-            await CloseNeedsTurnAsync().ConfigureAwait(false);
+            await CloseAloneAsync().ConfigureAwait(false);
         }
         finally
         {
-            _turn.Release();
+            _counting.Release();
         }
     }
 
-    private async ValueTask<WorkStatistics> CountNeedsTurnAsync(CancellationToken cancellationToken)
+    private async ValueTask<WorkStatistics> CountAloneAsync(CancellationToken cancellationToken)
     {
         try
         {
             if (_connection is not { IsOpen: true })
             {
-                await CloseNeedsTurnAsync().ConfigureAwait(false);
+                await CloseAloneAsync().ConfigureAwait(false);
                 _connection = await broker.ConnectAsync("statistics", cancellationToken).ConfigureAwait(false);
                 Opened++;
             }
@@ -251,12 +253,12 @@ internal sealed class CountingLink(Broker broker, Topology topology) : IAsyncDis
         catch (Exception e) when (e is OperationCanceledException or TimeoutException)
         {
             // A connection on which nothing comes back may never say that it is lost.
-            await CloseNeedsTurnAsync().ConfigureAwait(false);
+            await CloseAloneAsync().ConfigureAwait(false);
             throw;
         }
     }
 
-    private async ValueTask CloseNeedsTurnAsync()
+    private async ValueTask CloseAloneAsync()
     {
         IConnection? connection = _connection;
         _connection = null;

@@ -35,7 +35,7 @@ public sealed class PostgresRow
 
     /// <summary>The name of a column whose value could not be read; null for none.</summary>
     internal string? UnreadableColumn =>
-        Array.FindIndex(_texts, static t => ReferenceEquals(t, Unreadable)) is >= 0 and int place ? Relation.Columns[place].Name : null;
+        Array.FindIndex(_texts, static t => ReferenceEquals(t, Unreadable)) is >= 0 and int ordinal ? Relation.Columns[ordinal].Name : null;
 
     /// <summary>How many bytes the values take.</summary>
     internal long Size => _texts.Sum(static t => sizeof(char) * (long)(t?.Length ?? 0));
@@ -156,7 +156,7 @@ public sealed class PostgresRow
 /// <summary>A table whose changes are read, as it was when they happened. Immutable and thread-safe.</summary>
 public sealed class PostgresRelation
 {
-    private readonly Dictionary<string, int> _places = new(StringComparer.Ordinal);
+    private readonly Dictionary<string, int> _ordinals = new(StringComparer.Ordinal);
 
     /// <param name="oid">Its identity.</param>
     /// <param name="schema">Its schema.</param>
@@ -176,7 +176,7 @@ public sealed class PostgresRelation
         FullName = $"{schema}.{name}";
         for (int i = 0; i < columns.Count; i++)
         {
-            _places[columns[i].Name] = i;
+            _ordinals[columns[i].Name] = i;
         }
 
         KeyOrdinals = [.. Enumerable.Range(0, columns.Count).Where(i => columns[i].IsKey)];
@@ -187,7 +187,7 @@ public sealed class PostgresRelation
             LaneOrdinals = KeyOrdinals;
         }
 
-        IsOwn = OwnTables.Has(name, _places.Keys);
+        IsOwn = OwnTables.Has(name, _ordinals.Keys);
     }
 
     /// <summary>The identity of the table in the catalog of the database. It stays the same when the table is renamed.</summary>
@@ -235,15 +235,15 @@ public sealed class PostgresRelation
     public int OrdinalOf(string name)
     {
         ArgumentNullException.ThrowIfNull(name);
-        return _places.TryGetValue(name, out int place)
-            ? place
-            : throw new ArgumentException($"{FullName} has no published column '{name}'. It has {string.Join(", ", _places.Keys)}.", nameof(name));
+        return _ordinals.TryGetValue(name, out int ordinal)
+            ? ordinal
+            : throw new ArgumentException($"{FullName} has no published column '{name}'. It has {string.Join(", ", _ordinals.Keys)}.", nameof(name));
     }
 
     /// <summary>Returns whether there is a column.</summary>
     /// <param name="name">The name of the column, exactly as in the database.</param>
     /// <returns><see langword="true"/> if the table has the column and it is published; otherwise, <see langword="false"/>.</returns>
-    public bool HasColumn(string name) => _places.ContainsKey(name);
+    public bool HasColumn(string name) => _ordinals.ContainsKey(name);
 
     /// <summary>The schema, a dot and the name, not quoted.</summary>
     /// <returns>The text.</returns>

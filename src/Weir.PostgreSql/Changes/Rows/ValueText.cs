@@ -14,7 +14,7 @@ internal static class ValueText
     /// <summary>The options of a connection whose values are read here.</summary>
     public static string ConnectionOptions => string.Join(' ', Settings.Select(static s => $"-c {s}"));
 
-    /// <summary>The same, for a transaction.</summary>
+    /// <summary>The statements that begin a transaction whose values are read here.</summary>
     public static string TransactionSettings => string.Join("; ", Settings.Append("timezone=UTC").Select(static s => $"SET LOCAL {s}"));
 
     /// <param name="type">The built-in type; 0 for all others.</param>
