@@ -100,7 +100,7 @@ public sealed class WorkGauges : IAsyncDisposable
         {
             if (!_late.IsCompleted)
             {
-                // Another reading beside one that hangs would only be one more that hangs.
+                // A second reading beside one that hangs would hang, too.
                 throw new TimeoutException("An earlier reading has not ended yet, though it was cancelled.");
             }
 
@@ -112,7 +112,7 @@ public sealed class WorkGauges : IAsyncDisposable
             WorkStatistics read;
             try
             {
-                // A source that ignores its token is left behind after as long again.
+                // A source that ignores its token is abandoned after another such time.
                 read = await reading.WaitAsync(2 * _options.ReadingTimeout, _options.TimeProvider, CancellationToken.None).ConfigureAwait(false);
             }
             catch (Exception e) when (limit.IsCancellationRequested && e is OperationCanceledException or TimeoutException)

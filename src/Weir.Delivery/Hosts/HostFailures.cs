@@ -182,7 +182,7 @@ internal sealed class Repeater(TimeProvider clock, Action<Exception>? onFault)
             {
                 Report(e);
 
-                // A connection was lost while the host stops. The call is not repeated any more, but this is no reason for the host to fail.
+                // A connection was lost while the host stops. The call is not repeated, and the host does not fail because of it.
                 cancellationToken.ThrowIfCancellationRequested();
                 TimeSpan delay = Backoff.GetDelay(BackoffStrategy.ExponentialJitter, Base, Longest, attempt, TimeSpan.Zero, SeededRandom.Shared.NextDouble);
                 await Task.Delay(TimerDelay.RoundUp(delay), clock, cancellationToken).ConfigureAwait(false);

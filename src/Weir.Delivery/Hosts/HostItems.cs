@@ -1,6 +1,6 @@
 namespace Weir.Delivery;
 
-/// <summary>The items that were read but not started. It decides which of them go into the next call. Guarded by the lock of the run.</summary>
+/// <summary>The items that were read but not started, and the choice of those that go into the next call. Guarded by the lock of the run.</summary>
 internal sealed class Backlog<T, TResult>(int maxItemsPerCall)
 {
     private readonly Queue<(TrackedBatch<T, TResult> Batch, KeyedItems<T, TResult>?[]? Keyed)> _queue = new();
@@ -190,8 +190,8 @@ internal sealed class BatchWindow<T, TResult>(AcknowledgementOrder order)
 
     /// <summary>Returns the batches that can be acknowledged: all that are done, or, in order, those up to the first that is not done.</summary>
     /// <remarks>
-    /// They stay until <see cref="Remove"/>, so that they count for as long as they use memory. In any order, each is returned only once. Neither looks at
-    /// batches that cannot be acknowledged, of which there may be thousands behind a slow item.
+    /// They stay until <see cref="Remove"/>, so that they count for as long as they use memory. Where the order does not matter, each is returned only once. In
+    /// both orders, nobody looks at batches that cannot be acknowledged, of which there may be thousands behind a slow item.
     /// </remarks>
     public List<TrackedBatch<T, TResult>> Acknowledgeable()
     {
@@ -256,7 +256,7 @@ internal sealed class TrackedBatch<T, TResult>(WorkBatch<T> batch, bool keepsRes
     /// <summary>Its node in the list of the batches that are not acknowledged.</summary>
     public LinkedListNode<TrackedBatch<T, TResult>>? Node { get; private set; }
 
-    /// <summary>The number of batches that were read up to it.</summary>
+    /// <summary>Its number among the batches that were read, from 1.</summary>
     public long Number { get; private set; }
 
     public WorkBatch<T> Batch => batch;
@@ -281,7 +281,7 @@ internal sealed class TrackedBatch<T, TResult>(WorkBatch<T> batch, bool keepsRes
     /// <summary>How often the processor was called for an item.</summary>
     public int Calls(int index) => _calls[index];
 
-    /// <summary>Marks an item as done because it was processed.</summary>
+    /// <summary>Marks an item as done, because it was processed.</summary>
     public void SetResult(int index, TResult result)
     {
         if (keepsResults)
@@ -374,7 +374,7 @@ internal sealed class HostCall<T, TResult>(bool isAlone)
 }
 
 /// <summary>
-/// The items of one key. At most one call of the runtime has items of a key at a time, and it keeps their order. Guarded by the lock of the run.
+/// The items of one key. At most one call of the runtime has items of a key at a time, and runs them in order. Guarded by the lock of the run.
 /// </summary>
 internal sealed class KeyedItems<T, TResult>(string key)
 {

@@ -281,7 +281,7 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
                 return;
             }
 
-            // What needs memory comes first: if there is none, nothing has changed, and the timer tries again.
+            // Memory is allocated first: if that fails, nothing has changed, and the timer tries again.
             LinkedListNode<WaitingItem<T>>[] nodes = [.. items.Select(item => new LinkedListNode<WaitingItem<T>>(new WaitingItem<T>(item, now)))];
             _delays.Remove(timer);
             _scheduled -= items.Count;
@@ -421,8 +421,8 @@ internal sealed class MemoryWorkSink<T>(MemoryWorkQueue<T> queue) : IWorkSink<T>
 }
 
 /// <summary>
-/// A queue of waiters that are woken one at a time. A waiter that is woken and leaves something over wakes the next. So a change costs the same however
-/// many wait. Guarded by the lock of its owner.
+/// Waiters in a line, of which one at a time is woken. A waiter that leaves something over wakes the next, so a change costs the same however many wait.
+/// Guarded by the lock of its owner.
 /// </summary>
 internal sealed class WaitLine(Lock owner)
 {

@@ -61,7 +61,7 @@ internal static class SettingReaders<TOptions>
             set,
             "a text that is not empty");
 
-    // The platform also accepts numbers in place of names.
+    // The platform also accepts numbers instead of names.
     public static Reader Name<TEnum>(Action<TOptions, TEnum> set)
         where TEnum : struct, Enum =>
         Read(
@@ -70,7 +70,7 @@ internal static class SettingReaders<TOptions>
             set,
             string.Join(", ", Enum.GetNames<TEnum>()[..^1]) + " or " + Enum.GetNames<TEnum>()[^1]);
 
-    /// <summary>A setting that consists of settings.</summary>
+    /// <summary>Reads a setting that consists of settings.</summary>
     public static Reader Group(Func<TOptions, IConfigurationSection, string?> read) =>
         (options, setting) => string.IsNullOrEmpty(setting.Value)
             ? read(options, setting)
@@ -96,7 +96,9 @@ internal static class SettingReaders<TOptions>
         };
 }
 
-/// <summary>Says in one sentence what is wrong with a value of options. A start reports all problems at once, and so nothing is thrown for one of them.</summary>
+/// <summary>
+/// Says in one sentence what is wrong with a value of options. A start reports all problems at once, and so nothing is thrown for one of them.
+/// </summary>
 internal static class OptionRange
 {
     /// <returns>The sentence; null if the value is in its range.</returns>

@@ -63,7 +63,7 @@ internal sealed class OptionsCheck(string worker, HostOptions host) : IValidateO
         return problems.Length == 0 ? ValidateOptionsResult.Success : ValidateOptionsResult.Fail(problems);
     }
 
-    /// <summary>The grace period of a worker: what its options say, or what leaves time to return items within the host's own limit.</summary>
+    /// <summary>The grace period of a worker: that of its options, or one that leaves time to return items within the limit of the host.</summary>
     public static TimeSpan GracePeriod(WeirWorkerOptions options, HostOptions host) =>
         options.GracePeriod ?? (IsEndless(host) ? Timeout.InfiniteTimeSpan : host.ShutdownTimeout * 0.75);
 

@@ -5,7 +5,7 @@ using Microsoft.Extensions.Options;
 
 namespace Weir.Hosting;
 
-/// <summary>Keeps the gauges of a queue or a change stream from the start of the application to its end.</summary>
+/// <summary>Has gauges of a queue or a change stream from the start of the application to its end.</summary>
 internal sealed class GaugeService(string name, IServiceProvider services, Func<IServiceProvider, IWorkStatistics> find)
     : IHostedService, IDisposable
 {

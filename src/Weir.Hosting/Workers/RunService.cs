@@ -81,7 +81,7 @@ public abstract class RunService<T>(RunHealth health) : BackgroundService
         }
         catch (Exception)
         {
-            // What was to be told has been told.
+            // The others have been called.
         }
     }
 }

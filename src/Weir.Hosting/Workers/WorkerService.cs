@@ -12,7 +12,7 @@ namespace Weir.Hosting;
 internal sealed class WorkerService<TProcessor, T>(string name, IServiceProvider services) : BackgroundService, IWeirWorker
     where TProcessor : class
 {
-    /// <summary>How long a worker that was aborted has to return items. A processor that ignores its token must not hold up the end for longer.</summary>
+    /// <summary>How long a worker that was aborted has to return items. A processor that ignores its token must not delay the end for longer.</summary>
     private static readonly TimeSpan ReturnLimit = TimeSpan.FromSeconds(5);
 
     private readonly ILogger _logger = new SafeLogger(services.GetRequiredService<ILoggerFactory>().CreateLogger("Weir.Worker"));
@@ -365,7 +365,7 @@ internal sealed class SecondSignal : IDisposable
         }
     }
 
-    // This does not decide whether the process ends. The host's handler does: without one, the first signal has ended it already.
+    // This does not decide whether the process ends. The handler of the host does; without one, the first signal has ended the process.
     private void OnSignal(PosixSignalContext context)
     {
         if (Interlocked.Increment(ref _count) >= 2)

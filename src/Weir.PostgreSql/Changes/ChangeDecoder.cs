@@ -24,7 +24,7 @@ internal sealed class ChangeDecoder<T>(
     private long _next;
     private long _skip;
 
-    /// <summary>Whether the server is in the middle of a transaction.</summary>
+    /// <summary>Whether the last message was inside a transaction.</summary>
     public bool IsInTransaction => _transaction is not null;
 
     /// <summary>Whether a transaction that was partly processed before has not arrived yet.</summary>
@@ -44,7 +44,7 @@ internal sealed class ChangeDecoder<T>(
         BeginMessage m => Begin(m),
         CommitMessage m => Commit((ulong)m.TransactionEndLsn),
 
-        // Names of types and origins are of no use here.
+        // Nobody needs the names of types and origins.
         _ => default,
     };
 
@@ -115,14 +115,14 @@ internal sealed class ChangeDecoder<T>(
         ReplicationTuple? after,
         CancellationToken cancellationToken)
     {
-        // Weir's own tables count, so that a position means the same whoever knows which they are.
+        // Changes of Weir's own tables are counted, too: so a position does not depend on which tables a version knows as its own.
         if (_next < _skip || relations[table.RelationId] is not { IsOwn: false } relation)
         {
             _next++;
             return;
         }
 
-        // In the order in which the server sends them.
+        // The old row is sent before the new one.
         PostgresRow? old = before is null ? null : await RowAsync(relation, before, isKeyOnly, cancellationToken).ConfigureAwait(false);
         PostgresRow? current = after is null ? null : await RowAsync(relation, after, false, cancellationToken).ConfigureAwait(false);
         var change = new PostgresChange(_transaction!, _next, kind, relation, old, current);
@@ -162,12 +162,12 @@ internal sealed class BatchBuilder<T>(ChangeStream stream, Func<PostgresChange, 
     private bool _isAlone;
     private bool _waits;
 
-    /// <summary>Where the stream is when the changes here are done.</summary>
+    /// <summary>Where the stream is when the changes that were collected are done.</summary>
     public ChangePosition Position { get; set; } = start;
 
     public bool HasChanges => _changes.Count > 0;
 
-    /// <summary>Whether what is here must be taken before the next change.</summary>
+    /// <summary>Whether the changes that were collected must be taken before the next one is added.</summary>
     public bool MustBeTaken(bool nextIsAlone) =>
         _changes.Count > 0 && (nextIsAlone || _isAlone || _changes.Count >= _maxChanges || _bytes >= _maxBytes);
 
@@ -180,10 +180,10 @@ internal sealed class BatchBuilder<T>(ChangeStream stream, Func<PostgresChange, 
         Position = position;
     }
 
-    /// <summary>The next batch waits until all before are acknowledged.</summary>
+    /// <summary>Makes the next batch wait until all before it are acknowledged.</summary>
     public void WaitForAll() => _waits = true;
 
-    /// <summary>The last change that was added was the last of its transaction.</summary>
+    /// <summary>Marks the last change that was added as the last of its transaction.</summary>
     public void EndTransaction()
     {
         if (_changes.Count > 0)

@@ -9,7 +9,7 @@ namespace Weir.PostgreSql;
 
 /// <summary>
 /// A connection that streams from a position, until it breaks. It reads some batches ahead. While nobody takes them, the server waits, and
-/// regularly gets a sign of life.
+/// gets a sign of life at intervals.
 /// </summary>
 /// <remarks>
 /// The run is one task: it reads the snapshot if there is one, and then the stream, makes batches and writes them into a bounded channel. The owner takes them
@@ -166,7 +166,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
         }
         catch (Exception e) when (e is not OutOfMemoryException)
         {
-            // A server that is gone sends nothing any more, which ends the connection as well.
+            // A server that is gone sends nothing any more, and so the connection ends, too.
         }
     }
 
@@ -241,7 +241,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
             await SendAsync(_builder.Take(), cancellationToken).ConfigureAwait(false);
         }
 
-        // Until here, nobody holds the slot, so somebody else may have replaced it.
+        // Nobody has held the slot until now, so somebody else may have replaced it.
         if (await _stream.Preflight.FindSlotAsync(_server, cancellationToken).ConfigureAwait(false) is not { } found || found.Confirmed != lsn)
         {
             throw new WorkSetupException(
@@ -273,7 +273,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
         }
         finally
         {
-            // What still reads cannot be disposed.
+            // The messages cannot be disposed while they are read.
             await _stop.CancelAsync().ConfigureAwait(false);
             await _reading.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
             await messages.DisposeAsync().AsTask().ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
@@ -301,7 +301,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
             await _nextHeartbeat.ConfigureAwait(false);
             _nextHeartbeat = NextHeartbeat(cancellationToken);
 
-            // Asked first: if nothing arrives after that, the stream is not in the middle of a transaction.
+            // Read first: if nothing has arrived after that, the stream is not inside a transaction.
             ulong received = (ulong)_connection.LastReceivedLsn;
             if (!next.IsCompleted && !decoder.IsBeforePart)
             {
@@ -340,7 +340,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
         await _batches.Writer.WriteAsync(batch, cancellationToken).ConfigureAwait(false);
     }
 
-    // Before anybody has a position behind them: whoever saves that may save it without an acknowledgement.
+    // Stored before anybody has a position behind them: that position may be saved without an acknowledgement of these.
     private async ValueTask StoreAsync(IReadOnlyList<DeadLetter> failed, CancellationToken cancellationToken)
     {
         if (_stream.Options.DeadLetters is { } letters)
@@ -361,7 +361,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
     private static string Escaped(string name) =>
         name.Replace("\"", "\"\"", StringComparison.Ordinal).Replace("'", "''", StringComparison.Ordinal);
 
-    /// <summary>The server looks for the publication as it was when a change was made.</summary>
+    /// <summary>Explains a failure of the stream. The server looks for the publication as it was when a change was made.</summary>
     private async ValueTask<Exception> ExplainedAsync(Exception e)
     {
         try

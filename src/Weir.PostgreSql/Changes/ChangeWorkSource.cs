@@ -76,7 +76,7 @@ internal sealed class ChangeWorkSource<T>(ChangeStream stream, Func<PostgresChan
                     throw;
                 }
 
-                // The session was ended on purpose: there is another one.
+                // The session was ended by a return, and the next pass opens another one.
             }
         }
     }
@@ -212,7 +212,7 @@ internal sealed class ChangeWorkSource<T>(ChangeStream stream, Func<PostgresChan
 
                 if (!session.Batches.TryPeek(out ChangeBatch<T>? batch))
                 {
-                    // There is nothing because the session has ended. Its end has the reason.
+                    // The session has ended. The end of the channel has the reason.
                     break;
                 }
 

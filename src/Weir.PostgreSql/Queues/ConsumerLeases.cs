@@ -4,8 +4,8 @@ using Npgsql;
 namespace Weir.PostgreSql;
 
 /// <summary>
-/// The leases of a source: the one under which it takes, and those before it that still hold rows. A lease is one row, so renewing costs the same however many
-/// items run.
+/// The leases of a source: the one under which it takes rows, and earlier ones under which rows are still held. A lease is one row, so renewing costs the same
+/// however many items run.
 /// </summary>
 [SuppressMessage("Naming", "CA1711", Justification = "Leases are what they are.")]
 internal sealed class ConsumerLeases(Database database, QueueStatements statements, TimeSpan duration, TimeProvider clock)
@@ -46,7 +46,7 @@ internal sealed class ConsumerLeases(Database database, QueueStatements statemen
         }
     }
 
-    /// <summary>Rows are held under a lease.</summary>
+    /// <summary>Notes that rows are held under a lease.</summary>
     /// <param name="lease">The lease.</param>
     /// <param name="rows">The rows.</param>
     /// <param name="opened">The pack that they were until now; <see langword="null"/> if they were taken.</param>
@@ -76,7 +76,7 @@ internal sealed class ConsumerLeases(Database database, QueueStatements statemen
         }
     }
 
-    /// <summary>It is not known whether rows were taken under it, so nothing more is taken under it.</summary>
+    /// <summary>Ends taking under a lease, because it is not known whether a failed statement has taken rows under it.</summary>
     public void Doubt(long lease)
     {
         lock (_lock)
@@ -89,7 +89,9 @@ internal sealed class ConsumerLeases(Database database, QueueStatements statemen
     }
 
     /// <summary>Gives back rows that may have been taken under leases in doubt and never arrived here, and ends the leases that hold nothing.</summary>
-    /// <returns>Whether none is left. A statement whose connection broke may still be running, so those that hold rows are asked for again.</returns>
+    /// <returns>
+    /// Whether none is left. A statement whose connection broke may still be running, so leases that hold rows are settled again the next time.
+    /// </returns>
     public async ValueTask<bool> SettleDoubtsAsync(CancellationToken cancellationToken)
     {
         List<(long Lease, long[] Rows)> doubts;
@@ -177,13 +179,13 @@ internal sealed class ConsumerLeases(Database database, QueueStatements statemen
 }
 
 /// <summary>
-/// Renews the leases of a source, on a thread and a connection of its own, with calls that block. Handlers that hold all threads of the pool, or all its
-/// connections, would let the leases end otherwise, and others would get items that still run.
+/// Renews the leases of a source, on a thread and a connection of its own, with calls that block. Otherwise, handlers that hold all threads of the pool, or all
+/// connections, would let the leases run out, and other sources would get items that still run.
 /// </summary>
 /// <remarks>
-/// The platform now and then hands the answer for a blocking read to the pool. While that has no thread at all, a statement ends with its time limit, and
-/// another connection is tried, three times while the lease lasts. Nobody waits for the end of the thread: a server that does not answer may hold it until
-/// then, and what it renews after that is gone already.
+/// Now and then the platform passes the answer of a blocking read through the pool. While the pool has no thread, a statement ends at its time limit, and the
+/// next one uses another connection, three times while the lease lasts. Nobody waits for the end of the thread, because a server that does not answer may
+/// delay it. What it renews after that has been released already.
 /// </remarks>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "The thread disposes of them at its end.")]
 internal sealed class LeaseThread
@@ -246,7 +248,7 @@ internal sealed class LeaseThread
             }
             catch (Exception)
             {
-                // The next try is on another connection, and a source that reads hears of it itself.
+                // The next try uses another connection. A source that reads gets the failure itself.
                 Close();
                 _due.WaitOne(Pause);
             }
@@ -261,7 +263,7 @@ internal sealed class LeaseThread
         }
         catch (Exception)
         {
-            // The timer is that of the user's clock.
+            // The timer belongs to the clock of the user.
         }
     }
 
@@ -273,7 +275,7 @@ internal sealed class LeaseThread
         }
         catch (Exception)
         {
-            // It is broken, or the pool of the user's is gone.
+            // It is broken, or the user has disposed of the data source.
         }
 
         _connection = null;

@@ -7,7 +7,7 @@ using Npgsql;
 
 namespace Weir.PostgreSql;
 
-/// <summary>Items on their way into the table, as columns. Only a part of them at a time, so that memory does not grow with the list.</summary>
+/// <summary>The columns of the items that the next statement enqueues. They have a part of the list at a time, so that memory does not grow with it.</summary>
 /// <param name="serializer">Writes the values.</param>
 /// <param name="maxItemBytes">How long a value may be.</param>
 /// <param name="isUnique">Whether only the first item of an identity is taken.</param>
@@ -46,7 +46,7 @@ internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemByte
     /// <summary>Whether they are stored as a pack.</summary>
     public bool IsPack => maxPack > 0 && Count >= QueueStatements.MinPack;
 
-    /// <summary>Whether all are of one message, as usual. Then their identities can be compared with those of before at once.</summary>
+    /// <summary>Whether all are of one message, as most are. Then one comparison finds whether one of their identities was enqueued before.</summary>
     public bool HasOneOrigin => Count > 0 && AreAlike(_origins);
 
     /// <summary>How many bytes the values in the columns have.</summary>
@@ -89,7 +89,7 @@ internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemByte
         return next;
     }
 
-    /// <summary>Takes rows of other columns besides those that are here.</summary>
+    /// <summary>Adds rows of other columns.</summary>
     /// <returns>How many of them: an identity is taken once.</returns>
     public int Add(ItemRows<T> others)
     {
@@ -106,7 +106,7 @@ internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemByte
         return Count - before;
     }
 
-    /// <summary>Writes the value of an item, and finds what keeps it from being stored; null if nothing does.</summary>
+    /// <summary>Writes the value of an item, and finds why it cannot be stored; null if it can.</summary>
     public WorkRefusal? Refuse(WorkItem<T> item, int place)
     {
         string? error =
@@ -155,7 +155,7 @@ internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemByte
 
     private static bool AreAlike<TElement>(List<TElement> column) => !column.Exists(e => !EqualityComparer<TElement>.Default.Equals(e, column[0]));
 
-    // Identities that follow each other differ: only after a gap are they looked up.
+    // Identities that follow each other differ, so they are looked up only after a gap.
     private bool IsNew(WorkId id)
     {
         if (_ids.Count == 0)
@@ -223,7 +223,7 @@ internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemByte
 /// <summary>An item as it was taken: a row, or a part of a pack.</summary>
 internal sealed class TakenRow
 {
-    // Volatile: whoever sees that there is none must not see the number of the pack any more.
+    // Volatile: whoever sees that there is no pack must see the number of the row.
     private volatile IReadOnlyList<TakenRow>? _pack;
 
     public TakenRow(NpgsqlDataReader row)
@@ -250,7 +250,7 @@ internal sealed class TakenRow
         _pack = pack;
     }
 
-    /// <summary>The row, or the pack, whose numbers are below zero.</summary>
+    /// <summary>The number of the row; that of a pack is below zero.</summary>
     public long Id { get; private set; }
 
     /// <summary>How often the row was taken, this time included. It tells this delivery from others.</summary>
@@ -267,19 +267,19 @@ internal sealed class TakenRow
     /// <summary>The value; null if it is longer than the limit.</summary>
     public byte[]? Payload { get; private set; }
 
-    /// <summary>0 if no lease has ended while it ran; otherwise one more than those that it ran alone under.</summary>
+    /// <summary>0 if no lease has run out while it was held; otherwise 1, and 1 more for each under which it was alone.</summary>
     public int Expired { get; }
 
     /// <summary>All items of the pack; null if it is a row by itself.</summary>
     public IReadOnlyList<TakenRow>? Pack => _pack;
 
-    /// <summary>Whether it waits for another attempt or is acknowledged, and is not part of its batch any more.</summary>
+    /// <summary>Whether it is stored for another attempt or acknowledged, and so has left its batch.</summary>
     public bool IsSettled { get; set; }
 
     /// <summary>Drops the bytes, which have been read.</summary>
     public void DropPayload() => Payload = null;
 
-    /// <summary>It is a row by itself from now on.</summary>
+    /// <summary>Makes it a row by itself.</summary>
     public void Leave(long id)
     {
         Id = id;
@@ -326,7 +326,7 @@ internal static partial class HeaderText
     public static IReadOnlyDictionary<string, string>? Read(string? text) =>
         text is null ? null : JsonSerializer.Deserialize(text, HeaderJson.Default.IReadOnlyDictionaryStringString);
 
-    /// <summary>Headers to look at: a text that is not such JSON is shown as it is.</summary>
+    /// <summary>Reads headers that somebody looks at. A text that is not such JSON is shown as it is.</summary>
     public static IReadOnlyDictionary<string, string>? ReadAny(string? text)
     {
         try

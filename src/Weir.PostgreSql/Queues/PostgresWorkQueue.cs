@@ -304,20 +304,22 @@ internal sealed class PostgresWorkSink<T>(PostgresWorkQueue<T> queue) : IWorkSin
 }
 
 /// <summary>
-/// Calls that enqueue a few items each, from many callers at once. One statement runs at a time, or two if many items wait; all who come meanwhile share the
-/// next one. So a thousand callers neither take the connections of the pool nor wait for a thousand commits.
+/// Joins calls that enqueue a few items each, from many callers at once. One statement runs at a time, or two if many items wait. Calls that come meanwhile
+/// share the next one. So a thousand callers neither take the connections of the pool nor wait for a thousand commits.
 /// </summary>
 /// <param name="create">Makes empty columns.</param>
 /// <param name="store">Stores columns in one transaction, and returns the places, from 0, of the rows that were enqueued before.</param>
 /// <param name="clock">Where the time comes from.</param>
 internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>, CancellationToken, ValueTask<List<int>>> store, TimeProvider clock)
 {
-    /// <summary>With how many items that wait a second statement runs. With fewer, most of a statement is its commit, and two take longer than one.</summary>
+    /// <summary>
+    /// How many items have to wait for a second statement to run. With fewer, a statement is mostly its commit, and two take longer than one.
+    /// </summary>
     public const int Many = 100;
 
     /// <summary>
-    /// How long a call waits for them. A statement waits for a transaction that has enqueued one of its identities, and that may last; who waits for another
-    /// identity, perhaps inside that very transaction, does not wait for it.
+    /// How long a call waits for the statements of others. Such a statement may wait for a transaction that has enqueued one of its identities, for as long as
+    /// that lasts. A caller with other identities, perhaps inside that very transaction, must not wait with it.
     /// </summary>
     public static readonly TimeSpan Patience = TimeSpan.FromMilliseconds(50);
 
@@ -326,11 +328,10 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
     private int _rows;
     private int _running;
 
-    // Statements of a series hold up those who come meanwhile. When one has waited for too long, another series begins, and those of the last one hold up
-    // nobody.
+    // Callers wait for the statements of the current series. When one has waited for too long, another series begins, and nobody waits for those of the last.
     private int _series;
 
-    /// <summary>How many statements run that hold up others.</summary>
+    /// <summary>How many statements run that other callers wait for.</summary>
     public int Running => Volatile.Read(ref _running);
 
     /// <summary>Stores the rows of a call, alone or together with others.</summary>
@@ -370,7 +371,7 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
     {
         if (_waiting.TryPeek(out Call? first) && !first.IsWatched)
         {
-            // In a context of its own: what the caller's has in it, such as the span of a request, is not that of the others.
+            // In a context of its own: that of this caller, with the span of its request, is not that of the others.
             using (ExecutionContext.IsFlowSuppressed() ? default : ExecutionContext.SuppressFlow())
             {
                 _ = WatchAsync(first);
@@ -413,7 +414,7 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
         }
     }
 
-    // Whether somebody waits for the end of this statement: nobody does if another series serves them. One fewer runs if nobody waits.
+    // Whether callers wait for the end of this statement. None do if another series serves them. If none do, one statement fewer runs.
     private bool HasNext(int series)
     {
         lock (_lock)
@@ -432,7 +433,8 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
         rows.Count - (await store(rows, cancellationToken).ConfigureAwait(false)).Count;
 
     // Callers of one item after the other come back as soon as their calls end: they are in the queue of this thread, so the next statement is behind them in
-    // the common one. Else it would have those who waited only, and the others share the one after it: twice as many statements for the same items.
+    // the common one. Otherwise the next statement would have only those who waited, and the others the one after it: twice as many statements for as many
+    // items.
     private void GoOnLater(int series) => ThreadPool.UnsafeQueueUserWorkItem(new Following(this, series), preferLocal: false);
 
     private async Task RunAsync(List<Call> calls, int series)
@@ -449,7 +451,7 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
         GoOnLater(series);
     }
 
-    // Those who wait, as far as one statement carries them. Nobody, and one statement fewer runs, if nobody waits; nobody too if another series serves them.
+    // The callers who wait, as many as one statement carries. None if another series serves them. If none wait, one statement fewer runs.
     private void TakeNext(int series, List<Call> calls)
     {
         lock (_lock)
@@ -459,7 +461,7 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
                 return;
             }
 
-            // Before anybody is taken: what takes a call must not fail after it.
+            // Before a call is taken: nothing may fail between that and the statement.
             calls.EnsureCapacity(_waiting.Count);
             (int rows, long bytes) = (0, 0);
             while (_waiting.TryPeek(out Call? call))
@@ -502,7 +504,7 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
         }
         catch (PostgresException e) when (calls.Count > 1 && IsOfTheRows(e))
         {
-            // The server has stored nothing, and one call may be to blame: the others are not to fail for it.
+            // The server has stored nothing. One call may be the reason, and the others must not fail because of it.
             await EachAsync(calls).ConfigureAwait(false);
             return;
         }
@@ -545,7 +547,8 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
             }
             catch (Exception e)
             {
-                // Such as no memory, which must not end the process here. Those who still wait are served when their patience ends, or a call comes.
+                // Such as a lack of memory, which must not end the process here. Callers who still wait are served when their patience ends, or when another
+                // call comes.
                 taken?.ForEach(call => call.Fail(e));
             }
         }
@@ -557,13 +560,13 @@ internal sealed class EnqueueCalls<T>(Func<ItemRows<T>> create, Func<ItemRows<T>
 
         public CancellationToken Token => token;
 
-        /// <summary>Whether a statement follows for it, should the others take long.</summary>
+        /// <summary>Whether another series begins for it if the statements that run take long.</summary>
         public bool IsWatched { get; set; }
 
         /// <summary>How many of its rows are new, as far as is known.</summary>
         public int Added { get; set; }
 
-        /// <summary>Ends the call with a failure, which counts as seen: its caller may have been cancelled, and does not look any more.</summary>
+        /// <summary>Ends the call with a failure, which counts as observed: a caller that was cancelled does not look at it.</summary>
         public void Fail(Exception error)
         {
             TrySetException(error);

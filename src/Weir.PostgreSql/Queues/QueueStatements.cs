@@ -5,12 +5,12 @@ using System.Text;
 namespace Weir.PostgreSql;
 
 /// <summary>
-/// The statements of a queue, with the names of its tables. They stand in the folder Sql, a question a file; the comment at the top of each says which, and
-/// which rows it locks.
+/// The statements of a queue, with the names of its tables. They stand in the folder Sql, one question in each file. The comment at the top of a file
+/// says which, and which rows the statement locks.
 /// </summary>
 /// <remarks>
-/// A row of the table of items is an item. Its consumer is the lease that it was taken under, and null while nobody has it. Items that were enqueued together
-/// are one row of another table, a pack, until one of them has to be told from the others. A queue that keeps the order of keys has no packs.
+/// A row of the table of items is an item. Its column <c>consumer</c> is the lease that it was taken under, and null while nobody has it. Items that were
+/// enqueued together are one row of another table, a pack, until one of them has to be told from the others. A queue that keeps the order of keys has no packs.
 /// </remarks>
 internal sealed class QueueStatements
 {
@@ -116,7 +116,7 @@ internal sealed class QueueStatements
         CancelItems = _files.Read("cancel_items");
     }
 
-    /// <summary>What the tables depend on.</summary>
+    /// <summary>The settings that the tables depend on.</summary>
     public string Settings { get; }
 
     /// <summary>The channel on which sources are notified.</summary>
@@ -131,7 +131,7 @@ internal sealed class QueueStatements
     /// <summary>How many keys <see cref="FirstKeys"/> and <see cref="NextKeys"/> look at.</summary>
     public int MaxHeads { get; }
 
-    // Items come in.
+    // Enqueuing.
 
     /// <summary>Stores items as rows, and returns the places, from 0, of those that were enqueued before.</summary>
     public string Enqueue { get; }
@@ -144,7 +144,9 @@ internal sealed class QueueStatements
     /// </summary>
     public string? EnqueueFresh { get; }
 
-    /// <summary>Stores items of one origin as a pack if none of them was enqueued before, and nothing otherwise. Null as <see cref="EnqueueFresh"/> is.</summary>
+    /// <summary>
+    /// Stores items of one origin as a pack if none of them was enqueued before, and nothing otherwise. Null as <see cref="EnqueueFresh"/> is.
+    /// </summary>
     public string? EnqueueFreshPack { get; }
 
     /// <summary>Forgets identities that are older than the history, up to <see cref="Forgotten"/> messages at a time.</summary>
@@ -164,7 +166,7 @@ internal sealed class QueueStatements
     /// <summary>Ends leases that have run out, and makes suspects of what was held under them.</summary>
     public string Reap { get; }
 
-    // Items are taken.
+    // Taking.
 
     public string Take { get; }
 
@@ -191,9 +193,9 @@ internal sealed class QueueStatements
     /// </summary>
     public string NextDue { get; }
 
-    // Packs become rows.
+    // Making rows of packs.
 
-    /// <summary>Makes rows of what consumers that have disappeared had in packs.</summary>
+    /// <summary>Makes rows of the packs that consumers had when they disappeared.</summary>
     public string OpenLostPacks { get; }
 
     /// <summary>Makes rows of a pack, which stay with its consumer, and returns their numbers in the order of the pack. So does repeating it.</summary>
@@ -205,7 +207,7 @@ internal sealed class QueueStatements
     /// <summary>Makes rows of the packs that nobody has and that have one of some items.</summary>
     public string OpenNamedPacks { get; }
 
-    // What was taken is settled.
+    // Settling what was taken.
 
     public string Acknowledge { get; }
 
@@ -232,7 +234,7 @@ internal sealed class QueueStatements
 
     public string Replay { get; }
 
-    // Somebody looks.
+    // Looking.
 
     /// <summary>Counts what waits, what waits for its time, what consumers have, and the dead letters, and how long the next item has been due.</summary>
     public string Count { get; }

@@ -122,7 +122,7 @@ internal sealed class Database(
         }
     }
 
-    /// <summary>What is wrong and what to do, if a retry cannot fix it; otherwise null.</summary>
+    /// <summary>Says what is wrong and what to do if a retry cannot fix it; otherwise null.</summary>
     public string? Explanation(PostgresException e) => e.SqlState switch
     {
         PostgresErrorCodes.UndefinedTable or PostgresErrorCodes.InvalidSchemaName or PostgresErrorCodes.UndefinedColumn =>
@@ -177,7 +177,7 @@ internal sealed class Database(
 /// <summary>Names of schemas and tables inside statements.</summary>
 internal static class SqlName
 {
-    /// <summary>PostgreSQL cuts off what is longer, so that two names could become one.</summary>
+    /// <summary>The most bytes of a name. PostgreSQL cuts off the rest, so that two longer names could become one.</summary>
     private const int MaxBytes = 63;
 
     private static readonly UTF8Encoding Strict = new(encoderShouldEmitUTF8Identifier: false, throwOnInvalidBytes: true);
@@ -233,7 +233,7 @@ internal static class Parameter
 /// <remarks>
 /// A file answers one question. It begins with a comment that says which, and which rows it locks. Lines of comment are not sent. <c>{name}</c> stands for one
 /// of the values, such as the quoted name of a table. A line that ends with <c>--? kind</c>, and the lines between <c>--? kind</c> and <c>--? end</c>, are part
-/// of the statement only for a caller of that kind. A file that is wrong is found when it is read: when the object that runs its statement is created.
+/// of the statement only for a caller of that kind. A file that is wrong fails when it is read, which is when the object that runs its statement is created.
 /// </remarks>
 /// <param name="values">What the placeholders stand for.</param>
 /// <param name="kinds">The kinds that the caller is of.</param>

@@ -2,7 +2,7 @@ using Npgsql;
 
 namespace Weir.PostgreSql;
 
-/// <summary>Creates a part of the schema, such as a queue, if it does not exist, and otherwise checks that it matches, or brings it to this version.</summary>
+/// <summary>Creates a part of the schema, such as a queue, if it does not exist. If it exists, checks that it matches, or brings it to this version.</summary>
 /// <param name="database">Where.</param>
 /// <param name="schema">The schema, which is created as well.</param>
 /// <param name="part">The name of the part in the table of versions.</param>
@@ -11,8 +11,8 @@ namespace Weir.PostgreSql;
 /// <param name="version">The version of these tables.</param>
 /// <param name="upgrade">The statements that make tables of a version into those of the next one, without harm to programs of that version that run.</param>
 /// <remarks>
-/// The table of versions has two for each part: the oldest program that can work with the tables, and that of the tables. Programs compare the first one with
-/// their own, so those of the version before run beside those of this one after an upgrade.
+/// The table of versions has two versions for each part: that of the oldest program that can work with the tables, and that of the tables. A program compares
+/// the first one with its own, so programs of the version before and of this one run side by side after an upgrade.
 /// </remarks>
 internal sealed class SetupPart(
     Database database,

@@ -7,7 +7,7 @@ internal sealed class QueueListener(NpgsqlDataSource source, Database database, 
 {
     private static readonly TimeSpan Pause = TimeSpan.FromSeconds(1);
 
-    // A connection whose other end has disappeared silently fails only when it is used.
+    // If the other end of a connection has disappeared silently, the connection fails only when it is used.
     private static readonly TimeSpan Check = TimeSpan.FromSeconds(60);
 
     // Atomic: whoever exchanges it for null closes it.
@@ -89,8 +89,8 @@ internal sealed class QueueListener(NpgsqlDataSource source, Database database, 
 }
 
 /// <summary>
-/// Notifies the sources of a queue. The server lets one transaction with a notification commit at a time, so one runs here at a time, and all who come
-/// meanwhile share the next.
+/// Notifies the sources of a queue. Transactions with a notification commit one at a time in the whole server. So one runs here at a time, and all calls
+/// that come meanwhile share the next.
 /// </summary>
 internal sealed class QueueNotifier(Database database, string channel)
 {

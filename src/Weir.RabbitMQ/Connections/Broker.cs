@@ -5,7 +5,7 @@ using RabbitMQ.Client.Exceptions;
 
 namespace Weir.RabbitMQ;
 
-/// <summary>Opens connections, and tells failures that a retry may fix from others. Its messages contain no credentials.</summary>
+/// <summary>Opens connections, and separates failures that a retry may fix from others. Its messages contain no credentials.</summary>
 /// <param name="uri">Where the broker is, and who connects.</param>
 /// <param name="what">What is done there, for messages.</param>
 /// <param name="configure">What the user changes of a connection.</param>
@@ -77,7 +77,7 @@ internal sealed class Broker(Uri uri, string what, Action<ConnectionFactory>? co
         }
     }
 
-    /// <summary>Uses a channel of its own on a connection, and ends it, whatever becomes of the use. Failures are those of a guard.</summary>
+    /// <summary>Opens a channel on a connection, uses it, and closes it, also after a failure. Fails as <see cref="GuardAsync{T}"/> does.</summary>
     public ValueTask<T> OnChannelAsync<T>(IConnection connection, Func<IChannel, ValueTask<T>> use, CancellationToken cancellationToken) =>
         GuardAsync(
             async () =>
@@ -91,7 +91,7 @@ internal sealed class Broker(Uri uri, string what, Action<ConnectionFactory>? co
                 }
                 catch
                 {
-                    // Whoever gave up, or got no answer, waits for no other one.
+                    // After a cancellation, or without an answer, nobody waits for the answer of the close.
                     _ = EndAsync(channel);
                     throw;
                 }
@@ -131,7 +131,7 @@ internal sealed class Broker(Uri uri, string what, Action<ConnectionFactory>? co
         }
         catch (Exception e) when (e is not OutOfMemoryException)
         {
-            // It ends with its connection.
+            // The channel ends with its connection.
         }
     }
 

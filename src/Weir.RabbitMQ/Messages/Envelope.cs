@@ -152,7 +152,7 @@ internal ref struct EnvelopeReader
     }
 }
 
-/// <summary>Writes items into the body of a message, until it is taken, and then into the next.</summary>
+/// <summary>Writes items into the body of a message. When the message is taken, the next one begins.</summary>
 /// <param name="pool">Where the bytes of a message come from.</param>
 internal sealed class EnvelopeWriter(ArrayPool<byte> pool)
 {
@@ -167,7 +167,7 @@ internal sealed class EnvelopeWriter(ArrayPool<byte> pool)
 
     public int Count { get; private set; }
 
-    /// <summary>Where the bytes of a message that is taken go back to.</summary>
+    /// <summary>The pool that the bytes of a message belong to.</summary>
     public ArrayPool<byte> Pool => pool;
 
     /// <summary>The bytes of the message so far.</summary>
@@ -240,7 +240,7 @@ internal sealed class EnvelopeWriter(ArrayPool<byte> pool)
         Count++;
     }
 
-    /// <summary>Takes the message, whose buffer belongs to the pool and is the caller's from now on.</summary>
+    /// <summary>Takes the message. Its buffer belongs to the pool, and the caller has to give it back.</summary>
     public (byte[] Buffer, int Length, int Count, string MessageId) Take()
     {
         BinaryPrimitives.WriteInt32LittleEndian(_buffer.AsSpan(2), Count);
@@ -282,7 +282,7 @@ internal sealed class EnvelopeWriter(ArrayPool<byte> pool)
             return;
         }
 
-        // The next message is most likely as long as the last one, and then it grows only once.
+        // The next message is probably as long as the last one. Then its buffer grows only once.
         int usual = _length == 0 ? Math.Max(LeastBytes, _lastLength) : 2 * _length;
         byte[] larger = pool.Rent(Math.Max(_length + bytes, usual));
         _buffer.AsSpan(0, _length).CopyTo(larger);
@@ -350,7 +350,7 @@ internal struct MessageName
             _isRange = true;
         }
 
-        // Only if the first and the last item do not identify all of them.
+        // Needed only if the first and the last item do not identify all of them.
         if (!isFirst && _isRange && !(follows && attempt == _attempt))
         {
             _isRange = false;

@@ -333,7 +333,7 @@ internal sealed class Publisher(Broker broker, string exchange, RabbitWorkQueueO
         }
     }
 
-    // Only what was confirmed has certainly been read: of a message that failed, the client may still hold the bytes.
+    // Only of a message that was confirmed has the client certainly read the bytes. It may still hold those of a message that failed.
     private void OnSettled(Outgoing message)
     {
         message.Release();
@@ -622,7 +622,7 @@ internal sealed class PublishCall
     }
 }
 
-/// <summary>A message on its way, which is kept until it is confirmed: it may have to be published again.</summary>
+/// <summary>A message that is being published. It stays until it is confirmed, because it may have to be published again.</summary>
 internal sealed class Outgoing(string routingKey, string messageId, string type, byte[] buffer, int length, ArrayPool<byte>? pool = null)
 {
     public string RoutingKey => routingKey;
@@ -666,14 +666,14 @@ internal sealed class Outgoing(string routingKey, string messageId, string type,
 }
 
 /// <summary>
-/// The memory of messages that are not confirmed. The shared pool keeps a few dozen arrays of a size, and a publisher has hundreds of messages on their way:
-/// most of them would become garbage that has lived long enough for a collection to copy it.
+/// The memory of messages that are not confirmed. The shared pool holds a few dozen arrays of a size, and a publisher has hundreds of messages that are
+/// not confirmed: most of their arrays would become garbage, old enough for a collection to have copied it.
 /// </summary>
 internal sealed class MessageBuffers(RabbitWorkQueueOptions options)
 {
     private readonly Lock _lock = new();
 
-    // Each message on its way holds the pool. When there is none, a collection may take the pool with all that is in it.
+    // Each message that is not confirmed refers to the pool. When there is none, a collection may take the pool and all that is in it.
     private readonly WeakReference<ArrayPool<byte>> _pool = new(null!);
 
     /// <summary>The pool. Thread-safe.</summary>

@@ -419,19 +419,19 @@ internal sealed class Delivery
         return message;
     }
 
-    /// <summary>What is kept of the headers when items are published again.</summary>
+    /// <summary>The headers that stay when items are published again.</summary>
     public Dictionary<string, object?>? TraceHeaders()
     {
-        Dictionary<string, object?>? kept = null;
+        Dictionary<string, object?>? headers = null;
         foreach (string name in (ReadOnlySpan<string>)[TraceContext.Parent, TraceContext.State])
         {
             if (Headers is not null && Headers.TryGetValue(name, out object? value))
             {
-                (kept ??= new(StringComparer.Ordinal))[name] = value;
+                (headers ??= new(StringComparer.Ordinal))[name] = value;
             }
         }
 
-        return kept;
+        return headers;
     }
 
     /// <summary>Gives back the memory. Called once, by the reader, when it does not need the bytes any more.</summary>

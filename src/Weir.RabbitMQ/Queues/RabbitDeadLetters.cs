@@ -125,7 +125,7 @@ internal sealed class RabbitDeadLetters(Broker broker, Publisher publisher, Queu
 
                 await then(channel).ConfigureAwait(false);
 
-                // When RabbitMQ has answered, it has everything back.
+                // When RabbitMQ has answered, it has got everything back.
                 await channel.CloseAsync(cancellationToken).ConfigureAwait(false);
                 return true;
             }, cancellationToken).ConfigureAwait(false);

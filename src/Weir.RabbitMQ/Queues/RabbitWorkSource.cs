@@ -457,7 +457,7 @@ internal sealed class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<T>
 
         if (_reader.Read(delivery) is not { } decoded)
         {
-            // RabbitMQ keeps the message as it is. Listing the dead letters says what is wrong with it.
+            // RabbitMQ moves the message to the dead letters as it is. Listing those says what is wrong with it.
             await link.RejectAsync(_ready.Dequeue().Tag).ConfigureAwait(false);
             delivery.Release();
             return null;
@@ -549,7 +549,7 @@ internal sealed class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<T>
         }
     }
 
-    // What keeps messages below the broker's limit for acknowledging them, and what tells its end of a channel for that reason from the death of a process.
+    // Staying below the broker's limit for acknowledging messages, and recognizing what the broker has taken away because of it: no process has died then.
 
     /// <summary>How many batches run whose message is to be delivered again, for tests.</summary>
     internal int AwayCount => _batches.AwayCount;
