@@ -21,21 +21,28 @@ internal sealed class AdaptiveController
     private const long ClosedBit = 1L << 31;
     private const long SlotMask = ClosedBit - 1;
 
+    // Immutable; the run is set before it starts.
     private readonly AdaptiveSettings _settings;
-    private readonly AdaptiveLaw _law;
     private readonly AdaptiveNotifier? _notifier;
     private readonly TimeProvider _time;
     private readonly long _interval;
-    private readonly Sample[] _samples;
-    private readonly long[] _sorted;
     private Pump? _run;
+
+    // Of the thread that closes the window: it has set the closed bit, and its write of the next window's word hands them on.
+    private readonly AdaptiveLaw _law;
+    private readonly long[] _sorted;
+
+    // Atomic: each slot is written by the thread that took it, its latency last, and read by the one that closes the window.
+    private readonly Sample[] _samples;
+
+    // Atomic: written by the thread that closes the window, and of the window that is open by the one that takes its first slot; read by any thread.
     private int _needed;
     private long _opened;
     private long _firstStarted;
     private long _deadline = long.MaxValue;
     private int _limit;
 
-    // Written by every completion, so kept apart from fields that are only read.
+    // Atomic: the word from which slots are taken. Written by every completion, so it stands apart from fields that are only read.
     private PaddedLong _next;
 
     public AdaptiveController(AdaptiveSettings settings)
@@ -346,8 +353,13 @@ internal struct AdaptiveMeter(AdaptiveController controller)
 /// </summary>
 internal sealed class AdaptiveNotifier(Func<int, int, ValueTask> callback, int initial) : IThreadPoolWorkItem
 {
+    // Set before the run starts.
     private ExecutionContext? _context;
+
+    // Of the one call to the callback that runs.
     private int _reported = initial;
+
+    // Atomic: the limit now, and how many changes have not been reported. Who adds the first change queues the call, which goes back to zero before it ends.
     private int _now = initial;
     private int _pending;
 

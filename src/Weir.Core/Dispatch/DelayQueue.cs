@@ -8,11 +8,18 @@ namespace Weir.Core.Dispatch;
 /// Items that wait for their next attempt. They hold no worker meanwhile. One timer for the run, set to the earliest; everything that is due when it fires goes
 /// back to the source, from where any worker claims it. An item may also wait for something to happen, as long as it is not due.
 /// </summary>
+/// <remarks>
+/// An item is in the order of times, in the list of a task, or in both. Whichever brings it back first marks it as gone, under the lock, and it stays in the
+/// other until that comes to it. Items go back to the source under the lock, and the run hears of them without it. After the queue was closed, at the end of the
+/// run, it takes no item, and a task that ends finds nothing to call.
+/// </remarks>
 internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<int> due, IUnattended run) : IUnattended, IDisposable
 {
     private const int FewGone = 64;
 
     private readonly Lock _lock = new();
+
+    // Under _lock, as the entries are.
     private readonly PriorityQueue<Entry, (long Due, long Index)> _byTime = new();
     private Dictionary<Task, Entry>? _byTask;
     private int _gone;
@@ -20,15 +27,17 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
     private ITimer? _timer;
     private long _timerDue = long.MaxValue;
     private bool _closed;
+
+    // Atomic: changed under _lock, read by any thread.
     private int _forCircuit;
-    private int _forPlace;
+    private int _forPermit;
     private int _forRate;
 
-    /// <summary>How many of the items wait for a circuit, how many for a place of a shared limit, and how many at a rate limit.</summary>
-    public (int ForCircuit, int ForPlace, int ForRate) Kinds =>
-        (Volatile.Read(ref _forCircuit), Volatile.Read(ref _forPlace), Volatile.Read(ref _forRate));
+    /// <summary>How many of the items wait for a circuit, how many for a permit of a shared limit, and how many at a rate limit.</summary>
+    public (int ForCircuit, int ForPermit, int ForRate) Kinds =>
+        (Volatile.Read(ref _forCircuit), Volatile.Read(ref _forPermit), Volatile.Read(ref _forRate));
 
-    /// <summary>Keeps an item.</summary>
+    /// <summary>Takes an item that waits.</summary>
     /// <param name="item">A chunk of the one item.</param>
     /// <param name="dueAt">
     /// When it comes back, as a timestamp of the clock; <see cref="long.MaxValue"/> if only <paramref name="until"/> brings it back.
@@ -135,7 +144,7 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
             _byTime.Clear();
             _byTask = null;
             _forCircuit = 0;
-            _forPlace = 0;
+            _forPermit = 0;
             _forRate = 0;
             return left;
         }
@@ -154,7 +163,7 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
                 _forCircuit += change;
                 break;
             case WaitKind.ConcurrencyLimit:
-                _forPlace += change;
+                _forPermit += change;
                 break;
             case WaitKind.RateLimit:
                 _forRate += change;
@@ -247,7 +256,7 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
 
         public bool IsTimed { get; set; }
 
-        /// <summary>Whether it has come back, and only its place in the other order is left.</summary>
+        /// <summary>Whether it has come back, and it is left only in the other order.</summary>
         public bool IsGone { get; set; }
     }
 
@@ -257,7 +266,7 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
     /// </summary>
     private sealed class WakeUp(DelayQueue<T> queue)
     {
-        // A call that comes just as the run ends finds the queue, which is closed by then, or nothing.
+        // Atomic: null after the end of the run. A call that comes just as the run ends finds the queue, which is closed by then, or nothing.
         private volatile DelayQueue<T>? _queue = queue;
 
         /// <remarks>

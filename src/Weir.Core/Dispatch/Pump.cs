@@ -342,7 +342,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, RunControl.IRun, IUn
         }
     }
 
-    /// <summary>More items may be in flight: those that wait for a place, and those behind a backlog, may go on.</summary>
+    /// <summary>More items may be in flight: those that wait for a permit, and those behind a backlog, may begin.</summary>
     private void LimitRaised()
     {
         Settings.OnLimitRaised?.Invoke();

@@ -180,7 +180,7 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
         Call.AddTo(ref sample);
         if (Volatile.Read(ref _delays) is { } delays)
         {
-            (sample.WaitingForCircuit, sample.WaitingForPlace, sample.WaitingForRate) = delays.Kinds;
+            (sample.WaitingForCircuit, sample.WaitingForPermit, sample.WaitingForRate) = delays.Kinds;
         }
 
         sample.Undelivered = Sink.Undelivered(sample.Succeeded + sample.Unsuccessful);

@@ -284,25 +284,30 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     where TCall : struct, ICall<TItem, TPending>
     where TSink : struct, ISink<TResult>
 {
-    private Chunk<TItem> _chunk;
+    // Of the worker, which one thread at a time runs.
     private WorkerPace _pace;
+    private bool _helper = true;
 
     // The item whose call is running, if the run may need it again, with what it brought along: null for one that came for the first time.
     private TItem? _item;
     private Repetition? _repetition;
 
-    // The call that the worker waits for, and those that no worker waits for.
+    // The call that the worker waits for.
     private TPending _pending;
-    private ParkedCalls? _parked;
 
-    // How many calls the worker has parked and not yet told the run.
+    // Of the worker; any thread reads whether something is left in it (MayHaveClaimed), and gets an answer that may be old.
+    private Chunk<TItem> _chunk;
+
+    // Written by the worker; read by any thread that takes a sample, which may get values that are old. Untold are calls that the worker has parked and not yet
+    // told the run.
     private int _untold;
-
     private long _claims;
     private long _succeeded;
     private long _unsuccessful;
     private int _retries;
-    private bool _helper = true;
+
+    // Atomic: written by the worker, read by whoever gives up its items: the calls that no worker waits for, the newest first.
+    private ParkedCalls? _parked;
 
     public override long Claims => Volatile.Read(ref _claims);
 

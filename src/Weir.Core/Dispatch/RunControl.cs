@@ -225,6 +225,6 @@ public readonly record struct RunControlSnapshot
     /// <summary>Items that are inside their call.</summary>
     public long InFlight { get; init; }
 
-    /// <summary>Items that wait for another attempt, or for a place of a shared limit or a circuit, and hold no worker meanwhile.</summary>
+    /// <summary>Items that wait for another attempt, or for a permit of a shared limit or a circuit, and hold no worker meanwhile.</summary>
     public long Waiting { get; init; }
 }

@@ -9,21 +9,36 @@ namespace Weir.Core.Dispatch;
 /// <summary>Whether a run was stopped before its end, by what, and what went wrong in it; and the tokens that its end cancels.</summary>
 /// <remarks>
 /// A run is stopped once, under its lock. As what it was stopped is written before it is over, by a volatile write: who sees that it is over sees that too, and
-/// would otherwise give an item that ends just now the outcome of another run.
+/// would otherwise give an item that ends just now the outcome of another run. It stays over, and what it was stopped as does not change. The tokens are
+/// cancelled afterwards, without the lock: of the items first, then that of the run. The pump owns this struct, and no copy of it is made.
 /// </remarks>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable",
     Justification = "The source has neither timer nor link; user code may hold its token for longer than the run.")]
 internal struct RunStop()
 {
+    // Immutable.
     private readonly CancellationTokenSource _stopped = new();
-    private TokenList _tokens;
+
+    // Of the thread that starts the run; see Unregister for the one that ends it.
     private CancellationTokenRegistration _ofCall;
     private CancellationTokenRegistration _ofEnumerator;
+
+    // Under the run's lock, as As and Error are, until the run is over; from then on, any thread reads them. SeeCancellation writes at the end, when nobody else
+    // is left.
     private CancellationToken? _by;
     private FailureLog? _failures;
-    private Exception? _broken;
-    private int _sourceFailed;
+
+    // Atomic: set once, under the run's lock, after all that it announces.
     private volatile bool _isOver;
+
+    // Atomic: see TokenList.
+    private TokenList _tokens;
+
+    // Atomic: the first exception, by compare-and-swap.
+    private Exception? _broken;
+
+    // Atomic: 1 once the source has failed; the exchange lets one thread report it.
+    private int _sourceFailed;
 
     /// <summary>The token that user code gets. It is cancelled when the run stops for any reason.</summary>
     public readonly CancellationToken Token => _stopped.Token;

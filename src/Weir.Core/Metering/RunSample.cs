@@ -36,8 +36,8 @@ internal record struct RunSample
     /// <summary>The part of <see cref="Delayed"/> that waits for a circuit.</summary>
     public int WaitingForCircuit { get; set; }
 
-    /// <summary>The part of <see cref="Delayed"/> that waits for a place of a shared concurrency limit.</summary>
-    public int WaitingForPlace { get; set; }
+    /// <summary>The part of <see cref="Delayed"/> that waits for a permit of a shared concurrency limit.</summary>
+    public int WaitingForPermit { get; set; }
 
     /// <summary>The part of <see cref="Delayed"/> that waits at a rate limit.</summary>
     public int WaitingForRate { get; set; }
@@ -88,7 +88,7 @@ internal enum WaitKind : byte
     /// <summary>An open circuit.</summary>
     CircuitBreaker,
 
-    /// <summary>A place of a shared concurrency limit.</summary>
+    /// <summary>A permit of a shared concurrency limit.</summary>
     ConcurrencyLimit,
 
     /// <summary>A rate limit.</summary>

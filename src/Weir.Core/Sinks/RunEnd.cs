@@ -7,7 +7,8 @@ using Weir.Core.Sources;
 
 namespace Weir.Core.Sinks;
 
-/// <summary>What a run leaves behind at its end.</summary>
+/// <summary>What a run leaves behind at its end, from which its sink decides what the caller gets.</summary>
+/// <remarks>Made once, by the thread that ends the run, when no item is in flight and none can start. Immutable but for the log, which has its own lock.</remarks>
 /// <param name="Cancelled">The caller's token if the caller cancelled the run; otherwise null.</param>
 /// <param name="Failures">The failures that count under the run's error mode, or null if there were none.</param>
 /// <param name="Claimed">How many items were read from the source.</param>
@@ -100,6 +101,8 @@ internal enum RunResult
 internal sealed class FailureLog(ErrorMode mode)
 {
     private readonly Lock _lock = new();
+
+    // Under _lock.
     private List<ItemFailure>? _all;
     private Exception? _sourceError;
     private Exception? _first;

@@ -167,18 +167,26 @@ internal sealed class LazyBatchSource<T>(IEnumerable<T> items, int batchSize) : 
 /// Batches of an asynchronous sequence. A partial batch goes out when its oldest item has waited for the time limit, even while
 /// the sequence is silent. The step that is in progress then simply continues, and its item begins the next batch.
 /// </summary>
+/// <remarks>
+/// The reader has the turn, and all but the signals of the step and of the timer is its own. Their callbacks come on any thread: under the lock they say what has
+/// happened, and take the continuation of the reader that waits; they call it without the lock. A step is awaited once, by its result or by its signal.
+/// </remarks>
 internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSize, TimeSpan? timeout, TimeProvider time)
     : TurnSource<IReadOnlyList<T>>, IUnattended
 {
     private readonly Lock _lock = new();
+
+    // Of the reader, and at the end of whoever disposes of the source.
     private IAsyncEnumerator<T>? _enumerator;
     private ITimer? _timer;
     private BatchBuffer<T> _batch = new(batchSize);
     private ValueTask<bool> _moving;
-    private volatile bool _isMoving;
     private bool _ended;
 
-    // Shared with the callbacks of the step and of the timer, under the lock.
+    // Atomic: written by the reader, read by any thread that asks whether the source is drained.
+    private volatile bool _isMoving;
+
+    // Under _lock: shared with the callbacks of the step and of the timer.
     private bool _moved;
     private bool _timerOn;
     private long _begun;

@@ -126,6 +126,11 @@ internal sealed class ThreadTeam(int threads, string name, bool keeps = true) : 
 /// Threads of one owner. They start when there is work for them, up to a maximum, and end when there has been no work for a while, unless the team keeps them.
 /// A thread that is stuck in an abandoned call, or that died, no longer counts.
 /// </summary>
+/// <remarks>
+/// A thread waits on the lock for work, and is counted as waiting meanwhile; whoever queues work wakes one, or starts one if all that wait have work already.
+/// Threads are counted under the lock before they start, and started without it. A thread that was replaced is retired: it takes no more work, and ends when its
+/// call returns. After the team was disposed, its threads finish the queue and end, and later work goes to the thread pool.
+/// </remarks>
 internal sealed class ElasticTeam : IDisposable
 {
     /// <summary>How long a thread waits for work before it ends, in milliseconds.</summary>
@@ -134,17 +139,22 @@ internal sealed class ElasticTeam : IDisposable
     [ThreadStatic]
     private static Host? _current;
 
+    // Immutable. A monitor, because threads wait on it.
     private readonly object _lock = new();
-    private readonly Queue<IThreadPoolWorkItem> _line = new();
     private readonly int _most;
     private readonly string _name;
     private readonly bool _keeps;
     private readonly Action<Thread, object> _start;
+
+    // Under _lock.
+    private readonly Queue<IThreadPoolWorkItem> _line = new();
     private int _threads;
     private int _waiting;
+    private bool _closed;
+
+    // Atomic: counters.
     private int _started;
     private long _replaced;
-    private bool _closed;
 
     /// <summary>Creates the team.</summary>
     /// <param name="most">How many threads there may be.</param>

@@ -6,27 +6,49 @@ namespace Weir.Resilience;
 
 /// <summary>
 /// The one order of an attempt: the circuit breaker, the concurrency limit, the rate limit, the breaker once more if a wait took its time, the call, and what
-/// the breaker is told of its end. Single calls (<see cref="PolicyChain{TResult}"/>) and the items of runs go through the same one.
+/// the breaker is told of its end. Single calls (<see cref="PolicyChain{TResult}"/>) and the items of runs go through the same one, synchronously as far as
+/// they get.
 /// </summary>
+/// <remarks>
+/// <para>
+/// What an attempt holds. The ticket of the circuit breaker: from its admission until the report of its end; it is given back unused
+/// (<see cref="Ignored"/>) while the attempt waits for a permit, since a probe that waits must not keep others from probing, and wherever nothing was called.
+/// The permit of the concurrency limit: from the moment it is served until the call has ended; it is given back while the attempt waits for the circuit. The
+/// tokens of the rate limit are taken at the start and never given back. The lease of another rate limiter: from the end of its wait until the call has ended.
+/// </para>
+/// <para>
+/// Who gives it back. <see cref="TryEnter"/> and <see cref="EnterAsync"/> do when they throw, <see cref="PassRateLimit"/> when the attempt has to enter anew;
+/// after them, the caller calls <see cref="End"/> exactly once, whatever has happened. A permit whose call may never end goes back earlier: at the time limit
+/// of a chain (<see cref="TimedPermit"/>), and when an item of a run is given up (<c>RunPermits</c>); it is returned once all the same.
+/// </para>
+/// <para>
+/// Who waits where. A single call waits here. An item of a run waits in the engine, without a worker: for an open circuit, until its time is up or it changes;
+/// for a permit, until it has it; for the tokens of its key, until they should be there (<see cref="ItemRateWaiter"/>): it takes them when it starts, and only
+/// what was taken decides who may start. Only at a rate limit for the whole run does it wait with its worker. <c>PolicyCall</c> is an item's way through here,
+/// and <c>RunRecovery</c> decides what follows a failed attempt.
+/// </para>
+/// <para>The guard itself never changes, and has no lock. An attempt belongs to one call at a time.</para>
+/// </remarks>
 /// <param name="breaker">The circuit breaker, or null.</param>
-/// <param name="places">The concurrency limit, as this user of it, or null.</param>
+/// <param name="permits">The concurrency limit, as this user of it, or null.</param>
 /// <param name="rateLimit">The rate limit, or null.</param>
 /// <param name="waitsForCircuit">Whether an attempt waits here for an open circuit. A run lets its items wait elsewhere, where they hold no worker.</param>
 /// <param name="waitsForTokens">Whether an attempt waits here for the tokens of a bucket. If not, the bucket is used by nobody who waits here.</param>
 /// <param name="keys">The policies by key among these, if the guard is that of one attempt, which ends their use.</param>
 internal sealed class AttemptGuard(
-    CircuitBreaker? breaker, PlaceUser? places, IRateLimit? rateLimit, bool waitsForCircuit, bool waitsForTokens = true, KeyedUse keys = default)
+    CircuitBreaker? breaker, PermitUser? permits, IRateLimit? rateLimit, bool waitsForCircuit, bool waitsForTokens = true, KeyedUse keys = default)
 {
+    // Immutable, as the parameters are.
     private readonly TokenBucket? _bucket = rateLimit as TokenBucket;
 
     // Only without a concurrency limit, because its permit comes before the tokens.
-    private readonly TokenBucket? _onlyBucket = places is null ? rateLimit as TokenBucket : null;
-    private readonly bool _onlyBreaker = places is null && rateLimit is null;
+    private readonly TokenBucket? _onlyBucket = permits is null ? rateLimit as TokenBucket : null;
+    private readonly bool _onlyBreaker = permits is null && rateLimit is null;
 
     public CircuitBreaker? Breaker => breaker;
 
     /// <summary>The concurrency limit, as this user of it.</summary>
-    public PlaceUser? Places => places;
+    public PermitUser? Permits => permits;
 
     /// <summary>The bucket for whose tokens an attempt waits elsewhere; null if there is none.</summary>
     public TokenBucket? BucketToWaitFor => waitsForTokens ? null : _bucket;
@@ -34,7 +56,7 @@ internal sealed class AttemptGuard(
     /// <summary>Whether its policies by key are these.</summary>
     public bool Has(in KeyedUse use) =>
         (use.Breaker is null || use.Breaker.Policy == breaker)
-            && (use.Limit is null || use.Limit.Policy == places?.Limit)
+            && (use.Limit is null || use.Limit.Policy == permits?.Limit)
             && (use.Rate is null || use.Rate.Policy == rateLimit)
             && (use.OtherRate is null || use.OtherRate.Equals(rateLimit));
 
@@ -48,21 +70,21 @@ internal sealed class AttemptGuard(
     /// Gets an attempt as far as it gets without waiting, and without anything to give back but the ticket and, from the rate limit on, the permit.
     /// </summary>
     /// <param name="ticket">The breaker's permission from the rate limit on; before that, there is none.</param>
-    /// <returns>The next step. An attempt that is not at its call goes on in <see cref="EnterAsync"/>, or ends with <see cref="Ignored"/>.</returns>
+    /// <returns>The next step. An attempt that is not at its call continues in <see cref="EnterAsync"/>, or ends with <see cref="Ignored"/>.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public AttemptPhase TryEnter(out CircuitTicket ticket)
     {
         ticket = default;
         return breaker is not null && !breaker.TryEnter(out ticket) ? AttemptPhase.Circuit
             : _onlyBucket is not null ? (_onlyBucket.TryEnter() ? AttemptPhase.Call : AttemptPhase.RateLimit)
-            : _onlyBreaker ? AttemptPhase.Call : TryEnterPlaces(ref ticket);
+            : _onlyBreaker ? AttemptPhase.Call : TryTakePermit(ref ticket);
     }
 
-    /// <summary>The same for an attempt that already has a permit, and keeps it in any case.</summary>
-    public AttemptPhase TryEnterWithPlace(out CircuitTicket ticket)
+    /// <summary>Gets an attempt on that already has a permit, as far as it gets without waiting. It has the permit afterwards, whatever comes of it.</summary>
+    public AttemptPhase TryEnterWithPermit(out CircuitTicket ticket)
     {
         ticket = default;
-        return breaker is not null && !breaker.TryEnter(out ticket) ? AttemptPhase.Circuit : AfterPlaces(ref ticket, keeps: true);
+        return breaker is not null && !breaker.TryEnter(out ticket) ? AttemptPhase.Circuit : AfterPermit(ref ticket, hasPermit: true);
     }
 
     /// <summary>Asks the rate limit. One that throws is treated as one whose task failed.</summary>
@@ -83,11 +105,11 @@ internal sealed class AttemptGuard(
     /// What it holds is given back when that fails.
     /// </summary>
     /// <remarks>
-    /// The caller awaits the entry, and not the guard: between the guard's end and the await of it, a thread may be held up. Then it would go on, late,
+    /// The caller awaits the entry, and not the guard: between the guard's end and the await of it, a thread may be held up. Then it would continue, late,
     /// instead of the thread that took the tokens.
     /// </remarks>
     /// <exception cref="CircuitBreakerOpenException">The circuit is open, and this guard does not wait for it.</exception>
-    /// <exception cref="ConcurrencyLimitRejectedException">Too many calls already wait for a place.</exception>
+    /// <exception cref="ConcurrencyLimitRejectedException">Too many calls already wait for a permit.</exception>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Awaited once, by the caller.")]
     public async ValueTask<Attempt> EnterAsync(CancellationToken token)
@@ -98,21 +120,21 @@ internal sealed class AttemptGuard(
             while (true)
             {
                 attempt.Ticket = await EnterCircuitAsync(token).ConfigureAwait(false);
-                if (places is null)
+                if (permits is null)
                 {
                     break;
                 }
 
-                bool atOnce = places.TryEnter();
+                bool atOnce = permits.TryEnter();
                 if (!atOnce)
                 {
                     // A probe that waits for a permit must not keep others from probing, so it gives its ticket back.
                     Ignored(attempt.Ticket);
                     attempt.Ticket = default;
-                    await places.EnterAsync(token).ConfigureAwait(false);
+                    await permits.EnterAsync(token).ConfigureAwait(false);
                 }
 
-                attempt.Place = places;
+                attempt.Permit = permits;
                 if (atOnce || breaker is null || breaker.TryEnter(out attempt.Ticket))
                 {
                     break;
@@ -201,11 +223,11 @@ internal sealed class AttemptGuard(
     /// <summary>Nothing was called.</summary>
     public void Ignored(CircuitTicket ticket) => breaker?.Ignored(ticket);
 
-    private AttemptPhase TryEnterPlaces(ref CircuitTicket ticket)
+    private AttemptPhase TryTakePermit(ref CircuitTicket ticket)
     {
-        if (places is null || places.TryEnter())
+        if (permits is null || permits.TryEnter())
         {
-            return AfterPlaces(ref ticket, keeps: false);
+            return AfterPermit(ref ticket, hasPermit: false);
         }
 
         Ignored(ticket);
@@ -213,11 +235,11 @@ internal sealed class AttemptGuard(
         return AttemptPhase.ConcurrencyLimit;
     }
 
-    private AttemptPhase AfterPlaces(ref CircuitTicket ticket, bool keeps) =>
-        rateLimit is null ? AttemptPhase.Call : _bucket is null ? AttemptPhase.RateLimit : TakeTokens(ref ticket, keeps);
+    private AttemptPhase AfterPermit(ref CircuitTicket ticket, bool hasPermit) =>
+        rateLimit is null ? AttemptPhase.Call : _bucket is null ? AttemptPhase.RateLimit : TakeTokens(ref ticket, hasPermit);
 
     // The clock is the user's. When it throws, the attempt ends, and gives back what it took.
-    private AttemptPhase TakeTokens(ref CircuitTicket ticket, bool keeps)
+    private AttemptPhase TakeTokens(ref CircuitTicket ticket, bool hasPermit)
     {
         try
         {
@@ -227,9 +249,9 @@ internal sealed class AttemptGuard(
         {
             Ignored(ticket);
             ticket = default;
-            if (!keeps)
+            if (!hasPermit)
             {
-                places?.Leave();
+                permits?.Leave();
             }
 
             throw;
@@ -260,7 +282,7 @@ internal struct Attempt
     public CircuitTicket Ticket;
 
     /// <summary>The permit of the concurrency limit, from the phase of the rate limit on.</summary>
-    public IPlace? Place;
+    public IPermit? Permit;
 
     /// <summary>The wait at the rate limit, in the phase of that name.</summary>
     public ValueTask<IDisposable?> Entry;
@@ -272,16 +294,16 @@ internal struct Attempt
     public void Release()
     {
         IDisposable? lease = Lease;
-        IPlace? place = Place;
+        IPermit? permit = Permit;
         Lease = null;
-        Place = null;
+        Permit = null;
         try
         {
             lease?.Dispose();
         }
         finally
         {
-            place?.Leave();
+            permit?.Leave();
         }
     }
 }
@@ -331,16 +353,16 @@ internal static class PolicySettings
         return isCounted ? new CircuitBreaker(own) : new CircuitBreaker(own, group: null);
     }
 
-    /// <summary>The one rate limit: the shared one, or a new one. As <see cref="BreakerOf"/>.</summary>
+    /// <summary>The one rate limit: the shared one, or a new one with the clock of its run or chain unless it has another.</summary>
     public static IRateLimit? RateLimitOf(RateLimitOptions? setting, TimeProvider clock, bool isCounted) => setting is { IsShared: false } own
         ? new TokenBucket(own.TimeProvider == TimeProvider.System ? own with { TimeProvider = clock } : own, isCounted)
         : setting?.Instance as IRateLimit;
 
-    /// <summary>The same options with an own circuit breaker in their place, which several chains or runs then share.</summary>
+    /// <summary>Options with the circuit breaker that was made from them, which several chains or runs then share.</summary>
     public static CircuitBreakerOptions? Made(CircuitBreakerOptions? setting, TimeProvider clock) =>
         setting is { IsShared: false } ? BreakerOf(setting, clock, isCounted: true) : setting;
 
-    /// <summary>As <see cref="Made(CircuitBreakerOptions?, TimeProvider)"/>.</summary>
+    /// <summary>Options with the token bucket that was made from them, which several chains or runs then share.</summary>
     public static RateLimitOptions? Made(RateLimitOptions? setting, TimeProvider clock) =>
         setting is { IsShared: false } ? RateLimitOptions.Shared(RateLimitOf(setting, clock, isCounted: true)!) : setting;
 

@@ -9,7 +9,7 @@ namespace Weir.Resilience;
 /// <remarks>
 /// <para>
 /// The order, outermost first: fallback, total timeout, retry, circuit breaker, concurrency limit, rate limit, attempt timeout, the call. So each attempt asks
-/// the circuit breaker, and takes a place of the concurrency limit and tokens from the rate limit. An open circuit ends a running retry (unless
+/// the circuit breaker, and takes a permit of the concurrency limit and tokens from the rate limit. An open circuit ends a running retry (unless
 /// <see cref="RetryOptions.IsTransient"/> says otherwise). The fallback sees an open circuit and both timeouts, and a failure that it replaces still counts for
 /// the circuit breaker.
 /// </para>
@@ -156,12 +156,12 @@ public sealed class PolicyChain<TResult>
         ValueTask<TResult> pending = CallFirst(call, state, ticket, token, out bool succeeded);
         if (!succeeded)
         {
-            return _guard.Breaker is null && _guard.Places is null && _retry is null && lease is null
+            return _guard.Breaker is null && _guard.Permits is null && _retry is null && lease is null
                 ? pending
                 : AfterCallAsync(ticket, lease, pending, call, state, token, callerToken);
         }
 
-        _guard.Places?.Leave();
+        _guard.Permits?.Leave();
         lease?.Dispose();
         return pending;
     }
@@ -184,7 +184,7 @@ public sealed class PolicyChain<TResult>
         {
             Phase = AttemptPhase.RateLimit,
             Ticket = ticket,
-            Place = _guard.Places,
+            Permit = _guard.Permits,
             Entry = entry,
         }, default, call, state, token, callerToken);
 
@@ -201,7 +201,7 @@ public sealed class PolicyChain<TResult>
         {
             Phase = AttemptPhase.Call,
             Ticket = ticket,
-            Place = _guard.Places,
+            Permit = _guard.Permits,
             Lease = lease,
         }, pending, call, state, token, callerToken);
 
@@ -240,9 +240,9 @@ public sealed class PolicyChain<TResult>
                     pending = Call(call, state, token);
                 }
 
-                if (_total is not null && attempt.Place is { } place && !pending.IsCompleted)
+                if (_total is not null && attempt.Permit is { } permit && !pending.IsCompleted)
                 {
-                    attempt.Place = new TimedPlace(place, token, callerToken);
+                    attempt.Permit = new TimedPermit(permit, token, callerToken);
                 }
 
                 result = await pending.ConfigureAwait(false);
@@ -486,7 +486,7 @@ public sealed class PolicyChain<TResult>
 
     private static AttemptGuard GuardOf(PolicyChainOptions options, in KeyedUse use) => new(
         use.Breaker?.Policy ?? options.CircuitBreaker?.Instance as CircuitBreaker,
-        (use.Limit?.Policy ?? options.ConcurrencyLimit as SharedConcurrencyLimit) is { } limit ? new PlaceUser(limit, null) : null,
+        (use.Limit?.Policy ?? options.ConcurrencyLimit as SharedConcurrencyLimit) is { } limit ? new PermitUser(limit, null) : null,
         use.Rate?.Policy ?? use.OtherRate ?? options.RateLimit?.Instance as IRateLimit,
         options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen);
 

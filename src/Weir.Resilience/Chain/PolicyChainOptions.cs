@@ -31,7 +31,7 @@ public record PolicyChainOptions
 
     /// <summary>
     /// Limits how many attempts are in flight at once, over everything that uses the same <see cref="SharedConcurrencyLimit"/>, or for each key those of
-    /// <see cref="ConcurrencyLimits.ByKey{TItem, TKey}"/>. An attempt holds its place while it waits for the rate limit, but not while it waits for an open
+    /// <see cref="ConcurrencyLimits.ByKey{TItem, TKey}"/>. An attempt holds its permit while it waits for the rate limit, but not while it waits for an open
     /// circuit or for its next attempt.
     /// </summary>
     /// <value>The default is <see langword="null"/>.</value>
@@ -45,7 +45,7 @@ public record PolicyChainOptions
     public RateLimitOptions? RateLimit { get; init; }
 
     /// <summary>
-    /// How long one attempt may take, without the waits before it. An attempt that is given up returns its place, though its call may still run.
+    /// How long one attempt may take, without the waits before it. An attempt that is given up returns its permit, though its call may still run.
     /// </summary>
     /// <value>
     /// More than zero, at most 2^32 - 2 ms; <see langword="null"/>, the default, for no limit. <see cref="Timeout.InfiniteTimeSpan"/> is taken as

@@ -19,15 +19,24 @@ namespace Weir.Resilience;
 [DebuggerDisplay("{State}, retry after {RetryAfter}")]
 public sealed class CircuitBreaker : IMeteredPolicy
 {
-    // The word: generation, 2 bits of state, 32 bits of consecutive failures. Generation and state are changed only under the lock; the count is changed by
-    // any thread, with a compare-and-swap that fails if the generation is no longer that of its ticket. So a count never ends up in a generation that it does
-    // not belong to. What a new state needs (the time of the first probe, a new failure rate) is written before the word that announces it, so that
-    // a thread that reads the word first finds it. In the other order, it would admit a call by the old time, or count it in the old rate.
+    // The states, and who changes them, always under _lock and in MoveNeedsLock alone:
+    //
+    //   Closed    -> Open       a call whose failure is one too many (OpenAfterFailure), or Open and Isolate by hand
+    //   Open      -> HalfOpen   the first call that asks when _tryableAt has passed, and which is the first probe (TryEnterBroken); there is no timer
+    //   HalfOpen  -> Open       a probe that fails
+    //   HalfOpen  -> Closed     as many probes that succeed as the success threshold says
+    //   any       -> Closed     Close by hand
+    //
+    // Each change begins a generation. A ticket carries its own, and the outcome of a call of an older one counts for nothing. A half-open circuit has admitted
+    // _admitted probes, at most as many as the success threshold; one more is admitted each time _tryableAt passes, because a call that never ends must not
+    // keep the circuit half-open for ever. A probe that called nothing gives its admission back (Ignored). Whoever waits for a change hears of it without the
+    // lock, and so does the user's callback, in the order of the changes.
     private const int StateShift = 32;
     private const int GenerationShift = 34;
     private const long StateMask = 3L << StateShift;
     private const long CountMask = (1L << StateShift) - 1;
 
+    // Immutable.
     private readonly Clock _clock;
     private readonly long _openTicks;
     private readonly Func<int, TimeSpan>? _openTimeoutOf;
@@ -35,16 +44,24 @@ public sealed class CircuitBreaker : IMeteredPolicy
     private readonly int _successThreshold;
     private readonly Func<Exception, bool>? _isFailure;
     private readonly StateNotifier? _notifier;
-    private readonly FailureWindow? _window;
     private readonly Func<FailureRate>? _newRate;
     private readonly Lock _lock = new();
 
-    private long _word;
-    private FailureRate? _rate;
-    private long _tryableAt;
+    // Under _lock.
+    private readonly FailureWindow? _window;
     private int _admitted;
     private int _probeSuccesses;
     private TaskCompletionSource? _change;
+
+    // Atomic: generation, 2 bits of state, 32 bits of consecutive failures. Generation and state are changed only under the lock; the count is changed by any
+    // thread, with a compare-and-swap that fails if the generation is no longer that of its ticket. So a count never ends up in a generation that it does not
+    // belong to.
+    private long _word;
+
+    // Atomic: changed under _lock, read by any thread. What a new state needs is written before the word that announces it, so that a thread that reads the
+    // word first finds it. In the other order, it would admit a call by the old time, or count it in the old rate.
+    private long _tryableAt;
+    private FailureRate? _rate;
     private int _openings;
     private Exception? _openedBy;
 
@@ -560,9 +577,9 @@ public readonly struct CircuitTicket
 
 /// <summary>The share of failures in a window that advances in tenths. Thread-safe without a lock: one atomic addition per call.</summary>
 /// <remarks>
-/// Each place of the ring has the slice of one tenth, which is replaced by a compare-and-swap when its tenth has passed. The first thread of a new tenth wins,
+/// Each slot of the ring has the slice of one tenth, which is replaced by a compare-and-swap when its tenth has passed. The first thread of a new tenth wins,
 /// and the others count in its slice: with a plain write, the counts in a slice that was just replaced would be lost. The number of a slice never changes, so a
-/// slice that is too old is left out of the sum even while its place has not been used again. The sum is no snapshot: calls that end meanwhile may be missing.
+/// slice that is too old is left out of the sum even while its slot has not been used again. The sum is no snapshot: calls that end meanwhile may be missing.
 /// </remarks>
 internal sealed class FailureRate(double ratio, int minimumThroughput, long windowTicks)
 {
@@ -581,9 +598,9 @@ internal sealed class FailureRate(double ratio, int minimumThroughput, long wind
         Interlocked.Increment(ref SliceAt(number).Failures);
         long successes = 0;
         long failures = 0;
-        foreach (ref Slice? place in _slices.AsSpan())
+        foreach (ref Slice? slot in _slices.AsSpan())
         {
-            if (Volatile.Read(ref place) is { } slice && slice.Number > number - Slices)
+            if (Volatile.Read(ref slot) is { } slice && slice.Number > number - Slices)
             {
                 successes += Volatile.Read(ref slice.Successes);
                 failures += Volatile.Read(ref slice.Failures);
@@ -596,8 +613,8 @@ internal sealed class FailureRate(double ratio, int minimumThroughput, long wind
 
     private Slice SliceAt(long number)
     {
-        ref Slice? place = ref _slices[(int)((ulong)number % Slices)];
-        Slice? slice = Volatile.Read(ref place);
+        ref Slice? slot = ref _slices[(int)((ulong)number % Slices)];
+        Slice? slice = Volatile.Read(ref slot);
 
         // A thread that was delayed after it read the clock counts in the newer slice, so no count is lost, and none revives an old slice.
         if (slice is not null && slice.Number >= number)
@@ -606,12 +623,13 @@ internal sealed class FailureRate(double ratio, int minimumThroughput, long wind
         }
 
         var fresh = new Slice(number);
-        Slice? seen = Interlocked.CompareExchange(ref place, fresh, slice);
+        Slice? seen = Interlocked.CompareExchange(ref slot, fresh, slice);
         return ReferenceEquals(seen, slice) ? fresh : seen!;
     }
 
     private sealed class Slice(long number)
     {
+        // Atomic: any thread adds to them, and any reads them.
         public long Successes;
         public long Failures;
 
@@ -648,6 +666,8 @@ internal sealed class StateNotifier(Func<CircuitBreakerState, CircuitBreakerStat
     private const int MaxWaiting = 64;
 
     private readonly Lock _lock = new();
+
+    // Under _lock.
     private readonly List<(CircuitBreakerState From, CircuitBreakerState To)> _waiting = [];
     private bool _running;
 

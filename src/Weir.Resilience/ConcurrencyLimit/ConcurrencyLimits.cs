@@ -9,7 +9,7 @@ namespace Weir.Resilience;
 /// </para>
 /// <para>
 /// Its memory is bounded: when there are many keys, those that are idle are forgotten, and start anew if they come back. A limit is idle when nobody holds a
-/// place or waits for one.
+/// permit or waits for one.
 /// </para>
 /// </remarks>
 public abstract class ConcurrencyLimits : IMeteredPolicy, IConcurrencyLimitSetting
@@ -35,7 +35,7 @@ public abstract class ConcurrencyLimits : IMeteredPolicy, IConcurrencyLimitSetti
     /// </param>
     /// <param name="limit">How many calls of one key may be in flight at once. At least 1.</param>
     /// <param name="maxWaiting">
-    /// How many calls of one key may wait for a place at once. 0 or more; <see langword="null"/> for the default of
+    /// How many calls of one key may wait for a permit at once. 0 or more; <see langword="null"/> for the default of
     /// <see cref="SharedConcurrencyLimit.MaxWaiting"/>.
     /// </param>
     /// <param name="comparer">Compares keys, from several threads at once; <see langword="null"/> for the default comparer.</param>
@@ -107,7 +107,7 @@ internal sealed class ConcurrencyLimitsByKey<TItem, TKey> : ConcurrencyLimits<TK
 
     internal override void AddTo(PolicyCounts counts)
     {
-        counts.AddPlaces(0, 0, 0);
+        counts.AddPermits(0, 0, 0);
         _table.Policies().ForEach(limit => limit.AddTo(counts));
     }
 

@@ -14,41 +14,51 @@ namespace Weir.Resilience;
 /// moment are there more calls in flight than <see cref="Limit"/>, except while a limit that was lowered is being reached.
 /// </para>
 /// <para>
-/// A caller asks <see cref="TryEnter()"/> or <see cref="EnterAsync"/> for a place and returns it exactly once, with <see cref="Leave()"/>.
-/// <see cref="ExecuteAsync{TResult}(Func{CancellationToken, ValueTask{TResult}}, CancellationToken)"/> does both around a call. Do not ask for a place while
-/// holding one of the same limit: when all places are held by calls that do so, none of them ever continues.
+/// A caller asks <see cref="TryEnter()"/> or <see cref="EnterAsync"/> for a permit and returns it exactly once, with <see cref="Leave()"/>.
+/// <see cref="ExecuteAsync{TResult}(Func{CancellationToken, ValueTask{TResult}}, CancellationToken)"/> does both around a call. Do not ask for a permit while
+/// holding one of the same limit: when all permits are held by calls that do so, none of them ever continues.
 /// </para>
 /// <para>All members are thread-safe. A call that need not wait costs two compare-and-swaps, without a lock or an allocation.</para>
 /// </remarks>
 [DebuggerDisplay("{InUse} of {Limit} in use, {Waiting} wait")]
 public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyLimitSetting
 {
-    // The word: the number of free permits, which is negative after the limit was lowered, and a bit that is set while calls wait or the lock is held. While
-    // the bit is clear, any thread takes or returns a permit with a compare-and-swap. While it is set, only the holder of the lock changes the word, so plain
-    // reads and writes do there. The bit is set before the queue is looked at, and cleared only when it is empty: otherwise a permit could be returned between
-    // the look and the wait, and the call would wait for a permit that is free.
+    // Two halves. While nobody waits, a permit is taken and returned by a compare-and-swap of the word alone. While anybody waits, and for each user with a
+    // bound of its own (a run), everything is done under _lock: CloseNeedsLock first, which makes all others come to the lock too; then what is to be done;
+    // then ServeNeedsLock, which gives free permits to the first in the queue; last OpenNeedsLock, which allows the first half again if nobody waits. Those who
+    // got a permit are told without the lock. So at no moment is a permit free while somebody waits who could use it.
+    //
+    // A permit is returned exactly once, by the one who holds it. A waiter that is told has its permit already: it uses it, or drops it.
     private const long Closed = 1;
-    private const long Place = 2;
+    private const long Permit = 2;
 
     // A hundred calls that come together are no overload, even for a small limit.
     private const int UsualBurst = 100;
 
+    // Immutable.
     private readonly Lock _lock = new();
-    private readonly LinkedList<PlaceTurn> _waiting = [];
-    private readonly PlaceUser _anyone;
-    private long _word;
-    private long _turns;
-    private int _limit;
-    private int _parked;
-
-    // Those that no run holds back: single calls and those of chains. Under the lock.
-    private int _single;
+    private readonly PermitUser _anyone;
     private readonly int? _maxWaiting;
+
+    // Under _lock. Parked are those whose user holds as many permits as it can use; single are those that no run holds back: single calls and those of chains.
+    private readonly LinkedList<PermitWaiter> _waiting = [];
+    private long _lastNumber;
+    private int _parked;
+    private int _single;
+
+    // Atomic: the number of free permits, which is negative after the limit was lowered, and a bit that is set while calls wait or the lock is held. While the
+    // bit is clear, any thread takes or returns a permit with a compare-and-swap. While it is set, only the holder of the lock changes the word, so plain reads
+    // and writes do there. The bit is set before the queue is looked at, and cleared only when it is empty: otherwise a permit could be returned between the
+    // look and the wait, and the call would wait for a permit that is free.
+    private long _word;
+
+    // Atomic: changed under _lock, read by any thread.
+    private int _limit;
 
     /// <summary>Creates the limit.</summary>
     /// <param name="limit">How many calls may be in flight at once. At least 1.</param>
     /// <param name="maxWaiting">
-    /// How many calls may wait for a place at once; one more is rejected with a <see cref="ConcurrencyLimitRejectedException"/>. 0 or more;
+    /// How many calls may wait for a permit at once; one more is rejected with a <see cref="ConcurrencyLimitRejectedException"/>. 0 or more;
     /// <see cref="int.MaxValue"/> for any number; <see langword="null"/> for the default of <see cref="MaxWaiting"/>.
     /// </param>
     /// <exception cref="ArgumentOutOfRangeException"><paramref name="limit"/> is less than 1, or <paramref name="maxWaiting"/> is negative.</exception>
@@ -66,8 +76,8 @@ public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcu
         Require.AtLeast(0, maxWaiting ?? 0, nameof(maxWaiting));
         _maxWaiting = maxWaiting;
         _limit = limit;
-        _word = limit * Place;
-        _anyone = new PlaceUser(this, null);
+        _word = limit * Permit;
+        _anyone = new PermitUser(this, null);
     }
 
     /// <summary>What metrics call it, in the attribute <c>weir.policy.name</c>, such as the name of the called service.</summary>
@@ -88,11 +98,11 @@ public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcu
         set
         {
             Require.AtLeast(1, value, nameof(Limit));
-            ToldTurns<PlaceTurn> served;
+            ToldWaiters<PermitWaiter> served;
             lock (_lock)
             {
                 CloseNeedsLock();
-                _word += Place * ((long)value - _limit);
+                _word += Permit * ((long)value - _limit);
                 Volatile.Write(ref _limit, value);
                 served = ServeNeedsLock();
             }
@@ -101,18 +111,18 @@ public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcu
         }
     }
 
-    /// <summary>How many calls may wait for a place at once. One more is rejected.</summary>
+    /// <summary>How many calls may wait for a permit at once. One more is rejected.</summary>
     /// <value>
     /// What the constructor was given; then items of runs count too. By default 100, or four times <see cref="Limit"/> if that is more; then it is about single
     /// calls and those of chains only, because a run holds back its own items.
     /// </value>
     /// <remarks>
     /// Without a bound, more calls than can be served make each of them wait longer than the last, until all come too late for their callers and are served all
-    /// the same. With it, the calls that get a place are served in time. Four times the limit is a wait of about four calls.
+    /// the same. With it, the calls that get a permit are served in time. Four times the limit is a wait of about four calls.
     /// </remarks>
     public int MaxWaiting => _maxWaiting ?? Math.Max(UsualBurst, (int)Math.Min(int.MaxValue, 4L * Limit));
 
-    /// <summary>How many places are in use. More than <see cref="Limit"/> for a while after it was lowered.</summary>
+    /// <summary>How many permits are in use. More than <see cref="Limit"/> for a while after it was lowered.</summary>
     public int InUse
     {
         get
@@ -124,7 +134,7 @@ public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcu
         }
     }
 
-    /// <summary>How many calls wait for a place.</summary>
+    /// <summary>How many calls wait for a permit.</summary>
     public int Waiting
     {
         get
@@ -142,19 +152,19 @@ public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcu
     {
         lock (_lock)
         {
-            counts.AddPlaces(_limit - (Volatile.Read(ref _word) >> 1), _limit, _waiting.Count + _parked);
+            counts.AddPermits(_limit - (Volatile.Read(ref _word) >> 1), _limit, _waiting.Count + _parked);
         }
     }
 
-    /// <summary>Whether nobody holds a place or waits for one.</summary>
+    /// <summary>Whether nobody holds a permit or waits for one.</summary>
     internal bool IsIdle => InUse == 0 && Waiting == 0;
 
-    /// <summary>Takes a place if one is free and no call waits.</summary>
-    /// <returns>Whether the caller has a place, which it returns with <see cref="Leave()"/>.</returns>
+    /// <summary>Takes a permit if one is free and no call waits.</summary>
+    /// <returns>Whether the caller has a permit, which it returns with <see cref="Leave()"/>.</returns>
     public bool TryEnter()
     {
         long word = Volatile.Read(ref _word);
-        while (word >= Place)
+        while (word >= Permit)
         {
             if ((word & Closed) != 0)
             {
@@ -162,7 +172,7 @@ public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcu
                 return TryEnter(_anyone);
             }
 
-            long seen = Interlocked.CompareExchange(ref _word, word - Place, word);
+            long seen = Interlocked.CompareExchange(ref _word, word - Permit, word);
             if (seen == word)
             {
                 return true;
@@ -174,10 +184,10 @@ public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcu
         return false;
     }
 
-    /// <summary>Waits for a place, behind all calls that already wait.</summary>
-    /// <param name="cancellationToken">Ends the wait; then the caller has no place.</param>
+    /// <summary>Waits for a permit, behind all calls that already wait.</summary>
+    /// <param name="cancellationToken">Ends the wait; then the caller has no permit.</param>
     /// <returns>
-    /// A task that has already completed, without an allocation, if there is nothing to wait for. When it has completed, the caller has a place.
+    /// A task that has already completed, without an allocation, if there is nothing to wait for. When it has completed, the caller has a permit.
     /// </returns>
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     /// <exception cref="ConcurrencyLimitRejectedException"><see cref="MaxWaiting"/> calls already wait.</exception>
@@ -186,19 +196,19 @@ public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcu
         : TryEnter() ? ValueTask.CompletedTask
         : _anyone.EnterAsync(cancellationToken);
 
-    /// <summary>Returns a place. Call it exactly once for each place.</summary>
-    /// <exception cref="InvalidOperationException">More places were returned than taken.</exception>
+    /// <summary>Returns a permit. Call it exactly once for each permit.</summary>
+    /// <exception cref="InvalidOperationException">More permits were returned than taken.</exception>
     public void Leave()
     {
         long word = Volatile.Read(ref _word);
         while ((word & Closed) == 0)
         {
-            if (word >= Place * (long)Volatile.Read(ref _limit))
+            if (word >= Permit * (long)Volatile.Read(ref _limit))
             {
                 break;
             }
 
-            long seen = Interlocked.CompareExchange(ref _word, word + Place, word);
+            long seen = Interlocked.CompareExchange(ref _word, word + Permit, word);
             if (seen == word)
             {
                 return;
@@ -210,31 +220,31 @@ public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcu
         Leave(_anyone);
     }
 
-    /// <summary>Makes a call without a result when a place is free, and returns the place when the call has ended, in whatever way.</summary>
+    /// <summary>Makes a call without a result when a permit is free, and returns the permit when the call has ended, in whatever way.</summary>
     /// <param name="call">The call. It gets the caller's token.</param>
-    /// <param name="cancellationToken">Ends the wait for a place, and is passed to the call.</param>
+    /// <param name="cancellationToken">Ends the wait for a permit, and is passed to the call.</param>
     /// <returns>A task that completes when the call has ended. Await it only once, like any value task.</returns>
-    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled while the call waited for a place.</exception>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled while the call waited for a permit.</exception>
     /// <exception cref="ConcurrencyLimitRejectedException"><see cref="MaxWaiting"/> calls already wait.</exception>
     public ValueTask ExecuteAsync(Func<CancellationToken, ValueTask> call, CancellationToken cancellationToken = default) =>
         CallShape.Ended(ExecuteAsync(static (call, token) => CallShape.Of(call(token)), CallShape.Of(call), cancellationToken));
 
-    /// <summary>Does the same for a call that gets a state, so that it needs no closure.</summary>
+    /// <summary>Makes a call that gets a state, so that it needs no closure, when a permit is free. Returns the permit when the call has ended, in any way.</summary>
     /// <typeparam name="TState">The type of the state.</typeparam>
     /// <inheritdoc cref="ExecuteAsync(Func{CancellationToken, ValueTask}, CancellationToken)"/>
     /// <param name="call">The call. It gets the caller's token.</param>
     /// <param name="state">The state passed to the call.</param>
-    /// <param name="cancellationToken">Ends the wait for a place, and is passed to the call.</param>
+    /// <param name="cancellationToken">Ends the wait for a permit, and is passed to the call.</param>
     public ValueTask ExecuteAsync<TState>(
         Func<TState, CancellationToken, ValueTask> call, TState state, CancellationToken cancellationToken = default) =>
         CallShape.Ended(ExecuteAsync(static (s, token) => CallShape.Of(s.Call(s.State, token)), CallShape.Of(call, state), cancellationToken));
 
-    /// <summary>Makes a call when a place is free, and returns the place when the call has ended, in whatever way.</summary>
+    /// <summary>Makes a call when a permit is free, and returns the permit when the call has ended, in whatever way.</summary>
     /// <typeparam name="TResult">The type of the call's result.</typeparam>
     /// <param name="call">The call. It gets the caller's token.</param>
-    /// <param name="cancellationToken">Ends the wait for a place, and is passed to the call.</param>
+    /// <param name="cancellationToken">Ends the wait for a permit, and is passed to the call.</param>
     /// <returns>The call's result. Await it only once, like any value task.</returns>
-    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled while the call waited for a place.</exception>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled while the call waited for a permit.</exception>
     /// <exception cref="ConcurrencyLimitRejectedException"><see cref="MaxWaiting"/> calls already wait.</exception>
     public ValueTask<TResult> ExecuteAsync<TResult>(Func<CancellationToken, ValueTask<TResult>> call, CancellationToken cancellationToken = default)
     {
@@ -242,14 +252,14 @@ public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcu
         return ExecuteAsync(static (call, token) => call(token), call, cancellationToken);
     }
 
-    /// <summary>Does the same for a call that gets a state, so that it needs no closure.</summary>
+    /// <summary>Makes a call that gets a state, so that it needs no closure, when a permit is free. Returns the permit when the call has ended, in any way.</summary>
     /// <typeparam name="TState">The type of the state.</typeparam>
     /// <typeparam name="TResult">The type of the call's result.</typeparam>
     /// <param name="call">The call. It gets the caller's token.</param>
     /// <param name="state">The state passed to the call.</param>
-    /// <param name="cancellationToken">Ends the wait for a place, and is passed to the call.</param>
+    /// <param name="cancellationToken">Ends the wait for a permit, and is passed to the call.</param>
     /// <returns>The call's result. Await it only once, like any value task.</returns>
-    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled while the call waited for a place.</exception>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled while the call waited for a permit.</exception>
     /// <exception cref="ConcurrencyLimitRejectedException"><see cref="MaxWaiting"/> calls already wait.</exception>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     public async ValueTask<TResult> ExecuteAsync<TState, TResult>(
@@ -272,7 +282,7 @@ public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcu
     // The half with the lock: calls that wait, and users that hold no more permits than they can use.
 
     /// <summary>Takes a permit for a user, if one is free and no call waits.</summary>
-    internal bool TryEnter(PlaceUser user)
+    internal bool TryEnter(PermitUser user)
     {
         lock (_lock)
         {
@@ -283,20 +293,20 @@ public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcu
         }
     }
 
-    /// <summary>Takes a permit, or a turn at the end of the queue.</summary>
+    /// <summary>Takes a permit, or a position at the end of the queue.</summary>
     /// <exception cref="ConcurrencyLimitRejectedException">Too many calls already wait.</exception>
-    internal PlaceTurn Queue(PlaceUser user)
+    internal PermitWaiter Queue(PermitUser user)
     {
-        PlaceTurn turn = new(user);
-        ToldTurns<PlaceTurn> served = default;
+        PermitWaiter waiter = new(user);
+        ToldWaiters<PermitWaiter> served = default;
         bool rejected = false;
         lock (_lock)
         {
             CloseNeedsLock();
             if (TryTakeNeedsLock(user))
             {
-                turn.State = PlaceTurnState.Served;
-                served.Add(turn);
+                waiter.State = PermitWaiterState.Served;
+                served.Add(waiter);
             }
             else if (_maxWaiting is { } most ? _waiting.Count + _parked >= most : user.IsSingle && _single >= MaxWaiting)
             {
@@ -304,9 +314,9 @@ public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcu
             }
             else
             {
-                turn.Number = ++_turns;
+                waiter.Number = ++_lastNumber;
                 _single += user.IsSingle ? 1 : 0;
-                _waiting.AddLast(turn.Node);
+                _waiting.AddLast(waiter.Node);
             }
 
             OpenNeedsLock();
@@ -318,20 +328,20 @@ public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcu
         }
 
         served.Tell();
-        return turn;
+        return waiter;
     }
 
     /// <summary>Returns a user's permit. It goes to the first call in the queue that can start now.</summary>
-    internal void Leave(PlaceUser user)
+    internal void Leave(PermitUser user)
     {
-        ToldTurns<PlaceTurn> served;
+        ToldWaiters<PermitWaiter> served;
         lock (_lock)
         {
             CloseNeedsLock();
             bool taken = _word >> 1 < _limit;
             if (taken)
             {
-                _word += Place;
+                _word += Permit;
                 user.Held--;
                 UnparkNeedsLock(user);
             }
@@ -339,7 +349,7 @@ public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcu
             served = ServeNeedsLock();
             if (!taken)
             {
-                throw new InvalidOperationException("More places were returned than taken.");
+                throw new InvalidOperationException("More permits were returned than taken.");
             }
         }
 
@@ -347,9 +357,9 @@ public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcu
     }
 
     /// <summary>A user can use more permits than before.</summary>
-    internal void UseMore(PlaceUser user)
+    internal void UseMore(PermitUser user)
     {
-        ToldTurns<PlaceTurn> served;
+        ToldWaiters<PermitWaiter> served;
         lock (_lock)
         {
             CloseNeedsLock();
@@ -360,27 +370,27 @@ public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcu
         served.Tell();
     }
 
-    /// <summary>Takes a turn out of the queue.</summary>
+    /// <summary>Takes a call out of the queue.</summary>
     /// <returns>False if it no longer waits.</returns>
-    internal bool TryRemove(PlaceTurn turn)
+    internal bool TryRemove(PermitWaiter waiter)
     {
-        ToldTurns<PlaceTurn> served;
+        ToldWaiters<PermitWaiter> served;
         lock (_lock)
         {
-            if (turn.State != PlaceTurnState.Waiting)
+            if (waiter.State != PermitWaiterState.Waiting)
             {
                 return false;
             }
 
             CloseNeedsLock();
-            turn.State = PlaceTurnState.Removed;
-            _single -= turn.User.IsSingle ? 1 : 0;
-            if (turn.Node.List != _waiting)
+            waiter.State = PermitWaiterState.Removed;
+            _single -= waiter.User.IsSingle ? 1 : 0;
+            if (waiter.Node.List != _waiting)
             {
                 _parked--;
             }
 
-            turn.Node.List!.Remove(turn.Node);
+            waiter.Node.List!.Remove(waiter.Node);
             served = ServeNeedsLock();
         }
 
@@ -395,9 +405,9 @@ public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcu
         Interlocked.Or(ref _word, Closed);
     }
 
-    private bool TryTakeNeedsLock(PlaceUser user)
+    private bool TryTakeNeedsLock(PermitUser user)
     {
-        if (_waiting.Count > 0 || _word < Place)
+        if (_waiting.Count > 0 || _word < Permit)
         {
             return false;
         }
@@ -406,9 +416,9 @@ public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcu
         return true;
     }
 
-    private void TakeNeedsLock(PlaceUser user)
+    private void TakeNeedsLock(PermitUser user)
     {
-        _word -= Place;
+        _word -= Permit;
         user.Held++;
     }
 
@@ -417,24 +427,24 @@ public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcu
     /// would lie idle. It keeps its number, and returns to its old position when its user returns a permit or can use more.
     /// </summary>
     /// <returns>The calls that got a permit, to be told without the lock.</returns>
-    private ToldTurns<PlaceTurn> ServeNeedsLock()
+    private ToldWaiters<PermitWaiter> ServeNeedsLock()
     {
-        ToldTurns<PlaceTurn> served = default;
-        while (_word >= Place && _waiting.First is { } node)
+        ToldWaiters<PermitWaiter> served = default;
+        while (_word >= Permit && _waiting.First is { } node)
         {
-            PlaceTurn turn = node.Value;
+            PermitWaiter waiter = node.Value;
             _waiting.RemoveFirst();
-            if (turn.User.Held >= turn.User.Most)
+            if (waiter.User.Held >= waiter.User.Most)
             {
-                turn.User.Parked.AddLast(node);
+                waiter.User.Parked.AddLast(node);
                 _parked++;
                 continue;
             }
 
-            TakeNeedsLock(turn.User);
-            turn.State = PlaceTurnState.Served;
-            _single -= turn.User.IsSingle ? 1 : 0;
-            served.Add(turn);
+            TakeNeedsLock(waiter.User);
+            waiter.State = PermitWaiterState.Served;
+            _single -= waiter.User.IsSingle ? 1 : 0;
+            served.Add(waiter);
         }
 
         OpenNeedsLock();
@@ -451,11 +461,11 @@ public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcu
         }
     }
 
-    private void UnparkNeedsLock(PlaceUser user)
+    private void UnparkNeedsLock(PermitUser user)
     {
         for (int back = 0; user.HasParked && user.Held + back < user.Most; back++)
         {
-            LinkedListNode<PlaceTurn> node = user.Parked.First!;
+            LinkedListNode<PermitWaiter> node = user.Parked.First!;
             user.Parked.RemoveFirst();
             _parked--;
 
@@ -468,8 +478,8 @@ public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcu
     private void AssertInvariantsNeedsLock()
     {
         Debug.Assert(_lock.IsHeldByCurrentThread, "The limit's lock is held.");
-        Debug.Assert(_word >> 1 <= _limit, "No more places are free than there are.");
-        Debug.Assert(_waiting.Count == 0 || _word < Place, "While a place is free, nobody waits who could use it.");
+        Debug.Assert(_word >> 1 <= _limit, "No more permits are free than there are.");
+        Debug.Assert(_waiting.Count == 0 || _word < Permit, "While a permit is free, nobody waits who could use it.");
         Debug.Assert(_parked >= 0, "Parked calls are not negative.");
         Debug.Assert(_single >= 0 && _single <= _waiting.Count, "Single calls that wait are in the queue.");
     }
@@ -481,7 +491,7 @@ public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcu
 /// </summary>
 /// <param name="limit">The limit.</param>
 /// <param name="most">How many permits the user can use at once, at least 1; null for any number. Called under the limit's lock.</param>
-internal sealed class PlaceUser(SharedConcurrencyLimit limit, Func<int>? most) : IPlace
+internal sealed class PermitUser(SharedConcurrencyLimit limit, Func<int>? most) : IPermit
 {
     public SharedConcurrencyLimit Limit => limit;
 
@@ -493,8 +503,8 @@ internal sealed class PlaceUser(SharedConcurrencyLimit limit, Func<int>? most) :
     /// <summary>How many permits it holds. Not counted without a bound. Guarded by the limit's lock.</summary>
     public int Held { get; set; }
 
-    /// <summary>Its turns that let others pass, oldest first. Guarded by the limit's lock.</summary>
-    public LinkedList<PlaceTurn> Parked => field ??= [];
+    /// <summary>Its waiters that let others pass, oldest first. Guarded by the limit's lock.</summary>
+    public LinkedList<PermitWaiter> Parked => field ??= [];
 
     public bool HasParked => most is not null && Parked.Count > 0;
 
@@ -513,51 +523,51 @@ internal sealed class PlaceUser(SharedConcurrencyLimit limit, Func<int>? most) :
         }
     }
 
-    /// <summary>Its bound was raised: turns that let others pass before return to the queue if they can be served now.</summary>
+    /// <summary>Its bound was raised: waiters that let others pass before return to the queue if they can be served now.</summary>
     public void UseMore() => limit.UseMore(this);
 
-    /// <summary>Takes a permit, or a turn at the end of the queue.</summary>
+    /// <summary>Takes a permit, or a position at the end of the queue.</summary>
     /// <exception cref="ConcurrencyLimitRejectedException">Too many calls already wait.</exception>
-    public PlaceTurn Queue() => limit.Queue(this);
+    public PermitWaiter Queue() => limit.Queue(this);
 
     /// <summary>Waits for a permit.</summary>
     public ValueTask EnterAsync(CancellationToken cancellationToken)
     {
-        PlaceTurn turn;
+        PermitWaiter waiter;
         try
         {
-            turn = Queue();
+            waiter = Queue();
         }
         catch (ConcurrencyLimitRejectedException rejection)
         {
             return ValueTask.FromException(rejection);
         }
 
-        return turn.Served.IsCompletedSuccessfully ? default : WaitAsync(turn, cancellationToken);
+        return waiter.Served.IsCompletedSuccessfully ? default : WaitAsync(waiter, cancellationToken);
     }
 
-    private static async ValueTask WaitAsync(PlaceTurn turn, CancellationToken cancellationToken)
+    private static async ValueTask WaitAsync(PermitWaiter waiter, CancellationToken cancellationToken)
     {
         using (cancellationToken.UnsafeRegister(
-            static (turn, token) => Unattended.Run((PlaceTurn)turn!, static (turn, token) => turn.Cancel(token), token), turn))
+            static (waiter, token) => Unattended.Run((PermitWaiter)waiter!, static (waiter, token) => waiter.Cancel(token), token), waiter))
         {
-            await turn.Served.ConfigureAwait(false);
+            await waiter.Served.ConfigureAwait(false);
         }
     }
 }
 
-/// <summary>A call's place in the queue of a <see cref="SharedConcurrencyLimit"/>. Its caller either uses the permit that it gets, or drops it.</summary>
-/// <param name="user">For whom it waits. While that user holds as many permits as it can use, the turn is among the user's parked ones.</param>
-internal sealed class PlaceTurn(PlaceUser user) : QueueTurn<PlaceTurn>(tellsAtOnce: false), IUnattended
+/// <summary>A call in the queue of a <see cref="SharedConcurrencyLimit"/>. Its caller either uses the permit that it gets, or drops it.</summary>
+/// <param name="user">For whom it waits. While that user holds as many permits as it can use, the waiter is among the user's parked ones.</param>
+internal sealed class PermitWaiter(PermitUser user) : QueueWaiter<PermitWaiter>(tellsAtOnce: false), IUnattended
 {
-    public PlaceUser User => user;
+    public PermitUser User => user;
 
     /// <summary>
-    /// Changed under the limit's lock. Its holder may read it without: a turn that is served just then looks as if it waited, and its holder is told.
+    /// Changed under the limit's lock. Its holder may read it without: a waiter that is served just then looks as if it waited, and its holder is told.
     /// </summary>
-    public PlaceTurnState State { get; set; }
+    public PermitWaiterState State { get; set; }
 
-    /// <summary>Leaves the queue because its caller has cancelled. A turn that already has a permit keeps it.</summary>
+    /// <summary>Leaves the queue because its caller has cancelled. A waiter that already has a permit keeps it.</summary>
     public void Cancel(CancellationToken cancellationToken)
     {
         if (user.Limit.TryRemove(this))
@@ -566,10 +576,10 @@ internal sealed class PlaceTurn(PlaceUser user) : QueueTurn<PlaceTurn>(tellsAtOn
         }
     }
 
-    /// <summary>It could not be cancelled: its caller, who waits, gets the error. A turn that already has a permit keeps it.</summary>
+    /// <summary>It could not be cancelled: its caller, who waits, gets the error. A waiter that already has a permit keeps it.</summary>
     void IUnattended.WorkFailed(Exception error)
     {
-        if (user.Limit.TryRemove(this) || State == PlaceTurnState.Removed)
+        if (user.Limit.TryRemove(this) || State == PermitWaiterState.Removed)
         {
             StopWaiting(error);
         }
@@ -585,8 +595,8 @@ internal sealed class PlaceTurn(PlaceUser user) : QueueTurn<PlaceTurn>(tellsAtOn
     }
 }
 
-/// <summary>How far a <see cref="PlaceTurn"/> is.</summary>
-internal enum PlaceTurnState
+/// <summary>How far a <see cref="PermitWaiter"/> is.</summary>
+internal enum PermitWaiterState
 {
     /// <summary>In the queue.</summary>
     Waiting,
@@ -599,7 +609,7 @@ internal enum PlaceTurnState
 }
 
 /// <summary>A permit of a <see cref="SharedConcurrencyLimit"/> that an attempt holds.</summary>
-internal interface IPlace
+internal interface IPermit
 {
     /// <summary>Returns it.</summary>
     void Leave();
@@ -609,25 +619,25 @@ internal interface IPlace
 /// The permit of a call under a time limit that gives the call up while it runs. At the limit, the permit is returned, because the call may never end. A call
 /// that its own caller cancelled keeps its permit until it ends.
 /// </summary>
-internal sealed class TimedPlace : IPlace, IUnattended
+internal sealed class TimedPermit : IPermit, IUnattended
 {
-    private readonly IPlace _place;
+    private readonly IPermit _permit;
     private readonly CancellationToken _callerToken;
     private readonly CancellationTokenRegistration _link;
 
-    // 1 once the permit is returned. The end of the call and its time limit race for that, and the exchange lets one of them return it: returned twice, the
+    // Atomic: 1 once the permit is returned. The end of the call and its time limit race for that, and the exchange lets one of them return it: returned twice, the
     // permit would let one call too many in.
     private int _left;
 
     /// <summary>Takes over a permit.</summary>
-    /// <param name="place">The permit.</param>
+    /// <param name="permit">The permit.</param>
     /// <param name="token">Cancelled at the time limit and by the caller.</param>
     /// <param name="callerToken">Cancelled by the caller only.</param>
-    public TimedPlace(IPlace place, CancellationToken token, CancellationToken callerToken)
+    public TimedPermit(IPermit permit, CancellationToken token, CancellationToken callerToken)
     {
-        _place = place;
+        _permit = permit;
         _callerToken = callerToken;
-        _link = token.UnsafeRegister(static place => Unattended.Run((TimedPlace)place!, static place => place.Cancelled()), this);
+        _link = token.UnsafeRegister(static permit => Unattended.Run((TimedPermit)permit!, static permit => permit.Cancelled()), this);
     }
 
     public void Leave()
@@ -651,12 +661,12 @@ internal sealed class TimedPlace : IPlace, IUnattended
     {
         if (Interlocked.Exchange(ref _left, 1) == 0)
         {
-            _place.Leave();
+            _permit.Leave();
         }
     }
 }
 
-/// <summary>The call was not made, because too many calls already wait for a place of a <see cref="SharedConcurrencyLimit"/>.</summary>
+/// <summary>The call was not made, because too many calls already wait for a permit of a <see cref="SharedConcurrencyLimit"/>.</summary>
 public sealed class ConcurrencyLimitRejectedException : Exception
 {
     /// <summary>Creates the exception.</summary>
@@ -684,7 +694,7 @@ public sealed class ConcurrencyLimitRejectedException : Exception
     /// <param name="limit">The limit.</param>
     /// <param name="maxWaiting">How many calls may wait.</param>
     public ConcurrencyLimitRejectedException(int limit, int maxWaiting)
-        : base($"All {limit} places of the concurrency limit are in use, and {maxWaiting} calls, the most allowed, already wait. The limit's maxWaiting sets how many may.")
+        : base($"All {limit} permits of the concurrency limit are in use, and {maxWaiting} calls, the most allowed, already wait. The limit's maxWaiting sets how many may.")
     {
         Limit = limit;
         MaxWaiting = maxWaiting;

@@ -16,8 +16,11 @@ internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, 
 {
     private const int Few = 1024;
 
+    // Immutable.
     private readonly IEqualityComparer<TKey> _comparer = comparer ?? EqualityComparer<TKey>.Default;
     private readonly Lock _lock = new();
+
+    // Under _lock.
     private readonly Dictionary<int, Entry> _byHash = [];
     private int _count;
     private int _sweepAt = Few;
@@ -55,7 +58,7 @@ internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, 
         }
     }
 
-    /// <summary>The policy of a key, for somebody who looks at it. It is not kept for that.</summary>
+    /// <summary>The policy of a key, for somebody who looks at it. The table may forget it all the same.</summary>
     public TPolicy Get(TKey key)
     {
         ArgumentNullException.ThrowIfNull(key);
@@ -180,10 +183,11 @@ internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, 
 
     private sealed class Entry(TKey key, TPolicy policy) : KeyUse<TPolicy>(policy)
     {
-        // Grows only under the table's lock, and shrinks without it. So an entry that has no users under the lock gets none before the lock is given up, and
+        // Atomic: grows only under the table's lock, and shrinks without it. So an entry that has no users under the lock gets none before the lock is given up, and
         // can be forgotten. If it grew without the lock, a policy could be forgotten while a call begins to use it, and its key would have two.
         public int Users;
 
+        // Atomic: changed under the table's lock, read by any thread that looks for a key.
         private Entry? _next;
 
         public TKey Key => key;
@@ -195,9 +199,10 @@ internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, 
             set => Volatile.Write(ref _next, value);
         }
 
-        /// <summary>Whether it was used since the last sweep.</summary>
+        /// <summary>Whether it was used since the last sweep. Under the table's lock.</summary>
         public bool WasUsed { get; set; }
 
+        /// <summary>Whether it is out of the table. Under the table's lock.</summary>
         public bool IsForgotten { get; set; }
 
         public override void Release()
@@ -222,6 +227,6 @@ internal abstract class KeyUse<TPolicy>(TPolicy policy)
 /// <typeparam name="TPolicy">The policy.</typeparam>
 internal interface IKeyed<in TItem, TPolicy>
 {
-    /// <summary>The instance for an item's key. It is kept at least until it is released. Runs the user's functions, and throws what they throw.</summary>
+    /// <summary>The instance for an item's key. It is not forgotten before it is released. Runs the user's functions, and throws what they throw.</summary>
     KeyUse<TPolicy> Use(TItem item);
 }

@@ -34,9 +34,9 @@ internal static class PolicyMeter
         SafeCall.Try(static () => Meter.CreateObservableUpDownCounter(
             "weir.policy.circuit_breakers", MeasureCircuits, "{circuit_breaker}", "Shared circuit breakers and those by key, by state.")),
         SafeCall.Try(static () => Meter.CreateObservableUpDownCounter(
-            "weir.policy.in_use", static () => Measure(static c => c.InUse), "{call}", "Places of shared concurrency limits that are in use.")),
+            "weir.policy.in_use", static () => Measure(static c => c.InUse), "{call}", "permits of shared concurrency limits that are in use.")),
         SafeCall.Try(static () => Meter.CreateObservableUpDownCounter(
-            "weir.policy.limit", static () => Measure(static c => c.Limit), "{call}", "Places that shared concurrency limits have.")),
+            "weir.policy.limit", static () => Measure(static c => c.Limit), "{call}", "Permits that shared concurrency limits have.")),
         SafeCall.Try(static () => Meter.CreateObservableUpDownCounter(
             "weir.policy.waiting", MeasureWaiting, "{call}", "Calls and items that wait at shared concurrency limits and rate limits.")),
     ];
@@ -99,7 +99,7 @@ internal static class PolicyMeter
 
     private static List<Measurement<long>> MeasureWaiting() =>
     [
-        .. Measure(static c => c.AtPlaces, new(WaitFor, "concurrency_limit")),
+        .. Measure(static c => c.AtLimits, new(WaitFor, "concurrency_limit")),
         .. Measure(static c => c.AtRate, new(WaitFor, "rate_limit")),
     ];
 
@@ -238,7 +238,7 @@ internal sealed class PolicyCounts
     public long? Limit { get; private set; }
 
     /// <summary>The calls that wait for a permit.</summary>
-    public long? AtPlaces { get; private set; }
+    public long? AtLimits { get; private set; }
 
     /// <summary>The calls that wait for tokens.</summary>
     public long? AtRate { get; private set; }
@@ -250,11 +250,11 @@ internal sealed class PolicyCounts
         HalfOpen = (HalfOpen ?? 0) + halfOpen;
     }
 
-    public void AddPlaces(long inUse, long limit, long waiting)
+    public void AddPermits(long inUse, long limit, long waiting)
     {
         InUse = (InUse ?? 0) + inUse;
         Limit = (Limit ?? 0) + limit;
-        AtPlaces = (AtPlaces ?? 0) + waiting;
+        AtLimits = (AtLimits ?? 0) + waiting;
     }
 
     public void AddRate(long waiting) => AtRate = (AtRate ?? 0) + waiting;
@@ -269,7 +269,7 @@ internal sealed class PolicyCounts
 
         if (other.Limit is not null)
         {
-            AddPlaces(0, 0, 0);
+            AddPermits(0, 0, 0);
         }
 
         if (other.AtRate is not null)

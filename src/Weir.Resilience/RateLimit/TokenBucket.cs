@@ -11,7 +11,7 @@ namespace Weir.Resilience;
 /// call may start at time t when t >= m - (burst - cost) / rate, and moves the mark to max(t, m) + cost / rate.
 /// </para>
 /// <para>
-/// The time that counts is that of the start. A call that has to wait is woken when its turn may have come, asks again, and takes its tokens at that moment, on
+/// The time that counts is that of the start. A call that has to wait is woken when it may be the first and its time may have come, asks again, and takes its tokens at that moment, on
 /// the thread that continues with it. So a call that wakes late never starts together with later calls. Tokens that flow into a full bucket meanwhile are lost:
 /// with timers that wake a call late by up to a tick, the full rate needs a burst of at least rate * tick + cost.
 /// </para>
@@ -23,15 +23,21 @@ namespace Weir.Resilience;
 [DebuggerDisplay("{Waiting} wait")]
 public sealed class TokenBucket : IRateLimit, IMeteredPolicy
 {
+    // Two kinds wait, and never in the same bucket. Calls wait in _waiting: only the first one waits for a point in time, asks again when it has come, and takes
+    // its tokens then; the others wait to be the first, and whoever leaves the front wakes the next one. Items of runs wait in _items, without a worker, and a
+    // timer calls them: see there. Nobody is given tokens; whoever may start takes them, under _lock. The user's clock is read before the lock is taken, and
+    // those who are woken or called are told without it.
+
+    // Immutable.
     private readonly Clock _clock;
     private readonly Lock _lock = new();
-    private readonly LinkedList<RateTurn> _waiting = [];
     private readonly long _origin;
     private readonly double _cost;
     private readonly double _reach;
 
-    // In ticks of the clock since the origin, as a double: for a year, the rounding of one call is below a millionth of a millisecond, whereas whole ticks of
-    // 100 ns would be wrong by a tenth at three million calls per second.
+    // Under _lock. The mark is in ticks of the clock since the origin, as a double: for a year, the rounding of one call is below a millionth of a millisecond,
+    // whereas whole ticks of 100 ns would be wrong by a tenth at three million calls per second.
+    private readonly LinkedList<RateWaiter> _waiting = [];
     private double _mark;
 
     /// <summary>Creates a full bucket.</summary>
@@ -78,8 +84,8 @@ public sealed class TokenBucket : IRateLimit, IMeteredPolicy
             lock (_lock)
             {
                 AssertInvariantsNeedsLock();
-                int waiting = _waiting.Count + (_turns?.Count ?? 0);
-                double mark = Turns > 0 ? _calledMark : _mark;
+                int waiting = _waiting.Count + (_items?.Count ?? 0);
+                double mark = ItemsWaiting > 0 ? _calledMark : _mark;
                 TimeSpan wait = _clock.ToTimeSpan(StartTicks(mark + (waiting * _cost)) - now);
 
                 // There may be tokens for all waiting calls, with none of them awake yet.
@@ -113,7 +119,7 @@ public sealed class TokenBucket : IRateLimit, IMeteredPolicy
         {
             lock (_lock)
             {
-                return _waiting.Count + Turns;
+                return _waiting.Count + ItemsWaiting;
             }
         }
     }
@@ -121,7 +127,7 @@ public sealed class TokenBucket : IRateLimit, IMeteredPolicy
     // Read before the lock is taken: the clock is the user's. It counts as the start of a call, which is never earlier.
     private long Now => _clock.Now - _origin;
 
-    private bool IsFreeNeedsLock => _waiting.Count == 0 && Turns == 0;
+    private bool IsFreeNeedsLock => _waiting.Count == 0 && ItemsWaiting == 0;
 
     /// <summary>Takes the tokens of a call that may start at once.</summary>
     /// <returns><see langword="false"/> if the call would have to wait, for its tokens or behind waiting calls. Then nothing is taken.</returns>
@@ -147,42 +153,42 @@ public sealed class TokenBucket : IRateLimit, IMeteredPolicy
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     public ValueTask WaitAsync(CancellationToken cancellationToken = default) =>
         cancellationToken.IsCancellationRequested ? ValueTask.FromCanceled(cancellationToken)
-        : TryEnter() || Queue(cancellationToken) is not { } turn ? ValueTask.CompletedTask
-        : new ValueTask(turn.Wait.AsTask());
+        : TryEnter() || Queue(cancellationToken) is not { } waiter ? ValueTask.CompletedTask
+        : new ValueTask(waiter.Wait.AsTask());
 
     /// <inheritdoc/>
-    /// <remarks>A call that waits holds its place, and those behind it, until it is awaited.</remarks>
+    /// <remarks>A call that waits stays in the queue, and holds up those behind it, until it is awaited.</remarks>
     ValueTask<IDisposable?> IRateLimit.EnterAsync(CancellationToken cancellationToken) =>
         cancellationToken.IsCancellationRequested ? ValueTask.FromCanceled<IDisposable?>(cancellationToken)
-        : TryEnter() || Queue(cancellationToken) is not { } turn ? default
-        : turn.Wait;
+        : TryEnter() || Queue(cancellationToken) is not { } waiter ? default
+        : waiter.Wait;
 
     /// <summary>
     /// Waits until a call in the queue may ask for its tokens. Only the first call in it waits for a point in time, which no other call moves meanwhile; the
     /// others wait to be the first. A call that leaves wakes the next one.
     /// </summary>
-    internal Task UntilMayAskAsync(RateTurn turn, CancellationToken cancellationToken) =>
-        IsFirst(turn, out long start) ? UntilAsync(start, cancellationToken) : turn.First.Task.WaitAsync(cancellationToken);
+    internal Task UntilMayAskAsync(RateWaiter waiter, CancellationToken cancellationToken) =>
+        IsFirst(waiter, out long start) ? UntilAsync(start, cancellationToken) : waiter.First.Task.WaitAsync(cancellationToken);
 
     /// <summary>Waits for a point in time that the bucket gave.</summary>
     internal Task UntilAsync(long start, CancellationToken cancellationToken) => TimerDelay.WaitUntilAsync(start, _clock, cancellationToken);
 
     /// <summary>Takes the tokens of the first call in the queue, which then leaves it, or returns when that call may start.</summary>
-    internal bool TryTakeFirst(RateTurn turn, out long start)
+    internal bool TryTakeFirst(RateWaiter waiter, out long start)
     {
-        RateTurn? next;
+        RateWaiter? next;
         long now = Now;
         lock (_lock)
         {
             AssertInvariantsNeedsLock();
-            Debug.Assert(_waiting.First == turn.Node, "Only the first one asks.");
+            Debug.Assert(_waiting.First == waiter.Node, "Only the first one asks.");
             start = _origin + StartTicks(_mark);
             if (!TryTakeNeedsLock(now))
             {
                 return false;
             }
 
-            next = RemoveNeedsLock(turn);
+            next = RemoveNeedsLock(waiter);
         }
 
         next?.First.TrySetResult();
@@ -190,13 +196,13 @@ public sealed class TokenBucket : IRateLimit, IMeteredPolicy
     }
 
     /// <summary>Takes a call out of the queue, if it is still there.</summary>
-    internal void Leave(RateTurn turn)
+    internal void Leave(RateWaiter waiter)
     {
-        RateTurn? next;
+        RateWaiter? next;
         lock (_lock)
         {
             AssertInvariantsNeedsLock();
-            next = RemoveNeedsLock(turn);
+            next = RemoveNeedsLock(waiter);
         }
 
         next?.First.TrySetResult();
@@ -213,10 +219,10 @@ public sealed class TokenBucket : IRateLimit, IMeteredPolicy
         return true;
     }
 
-    /// <summary>Takes a place in the queue; or takes the tokens after all, and then there is no place.</summary>
-    private RateTurn? Queue(CancellationToken cancellationToken)
+    /// <summary>Puts a call into the queue; or takes its tokens after all, and then nothing waits.</summary>
+    private RateWaiter? Queue(CancellationToken cancellationToken)
     {
-        RateTurn turn = new(this, cancellationToken);
+        RateWaiter waiter = new(this, cancellationToken);
         long now = Now;
         lock (_lock)
         {
@@ -226,31 +232,31 @@ public sealed class TokenBucket : IRateLimit, IMeteredPolicy
                 return null;
             }
 
-            _waiting.AddLast(turn.Node);
-            return turn;
+            _waiting.AddLast(waiter.Node);
+            return waiter;
         }
     }
 
-    private bool IsFirst(RateTurn turn, out long start)
+    private bool IsFirst(RateWaiter waiter, out long start)
     {
         lock (_lock)
         {
             start = _origin + StartTicks(_mark);
-            return _waiting.First == turn.Node;
+            return _waiting.First == waiter.Node;
         }
     }
 
     /// <summary>Removes a call from the queue.</summary>
     /// <returns>The call to wake outside the lock.</returns>
-    private RateTurn? RemoveNeedsLock(RateTurn turn)
+    private RateWaiter? RemoveNeedsLock(RateWaiter waiter)
     {
-        if (turn.Node.List is null)
+        if (waiter.Node.List is null)
         {
             return null;
         }
 
-        bool wasFirst = _waiting.First == turn.Node;
-        _waiting.Remove(turn.Node);
+        bool wasFirst = _waiting.First == waiter.Node;
+        _waiting.Remove(waiter.Node);
         return wasFirst ? _waiting.First?.Value : null;
     }
 
@@ -269,8 +275,8 @@ public sealed class TokenBucket : IRateLimit, IMeteredPolicy
     private void AssertInvariantsNeedsLock()
     {
         Debug.Assert(_lock.IsHeldByCurrentThread, "The bucket's lock is held.");
-        Debug.Assert(_waiting.Count == 0 || Turns == 0, "Items that wait elsewhere share a bucket with nobody else.");
-        Debug.Assert(Turns == 0 || _calledMark >= _mark, "What was called has not all been taken, and never the other way round.");
+        Debug.Assert(_waiting.Count == 0 || ItemsWaiting == 0, "Items that wait elsewhere share a bucket with nobody else.");
+        Debug.Assert(ItemsWaiting == 0 || _calledMark >= _mark, "What was called has not all been taken, and never the other way round.");
     }
 
     // Items of runs that wait elsewhere, in a bucket that only they use. One timer calls the first item when its tokens should be there, and the items take them
@@ -280,68 +286,69 @@ public sealed class TokenBucket : IRateLimit, IMeteredPolicy
 
     private static readonly TimeSpan RetryPause = TimeSpan.FromMilliseconds(10);
 
-    private LinkedList<ItemRateTurn>? _turns;
+    // Under _lock.
+    private LinkedList<ItemRateWaiter>? _items;
     private int _called;
     private double _calledMark;
-    private long _turnNumber;
+    private long _lastNumber;
     private ITimer? _timer;
     private long _timerFor;
 
-    private int Turns => (_turns?.Count ?? 0) + _called;
+    private int ItemsWaiting => (_items?.Count ?? 0) + _called;
 
-    /// <summary>Takes the tokens of an item that may start at once, or gives it a turn at the end of the queue.</summary>
-    /// <param name="turn">Its turn; null if it has its tokens.</param>
-    internal bool TryEnter(out ItemRateTurn? turn)
+    /// <summary>Takes the tokens of an item that may start at once, or puts it at the end of the queue.</summary>
+    /// <param name="waiter">What waits for it; null if it has its tokens.</param>
+    internal bool TryEnter(out ItemRateWaiter? waiter)
     {
-        ToldTurns<ItemRateTurn> called;
-        turn = null;
+        ToldWaiters<ItemRateWaiter> called;
+        waiter = null;
         long now = Now;
         lock (_lock)
         {
             AssertInvariantsNeedsLock();
-            if (Turns == 0)
+            if (ItemsWaiting == 0)
             {
                 _calledMark = _mark;
             }
 
-            if (_turns is not { Count: > 0 } && _calledMark - _reach <= now)
+            if (_items is not { Count: > 0 } && _calledMark - _reach <= now)
             {
                 _mark = MarkAfter(_mark, now);
                 _calledMark = MarkAfter(_calledMark, now);
             }
             else
             {
-                turn = new ItemRateTurn(this) { Number = ++_turnNumber };
-                (_turns ??= []).AddLast(turn.Node);
+                waiter = new ItemRateWaiter(this) { Number = ++_lastNumber };
+                (_items ??= []).AddLast(waiter.Node);
             }
 
             called = CallNeedsLock(now);
         }
 
         called.Tell();
-        return turn is null;
+        return waiter is null;
     }
 
     /// <summary>Takes the tokens of an item that was called, or makes it wait again, before all that came after it.</summary>
-    internal bool TryEnter(ItemRateTurn turn)
+    internal bool TryEnter(ItemRateWaiter waiter)
     {
-        ToldTurns<ItemRateTurn> called;
+        ToldWaiters<ItemRateWaiter> called;
         bool taken;
         long now = Now;
         lock (_lock)
         {
             AssertInvariantsNeedsLock();
-            if (!turn.IsCalled)
+            if (!waiter.IsCalled)
             {
                 return false;
             }
 
             taken = TryTakeNeedsLock(now);
-            UncallNeedsLock(turn, taken);
+            UncallNeedsLock(waiter, taken);
             if (!taken)
             {
-                turn.WaitAgain();
-                turn.InsertInto(_turns!);
+                waiter.WaitAgain();
+                waiter.InsertInto(_items!);
             }
 
             called = CallNeedsLock(now);
@@ -351,20 +358,20 @@ public sealed class TokenBucket : IRateLimit, IMeteredPolicy
         return taken;
     }
 
-    /// <summary>Takes a turn out of the queue. Never throws: the item has ended, and its run may be ending too.</summary>
-    internal void Drop(ItemRateTurn turn)
+    /// <summary>Takes an item out of the queue. Never throws: the item has ended, and its run may be ending too.</summary>
+    internal void Drop(ItemRateWaiter waiter)
     {
-        ToldTurns<ItemRateTurn> called;
+        ToldWaiters<ItemRateWaiter> called;
         lock (_lock)
         {
             AssertInvariantsNeedsLock();
-            if (turn.IsCalled)
+            if (waiter.IsCalled)
             {
-                UncallNeedsLock(turn, taken: false);
+                UncallNeedsLock(waiter, taken: false);
             }
             else
             {
-                _turns!.Remove(turn.Node);
+                _items!.Remove(waiter.Node);
             }
 
             called = CallOthersNeedsLock();
@@ -373,12 +380,12 @@ public sealed class TokenBucket : IRateLimit, IMeteredPolicy
         called.Tell();
     }
 
-    private ToldTurns<ItemRateTurn> CallOthersNeedsLock()
+    private ToldWaiters<ItemRateWaiter> CallOthersNeedsLock()
     {
         try
         {
             // Without anybody to call, the time does not matter.
-            return CallNeedsLock(_turns is { Count: > 0 } ? Now : 0);
+            return CallNeedsLock(_items is { Count: > 0 } ? Now : 0);
         }
         catch (Exception)
         {
@@ -387,9 +394,9 @@ public sealed class TokenBucket : IRateLimit, IMeteredPolicy
         }
     }
 
-    private void UncallNeedsLock(ItemRateTurn turn, bool taken)
+    private void UncallNeedsLock(ItemRateWaiter waiter, bool taken)
     {
-        turn.IsCalled = false;
+        waiter.IsCalled = false;
         _called--;
 
         // Rounding must not add up, so the marks are the same when no item has tokens to take. An item that started late may have moved its mark beyond the
@@ -400,22 +407,22 @@ public sealed class TokenBucket : IRateLimit, IMeteredPolicy
     /// <summary>The last step of every change: calls the items whose time has come, and sets the timer for the next one.</summary>
     /// <param name="now">The time since the origin.</param>
     /// <returns>Those to be told, without the lock.</returns>
-    private ToldTurns<ItemRateTurn> CallNeedsLock(long now)
+    private ToldWaiters<ItemRateWaiter> CallNeedsLock(long now)
     {
-        ToldTurns<ItemRateTurn> called = default;
-        if (_turns is { Count: > 0 } turns)
+        ToldWaiters<ItemRateWaiter> called = default;
+        if (_items is { Count: > 0 } items)
         {
-            while (turns.First is { } node && _calledMark - _reach <= now)
+            while (items.First is { } node && _calledMark - _reach <= now)
             {
-                ItemRateTurn turn = node.Value;
-                turns.RemoveFirst();
-                turn.IsCalled = true;
+                ItemRateWaiter waiter = node.Value;
+                items.RemoveFirst();
+                waiter.IsCalled = true;
                 _called++;
                 _calledMark = MarkAfter(_calledMark, now);
-                called.Add(turn);
+                called.Add(waiter);
             }
 
-            SetTimerNeedsLock(turns, now);
+            SetTimerNeedsLock(items, now);
         }
         else
         {
@@ -425,9 +432,9 @@ public sealed class TokenBucket : IRateLimit, IMeteredPolicy
         return called;
     }
 
-    private void SetTimerNeedsLock(LinkedList<ItemRateTurn> turns, long now)
+    private void SetTimerNeedsLock(LinkedList<ItemRateWaiter> items, long now)
     {
-        if (turns.Count == 0)
+        if (items.Count == 0)
         {
             StopTimerNeedsLock();
             return;
@@ -441,7 +448,7 @@ public sealed class TokenBucket : IRateLimit, IMeteredPolicy
             {
                 _timer = _clock.Provider.CreateTimer(
                     static bucket => Unattended.Run(
-                        (TokenBucket)bucket!, static bucket => bucket.CallTurns(), static (bucket, _) => bucket.CallTurnsAgain()),
+                        (TokenBucket)bucket!, static bucket => bucket.CallWaiters(), static (bucket, _) => bucket.CallWaitersAgain()),
                     this,
                     Timeout.InfiniteTimeSpan,
                     Timeout.InfiniteTimeSpan);
@@ -464,7 +471,7 @@ public sealed class TokenBucket : IRateLimit, IMeteredPolicy
     }
 
     // There was no memory, or the clock is the user's. The items still wait.
-    private void CallTurnsAgain()
+    private void CallWaitersAgain()
     {
         lock (_lock)
         {
@@ -478,13 +485,13 @@ public sealed class TokenBucket : IRateLimit, IMeteredPolicy
         _timer?.Change(RetryPause, Timeout.InfiniteTimeSpan);
     }
 
-    private void CallTurns()
+    private void CallWaiters()
     {
-        ToldTurns<ItemRateTurn> called;
+        ToldWaiters<ItemRateWaiter> called;
         long now = Now;
         lock (_lock)
         {
-            if (Turns == 0)
+            if (ItemsWaiting == 0)
             {
                 return;
             }
@@ -501,26 +508,26 @@ public sealed class TokenBucket : IRateLimit, IMeteredPolicy
 }
 
 /// <summary>
-/// A place in the queue of a <see cref="TokenBucket"/>. It does not ask for tokens before it is awaited. Then the thread that takes the tokens is the one that
+/// A call in the queue of a <see cref="TokenBucket"/>. It does not ask for tokens before it is awaited. Then the thread that takes the tokens is the one that
 /// continues with the call, and nothing comes in between.
 /// </summary>
-internal sealed class RateTurn : IValueTaskSource<IDisposable?>
+internal sealed class RateWaiter : IValueTaskSource<IDisposable?>
 {
     private readonly TokenBucket _bucket;
     private readonly CancellationToken _cancellationToken;
     private ManualResetValueTaskSourceCore<IDisposable?> _core;
 
-    public RateTurn(TokenBucket bucket, CancellationToken cancellationToken)
+    public RateWaiter(TokenBucket bucket, CancellationToken cancellationToken)
     {
         _bucket = bucket;
         _cancellationToken = cancellationToken;
-        Node = new LinkedListNode<RateTurn>(this);
+        Node = new LinkedListNode<RateWaiter>(this);
     }
 
-    /// <summary>The place itself.</summary>
-    public LinkedListNode<RateTurn> Node { get; }
+    /// <summary>Its node in the queue.</summary>
+    public LinkedListNode<RateWaiter> Node { get; }
 
-    /// <summary>Completes when this is the first place.</summary>
+    /// <summary>Completes when it is the first in the queue.</summary>
     public TaskCompletionSource First { get; } = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
     public ValueTask<IDisposable?> Wait => new(this, _core.Version);
@@ -570,11 +577,11 @@ internal sealed class RateTurn : IValueTaskSource<IDisposable?>
 }
 
 /// <summary>
-/// The place of an item of a run in the queue of a <see cref="TokenBucket"/>. The item waits elsewhere. It is called when its tokens should be there, and takes
+/// An item of a run in the queue of a <see cref="TokenBucket"/>. It waits elsewhere. It is called when its tokens should be there, and takes
 /// them when it starts, which may be later: then others may have taken them, and it waits again, before all who came after it.
 /// </summary>
 /// <param name="bucket">The bucket.</param>
-internal sealed class ItemRateTurn(TokenBucket bucket) : QueueTurn<ItemRateTurn>(tellsAtOnce: true)
+internal sealed class ItemRateWaiter(TokenBucket bucket) : QueueWaiter<ItemRateWaiter>(tellsAtOnce: true)
 {
     public TokenBucket Bucket => bucket;
 
@@ -582,7 +589,7 @@ internal sealed class ItemRateTurn(TokenBucket bucket) : QueueTurn<ItemRateTurn>
     public bool IsCalled { get; set; }
 
     /// <summary>Takes the tokens, now that the item could start. Only for the caller that made it.</summary>
-    /// <returns>False if it has to wait for <see cref="QueueTurn{TTurn}.Served"/> again.</returns>
+    /// <returns>False if it has to wait for <see cref="QueueWaiter{TWaiter}.Served"/> again.</returns>
     public bool TryEnter() => bucket.TryEnter(this);
 
     /// <summary>The item will not start. Called at most once, and not after the tokens were taken.</summary>

@@ -188,7 +188,7 @@ internal readonly struct TracedCall<TItem, TResult, TPending, TCall>(TCall inner
 
     private static bool Note(ItemTrace? span, Exception error)
     {
-        // An item whose call was not made, such as one that has to wait for its place, has attempted nothing.
+        // An item whose call was not made, such as one that has to wait for its permit, has attempted nothing.
         if (span is not null && error is not NotBegunException)
         {
             RunTrace.AttemptEnded(span, error is RefusedResultException<TResult> ? null : error);

@@ -124,9 +124,9 @@ internal static class WeirMeter
 
     private static List<Measurement<long>> MeasureWaiting() =>
     [
-        .. Measure(static s => Math.Max(0, s.Delayed - s.WaitingForCircuit - s.WaitingForPlace - s.WaitingForRate), WaitTag(WaitKind.Retry), onlyRunning: true),
+        .. Measure(static s => Math.Max(0, s.Delayed - s.WaitingForCircuit - s.WaitingForPermit - s.WaitingForRate), WaitTag(WaitKind.Retry), onlyRunning: true),
         .. Measure(static s => s.WaitingForCircuit, WaitTag(WaitKind.CircuitBreaker), onlyRunning: true),
-        .. Measure(static s => s.WaitingForPlace, WaitTag(WaitKind.ConcurrencyLimit), onlyRunning: true),
+        .. Measure(static s => s.WaitingForPermit, WaitTag(WaitKind.ConcurrencyLimit), onlyRunning: true),
         .. Measure(static s => s.AtRateLimit + s.WaitingForRate, WaitTag(WaitKind.RateLimit), onlyRunning: true),
     ];
 

@@ -510,14 +510,14 @@ internal static class OperatorPump
             source,
             new PolicyCall<TItem, TResult>(selector, policies, timeout, KeyedGuards<TItem>.Of(options, policies)),
             sink,
-            timeout is null && policies.Places is null ? settings : settings with
+            timeout is null && policies.Permits is null ? settings : settings with
             {
-                OnEnd = AtEnd(timeout, policies.Places, settings.OnEnd),
-                OnLimitRaised = policies.Places is { } places ? places.LimitRaised : null,
+                OnEnd = AtEnd(timeout, policies.Permits, settings.OnEnd),
+                OnLimitRaised = policies.Permits is { } permits ? permits.LimitRaised : null,
 
-                // The call has a token of its own then, that of its attempt. A limit of the user's gets the item's, and one whose place an item waits for
+                // The call has a token of its own then, that of its attempt. A limit of the user's gets the item's, and one whose permit an item waits for
                 // without a worker keeps it meanwhile.
-                SharesTokens = timeout is not null && policies.Places is null && policies.RateLimit is null or TokenBucket,
+                SharesTokens = timeout is not null && policies.Permits is null && policies.RateLimit is null or TokenBucket,
             },
             recovery,
             trace);
@@ -525,9 +525,9 @@ internal static class OperatorPump
         return pump;
     }
 
-    private static Action AtEnd<TResult>(TimeoutPolicy<TResult>? timeout, RunPlaces? places, Action? then) => () =>
+    private static Action AtEnd<TResult>(TimeoutPolicy<TResult>? timeout, RunPermits? permits, Action? then) => () =>
     {
-        places?.Close();
+        permits?.Close();
         timeout?.Close();
         then?.Invoke();
     };

@@ -122,7 +122,7 @@ public sealed record ParallelRunOptions
     /// </summary>
     /// <value><see langword="null"/>, the default, for none. Keys must be those of the operator's items.</value>
     /// <remarks>
-    /// An item that waits for the rate of its key holds no worker and no place of a concurrency limit, so the items of other keys go on. No new item starts
+    /// An item that waits for the rate of its key holds no worker and no permit of a concurrency limit, so the items of other keys go on. No new item starts
     /// while 1,024 items plus four times <see cref="MaxDegreeOfParallelism"/> wait.
     /// </remarks>
     public RateLimitOptions? RateLimit { get; init; }
@@ -135,7 +135,7 @@ public sealed record ParallelRunOptions
     /// <see langword="null"/>, the default, for none. Keys must be those of the operator's items. <see cref="MaxDegreeOfParallelism"/> limits each run besides.
     /// </value>
     /// <remarks>
-    /// An item that waits for its place holds no worker, so other items of the run go on, and the wait does not count towards <see cref="PerItemTimeout"/>. See
+    /// An item that waits for its permit holds no worker, so other items of the run go on, and the wait does not count towards <see cref="PerItemTimeout"/>. See
     /// docs/limits.md.
     /// </remarks>
     public IConcurrencyLimitSetting? ConcurrencyLimit { get; init; }

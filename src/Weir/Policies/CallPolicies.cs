@@ -16,15 +16,20 @@ namespace Weir.Policies;
 /// </summary>
 internal sealed class CallPolicies
 {
-    // Exceptions that the user's hooks threw. Weak, so that it keeps no exception alive; created when a hook throws.
-    private ConditionalWeakTable<Exception, object?>? _hookFailures;
-
+    // Immutable.
     private readonly int _maxRetries;
     private readonly bool _hasBreaker;
     private readonly CircuitBreakers? _breakersByKey;
+
+    // Set before the run starts.
     private Pump? _run;
     private object? _attemptLimit;
     private ICallsWithLimits? _attempts;
+
+    // Atomic: exceptions that the user's hooks threw. Weak, so that it keeps no exception alive; created by whoever is first when a hook throws.
+    private ConditionalWeakTable<Exception, object?>? _hookFailures;
+
+    // Atomic: how many items wait at the rate limit.
     private int _atRateLimit;
 
     private CallPolicies(ParallelRunOptions options, AdaptiveController? adaptive, bool guarded, ItemRecords? records)
@@ -37,11 +42,11 @@ internal sealed class CallPolicies
         Adaptive = adaptive;
         CircuitBreaker? breaker = PolicySettings.BreakerOf(options.CircuitBreaker, options.TimeProvider, isCounted: false);
         IRateLimit? rateLimit = PolicySettings.RateLimitOf(options.RateLimit, options.TimeProvider, isCounted: false);
-        // Places that the run's workers cannot use would lie idle.
-        PlaceUser? places = options.ConcurrencyLimit is SharedConcurrencyLimit shared ? new PlaceUser(shared, () => RunLimit) : null;
-        bool hasPlaces = options.ConcurrencyLimit is not null;
-        Places = hasPlaces || options.RatesByKey is not null ? new RunPlaces(guarded && hasPlaces) : null;
-        Guard = new AttemptGuard(breaker, places, rateLimit, waitsForCircuit: false);
+        // Permits that the run's workers cannot use would lie idle.
+        PermitUser? permits = options.ConcurrencyLimit is SharedConcurrencyLimit shared ? new PermitUser(shared, () => RunLimit) : null;
+        bool hasPermits = options.ConcurrencyLimit is not null;
+        Permits = hasPermits || options.RatesByKey is not null ? new RunPermits(guarded && hasPermits) : null;
+        Guard = new AttemptGuard(breaker, permits, rateLimit, waitsForCircuit: false);
         RateLimit = rateLimit;
         _hasBreaker = options.CircuitBreaker is not null;
         _breakersByKey = options.BreakersByKey;
@@ -80,14 +85,14 @@ internal sealed class CallPolicies
 
     /// <summary>
     /// The way past the circuit breaker and both limits. An item that meets an open circuit is refused, and waits in the engine if it may; so does one that
-    /// needs a place of the concurrency limit, or the tokens of its key.
+    /// needs a permit of the concurrency limit, or the tokens of its key.
     /// </summary>
     public AttemptGuard Guard { get; }
 
     /// <summary>
-    /// The places of the concurrency limit that the run's items hold and wait for, and their turns at rate limits by key; null if there are no such limits.
+    /// The permits of the concurrency limit that the run's items hold and wait for, and what waits at rate limits by key; null if there are no such limits.
     /// </summary>
-    public RunPlaces? Places { get; }
+    public RunPermits? Permits { get; }
 
     public IRateLimit? RateLimit { get; }
 
@@ -132,18 +137,18 @@ internal sealed class CallPolicies
     {
         _run = run;
         RunToken = run.Token;
-        if (Places is { } places)
+        if (Permits is { } permits)
         {
-            // A run that has stopped may have to wait for its calls for long. Meanwhile others use the places that it will not use.
+            // A run that has stopped may have to wait for its calls for long. Meanwhile others use the permits that it will not use.
             RunToken.UnsafeRegister(
-                static places => Unattended.Run((RunPlaces)places!, static places => places.Close(), static (places, _) => places.Close()), places);
+                static permits => Unattended.Run((RunPermits)permits!, static permits => permits.Close(), static (permits, _) => permits.Close()), permits);
         }
     }
 
     /// <summary>An item was given up while its call was under way.</summary>
     public void GivenUp<TItem>(long index, TItem? item)
     {
-        Places?.GivenUp(index, _attempts);
+        Permits?.GivenUp(index, _attempts);
         Records?.Begin(index, item!);
     }
 
@@ -349,7 +354,7 @@ internal sealed class KeyedGuards<TItem>
 
     // The run as a user of each limit. Weak, so that the limits of keys that are forgotten go. A limit that outlives the run keeps its user for a while, so a
     // user must not lead back to the run: the limit would keep the run, and with it this table, for as long as it lives itself.
-    private readonly ConditionalWeakTable<SharedConcurrencyLimit, PlaceUser> _users = [];
+    private readonly ConditionalWeakTable<SharedConcurrencyLimit, PermitUser> _users = [];
 
     private KeyedGuards(ParallelRunOptions options, CallPolicies policies)
     {
@@ -371,12 +376,12 @@ internal sealed class KeyedGuards<TItem>
     public AttemptGuard Of(TItem item)
     {
         KeyedUse use = _byKey.Use(item);
-        PlaceUser? places = use.Limit is null ? _own.Places : UserOf(use.Limit.Policy);
+        PermitUser? permits = use.Limit is null ? _own.Permits : UserOf(use.Limit.Policy);
         IRateLimit? rate = use.Rate?.Policy ?? use.OtherRate ?? _rate;
-        return new AttemptGuard(use.Breaker?.Policy ?? _own.Breaker, places, rate, waitsForCircuit: false, waitsForTokens: use.Rate is null, use);
+        return new AttemptGuard(use.Breaker?.Policy ?? _own.Breaker, permits, rate, waitsForCircuit: false, waitsForTokens: use.Rate is null, use);
     }
 
-    private PlaceUser UserOf(SharedConcurrencyLimit limit) => _users.GetValue(limit, made => new PlaceUser(made, _most));
+    private PermitUser UserOf(SharedConcurrencyLimit limit) => _users.GetValue(limit, made => new PermitUser(made, _most));
 
     private static KeyedPolicies<TItem> PoliciesOf(ParallelRunOptions options) =>
         new(options.CircuitBreaker, options.ConcurrencyLimit, options.RateLimit);

@@ -44,6 +44,7 @@ internal sealed class ItemRecords(TimeProvider time)
 /// <param name="started">When the run began with the item, as a timestamp of its clock.</param>
 internal abstract class ItemRecord(long started)
 {
+    // Atomic: written by the attempt that runs, one at a time, and read by any thread that reports the item.
     private int _calls;
     private int _attempt = 1;
     private int _next = 1;
@@ -59,7 +60,7 @@ internal abstract class ItemRecord(long started)
     /// <summary>The call is about to be made.</summary>
     public void CountCall() => Interlocked.Increment(ref _calls);
 
-    /// <summary>An attempt begins, or goes on after it has waited for a policy.</summary>
+    /// <summary>An attempt begins, or begins again after it has waited for a policy.</summary>
     public void BeginAttempt() => Volatile.Write(ref _attempt, Volatile.Read(ref _next));
 
     /// <summary>The item waits for another attempt.</summary>

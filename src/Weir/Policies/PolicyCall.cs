@@ -259,9 +259,9 @@ internal readonly struct PolicyCall<TItem, TResult>(
         bool entered = false;
         try
         {
-            if (guard.Places is not null || guard.BucketToWaitFor is not null)
+            if (guard.Permits is not null || guard.BucketToWaitFor is not null)
             {
-                attempt = policies.Places!.Enter(guard, index, token, out until, out kind);
+                attempt = policies.Permits!.Enter(guard, index, token, out until, out kind);
             }
             else
             {
@@ -343,7 +343,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
             way.Attempt = Enter(guard, index, out Task? until, out WaitKind kind, cancellationToken);
             if (until is not null)
             {
-                throw new ItemWaitsException(policies.Places!, until, kind);
+                throw new ItemWaitsException(policies.Permits!, until, kind);
             }
         }
 
@@ -552,7 +552,7 @@ internal struct PolicyPending<TResult> : IPending<TResult>
     {
         if (_until is not null)
         {
-            throw new ItemWaitsException(policies.Places!, _until, WaitsFor);
+            throw new ItemWaitsException(policies.Permits!, _until, WaitsFor);
         }
 
         TResult result;

@@ -7,7 +7,7 @@ using Weir.Resilience;
 namespace Weir.Policies;
 
 /// <summary>
-/// What a run does with a failed attempt: it waits for an open circuit, for a place of the concurrency limit or at a rate limit by key, retries, or falls back.
+/// What a run does with a failed attempt: it waits for an open circuit, for a permit of the concurrency limit or at a rate limit by key, retries, or falls back.
 /// The engine does the waiting, without a worker.
 /// </summary>
 internal sealed class RunRecovery<TResult> : IRecovery<TResult>
@@ -32,7 +32,7 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
     {
         TypedFallback<TResult>? fallback = options.OnFallback is { } set ? Fallback.For<TResult>(set) : null;
         bool waits = policies?.HasBreaker == true && options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen;
-        waits |= policies?.Places is not null;
+        waits |= policies?.Permits is not null;
 
         // With a recovery, the engine keeps the item, which the record of one that is given up needs.
         waits |= policies?.Records is not null;
@@ -57,7 +57,7 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
         return error is RefusedResultException<TResult> refused ? refused.DropQuietlyAsync() : null;
     }
 
-    public void LeaveQueues(long index) => _policies?.Places?.Drop(index);
+    public void LeaveQueues(long index) => _policies?.Permits?.Drop(index);
 
     /// <summary>
     /// What becomes of a failed attempt; the engine carries it out. In this order: an item that could not begin waits for a permit or for the tokens of its key;
@@ -68,15 +68,15 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
     {
         (long index, int attempt, Exception error) = (failed.Index, failed.Attempt, failed.Error);
         AttemptTimeoutException.Number(error, attempt);
-        if (_policies?.Places is { } places)
+        if (_policies?.Permits is { } permits)
         {
-            if (error is ItemWaitsException waiting && waiting.WaitsAt == places)
+            if (error is ItemWaitsException waiting && waiting.WaitsAt == permits)
             {
                 return Decision<TResult>.WaitFor(waiting.Kind, waiting.Until);
             }
 
             // The item's time was up, or its circuit open, before it could use what it waited for.
-            places.Drop(index);
+            permits.Drop(index);
         }
 
         if (_policies?.IsHookFailure(error) == true)
@@ -91,7 +91,7 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
             Task change = breaker.NextChange;
             TimeSpan wait = breaker.RetryAfter;
 
-            // The circuit may have changed since it refused the call. Then the item goes on at once, and not at the next tick of a timer.
+            // The circuit may have changed since it refused the call. Then the item continues at once, and not at the next tick of a timer.
             return Decision<TResult>.WaitForCircuit(wait, wait == TimeSpan.Zero ? Task.CompletedTask : change);
         }
 
@@ -176,14 +176,14 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
 }
 
 /// <summary>
-/// Tells the engine that an attempt could not begin, because its item waits for a place of the concurrency limit, or at a rate limit by key. Never seen
+/// Tells the engine that an attempt could not begin, because its item waits for a permit of the concurrency limit, or at a rate limit by key. Never seen
 /// outside.
 /// </summary>
 [SuppressMessage("Design", "CA1032:Implement standard exception constructors", Justification = "A signal of the engine, with what it needs.")]
 [SuppressMessage("Design", "CA1064:Exceptions should be public", Justification = "A signal of the engine, which no user code sees.")]
-internal sealed class ItemWaitsException(RunPlaces waitsAt, Task until, WaitKind kind) : NotBegunException
+internal sealed class ItemWaitsException(RunPermits waitsAt, Task until, WaitKind kind) : NotBegunException
 {
-    public RunPlaces WaitsAt => waitsAt;
+    public RunPermits WaitsAt => waitsAt;
 
     public Task Until => until;
 

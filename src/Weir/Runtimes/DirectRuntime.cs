@@ -12,7 +12,7 @@ namespace Weir.Runtimes;
 /// next item, on the thread of that step unless an item waits.
 /// </para>
 /// <para>
-/// A call has one item in flight. Ten callers have ten: <see cref="RuntimeOptions.TotalConcurrency"/> limits them together. An item that waits for its place,
+/// A call has one item in flight. Ten callers have ten: <see cref="RuntimeOptions.TotalConcurrency"/> limits them together. An item that waits for its permit,
 /// for its next attempt or for a circuit lets the next items of its call run, as in all runtimes.
 /// </para>
 /// <para>

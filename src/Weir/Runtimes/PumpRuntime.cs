@@ -14,8 +14,21 @@ using Weir.Resilience;
 namespace Weir.Runtimes;
 
 /// <summary>
-/// What the runtimes have in common: each call is a run of the engine. They differ in their threads and their limit, and in who moves these.
+/// The four runtimes are one: each call is a run of the engine. They differ in its threads and its limit, and in who moves these.
 /// </summary>
+/// <remarks>
+/// <list type="bullet">
+/// <item><description>Direct: one item in flight. The worker runs on its caller's thread, at the start and at each step of a stream (<see cref="CallerExecutor"/>).</description></item>
+/// <item><description>Concurrent: a limit, on the thread pool.</description></item>
+/// <item><description>Parallel: a limit, on threads of its own, as many at once.</description></item>
+/// <item><description>
+/// Auto: each call has a pilot. The workers measure the items of a chunk together (<c>ItemMeter</c>), and <c>AutoPilot</c> moves the run's limit and its executor's
+/// threads. It knows no item and is tested without threads.
+/// </description></item>
+/// </list>
+/// A call joins the <see cref="RuntimeCalls"/> before its run starts, and leaves them at the run's end. The runtime closes when they are empty; what outlives the
+/// grace period is given up.
+/// </remarks>
 /// <param name="calls">The running calls of the runtime.</param>
 /// <param name="executor">The threads.</param>
 /// <param name="limit">How many items of a call may be in flight.</param>
@@ -271,13 +284,17 @@ internal sealed class PumpRuntime(
 internal sealed class RuntimeCalls(object owner)
 {
     private readonly Lock _lock = new();
+
+    // Under _lock. The counts are those of the calls that have ended.
     private readonly List<RuntimeCall> _running = [];
     private TaskCompletionSource? _drained;
-    private volatile bool _closed;
     private long _succeeded;
     private long _failed;
     private long _cancelled;
     private long _abandoned;
+
+    // Atomic: set once, under _lock. A call that finds it clear is refused under the lock, if it comes too late.
+    private volatile bool _closed;
 
     public string? RuntimeName => (owner as IExecutionRuntime)?.Name;
 
@@ -336,7 +353,7 @@ internal sealed class RuntimeCalls(object owner)
         lock (_lock)
         {
             ObjectDisposedException.ThrowIf(_closed, owner);
-            call.Place = _running.Count;
+            call.Position = _running.Count;
             _running.Add(call);
         }
     }
@@ -346,17 +363,17 @@ internal sealed class RuntimeCalls(object owner)
         TaskCompletionSource? drained = null;
         lock (_lock)
         {
-            int place = call.Place;
-            if (place < 0)
+            int position = call.Position;
+            if (position < 0)
             {
                 return;
             }
 
             RuntimeCall last = _running[^1];
-            _running[place] = last;
-            last.Place = place;
+            _running[position] = last;
+            last.Position = position;
             _running.RemoveAt(_running.Count - 1);
-            call.Place = -1;
+            call.Position = -1;
 
             RunSample sample = call.Sample();
             _succeeded += sample.Succeeded;
@@ -417,9 +434,10 @@ internal sealed class RuntimeCalls(object owner)
 /// <param name="options">The options of the call.</param>
 internal class RuntimeCall(RuntimeCalls calls, string operation, ProcessManyOptions options) : IMeasuredRun
 {
-    // Stands in the timer's place once the call has ended.
+    // Takes the place of the timer once the call has ended.
     private static readonly ITimer Ended = new WatchTimer(static _ => { }, null);
 
+    // Atomic: null, then the timer of the deadline if there is one, and Ended in the end. Whoever takes the timer out disposes of it.
     private ITimer? _deadline;
 
     public Pump Run { get; private set; } = null!;
@@ -427,7 +445,7 @@ internal class RuntimeCall(RuntimeCalls calls, string operation, ProcessManyOpti
     public string Operation => operation;
 
     /// <summary>The index in the list of running calls, or -1. Guarded by the lock of <see cref="RuntimeCalls"/>.</summary>
-    public int Place = -1;
+    public int Position = -1;
 
     public RunLabel Label => RunLabel.Of(operation, calls.RuntimeName, options.OperationName, options.Tags);
 
@@ -496,7 +514,7 @@ internal class RuntimeCall(RuntimeCalls calls, string operation, ProcessManyOpti
     }
 }
 
-/// <summary>Reads the items of a call: a list in place, by index, whatever kind of list it is, and any other sequence while the call goes on.</summary>
+/// <summary>Reads the items of a call: a list in place, by index, whatever kind of list it is, and any other sequence while the call runs.</summary>
 internal static class RuntimeSource
 {
     // Of a sequence, which may be endless: as far as a stream reads ahead. Of items that are in memory, any number may wait for their key.
@@ -586,7 +604,7 @@ internal sealed class CallerExecutor : Executor
 /// </summary>
 internal static class UnusedOfCall
 {
-    /// <summary>Those of a call whose outcomes are an array.</summary>
+    /// <summary>What disposes of the results of a call whose outcomes are an array.</summary>
     /// <param name="options">The options of the call.</param>
     /// <param name="policies">Its policies, or null.</param>
     /// <param name="time">The clock of the runtime.</param>
@@ -594,7 +612,7 @@ internal static class UnusedOfCall
         ProcessManyOptions options, ParallelRunOptions? policies, TimeProvider time) =>
         UnusedOf.Asked<TResult>(IsSet(options, policies)) ? new(static outcome => UnusedOf.ResultOf(outcome), PatienceOf(options, policies), time) : null;
 
-    /// <summary>Those of a call whose outcomes are a stream.</summary>
+    /// <summary>What disposes of the results of a call whose outcomes are a stream.</summary>
     /// <inheritdoc cref="Outcomes"/>
     public static UnusedResults<(int Index, ItemOutcome<TItem, TResult> Outcome)>? IndexedOutcomes<TItem, TResult>(
         ProcessManyOptions options, ParallelRunOptions? policies, TimeProvider time) =>

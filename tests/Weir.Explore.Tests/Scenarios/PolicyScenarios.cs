@@ -52,8 +52,8 @@ public class PolicyScenarios(ITestOutputHelper output)
     public void SharedLimit_MovedWhileItsUsersCome_LosesNoPermit() => output.Explored(static async () =>
     {
         SharedConcurrencyLimit limit = new(2);
-        PlaceUser bounded = new(limit, static () => 1);
-        PlaceUser other = new(limit, null);
+        PermitUser bounded = new(limit, static () => 1);
+        PermitUser other = new(limit, null);
         using CancellationTokenSource source = new();
         int inside = 0;
         await Task.WhenAll(
@@ -69,7 +69,7 @@ public class PolicyScenarios(ITestOutputHelper output)
         Assert.Equal((0, 0), (limit.InUse, limit.Waiting));
         Assert.Equal([true, true, false], [limit.TryEnter(), limit.TryEnter(), limit.TryEnter()]);
 
-        async Task EnterAsync(PlaceUser user, CancellationToken token)
+        async Task EnterAsync(PermitUser user, CancellationToken token)
         {
             try
             {

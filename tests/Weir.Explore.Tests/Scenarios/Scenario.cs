@@ -36,7 +36,7 @@ internal static class Scenario
     // What src says is read or written without an order, and why that is enough.
     private static readonly string[] Meant =
     [
-        "RunStop._ofCall", "RunStop._ofEnumerator", "PumpWorker._isExecuting", "ExecCore._context", "Work.PoolContext", "PlaceTurn.State",
+        "RunStop._ofCall", "RunStop._ofEnumerator", "PumpWorker._isExecuting", "ExecCore._context", "Work.PoolContext", "PermitWaiter.State",
     ];
 
     public static void Explored(this ITestOutputHelper output, Func<Task> body, ExploreOptions? options = null, [CallerMemberName] string scenario = "")

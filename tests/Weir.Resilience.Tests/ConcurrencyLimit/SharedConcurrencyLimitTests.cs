@@ -226,13 +226,13 @@ public class SharedConcurrencyLimitTests
     {
         SharedConcurrencyLimit limit = new(2);
         int most = 1;
-        PlaceUser bounded = new(limit, () => most);
-        PlaceUser other = new(limit, () => 9);
+        PermitUser bounded = new(limit, () => most);
+        PermitUser other = new(limit, () => 9);
         Assert.True(limit.TryEnter() && limit.TryEnter());
-        PlaceTurn first = bounded.Queue();
-        PlaceTurn second = bounded.Queue();
-        PlaceTurn third = bounded.Queue();
-        PlaceTurn behind = other.Queue();
+        PermitWaiter first = bounded.Queue();
+        PermitWaiter second = bounded.Queue();
+        PermitWaiter third = bounded.Queue();
+        PermitWaiter behind = other.Queue();
         limit.Leave();
         await first.Served.WithinAsync();
         limit.Leave();
@@ -243,7 +243,7 @@ public class SharedConcurrencyLimitTests
         Assert.Equal((2, 2), (limit.InUse, limit.Waiting));
 
         // It has kept its number: it comes before one that came later.
-        PlaceTurn last = other.Queue();
+        PermitWaiter last = other.Queue();
         bounded.Leave();
         await second.Served.WithinAsync();
         Assert.False(last.Served.IsCompleted);

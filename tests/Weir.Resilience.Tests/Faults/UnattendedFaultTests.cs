@@ -128,12 +128,12 @@ public sealed class UnattendedFaultTests : IDisposable
         ManualTimeProvider time = new();
         TokenBucket bucket = new(new RateLimitOptions { TokensPerSecond = 1, BurstCapacity = 1, TimeProvider = time });
         Assert.True(bucket.TryEnter(out _));
-        ItemRateTurn[] turns = [.. Enumerable.Range(0, 3).Select(_ =>
+        ItemRateWaiter[] turns = [.. Enumerable.Range(0, 3).Select(_ =>
         {
-            Assert.False(bucket.TryEnter(out ItemRateTurn? turn));
+            Assert.False(bucket.TryEnter(out ItemRateWaiter? turn));
             return turn!;
         })];
-        foreach (ItemRateTurn turn in turns)
+        foreach (ItemRateWaiter turn in turns)
         {
             // The timer that failed fires again.
             time.Advance(Second);

@@ -21,7 +21,7 @@ public sealed class TokenBucketClockTests
         _clock.FailAfter(0);
         Assert.Throws<IOException>(() => _bucket.TryEnter(out _));
         _clock.Work();
-        Assert.True(_bucket.TryEnter(out ItemRateTurn? turn));
+        Assert.True(_bucket.TryEnter(out ItemRateWaiter? turn));
         Assert.Null(turn);
         Assert.Equal((0, 0), (_bucket.Waiting, _time.LiveTimers));
     }
@@ -30,7 +30,7 @@ public sealed class TokenBucketClockTests
     public void LastItem_LeavesWhileTheClockFails_OpensTheBucket()
     {
         Assert.True(_bucket.TryEnter());
-        Assert.False(_bucket.TryEnter(out ItemRateTurn? turn));
+        Assert.False(_bucket.TryEnter(out ItemRateWaiter? turn));
         _clock.FailAfter(0);
         turn!.Drop();
         _clock.Work();
@@ -43,8 +43,8 @@ public sealed class TokenBucketClockTests
     public void FirstItem_LeavesWhileTheClockFails_TheNextIsCalled()
     {
         Assert.True(_bucket.TryEnter());
-        Assert.False(_bucket.TryEnter(out ItemRateTurn? first));
-        Assert.False(_bucket.TryEnter(out ItemRateTurn? second));
+        Assert.False(_bucket.TryEnter(out ItemRateWaiter? first));
+        Assert.False(_bucket.TryEnter(out ItemRateWaiter? second));
         _clock.FailAfter(0);
         first!.Drop();
         _clock.Work();

@@ -1,7 +1,7 @@
 namespace Weir.Resilience.Tests.RateLimit;
 
 /// <summary>Items that wait elsewhere: in order, never too many, never for those who do not come, and without a trace when they leave.</summary>
-public sealed class ItemRateTurnTests
+public sealed class ItemRateWaiterTests
 {
     private static readonly TimeSpan Second = TimeSpan.FromSeconds(1);
 
@@ -11,9 +11,9 @@ public sealed class ItemRateTurnTests
     public void Items_AreCalledOneByOne_InOrder()
     {
         TokenBucket bucket = Bucket(burst: 1);
-        Assert.True(bucket.TryEnter(out ItemRateTurn? none));
+        Assert.True(bucket.TryEnter(out ItemRateWaiter? none));
         Assert.Null(none);
-        ItemRateTurn[] turns = [.. Enumerable.Range(0, 5).Select(_ => Wait(bucket))];
+        ItemRateWaiter[] turns = [.. Enumerable.Range(0, 5).Select(_ => Wait(bucket))];
         Assert.Equal(5, bucket.Waiting);
         Assert.Equal(6 * Second, bucket.RetryAfter);
         for (int i = 0; i < 5; i++)
@@ -38,9 +38,9 @@ public sealed class ItemRateTurnTests
     {
         TokenBucket bucket = Bucket(burst: 1);
         Assert.True(bucket.TryEnter(out _));
-        ItemRateTurn paused = Wait(bucket);
-        ItemRateTurn second = Wait(bucket);
-        ItemRateTurn third = Wait(bucket);
+        ItemRateWaiter paused = Wait(bucket);
+        ItemRateWaiter second = Wait(bucket);
+        ItemRateWaiter third = Wait(bucket);
         _time.Advance(Second);
         Assert.Equal((true, false), (paused.Served.IsCompleted, second.Served.IsCompleted));
         _time.Advance(Second);
@@ -63,7 +63,7 @@ public sealed class ItemRateTurnTests
     {
         TokenBucket bucket = Bucket(burst: 1);
         Assert.True(bucket.TryEnter(out _));
-        ItemRateTurn[] paused = [.. Enumerable.Range(0, 10).Select(_ => Wait(bucket))];
+        ItemRateWaiter[] paused = [.. Enumerable.Range(0, 10).Select(_ => Wait(bucket))];
         _time.Advance(10 * Second);
         Assert.All(paused, static t => Assert.True(t.Served.IsCompleted));
 
@@ -92,8 +92,8 @@ public sealed class ItemRateTurnTests
     {
         TokenBucket bucket = Bucket(burst: 1);
         Assert.True(bucket.TryEnter(out _));
-        ItemRateTurn leaves = Wait(bucket);
-        ItemRateTurn next = Wait(bucket);
+        ItemRateWaiter leaves = Wait(bucket);
+        ItemRateWaiter next = Wait(bucket);
         _time.Advance(called ? Second : Second / 2);
         Assert.Equal(called, leaves.Served.IsCompleted);
         leaves.Drop();
@@ -121,7 +121,7 @@ public sealed class ItemRateTurnTests
         {
             double burst = 1 + Next(5);
             TokenBucket bucket = Bucket(burst);
-            List<ItemRateTurn> waiting = [];
+            List<ItemRateWaiter> waiting = [];
             List<long> starts = [];
             for (int step = 0; step < 80; step++)
             {
@@ -131,7 +131,7 @@ public sealed class ItemRateTurnTests
                         _time.Advance(TimeSpan.FromMilliseconds(Next(4_000)));
                         break;
                     case 1 or 2:
-                        if (bucket.TryEnter(out ItemRateTurn? turn))
+                        if (bucket.TryEnter(out ItemRateWaiter? turn))
                         {
                             starts.Add(_time.GetTimestamp());
                         }
@@ -185,9 +185,9 @@ public sealed class ItemRateTurnTests
         }
     }
 
-    private static ItemRateTurn Wait(TokenBucket bucket)
+    private static ItemRateWaiter Wait(TokenBucket bucket)
     {
-        Assert.False(bucket.TryEnter(out ItemRateTurn? turn));
+        Assert.False(bucket.TryEnter(out ItemRateWaiter? turn));
         return turn!;
     }
 
