@@ -502,7 +502,7 @@ internal abstract partial class PumpWorker
     /// <summary>Goes on after user code around an item.</summary>
     /// <param name="then">What the worker may have waited for.</param>
     /// <param name="awaited">What <see cref="WaitAround"/> got.</param>
-    protected abstract StepResult GoOn(Wait then, object awaited);
+    protected abstract StepResult ContinueAfter(Wait then, object awaited);
 
     /// <summary>The worker was given up while user code around its item ran: a result that still comes for the item is disposed of.</summary>
     protected abstract void Forsake(object awaited);
@@ -754,7 +754,7 @@ internal abstract partial class PumpWorker
         {
             if (TryEndAround(word))
             {
-                return GoOn(then, awaited);
+                return ContinueAfter(then, awaited);
             }
 
             Forsake(awaited);
@@ -787,7 +787,7 @@ internal abstract partial class PumpWorker
 
         Awaited = null;
         At = Around.Call;
-        return GoOn(then, awaited);
+        return ContinueAfter(then, awaited);
     }
 
     protected StepResult LeaveAsOrphan()

@@ -580,17 +580,17 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     }
 
     /// <summary>Remembers the item, with what it brought along.</summary>
-    private void Keep(TItem item) => (_item, _repetition) = (item, _chunk.Repetition);
+    private void Remember(TItem item) => (_item, _repetition) = (item, _chunk.Repetition);
 
     /// <summary>The item has ended, or waits without a worker.</summary>
     private void Forget() => (_item, _repetition) = (default, null);
 
     /// <summary>Remembers an item of the chunk, unless its list has shrunk. In that case the run has ended, and the item gets no further attempt.</summary>
-    private void KeepAt(int position)
+    private void RememberAt(int position)
     {
         try
         {
-            Keep(_chunk.Items[position]);
+            Remember(_chunk.Items[position]);
         }
         catch (InvalidOperationException changed)
         {
@@ -617,7 +617,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             _succeeded += position - started;
             if (run.Recovery is not null)
             {
-                KeepAt(position);
+                RememberAt(position);
             }
 
             _chunk.Position = position + 1;
@@ -684,7 +684,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 _chunk.Position = position + 1;
                 if (pump.Recovery is not null)
                 {
-                    Keep(items[position]);
+                    Remember(items[position]);
                 }
 
                 return Suspend(pending, first + position);
@@ -693,7 +693,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             if (pending.Until is { } until)
             {
                 _succeeded += position - started;
-                Keep(items[position]);
+                Remember(items[position]);
                 _chunk.Position = position + 1;
                 return Postpone(first + position, until, pending.WaitsFor);
             }
@@ -825,7 +825,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             _chunk.Position = position + 1;
             if (run.KeepsItems)
             {
-                Keep(items[position]);
+                Remember(items[position]);
             }
 
             if (timed && !guard.Clock.TryStart(run, this, _repetition))

@@ -362,7 +362,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     private sealed record Deciding(Task<Decision<TResult>> Decision, FailedAttempt Failed);
 
     /// <summary>Goes on after a decision or a hook. Exceptions from user code were caught, so only the engine itself can have failed.</summary>
-    protected override StepResult GoOn(Wait then, object awaited)
+    protected override StepResult ContinueAfter(Wait then, object awaited)
     {
         switch (then)
         {

@@ -455,7 +455,7 @@ public sealed class PolicyChain<TResult>
     private PolicyChain(PolicyChain<TResult> other, in KeyedUse use)
         : this(other) => _guard = GuardOf(_options, use);
 
-    /// <summary>The same chain for the calls of an item, whose keys choose among the policies by key.</summary>
+    /// <summary>A chain with these policies for the calls of an item, whose keys choose among the policies by key.</summary>
     /// <typeparam name="TItem">The type that the policies by key were made for, or one derived from it.</typeparam>
     /// <param name="item">What has the keys, such as a request or the address of a server.</param>
     /// <returns>

@@ -66,7 +66,7 @@ public record PolicyChainOptions
 
     internal bool HasKeys => CircuitBreaker?.Instance is CircuitBreakers || ConcurrencyLimit is ConcurrencyLimits || RateLimit?.Instance is RateLimits;
 
-    /// <summary>The same options with the chain's own policies in place of their options.</summary>
+    /// <summary>Options with the policies that the chain has made, in place of the options of these.</summary>
     internal PolicyChainOptions WithOwnPolicies() => CircuitBreaker is not { IsShared: false } && RateLimit is not { IsShared: false } ? this : this with
     {
         CircuitBreaker = PolicySettings.Made(CircuitBreaker, TimeProvider),

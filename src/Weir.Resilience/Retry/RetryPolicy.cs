@@ -337,7 +337,7 @@ public sealed record RetryOptions
 
     internal void Validate() => Validate(MaxRetries, BaseDelay, MaxDelay, BackoffStrategy);
 
-    /// <summary>The same check for code that has the values but no options object: every run checks them, and few runs retry.</summary>
+    /// <summary>Checks the values for code that has no options object: every run checks them, and few runs retry.</summary>
     internal static void Validate(int maxRetries, TimeSpan baseDelay, TimeSpan maxDelay, BackoffStrategy backoffStrategy)
     {
         Require.AtLeast(0, maxRetries, nameof(MaxRetries));

@@ -96,7 +96,7 @@ public sealed class TimeoutPolicy<TResult> : ICallsWithLimits
         return ExecuteAsync(call, state, CallShape.GivenOf(state), cancellationToken);
     }
 
-    /// <summary>The same for a call whose state says what it was given: see <see cref="TimeoutScope{TResult}.Watch"/>.</summary>
+    /// <summary>Makes a call in its time limit whose state says what it was given: see <see cref="TimeoutScope{TResult}.Watch"/>.</summary>
     internal ValueTask<TResult> ExecuteAsync<TState>(
         Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, object? given, CancellationToken cancellationToken)
     {

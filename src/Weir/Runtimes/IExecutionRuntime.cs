@@ -173,7 +173,7 @@ public sealed record RuntimeOptions
     /// <remarks>The calls' items are served first come, first served. See docs/limits.md.</remarks>
     public int? TotalConcurrency { get; init; }
 
-    /// <summary>The same limit, but shared with everything else that uses the instance: other runtimes, runs, chains and single calls.</summary>
+    /// <summary>A limit of all calls together, shared with everything else that uses the instance: other runtimes, runs, chains and single calls.</summary>
     /// <value><see langword="null"/>, the default, for none. Not together with <see cref="TotalConcurrency"/>.</value>
     public SharedConcurrencyLimit? ConcurrencyLimit { get; init; }
 
