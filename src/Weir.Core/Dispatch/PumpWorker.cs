@@ -271,7 +271,7 @@ internal abstract partial class PumpWorker : PumpWork, IUnattended
     }
 
     /// <summary>Called by the worker itself before it waits or leaves.</summary>
-    protected void StopsExecuting() => _isExecuting = false;
+    protected virtual void StopsExecuting() => _isExecuting = false;
 
     /// <summary>Called by a worker that was about to wait or leave but has work after all.</summary>
     protected void StartsExecuting() => _isExecuting = true;
@@ -291,6 +291,9 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     // The item whose call is running, if the run may need it again, with what it brought along: null for one that came for the first time.
     private TItem? _item;
     private Repetition? _repetition;
+
+    // The chunk of results that the worker fills, in a stream. Who gives up its item closes it.
+    private ResultChunk? _results;
 
     // The call that the worker waits for.
     private TPending _pending;
@@ -332,6 +335,16 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
 
         return done == StepResult.Waits;
+    }
+
+    protected override void StopsExecuting()
+    {
+        if (run.Sink.HasChunks)
+        {
+            run.Sink.Close(ref _results);
+        }
+
+        base.StopsExecuting();
     }
 
     protected override bool HasClaimed => !_chunk.IsEmpty;
@@ -501,6 +514,11 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 return run.WaitingReaders.WaitFor(run.Source, run) ? StepResult.Ready : Leave(_helper ? LeaveReason.Busy : LeaveReason.WaitsForTurn);
 
             case ClaimResult.Throttled:
+                if (WaitsForRoom())
+                {
+                    return StepResult.Ready;
+                }
+
                 return run.Pause() is { } paused ? CallPauseHook(paused) : Leave(LeaveReason.Throttled);
 
             case ClaimResult.Paused:
@@ -509,6 +527,19 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             default:
                 return Leave(LeaveReason.Exhausted);
         }
+    }
+
+    /// <summary>Whether the consumer of a stream makes room at once.</summary>
+    private bool WaitsForRoom()
+    {
+        if (!run.Sink.HasChunks || run.Settings.Executor.RunsForConsumerHere || run.HasFailed || !_pace.ForRoom.TryUse())
+        {
+            return false;
+        }
+
+        bool hasRoom = run.Sink.WaitForRoom(run.Source.NextIndex);
+        _pace.ForRoom.Waited(hasRoom);
+        return hasRoom;
     }
 
     private StepResult Leave(LeaveReason reason)
@@ -526,7 +557,12 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         // Another thread that takes this worker from the idle list must find it as if it were new.
         run.Source.Release(ref _chunk);
         Forget();
-        _pace.Reset();
+        if (reason != LeaveReason.Throttled || !run.IsAlone)
+        {
+            // A worker that is alone comes back to go on with what it did.
+            _pace.Reset();
+        }
+
         _pace.Left = 0;
         _helper = true;
         StopsExecuting();
@@ -643,6 +679,13 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         int started = position;
         TPending place = default;
         Span<TResult> slots = sink.HasSlots ? sink.Slots(first, items.Length) : default;
+        ResultChunk? results = null;
+        if (sink.HasChunks && items.Length - position >= ResultChunk.Several)
+        {
+            items = items[..(position + sink.Open(ref _results, first + position, items.Length - position))];
+            results = _results;
+        }
+
         for (; position < items.Length; position++)
         {
             _chunk.Position = position;
@@ -662,6 +705,10 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                     if (sink.HasSlots)
                     {
                         slots[position] = place.GetResult();
+                    }
+                    else if (sink.HasChunks && results is not null)
+                    {
+                        sink.Store(results, first + position, place.GetResult());
                     }
                     else
                     {
@@ -701,6 +748,10 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             if (sink.HasSlots)
             {
                 slots[position] = pending.GetResult();
+            }
+            else if (sink.HasChunks && results is not null)
+            {
+                sink.Store(results, first + position, pending.GetResult());
             }
             else
             {
@@ -746,6 +797,13 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         bool isFirst = _chunk.Repetition is null;
         int position = _chunk.Position;
         int count = items.Length;
+        ResultChunk? results = null;
+        if (sink.HasChunks && count - position >= ResultChunk.Several)
+        {
+            count = position + sink.Open(ref _results, first + position, count - position);
+            results = _results;
+        }
+
         while (position < count)
         {
             if (pump.IsOver)
@@ -778,10 +836,18 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 }
 
                 // The items behind this one may be another worker's now.
-                count = _chunk.Count;
+                count = Math.Min(count, _chunk.Count);
             }
 
-            sink.Succeeded(index, result);
+            if (sink.HasChunks && results is not null)
+            {
+                sink.Store(results, index, result);
+            }
+            else
+            {
+                sink.Succeeded(index, result);
+            }
+
             _succeeded++;
         }
 
@@ -1079,6 +1145,9 @@ internal struct WorkerPace
 
     /// <summary>Whether the first item since the last look has yet to be read, which <see cref="Sample"/> times.</summary>
     public bool IsSampling;
+
+    /// <summary>Whether to wait on the thread for the consumer of a stream, who has to make room.</summary>
+    public Patience ForRoom;
 
     /// <summary>Starts again after a suspension: one item, without reading the clock.</summary>
     public void Reset()

@@ -16,6 +16,8 @@ internal readonly struct OutcomeSink<TItem, TResult>(
 
     public bool HasSlots => false;
 
+    public bool HasChunks => false;
+
     public long Ceiling => long.MaxValue;
 
     public Span<TResult> Slots(long first, int count) => default;
@@ -100,6 +102,8 @@ internal readonly struct GrowingOutcomeSink<TItem, TResult>(
     private readonly Segments<ItemOutcome<TItem, TResult>> _segments = new();
 
     public bool HasSlots => false;
+
+    public bool HasChunks => false;
 
     // Not the most that a list may have: the run would wait there for room, and says at its end, or earlier, that there are too many.
     public long Ceiling => long.MaxValue;
@@ -252,6 +256,8 @@ internal readonly struct OutcomeStreamSink<TItem, TResult> : ISink<TResult>
 
     public bool HasSlots => false;
 
+    public bool HasChunks => true;
+
     public long Ceiling
     {
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
@@ -261,6 +267,16 @@ internal readonly struct OutcomeStreamSink<TItem, TResult> : ISink<TResult>
     public Span<TResult> Slots(long first, int count) => default;
 
     public long Undelivered(long ended) => 0;
+
+    public int Open(ref ResultChunk? chunk, long first, int count) => _output.Open(ref chunk, first, count);
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void Store(ResultChunk chunk, long index, TResult result) =>
+        Unsafe.As<ResultChunk<(int Index, ItemOutcome<TItem, TResult> Outcome)>>(chunk).Store(index, (IndexOf(index), _maker.Success(index, result)));
+
+    public void Close(ref ResultChunk? chunk) => _output.Close(ref chunk);
+
+    public bool WaitForRoom(long index) => _output.WaitForRoom(index);
 
     public void Succeeded(long index, TResult result) => _output.Add(index, (IndexOf(index), _maker.Success(index, result)));
 

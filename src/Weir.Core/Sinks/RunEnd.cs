@@ -235,6 +235,25 @@ internal interface ISink<TResult>
     /// <summary>The slots for the results of a chunk, if there are slots. Valid until the next suspension.</summary>
     Span<TResult> Slots(long first, int count);
 
+    /// <summary>Whether a worker that runs several items at once stores their results in a chunk, which is cheaper than one by one.</summary>
+    bool HasChunks { get; }
+
+    /// <summary>Prepares for the results of several items that one worker runs at once. Only for sinks with chunks, as the next two.</summary>
+    /// <param name="chunk">The chunk that the worker holds.</param>
+    /// <param name="first">The index of the first item.</param>
+    /// <param name="count">How many there are.</param>
+    /// <returns>For how many of them the results may be stored in the chunk, in their order.</returns>
+    int Open(ref ResultChunk? chunk, long first, int count) => throw new UnreachableException();
+
+    void Store(ResultChunk chunk, long index, TResult result) => throw new UnreachableException();
+
+    /// <summary>The worker stores nothing more in the chunk that it holds, if it holds one.</summary>
+    void Close(ref ResultChunk? chunk) => throw new UnreachableException();
+
+    /// <summary>Waits some microseconds for the consumer to make room.</summary>
+    /// <returns>Whether an item with this index may start.</returns>
+    bool WaitForRoom(long index) => throw new UnreachableException();
+
     /// <summary>How many ended items have a result that has not been taken yet. For statistics.</summary>
     long Undelivered(long ended);
 
@@ -259,6 +278,8 @@ internal readonly struct DiscardSink(TaskCompletionSource completion) : ISink<No
     private readonly TaskCompletionSource _completion = completion;
 
     public bool HasSlots => false;
+
+    public bool HasChunks => false;
 
     public long Ceiling => long.MaxValue;
 
@@ -302,6 +323,8 @@ internal readonly struct ListSink<TResult>(ListCompletion<TResult> completion) :
     private readonly List<TResult> _list = completion.List;
 
     public bool HasSlots => true;
+
+    public bool HasChunks => false;
 
     public long Ceiling => long.MaxValue;
 
@@ -439,6 +462,8 @@ internal readonly struct GrowingListSink<TResult>(ListCompletion<TResult> comple
     private readonly Segments<TResult> _segments = new();
 
     public bool HasSlots => false;
+
+    public bool HasChunks => false;
 
     // Not the most that a list may have: the run would wait there for room, and says at its end, or earlier, that there are too many.
     public long Ceiling => long.MaxValue;
@@ -649,6 +674,8 @@ internal readonly struct LaneSink<TResult, TSink>(TSink inner, ILanes lanes) : I
     private readonly TSink _inner = inner;
 
     public bool HasSlots => false;
+
+    public bool HasChunks => false;
 
     public long Ceiling => _inner.Ceiling;
 

@@ -93,6 +93,9 @@ internal sealed class PoolExecutor : Executor
     // A caller on a pool thread that awaits the run returns to the pool and finds the worker first in its own queue, with warm caches. If it
     // does something else instead, another thread takes the worker from there.
     public override void QueueNext(IThreadPoolWorkItem worker) => ThreadPool.UnsafeQueueUserWorkItem(worker, preferLocal: true);
+
+    // The consumer is likely to wait soon for what the worker makes. Then this thread takes it; if not, another one does.
+    public override void QueueForConsumer(IThreadPoolWorkItem worker) => ThreadPool.UnsafeQueueUserWorkItem(worker, preferLocal: true);
 }
 
 /// <summary>

@@ -242,9 +242,20 @@ internal readonly struct ObservedSink<TResult, TSink>(TSink inner, RunObservatio
 
     public bool HasSlots => _inner.HasSlots;
 
+    public bool HasChunks => _inner.HasChunks;
+
     public long Ceiling => _inner.Ceiling;
 
     public Span<TResult> Slots(long first, int count) => _inner.Slots(first, count);
+
+    public int Open(ref ResultChunk? chunk, long first, int count) => _inner.Open(ref chunk, first, count);
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void Store(ResultChunk chunk, long index, TResult result) => _inner.Store(chunk, index, result);
+
+    public void Close(ref ResultChunk? chunk) => _inner.Close(ref chunk);
+
+    public bool WaitForRoom(long index) => _inner.WaitForRoom(index);
 
     public long Undelivered(long ended) => _inner.Undelivered(ended);
 

@@ -206,6 +206,8 @@ internal readonly struct TracedSink<TResult, TSink>(TSink inner, RunTrace trace)
 
     public bool HasSlots => false;
 
+    public bool HasChunks => false;
+
     public long Ceiling => _inner.Ceiling;
 
     public long Undelivered(long ended) => _inner.Undelivered(ended);

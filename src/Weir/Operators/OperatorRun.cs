@@ -575,9 +575,7 @@ internal sealed class PumpStream<TResult>(
     public IAsyncEnumerator<TResult> GetAsyncEnumerator(CancellationToken cancellationToken = default)
     {
         Func<StreamOutput<TResult>, IRunHandle> startRun = output => start(output, cancellationToken);
-        return ordered
-            ? new OrderedOutput<TResult>(limit, capacity, startRun) { CallToken = callToken, EnumerationToken = cancellationToken, Unused = Unused }
-            : new UnorderedOutput<TResult>(limit, capacity, startRun) { CallToken = callToken, EnumerationToken = cancellationToken, Unused = Unused };
+        return new StreamOutput<TResult>(ordered, limit, capacity, startRun) { CallToken = callToken, EnumerationToken = cancellationToken, Unused = Unused };
     }
 }
 

@@ -81,6 +81,8 @@ internal readonly struct RecordedSink<TResult, TSink>(TSink inner, ItemRecords r
 
     public bool HasSlots => false;
 
+    public bool HasChunks => false;
+
     public long Ceiling => _inner.Ceiling;
 
     public long Undelivered(long ended) => _inner.Undelivered(ended);

@@ -9,7 +9,7 @@ namespace Weir.Runtimes;
 /// <para>
 /// Items run on the caller's thread until one waits, in input order and without an allocation per item. When the processor awaits, the call continues on the
 /// thread on which that await completes if it is one of the thread pool, and otherwise on the pool, without capturing a context. Each step of a stream runs the
-/// next item, on the thread of that step unless an item waits.
+/// next item, on the thread of that step unless an item waits; while items take next to no time, it runs up to 64 for the steps that follow.
 /// </para>
 /// <para>
 /// A call has one item in flight. Ten callers have ten: <see cref="RuntimeOptions.TotalConcurrency"/> limits them together. An item that waits for its permit,

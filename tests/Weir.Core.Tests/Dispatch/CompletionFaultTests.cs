@@ -50,7 +50,7 @@ public class CompletionFaultTests
     public async Task Stream_FaultAtTheEnd_FaultsItsNextStep()
     {
         Pump? pump = null;
-        UnorderedOutput<int> output = new(1, 4, output =>
+        StreamOutput<int> output = new(false, 1, 4, output =>
         {
             pump = new Pump<int, int, PendingResult<int>, SelectorCall<int, int>, StreamSink<int>>(
                 SourceOf.Enumerable([1]),
@@ -164,6 +164,8 @@ public class CompletionFaultTests
     private readonly struct ThrowingSink(ThrowingCompletion completion) : ISink<int>
     {
         public bool HasSlots => false;
+
+        public bool HasChunks => false;
 
         public long Ceiling => long.MaxValue;
 

@@ -30,6 +30,8 @@ public class EngineFaultTests
     {
         public bool HasSlots => false;
 
+        public bool HasChunks => false;
+
         public long Ceiling => long.MaxValue;
 
         public long Undelivered(long ended) => 0;

@@ -150,7 +150,7 @@ public class TurnTests
     public async Task TinyItems_ForAConsumerThatIsBehind_LeaveTheirThread()
     {
         Pump<int, int, PendingResult<int>, SelectorCall<int, int>, StreamSink<int>> pump = null!;
-        await using OrderedOutput<int> output = new(1, 5_000, sink =>
+        await using StreamOutput<int> output = new(true, 1, 5_000, sink =>
         {
             PumpSettings settings = new() { Limit = 1, ErrorMode = ErrorMode.FailFast, Executor = _executor };
             pump =

@@ -1,3 +1,5 @@
+using System.Runtime.CompilerServices;
+using Weir.Core.Sinks;
 using Weir.Runtimes;
 
 namespace Weir.Explore.Tests.Scenarios;
@@ -127,4 +129,116 @@ public class StreamScenarios(ITestOutputHelper output)
 
         Assert.Equal(Enumerable.Range(0, Items), seen);
     });
+
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public void Chunk_FilledWhileItsConsumerAsks_GivesEachResult(bool ordered) => output.Explored(
+        async () =>
+        {
+            StreamOutput<int> stream = new(ordered, 1, 19, static _ => new NoRun()) { MoreLooks = 0 };
+            TaskCompletionSource last = new(TaskCreationOptions.RunContinuationsAsynchronously);
+            Task worker = Task.Run(async () =>
+            {
+                ResultChunk? held = null;
+                stream.Open(ref held, 0, 3);
+                Unsafe.As<ResultChunk<int>>(held!).Store(0, 0);
+                Unsafe.As<ResultChunk<int>>(held!).Store(1, 1);
+
+                // The third call takes until the consumer has the result of the second.
+                await last.Task;
+                Unsafe.As<ResultChunk<int>>(held!).Store(2, 2);
+                stream.Close(ref held);
+                stream.Complete(new RunEnd(null, null, 3, []));
+            });
+            for (int i = 0; i < 3; i++)
+            {
+                Assert.True(await stream.MoveNextAsync());
+                Assert.Equal(i, stream.Current);
+                if (i == 1)
+                {
+                    last.SetResult();
+                }
+            }
+
+            Assert.False(await stream.MoveNextAsync());
+            await worker;
+        },
+        new ExploreOptions { StoreBuffers = true });
+
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public void Chunks_OfTwoWorkers_GiveEachResult(bool ordered) => output.Explored(async () =>
+    {
+        StreamOutput<int> stream = new(ordered, 2, 18, static _ => new NoRun()) { MoreLooks = 0 };
+        Task first = Task.Run(() => Fill(stream, 0));
+        Task second = Task.Run(() =>
+        {
+            Fill(stream, 2);
+            stream.Skip(4);
+            stream.Add(5, 5);
+        });
+        Task end = Task.WhenAll(first, second).ContinueWith(_ => stream.Complete(new RunEnd(null, null, 6, [])), TaskScheduler.Default);
+        List<int> seen = [];
+        while (await stream.MoveNextAsync())
+        {
+            seen.Add(stream.Current);
+        }
+
+        Assert.Equal([0, 1, 2, 3, 5], ordered ? seen : seen.Order());
+        await end;
+
+        static void Fill(StreamOutput<int> stream, int first)
+        {
+            ResultChunk? held = null;
+            stream.Open(ref held, first, 2);
+            Unsafe.As<ResultChunk<int>>(held!).Store(first, first);
+            Unsafe.As<ResultChunk<int>>(held!).Store(first + 1, first + 1);
+            stream.Close(ref held);
+        }
+    });
+
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public void Chunk_LeftByItsConsumer_IsClosedOnce(bool ordered) => output.Explored(async () =>
+    {
+        StreamOutput<int> stream = new(ordered, 1, 19, static _ => new NoRun()) { MoreLooks = 0 };
+        ResultChunk? held = null;
+        Task worker = Task.Run(() =>
+        {
+            stream.Open(ref held, 0, 3);
+            Unsafe.As<ResultChunk<int>>(held!).Store(0, 0);
+
+            // Its call is given up, and comes back.
+            Task other = Task.Run(() => stream.Close(ref held));
+            stream.Close(ref held);
+            stream.Complete(new RunEnd(null, null, 1, []));
+            return other;
+        });
+        Assert.True(await stream.MoveNextAsync());
+        await stream.DisposeAsync();
+        Assert.False(await stream.MoveNextAsync());
+        await worker;
+        Assert.Null(held);
+    });
+
+    /// <summary>A run that ends by itself.</summary>
+    private sealed class NoRun : IRunHandle
+    {
+        public bool HasFailed => false;
+
+        public void Cancel(CancellationToken by)
+        {
+        }
+
+        public void Abandon()
+        {
+        }
+
+        public void Release()
+        {
+        }
+    }
 }

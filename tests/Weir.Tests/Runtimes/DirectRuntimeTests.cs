@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using Weir.Runtimes;
 
@@ -45,7 +46,7 @@ public class DirectRuntimeTests
     }
 
     [Fact(Timeout = 90_000)]
-    public async Task ProcessManyStreamAsync_SynchronousItems_RunOneForEachStepOnTheCaller()
+    public async Task ProcessManyStreamAsync_SynchronousItemsThatTakeLong_RunOneForEachStepOnTheCaller()
     {
         await using DirectRuntime runtime = new();
         int ran = 0;
@@ -54,6 +55,12 @@ public class DirectRuntimeTests
         {
             ran++;
             thread = Environment.CurrentManagedThreadId;
+
+            // Longer than what counts as next to no time.
+            for (long started = Stopwatch.GetTimestamp(); Stopwatch.GetElapsedTime(started) < TimeSpan.FromMicroseconds(20);)
+            {
+            }
+
             return new ValueTask<int>(x);
         }).GetAsyncEnumerator(CancellationToken.None);
         for (int x = 0; x < 10; x++)
@@ -67,6 +74,34 @@ public class DirectRuntimeTests
         }
 
         await enumerator.DisposeAsync();
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task ProcessManyStreamAsync_TinyItems_RunSomeAtOnceOnTheCaller()
+    {
+        const int MostAtOnce = 64;
+        await using DirectRuntime runtime = new();
+        int caller = Environment.CurrentManagedThreadId;
+        int ran = 0;
+        int elsewhere = 0;
+        int next = 0;
+        int most = 0;
+        await foreach ((int index, ItemOutcome<int, int> outcome) in runtime.ProcessManyStreamAsync(RuntimeRun.Count(100_000), (x, _) =>
+        {
+            ran++;
+            elsewhere += Environment.CurrentManagedThreadId == caller ? 0 : 1;
+            return new ValueTask<int>(x);
+        }))
+        {
+            Assert.Equal(next++, index);
+            Assert.Equal(index, outcome.Value);
+            Assert.InRange(ran - next, 0, MostAtOnce - 1);
+            most = Math.Max(most, ran - next);
+        }
+
+        Assert.Equal(100_000, next);
+        Assert.Equal(0, elsewhere);
+        Assert.InRange(most, 1, MostAtOnce - 1);
     }
 
     [Fact(Timeout = 90_000)]
