@@ -20,8 +20,9 @@ namespace Weir.Dataflow.Cores;
 /// <para>
 /// <b>Not greedy.</b> Messages stay in their sources until there are enough for a whole batch. When an offer or room comes and there may be enough, a work item
 /// <i>fetches</i>; <c>_fetching</c> says that there is one. It takes as many offers out of the list as a batch needs, reserves each, and consumes them all if
-/// it got enough, or else releases them. It never fetches in a loop: a source whose message was gone is forgotten until it offers again, and the offer behind
-/// it is used instead.
+/// it got enough, or else releases them. A source of this library offers its next message while it is consumed from, so the fetch goes on with that one, up to
+/// MaxMessagesPerTask batches in a work item. It never fetches the same offer again: a source whose message was gone is forgotten until it offers again, and
+/// the offer behind it is used instead.
 /// </para>
 /// <para>
 /// <b>MaxNumberOfGroups.</b> A message is claimed before it is accepted or consumed, so that no more are accepted than the last group has room for. While
@@ -110,6 +111,9 @@ internal sealed class BatchCore<T> : TargetCore<T>, IOutputHost, IMeteredBlock, 
     public SourceCore<T[]> Source { get; }
 
     protected override ITargetBlock<T> Self => _owner;
+
+    // The timer's clock is the user's.
+    public override bool OnlyNotesOffers => !Options.Greedy && _timer is null;
 
     protected override bool AcceptsOffersNeedsLock => Options.Greedy;
 
@@ -385,13 +389,17 @@ internal sealed class BatchCore<T> : TargetCore<T>, IOutputHost, IMeteredBlock, 
         return !IsDeclining && count > 0 && (_triggered ? room > 0 : count >= BatchSize && room >= BatchSize);
     }
 
-    public void AfterLock()
+    public void AfterLock() => QueueFetch(preferLocal: true);
+
+    /// <summary>Queues the work item that fetches. The caller has begun the fetch.</summary>
+    /// <param name="preferLocal">Whether this thread, if it is the pool's, should do it next: it has just noted an offer, and has nothing else to do.</param>
+    private void QueueFetch(bool preferLocal)
     {
         try
         {
             if (Options.OnDefaultScheduler)
             {
-                ThreadPool.UnsafeQueueUserWorkItem(static core => core.FetchUnattended(), this, preferLocal: false);
+                ThreadPool.UnsafeQueueUserWorkItem(static core => core.FetchUnattended(), this, preferLocal);
             }
             else
             {
@@ -410,6 +418,7 @@ internal sealed class BatchCore<T> : TargetCore<T>, IOutputHost, IMeteredBlock, 
     {
         List<PostponedOffer<T>?> offers = [];
         int tried = 0;
+        int budget = Options.MessagesPerTask;
         try
         {
             bool any = false;
@@ -419,6 +428,12 @@ internal sealed class BatchCore<T> : TargetCore<T>, IOutputHost, IMeteredBlock, 
                 FetchFrom(offers, part, ref tried);
                 offers.Clear();
                 tried = 0;
+                if (--budget == 0 && _timer is null)
+                {
+                    // With a timer, sources do not offer while they are consumed from, so the fetch ends soon, and then starts the time of what is left.
+                    QueueFetch(preferLocal: false);
+                    return;
+                }
             }
         }
         catch (Exception e)

@@ -20,8 +20,10 @@ namespace Weir.Dataflow.Cores;
 /// </para>
 /// <para>
 /// <b>Not greedy.</b> Messages stay in their sources. When each target has been offered one, a work item <i>fetches</i>: it reserves one message on each
-/// target, consumes them all if it got all, and else releases those that it got, which are then offered again. Who asks for a fetch counts <c>_fetchWanted</c>
-/// up; the first one starts it, and the work item ends only when nobody has asked since it looked. This object, as <see cref="IAfterLock"/>, asks for a fetch.
+/// target, consumes them all if it got all, and else releases those that it got, which are then offered again. A source of this library offers its next
+/// message while it is consumed from, so the fetch goes on with that one, up to MaxMessagesPerTask tuples in a work item. Who asks for a fetch counts
+/// <c>_fetchWanted</c> up; the first one starts it, and it ends only when nobody has asked since it looked. This object, as <see cref="IAfterLock"/>, asks for a
+/// fetch.
 /// </para>
 /// <para>
 /// <b>The end.</b> A target is drained when it declines, its queue is empty and nobody fetches. If one target has ended, no further tuple can be made, so all
@@ -37,7 +39,7 @@ internal abstract class JoinCore(BlockOptions options) : JoinBase<IJoinTarget>(o
     /// How often a fetch was asked for since the last one ended. While it is not 0, a fetch is queued or at work, and no target may end: the fetch may have
     /// consumed messages of some targets and not yet those of the others. The fetch reads it without the lock.
     /// </summary>
-    private int _fetchWanted;
+    private long _fetchWanted;
 
     /// <summary>A target has ended, so all do.</summary>
     private bool _ending;
@@ -110,16 +112,21 @@ internal abstract class JoinCore(BlockOptions options) : JoinBase<IJoinTarget>(o
     /// <summary>A message was postponed, or room came: fetches, if each target has been offered a message.</summary>
     public override void AfterLock()
     {
-        if (!Array.TrueForAll(Targets, static target => target.CanFetch()) || !BeginFetch())
+        if (Array.TrueForAll(Targets, static target => target.CanFetch()) && BeginFetch())
         {
-            return;
+            QueueFetch(preferLocal: true);
         }
+    }
 
+    /// <summary>Queues the work item that fetches. The caller has begun the fetch.</summary>
+    /// <param name="preferLocal">Whether this thread, if it is the pool's, should do it next: it has just noted an offer, and has nothing else to do.</param>
+    private void QueueFetch(bool preferLocal)
+    {
         try
         {
             if (Options.OnDefaultScheduler)
             {
-                ThreadPool.UnsafeQueueUserWorkItem(static join => join.FetchUnattended(), this, preferLocal: false);
+                ThreadPool.UnsafeQueueUserWorkItem(static join => join.FetchUnattended(), this, preferLocal);
             }
             else
             {
@@ -142,10 +149,11 @@ internal abstract class JoinCore(BlockOptions options) : JoinBase<IJoinTarget>(o
         return first;
     }
 
-    /// <summary>Fetches one tuple's messages after the other, until a target has been offered none.</summary>
+    /// <summary>Fetches one tuple's messages after the other, until a target has been offered none. After MaxMessagesPerTask, a new work item goes on.</summary>
     private void Fetch()
     {
-        int seen;
+        int budget = Options.MessagesPerTask;
+        long seen;
         do
         {
             seen = Volatile.Read(ref _fetchWanted);
@@ -153,6 +161,12 @@ internal abstract class JoinCore(BlockOptions options) : JoinBase<IJoinTarget>(o
             {
                 while (Array.TrueForAll(Targets, static target => target.CanFetch()))
                 {
+                    if (budget-- == 0)
+                    {
+                        QueueFetch(preferLocal: false);
+                        return;
+                    }
+
                     FetchOne();
                 }
             }
@@ -192,7 +206,7 @@ internal abstract class JoinCore(BlockOptions options) : JoinBase<IJoinTarget>(o
 
     /// <summary>Ends the fetch, unless another was asked for since it looked.</summary>
     /// <param name="seen">How often a fetch had been asked for then. Null to end it anyway.</param>
-    private bool TryEndFetch(int? seen)
+    private bool TryEndFetch(long? seen)
     {
         LockOwner? key = StateLock.Enter();
         bool ends = seen is null || seen == _fetchWanted;
@@ -574,6 +588,8 @@ internal sealed class JoinTarget<T> : JoinedTarget<T>, IJoinTarget
     int IJoinTarget.CountNow => _queue.Count;
 
     protected override IJoin Owner => _join;
+
+    public override bool OnlyNotesOffers => !Options.Greedy;
 
     protected override bool AcceptsOffersNeedsLock => Options.Greedy;
 

@@ -34,6 +34,10 @@ namespace Weir.Dataflow.Cores;
 /// and is served at its position.
 /// </para>
 /// <para>
+/// <b>On the thread that consumes.</b> If all links lead to blocks of this library that only note what they are offered and fetch it later (joins and batches
+/// that are not greedy), whoever consumes the head offers the next one itself, under the same hold of the offer lock.
+/// </para>
+/// <para>
 /// <b>Directly.</b> If the only link leads to a block of this library that merely stores its messages, and the queue is empty, an output goes into the target's
 /// queue at once, under the state lock, and is not offered.
 /// </para>
@@ -315,6 +319,36 @@ internal sealed class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>, IOutput
         {
             AfterLock();
         }
+    }
+
+    /// <summary>Exits the state lock after the head was consumed, and offers the next one on this thread. The caller holds the offer lock.</summary>
+    /// <remarks>
+    /// For links whose targets only note the offer. The target that fetches on this thread then finds its next message at once: with a work item for each offer
+    /// and another for each fetch, a thread would be woken twice for each message.
+    /// </remarks>
+    private void ExitAndOfferNextHere(LockOwner? key)
+    {
+        bool offer = QueueOfferNeedsLock();
+        bool finish = TryFinishNeedsLock();
+        _stateLock.Exit(key);
+        FinishIf(finish);
+        if (!offer)
+        {
+            return;
+        }
+
+        _context = ExecutionContext.Capture();
+        Exception? failure = null;
+        try
+        {
+            OfferHead(null, linking: false);
+        }
+        catch (Exception e)
+        {
+            failure = e;
+        }
+
+        OfferEnded(failure);
     }
 
     // Offering the head to the links.
@@ -694,7 +728,14 @@ internal sealed class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>, IOutput
                 RemoveNeedsLock(link);
             }
 
-            ExitAndOfferNext(key);
+            if (_links.OnlyNote)
+            {
+                ExitAndOfferNextHere(key);
+            }
+            else
+            {
+                ExitAndOfferNext(key);
+            }
         }
 
         OnLeft(item);

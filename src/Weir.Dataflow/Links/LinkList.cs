@@ -39,6 +39,21 @@ internal struct LinkList<T>
     /// <summary>The order of the node that was appended last.</summary>
     public long Highest { get; private set; }
 
+    /// <summary>Whether there are links, and the targets of all only note what they are offered.</summary>
+    public readonly bool OnlyNote
+    {
+        get
+        {
+            LinkNode<T>? node = First;
+            while (node is TargetLink<T> { OnlyNotes: true, Next: { } next })
+            {
+                node = next;
+            }
+
+            return node is TargetLink<T> { OnlyNotes: true };
+        }
+    }
+
     public void Add(LinkNode<T> node, bool append)
     {
         if (node is TargetLink<T> link)
@@ -275,6 +290,9 @@ internal sealed class TargetLink<T>(ITargetBlock<T> target, DataflowLinkOptions 
     public DirectTarget<T>? Direct { get; } =
         options.MaxMessages == DataflowBlockOptions.Unbounded && target is ICoreTarget<T> { Core: { AcceptsDirectly: true } core } ? core : null;
 
+    /// <summary>Whether the target only notes what it is offered, so that anybody who holds the offer lock may offer to it.</summary>
+    public bool OnlyNotes { get; } = (target as DirectTarget<T> ?? (target as ICoreTarget<T>)?.Core) is { OnlyNotesOffers: true };
+
     /// <summary>Counts a message that the link has passed.</summary>
     /// <returns>Whether it was the last one that the link passes.</returns>
     public bool CountDown() => Remaining > 0 && --Remaining == 0;
@@ -313,6 +331,9 @@ internal abstract class DirectTarget<T>
 {
     /// <summary>Whether sources may put messages here under their own lock, because the block only stores them and calls nobody.</summary>
     public virtual bool AcceptsDirectly => false;
+
+    /// <summary>Whether the block only notes what it is offered, calls nobody, and fetches the message later.</summary>
+    public virtual bool OnlyNotesOffers => false;
 
     public abstract bool IsDeclining { get; }
 
