@@ -529,6 +529,9 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
     }
 
+    /// <summary>Whether the worker runs so many items before it does anything else that a chunk of its own is worthwhile for their results.</summary>
+    private bool HasSeveral(int count) => _results is not null || count >= ResultChunk.Several || _pace.Left >= ResultChunk.Several;
+
     /// <summary>Whether the consumer of a stream makes room at once.</summary>
     private bool WaitsForRoom()
     {
@@ -680,7 +683,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         TPending place = default;
         Span<TResult> slots = sink.HasSlots ? sink.Slots(first, items.Length) : default;
         ResultChunk? results = null;
-        if (sink.HasChunks && items.Length - position >= ResultChunk.Several)
+        if (sink.HasChunks && HasSeveral(items.Length - position))
         {
             items = items[..(position + sink.Open(ref _results, first + position, items.Length - position))];
             results = _results;
@@ -798,7 +801,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         int position = _chunk.Position;
         int count = items.Length;
         ResultChunk? results = null;
-        if (sink.HasChunks && count - position >= ResultChunk.Several)
+        if (sink.HasChunks && HasSeveral(count - position))
         {
             count = position + sink.Open(ref _results, first + position, count - position);
             results = _results;

@@ -269,6 +269,13 @@ internal interface ISink<TResult>
     void Complete(RunEnd end);
 }
 
+/// <summary>A chunk of results, as a worker holds it that fills it.</summary>
+internal abstract class ResultChunk
+{
+    /// <summary>How many items a worker must have before it opens a chunk for them.</summary>
+    public const int Several = 8;
+}
+
 /// <summary>The result of a call that has none.</summary>
 internal readonly struct Nothing;
 

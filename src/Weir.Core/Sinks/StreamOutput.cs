@@ -32,13 +32,6 @@ namespace Weir.Core.Sinks;
 //   stops the run, and waits for its end before it drops the chunks (DisposeAsync). A worker that was given up may come back later than that. It stores
 //   nothing, and its chunk is no longer anybody's.
 
-/// <summary>A chunk of results, as a worker holds it that fills it.</summary>
-internal abstract class ResultChunk
-{
-    /// <summary>How many items a worker must have before it opens a chunk for them.</summary>
-    public const int Several = 8;
-}
-
 /// <summary>One result of a stream, and whether it is there.</summary>
 internal struct ResultSlot<TResult>
 {
@@ -130,6 +123,9 @@ internal sealed class ResultChunk<TResult>(StreamOutput<TResult> output, ResultS
     /// <summary>In source order, the index of its first slot.</summary>
     public long First;
 
+    /// <summary>The number of chunks that were begun before it.</summary>
+    public long Began;
+
     /// <summary>The next chunk of the queue, or of those that are not used.</summary>
     public ResultChunk<TResult>? Next;
 
@@ -202,7 +198,6 @@ internal sealed class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValueT
     private int _until;
 
     private IEnumerator<long>? _tail;
-    private bool _looksAtOpenFirst;
     private long _took;
 
     // Where nothing starts before the consumer asks: its thread while it does, and whether an item has ended on another one. From then on, they run one by one.
@@ -231,6 +226,7 @@ internal sealed class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValueT
     private readonly List<ResultChunk<TResult>> _open = [];
     private ResultChunk<TResult>? _first;
     private ResultChunk<TResult>? _last;
+    private long _begun;
     private ResultChunk<TResult>? _unused;
     private int _unusedCount;
     private bool _isDropped;
@@ -417,6 +413,7 @@ internal sealed class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValueT
         }
 
         bool wake;
+        bool hasRoom = false;
         lock (_lock)
         {
             ResultChunk<TResult>? chunk = _last;
@@ -429,13 +426,10 @@ internal sealed class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValueT
             chunk.Slots[chunk.Count].Value = result;
             chunk.Count++;
             chunk.IsClosed = chunk.Count == _size;
-            wake = WakeIfFoundNeedsLock();
+            wake = WakeIfFoundNeedsLock(ref hasRoom);
         }
 
-        if (wake)
-        {
-            _signal.SetResult(true);
-        }
+        Tell(wake, hasRoom);
     }
 
     /// <summary>Called by a worker when an item has no result, so that nothing waits for it.</summary>
@@ -492,20 +486,19 @@ internal sealed class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValueT
         }
 
         bool wake;
+        bool hasRoom = false;
         lock (_lock)
         {
-            wake = WakeIfFoundNeedsLock();
+            wake = WakeIfFoundNeedsLock(ref hasRoom);
         }
 
-        if (wake)
-        {
-            _signal.SetResult(true);
-        }
+        Tell(wake, hasRoom);
     }
 
     /// <summary>Looks on behalf of the consumer, if it waits, and takes the note that it does so if there is something for it.</summary>
+    /// <param name="hasRoom">Whether to tell the run, outside of the lock, that more items may start.</param>
     /// <returns>Whether to set the signal, outside of the lock.</returns>
-    private bool WakeIfFoundNeedsLock()
+    private bool WakeIfFoundNeedsLock(ref bool hasRoom)
     {
         while (Note.WaitsFor != ConsumerNote.NotWaiting)
         {
@@ -520,11 +513,28 @@ internal sealed class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValueT
                 return false;
             }
 
-            // It has passed items without a result. Who has stored the next one may have seen the old note.
+            // It has passed items without a result, and nobody else makes room for them while the consumer waits. Who has stored the next result may have seen
+            // the old note.
+            hasRoom = true;
+            RaiseCeiling();
             NoteWaitNeedsLock();
         }
 
         return false;
+    }
+
+    /// <summary>Does what <see cref="WakeIfFoundNeedsLock"/> says.</summary>
+    private void Tell(bool wake, bool hasRoom)
+    {
+        if (wake)
+        {
+            _signal.SetResult(true);
+        }
+
+        if (hasRoom)
+        {
+            _run!.Release();
+        }
     }
 
     /// <summary>Notes that the consumer waits, so that whoever stores what it waits for either sees the note, or has stored it before this returns.</summary>
@@ -629,12 +639,16 @@ internal sealed class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValueT
             _unused = chunk.Next;
             _unusedCount--;
             chunk.Next = null;
-            return chunk;
+        }
+        else
+        {
+            ResultSlot<TResult>[] slots = ArrayPool<ResultSlot<TResult>>.Shared.Rent(_size);
+            Array.Clear(slots, 0, _size);
+            chunk = new ResultChunk<TResult>(this, slots, _ordered ? _size - 1 : 0);
         }
 
-        ResultSlot<TResult>[] slots = ArrayPool<ResultSlot<TResult>>.Shared.Rent(_size);
-        Array.Clear(slots, 0, _size);
-        return new ResultChunk<TResult>(this, slots, _ordered ? _size - 1 : 0);
+        chunk.Began = _begun++;
+        return chunk;
     }
 
     /// <summary>The consumer has emptied all slots of a chunk that nobody fills.</summary>
@@ -756,7 +770,7 @@ internal sealed class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValueT
                         hasRoom = _unpublished > 0;
                         RaiseCeiling();
                         NoteWaitNeedsLock();
-                        found = WakeIfFoundNeedsLock();
+                        found = WakeIfFoundNeedsLock(ref hasRoom);
                         break;
                     }
                 }
@@ -862,7 +876,7 @@ internal sealed class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValueT
 
             slot.State = ResultSlot<TResult>.Empty;
             _at++;
-            Interlocked.Increment(ref _consumed);
+            _unpublished++;
         }
 
         return false;
@@ -885,30 +899,16 @@ internal sealed class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValueT
             }
         }
 
-        // By turns: neither those of a worker that is inside a long call, nor those of the queue, wait for the others.
-        _looksAtOpenFirst = !_looksAtOpenFirst;
-        return _looksAtOpenFirst ? FindOpenNeedsLock() || DequeueNeedsLock() : DequeueNeedsLock() || FindOpenNeedsLock();
-    }
-
-    private bool FindOpenNeedsLock()
-    {
-        foreach (ResultChunk<TResult> chunk in _open)
+        // The chunk that was begun first: so the results of one worker come in their order, and those of one that is inside a long call do not wait for what the
+        // others do meanwhile.
+        while (OldestNeedsLock() is { } oldest)
         {
-            if (chunk.Taken < _size && TryEnterNeedsLock(chunk) && Count())
+            if (oldest != _first)
             {
-                return true;
+                return TryEnterNeedsLock(oldest) && Count();
             }
 
-            LeaveNeedsLock();
-        }
-
-        return false;
-    }
-
-    private bool DequeueNeedsLock()
-    {
-        while (_first is { } first)
-        {
+            ResultChunk<TResult> first = oldest;
             _first = first.Next;
             _last = _first is null ? null : _last;
             first.Next = null;
@@ -924,6 +924,21 @@ internal sealed class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValueT
         }
 
         return false;
+    }
+
+    /// <summary>Of the open chunks with results, and the first of the queue, the one that was begun first.</summary>
+    private ResultChunk<TResult>? OldestNeedsLock()
+    {
+        ResultChunk<TResult>? oldest = _first;
+        foreach (ResultChunk<TResult> chunk in _open)
+        {
+            if (chunk.Count > chunk.Taken && (oldest is null || chunk.Began < oldest.Began))
+            {
+                oldest = chunk;
+            }
+        }
+
+        return oldest;
     }
 
     private bool TryEnterNeedsLock(ResultChunk<TResult>? chunk)
