@@ -214,7 +214,7 @@ internal abstract class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem, IAfter
             }
         }
 
-        QueueWorker(again: false, preferLocal: IsBounded);
+        QueueWorker(again: false, preferLocal: true);
     }
 
     // Workers.
@@ -265,10 +265,10 @@ internal abstract class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem, IAfter
             ReadOnlySpan<T> items = queue.Peek();
             if (items.IsEmpty || _discards)
             {
-                if (spins < _spinLimit && !_discards)
+                if (spins < _spinLimit && !_discards && !IsDeclining)
                 {
                     // Otherwise, a writer that is as fast as the worker would find it idle at every message. It writes alone for a moment, so that there is
-                    // more than one message the next time.
+                    // more than one message the next time. A block that declines has no writer any more.
                     spins++;
                     Thread.SpinWait(16);
                     continue;
@@ -288,7 +288,7 @@ internal abstract class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem, IAfter
                 continue;
             }
 
-            if (!IsBounded && items.Length < FewMessages && _spinLimit >= 2 && queue.Count < FewMessages)
+            if (!IsBounded && items.Length < FewMessages && _spinLimit >= 2 && queue.Count < FewMessages && !IsDeclining)
             {
                 if (!waited && looks == 0)
                 {
@@ -308,7 +308,7 @@ internal abstract class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem, IAfter
                 _spinLimit = Math.Min(_spinLimit + 1, MostSpins);
                 spins = 0;
             }
-            else if (items.Length >= 4 && _spinLimit < 2)
+            else if (items.Length >= 4 && _spinLimit < 2 && Options.Capacity >= FewMessages)
             {
                 _spinLimit = Math.Min(2, MostSpins);
             }
