@@ -214,6 +214,7 @@ internal abstract class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem, IAfter
             }
         }
 
+        // A sender on a thread of the pool that soon waits for the block then runs the worker itself. If it does not wait, another thread takes the worker.
         QueueWorker(again: false, preferLocal: true);
     }
 
@@ -302,7 +303,8 @@ internal abstract class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem, IAfter
 
             waited = false;
 
-            // The worker does not begin to spin where messages come one at a time, or cannot pile up.
+            // The worker does not begin to spin where messages come one at a time, or cannot pile up: in a small block, the next ones come once their senders
+            // have run, perhaps on this thread.
             if (spins > 0)
             {
                 _spinLimit = Math.Min(_spinLimit + 1, MostSpins);
