@@ -27,7 +27,7 @@ internal static class WeirApp
     private static readonly string[] OfWork = ["cdc"];
 
     private static readonly string[] OfTables =
-        ["ratios", "warm-up", "cold-start", "auto-table", "runtimes-table", "blocking-table", "load-table", "hash-table", "selfcheck", "figures"];
+        ["ratios", "warm-up", "cold-start", "auto-table", "runtimes-table", "blocking-table", "blocks-grid", "load-table", "hash-table", "selfcheck", "figures"];
 
     public static Task<int> RunAsync(IReadOnlyList<string> args, WeirHost host) =>
         // Of the time of a comparison, much goes into the starts of such processes. So they do without the parser and all other commands.
