@@ -13,7 +13,7 @@ internal sealed class BlocksGridRun(TextWriter output, TextWriter progress)
     /// Cells of 50,000 messages are left out if a run of 2,000 takes longer with one of the libraries: 10 us a message. Such a message is a wake-up, in both
     /// cells.
     /// </summary>
-    public static readonly TimeSpan LongestOfFewer = TimeSpan.FromMilliseconds(20);
+    private static readonly TimeSpan LongestOfFewer = TimeSpan.FromMilliseconds(20);
 
     private const int Many = 50_000;
 
@@ -43,7 +43,7 @@ internal sealed class BlocksGridRun(TextWriter output, TextWriter progress)
         PageRun run = new(page, output);
         long start = Stopwatch.GetTimestamp();
         List<GridReading> readings = [];
-        List<GridCell> left = [];
+        List<(GridCell Cell, string Why)> left = [];
         TimeSpan slowest = default;
         GridCell? before = null;
         foreach (GridCell cell in cells)
@@ -51,23 +51,31 @@ internal sealed class BlocksGridRun(TextWriter output, TextWriter progress)
             string time = Invariant($"{Stopwatch.GetElapsedTime(start).TotalSeconds,6:0.0} s  {cell.Name,-80} ");
             if (cell.Messages == Many && before is { Messages: < Many } && cell == before with { Messages = Many } && slowest > LongestOfFewer)
             {
-                left.Add(cell);
+                left.Add((cell, Invariant($"2,000 messages take longer than {LongestOfFewer.TotalMilliseconds:0} ms")));
                 await progress.WriteLineAsync($"{time}left out");
                 continue;
             }
 
             GridArm theirs = new("the platform", cell, InBoxGrid.RunAsync);
             GridArm ours = new("Weir", cell, WeirGrid.RunAsync);
-            foreach (GridArm arm in (GridArm[])[theirs, ours])
+            try
             {
-                await arm.WarmUpAsync(before?.Block == cell.Block ? WarmUp : FirstWarmUp, Window, cancellationToken);
-            }
+                foreach (GridArm arm in (GridArm[])[theirs, ours])
+                {
+                    await arm.WarmUpAsync(before?.Block == cell.Block ? WarmUp : FirstWarmUp, Window, cancellationToken);
+                }
 
-            GridReading reading = new(cell, await TurnsAsync(theirs, ours, rounds, cancellationToken));
-            readings.Add(reading);
-            before = cell;
-            slowest = theirs.Run > ours.Run ? theirs.Run : ours.Run;
-            await progress.WriteLineAsync($"{time}{Format.Ratio(reading.Ratio.Median)}");
+                GridReading reading = new(cell, await TurnsAsync(theirs, ours, rounds, cancellationToken));
+                readings.Add(reading);
+                before = cell;
+                slowest = theirs.Run > ours.Run ? theirs.Run : ours.Run;
+                await progress.WriteLineAsync($"{time}{Format.Ratio(reading.Ratio.Median)}");
+            }
+            catch (GridFailedException failure)
+            {
+                left.Add((cell, failure.Message));
+                await progress.WriteLineAsync($"{time}{failure.Message}\n{failure.InnerException}");
+            }
         }
 
         string extent = Invariant($"{rounds} rounds; {Stopwatch.GetElapsedTime(start).TotalSeconds:0} s in all");

@@ -31,8 +31,7 @@ internal sealed class GridArm(string library, GridCell cell, Func<GridCell, Task
     }
 
     /// <summary>Measures a window.</summary>
-    /// <exception cref="InvalidOperationException">Messages were lost, or came twice.</exception>
-    /// <exception cref="TimeoutException">A run does not end.</exception>
+    /// <exception cref="GridFailedException">Messages were lost or came twice, a block failed, or a run does not end.</exception>
     public async Task<GridSample> MeasureAsync(CancellationToken cancellationToken)
     {
         try
@@ -42,7 +41,11 @@ internal sealed class GridArm(string library, GridCell cell, Func<GridCell, Task
         }
         catch (TimeoutException late)
         {
-            throw new TimeoutException($"{cell.Name}: the blocks of {library} did not end within {Longest.TotalSeconds:0} s.", late);
+            throw new GridFailedException($"the blocks of {library} did not end within {Longest.TotalSeconds:0} s", late);
+        }
+        catch (Exception failure) when (failure is not (OperationCanceledException or GridFailedException))
+        {
+            throw new GridFailedException($"the blocks of {library} failed: {failure.GetBaseException().GetType().Name}", failure);
         }
     }
 
@@ -56,7 +59,7 @@ internal sealed class GridArm(string library, GridCell cell, Func<GridCell, Task
             long sum = await run(cell);
             if (sum != cell.Expected)
             {
-                throw new InvalidOperationException($"{cell.Name}: the messages that came through the blocks of {library} add up to {sum}, not {cell.Expected}.");
+                throw new GridFailedException(Invariant($"the messages from the blocks of {library} add up to {sum}, not {cell.Expected}"));
             }
         }
 

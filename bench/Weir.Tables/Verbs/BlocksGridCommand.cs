@@ -11,7 +11,7 @@ internal static class BlocksGridCommand
             "--filter", "Which cells, by their block, options and messages, such as Join*/not-greedy/* or */bound-1/*. Without it, all.");
         Option<int> rounds = SuiteOptions.Rounds("How often each arm of a cell is measured.", 7, 3, 1000);
         Option<FileInfo?> page = SuiteOptions.Output("The page to write, such as docs/results/dataflow-grid.md. Its notes are kept.");
-        Command command = new(BlocksGridRun.Verb, "Measures all blocks with all options beside the platform's. In turns, in one process.")
+        Command command = new(BlocksGridRun.Verb, "Measures all blocks with all options. Beside the platform's, in turns, in one process.")
         {
             filter, rounds, page,
         };
