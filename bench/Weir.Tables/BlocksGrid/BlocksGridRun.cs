@@ -10,8 +10,8 @@ internal sealed class BlocksGridRun(TextWriter output, TextWriter progress)
     public const string Verb = "blocks-grid";
 
     /// <summary>
-    /// Cells of 50,000 messages are left out if a run of 2,000 takes longer with one of the libraries: 10 us a message. Such a message is a wake-up, in both
-    /// cells.
+    /// A cell of 50,000 messages is left out if the same with 2,000 takes longer with one of the libraries: 10 us a message. Each message is then a wake-up,
+    /// whatever their number.
     /// </summary>
     private static readonly TimeSpan LongestOfFewer = TimeSpan.FromMilliseconds(20);
 

@@ -22,7 +22,8 @@ public class SuiteVerbsTests
     [InlineData("eng/tables blocking-table --only nothing", "eng/tables: --only must be one or more of operators, fresh pool; operators, busy pool;")]
     [InlineData(
         "eng/tables auto-table --rounds 1001", "eng/tables: --rounds must be a whole number from 1 to 1,000; it is 1001. See 'eng/tables auto-table --help'.")]
-    [InlineData("eng/tables blocks-grid --filter Queue*", "eng/tables: No cell matches Queue*; a cell is named by its block, its options and its messages, as in ")]
+    [InlineData(
+        "eng/tables blocks-grid --filter Queue*", "eng/tables: No cell matches Queue*; a cell is named by its block, its options and its messages, as in ")]
     [InlineData("eng/tables selfcheck --slow", "eng/tables: Unrecognized command or argument '--slow'. See 'eng/tables selfcheck --help'.")]
     [InlineData("eng/tables selfcheck --runs 0", "eng/tables: --runs must be a whole number from 1 to 1,000; it is 0. See 'eng/tables selfcheck --help'.")]
     [InlineData(

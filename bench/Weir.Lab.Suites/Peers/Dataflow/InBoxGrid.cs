@@ -1,8 +1,8 @@
 namespace Weir.Lab.Suites.Peers.Dataflow;
 
 /// <summary>
-/// The programs of the grid, with the blocks of System.Threading.Tasks.Dataflow. The build writes the same text with Weir's blocks (WeirGrid). Each gives the sum
-/// of what arrived.
+/// The programs of the grid, with the blocks of System.Threading.Tasks.Dataflow. The build writes the same text with Weir's blocks (WeirGrid). Each gives
+/// the sum of what arrived.
 /// </summary>
 internal static class InBoxGrid
 {
