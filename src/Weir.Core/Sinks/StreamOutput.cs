@@ -129,8 +129,8 @@ internal sealed class ResultChunk<TResult>(StreamOutput<TResult> output, ResultS
     /// <summary>The next chunk of the queue, or of those that are not used.</summary>
     public ResultChunk<TResult>? Next;
 
-    /// <summary>Whether no more comes.</summary>
-    public bool IsClosed;
+    /// <summary>Whether no more comes. The consumer reads it without the lock too, as a hint.</summary>
+    public volatile bool IsClosed;
 
     public int Count
     {
@@ -362,7 +362,7 @@ internal sealed class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValueT
     /// <returns>Whether an item with this index may start.</returns>
     public bool WaitForRoom(long index)
     {
-        for (int looks = 0; looks < 3 && Note.WaitsFor == ConsumerNote.NotWaiting && !_disposed; looks++)
+        for (int looks = 0; looks < 3 && Note.WaitsFor == ConsumerNote.NotWaiting && !IsLeft; looks++)
         {
             Thread.SpinWait(40);
             if (index < Ceiling)
