@@ -68,7 +68,7 @@ internal sealed class BlocksGridRun(TextWriter output, TextWriter progress)
                 GridReading reading = new(cell, await TurnsAsync(theirs, ours, rounds, cancellationToken));
                 readings.Add(reading);
                 before = cell;
-                slowest = theirs.Run > ours.Run ? theirs.Run : ours.Run;
+                slowest = TimeSpan.FromMicroseconds(Math.Max(reading.Theirs.Nanoseconds, reading.Ours.Nanoseconds) * cell.Sent / 1e3);
                 await progress.WriteLineAsync($"{time}{Format.Ratio(reading.Ratio.Median)}");
             }
             catch (GridFailedException failure)

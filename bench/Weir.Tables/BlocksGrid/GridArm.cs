@@ -13,9 +13,6 @@ internal sealed class GridArm(string library, GridCell cell, Func<GridCell, Task
 
     private int _runs = 1;
 
-    /// <summary>The time of a run, as far as it is known.</summary>
-    public TimeSpan Run { get; private set; }
-
     /// <summary>Runs the cell for a while, and finds out how many runs fill a window.</summary>
     public async Task WarmUpAsync(TimeSpan least, TimeSpan window, CancellationToken cancellationToken)
     {
@@ -24,8 +21,7 @@ internal sealed class GridArm(string library, GridCell cell, Func<GridCell, Task
         {
             long began = Stopwatch.GetTimestamp();
             await MeasureAsync(cancellationToken);
-            Run = Stopwatch.GetElapsedTime(began) / _runs;
-            _runs = (int)Math.Clamp(window / Run, 1, 100_000);
+            _runs = (int)Math.Clamp(window / (Stopwatch.GetElapsedTime(began) / _runs), 1, 100_000);
         }
         while (Stopwatch.GetElapsedTime(start) < least);
     }
