@@ -14,7 +14,10 @@ public sealed class ProgramsTests
     [InlineData("", "run time scale compare gate history report doctor hash load")]
     [InlineData("weir-work ", "setup publish run stats list find cancel dead cdc")]
     [InlineData("weir-audit ", "run load")]
-    [InlineData("eng/tables ", "ratios warm-up cold-start blocking-table auto-table blocks-grid load-table hash-table runtimes-table selfcheck goals figures queues-compared")]
+    [InlineData(
+        "eng/tables ",
+        "ratios warm-up cold-start blocking-table auto-table blocks-grid few-items load-table hash-table runtimes-table selfcheck goals figures "
+            + "queues-compared")]
     public async Task Help_OfAProgram_IsOneScreenWithALineAVerb(string program, string verbs)
     {
         LoadResult result = await new CliUnderTest().RunAsync($"{program}--help");

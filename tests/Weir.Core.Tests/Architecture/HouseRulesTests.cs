@@ -90,7 +90,7 @@ public partial class HouseRulesTests
         ["Weir.Audit"] = ["Load/Options", "Load/Passes", "Load", "Plan", "Engines", "Parts", "Servers", "Checks", "Report", ""],
         ["Weir.Tables"] =
         [
-            "Page", "Ratios", "Auto", "Startup", "Compared", "Blocking", "BlocksGrid", "Commands", "SelfChecks", "Verbs",
+            "Page", "Ratios", "Auto", "Startup", "Compared", "Blocking", "FewItems", "BlocksGrid", "Commands", "SelfChecks", "Verbs",
             "Servers/Turns", "Servers/Changes", "Servers/Queue", "Servers/Broker", "Servers", "Peers", "App", "",
         ],
     };
