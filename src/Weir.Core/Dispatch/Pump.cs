@@ -17,8 +17,9 @@ namespace Weir.Core.Dispatch;
 // Who works. A worker is no thread. It claims items, makes their calls and delivers what came of them, on whatever thread it gets, until it has to wait. It
 // waits for an item, for the source, or for a thread (then it is queued, and holds no item), or it has left and rests in a list.
 //
-// How many. A run starts with one worker. When its item suspends, the same thread takes the next worker. When synchronous work lasts longer than 20 us, the
-// worker asks for another one (ConsiderHelp). When calls block and leave processors idle, the stall watch asks for as many as would fill them; one of these
+// How many. A run starts with one worker. When its item suspends, the same thread takes the next worker. When an item lasts for more than 4 us, or synchronous
+// work for more than 20 us, the worker asks for another one (ConsiderHelp). A run whose predecessor had items that last does not wait for that: each worker
+// asks for the next one as it begins (BringNext). There are as many as processors; those that wait inside their calls do not count. When calls block and leave processors idle, the stall watch asks for as many as would fill them; one of these
 // waits for a thread at a time, and brings the next when it has one (AddWantedNeedsLock). There are never more workers in flight than the limit: Room says how
 // many more may come. Whoever reads the source has no item, and so does not count until it gives up the turn (Source.cs). A worker whose calls block keeps its
 // thread of the pool, because the pool adds none while work items end.
@@ -225,6 +226,11 @@ internal abstract partial class Pump : LiveRun, IRunHandle, RunControl.IRun, IUn
                 Unlink();
                 return;
             }
+        }
+
+        if (!IsAlone && Settings.Executor.HasThreadsBeyond)
+        {
+            _demand.Expect(ItemsLasted);
         }
 
         Settings.Executor.QueueNext(first);
@@ -624,15 +630,34 @@ internal abstract partial class Pump : LiveRun, IRunHandle, RunControl.IRun, IUn
     /// <param name="perItem">The approximate time per item, in Stopwatch ticks.</param>
     public void ConsiderHelp(long started, long now, double perItem)
     {
+        _demand.Note(perItem);
         if (_workers.Live < _workers.Limit && _demand.IsHelpOfUse(started, now, perItem, Items))
         {
             _demand.Asked(now);
-            if (_workers.Executing < Settings.Executor.Threads)
+            if (_workers.HasThreadForMore(Settings.Executor))
             {
                 AddQueued();
             }
         }
     }
+
+    /// <summary>Called by a worker that cannot ask yet, with the approximate time per item, in Stopwatch ticks.</summary>
+    public void NoteItems(double perItem) => _demand.Note(perItem);
+
+    /// <summary>Called by a worker that begins, with its first item.</summary>
+    public void BringNext()
+    {
+        if (_demand.ExpectsMore && Settings.Executor.HasThreadsBeyond && _workers.Live < _workers.Limit && Items.MayHaveMore && _workers.HasThreadForMore(Settings.Executor))
+        {
+            AddQueued();
+        }
+    }
+
+    /// <summary>
+    /// Whether the items of the last run like this one lasted. Written when a run ends, and read when the next one starts; if it is wrong, a worker comes that is
+    /// not needed, or comes later.
+    /// </summary>
+    protected abstract bool ItemsLasted { get; set; }
 
     /// <summary>Called when a helper found the source busy and left without an item, or got one. The next helper then comes later, or soon.</summary>
     public void RecordHelp(bool useful) => _demand.RecordHelp(useful);
@@ -1124,6 +1149,11 @@ internal abstract partial class Pump : LiveRun, IRunHandle, RunControl.IRun, IUn
         {
             _stop.SeeCancellation();
             Unlink();
+            if (_demand.WasWrong)
+            {
+                ItemsLasted = _demand.Lasts;
+            }
+
             ValueTask disposing = default;
             try
             {
@@ -1320,19 +1350,31 @@ internal abstract partial class Pump : LiveRun, IRunHandle, RunControl.IRun, IUn
         /// <summary>How many of these wait for a thread. They hold no item.</summary>
         public readonly int Queued => _queued;
 
-        /// <summary>How many workers have a thread or started just now.</summary>
-        public readonly int Executing
+        /// <summary>
+        /// Whether fewer workers have a thread or started just now than there are threads for. Those that wait inside their calls do not count if there may be
+        /// more threads; then one at a time comes, because the pool gives no more of them for a longer queue.
+        /// </summary>
+        public readonly bool HasThreadForMore(Executor executor)
         {
-            get
+            bool mayPassOver = executor.HasThreadsBeyond;
+            int most = executor.Threads;
+            int executing = 0;
+            int queued = 0;
+            int waiting = 0;
+            for (PumpWorker? worker = First; worker is not null; worker = worker.NextCreated)
             {
-                int executing = 0;
-                for (PumpWorker? worker = First; worker is not null; worker = worker.NextCreated)
+                if (worker.IsQueued)
                 {
-                    executing += worker.IsExecuting || worker.IsQueued ? 1 : 0;
+                    queued++;
                 }
-
-                return executing;
+                else if (worker.IsExecuting)
+                {
+                    executing++;
+                    waiting += mayPassOver && worker.IsWaiting ? 1 : 0;
+                }
             }
+
+            return executing + queued < most || (queued == 0 && executing - waiting < most);
         }
 
         /// <summary>What the workers do. Whoever has been inside one call for long gives to others what it claimed beyond it.</summary>

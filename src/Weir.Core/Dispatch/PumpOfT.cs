@@ -43,6 +43,15 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
         source.CancellationToken = Orders is not null && TakesTurns ? ReadingToken(Orders) : Token;
     }
 
+    // Of all runs of such items, results and calls: a hint, which any of them may change.
+    private static bool _itemsLasted;
+
+    protected override bool ItemsLasted
+    {
+        get => Volatile.Read(ref _itemsLasted);
+        set => Volatile.Write(ref _itemsLasted, value);
+    }
+
     protected override bool IsAtCeiling => Source.NextIndex >= Ceiling && !Source.HasStash;
 
     /// <summary>Items at or beyond this index may not start yet. While too many items wait for another attempt, no new item may start.</summary>

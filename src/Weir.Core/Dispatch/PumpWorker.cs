@@ -498,6 +498,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 {
                     _helper = false;
                     run.RecordHelp(useful: true);
+                    run.BringNext();
                 }
 
                 if (run.TakesTurns)
@@ -1207,6 +1208,7 @@ internal struct WorkerPace
             if (takesTurns)
             {
                 _work = Math.Max(0, ((float)took / _size) - _reading);
+                run.NoteItems(_work);
             }
             else
             {

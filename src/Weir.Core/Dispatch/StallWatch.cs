@@ -339,6 +339,9 @@ internal struct WorkerDemand()
     // Waking another thread costs some microseconds on each side, so it is only worth it for work that lasts longer than this.
     private static readonly long WakeUpThreshold = Stopwatch.Frequency / 50_000;
 
+    // An item that takes longer than this is no accident of tiny ones: then the next worker need not wait for the time above, only for as much work.
+    private static readonly long LastingThreshold = Stopwatch.Frequency / 250_000;
+
     // Two workers that take turns for items smaller than this would only pass the turn back and forth.
     private static readonly long TurnThreshold = Math.Max(1, Stopwatch.Frequency / 6_000_000);
 
@@ -357,6 +360,9 @@ internal struct WorkerDemand()
     private int _executing;
     private int _wanted;
     private volatile bool _callsBlock;
+    private volatile bool _expected;
+    private volatile bool _expects;
+    private volatile bool _lasts;
     private long _next;
     private long _pause = WakeUpThreshold;
 
@@ -370,13 +376,43 @@ internal struct WorkerDemand()
     /// <param name="source">What is left to do.</param>
     public readonly bool IsHelpOfUse(long started, long now, double perItem, Source source)
     {
-        if (now - started < WakeUpThreshold || now < Volatile.Read(in _next))
+        long least = perItem >= LastingThreshold ? LastingThreshold : WakeUpThreshold;
+        if (now - started < least || now < Volatile.Read(in _next))
         {
             return false;
         }
 
         int count = source.KnownCount;
-        return count < 0 ? !source.TakesTurns || perItem >= TurnThreshold : (count - source.NextIndex) * perItem >= WakeUpThreshold;
+        return count < 0
+            ? !source.TakesTurns || perItem >= TurnThreshold
+            : (count - source.NextIndex) * perItem >= Math.Min(WakeUpThreshold, 2 * least);
+    }
+
+    /// <summary>Whether items of this run last.</summary>
+    public readonly bool Lasts => _lasts;
+
+    /// <summary>Whether a worker that begins is to bring the next one: items of this run last, or are expected to.</summary>
+    public readonly bool ExpectsMore => _expects;
+
+    /// <summary>Whether the run was expected to be otherwise.</summary>
+    public readonly bool WasWrong => _lasts != _expected;
+
+    /// <summary>What the last run was like. Before the start.</summary>
+    public void Expect(bool lasts) => _expected = _expects = lasts;
+
+    /// <summary>Notes how long items take.</summary>
+    public void Note(double perItem)
+    {
+        bool lasts = perItem >= LastingThreshold;
+        if (lasts && !_lasts)
+        {
+            _lasts = true;
+        }
+
+        if (_expects != lasts && (lasts || !_lasts))
+        {
+            _expects = lasts;
+        }
     }
 
     public void Asked(long now) => Volatile.Write(ref _next, now + Volatile.Read(ref _pause));

@@ -31,6 +31,9 @@ internal abstract class Executor
     /// <summary>Whether a worker whose calls block may keep the current thread for longer, because others that wait get a new one.</summary>
     public virtual bool MayKeepThread => false;
 
+    /// <summary>Whether it has threads for more workers than <see cref="Threads"/> while some of these wait inside their calls.</summary>
+    public virtual bool HasThreadsBeyond => false;
+
     /// <summary>The thread that a worker runs on, if it is one of the executor's own.</summary>
     public virtual object? CurrentHost => null;
 
@@ -69,6 +72,9 @@ internal sealed class PoolExecutor : Executor
     public override bool CanRunOnCurrentThread => (Thread.CurrentThread.IsThreadPoolThread || SpareThreads.IsCurrent) && SynchronizationContext.Current is null;
 
     public override long Quantum { get; } = System.Diagnostics.Stopwatch.Frequency / 50;
+
+    // Those that the pool has added for other calls that blocked, which it keeps for a while.
+    public override bool HasThreadsBeyond => true;
 
     // A worker on another thread returns to the pool as soon as it can.
     public override bool MayKeepThread => Thread.CurrentThread.IsThreadPoolThread || SpareThreads.IsCurrent;

@@ -27,6 +27,11 @@ internal sealed class ManualExecutor(int threads = 2) : Executor
 
     public override bool MayKeepThread => Keeps;
 
+    /// <summary>Whether there may be threads for more workers than <see cref="Threads"/>.</summary>
+    public bool Grows { get; init; }
+
+    public override bool HasThreadsBeyond => Grows;
+
     public int Queued
     {
         get

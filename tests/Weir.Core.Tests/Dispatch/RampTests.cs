@@ -205,6 +205,53 @@ public class RampTests
         await EndAsync(executor, 1_000);
     }
 
+    // Other tests have no runs of the types of these two, so they do not change what is expected of the next run.
+    [Fact(Timeout = 90_000)]
+    public async Task ItemsThatLast_EachWorkerThatBegins_BringsTheNext()
+    {
+        int inside = 0;
+        int most = 0;
+        ManualExecutor executor = new(threads: 4) { Grows = true };
+        TestRun<sbyte, decimal> run = new TestRun<sbyte, decimal>(
+            SourceOf.Enumerable(new sbyte[100]),
+            (_, _) =>
+            {
+                most = Math.Max(most, ++inside);
+                RunOneIfAny(executor);
+                LastFor(microseconds: 50);
+                inside--;
+                return new ValueTask<decimal>(0);
+            },
+            new PumpSettings { Limit = 8, ErrorMode = ErrorMode.FailFast, Executor = executor }).Start();
+        executor.RunAll();
+        await run.Task.WithinAsync();
+        Assert.Equal(4, most);
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task FirstItem_OfARunAfterOneWhoseItemsLasted_FindsTheNextWorkerCalled()
+    {
+        ManualExecutor executor = new(threads: 4) { Grows = true };
+        int atFirst = -1;
+        for (int i = 0; i < 2; i++)
+        {
+            atFirst = -1;
+            TestRun<sbyte, char> run = new TestRun<sbyte, char>(
+                SourceOf.Enumerable(new sbyte[4]),
+                (_, _) =>
+                {
+                    atFirst = atFirst < 0 ? executor.Queued : atFirst;
+                    LastFor(microseconds: 50);
+                    return new ValueTask<char>('a');
+                },
+                new PumpSettings { Limit = 8, ErrorMode = ErrorMode.FailFast, Executor = executor }).Start();
+            executor.RunAll();
+            await run.Task.WithinAsync();
+        }
+
+        Assert.Equal(1, atFirst);
+    }
+
     [Fact(Timeout = 90_000)]
     public async Task ThreadsOfThePoolAndSpareOnes_MayBeKept_AndOthersMayNot()
     {
@@ -253,6 +300,14 @@ public class RampTests
         {
             Look(cores);
             Look(cores);
+        }
+    }
+
+    private static void LastFor(int microseconds)
+    {
+        long began = Stopwatch.GetTimestamp();
+        while (Stopwatch.GetElapsedTime(began) < TimeSpan.FromMicroseconds(microseconds))
+        {
         }
     }
 
