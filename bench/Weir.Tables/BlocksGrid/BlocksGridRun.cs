@@ -1,4 +1,3 @@
-using System.IO.Enumeration;
 using Weir.Lab.Suites.Peers.Dataflow;
 
 namespace Weir.Tables.BlocksGrid;
@@ -25,15 +24,8 @@ internal sealed class BlocksGridRun(TextWriter output, TextWriter progress)
 
     /// <summary>The cells that patterns select.</summary>
     /// <exception cref="BadInputException">There is none.</exception>
-    public static GridCell[] Select(IReadOnlyList<string> filter)
-    {
-        GridCell[] cells =
-            [.. GridCell.All.Where(cell => filter.Count == 0 || filter.Any(pattern => FileSystemName.MatchesSimpleExpression(pattern, cell.Name)))];
-        return cells.Length > 0
-            ? cells
-            : throw new BadInputException(
-                $"No cell matches {string.Join(' ', filter)}; a cell is named by its block, its options and its messages, as in {GridCell.All[0].Name}.");
-    }
+    public static GridCell[] Select(IReadOnlyList<string> filter) =>
+        Selection.Matching(GridCell.All, filter, static cell => cell.Name, "its block, its options and its messages");
 
     /// <summary>Measures, and writes the page.</summary>
     public async Task RunAsync(int rounds, IReadOnlyList<string> filter, FileInfo? page, CancellationToken cancellationToken)

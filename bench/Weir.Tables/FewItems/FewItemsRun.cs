@@ -1,5 +1,3 @@
-using System.IO.Enumeration;
-
 namespace Weir.Tables.FewItems;
 
 /// <summary>What <c>few-items</c> does: measure the grid, cell after cell, and write the page.</summary>
@@ -16,18 +14,8 @@ internal sealed class FewItemsRun(TextWriter output, TextWriter progress)
 
     /// <summary>The cells that patterns select, without those whose runs take too long.</summary>
     /// <exception cref="BadInputException">There is none.</exception>
-    public static FewItemsCell[] Select(IReadOnlyList<string> filter)
-    {
-        FewItemsCell[] cells =
-        [
-            .. FewItemsCell.All.Where(cell => !cell.TakesTooLong && (filter.Count == 0 || filter.Any(pattern => FileSystemName.MatchesSimpleExpression(
-                pattern, cell.Name)))),
-        ];
-        return cells.Length > 0
-            ? cells
-            : throw new BadInputException(
-                $"No cell matches {string.Join(' ', filter)}; a cell is named by its items, work, source and limit, as in {FewItemsCell.All[0].Name}.");
-    }
+    public static FewItemsCell[] Select(IReadOnlyList<string> filter) => Selection.Matching(
+        [.. FewItemsCell.All.Where(static cell => !cell.TakesTooLong)], filter, static cell => cell.Name, "its items, work, source and limit");
 
     /// <summary>Measures, and writes the page.</summary>
     public async Task RunAsync(int rounds, IReadOnlyList<string> filter, FileInfo? page, CancellationToken cancellationToken)
