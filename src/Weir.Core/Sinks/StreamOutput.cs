@@ -841,7 +841,6 @@ internal sealed class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValueT
         // Computed results stay where they are until the disposal, which also waits for running items.
         CancellationToken token = CallToken.IsCancellationRequested ? CallToken : EnumerationToken;
         _run!.Cancel(token);
-        _until = _at;
         return ValueTask.FromCanceled<bool>(token);
     }
 
