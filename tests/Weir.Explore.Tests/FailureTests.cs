@@ -131,14 +131,6 @@ public class FailureTests
     });
 
     [Fact]
-    public void Call_ThatCouldWaitAndIsNotKnown_IsNamed() => Fails(FailureKind.Exception, "System.Threading.ManualResetEvent", static () =>
-    {
-        using ManualResetEvent signal = new(false);
-        signal.WaitOne();
-        return Task.CompletedTask;
-    });
-
-    [Fact]
     public void QueryOnOtherThreads_IsNamed() => Fails(FailureKind.Exception, "System.Linq.ParallelEnumerable.AsParallel", static () =>
     {
         Assert.Equal(45, Enumerable.Range(0, 10).AsParallel().Sum());

@@ -60,6 +60,9 @@ internal static class Cancellation
     public static CancellationTokenSource CreateLinkedTokenSource(params CancellationToken[] tokens) =>
         Linked(CancellationTokenSource.CreateLinkedTokenSource(tokens), tokens);
 
+    public static CancellationTokenSource CreateLinkedTokenSource(params ReadOnlySpan<CancellationToken> tokens) =>
+        Linked(CancellationTokenSource.CreateLinkedTokenSource(tokens), tokens);
+
     /// <summary>A linked source waits, as the platform's does, for the callback of its parent that is cancelling it.</summary>
     public static void Dispose(CancellationTokenSource source)
     {
@@ -133,6 +136,9 @@ internal static class Registrations
 
     public static CancellationTokenRegistration Register(ref CancellationToken token, Action<object?> callback, object? state) =>
         Add(token, (s, _) => callback(s), state, flow: true);
+
+    public static CancellationTokenRegistration Register(
+        ref CancellationToken token, Action<object?> callback, object? state, bool useSynchronizationContext) => Add(token, (s, _) => callback(s), state, flow: true);
 
     public static CancellationTokenRegistration Register(ref CancellationToken token, Action<object?, CancellationToken> callback, object? state) =>
         Add(token, callback, state, flow: true);

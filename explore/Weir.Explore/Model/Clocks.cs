@@ -47,6 +47,8 @@ internal static class DateTimes
     public static DateTime get_UtcNow() => Time.Provider.GetUtcNow().UtcDateTime;
 
     public static DateTime get_Now() => Time.Provider.GetUtcNow().UtcDateTime;
+
+    public static DateTime get_Today() => get_Now().Date;
 }
 
 [Replaces("System.DateTimeOffset")]

@@ -36,13 +36,10 @@ internal static class Points
     /// <summary>Where the next call of a replaced method is.</summary>
     public static void Site(string site) => ControlledThread.Current?.Site = site;
 
-    public static void Unknown(string call, string site)
-    {
-        if (ControlledThread.Current is not null)
-        {
-            throw new NotSupportedException($"{call} could wait, and the explorer does not know it. It is called at {site}.");
-        }
-    }
+    /// <summary>In place of a call of which nothing is known.</summary>
+    public static T Refuse<T>(string call, string site)
+        where T : allows ref struct => throw new NotSupportedException(
+            $"The explorer has no model of {call}: it cannot tell what it waits for, or what other threads see of it. It is called at {site}.");
 
     /// <summary>Ends the schedule: nobody takes the exception.</summary>
     public static void NobodyTakes(Exception error) =>

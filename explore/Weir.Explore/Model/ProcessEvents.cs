@@ -3,11 +3,16 @@ namespace Weir.Explore.Model;
 /// <summary>What the process tells comes at no known moment, so it comes in no schedule, and the process does not hold the handlers of each of them.</summary>
 #pragma warning disable IDE1006, IDE0060 // The names of the events' methods, and what they are given.
 [Replaces("System.AppDomain")]
+[Replaces("System.Threading.Tasks.TaskScheduler")]
 internal static class ProcessEvents
 {
     public static void add_AssemblyLoad(AppDomain domain, AssemblyLoadEventHandler? handler) { }
 
     public static void remove_AssemblyLoad(AppDomain domain, AssemblyLoadEventHandler? handler) { }
+
+    public static void add_UnobservedTaskException(EventHandler<UnobservedTaskExceptionEventArgs>? handler) { }
+
+    public static void remove_UnobservedTaskException(EventHandler<UnobservedTaskExceptionEventArgs>? handler) { }
 
     public static void add_ProcessExit(AppDomain domain, EventHandler? handler) { }
 

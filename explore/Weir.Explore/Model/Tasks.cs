@@ -5,6 +5,7 @@ namespace Weir.Explore.Model;
 
 [Replaces("System.Threading.Tasks.Task")]
 [Replaces("System.Threading.Tasks.Task`1")]
+[Replaces("System.Threading.Tasks.TaskExtensions")]
 internal static class Tasks
 {
     public static Task Run(Action action) => Run(action, CancellationToken.None);
@@ -40,33 +41,50 @@ internal static class Tasks
 
     public static void Start(Task task) => task.Start(PoolScheduler.Instance);
 
-    public static void Wait(Task task)
-    {
-        Waits.For(task);
-        task.Wait();
-    }
+    public static void RunSynchronously(Task task) => task.RunSynchronously(PoolScheduler.Instance);
 
-    public static void Wait(Task task, CancellationToken cancellationToken)
-    {
-        _ = Waits.For(task, Timeout.InfiniteTimeSpan, cancellationToken);
-        task.Wait(CancellationToken.None);
-    }
+    public static void Wait(Task task) => _ = Wait(task, Timeout.InfiniteTimeSpan, CancellationToken.None);
 
-    public static bool Wait(Task task, int millisecondsTimeout) => Wait(task, TimeSpan.FromMilliseconds(millisecondsTimeout));
+    public static void Wait(Task task, CancellationToken cancellationToken) => _ = Wait(task, Timeout.InfiniteTimeSpan, cancellationToken);
 
-    public static bool Wait(Task task, TimeSpan timeout) => Waits.For(task, timeout, CancellationToken.None) && task.Wait(Timeout.InfiniteTimeSpan);
+    public static bool Wait(Task task, int millisecondsTimeout) => Wait(task, Time.Limit(millisecondsTimeout), CancellationToken.None);
 
-    public static void WaitAll(params Task[] tasks)
-    {
-        Array.ForEach(tasks, Waits.For);
-        Task.WaitAll(tasks);
-    }
+    public static bool Wait(Task task, int millisecondsTimeout, CancellationToken cancellationToken) =>
+        Wait(task, Time.Limit(millisecondsTimeout), cancellationToken);
 
-    public static int WaitAny(params Task[] tasks)
-    {
-        Waits.For(WhenAny(tasks));
-        return Array.FindIndex(tasks, HasEnded);
-    }
+    public static bool Wait(Task task, TimeSpan timeout) => Wait(task, timeout, CancellationToken.None);
+
+    // A token that is cancelled does not matter to who does not wait at all. What an ended task throws, the platform says.
+    public static bool Wait(Task task, TimeSpan timeout, CancellationToken cancellationToken) =>
+        Waits.For(task, Time.Limit(timeout), timeout == TimeSpan.Zero ? CancellationToken.None : cancellationToken) &&
+            task.Wait(Timeout.Infinite, cancellationToken);
+
+    public static void WaitAll(params Task[] tasks) => _ = WaitAll(tasks, Timeout.InfiniteTimeSpan, CancellationToken.None);
+
+    public static void WaitAll(params ReadOnlySpan<Task> tasks) => WaitAll(tasks.ToArray());
+
+    public static void WaitAll(Task[] tasks, CancellationToken cancellationToken) => _ = WaitAll(tasks, Timeout.InfiniteTimeSpan, cancellationToken);
+
+    public static void WaitAll(IEnumerable<Task> tasks, CancellationToken cancellationToken) =>
+        _ = WaitAll([.. tasks], Timeout.InfiniteTimeSpan, cancellationToken);
+
+    public static bool WaitAll(Task[] tasks, TimeSpan timeout) => WaitAll(tasks, timeout, CancellationToken.None);
+
+    public static bool WaitAll(Task[] tasks, int millisecondsTimeout) => WaitAll(tasks, Time.Limit(millisecondsTimeout), CancellationToken.None);
+
+    public static bool WaitAll(Task[] tasks, int millisecondsTimeout, CancellationToken cancellationToken) =>
+        WaitAll(tasks, Time.Limit(millisecondsTimeout), cancellationToken);
+
+    public static int WaitAny(params Task[] tasks) => WaitAny(tasks, Timeout.InfiniteTimeSpan, CancellationToken.None);
+
+    public static int WaitAny(Task[] tasks, CancellationToken cancellationToken) => WaitAny(tasks, Timeout.InfiniteTimeSpan, cancellationToken);
+
+    public static int WaitAny(Task[] tasks, TimeSpan timeout) => WaitAny(tasks, timeout, CancellationToken.None);
+
+    public static int WaitAny(Task[] tasks, int millisecondsTimeout) => WaitAny(tasks, Time.Limit(millisecondsTimeout), CancellationToken.None);
+
+    public static int WaitAny(Task[] tasks, int millisecondsTimeout, CancellationToken cancellationToken) =>
+        WaitAny(tasks, Time.Limit(millisecondsTimeout), cancellationToken);
 
 #pragma warning disable IDE1006, SA1300 // The names of the properties' methods.
     public static T get_Result<T>(Task<T> task)
@@ -98,9 +116,23 @@ internal static class Tasks
 
     public static Task<Task<T>> WhenAny<T>(params Task<T>[] tasks) => Any<Task<T>>([.. tasks]);
 
+    public static Task<Task<T>> WhenAny<T>(params ReadOnlySpan<Task<T>> tasks) => Any(tasks.ToArray());
+
     public static Task<Task<T>> WhenAny<T>(Task<T> task1, Task<T> task2) => Any<Task<T>>([task1, task2]);
 
     public static Task<Task<T>> WhenAny<T>(IEnumerable<Task<T>> tasks) => Any<Task<T>>([.. tasks]);
+
+    public static IAsyncEnumerable<Task> WhenEach(params Task[] tasks) => new EndedTasks<Task>(Copy(tasks));
+
+    public static IAsyncEnumerable<Task> WhenEach(params ReadOnlySpan<Task> tasks) => new EndedTasks<Task>(Copy(tasks.ToArray()));
+
+    public static IAsyncEnumerable<Task> WhenEach(IEnumerable<Task> tasks) => new EndedTasks<Task>(Copy(tasks));
+
+    public static IAsyncEnumerable<Task<T>> WhenEach<T>(params Task<T>[] tasks) => new EndedTasks<Task<T>>(Copy(tasks));
+
+    public static IAsyncEnumerable<Task<T>> WhenEach<T>(params ReadOnlySpan<Task<T>> tasks) => new EndedTasks<Task<T>>(Copy(tasks.ToArray()));
+
+    public static IAsyncEnumerable<Task<T>> WhenEach<T>(IEnumerable<Task<T>> tasks) => new EndedTasks<Task<T>>(Copy(tasks));
 
     public static Task WaitAsync(Task task, CancellationToken cancellationToken) => WaitAsync(task, Timeout.InfiniteTimeSpan, cancellationToken);
 
@@ -216,17 +248,53 @@ internal static class Tasks
         return ended.Task;
     }
 
+    private static bool WaitAll(Task[] tasks, TimeSpan timeout, CancellationToken token)
+    {
+        timeout = Time.Limit(timeout);
+        tasks = Copy(tasks);
+        ControlledThread me = Points.Me;
+        me.Step(orders: false);
+        bool areThere = Array.TrueForAll(tasks, static t => t.IsCompleted) ||
+            me.Block($"{tasks.Length} tasks", () => token.IsCancellationRequested || Array.TrueForAll(tasks, static t => t.IsCompleted), timeout);
+        Array.ForEach(tasks, Effects.Acquire);
+        if (areThere && !Array.TrueForAll(tasks, static t => t.IsCompleted))
+        {
+            token.ThrowIfCancellationRequested();
+        }
+
+        return areThere && Task.WaitAll(tasks, Timeout.Infinite, token);
+    }
+
+    private static int WaitAny(Task[] tasks, TimeSpan timeout, CancellationToken token)
+    {
+        timeout = Time.Limit(timeout);
+        token.ThrowIfCancellationRequested();
+        if (tasks.Length == 0)
+        {
+            return -1;
+        }
+
+        Task<Task> first = Any(tasks);
+        return Waits.For(first, timeout, token) ? Array.IndexOf(tasks, first.Result) : -1;
+    }
+
+    public static Task Unwrap(Task<Task?> outer) => !HasEnded(outer) || !outer.IsCompletedSuccessfully ? Follow(outer)
+        : outer.Result ?? Task.FromCanceled(new CancellationToken(canceled: true));
+
+    public static Task<T> Unwrap<T>(Task<Task<T>?> outer) => !HasEnded(outer) || !outer.IsCompletedSuccessfully ? Follow(outer)
+        : outer.Result ?? Task.FromCanceled<T>(new CancellationToken(canceled: true));
+
     private static Task Follow(Task<Task?> outer)
     {
         TaskCompletionSource ended = new();
-        Registrars.On(outer, () => Then(outer, () => Set(ended, outer.Result!), () => Set(ended, outer)), capture: false);
+        OnEnd(outer, () => Then(outer, () => Set(ended, outer.Result!), () => SetFailed(ended.Task, outer, e => ended.SetException(e), () => ended.SetCanceled())));
         return ended.Task;
     }
 
     private static Task<T> Follow<T>(Task<Task<T>?> outer)
     {
         TaskCompletionSource<T> ended = new();
-        Registrars.On(outer, () => Then(outer, () => Set(ended, outer.Result!), () => SetFailed(ended, outer)), capture: false);
+        OnEnd(outer, () => Then(outer, () => Set(ended, outer.Result!), () => SetFailed(ended.Task, outer, e => ended.SetException(e), () => ended.SetCanceled())));
         return ended.Task;
     }
 
@@ -237,17 +305,25 @@ internal static class Tasks
         {
             failed();
         }
-        else if (HasEnded(outer.Result))
-        {
-            inner();
-        }
         else
         {
-            Registrars.On(outer.Result, inner, capture: false);
+            OnEnd(outer.Result, inner);
         }
     }
 
-    private static bool HasEnded(Task task)
+    private static void OnEnd(Task task, Action then)
+    {
+        if (HasEnded(task))
+        {
+            then();
+        }
+        else
+        {
+            Registrars.On(task, then, capture: false);
+        }
+    }
+
+    public static bool HasEnded(Task task)
     {
         Effects.Read(task);
         return task.IsCompleted;
@@ -265,10 +341,18 @@ internal static class Tasks
         ended.TrySetFromTask(task);
     }
 
-    private static void SetFailed<T>(TaskCompletionSource<T> ended, Task task)
+    /// <summary>A task without an inner one ends as the outer one has, and as cancelled if that has ended well.</summary>
+    private static void SetFailed(Task ended, Task outer, Action<IEnumerable<Exception>> fail, Action cancel)
     {
-        Follows(ended.Task, task);
-        _ = task.Exception is { } error ? ended.TrySetException(error.InnerExceptions) : ended.TrySetCanceled();
+        Follows(ended, outer);
+        if (outer.Exception is { } error)
+        {
+            fail(error.InnerExceptions);
+        }
+        else
+        {
+            cancel();
+        }
     }
 
     private static void Follows(Task ended, Task task)
@@ -279,6 +363,15 @@ internal static class Tasks
         {
             ControlledThread.Current?.Execution.Failed(ended);
         }
+    }
+
+    private static TTask[] Copy<TTask>(IEnumerable<TTask> tasks)
+        where TTask : Task
+    {
+        TTask[] copy = [.. tasks];
+        return Array.Exists(copy, static t => t is null)
+            ? throw new ArgumentException("The tasks argument included a null value.", nameof(tasks))
+            : copy;
     }
 
     private static Task All(Task[] tasks, Func<Task[], Task> all)
@@ -297,7 +390,7 @@ internal static class Tasks
 
     private static void Count(Task[] tasks, Action end)
     {
-        Task[] open = Array.FindAll(tasks, static t => !HasEnded(t));
+        Task[] open = Array.FindAll(Copy(tasks), static t => !HasEnded(t));
         int left = open.Length;
         if (left == 0)
         {
@@ -330,6 +423,11 @@ internal static class Tasks
     private static Task<TTask> Any<TTask>(TTask[] tasks)
         where TTask : Task
     {
+        if (Copy(tasks).Length == 0)
+        {
+            throw new ArgumentException("The tasks argument contains no tasks.", nameof(tasks));
+        }
+
         if (Array.Find(tasks, HasEnded) is { } first)
         {
             Effects.Acquire(first);
@@ -511,7 +609,11 @@ internal static class Registrars
     }
 
     /// <summary>Goes on when the task has ended: on the thread that ends it, or on one of the pool where the task asks for that.</summary>
-    public static void On(Task task, Action continuation, bool capture)
+    /// <param name="task">The task.</param>
+    /// <param name="continuation">What goes on.</param>
+    /// <param name="capture">Whether in the context of now.</param>
+    /// <param name="isInline">Whether on the thread that ends the task in any case.</param>
+    public static void On(Task task, Action continuation, bool capture, bool isInline = false)
     {
         Action noted = Noted(continuation, capture);
         Effects.Observe(task.IsCompleted);
@@ -523,7 +625,7 @@ internal static class Registrars
 
         Effects.Write(task);
         task.ContinueWith(
-            static (_, state) => ((PoolScheduler.Continuation)state!).Action(), new PoolScheduler.Continuation(noted), CancellationToken.None,
+            static (_, state) => ((PoolScheduler.Continuation)state!).Action(), new PoolScheduler.Continuation(noted, isInline), CancellationToken.None,
             TaskContinuationOptions.ExecuteSynchronously | TaskContinuationOptions.HideScheduler, PoolScheduler.Instance);
     }
 
@@ -602,55 +704,136 @@ internal static class Registrars
 [Replaces("System.Threading.Tasks.Task")]
 [Replaces("System.Threading.Tasks.Task`1")]
 [Replaces("System.Threading.Tasks.TaskFactory")]
+[Replaces("System.Threading.Tasks.TaskFactory`1")]
 internal static class Continuations
 {
-    public static Task ContinueWith(Task task, Action<Task> action) => task.ContinueWith(action, PoolScheduler.Instance);
+    private static TaskScheduler Here => PoolScheduler.InPlaceOf(TaskScheduler.Current);
+
+    public static Task ContinueWith(Task task, Action<Task> action) =>
+        task.ContinueWith(action, default, default, Here);
 
     public static Task ContinueWith(Task task, Action<Task> action, CancellationToken token) =>
-        task.ContinueWith(action, token, default, PoolScheduler.Instance);
+        task.ContinueWith(action, token, default, Here);
 
     public static Task ContinueWith(Task task, Action<Task> action, TaskContinuationOptions options) =>
-        task.ContinueWith(action, default, options, PoolScheduler.Instance);
+        task.ContinueWith(action, default, options, Here);
 
-    public static Task ContinueWith(Task task, Action<Task, object?> action, object? state) => task.ContinueWith(action, state, PoolScheduler.Instance);
+    public static Task ContinueWith(Task task, Action<Task, object?> action, object? state) =>
+        task.ContinueWith(action, state, default, default, Here);
+
+    public static Task ContinueWith(Task task, Action<Task, object?> action, object? state, CancellationToken token) =>
+        task.ContinueWith(action, state, token, default, Here);
 
     public static Task ContinueWith(Task task, Action<Task, object?> action, object? state, TaskContinuationOptions options) =>
-        task.ContinueWith(action, state, default, options, PoolScheduler.Instance);
+        task.ContinueWith(action, state, default, options, Here);
 
-    public static Task<TNew> ContinueWith<TNew>(Task task, Func<Task, TNew> function) => task.ContinueWith(function, PoolScheduler.Instance);
+    public static Task<TNew> ContinueWith<TNew>(Task task, Func<Task, TNew> function) =>
+        task.ContinueWith(function, default, default, Here);
+
+    public static Task<TNew> ContinueWith<TNew>(Task task, Func<Task, TNew> function, CancellationToken token) =>
+        task.ContinueWith(function, token, default, Here);
 
     public static Task<TNew> ContinueWith<TNew>(Task task, Func<Task, TNew> function, TaskContinuationOptions options) =>
-        task.ContinueWith(function, default, options, PoolScheduler.Instance);
+        task.ContinueWith(function, default, options, Here);
 
-    public static Task ContinueWith<T>(Task<T> task, Action<Task<T>> action) => task.ContinueWith(action, PoolScheduler.Instance);
+    public static Task<TNew> ContinueWith<TNew>(Task task, Func<Task, object?, TNew> function, object? state) =>
+        task.ContinueWith(function, state, default, default, Here);
+
+    public static Task<TNew> ContinueWith<TNew>(Task task, Func<Task, object?, TNew> function, object? state, CancellationToken token) =>
+        task.ContinueWith(function, state, token, default, Here);
+
+    public static Task<TNew> ContinueWith<TNew>(Task task, Func<Task, object?, TNew> function, object? state, TaskContinuationOptions options) =>
+        task.ContinueWith(function, state, default, options, Here);
+
+    public static Task ContinueWith<T>(Task<T> task, Action<Task<T>> action) =>
+        task.ContinueWith(action, default, default, Here);
+
+    public static Task ContinueWith<T>(Task<T> task, Action<Task<T>> action, CancellationToken token) =>
+        task.ContinueWith(action, token, default, Here);
 
     public static Task ContinueWith<T>(Task<T> task, Action<Task<T>> action, TaskContinuationOptions options) =>
-        task.ContinueWith(action, default, options, PoolScheduler.Instance);
+        task.ContinueWith(action, default, options, Here);
 
-    public static Task<TNew> ContinueWith<T, TNew>(Task<T> task, Func<Task<T>, TNew> function) => task.ContinueWith(function, PoolScheduler.Instance);
+    public static Task ContinueWith<T>(Task<T> task, Action<Task<T>, object?> action, object? state) =>
+        task.ContinueWith(action, state, default, default, Here);
+
+    public static Task ContinueWith<T>(Task<T> task, Action<Task<T>, object?> action, object? state, CancellationToken token) =>
+        task.ContinueWith(action, state, token, default, Here);
+
+    public static Task ContinueWith<T>(Task<T> task, Action<Task<T>, object?> action, object? state, TaskContinuationOptions options) =>
+        task.ContinueWith(action, state, default, options, Here);
+
+    public static Task<TNew> ContinueWith<T, TNew>(Task<T> task, Func<Task<T>, TNew> function) =>
+        task.ContinueWith(function, default, default, Here);
+
+    public static Task<TNew> ContinueWith<T, TNew>(Task<T> task, Func<Task<T>, TNew> function, CancellationToken token) =>
+        task.ContinueWith(function, token, default, Here);
 
     public static Task<TNew> ContinueWith<T, TNew>(Task<T> task, Func<Task<T>, TNew> function, TaskContinuationOptions options) =>
-        task.ContinueWith(function, default, options, PoolScheduler.Instance);
+        task.ContinueWith(function, default, options, Here);
 
-    public static Task StartNew(TaskFactory factory, Action action) => StartNew(factory, action, default, default(TaskCreationOptions));
+    public static Task<TNew> ContinueWith<T, TNew>(Task<T> task, Func<Task<T>, object?, TNew> function, object? state) =>
+        task.ContinueWith(function, state, default, default, Here);
 
-    public static Task StartNew(TaskFactory factory, Action action, CancellationToken token) => StartNew(factory, action, token, default(TaskCreationOptions));
+    public static Task<TNew> ContinueWith<T, TNew>(Task<T> task, Func<Task<T>, object?, TNew> function, object? state, CancellationToken token) =>
+        task.ContinueWith(function, state, token, default, Here);
 
-    public static Task StartNew(TaskFactory factory, Action action, TaskCreationOptions options) => StartNew(factory, action, default, options);
+    public static Task<TNew> ContinueWith<T, TNew>(Task<T> task, Func<Task<T>, object?, TNew> function, object? state, TaskContinuationOptions options) =>
+        task.ContinueWith(function, state, default, options, Here);
+
+    public static Task StartNew(TaskFactory factory, Action action) =>
+        factory.StartNew(action, factory.CancellationToken, factory.CreationOptions, factory.Scheduler ?? Here);
+
+    public static Task StartNew(TaskFactory factory, Action action, CancellationToken token) =>
+        factory.StartNew(action, token, factory.CreationOptions, factory.Scheduler ?? Here);
+
+    public static Task StartNew(TaskFactory factory, Action action, TaskCreationOptions options) =>
+        factory.StartNew(action, factory.CancellationToken, options, factory.Scheduler ?? Here);
 
     public static Task StartNew(TaskFactory factory, Action<object?> action, object? state) =>
-        factory.StartNew(action, state, default, default, PoolScheduler.Instance);
+        factory.StartNew(action, state, factory.CancellationToken, factory.CreationOptions, factory.Scheduler ?? Here);
 
-    public static Task<T> StartNew<T>(TaskFactory factory, Func<T> function) => factory.StartNew(function, default, default, PoolScheduler.Instance);
+    public static Task StartNew(TaskFactory factory, Action<object?> action, object? state, CancellationToken token) =>
+        factory.StartNew(action, state, token, factory.CreationOptions, factory.Scheduler ?? Here);
+
+    public static Task StartNew(TaskFactory factory, Action<object?> action, object? state, TaskCreationOptions options) =>
+        factory.StartNew(action, state, factory.CancellationToken, options, factory.Scheduler ?? Here);
+
+    public static Task<T> StartNew<T>(TaskFactory factory, Func<T> function) =>
+        factory.StartNew(function, factory.CancellationToken, factory.CreationOptions, factory.Scheduler ?? Here);
 
     public static Task<T> StartNew<T>(TaskFactory factory, Func<T> function, CancellationToken token) =>
-        factory.StartNew(function, token, default, PoolScheduler.Instance);
+        factory.StartNew(function, token, factory.CreationOptions, factory.Scheduler ?? Here);
 
     public static Task<T> StartNew<T>(TaskFactory factory, Func<T> function, TaskCreationOptions options) =>
-        factory.StartNew(function, default, options, PoolScheduler.Instance);
+        factory.StartNew(function, factory.CancellationToken, options, factory.Scheduler ?? Here);
 
-    private static Task StartNew(TaskFactory factory, Action action, CancellationToken token, TaskCreationOptions options) =>
-        factory.StartNew(action, token, options, PoolScheduler.Instance);
+    public static Task<T> StartNew<T>(TaskFactory factory, Func<object?, T> function, object? state) =>
+        factory.StartNew(function, state, factory.CancellationToken, factory.CreationOptions, factory.Scheduler ?? Here);
+
+    public static Task<T> StartNew<T>(TaskFactory factory, Func<object?, T> function, object? state, CancellationToken token) =>
+        factory.StartNew(function, state, token, factory.CreationOptions, factory.Scheduler ?? Here);
+
+    public static Task<T> StartNew<T>(TaskFactory factory, Func<object?, T> function, object? state, TaskCreationOptions options) =>
+        factory.StartNew(function, state, factory.CancellationToken, options, factory.Scheduler ?? Here);
+
+    public static Task<T> StartNew<T>(TaskFactory<T> factory, Func<T> function) =>
+        factory.StartNew(function, factory.CancellationToken, factory.CreationOptions, factory.Scheduler ?? Here);
+
+    public static Task<T> StartNew<T>(TaskFactory<T> factory, Func<T> function, CancellationToken token) =>
+        factory.StartNew(function, token, factory.CreationOptions, factory.Scheduler ?? Here);
+
+    public static Task<T> StartNew<T>(TaskFactory<T> factory, Func<T> function, TaskCreationOptions options) =>
+        factory.StartNew(function, factory.CancellationToken, options, factory.Scheduler ?? Here);
+
+    public static Task<T> StartNew<T>(TaskFactory<T> factory, Func<object?, T> function, object? state) =>
+        factory.StartNew(function, state, factory.CancellationToken, factory.CreationOptions, factory.Scheduler ?? Here);
+
+    public static Task<T> StartNew<T>(TaskFactory<T> factory, Func<object?, T> function, object? state, CancellationToken token) =>
+        factory.StartNew(function, state, token, factory.CreationOptions, factory.Scheduler ?? Here);
+
+    public static Task<T> StartNew<T>(TaskFactory<T> factory, Func<object?, T> function, object? state, TaskCreationOptions options) =>
+        factory.StartNew(function, state, factory.CancellationToken, options, factory.Scheduler ?? Here);
 }
 
 /// <summary>A thread that waits for a task or another object, and calls of the platform's awaiters outside of async methods.</summary>
@@ -740,7 +923,7 @@ internal static class Pool
 internal sealed class PoolScheduler : TaskScheduler
 {
     /// <summary>The state of a task that is no more than a call when another one ends.</summary>
-    public sealed record Continuation(Action Action);
+    public sealed record Continuation(Action Action, bool IsInline);
 
     public static PoolScheduler Instance { get; } = new();
 
@@ -748,9 +931,20 @@ internal sealed class PoolScheduler : TaskScheduler
 
     protected override void QueueTask(Task task)
     {
-        // On a thread that is not controlled, a continuation notes that it came, and goes no further.
-        Action? run = ControlledThread.Current is null ? (task.AsyncState as Continuation)?.Action : () => Pool.QueueInside(() => Run(task));
-        run?.Invoke();
+        var continuation = task.AsyncState as Continuation;
+        if (ControlledThread.Current is null)
+        {
+            // On a thread that is not controlled, a continuation notes that it came, and goes no further.
+            continuation?.Action();
+        }
+        else if (continuation is { IsInline: true })
+        {
+            Run(task);
+        }
+        else
+        {
+            Pool.QueueInside(() => Run(task));
+        }
     }
 
     protected override bool TryExecuteTaskInline(Task task, bool taskWasPreviouslyQueued) =>

@@ -11,6 +11,15 @@ internal sealed class Time : TimeProvider
 
     public static long Ticks => ControlledThread.Current?.Execution.Now ?? 0;
 
+    /// <summary>A time limit, if the platform takes it for one.</summary>
+    public static TimeSpan Limit(TimeSpan timeout) => (long)timeout.TotalMilliseconds is >= -1 and <= int.MaxValue
+        ? timeout
+        : throw new ArgumentOutOfRangeException(nameof(timeout));
+
+    public static TimeSpan Limit(int millisecondsTimeout) => millisecondsTimeout >= -1
+        ? TimeSpan.FromMilliseconds(millisecondsTimeout)
+        : throw new ArgumentOutOfRangeException(nameof(millisecondsTimeout));
+
     public override DateTimeOffset GetUtcNow() => Start.AddTicks(Ticks);
 
     // Not from zero: code may take that for "never".

@@ -6,10 +6,6 @@ namespace Weir.Explore.Rewriting;
 /// <summary>Writes a copy of an assembly in which the explorer has its points.</summary>
 internal static class AssemblyRewriter
 {
-    private static readonly Lazy<ModuleDefinition> Model = new(static () => ModuleDefinition.ReadModule(typeof(AssemblyRewriter).Assembly.Location));
-
-    private static readonly Lazy<ReplacementTable> Table = new(static () => new ReplacementTable(Model.Value));
-
     public static void Rewrite(
         string path, string target, Func<FieldReference, bool> isSharedField, bool storeBuffers, IReadOnlyCollection<string>? meantRaces, bool conflicts)
     {
@@ -24,7 +20,7 @@ internal static class AssemblyRewriter
         AccessRewriter? accesses = storeBuffers || conflicts || races is not null
             ? new AccessRewriter(module, points, storeBuffers, races, conflicts ? new ConflictRewriter(module, points) : null)
             : null;
-        MethodRewriter methods = new(module, Table.Value, points, accesses, isSharedField);
+        MethodRewriter methods = new(module, ReplacementTable.OfModel, points, accesses, isSharedField);
         StaticsRewriter statics = new(module, points);
         foreach (TypeDefinition type in module.GetTypes().ToArray())
         {
@@ -58,7 +54,7 @@ internal static class AssemblyRewriter
         IMetadataScope scope = module.ImportReference(typeof(AssemblyRewriter)).Scope;
         foreach (TypeReference type in module.GetTypeReferences())
         {
-            if (type.DeclaringType is null && Table.Value.TypeFor(type.FullName) is { } substitute)
+            if (type.DeclaringType is null && ReplacementTable.OfModel.TypeFor(type.FullName) is { } substitute)
             {
                 type.Namespace = substitute.Namespace;
                 type.Name = substitute.Name;
@@ -207,12 +203,12 @@ internal sealed class MethodRewriter(
         {
             return table.HasMember(substitute, called)
                 ? (il, site) => Insert(il, first, site, points[nameof(Points.Site)])
-                : (il, site) => InsertUnknown(il, first, called, site);
+                : (il, site) => Refuse(il, first, called, isNew, site);
         }
 
-        if (Platform.IsUnknown(called))
+        if (Platform.IsRefused(called, table.IsKnown(type.FullName), table.IsKnown(type.FullName, isNew ? "New" : called.Name)))
         {
-            return (il, site) => InsertUnknown(il, first, called, site);
+            return (il, site) => Refuse(il, first, called, isNew, site);
         }
 
         return (accesses is null ? "" : type.FullName) switch
@@ -269,11 +265,32 @@ internal sealed class MethodRewriter(
         return moved;
     }
 
-    private void InsertUnknown(ILProcessor il, Instruction instruction, MethodReference called, string site)
+    /// <summary>
+    /// Lets a call throw, in place of the call itself: with types of the model among its parameters, the platform has no such method, and tells that before
+    /// anything of the method around it runs.
+    /// </summary>
+    private void Refuse(ILProcessor il, Instruction first, MethodReference called, bool isNew, string site)
     {
         string name = $"{called.DeclaringType.GetElementType().FullName}.{called.Name}";
-        Instruction moved = Insert(il, instruction, name, points[nameof(Points.Unknown)]);
-        il.InsertBefore(moved.Previous, il.Create(OpCodes.Ldstr, site));
+        Instruction call = il.WithoutPrefixes(Insert(il, first, site, points[nameof(Points.Site)]));
+        for (int i = called.Parameters.Count + (called.HasThis && !isNew ? 1 : 0); i > 0; i--)
+        {
+            il.InsertBefore(call, il.Create(OpCodes.Pop));
+        }
+
+        bool isVoid = !isNew && called.ReturnType.MetadataType == MetadataType.Void;
+        TypeReference result = isNew ? called.DeclaringType
+            : isVoid ? module.TypeSystem.Object
+            : called.ReturnType is ByReferenceType or PointerType ? module.TypeSystem.IntPtr
+            : points.TypeOf(called.ReturnType, called);
+        (call.OpCode, call.Operand) = (OpCodes.Ldstr, name);
+        Instruction refuse = il.Create(OpCodes.Call, points.Closed(typeof(Points), nameof(Points.Refuse), result));
+        il.InsertAfter(call, refuse);
+        il.InsertAfter(call, il.Create(OpCodes.Ldstr, site));
+        if (isVoid)
+        {
+            il.InsertAfter(refuse, il.Create(OpCodes.Pop));
+        }
     }
 
     /// <summary>Before and after: what the call runs comes before what sees that it has ended.</summary>
@@ -397,10 +414,15 @@ internal sealed class StaticsRewriter(ModuleDefinition module, PointCalls points
 /// <summary>Which methods and types of the model take the place of those of the platform.</summary>
 internal sealed class ReplacementTable
 {
+    private static readonly Lazy<ReplacementTable> Model =
+        new(static () => new ReplacementTable(ModuleDefinition.ReadModule(typeof(ReplacementTable).Assembly.Location)));
+
     private readonly Dictionary<string, MethodDefinition> _methods = [];
     private readonly Dictionary<string, TypeDefinition> _types = [];
+    private readonly Dictionary<string, string> _platformNames = [];
+    private readonly HashSet<string> _known = [];
 
-    public ReplacementTable(ModuleDefinition model)
+    private ReplacementTable(ModuleDefinition model)
     {
         foreach (TypeDefinition type in model.Types)
         {
@@ -410,18 +432,29 @@ internal sealed class ReplacementTable
                 if (!(type.IsAbstract && type.IsSealed))
                 {
                     _types.Add(name, type);
+                    _platformNames.Add(type.FullName, name);
                     continue;
                 }
 
+                _known.Add(name);
                 foreach (MethodDefinition method in type.Methods.Where(static m => m.IsPublic && m.IsStatic))
                 {
+                    _known.Add($"{name}::{method.Name}");
                     _methods[Key(name, method.Name, method.GenericParameters.Count, Parameters(method.Parameters, name))] = method;
                 }
             }
         }
     }
 
+    public static ReplacementTable OfModel => Model.Value;
+
+    /// <summary>The types of the platform that the model stands in for, wholly or with some of their members.</summary>
+    public IEnumerable<string> Types => _types.Keys.Concat(_known.Where(static k => !k.Contains("::", StringComparison.Ordinal)));
+
     public TypeDefinition? TypeFor(string name) => _types.GetValueOrDefault(name);
+
+    /// <summary>Whether methods of the model take the place of some members of a type; or of some with this name.</summary>
+    public bool IsKnown(string type, string? name = null) => _known.Contains(name is null ? type : $"{type}::{name}");
 
     /// <summary>The method that is called in place of <paramref name="called"/>, or null.</summary>
     public MethodDefinition? MethodFor(MethodReference called, bool isNew)
@@ -434,17 +467,19 @@ internal sealed class ReplacementTable
         return _methods.GetValueOrDefault(Key(type.FullName, isNew ? "New" : called.Name, generic, self + parameters));
     }
 
-    /// <summary>Whether a substituted type has the member that is called.</summary>
+    /// <summary>Whether a substituted type has the member that is called: the platform looks for all of its signature.</summary>
     public bool HasMember(TypeDefinition type, MethodReference called)
     {
-        string wanted = Parameters(called.Parameters);
-        return type.Methods.Any(m => m.Name == called.Name && Parameters(m.Parameters) == wanted);
+        string wanted = Signature(called);
+        return type.Methods.Any(m => m.Name == called.Name && !m.IsPrivate && m.HasThis == called.HasThis && Signature(m) == wanted);
     }
+
+    private string Signature(MethodReference method) => $"{method.GenericParameters.Count}({Parameters(method.Parameters)}){Name(method.ReturnType, 0)}";
 
     private static string Key(string type, string name, int generic, string parameters) => $"{type}::{name}`{generic}({parameters}";
 
     /// <summary>Types of parameters. An instance method of the platform has its object as the first one in the model.</summary>
-    private static string Parameters(IEnumerable<ParameterDefinition> parameters, string? type = null, int ofType = 0) => string.Concat(parameters.Select(
+    private string Parameters(IEnumerable<ParameterDefinition> parameters, string? type = null, int ofType = 0) => string.Concat(parameters.Select(
         (p, i) => i == 0 && type is not null && IsThis(p.ParameterType, type) ? "@," : $"{Name(p.ParameterType, ofType)},"));
 
     private static bool IsThis(TypeReference parameter, string type)
@@ -454,13 +489,17 @@ internal sealed class ReplacementTable
     }
 
     /// <summary>A type with generic parameters by number: first those of the declaring type, then those of the method.</summary>
-    private static string Name(TypeReference type, int ofType) => type switch
+    private string Name(TypeReference type, int ofType) => type switch
     {
         GenericParameter parameter => $"!{parameter.Position + (parameter.Type == GenericParameterType.Method ? ofType : 0)}",
-        GenericInstanceType instance => $"{instance.ElementType.FullName}<{string.Concat(instance.GenericArguments.Select(a => $"{Name(a, ofType)},"))}>",
+        GenericInstanceType instance => $"{NameOf(instance.ElementType)}<{string.Concat(instance.GenericArguments.Select(a => $"{Name(a, ofType)},"))}>",
         RequiredModifierType modified => Name(modified.ElementType, ofType),
         ArrayType array => $"{Name(array.ElementType, ofType)}[]",
         ByReferenceType reference => $"{Name(reference.ElementType, ofType)}&",
-        _ => type.FullName,
+        _ => NameOf(type),
     };
+
+    /// <summary>A type of the model has the name of the platform's.</summary>
+    private string NameOf(TypeReference type) =>
+        type.DeclaringType is { } outer ? $"{NameOf(outer)}/{type.Name}" : _platformNames.GetValueOrDefault(type.FullName, type.FullName);
 }

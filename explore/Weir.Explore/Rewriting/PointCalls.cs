@@ -168,7 +168,8 @@ internal static class Platform
     /// What is rewritten although its name begins like that of one that is not: its async methods await what the test does, or it is the platform's own code
     /// for several threads.
     /// </summary>
-    private static readonly string[] Rewritten = ["xunit.assert", "xunit.v3.assert", "System.Threading.Channels", "System.Threading.Tasks.Dataflow"];
+    private static readonly string[] Rewritten =
+        ["xunit.assert", "xunit.v3.assert", "System.Threading", "System.Threading.Channels", "System.Threading.Tasks.Dataflow"];
 
     /// <summary>Every call is a point, and one piece.</summary>
     private static readonly HashSet<string> Points =
@@ -183,7 +184,7 @@ internal static class Platform
     private static readonly HashSet<string> PointMembers =
     [
         "System.Threading.Tasks.Task::get_IsCompleted", "System.Threading.Tasks.Task::get_IsCompletedSuccessfully", "System.Threading.Tasks.Task::get_Status",
-        "System.Threading.Tasks.Task::get_IsFaulted", "System.Threading.Tasks.Task::get_IsCanceled",
+        "System.Threading.Tasks.Task::get_IsFaulted", "System.Threading.Tasks.Task::get_IsCanceled", "System.Threading.Tasks.Task::get_Exception",
         "System.Threading.CancellationToken::get_IsCancellationRequested", "System.Threading.CancellationToken::ThrowIfCancellationRequested",
         "System.Lazy`1::get_IsValueCreated",
     ];
@@ -191,28 +192,62 @@ internal static class Platform
     /// <summary>Reads that nobody else changes.</summary>
     private static readonly HashSet<string> NoPoints = ["get_Task", "get_Token", "get_Completion", "MemoryBarrierProcessWide"];
 
+    /// <summary>Types that could wait, none of whose members is known.</summary>
     private static readonly HashSet<string> UnknownTypes =
     [
-        "System.Threading.Barrier", "System.Threading.CountdownEvent", "System.Threading.ReaderWriterLock", "System.Threading.ReaderWriterLockSlim",
-        "System.Threading.Mutex", "System.Threading.Semaphore", "System.Threading.EventWaitHandle", "System.Threading.AutoResetEvent",
-        "System.Threading.ManualResetEvent", "System.Threading.WaitHandle", "System.Threading.SpinLock", "System.Threading.PeriodicTimer",
-        "System.Threading.Tasks.Parallel", "System.Timers.Timer", "System.Collections.Concurrent.BlockingCollection`1", "System.Diagnostics.Process",
-        "System.Threading.Overlapped", "System.Linq.ParallelEnumerable",
+        "System.Threading.ReaderWriterLock", "System.Threading.ReaderWriterLockSlim", "System.Threading.Mutex", "System.Threading.Semaphore",
+        "System.Threading.SpinLock", "System.Threading.Tasks.Parallel", "System.Timers.Timer", "System.Collections.Concurrent.BlockingCollection`1",
+        "System.Diagnostics.Process", "System.Threading.Overlapped", "System.Threading.RegisteredWaitHandle", "System.Linq.ParallelEnumerable",
     ];
 
     private static readonly HashSet<string> UnknownMembers =
     [
-        "System.Threading.Tasks.Task::Wait", "System.Threading.Tasks.Task::WaitAll", "System.Threading.Tasks.Task::WaitAny",
-        "System.Threading.Tasks.Task::WhenAll", "System.Threading.Tasks.Task::WhenAny", "System.Threading.Tasks.Task::WhenEach",
-        "System.Threading.Tasks.Task::Delay", "System.Threading.Tasks.Task::Run", "System.Threading.Tasks.Task::Start",
-        "System.Threading.ThreadPool::RegisterWaitForSingleObject", "System.Threading.ThreadPool::UnsafeRegisterWaitForSingleObject",
-        "System.Threading.ThreadPool::QueueUserWorkItem", "System.Threading.ThreadPool::UnsafeQueueUserWorkItem",
-        "System.Threading.CancellationToken::get_WaitHandle", "System.Threading.Monitor::Enter", "System.Threading.Monitor::Wait",
-        "System.Threading.Tasks.TaskExtensions::Unwrap", "System.GC::WaitForPendingFinalizers",
+        "System.GC::WaitForPendingFinalizers", "System.Threading.Tasks.TaskAsyncEnumerableExtensions::ToBlockingEnumerable",
+        "System.Threading.Tasks.TaskFactory::ContinueWhenAll", "System.Threading.Tasks.TaskFactory`1::ContinueWhenAll",
+        "System.Threading.Tasks.TaskFactory::ContinueWhenAny", "System.Threading.Tasks.TaskFactory`1::ContinueWhenAny",
+        "System.Threading.Tasks.TaskFactory::FromAsync", "System.Threading.Tasks.TaskFactory`1::FromAsync",
     ];
 
-    /// <summary>Members of tasks and their factories that are known with some parameters.</summary>
-    private static readonly string[] UnlessGivenWhere = ["ContinueWith", "StartNew", "WaitAsync", "ContinueWhenAll", "ContinueWhenAny"];
+    /// <summary>
+    /// Members that the platform has alone, of types that the model stands in for: they wait for nobody, and what they do is seen by nobody else, or by what
+    /// the model has. Null for all members that the model has not. What is not here is refused.
+    /// </summary>
+    private static readonly Dictionary<string, string[]?> Harmless = new()
+    {
+        ["System.IDisposable"] = null,
+        ["System.AppDomain"] = null,
+        ["System.Environment"] = null,
+        ["System.Random"] = null,
+        ["System.DateTime"] = null,
+        ["System.DateTimeOffset"] = null,
+        ["System.TimeProvider"] = null,
+        ["System.Runtime.CompilerServices.AsyncTaskMethodBuilder"] = null,
+        ["System.Runtime.CompilerServices.AsyncTaskMethodBuilder`1"] = null,
+        ["System.Runtime.CompilerServices.AsyncVoidMethodBuilder"] = null,
+        ["System.Diagnostics.Stopwatch"] = null,
+        ["System.Lazy`1"] = [".ctor"],
+        ["System.Threading.WaitHandle"] = ["Close", "Dispose"],
+        ["System.Threading.ThreadPool"] = ["GetMinThreads", "GetMaxThreads", "SetMinThreads", "SetMaxThreads"],
+        ["System.Threading.CancellationToken"] =
+            [".ctor", "get_None", "get_CanBeCanceled", "Equals", "op_Equality", "op_Inequality"],
+        ["System.Threading.CancellationTokenRegistration"] = ["get_Token", "Equals", "op_Equality", "op_Inequality"],
+        ["System.Threading.CancellationTokenSource"] = [".ctor", "get_Token"],
+        ["System.Threading.Tasks.Task"] =
+        [
+            ".ctor", "ConfigureAwait", "Dispose", "FromCanceled", "FromException", "FromResult", "GetAwaiter", "Yield", "get_AsyncState", "get_CompletedTask",
+            "get_CreationOptions", "get_CurrentId", "get_Factory", "get_Id",
+        ],
+        ["System.Threading.Tasks.Task`1"] = [".ctor", "ConfigureAwait", "GetAwaiter", "get_Factory"],
+        ["System.Threading.Tasks.TaskFactory"] =
+            [".ctor", "get_CancellationToken", "get_ContinuationOptions", "get_CreationOptions", "get_Scheduler"],
+        ["System.Threading.Tasks.TaskFactory`1"] =
+            [".ctor", "get_CancellationToken", "get_ContinuationOptions", "get_CreationOptions", "get_Scheduler"],
+        ["System.Threading.Tasks.TaskScheduler"] =
+        [
+            ".ctor", "FromCurrentSynchronizationContext", "get_Id", "get_MaximumConcurrencyLevel", "QueueTask", "TryDequeue", "TryExecuteTask",
+            "TryExecuteTaskInline", "GetScheduledTasks",
+        ],
+    };
 
     /// <summary>Whether an assembly is not rewritten: the platform, and what runs tests.</summary>
     public static bool IsLeftAlone(string name) =>
@@ -230,21 +265,25 @@ internal static class Platform
                 (called.Name == "get_IsCompleted" && IsAwaiter(type) && type.Name != nameof(YieldAwaitable.YieldAwaiter)));
     }
 
-    /// <summary>Whether a call could wait. With a provider or a scheduler given, the platform's methods go through that.</summary>
-    public static bool IsUnknown(MethodReference called)
+    /// <summary>
+    /// Whether a call, which the model has not, is refused: it could wait, or is of a type that the model stands in for and not known to be harmless. With a
+    /// provider or a scheduler given, the platform's methods go through that.
+    /// </summary>
+    /// <param name="called">What is called.</param>
+    /// <param name="isKnownType">Whether the model stands in for members of the type.</param>
+    /// <param name="isKnownName">Whether the model stands in for members of that name, with other parameters.</param>
+    public static bool IsRefused(MethodReference called, bool isKnownType, bool isKnownName)
     {
         string type = called.DeclaringType.GetElementType().FullName;
-        if (UnknownTypes.Contains(type))
-        {
-            return true;
-        }
-
-        string last = called.Parameters.Count > 0 ? called.Parameters[^1].ParameterType.Name : "";
-        string lastButOne = called.Parameters.Count > 1 ? called.Parameters[^2].ParameterType.Name : "";
-        bool isGivenWhere = last is "TimeProvider" or "TaskScheduler" || lastButOne is "TimeProvider";
-        return !isGivenWhere && (UnknownMembers.Contains($"{Base(type)}::{called.Name}") ||
-            (type.StartsWith("System.Threading.Tasks.Task", StringComparison.Ordinal) && UnlessGivenWhere.Contains(called.Name)));
+        string member = $"{type}::{called.Name}";
+        return UnknownTypes.Contains(type) || (!IsGivenWhere(called) && (UnknownMembers.Contains(member) ||
+            (isKnownType && !IsHarmless(type, called.Name) && (isKnownName || !IsPoint(called)))));
     }
+
+    private static bool IsHarmless(string type, string name) => Harmless.TryGetValue(type, out string[]? names) && (names is null || names.Contains(name));
+
+    private static bool IsGivenWhere(MethodReference called) => called.Name != "FromAsync" &&
+        called.Parameters.TakeLast(2).Any(static p => p.ParameterType.Name is "TimeProvider" or "TaskScheduler");
 
     private static bool IsCompilers(TypeReference type) => type.Namespace == "System.Runtime.CompilerServices";
 
