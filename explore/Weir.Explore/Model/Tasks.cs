@@ -122,18 +122,6 @@ internal static class Tasks
 
     public static Task<Task<T>> WhenAny<T>(IEnumerable<Task<T>> tasks) => Any<Task<T>>([.. tasks]);
 
-    public static IAsyncEnumerable<Task> WhenEach(params Task[] tasks) => new EndedTasks<Task>(Copy(tasks));
-
-    public static IAsyncEnumerable<Task> WhenEach(params ReadOnlySpan<Task> tasks) => new EndedTasks<Task>(Copy(tasks.ToArray()));
-
-    public static IAsyncEnumerable<Task> WhenEach(IEnumerable<Task> tasks) => new EndedTasks<Task>(Copy(tasks));
-
-    public static IAsyncEnumerable<Task<T>> WhenEach<T>(params Task<T>[] tasks) => new EndedTasks<Task<T>>(Copy(tasks));
-
-    public static IAsyncEnumerable<Task<T>> WhenEach<T>(params ReadOnlySpan<Task<T>> tasks) => new EndedTasks<Task<T>>(Copy(tasks.ToArray()));
-
-    public static IAsyncEnumerable<Task<T>> WhenEach<T>(IEnumerable<Task<T>> tasks) => new EndedTasks<Task<T>>(Copy(tasks));
-
     public static Task WaitAsync(Task task, CancellationToken cancellationToken) => WaitAsync(task, Timeout.InfiniteTimeSpan, cancellationToken);
 
     public static Task WaitAsync(Task task, TimeSpan timeout) => WaitAsync(task, timeout, CancellationToken.None);
@@ -323,7 +311,7 @@ internal static class Tasks
         }
     }
 
-    public static bool HasEnded(Task task)
+    internal static bool HasEnded(Task task)
     {
         Effects.Read(task);
         return task.IsCompleted;
@@ -365,7 +353,7 @@ internal static class Tasks
         }
     }
 
-    private static TTask[] Copy<TTask>(IEnumerable<TTask> tasks)
+    internal static TTask[] Copy<TTask>(IEnumerable<TTask> tasks)
         where TTask : Task
     {
         TTask[] copy = [.. tasks];
