@@ -18,7 +18,9 @@ namespace Weir.Dataflow.Sync;
 /// <b>Protocol.</b> Only the holder of <c>_taken</c> changes <c>_owner</c>. The owner writes <c>Inside</c> and then reads <c>_owner</c>. Who takes ownership
 /// away writes null to <c>_owner</c>, makes all processors fence, and then reads <c>Inside</c>. So at least one sees the other: the owner backs off to the spin
 /// lock, or the other one waits until the owner is out. If either read came before its write, both could be inside. A new owner sets <c>Inside</c> before it is
-/// published and before <c>_taken</c> is given up, so nobody gets in between. See <see cref="ProcessBarrier"/>.
+/// published and before <c>_taken</c> is given up, so nobody gets in between. See <see cref="ProcessBarrier"/>. Who does not hold <c>_taken</c> reads
+/// <c>_owner</c> by a volatile read: of two plain reads one after the other, the compiler takes the second to give what the first gave, and leaves out its
+/// check, but reads once more, and then uses an owner that is null by now.
 /// </para>
 /// <para>
 /// <b>When one owns it again.</b> After so many entries in a row, and twice as many for each owner, up to a bound at which the barrier costs little beside what
@@ -59,7 +61,7 @@ internal struct BiasedLock
     private short _doublings;
 
     /// <summary>Whether another thread or worker owns the lock. It may have changed when the caller reads the answer.</summary>
-    public readonly bool HasOtherOwner => _owner is { } owner && owner.Id != ThreadId.Current;
+    public readonly bool HasOtherOwner => Volatile.Read(in _owner) is { } owner && owner.Id != ThreadId.Current;
 
     /// <summary>An id for somebody that is not a thread, and that enters on one thread at a time. Ids of threads are positive.</summary>
     public static int NewId() => Interlocked.Decrement(ref LastId);
@@ -72,7 +74,7 @@ internal struct BiasedLock
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public LockOwner? Enter(int id)
     {
-        LockOwner? owner = _owner;
+        LockOwner? owner = Volatile.Read(ref _owner);
         if (owner is not null && owner.Id == id)
         {
             Debug.Assert(owner.Inside.Value == 0, "The lock does not nest.");
@@ -93,7 +95,7 @@ internal struct BiasedLock
     public LockOwner? EnterToGoIdle()
     {
         int id = ThreadId.Current;
-        return _owner is null ? EnterSlow(id, goesIdle: true) : Enter(id);
+        return Volatile.Read(ref _owner) is null ? EnterSlow(id, goesIdle: true) : Enter(id);
     }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]

@@ -51,6 +51,66 @@ public class BiasedLockTests
         Assert.Equal(expected, isOwned);
     });
 
+    /// <summary>
+    /// A worker that goes idle reads the owner more than once. Between two of its reads, another thread takes the lock away: the compiler must not take what the
+    /// first read saw for what the second one gives.
+    /// </summary>
+    [Fact(Timeout = Eventually.Limit)]
+    public async Task EnterToGoIdle_AnotherThreadTakesTheLockAwayMeanwhile_OneIsInsideAtATime()
+    {
+        Assert.SkipUnless(ProcessBarrier.IsAvailable, "Without the process-wide barrier, nobody owns the lock.");
+        const int Rounds = 4_000;
+        int round = 0;
+        int left = 0;
+        int entries = 0;
+        Task other = OnAThread(() =>
+        {
+            for (int i = 1; i <= Rounds; i++)
+            {
+                SpinWait.SpinUntil(() => Volatile.Read(ref round) != i - 1);
+                if (round < i)
+                {
+                    return;
+                }
+
+                LockOwner? key = _lock.Enter();
+                entries++;
+                _lock.Exit(key);
+                Volatile.Write(ref left, i);
+            }
+        });
+        int own = 0;
+        Task owner = OnAThread(() =>
+        {
+            try
+            {
+                for (int i = 1; i <= Rounds; i++)
+                {
+                    // The first one that enters owns it.
+                    _lock = default;
+                    Enter(1);
+                    Volatile.Write(ref round, i);
+                    while (Volatile.Read(ref left) < i)
+                    {
+                        if (!_lock.HasOtherOwner)
+                        {
+                            LockOwner? key = _lock.EnterToGoIdle();
+                            entries++;
+                            _lock.Exit(key);
+                            own++;
+                        }
+                    }
+                }
+            }
+            finally
+            {
+                Volatile.Write(ref round, -1);
+            }
+        });
+        await Task.WhenAll(owner, other);
+        Assert.Equal(own + Rounds, entries);
+    }
+
     private void Enter(int times)
     {
         for (int i = 0; i < times; i++)
