@@ -26,6 +26,7 @@ public static class Explore
     /// <returns>How many schedules were run, and whether these were all.</returns>
     /// <exception cref="ExploreException">A schedule fails. The message has its steps and what replays it.</exception>
     /// <exception cref="ArgumentOutOfRangeException">An option is out of its range.</exception>
+    /// <exception cref="ArgumentException"><see cref="ExploreOptions.MeantRaces"/> has a name that does not exist.</exception>
     /// <exception cref="NotSupportedException">The body captures what cannot be copied.</exception>
     public static ExploreResult Run(Func<Task> body, ExploreOptions? options = null)
     {
@@ -39,6 +40,7 @@ public static class Explore
     /// <returns>What was found, how many schedules were run, and whether these were all.</returns>
     /// <exception cref="ExploreException">The program does not do the same when it is run again.</exception>
     /// <exception cref="ArgumentOutOfRangeException">An option is out of its range.</exception>
+    /// <exception cref="ArgumentException"><see cref="ExploreOptions.MeantRaces"/> has a name that does not exist.</exception>
     /// <exception cref="NotSupportedException">The body captures what cannot be copied.</exception>
     public static ExploreResult Search(Func<Task> body, ExploreOptions? options = null) => Search(body, options, Environment.GetEnvironmentVariable(Variable));
 
@@ -75,6 +77,8 @@ public static class Explore
                         failed = bounded is null && failed.Failure!.Kind != FailureKind.Hang ? new Shrinker(runner).Shrink(failed) : failed;
                     }
 
+                    TimeSpan elapsed = watch.Elapsed;
+                    (int Shared, int Unordered)? plain = bounded is { IsExhausted: true } ? CountPlain(body, options) : null;
                     return new ExploreResult
                     {
                         Schedules = runner.Schedules,
@@ -83,7 +87,9 @@ public static class Explore
                         IsReduced = options.IsReduced && bounded is not null,
                         IsExhausted = bounded is { IsExhausted: true },
                         ExhaustedPreemptions = bounded?.ExhaustedPreemptions,
-                        Elapsed = watch.Elapsed,
+                        PlainAccesses = plain?.Shared,
+                        UnorderedAccesses = plain?.Unordered,
+                        Elapsed = elapsed,
                         Failure = failed?.Failure is null ? null : Describe(failed, name, foundAt),
                     };
                 }
@@ -98,6 +104,14 @@ public static class Explore
                 }
             }
         }
+    }
+
+    private static (int Shared, int Unordered)? CountPlain(Func<Task> body, ExploreOptions options)
+    {
+        options = options with { DataRaces = true, StoreBuffers = false, Reduction = false };
+        RewrittenProgram told = RewrittenProgram.Of(body.Method.Module.Assembly, options);
+        Statics.Current = told.Statics;
+        return ScheduleRunner.CountPlain(told.Bind(body), options);
     }
 
     private static Execution? FindAtRandom(ScheduleRunner runner, ExploreOptions options, Func<bool> isOver)
@@ -149,20 +163,34 @@ public sealed record ExploreResult
     /// <summary>Up to how many preemptions every schedule was run; null if that was not begun, not ended, or the strategy is a random one.</summary>
     public required int? ExhaustedPreemptions { get; init; }
 
+    /// <summary>
+    /// How many accesses of plain fields and elements of arrays were no points, of those that several threads access and one of them writes. Counted after an
+    /// exhausted search, in its first schedule; null otherwise.
+    /// </summary>
+    public int? PlainAccesses { get; init; }
+
+    /// <summary>
+    /// How many of the <see cref="PlainAccesses"/> nothing puts in order with another one, so that they could come, or be seen, in an order that was not
+    /// searched. <see cref="ExploreOptions.DataRaces"/> names the first one, of all schedules.
+    /// </summary>
+    public int? UnorderedAccesses { get; init; }
+
     /// <summary>How long the search took.</summary>
     public required TimeSpan Elapsed { get; init; }
 
     /// <summary>What was found; null if nothing was.</summary>
     public ExploreFailure? Failure { get; init; }
 
-    /// <summary>One line: whether it is exhausted, or how many schedules there were.</summary>
+    /// <summary>One line: whether it is exhausted, how many schedules there were, and what was no point.</summary>
     /// <returns>The line.</returns>
     public override string ToString() => string.Create(
         CultureInfo.InvariantCulture,
         $"{(Failure is not null ? "failed" : IsExhausted ? "exhausted" : "not exhausted")}: {Schedules} schedules of at most {Points} points and " +
         $"{Choices} choices" +
         $"{(ExhaustedPreemptions is { } preemptions ? $", all{(IsReduced ? " but equal ones" : "")} with up to {preemptions} preemptions" : "")}, " +
-        $"{Elapsed.TotalSeconds:0.00} s");
+        $"{Elapsed.TotalSeconds:0.00} s" +
+        $"{(PlainAccesses is null ? "" : PlainAccesses == 0 ? "; no plain field is shared" : $"; {PlainAccesses} accesses of shared plain fields were no points")}" +
+        $"{(PlainAccesses > 0 ? UnorderedAccesses > 0 ? $", and nothing orders {UnorderedAccesses} of them (see DataRaces)" : ", and are in order" : "")}");
 }
 
 /// <summary>A schedule that fails.</summary>

@@ -10,6 +10,15 @@ public class DataRaceTests
     private static readonly AsyncLocal<int[]> Local = new();
     private static int _static;
 
+    [Theory]
+    [InlineData("Lazily._gone", @"MeantRaces has 'Lazily\._gone', which is no field or property of the code under test\. .*The type has .*Lazily\.")]
+    [InlineData("Nobody._value", @"MeantRaces has 'Nobody\._value', .*there is no type Nobody with fields")]
+    [InlineData("_value", "MeantRaces has '_value', .*It has to be Type.Member")]
+    public void MeantRaces_WithANameThatDoesNotExist_AreRefused(string name, string says) => Assert.Matches(
+        says,
+        Assert.Throws<ArgumentException>(
+            () => Explore.Run(static () => Task.CompletedTask, new ExploreOptions { DataRaces = true, MeantRaces = [name] })).Message);
+
     [Fact]
     public void Counter_WithoutALock_IsARaceWhoseScheduleFailsAHundredTimes()
     {

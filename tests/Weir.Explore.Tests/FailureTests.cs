@@ -88,6 +88,49 @@ public class FailureTests
         new ExploreOptions { MaxSteps = 500 });
 
     [Fact]
+    public void Livelock_OfTimersAlone_SaysWhatIsAwaited() => Fails(
+        FailureKind.Livelock,
+        [@"Nobody else can run: the last \d+ of 500 steps \(MaxSteps\) are all of timers and ends of waits", @"1 main waits for the body's task",
+            @"an await has not gone on: FailureTests\.cs:\d+ "],
+        static async () =>
+        {
+            using PeriodicTimer timer = new(TimeSpan.FromSeconds(1));
+            using Timer other = new(static _ => Interlocked.Increment(ref Once[0]), null, 1, 1);
+            Task ticks = TickAsync(timer);
+            await new TaskCompletionSource().Task;
+            await ticks;
+        });
+
+    [Fact]
+    public void Livelock_OfAThreadThatSleeps_SaysWhatIsAwaited() => Fails(
+        FailureKind.Livelock, ["Nobody else can run", @"waits for an event, at FailureTests\.cs:"], static () =>
+        {
+            ManualResetEventSlim never = new();
+            new Thread(() => never.Wait()).Start();
+            while (!never.IsSet)
+            {
+                Thread.Sleep(10);
+            }
+
+            return Task.CompletedTask;
+        });
+
+    /// <summary>Threads that spin do not wait for time.</summary>
+    [Fact]
+    public void Livelock_OfAThreadThatSpinsBesideATimer_IsNoneOfTimersAlone() => Fails(
+        FailureKind.Livelock, ["The schedule has no end"], static () =>
+        {
+            using Timer other = new(static _ => { }, null, 1, 1);
+            SpinWait spin = default;
+            while (Volatile.Read(ref Once[0]) == 0)
+            {
+                spin.SpinOnce();
+            }
+
+            return Task.CompletedTask;
+        });
+
+    [Fact]
     public void Thread_ThatThrows_IsUnhandled() => Fails(FailureKind.UnhandledException, "lost", static () =>
     {
         Thread thread = new(static () => throw new InvalidOperationException("lost"));
@@ -232,6 +275,20 @@ public class FailureTests
         ExploreFailure failure = Explore.Search(body, options).Failure!;
         Assert.Equal(kind, failure.Kind);
         Assert.Contains(says, failure.Message, StringComparison.Ordinal);
+    }
+
+    private static void Fails(FailureKind kind, string[] patterns, Func<Task> body)
+    {
+        ExploreFailure failure = Explore.Search(body, new ExploreOptions { MaxSteps = 500 }).Failure!;
+        Assert.Equal(kind, failure.Kind);
+        Assert.All(patterns, p => Assert.Matches(p, failure.Message));
+    }
+
+    private static async Task TickAsync(PeriodicTimer timer)
+    {
+        while (await timer.WaitForNextTickAsync())
+        {
+        }
     }
 
     private static void Both(object first, object second)

@@ -30,6 +30,46 @@ public class RaceTests
         Assert.Equal(2, result.ExhaustedPreemptions);
     }
 
+    /// <summary>Both are exhausted, and each thread counts to one at a time there. Only the second one is right.</summary>
+    [Fact]
+    public void Exhausted_WithPlainFields_SaysHowManyAccessesWereNoPoints()
+    {
+        ExploreResult plain = Explore.Run(async () =>
+        {
+            Once once = new();
+            await Task.WhenAll(Task.Run(once.Count), Task.Run(once.Count));
+        });
+        Assert.True(plain.IsExhausted);
+        Assert.Equal(4, plain.PlainAccesses);
+        Assert.True(plain.UnorderedAccesses > 0, plain.ToString());
+        Assert.EndsWith(
+            $"; 4 accesses of shared plain fields were no points, and nothing orders {plain.UnorderedAccesses} of them (see DataRaces)", plain.ToString(),
+            StringComparison.Ordinal);
+
+        ExploreResult locked = Explore.Run(async () =>
+        {
+            Once once = new();
+            await Task.WhenAll(Task.Run(once.CountLocked), Task.Run(once.CountLocked));
+        });
+        Assert.Equal((4, 0), (locked.PlainAccesses, locked.UnorderedAccesses));
+        Assert.EndsWith("; 4 accesses of shared plain fields were no points, and are in order", locked.ToString(), StringComparison.Ordinal);
+
+        ExploreResult points = Explore.Run(async () =>
+        {
+            Once once = new();
+            await Task.WhenAll(Task.Run(once.Count), Task.Run(once.Count));
+        }, new ExploreOptions { PointsAtFieldsOf = [typeof(Once)] });
+        Assert.Equal(0, points.PlainAccesses);
+        Assert.EndsWith("; no plain field is shared", points.ToString(), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void NotExhausted_CountsNoPlainAccesses() => Assert.Null(Explore.Run(async () =>
+    {
+        Once once = new();
+        await Task.WhenAll(Task.Run(once.Count), Task.Run(once.Count));
+    }, new ExploreOptions { MaxSchedules = 1 }).PlainAccesses);
+
     private sealed class Once
     {
         private readonly System.Threading.Lock _lock = new();
@@ -44,6 +84,16 @@ public class RaceTests
             {
                 _ran = true;
                 Interlocked.Increment(ref _runs);
+            }
+        }
+
+        public void Count() => _runs++;
+
+        public void CountLocked()
+        {
+            lock (_lock)
+            {
+                _runs++;
             }
         }
 

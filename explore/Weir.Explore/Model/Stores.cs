@@ -26,14 +26,14 @@ internal static class Stores
     public static T ReadPlain<T>(ref T location, string site)
     {
         Execution? execution = Of(out ControlledThread? me);
-        execution?.Read(me, ref location, site, isThrough: false);
+        execution?.Read(me, ref location, site, isThrough: false, isPoint: true);
         return execution?.Stores is { } stores ? stores.Read(me, ref location) : location;
     }
 
     public static void WritePlain<T>(ref T location, T value, string site)
     {
         Execution? execution = Of(out ControlledThread? me);
-        execution?.Write(me, ref location, site, isThrough: false);
+        execution?.Write(me, ref location, site, isThrough: false, isPoint: true);
         Store(execution, me, ref location, value);
     }
 

@@ -618,7 +618,7 @@ internal sealed class RaceRewriter(ModuleDefinition module, PointCalls points, I
         access.OpCode.Name is ['l' or 's', 't' or 'd', .. var rest] && rest.StartsWith(what, StringComparison.Ordinal);
 
     /// <summary>A field, or the property that it is of, as its author knows it.</summary>
-    private static string Named(FieldDefinition field) =>
+    public static string Named(FieldDefinition field) =>
         $"{field.DeclaringType.Name.Split('`')[0]}.{(field.Name is ['<', .. var name] ? name.Split('>')[0] : field.Name)}";
 
     public static TypeDefinition? Resolve(TypeReference type)

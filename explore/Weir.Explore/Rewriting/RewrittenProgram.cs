@@ -21,7 +21,11 @@ internal sealed class RewrittenProgram(AssemblyLoadContext context)
         string key = $"{test.Location}|{how}";
         if (!Loaded.TryGetValue(key, out RewrittenProgram? program))
         {
-            program = Load(test, how, (path, target) => AssemblyRewriter.Rewrite(
+            Dictionary<string, string> originals = [];
+            HashSet<string> all = [];
+            Collect(test.Location, originals, all);
+            Require(meant ?? [], originals.Values);
+            program = Load(originals, all, how, (path, target) => AssemblyRewriter.Rewrite(
                 path, target, f => types.Contains(f.DeclaringType.GetElementType().FullName.Replace('/', '+')), options.StoreBuffers, meant,
                 options.IsReduced));
             Loaded.Add(key, program);
@@ -50,11 +54,34 @@ internal sealed class RewrittenProgram(AssemblyLoadContext context)
         return context.LoadFromAssemblyName(type.Assembly.GetName()).GetType(type.FullName!, throwOnError: true)!;
     }
 
-    private static RewrittenProgram Load(Assembly test, string how, Action<string, string> rewrite)
+    /// <summary>A race that is meant is one of a field or property of the code under test: another name is a mistake, or that of what was renamed.</summary>
+    private static void Require(IReadOnlyCollection<string> meantRaces, IEnumerable<string> paths)
     {
-        Dictionary<string, string> originals = [];
-        HashSet<string> all = [];
-        Collect(test.Location, originals, all);
+        if (meantRaces.Count == 0)
+        {
+            return;
+        }
+
+        HashSet<string> names = [];
+        foreach (string path in paths)
+        {
+            using ModuleDefinition module = ModuleDefinition.ReadModule(path);
+            names.UnionWith(module.GetTypes().SelectMany(static t => t.Fields).Select(RaceRewriter.Named));
+        }
+
+        if (meantRaces.FirstOrDefault(m => !names.Contains(m)) is { } unknown)
+        {
+            string type = unknown.Split('.')[0] + ".";
+            string[] near = [.. names.Where(n => n.StartsWith(type, StringComparison.Ordinal)).Order(StringComparer.Ordinal)];
+            throw new ArgumentException(
+                $"MeantRaces has '{unknown}', which is no field or property of the code under test. It has to be Type.Member, without namespace and generic " +
+                $"parameters{(near.Length == 0 ? $"; there is no type {type.TrimEnd('.')} with fields." : $". The type has {string.Join(", ", near)}.")}",
+                nameof(meantRaces));
+        }
+    }
+
+    private static RewrittenProgram Load(Dictionary<string, string> originals, HashSet<string> all, string how, Action<string, string> rewrite)
+    {
         string folder = Path.Combine(Path.GetTempPath(), "weir-explore-" + Environment.UserName);
         string rewriter = typeof(RewrittenProgram).Module.ModuleVersionId.ToString("N");
         Dictionary<string, string> copies = [];

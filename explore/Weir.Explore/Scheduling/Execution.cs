@@ -46,6 +46,7 @@ internal sealed class Execution(IChooser chooser, ExploreOptions options, SeenSt
     private readonly List<Task> _failedTasks = [];
     private ControlledThread? _lastStepped;
     private int _stepsInARow;
+    private int _stepsOfTime;
     private int _lastId;
     private long _now;
     private bool _isDraining;
@@ -80,6 +81,9 @@ internal sealed class Execution(IChooser chooser, ExploreOptions options, SeenSt
     /// <summary>Null if stores are seen at once.</summary>
     public StoreBuffers? Stores { get; } = options.StoreBuffers ? new StoreBuffers() : null;
 
+    /// <summary>Whether a data race is counted, and does not end the schedule.</summary>
+    public bool CountsRaces { get; init; }
+
     /// <summary>Null if no data races are looked for.</summary>
     public RaceDetector? Races { get; private set; }
 
@@ -96,7 +100,8 @@ internal sealed class Execution(IChooser chooser, ExploreOptions options, SeenSt
     public void Run(Func<Task> body)
     {
         Active = this;
-        Races = options.DataRaces ? new RaceDetector(Trace, message => Fail(FailureKind.DataRace, message, null)) : null;
+        Races = !options.DataRaces ? null
+            : new RaceDetector(Trace, CountsRaces ? static _ => { } : message => Fail(FailureKind.DataRace, message, null));
         Conflicts?.PastsOfAll = () => seen!.Conflicts.Pasts(_threads, seen.IdsMatter);
         ControlledThread main = Create("main", () => RunMain(body), null);
         if (options.TimersFireAnyTime)
@@ -271,11 +276,16 @@ internal sealed class Execution(IChooser chooser, ExploreOptions options, SeenSt
 
     private void CountStep(ControlledThread me)
     {
+        _stepsOfTime = me.IsOfTime ? _stepsOfTime + 1 : 0;
         if (++_steps > options.MaxSteps)
         {
+            string last = $"The last thread was {me}, at {me.Site}.";
             Fail(
                 FailureKind.Livelock,
-                $"The schedule has no end: more than {options.MaxSteps} steps (MaxSteps). The last thread was {me}, at {me.Site}.",
+                _stepsOfTime > _steps / 2
+                    ? $"Nobody else can run: the last {_stepsOfTime} of {options.MaxSteps} steps (MaxSteps) are all of timers and ends of waits. {last}" +
+                        Waiting(_threads.FindAll(static t => t.WaitsFor is not null))
+                    : $"The schedule has no end: more than {options.MaxSteps} steps (MaxSteps). {last}",
                 null);
         }
 
@@ -461,16 +471,16 @@ internal sealed class Execution(IChooser chooser, ExploreOptions options, SeenSt
     }
 
     /// <summary>A plain read. Through a reference, others may have changed the location in a call of the platform.</summary>
-    public void Read<T>(ControlledThread me, ref T location, string site, bool isThrough)
+    public void Read<T>(ControlledThread me, ref T location, string site, bool isThrough, bool isPoint = false)
     {
-        Races?.Read(me, ref location, site);
+        Races?.Read(me, ref location, site, isPoint);
         Conflicts?.Read(me, ref location, isThrough);
     }
 
     /// <summary>A plain write.</summary>
-    public void Write<T>(ControlledThread me, ref T location, string site, bool isThrough)
+    public void Write<T>(ControlledThread me, ref T location, string site, bool isThrough, bool isPoint = false)
     {
-        Races?.Write(me, ref location, site);
+        Races?.Write(me, ref location, site, isPoint);
         Conflicts?.Write(me, ref location, isThrough);
     }
 
@@ -519,6 +529,7 @@ internal sealed class Execution(IChooser chooser, ExploreOptions options, SeenSt
         }
 
         Conflicts?.BeginThread(ControlledThread.Current, thread, timer, _now);
+        thread.IsOfTime = timer is not null || ControlledThread.Current is { IsOfTime: true };
         if (!_isStopping)
         {
             _threads.Add(thread);
@@ -609,6 +620,9 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
     public string? WaitsFor { get; private set; }
 
     public bool IsDone { get; set; }
+
+    /// <summary>Whether it runs because time has passed: it is a timer's call, has come of one, or has waited to the end of a limit.</summary>
+    public bool IsOfTime { get; set; }
 
     public bool HasStarted => _worker is not null;
 
@@ -725,6 +739,7 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
         _condition = null;
         WaitsFor = null;
         bool holds = condition();
+        IsOfTime = !holds;
         Execution.Observe(Conflicts.BitsOf(holds));
         if (orders)
         {

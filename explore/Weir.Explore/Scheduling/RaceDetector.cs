@@ -12,7 +12,7 @@ namespace Weir.Explore.Scheduling;
 /// overlooked, and none is made up, because the order that the forgotten locations gave is that of forgotten accesses.
 /// </remarks>
 /// <param name="trace">The steps of the schedule, to which a race adds its two accesses.</param>
-/// <param name="report">Ends the schedule with a race.</param>
+/// <param name="report">Ends the schedule with a race; or does nothing, where races are counted.</param>
 internal sealed class RaceDetector(List<TraceLine> trace, Action<string> report)
 {
     private readonly Dictionary<nint, Accesses> _locations = [];
@@ -23,6 +23,12 @@ internal sealed class RaceDetector(List<TraceLine> trace, Action<string> report)
     private readonly VectorClock _platform = new();
     private int _collections = GC.CollectionCount(0);
     private Accesses _none;
+
+    /// <summary>How many accesses without a point there were of locations that several threads access, one of which writes.</summary>
+    public int Shared => _locations.Values.Where(static l => l is { IsShared: true, IsWritten: true }).Sum(static l => l.Count);
+
+    /// <summary>How many accesses came in no order with an earlier one, where these end no schedule.</summary>
+    public int Unordered { get; private set; }
 
     /// <summary>A clock; what this thread did happens before whatever joins it.</summary>
     public VectorClock Fork(TrackedThread me)
@@ -67,10 +73,10 @@ internal sealed class RaceDetector(List<TraceLine> trace, Action<string> report)
 
     public void ReleaseAt<T>(TrackedThread me, ref T location) => Release(me, ClockOf(_volatile, AddressOf(ref location)));
 
-    public void Read<T>(TrackedThread me, ref T location, string site)
+    public void Read<T>(TrackedThread me, ref T location, string site, bool isPoint)
     {
         Access access = new(me, site, trace.Count);
-        ref Accesses known = ref AccessesOf(ref location, access);
+        ref Accesses known = ref AccessesOf(ref location, access, isPoint);
         if (known.Read.By == me || known.Read.HappensBefore(me))
         {
             known.Read = access;
@@ -83,17 +89,17 @@ internal sealed class RaceDetector(List<TraceLine> trace, Action<string> report)
         }
     }
 
-    public void Write<T>(TrackedThread me, ref T location, string site)
+    public void Write<T>(TrackedThread me, ref T location, string site, bool isPoint)
     {
         Access access = new(me, site, trace.Count);
-        ref Accesses known = ref AccessesOf(ref location, access);
+        ref Accesses known = ref AccessesOf(ref location, access, isPoint);
         ReportUnlessOrdered(known.Read, access);
         known.Reads?.ForEach(r => ReportUnlessOrdered(r, access));
-        known = new Accesses { Write = access };
+        known = known with { Write = access, Read = default, Reads = null, IsWritten = true };
     }
 
     /// <summary>What is known of a location that is accessed, since its last write. Nothing if no other thread sees it.</summary>
-    private ref Accesses AccessesOf<T>(ref T location, Access access)
+    private ref Accesses AccessesOf<T>(ref T location, Access access, bool isPoint)
     {
         nint address = AddressOf(ref location);
         if (access.By.IsOnStack(address))
@@ -104,6 +110,9 @@ internal sealed class RaceDetector(List<TraceLine> trace, Action<string> report)
 
         ref Accesses known = ref CollectionsMarshal.GetValueRefOrAddDefault(_locations, address, out _);
         ReportUnlessOrdered(known.Write, access);
+        known.First ??= access.By;
+        known.IsShared |= known.First != access.By;
+        known.Count += isPoint ? 0 : 1;
         return ref known;
     }
 
@@ -114,6 +123,7 @@ internal sealed class RaceDetector(List<TraceLine> trace, Action<string> report)
     {
         if (!first.HappensBefore(second.By))
         {
+            Unordered++;
             trace.Add(second.Line);
             trace.Insert(first.Step, first.Line);
             report($"A data race: nothing orders {first.By}, {first.Site}, and {second.By}, {second.Site}.");
@@ -155,5 +165,11 @@ internal sealed class RaceDetector(List<TraceLine> trace, Action<string> report)
 
         /// <summary>Reads that have no order among them.</summary>
         public List<Access>? Reads;
+
+        // All accesses so far.
+        public TrackedThread? First;
+        public int Count;
+        public bool IsShared;
+        public bool IsWritten;
     }
 }

@@ -40,6 +40,31 @@ internal sealed class ScheduleRunner(Func<Task> body, ExploreOptions options)
         return execution;
     }
 
+    /// <summary>
+    /// Runs the first schedule of a body that is rewritten to tell of each plain access: how many there are of what threads share, and how many of them are in
+    /// no order. Null if that cannot be told.
+    /// </summary>
+    public static (int Shared, int Unordered)? CountPlain(Func<Task> told, ExploreOptions options)
+    {
+        for (int again = MostRepeats; again > 0; again--)
+        {
+            (int classes, int collections) = (Statics.Count, GC.CollectionCount(0));
+            Execution execution = new(new PrefixChooser([]), options) { CountsRaces = true };
+            execution.Run(told);
+            if (execution.Failure is not null)
+            {
+                return null;
+            }
+
+            if ((classes, collections) == (Statics.Count, GC.CollectionCount(0)))
+            {
+                return (execution.Races!.Shared, execution.Races.Unordered);
+            }
+        }
+
+        return null;
+    }
+
     /// <summary>The schedules so far do not count: they are run again.</summary>
     public void BeginAgain() => (Schedules, Points, Choices) = (0, 0, 0);
 
