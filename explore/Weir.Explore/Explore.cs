@@ -5,7 +5,8 @@ using Weir.Explore.Searching;
 namespace Weir.Explore;
 
 /// <summary>
-/// Runs a body many times under a scheduler that chooses at each point which thread runs. Thread-safe: a process makes one search at a time.
+/// Runs a body many times under a scheduler that chooses at each point which thread runs. Thread-safe: a process makes one search at a time. A preview: it may
+/// change in any version.
 /// </summary>
 public static class Explore
 {
