@@ -39,7 +39,20 @@ public sealed class MemberTests(ITestOutputHelper output) : IDisposable
             MethodBase member = members[method.Name];
             string name = $"{member.DeclaringType!.FullName}.{member.Name}";
             string verdict = Verdict(method, name);
-            CollectionsOf(verdicts, verdict).Add(Text(member));
+            if (method.Name.StartsWith("Group", StringComparison.Ordinal))
+            {
+                // What a call of it is: one that is modelled is modelled, or refused where its object is a structure, which a delegate has as a copy.
+                string ofCall = Verdict(module.GetType("Calls").Methods.Single(m => m.Name == "Call" + method.Name[5..]), name);
+                Assert.True(
+                    verdict == ofCall || (ofCall == "modelled" && (verdict == "refused" ? member.DeclaringType.IsValueType : OfModel(member))) ||
+                    (ofCall == "a point" && verdict == "left as it is") || member.DeclaringType.Name.Contains("MethodBuilder", StringComparison.Ordinal),
+                    $"A delegate of {name} is {verdict}, and a call of it is {ofCall}.");
+            }
+            else
+            {
+                CollectionsOf(verdicts, verdict).Add(Text(member));
+            }
+
             try
             {
                 // Compiles it, for which each method that it calls has to be there.
@@ -121,7 +134,7 @@ public sealed class MemberTests(ITestOutputHelper output) : IDisposable
         foreach (MethodBase member in types.Select(Closed).SelectMany(Members))
         {
             MethodDefinition method = new(
-                $"Call{members.Count}", Mono.Cecil.MethodAttributes.Public | Mono.Cecil.MethodAttributes.Static, module.TypeSystem.Void);
+                $"Call{calls.Methods.Count}", Mono.Cecil.MethodAttributes.Public | Mono.Cecil.MethodAttributes.Static, module.TypeSystem.Void);
             members.Add(method.Name, member);
             calls.Methods.Add(method);
             ILProcessor il = method.Body.GetILProcessor();
@@ -139,10 +152,34 @@ public sealed class MemberTests(ITestOutputHelper output) : IDisposable
             }
 
             il.Emit(OpCodes.Ret);
+            if (!isNew)
+            {
+                AddGroup(calls, member, module, members);
+            }
         }
 
         module.Write(path);
     }
+
+    /// <summary>A method that takes the address of the member, as for a delegate.</summary>
+    private static void AddGroup(TypeDefinition calls, MethodBase member, ModuleDefinition module, Dictionary<string, MethodBase> members)
+    {
+        MethodDefinition method = new(
+            $"Group{calls.Methods[^1].Name[4..]}", Mono.Cecil.MethodAttributes.Public | Mono.Cecil.MethodAttributes.Static, module.TypeSystem.Void);
+        members.Add(method.Name, member);
+        calls.Methods.Add(method);
+        ILProcessor il = method.Body.GetILProcessor();
+        if (member.IsVirtual)
+        {
+            il.Emit(OpCodes.Ldnull);
+        }
+
+        il.Emit(member.IsVirtual ? OpCodes.Ldvirtftn : OpCodes.Ldftn, module.ImportReference(member));
+        il.Emit(OpCodes.Pop);
+        il.Emit(OpCodes.Ret);
+    }
+
+    private static bool OfModel(MethodBase member) => ReplacementTable.OfModel.TypeFor(member.DeclaringType!.FullName!.Split('[')[0]) is not null;
 
     private static void Push(ILProcessor il, Type type, ModuleDefinition module)
     {

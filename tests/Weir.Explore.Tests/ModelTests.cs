@@ -207,6 +207,22 @@ public class ModelTests
         }
     });
 
+    /// <summary>What a delegate is made of is the model's method, as what is called.</summary>
+    [Fact]
+    public void Delegates_OfWhatWaits_WaitInTheSchedule() => Exhaust(static async () =>
+    {
+        TaskCompletionSource<int> first = new();
+        AutoResetEvent second = new(false);
+        Task waits = Task.WhenAll(Task.Run(first.Task.Wait), Task.Run(second.WaitOne), Task.Run(() => first.Task.Result));
+        Func<bool> set = second.Set;
+        Assert.False(waits.IsCompleted);
+        first.SetResult(1);
+        Assert.True(set());
+        await waits;
+        Func<int, CancellationToken, Task> delay = Task.Delay;
+        await delay(60_000, CancellationToken.None);
+    });
+
     [Fact]
     public void Interrupt_WakesAWaitAndNoOther() => Exhaust(static () =>
     {

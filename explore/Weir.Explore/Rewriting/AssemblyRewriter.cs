@@ -130,6 +130,8 @@ internal sealed class MethodRewriter(
         {
             case MethodReference called when instruction.OpCode.Code is Code.Call or Code.Callvirt or Code.Newobj:
                 return ChangeOfCall(instruction, first, called);
+            case MethodReference grouped when instruction.OpCode.Code is Code.Ldftn or Code.Ldvirtftn && IsPlatform(grouped.DeclaringType.GetElementType()):
+                return ChangeOfGroup(instruction, grouped);
             case FieldReference field when instruction.OpCode.Code is Code.Ldfld or Code.Stfld or Code.Ldsfld or Code.Stsfld:
                 bool isVolatile = first.OpCode.Code == Code.Volatile;
                 bool isLate = accesses is not null && AccessRewriter.CanBeAddressed(instruction, field);
@@ -195,7 +197,7 @@ internal sealed class MethodRewriter(
         bool isOrdered = accesses is { Races: not null } or { Conflicts: not null } && RaceRewriter.IsOrdered(called);
         if (table.MethodFor(called, isNew) is { } replacement)
         {
-            MethodReference reference = PointCalls.Closed(module.ImportReference(replacement), [.. Arguments(called.DeclaringType), .. Arguments(called)]);
+            MethodReference reference = ClosedFor(replacement, called);
             return (il, site) => Replace(il, first, site, reference, isOrdered ? nameof(Points.OrderedSite) : nameof(Points.Site));
         }
 
@@ -206,7 +208,7 @@ internal sealed class MethodRewriter(
                 : (il, site) => Refuse(il, first, called, isNew, site);
         }
 
-        if (Platform.IsRefused(called, table.IsKnown(type.FullName), table.IsKnown(type.FullName, isNew ? "New" : called.Name)))
+        if (IsRefused(called, isNew))
         {
             return (il, site) => Refuse(il, first, called, isNew, site);
         }
@@ -220,6 +222,40 @@ internal sealed class MethodRewriter(
                 hook(il, Insert(il, first, site, Platform.IsPoint(called) ? points[nameof(Points.StepAlone)] : points[nameof(Points.Site)])),
             _ when isOrdered => (il, site) => InsertOrdered(il, first, site),
             _ => Platform.IsPoint(called) ? (il, site) => Insert(il, first, site, points[nameof(Points.Step)]) : null,
+        };
+    }
+
+    /// <summary>
+    /// A method of which a delegate is made. One of the model gets the delegate's object as its first argument, which cannot be that of a structure.
+    /// </summary>
+    private Action<ILProcessor, string>? ChangeOfGroup(Instruction instruction, MethodReference called)
+    {
+        TypeReference type = called.DeclaringType.GetElementType();
+        MethodDefinition? replacement = table.MethodFor(called, isNew: false);
+        bool isThere = replacement is not null ? !(called.HasThis && type.IsValueType)
+            : Substituted(type) is { } substitute ? table.HasMember(substitute, called)
+            : !IsRefused(called, isNew: false);
+        if (isThere && replacement is null)
+        {
+            return null;
+        }
+
+        return (il, site) =>
+        {
+            if (instruction.OpCode.Code == Code.Ldvirtftn)
+            {
+                il.InsertBefore(instruction, il.Create(OpCodes.Pop));
+            }
+
+            if (isThere)
+            {
+                (instruction.OpCode, instruction.Operand) = (OpCodes.Ldftn, ClosedFor(replacement!, called));
+                return;
+            }
+
+            il.InsertBefore(instruction, il.Create(OpCodes.Ldstr, NameOf(called)));
+            il.InsertBefore(instruction, il.Create(OpCodes.Ldstr, site));
+            (instruction.OpCode, instruction.Operand) = (OpCodes.Call, points.Closed(typeof(Points), nameof(Points.Refuse), module.TypeSystem.IntPtr));
         };
     }
 
@@ -249,6 +285,17 @@ internal sealed class MethodRewriter(
         }
     }
 
+    private bool IsRefused(MethodReference called, bool isNew)
+    {
+        string type = called.DeclaringType.GetElementType().FullName;
+        return Platform.IsRefused(called, table.IsKnown(type), table.IsKnown(type, isNew ? "New" : called.Name));
+    }
+
+    private MethodReference ClosedFor(MethodDefinition replacement, MethodReference called) =>
+        PointCalls.Closed(module.ImportReference(replacement), [.. Arguments(called.DeclaringType), .. Arguments(called)]);
+
+    private static string NameOf(MethodReference called) => $"{called.DeclaringType.GetElementType().FullName}.{called.Name}";
+
     private static bool IsPlatform(TypeReference type) => type.Scope is AssemblyNameReference { Name: var name } &&
         (name.StartsWith("System.", StringComparison.Ordinal) || name is "netstandard" or "mscorlib");
 
@@ -271,7 +318,6 @@ internal sealed class MethodRewriter(
     /// </summary>
     private void Refuse(ILProcessor il, Instruction first, MethodReference called, bool isNew, string site)
     {
-        string name = $"{called.DeclaringType.GetElementType().FullName}.{called.Name}";
         Instruction call = il.WithoutPrefixes(Insert(il, first, site, points[nameof(Points.Site)]));
         for (int i = called.Parameters.Count + (called.HasThis && !isNew ? 1 : 0); i > 0; i--)
         {
@@ -283,7 +329,7 @@ internal sealed class MethodRewriter(
             : isVoid ? module.TypeSystem.Object
             : called.ReturnType is ByReferenceType or PointerType ? module.TypeSystem.IntPtr
             : points.TypeOf(called.ReturnType, called);
-        (call.OpCode, call.Operand) = (OpCodes.Ldstr, name);
+        (call.OpCode, call.Operand) = (OpCodes.Ldstr, NameOf(called));
         Instruction refuse = il.Create(OpCodes.Call, points.Closed(typeof(Points), nameof(Points.Refuse), result));
         il.InsertAfter(call, refuse);
         il.InsertAfter(call, il.Create(OpCodes.Ldstr, site));
