@@ -1,5 +1,6 @@
 using Weir.Lab.Suites.Peers.Dataflow;
 using Weir.Tables.BlocksGrid;
+using Weir.Tables.Page;
 
 namespace Weir.Lab.Suites.Tests;
 
@@ -9,10 +10,11 @@ public class BlocksGridTests
 
     [Theory(Timeout = 120_000)]
     [MemberData(nameof(Cells))]
-    public async Task RunAsync_AnyCell_GivesTheSameSumWithBothLibraries(string name)
+    public async Task RunAsync_AnyCell_GivesTheSameSumWithBothLibrariesAndByHand(string name)
     {
         GridCell cell = GridCell.All.Single(cell => cell.Name == name);
-        Assert.Equal((cell.Expected, cell.Expected), (await InBoxGrid.RunAsync(cell), await WeirGrid.RunAsync(cell)));
+        Assert.Equal(
+            (cell.Expected, cell.Expected, cell.Expected), (await InBoxGrid.RunAsync(cell), await WeirGrid.RunAsync(cell), await ChannelGrid.RunAsync(cell)));
     }
 
     [Fact]
@@ -58,11 +60,38 @@ public class BlocksGridTests
         Assert.Contains("**Of 2 rows, 1 are slower than in-box by more than 5 %, and 1 are at least twice as fast.**", page, StringComparison.Ordinal);
         Assert.Contains("This is a part of the grid", page, StringComparison.Ordinal);
         Assert.Contains(
-            "| `ActionBlock` | | none | | synchronous | 1 | 1 | 20 | **1.10** | 0.90..1.20 | 100 ns | 110 ns | 2.00 | 0.50 |", page, StringComparison.Ordinal);
+            "| `ActionBlock` | | none | | synchronous | 1 | 1 | 20 | **1.10** | 0.90..1.20 | 100 ns | 110 ns | 80.0 ns | 2.00 | 0.50 |", page, StringComparison.Ordinal);
         Assert.Contains("| `JoinBlock-2` | no | 10 | | | | 1 | 20 | 0.50 | 0.40..0.90 | 100 ns | 50.0 ns |", page, StringComparison.Ordinal);
         Assert.Contains("| `ActionBlock` | | none | | synchronous | 1 | 1 | 50,000 | It takes too long |", page, StringComparison.Ordinal);
     }
 
+    [Fact]
+    public void Extract_IntoThePageOfBlocks_IsASectionThatIsKept()
+    {
+        GridReading slow = Reading(GridCell.All[0], 100, 90, 110, 120);
+        ResultPage page = new("", SuiteSet.Dataflow);
+        page.ReplaceGrid(BlocksGridPage.Extract("Measured here.", [slow], []));
+        string text = page.Render();
+        Assert.Contains("<!-- measured BlocksGrid -->\nMeasured here.\n\n**Of 1 rows, 1 are slower", text, StringComparison.Ordinal);
+        Assert.Equal(text, new ResultPage(text, SuiteSet.Dataflow).Render());
+    }
+
+    [Theory]
+    [InlineData("ActionBlock/unbounded/degree-1/senders-1/synchronous/messages-20", 0.1, "0 have more, met")]
+    [InlineData("ActionBlock/unbounded/degree-1/senders-1/synchronous/messages-20", 0.15, "1 have more, **missed**")]
+    [InlineData("BatchBlock/not-greedy/unbounded/senders-2/messages-20", 0.5, "0 have more, met")]
+    [InlineData("BatchBlock/not-greedy/unbounded/senders-2/messages-2000", 0.1, "0 have more, met")]
+    [InlineData("BatchBlock/not-greedy/unbounded/senders-2/messages-2000", 0.11, "1 have more, **missed**")]
+    [InlineData("ActionBlock/unbounded/degree-1/senders-1/yielding/messages-2000", 2, "0 have more, met")]
+    public void Render_Hops_AreJudgedWhereMessagesAreDenseAndWhereBlocksAreNew(string name, double hops, string verdict)
+    {
+        GridCell cell = GridCell.All.Single(cell => cell.Name == name);
+        GridReading reading = new(cell, [new GridRound(new GridSample(1, 1), new GridSample(1, hops), new GridSample(1, 1))]);
+        string page = BlocksGridPage.Render("Measured here.", [reading], [], "");
+        string line = page.Split('\n').Single(line => line.StartsWith(cell.Messages == 20 ? "- At most two hops" : "- At most 0.1 hops", StringComparison.Ordinal));
+        Assert.EndsWith(verdict, line, StringComparison.Ordinal);
+    }
+
     private static GridReading Reading(GridCell cell, double theirs, params double[] ours) =>
-        new(cell, [.. ours.Select(time => (new GridSample(theirs, 2), new GridSample(time, 0.5)))]);
+        new(cell, [.. ours.Select(time => new GridRound(new GridSample(theirs, 2), new GridSample(time, 0.5), new GridSample(80, 1)))]);
 }

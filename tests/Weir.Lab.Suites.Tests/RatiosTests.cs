@@ -44,18 +44,19 @@ public class RatiosTests
             "Size=1",
             10,
             [Arm("Loop", true, (0, 1_000), (1, 3_000), (2, 2_000)), Arm("Ours", (0, 500), (1, 3_600), (2, 1_500))],
-            [Goal.TimeRatio("Ours", "Loop", 0.5), Goal.BytesPerItem("Ours", 185), Goal.TimePerRun("Ours", TimeSpan.FromMicroseconds(2))]);
+            [Goal.TimeRatio("Ours", "Loop", 0.5), Goal.BytesPerItem("Ours", 185), Goal.TimePerRun("Ours", TimeSpan.FromMicroseconds(2)), Goal.HopsPerItem("Ours", 0.1)]);
         const string Expected = """
             Here.
 
-            | case | arm | time a run | [min..max] | ratio | [min..max] | B an item | B a run | cores | samples |
-            |---|---|---:|---:|---:|---:|---:|---:|---:|---:|
-            | Size=1 | Loop | 2.00 us | 1.00 us..3.00 us | 1 (baseline) |  | 12.0 | 120 | 1.00 | 3 |
-            | Size=1 | Ours | 1.50 us | 500 ns..3.60 us | 0.75 | 0.50..1.20 | 12.0 | 120 | 1.00 | 3 |
+            | case | arm | time a run | [min..max] | ratio | [min..max] | B an item | B a run | hops an item | cores | samples |
+            |---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|
+            | Size=1 | Loop | 2.00 us | 1.00 us..3.00 us | 1 (baseline) |  | 12.0 | 120 | 0.25 | 1.00 | 3 |
+            | Size=1 | Ours | 1.50 us | 500 ns..3.60 us | 0.75 | 0.50..1.20 | 12.0 | 120 | 0.25 | 1.00 | 3 |
 
             - Size=1: Ours takes at most 0.5x the time of Loop: 0.750x [0.500x..1.200x], undecided: missed by 50 % by the median alone
             - Size=1: Ours allocates at most 185 B an item: 12.0 B, met
             - Size=1: Ours takes at most 2.00 us a run: 1.50 us [500 ns..3.60 us], undecided: met by the median alone
+            - Size=1: Ours has at most 0.1 work items of the pool an item: 0.25, **missed by 150 %**
             """;
         Assert.Equal(Expected, SuiteTable.Render("Here.", [result]), ignoreLineEndingDifferences: true);
     }
@@ -126,5 +127,5 @@ public class RatiosTests
     private static ArmResult Arm(string name, params (int Round, double Time)[] samples) => Arm(name, false, samples);
 
     private static ArmResult Arm(string name, bool isBaseline, params (int Round, double Time)[] samples) =>
-        new(name, isBaseline, [.. samples.Select(static sample => new Sample(sample.Round, sample.Time, 120, 1))]);
+        new(name, isBaseline, [.. samples.Select(static sample => new Sample(sample.Round, sample.Time, 120, 1, 2.5))]);
 }

@@ -18,6 +18,7 @@ public class DataflowNetworkBenchmarks : DataflowSuite
         Goal.TimeRatio(nameof(Ordered_Weir), nameof(Ordered_InBox), 1 / 5.0),
         Goal.TimeRatio(nameof(Broadcast_Weir), nameof(Broadcast_InBox), 1 / 4.0),
         Goal.TimeRatio(nameof(Join_Weir), nameof(Join_InBox), 1 / 3.0),
+        .. Dense(nameof(Transform_Weir), nameof(Transform4_Weir), nameof(Ordered_Weir), nameof(Broadcast_Weir), nameof(Join_Weir)),
     ];
 
     [Benchmark(Baseline = true)]

@@ -28,6 +28,7 @@ public class DataflowPostBenchmarks : DataflowSuite
         Goal.TimeRatio(nameof(PostTwo_Weir), nameof(PostTwo_Channel), 1.0),
         Goal.TimeRatio(nameof(PostParallel_Weir), nameof(PostParallel_InBox), 1 / 3.0),
         Goal.TimeRatio(nameof(Batch_Weir), nameof(Batch_InBox), 1 / 4.0),
+        .. Dense(nameof(Post_Weir), nameof(PostSingle_Weir), nameof(PostTwo_Weir), nameof(PostParallel_Weir), nameof(Batch_Weir)),
     ];
 
     [Benchmark(Baseline = true)]

@@ -21,6 +21,7 @@ public class DataflowSendBenchmarks : DataflowSuite
         Goal.TimeRatio(nameof(Send1000_WeirValueTask), nameof(Send1000_Channel), 1.0),
         Goal.TimeRatio(nameof(AsyncDone_Weir), nameof(AsyncDone_InBox), 1 / 2.0),
         Goal.BytesPerItem(nameof(AsyncDone_Weir), 150),
+        .. Dense(nameof(Send1000_Weir), nameof(Send1000_WeirValueTask), nameof(AsyncDone_Weir)),
     ];
 
     [Benchmark(Baseline = true)]

@@ -27,6 +27,7 @@ public class DataflowShapesBenchmarks : DataflowSuite
         .. Beside(nameof(Join_Weir), nameof(Join_InBox), nameof(Join_Channel)),
         .. Beside(nameof(JoinNotGreedy_Weir), nameof(JoinNotGreedy_InBox)),
         .. Beside(nameof(BatchNotGreedy_Weir), nameof(BatchNotGreedy_InBox)),
+        .. Dense(nameof(Routing_Weir), nameof(Broadcast_Weir), nameof(Join_Weir), nameof(JoinNotGreedy_Weir), nameof(BatchNotGreedy_Weir)),
     ];
 
     [Benchmark(Baseline = true)]

@@ -14,5 +14,8 @@ internal sealed record ArmResult(string Name, bool IsBaseline, IReadOnlyList<Sam
     /// <summary>Bytes of a run: the median, because a stray allocation of the runtime belongs to no arm.</summary>
     public double Bytes { get; } = Spread.OfAny(Samples.Select(static sample => sample.Bytes)).Median;
 
+    /// <summary>Work items of the thread pool in a run: the median.</summary>
+    public double Hops { get; } = Spread.OfAny(Samples.Select(static sample => sample.Hops)).Median;
+
     public double Cores { get; } = Spread.OfAny(Samples.Select(static sample => sample.Cores)).Median;
 }

@@ -78,6 +78,13 @@ internal sealed class Goal
         result => ([Math.Round(result[arm].Bytes / result.Items, 1)], limit, ""),
         static value => Invariant($"{value:0.0} B"));
 
+    /// <summary>At most so many work items of the thread pool for an item.</summary>
+    public static Goal HopsPerItem(string arm, double limit) => new(
+        [arm],
+        Invariant($"{arm} has at most {limit:0.##} work items of the pool an item"),
+        result => ([Math.Round(result[arm].Hops / result.Items, 3)], limit, ""),
+        static value => Invariant($"{value:0.###}"));
+
     /// <summary>At most this multiple of another arm's bytes for an item, and a few bytes, for each item and for the run, for what a run costs.</summary>
     public static Goal BytesRatio(string arm, string against, double limit, double extraBytesPerItem = 0, double extraBytes = 0) => new(
         [arm, against],

@@ -5,4 +5,5 @@ namespace Weir.Lab.Suites.Figures;
 /// <param name="Nanoseconds">The time of a run.</param>
 /// <param name="Bytes">What all threads have allocated for a run.</param>
 /// <param name="Cores">How many processors were busy on the average.</param>
-internal readonly record struct Sample(int Round, double Nanoseconds, double Bytes, double Cores);
+/// <param name="Hops">How many work items of the thread pool a run had.</param>
+internal readonly record struct Sample(int Round, double Nanoseconds, double Bytes, double Cores, double Hops);

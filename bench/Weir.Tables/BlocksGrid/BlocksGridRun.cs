@@ -28,10 +28,16 @@ internal sealed class BlocksGridRun(TextWriter output, TextWriter progress)
         Selection.Matching(GridCell.All, filter, static cell => cell.Name, "its block, its options and its messages");
 
     /// <summary>Measures, and writes the page.</summary>
-    public async Task RunAsync(int rounds, IReadOnlyList<string> filter, FileInfo? page, CancellationToken cancellationToken)
+    /// <param name="rounds">How often each arm of a cell is measured.</param>
+    /// <param name="filter">The patterns that select cells; none for all.</param>
+    /// <param name="page">The page.</param>
+    /// <param name="blocks">The page of blocks, whose section of the grid has its worst and its best rows.</param>
+    /// <param name="cancellationToken">Stops it.</param>
+    public async Task RunAsync(int rounds, IReadOnlyList<string> filter, FileInfo? page, FileInfo? blocks, CancellationToken cancellationToken)
     {
         GridCell[] cells = Select(filter);
         PageFile.Check(page);
+        PageFile.Check(blocks);
         PageRun run = new(page, output);
         long start = Stopwatch.GetTimestamp();
         List<GridReading> readings = [];
@@ -48,16 +54,20 @@ internal sealed class BlocksGridRun(TextWriter output, TextWriter progress)
                 continue;
             }
 
-            GridArm theirs = new("the platform", cell, InBoxGrid.RunAsync);
-            GridArm ours = new("Weir", cell, WeirGrid.RunAsync);
+            GridArm[] arms =
+            [
+                new("the platform", cell, InBoxGrid.RunAsync),
+                new("Weir", cell, WeirGrid.RunAsync),
+                new("channels", cell, ChannelGrid.RunAsync),
+            ];
             try
             {
-                foreach (GridArm arm in (GridArm[])[theirs, ours])
+                foreach (GridArm arm in arms)
                 {
                     await arm.WarmUpAsync(before?.Block == cell.Block ? WarmUp : FirstWarmUp, Window, cancellationToken);
                 }
 
-                GridReading reading = new(cell, await TurnsAsync(theirs, ours, rounds, cancellationToken));
+                GridReading reading = new(cell, await TurnsAsync(arms, rounds, cancellationToken));
                 readings.Add(reading);
                 before = cell;
                 slowest = TimeSpan.FromMicroseconds(Math.Max(reading.Theirs.Nanoseconds, reading.Ours.Nanoseconds) * cell.Sent / 1e3);
@@ -71,19 +81,30 @@ internal sealed class BlocksGridRun(TextWriter output, TextWriter progress)
         }
 
         string extent = Invariant($"{rounds} rounds; {Stopwatch.GetElapsedTime(start).TotalSeconds:0} s in all");
-        await run.WriteAsync(BlocksGridPage.Render(run.Provenance(extent), readings, left, run.Existing));
+        string provenance = run.Provenance(extent);
+        await run.WriteAsync(BlocksGridPage.Render(provenance, readings, left, run.Existing));
+        if (blocks is not null)
+        {
+            ResultPage result = new(PageFile.Read(blocks), SuiteSet.Dataflow);
+            result.ReplaceGrid(BlocksGridPage.Extract(provenance, readings, left));
+            await File.WriteAllTextAsync(blocks.FullName, result.Render(), CancellationToken.None);
+        }
     }
 
-    // Each round begins with the other one.
-    private static async Task<IReadOnlyList<(GridSample Theirs, GridSample Ours)>> TurnsAsync(
-        GridArm theirs, GridArm ours, int rounds, CancellationToken cancellationToken)
+    // Each round begins with the next one, and every second goes backwards.
+    private static async Task<IReadOnlyList<GridRound>> TurnsAsync(GridArm[] arms, int rounds, CancellationToken cancellationToken)
     {
-        List<(GridSample Theirs, GridSample Ours)> samples = [];
+        List<GridRound> samples = [];
+        GridSample[] taken = new GridSample[arms.Length];
         for (int round = 0; round < rounds; round++)
         {
-            GridSample first = await (round % 2 == 0 ? theirs : ours).MeasureAsync(cancellationToken);
-            GridSample second = await (round % 2 == 0 ? ours : theirs).MeasureAsync(cancellationToken);
-            samples.Add(round % 2 == 0 ? (first, second) : (second, first));
+            for (int i = 0; i < arms.Length; i++)
+            {
+                int arm = (round + (round % 2 == 0 ? i : arms.Length - i)) % arms.Length;
+                taken[arm] = await arms[arm].MeasureAsync(cancellationToken);
+            }
+
+            samples.Add(new GridRound(taken[0], taken[1], taken[2]));
         }
 
         return samples;

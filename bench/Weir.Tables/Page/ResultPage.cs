@@ -7,12 +7,18 @@ internal sealed class ResultPage(string existing, SuiteSet set = SuiteSet.Core)
 {
     private const string Command = "eng/tables ratios";
 
+    // The section of the page of blocks that the grid of blocks fills.
+    private const string Grid = "BlocksGrid";
+
     private readonly SectionPage _page = new(existing);
 
     private string Name => set.ToString().ToLowerInvariant();
 
     /// <summary>Puts what was measured of a suite in the place of what was there.</summary>
     public void Replace(Type suite, string section) => _page.Replace(suite.Name, section);
+
+    /// <summary>Puts what the grid of blocks found in the place of what was there.</summary>
+    public void ReplaceGrid(string section) => _page.Replace(Grid, section);
 
     public string Render()
     {
@@ -23,7 +29,7 @@ internal sealed class ResultPage(string existing, SuiteSet set = SuiteSet.Core)
         return _page.Render(
             $"{head}Each round measures all arms of a case in turn, in one process. A ratio\n"
                 + "is the median of the ratios within the rounds. [Benchmarks](../reference/benchmarks.md) explains how to read the tables.\n\n",
-            SuiteCatalog.Of(set).Select(Section));
+            [.. SuiteCatalog.Of(set).Select(Section), .. set == SuiteSet.Dataflow ? [GridSection()] : (PageSection[])[]]);
     }
 
     private PageSection Section(Type suite)
@@ -35,6 +41,13 @@ internal sealed class ResultPage(string existing, SuiteSet set = SuiteSet.Core)
             $"**Goal:** {info.Goal}\n\n**Suite:** `{suite.Name}`, comparing {Arms(suite)}.",
             $"Not measured yet: `{Command} --filter '*{suite.Name}*' --output docs/results/{Name}.md`");
     }
+
+    private static PageSection GridSection() => new(
+        Grid,
+        "All blocks with all options: the worst and the best rows",
+        "**Goal:** Never slower than in-box by more than 5 %, and at least twice as fast in half of the rows.\n\n"
+            + "All rows are on the [page of the grid](dataflow-grid.md), which says what they are.",
+        $"Not measured yet: `{BlocksGrid.BlocksGridPage.Command}`");
 
     private static string Arms(Type suite) => string.Join(
         "; ",

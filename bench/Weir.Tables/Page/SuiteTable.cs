@@ -7,8 +7,8 @@ internal static class SuiteTable
     {
         StringBuilder page = new();
         page.Append(provenance).Append("\n\n");
-        page.Append("| case | arm | time a run | [min..max] | ratio | [min..max] | B an item | B a run | cores | samples |\n");
-        page.Append("|---|---|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+        page.Append("| case | arm | time a run | [min..max] | ratio | [min..max] | B an item | B a run | hops an item | cores | samples |\n");
+        page.Append("|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
         foreach (CaseResult result in cases)
         {
             foreach (ArmResult arm in result.Arms)
@@ -43,7 +43,7 @@ internal static class SuiteTable
     {
         if (arm.Samples.Count == 0)
         {
-            return Invariant($"| {result.Name} | {arm.Name} | none | | | | | | | 0 |");
+            return Invariant($"| {result.Name} | {arm.Name} | none | | | | | | | | 0 |");
         }
 
         Spread time = arm.Nanoseconds;
@@ -53,6 +53,6 @@ internal static class SuiteTable
             : double.IsNaN(ratio.Median) ? " | "
             : $"{Format.Ratio(ratio.Median)} | {Format.Ratio(ratio.Min)}..{Format.Ratio(ratio.Max)}";
         string bytes = Invariant($"{arm.Bytes / result.Items:0.0} | {arm.Bytes:N0}");
-        return Invariant($"| {result.Name} | {arm.Name} | {times} | {ratios} | {bytes} | {arm.Cores:0.00} | {arm.Samples.Count} |");
+        return Invariant($"| {result.Name} | {arm.Name} | {times} | {ratios} | {bytes} | {Format.Digits(arm.Hops / result.Items)} | {arm.Cores:0.00} | {arm.Samples.Count} |");
     }
 }

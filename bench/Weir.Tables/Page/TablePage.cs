@@ -38,10 +38,13 @@ internal sealed class TablePage
         IReadOnlyList<string> goals,
         string? provenance = null)
     {
-        _page.Append($"\n{Heading(heading)}\n{(provenance is null ? "" : $"{provenance}\n\n")}").Append(Row([.. labels, .. figures]));
-        _page.Append('|').Append(string.Concat(labels.Select(static _ => "---|"))).Append(string.Concat(figures.Select(static _ => "---:|"))).Append('\n');
-        _page.Append(string.Concat(rows.Select(Row))).Append(goals.Count == 0 ? "" : "\n").Append(string.Concat(goals.Select(static goal => $"- {goal}\n")));
+        _page.Append($"\n{Heading(heading)}\n{(provenance is null ? "" : $"{provenance}\n\n")}").Append(Table(labels, figures, rows)).Append(goals.Count == 0 ? "" : "\n").Append(string.Concat(goals.Select(static goal => $"- {goal}\n")));
     }
+
+    /// <summary>A table, without a heading.</summary>
+    public static string Table(IReadOnlyList<string> labels, IReadOnlyList<string> figures, IEnumerable<IReadOnlyList<string>> rows) =>
+        $"{Row([.. labels, .. figures])}|{string.Concat(labels.Select(static _ => "---|"))}{string.Concat(figures.Select(static _ => "---:|"))}\n"
+            + string.Concat(rows.Select(Row));
 
     /// <summary>Keeps a table as it was, with its own provenance: it was not measured this time.</summary>
     public void Keep(string heading)

@@ -76,9 +76,16 @@ internal sealed class SampledArm(Sampler sampler, Suite suite, Arm arm)
 
     public override async Task<RoundEnd> RoundAsync(int round, CancellationToken cancellationToken)
     {
+        long hops = ThreadPool.CompletedWorkItemCount;
         if (!IsGivenUp && sampler.IsDue(round - 1, _share) && await WindowAsync(round, cancellationToken) is { Solo: { } solo })
         {
-            _samples.Add(new Sample(round - 1, solo.Elapsed.TotalNanoseconds / _runs, (double)solo.Resources.AllocatedBytes / _runs, solo.Cpu / solo.Elapsed));
+            hops = ThreadPool.CompletedWorkItemCount - hops;
+            _samples.Add(new Sample(
+                round - 1,
+                solo.Elapsed.TotalNanoseconds / _runs,
+                (double)solo.Resources.AllocatedBytes / _runs,
+                solo.Cpu / solo.Elapsed,
+                (double)hops / _runs));
         }
 
         return RoundEnd.Next;

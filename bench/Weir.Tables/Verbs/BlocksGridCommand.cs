@@ -11,12 +11,16 @@ internal static class BlocksGridCommand
             "--filter", "Which cells, by their block, options and messages, such as Join*/not-greedy/* or */bound-1/*. Without it, all.");
         Option<int> rounds = SuiteOptions.Rounds("How often each arm of a cell is measured.", 7, 3, 1000);
         Option<FileInfo?> page = SuiteOptions.Output("The page to write, such as docs/results/dataflow-grid.md. Its notes are kept.");
-        Command command = new(BlocksGridRun.Verb, "Measures all blocks with all options. Beside the platform's, in turns, in one process.")
+        Option<FileInfo?> blocks = new("--blocks")
         {
-            filter, rounds, page,
+            Description = "The page of blocks, docs/results/dataflow.md, whose section of the grid gets the worst and the best rows.",
         };
-        command.SetAction((parsed, token) => TableCommand.RunAsync(
-            () => new BlocksGridRun(output, errors).RunAsync(parsed.GetValue(rounds), parsed.GetValue(filter) ?? [], parsed.GetValue(page), token)));
+        Command command = new(BlocksGridRun.Verb, "Measures all blocks with all options. Beside the platform's and channels by hand, in turns, in one process.")
+        {
+            filter, rounds, page, blocks,
+        };
+        command.SetAction((parsed, token) => TableCommand.RunAsync(() => new BlocksGridRun(output, errors).RunAsync(
+            parsed.GetValue(rounds), parsed.GetValue(filter) ?? [], parsed.GetValue(page), parsed.GetValue(blocks), token)));
         return command;
     }
 }

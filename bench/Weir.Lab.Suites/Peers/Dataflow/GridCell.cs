@@ -59,6 +59,12 @@ internal sealed record GridCell(GridBlock Block, bool IsGreedy, int Bound, bool 
         HasCalls(Block) ? Yields ? "yielding" : "synchronous" : ""
     );
 
+    /// <summary>Whether messages come one right after the other, and no call yields: nobody needs a thread for each.</summary>
+    public bool IsDense => Messages >= 2_000 && !Waits && !Yields;
+
+    /// <summary>The goal for the work items of the pool in a run whose blocks have few messages; null where senders wait for each or calls yield.</summary>
+    public int? MostHopsOfNewBlocks => Messages > 20 || Waits || Yields ? null : (2 * Blocks) + (Senders == 1 ? 0 : Senders);
+
     /// <summary>How many messages a run has.</summary>
     public int Sent => Messages / Inputs * Inputs;
 
@@ -76,6 +82,14 @@ internal sealed record GridCell(GridBlock Block, bool IsGreedy, int Bound, bool 
 
     // Whether a sender waits for each message.
     private bool Waits => IsBounded || Block == GridBlock.WriteOnce;
+
+    // The block, what takes its outputs, and the buffers before one that is not greedy.
+    private int Blocks => Block switch
+    {
+        GridBlock.Action => 1,
+        GridBlock.Broadcast => 3,
+        _ => 2 + (IsGreedy ? 0 : Inputs),
+    };
 
     private int Inputs => Block switch
     {
