@@ -56,6 +56,12 @@ public class BatchingBenchmarks : Suite
         return results;
     }
 
+    /// <summary>The platform's chunks and EnumerableAsyncProcessor.</summary>
+    /// <returns>The size of each batch.</returns>
+    [Benchmark]
+    [BenchmarkCategory(Lists)]
+    public Task<int[]> EnumerableProcessor() => AsyncProcessor.RunAsync(_source.Chunk(BatchSize), Limit, _call);
+
     /// <summary>Weir's stream over an asynchronous source, summed.</summary>
     [Benchmark]
     [BenchmarkCategory(Streams)]
@@ -73,6 +79,12 @@ public class BatchingBenchmarks : Suite
             async (batch, token) => Interlocked.Add(ref sum, await _call(batch, token)));
         return sum;
     }
+
+    /// <summary>The platform's chunks of an asynchronous source and EnumerableAsyncProcessor, summed.</summary>
+    [Benchmark]
+    [BenchmarkCategory(Streams)]
+    public async Task<int> EnumerableProcessor_Stream() =>
+        await AsyncProcessor.Stream(_source.ToAsyncEnumerable().Chunk(BatchSize), Limit, _call).SumAsync();
 
     private protected override void Prepare(CallCounter? counter)
     {

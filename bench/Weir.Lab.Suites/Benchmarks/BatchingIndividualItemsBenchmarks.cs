@@ -36,6 +36,11 @@ public class BatchingIndividualItemsBenchmarks : Suite
     [Benchmark(Baseline = true)]
     public Task<int[]> ParallelForEachAsync() => ForEachAsync.RunAsync(_source, N, Limit, _call);
 
+    /// <summary>EnumerableAsyncProcessor.</summary>
+    /// <returns>A 1 for each item.</returns>
+    [Benchmark]
+    public Task<int[]> EnumerableProcessor() => AsyncProcessor.RunAsync(_source, Limit, _call);
+
     private protected override void Prepare(CallCounter? counter)
     {
         _source = Enumerable.Range(1, N);

@@ -39,5 +39,9 @@ public class ConcurrencyScalingBenchmarks : ItemSuite
     [Benchmark]
     public Task<int[]> ChannelAndWorkers() => ChannelWorkers.RunAsync(Items, N, Limit, Call);
 
+    /// <summary>EnumerableAsyncProcessor.</summary>
+    [Benchmark]
+    public Task<int[]> EnumerableProcessor() => AsyncProcessor.RunAsync(Items, Limit, Call);
+
     private protected override ItemCall MakeCall() => ItemCalls.Delaying(1);
 }

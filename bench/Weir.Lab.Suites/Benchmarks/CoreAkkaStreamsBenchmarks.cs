@@ -55,6 +55,11 @@ public class CoreAkkaStreamsBenchmarks : StreamSuite
     [Benchmark]
     public Task<int[]> ParallelForEachAsync() => ForEachAsync.RunAsync(Items, N, Limit, Call);
 
+    /// <summary>EnumerableAsyncProcessor, in the order of completion.</summary>
+    [Benchmark]
+    [AnyOrder]
+    public Task<ArraySegment<int>> EnumerableProcessor() => DrainAsync(AsyncProcessor.Stream(Items, Limit, Call));
+
     private protected override ItemCall MakeCall() => Work switch
     {
         Suspension.None => ItemCalls.Light,

@@ -32,6 +32,10 @@ public class CoreCpuBoundBenchmarks : ItemSuite
     [Benchmark]
     public Task<int[]> ChannelAndWorkers() => ChannelWorkers.RunAsync(_items, N, Limit, Call);
 
+    /// <summary>EnumerableAsyncProcessor.</summary>
+    [Benchmark]
+    public Task<int[]> EnumerableProcessor() => AsyncProcessor.RunAsync(_items, Limit, Call);
+
     /// <summary>One core only.</summary>
     [Benchmark]
     public Task<List<int>> AwaitLoop() => Lab.Catalog.AwaitLoop.RunAsync(_items, N, Call);

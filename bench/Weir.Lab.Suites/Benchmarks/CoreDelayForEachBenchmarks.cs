@@ -42,6 +42,11 @@ public class CoreDelayForEachBenchmarks : Suite
     [Benchmark]
     public Task<long> ParallelForEachAsync() => SumAsync(() => Parallel.ForEachAsync(_items, PlatformOptions, _action));
 
+    /// <summary>EnumerableAsyncProcessor.</summary>
+    /// <returns>The sum of the items.</returns>
+    [Benchmark]
+    public Task<long> EnumerableProcessor() => SumAsync(() => AsyncProcessor.ForEachAsync(_items, Limit, _action));
+
     private protected override void Prepare(CallCounter? counter)
     {
         _items = [.. Sources.Of(SourceKind.Array, N)];

@@ -36,6 +36,10 @@ public class CoreEarlyExitBenchmarks : ItemSuite
     [Benchmark]
     public Task<int> ChannelAndWorkers() => TakeAsync(ChannelWorkers.Stream(Sources.Endless(), Limit, Call));
 
+    /// <summary>EnumerableAsyncProcessor, in source order. An asynchronous source, because it reads a synchronous one to its end first.</summary>
+    [Benchmark]
+    public Task<int> EnumerableProcessor() => TakeAsync(AsyncProcessor.Stream(Sources.Endless().ToAsyncEnumerable(), Limit, Call));
+
     private protected override ItemCall MakeCall() => RestStuck ? ItemCalls.StuckAfter(N) : ItemCalls.Light;
 
     // Arms may read ahead by different amounts; only the consumer's results are equal.

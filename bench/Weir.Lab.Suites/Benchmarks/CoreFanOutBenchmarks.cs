@@ -45,6 +45,10 @@ public class CoreFanOutBenchmarks : ItemSuite
     [Benchmark]
     public Task<int[]> ParallelForEachAsync() => ForEachAsync.RunAsync(_items, N, Limit, Call);
 
+    /// <summary>EnumerableAsyncProcessor.</summary>
+    [Benchmark]
+    public Task<int[]> EnumerableProcessor() => AsyncProcessor.RunAsync(_items, Limit, Call);
+
     private protected override ItemCall MakeCall() => ItemCalls.Yielding;
 
     private protected override void Prepare(CallCounter? counter)

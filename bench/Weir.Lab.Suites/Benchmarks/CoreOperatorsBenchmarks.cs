@@ -46,6 +46,11 @@ public class CoreOperatorsBenchmarks : Suite
     [BenchmarkCategory(CpuBoundLight)]
     public Task<int[]> ChannelAndWorkers_CpuBound_Light() => ChannelWorkers.RunAsync(_source, N, 8, _light);
 
+    /// <summary>A multiplication per item by EnumerableAsyncProcessor.</summary>
+    [Benchmark]
+    [BenchmarkCategory(CpuBoundLight)]
+    public Task<int[]> EnumerableProcessor_CpuBound_Light() => AsyncProcessor.RunAsync(_source, 8, _light);
+
     /// <summary>A delay of 1 ms per item, limit 32.</summary>
     [Benchmark]
     [BenchmarkCategory(Io)]
@@ -76,6 +81,11 @@ public class CoreOperatorsBenchmarks : Suite
     [BenchmarkCategory(Io)]
     public Task<int[]> WhenAllSemaphore_IoSimulation() => TaskWhenAll.WithSemaphoreAsync(_source, 32, _io);
 
+    /// <summary>A delay of 1 ms per item by EnumerableAsyncProcessor, limit 32.</summary>
+    [Benchmark]
+    [BenchmarkCategory(Io)]
+    public Task<int[]> EnumerableProcessor_IoSimulation() => AsyncProcessor.RunAsync(_source, 32, _io);
+
     /// <summary>A stream of multiplications over an asynchronous source, counted; limit 8.</summary>
     [Benchmark]
     [BenchmarkCategory(Streaming)]
@@ -90,6 +100,11 @@ public class CoreOperatorsBenchmarks : Suite
     [Benchmark]
     [BenchmarkCategory(Streaming)]
     public Task<int> ChannelAndWorkers_Streaming() => CountAsync(ChannelWorkers.Stream(_source.ToAsyncEnumerable(), 8, _light));
+
+    /// <summary>A stream of multiplications by EnumerableAsyncProcessor.</summary>
+    [Benchmark]
+    [BenchmarkCategory(Streaming)]
+    public Task<int> EnumerableProcessor_Streaming() => CountAsync(AsyncProcessor.Stream(_source.ToAsyncEnumerable(), 8, _light));
 
     /// <summary>An atomic addition per item of an asynchronous source; limit 8.</summary>
     [Benchmark]
@@ -112,6 +127,11 @@ public class CoreOperatorsBenchmarks : Suite
     [BenchmarkCategory(SideEffects)]
     public Task<long> ParallelForEachAsync_SideEffects() => SumAsync(() =>
         Parallel.ForEachAsync(_source.ToAsyncEnumerable(), new ParallelOptions { MaxDegreeOfParallelism = 8 }, _sideEffect));
+
+    /// <summary>An atomic addition per item by EnumerableAsyncProcessor.</summary>
+    [Benchmark]
+    [BenchmarkCategory(SideEffects)]
+    public Task<long> EnumerableProcessor_SideEffects() => SumAsync(() => AsyncProcessor.ForEachAsync(_source.ToAsyncEnumerable(), 8, _sideEffect));
 
     private protected override void Prepare(CallCounter? counter)
     {

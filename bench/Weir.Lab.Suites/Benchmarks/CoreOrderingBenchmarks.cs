@@ -31,6 +31,11 @@ public class CoreOrderingBenchmarks : StreamSuite
     [AnyOrder]
     public Task<ArraySegment<int>> ChannelAndWorkers() => DrainAsync(ChannelWorkers.Stream(Items, Limit, Call));
 
+    /// <summary>EnumerableAsyncProcessor, in the order of completion.</summary>
+    [Benchmark]
+    [AnyOrder]
+    public Task<ArraySegment<int>> EnumerableProcessor() => DrainAsync(AsyncProcessor.Stream(Items, Limit, Call));
+
     /// <summary>Weir's list, always in source order.</summary>
     [Benchmark]
     public Task<List<int>> ListOrdered() => Items.SelectParallelAsync(Call, Options);

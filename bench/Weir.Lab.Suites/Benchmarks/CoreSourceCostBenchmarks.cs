@@ -109,6 +109,21 @@ public class CoreSourceCostBenchmarks : Suite
         return _results;
     }
 
+    /// <summary>EnumerableAsyncProcessor. For keys too, which it does not know.</summary>
+    [Benchmark]
+    public async Task<int[]> EnumerableProcessor()
+    {
+        await (Source switch
+        {
+            SourceShape.Lazy or SourceShape.Keyed => AsyncProcessor.ForEachAsync(_source.Lazy(), Limit, Run),
+            SourceShape.Async => AsyncProcessor.ForEachAsync(_source.Async(), Limit, Run),
+            SourceShape.Suspending => AsyncProcessor.ForEachAsync(_source.Suspending(), Limit, Run),
+            SourceShape.Batches => AsyncProcessor.RunAsync(_source.Lazy().Chunk(BatchSize), Limit, RunAllAsync),
+            _ => AsyncProcessor.ForEachAsync(_source.Channel().ReadAllAsync(), Limit, Run),
+        });
+        return _results;
+    }
+
     private protected override void Prepare(CallCounter? counter)
     {
         int iterations = Iterations(WorkMicroseconds);

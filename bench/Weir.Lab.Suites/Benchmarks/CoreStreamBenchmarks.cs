@@ -14,6 +14,8 @@ public class CoreStreamBenchmarks : StreamSuite
         Goal.BytesPerRun(nameof(StreamUnordered), 4096),
         Goal.TimePerRun(nameof(StreamOrdered), TimeSpan.FromMicroseconds(60)),
         Goal.BytesPerRun(nameof(StreamOrdered), 4096),
+        Goal.HopsPerItem(nameof(StreamUnordered), 0.1),
+        Goal.HopsPerItem(nameof(StreamOrdered), 0.1),
     ];
 
     private protected override int Limit => 8;
@@ -39,6 +41,13 @@ public class CoreStreamBenchmarks : StreamSuite
     public Task<ArraySegment<int>> ChannelAndWorkers() => DrainAsync(Source == SourceKind.Async
         ? ChannelWorkers.Stream(Items.ToAsyncEnumerable(), Limit, Call)
         : ChannelWorkers.Stream(Items, Limit, Call));
+
+    /// <summary>EnumerableAsyncProcessor: in the order of completion over an array, and in source order over an asynchronous source.</summary>
+    [Benchmark]
+    [AnyOrder]
+    public Task<ArraySegment<int>> EnumerableProcessor() => DrainAsync(Source == SourceKind.Async
+        ? AsyncProcessor.Stream(Items.ToAsyncEnumerable(), Limit, Call)
+        : AsyncProcessor.Stream(Items, Limit, Call));
 
     private protected override ItemCall MakeCall() => ItemCalls.Light;
 

@@ -26,4 +26,8 @@ public abstract class ListSuite : ItemSuite
     /// <summary>A bounded channel and a fixed number of workers.</summary>
     [Benchmark]
     public Task<int[]> ChannelAndWorkers() => ChannelWorkers.RunAsync(Items, N, Limit, Call);
+
+    /// <summary>EnumerableAsyncProcessor.</summary>
+    [Benchmark]
+    public Task<int[]> EnumerableProcessor() => AsyncProcessor.RunAsync(Items, Limit, Call);
 }
