@@ -49,7 +49,7 @@ public class StuckArmTests
         Assert.Equal(Sampler.MostStuck, told.Count);
         Assert.Equal(Sampler.MostStuck, suite.Runs);
         string page = SuiteTable.Render("Here.", [result]);
-        Assert.Contains("|  | Stuck | none | | | | | | | 0 |\n", page, StringComparison.Ordinal);
+        Assert.Contains("|  | Stuck | none | | | | | | | | 0 |\n", page, StringComparison.Ordinal);
         Assert.Contains($"- Stuck did not complete in 10 s, {Sampler.MostStuck} times: left out; rounds 0 of 3\n", page, StringComparison.Ordinal);
         Assert.Contains("- Stuck takes at most 2x the time of Baseline: not judged, because there is no round to judge by", page, StringComparison.Ordinal);
     }
