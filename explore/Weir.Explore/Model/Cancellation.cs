@@ -4,13 +4,19 @@ namespace Weir.Explore.Model;
 [Replaces("System.IDisposable")]
 internal static class Cancellation
 {
-    private static readonly ConditionalWeakTable<CancellationTokenSource, ITimer> Timers = [];
     private static readonly ConditionalWeakTable<CancellationTokenSource, HashSet<CancellationTokenSource?>> Parents = [];
 
     public static CancellationTokenSource New(int millisecondsDelay) => New(TimeSpan.FromMilliseconds(millisecondsDelay));
 
-    public static CancellationTokenSource New(TimeSpan delay)
+    public static CancellationTokenSource New(TimeSpan delay) => New(delay, Time.Provider);
+
+    public static CancellationTokenSource New(TimeSpan delay, TimeProvider timeProvider)
     {
+        if (timeProvider != Time.Provider || delay == TimeSpan.Zero)
+        {
+            return new CancellationTokenSource(delay, timeProvider);
+        }
+
         CancellationTokenSource source = new();
         CancelAfter(source, delay);
         return source;
@@ -21,35 +27,50 @@ internal static class Cancellation
     public static void CancelAfter(CancellationTokenSource source, TimeSpan delay)
     {
         Points.Me.Step();
-        _ = source.Token;
-        if (!Timers.TryGetValue(source, out ITimer? timer))
+        if (delay >= TimeSpan.Zero || delay == Timeout.InfiniteTimeSpan)
         {
-            timer = Time.Provider.CreateTimer(_ => CancelUnlessDisposed(source), null, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
-            Timers.Add(source, timer);
+            TimerOf(source) ??=
+                Time.Provider.CreateTimer(_ => CancelUnlessDisposed(source), null, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
         }
 
-        timer.Change(delay, Timeout.InfiniteTimeSpan);
+        source.CancelAfter(delay);
+    }
+
+    /// <summary>The platform's asks its own kind of timer whether it has fired.</summary>
+    public static bool TryReset(CancellationTokenSource source)
+    {
+        Points.Me.Step();
+        if (source.IsCancellationRequested || TimerOf(source) is not VirtualTimer timer)
+        {
+            return source.TryReset();
+        }
+
+        _ = source.Token;
+        if (!timer.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan) || timer.HasFired)
+        {
+            return false;
+        }
+
+        TimerOf(source) = null;
+        _ = source.TryReset();
+        TimerOf(source) = timer;
+        return true;
     }
 
     public static void Cancel(CancellationTokenSource source) => Cancel(source, throwOnFirstException: false);
 
     public static void Cancel(CancellationTokenSource source, bool throwOnFirstException)
     {
-        ControlledThread me = Points.Me;
-        me.Step();
-        List<(ControlledThread, CancellationTokenSource)> running = me.Execution.Cancelling;
-        running.Add((me, source));
-        try
-        {
-            source.Cancel(throwOnFirstException);
-        }
-        finally
-        {
-            running.Remove((me, source));
-        }
+        Points.Me.Step();
+        Running(source, () => source.Cancel(throwOnFirstException));
     }
 
-    public static Task CancelAsync(CancellationTokenSource source) => Tasks.Run(() => Cancel(source));
+    /// <summary>It is requested at once; the callbacks come later.</summary>
+    public static Task CancelAsync(CancellationTokenSource source)
+    {
+        Points.Me.Step();
+        return BeginCancel(source) ? Tasks.Run(() => Running(source, () => RunCallbacks(source, false))) : Task.CompletedTask;
+    }
 
     public static CancellationTokenSource CreateLinkedTokenSource(CancellationToken token) =>
         Linked(CancellationTokenSource.CreateLinkedTokenSource(token), token);
@@ -68,11 +89,6 @@ internal static class Cancellation
     {
         ControlledThread me = Points.Me;
         me.Step();
-        if (Timers.TryGetValue(source, out ITimer? timer))
-        {
-            timer.Dispose();
-        }
-
         if (Parents.TryGetValue(source, out HashSet<CancellationTokenSource?>? parents))
         {
             me.Block("the cancellation of a linked source", () => !me.Execution.Cancelling.Exists(c => c.Thread != me && parents.Contains(c.Source)));
@@ -90,6 +106,7 @@ internal static class Cancellation
             return;
         }
 
+        ProvidedTimers.Step(disposable!);
         if (disposable?.GetType().Module == typeof(object).Module && disposable is not System.Collections.IEnumerator)
         {
             Effects.WritePlatform();
@@ -113,6 +130,21 @@ internal static class Cancellation
         return source;
     }
 
+    private static void Running(CancellationTokenSource source, Action cancel)
+    {
+        ControlledThread me = Points.Me;
+        List<(ControlledThread, CancellationTokenSource)> running = me.Execution.Cancelling;
+        running.Add((me, source));
+        try
+        {
+            cancel();
+        }
+        finally
+        {
+            running.Remove((me, source));
+        }
+    }
+
     private static void CancelUnlessDisposed(CancellationTokenSource source)
     {
         try
@@ -123,6 +155,15 @@ internal static class Cancellation
         {
         }
     }
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_timer")]
+    private static extern ref ITimer? TimerOf(CancellationTokenSource source);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "TransitionToCancellationRequested")]
+    private static extern bool BeginCancel(CancellationTokenSource source);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "ExecuteCallbackHandlers")]
+    private static extern void RunCallbacks(CancellationTokenSource source, bool throwOnFirstException);
 }
 
 [Replaces("System.Threading.CancellationToken")]

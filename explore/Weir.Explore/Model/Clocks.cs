@@ -34,11 +34,52 @@ internal static class Clocks
 }
 
 [Replaces("System.Diagnostics.Stopwatch")]
-internal static class Stopwatches
+internal sealed class StopwatchModel
 {
+    public static readonly long Frequency = Stopwatch.Frequency;
+    public static readonly bool IsHighResolution = Stopwatch.IsHighResolution;
+
+    private long _startedAt;
+    private long _before;
+
+    public bool IsRunning { get; private set; }
+
+    public TimeSpan Elapsed => GetElapsedTime(0, ElapsedTicks);
+
+    public long ElapsedTicks => _before + (IsRunning ? GetTimestamp() - _startedAt : 0);
+
+    public long ElapsedMilliseconds => Elapsed.Ticks / TimeSpan.TicksPerMillisecond;
+
     public static long GetTimestamp() => Time.Provider.GetTimestamp();
 
     public static TimeSpan GetElapsedTime(long startingTimestamp) => Time.Provider.GetElapsedTime(startingTimestamp);
+
+    public static TimeSpan GetElapsedTime(long startingTimestamp, long endingTimestamp) => Stopwatch.GetElapsedTime(startingTimestamp, endingTimestamp);
+
+    public static StopwatchModel StartNew()
+    {
+        StopwatchModel watch = new();
+        watch.Start();
+        return watch;
+    }
+
+    public void Start()
+    {
+        Stop();
+        (_startedAt, IsRunning) = (GetTimestamp(), true);
+    }
+
+    public void Stop() => (_before, IsRunning) = (ElapsedTicks, false);
+
+    public void Reset() => (_before, IsRunning) = (0, false);
+
+    public void Restart()
+    {
+        Reset();
+        Start();
+    }
+
+    public override string ToString() => Elapsed.ToString();
 }
 
 [Replaces("System.DateTime")]
@@ -89,7 +130,41 @@ internal sealed class TimerModel : ITimer
 
     public bool Change(long dueTime, long period) => Change(TimeSpan.FromMilliseconds(dueTime), TimeSpan.FromMilliseconds(period));
 
-    public void Dispose() => _timer.Dispose();
+    public void Dispose()
+    {
+        ControlledThread.Current?.StepOn(_timer);
+        _timer.Dispose();
+    }
 
-    public ValueTask DisposeAsync() => _timer.DisposeAsync();
+    public ValueTask DisposeAsync()
+    {
+        Points.Me.StepOn(_timer);
+        return _timer.DisposeAsync();
+    }
+}
+
+/// <summary>Timers of a provider of time, of which the platform's code calls those that it made without a point.</summary>
+[Replaces("System.Threading.ITimer")]
+[Replaces("System.IAsyncDisposable")]
+internal static class ProvidedTimers
+{
+    public static bool Change(ITimer timer, TimeSpan dueTime, TimeSpan period)
+    {
+        Step(timer);
+        return timer.Change(dueTime, period);
+    }
+
+    public static ValueTask DisposeAsync(IAsyncDisposable disposable)
+    {
+        Step(disposable);
+        return disposable.DisposeAsync();
+    }
+
+    public static void Step(object disposable)
+    {
+        if (disposable is VirtualTimer)
+        {
+            Points.Me.StepOn(disposable);
+        }
+    }
 }

@@ -9,6 +9,7 @@ internal sealed class LockState(string name)
     private readonly VectorClock _clock = new();
     private ControlledThread? _owner;
     private int _count;
+    private int _ownedAt;
 
     public bool IsMine => _owner is not null && _owner == ControlledThread.Current;
 
@@ -19,6 +20,7 @@ internal sealed class LockState(string name)
     public bool TryEnter(TimeSpan timeout)
     {
         ControlledThread me = Points.Me;
+        Statics.TriesLocks |= timeout >= TimeSpan.Zero;
         me.Step(orders: false);
         if (_owner != me && _owner is not null && !me.Block(Held, () => _owner is null, timeout, orders: false))
         {
@@ -38,9 +40,15 @@ internal sealed class LockState(string name)
             throw new SynchronizationLockException();
         }
 
+        if (_count == 1 && me.Execution.LocksAreTried && me.Execution.Steps == _ownedAt)
+        {
+            // There was no point since it was entered, at which others could have found it held.
+            me.Step(orders: false);
+        }
+
         if (--_count == 0)
         {
-            me.Execution.Stores?.FlushAll();
+            me.Execution.Stores?.Flush(me);
             Disown(me);
         }
     }
@@ -93,6 +101,7 @@ internal sealed class LockState(string name)
     {
         _owner = me;
         _count += times;
+        _ownedAt = me.Execution.Steps;
         me.Clock.Join(_clock);
     }
 

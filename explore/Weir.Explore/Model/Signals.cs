@@ -1,11 +1,15 @@
 namespace Weir.Explore.Model;
 
-/// <summary>A semaphore of the schedule. Tasks that wait are served in their order, before threads, and threads in any order.</summary>
+/// <summary>
+/// A semaphore of the schedule, which serves as the platform's: threads that wait, in any order, before tasks that wait, in theirs. A thread that comes while
+/// tasks wait stands in line with them. A wait that can be given up is decided later, on the pool: until then, a permit may still come to it.
+/// </summary>
 [Replaces("System.Threading.SemaphoreSlim")]
 internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposable
 {
     private readonly List<TaskCompletionSource<bool>> _waiting = [];
     private int _count = initialCount;
+    private int _blocked;
     private bool _isDisposed;
 
     public SemaphoreSlim(int initialCount)
@@ -28,11 +32,26 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
     public bool Wait(TimeSpan timeout, CancellationToken cancellationToken)
     {
         Points.Me.StepOn(null);
-        Effects.Observe(_isDisposed);
-        ObjectDisposedException.ThrowIf(_isDisposed, this);
-        bool isTaken = Waits.For("a semaphore", () => _count > 0, timeout, cancellationToken);
-        _count -= isTaken ? 1 : 0;
-        return isTaken;
+        ThrowIfDisposed();
+        if (_waiting.Count > 0 && timeout != TimeSpan.Zero)
+        {
+            cancellationToken.ThrowIfCancellationRequested();
+            Task<bool> inLine = Enqueue(timeout, cancellationToken);
+            Waits.For(inLine);
+            return inLine.GetAwaiter().GetResult();
+        }
+
+        _blocked++;
+        try
+        {
+            bool isTaken = Waits.For("a semaphore", () => _count > 0, timeout, cancellationToken);
+            _count -= isTaken ? 1 : 0;
+            return isTaken;
+        }
+        finally
+        {
+            _blocked--;
+        }
     }
 
     public Task WaitAsync() => WaitAsync(Timeout.InfiniteTimeSpan, CancellationToken.None);
@@ -51,8 +70,7 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
         Points.Me.StepOn(null);
         Effects.ObserveToken(ref cancellationToken);
         Effects.Observe(_count > 0);
-        Effects.Observe(_isDisposed);
-        ObjectDisposedException.ThrowIf(_isDisposed, this);
+        ThrowIfDisposed();
         if (cancellationToken.IsCancellationRequested)
         {
             return Task.FromCanceled<bool>(cancellationToken);
@@ -64,30 +82,7 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
             return Task.FromResult(true);
         }
 
-        if (timeout == TimeSpan.Zero)
-        {
-            return Task.FromResult(false);
-        }
-
-        Effects.Write(this);
-        TaskCompletionSource<bool> waiter = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        _waiting.Add(waiter);
-        ITimer? timer = null;
-        timer = timeout < TimeSpan.Zero ? null : Time.Provider.CreateTimer(_ => GiveUp(() => waiter.SetResult(false)), null, timeout, Timeout.InfiniteTimeSpan);
-        Effects.Write(Registrations.SourceOf(cancellationToken));
-        cancellationToken.UnsafeRegister((_, token) => GiveUp(() => waiter.SetCanceled(token)), null);
-        return waiter.Task;
-
-        void GiveUp(Action how)
-        {
-            Effects.Write(this);
-            if (_waiting.Remove(waiter))
-            {
-                timer?.Dispose();
-                Effects.EndTask(waiter.Task);
-                how();
-            }
-        }
+        return timeout == TimeSpan.Zero ? Task.FromResult(false) : Enqueue(timeout, cancellationToken);
     }
 
     public int Release() => Release(1);
@@ -97,8 +92,9 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
         Points.Me.StepOn(null);
         Effects.Write(_waiting.Count > 0 ? this : null);
         Effects.Observe((ulong)_count);
-        Effects.Observe(_isDisposed);
-        ObjectDisposedException.ThrowIf(_isDisposed, this);
+        Effects.Observe((ulong)_blocked);
+        ThrowIfDisposed();
+        ArgumentOutOfRangeException.ThrowIfLessThan(releaseCount, 1);
         int before = _count;
         if (maxCount - before < releaseCount)
         {
@@ -106,7 +102,7 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
         }
 
         _count += releaseCount;
-        while (_count > 0 && _waiting.Count > 0)
+        while (_count > _blocked && _waiting.Count > 0)
         {
             TaskCompletionSource<bool> first = _waiting[0];
             _waiting.RemoveAt(0);
@@ -118,13 +114,86 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
         return before;
     }
 
-    public void Dispose() => _isDisposed = true;
+    public void Dispose()
+    {
+        ControlledThread.Current?.StepOn(this);
+        _isDisposed = true;
+    }
+
+    private void ThrowIfDisposed()
+    {
+        Effects.Observe(_isDisposed);
+        ObjectDisposedException.ThrowIf(_isDisposed, this);
+    }
+
+    private Task<bool> Enqueue(TimeSpan timeout, CancellationToken token)
+    {
+        Effects.Write(this);
+        TaskCompletionSource<bool> granted = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        _waiting.Add(granted);
+        if (timeout < TimeSpan.Zero && !token.CanBeCanceled)
+        {
+            return granted.Task;
+        }
+
+        // As an async method does, and so with its exception.
+        var builder = AsyncTaskMethodBuilder<bool>.Create();
+        Task<bool> ended = builder.Task;
+        bool isDecided = false;
+        Effects.Write(Registrations.SourceOf(token));
+        ITimer? timer = null;
+        CancellationTokenRegistration registration = default;
+        timer = timeout < TimeSpan.Zero ? null : Time.Provider.CreateTimer(_ => Decide(), null, timeout, Timeout.InfiniteTimeSpan);
+        registration = token.UnsafeRegister(_ => Pool.QueueInside(Decide), null);
+        Registrars.On(granted.Task, Decide, capture: false);
+        return ended;
+
+        void Decide()
+        {
+            Effects.Write(this);
+            if (isDecided)
+            {
+                return;
+            }
+
+            isDecided = true;
+            timer?.Dispose();
+            registration.Unregister();
+            if (granted.Task.IsCompleted)
+            {
+                Effects.EndTask(ended);
+                builder.SetResult(true);
+            }
+            else if (Remove(granted))
+            {
+                Effects.ObserveToken(ref token);
+                Effects.EndTask(ended);
+                if (token.IsCancellationRequested)
+                {
+                    builder.SetException(new OperationCanceledException(token));
+                }
+                else
+                {
+                    builder.SetResult(false);
+                }
+            }
+        }
+    }
+
+    /// <summary>After it was disposed of, the platform's knows a waiting task by the one before it alone, and leaves it waiting if it has none.</summary>
+    private bool Remove(TaskCompletionSource<bool> waiter)
+    {
+        int at = _waiting.IndexOf(waiter);
+        _waiting.Remove(waiter);
+        return at > 0 || (at == 0 && !_isDisposed);
+    }
 }
 
 [Replaces("System.Threading.ManualResetEventSlim")]
 internal sealed class ManualResetEventSlim(bool initialState) : IDisposable
 {
     private bool _isSet = initialState;
+    private bool _isDisposed;
 
     public ManualResetEventSlim()
         : this(false)
@@ -154,6 +223,7 @@ internal sealed class ManualResetEventSlim(bool initialState) : IDisposable
     public void Reset()
     {
         Points.Me.StepOn(this);
+        ThrowIfDisposed();
         _isSet = false;
     }
 
@@ -170,11 +240,20 @@ internal sealed class ManualResetEventSlim(bool initialState) : IDisposable
     public bool Wait(TimeSpan timeout, CancellationToken cancellationToken)
     {
         Points.Me.StepOn(null);
+        ThrowIfDisposed();
         return Waits.For("an event", () => _isSet, timeout, cancellationToken);
     }
 
     public void Dispose()
     {
+        ControlledThread.Current?.StepOn(this);
+        _isDisposed = true;
+    }
+
+    private void ThrowIfDisposed()
+    {
+        Effects.Observe(_isDisposed);
+        ObjectDisposedException.ThrowIf(_isDisposed, this);
     }
 }
 

@@ -65,6 +65,9 @@ internal sealed class Execution(IChooser chooser, ExploreOptions options, SeenSt
 
     public int Steps => _steps;
 
+    /// <summary>Whether it matters that a lock is held from one point to the next: somebody may try to enter it.</summary>
+    public bool LocksAreTried { get; } = Statics.TriesLocks;
+
     /// <summary>Where the awaits are that have not been continued, for the message of a deadlock.</summary>
     public LinkedList<string> Awaits { get; } = new();
 
@@ -850,15 +853,23 @@ internal sealed class Signal
     }
 }
 
-/// <summary>A timer on the time of a schedule, which calls on a thread of the pool.</summary>
+/// <summary>
+/// A timer on the time of a schedule, which calls on a thread of the pool. As with the platform's, no call begins after it was disposed of, and who disposes of it
+/// asynchronously waits for those that have begun.
+/// </summary>
 internal sealed class VirtualTimer(Execution execution, TimerCallback callback, object? state) : ITimer
 {
     private readonly ExecutionContext? _context = ExecutionContext.Capture();
     private VectorClock? _after;
     private TimeSpan _period;
     private bool _isDisposed;
+    private int _calls;
+    private TaskCompletionSource? _lastCall;
 
     public long DueAt { get; private set; } = long.MaxValue;
+
+    /// <summary>Whether it has ever come to its time, even if its call has not begun.</summary>
+    public bool HasFired { get; private set; }
 
     public bool Change(TimeSpan dueTime, TimeSpan period)
     {
@@ -876,6 +887,7 @@ internal sealed class VirtualTimer(Execution execution, TimerCallback callback, 
 
     public void Fire()
     {
+        HasFired = true;
         Set(_period > TimeSpan.Zero ? execution.Ticks + _period.Ticks : long.MaxValue);
         execution.Create("timer", Call, _context, _after, this).IsBackground = true;
     }
@@ -890,7 +902,7 @@ internal sealed class VirtualTimer(Execution execution, TimerCallback callback, 
     public ValueTask DisposeAsync()
     {
         Dispose();
-        return default;
+        return _calls == 0 ? default : new ValueTask((_lastCall ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously)).Task);
     }
 
     private void Set(long dueAt)
@@ -905,13 +917,33 @@ internal sealed class VirtualTimer(Execution execution, TimerCallback callback, 
 
     private void Call()
     {
-        if (ControlledThread.Current is { } me && callback.Method.Module == typeof(object).Module)
+        ControlledThread me = ControlledThread.Current!;
+        execution.Conflicts?.WriteObject(me, this);
+        if (_isDisposed)
+        {
+            return;
+        }
+
+        if (callback.Method.Module == typeof(object).Module)
         {
             // The platform does in it what nobody is told of.
             execution.Conflicts?.WritePlatform(me);
         }
 
-        callback(state);
+        _calls++;
+        try
+        {
+            callback(state);
+        }
+        finally
+        {
+            execution.Conflicts?.WriteObject(me, this);
+            if (--_calls == 0 && _lastCall is not null)
+            {
+                execution.Release(me, _lastCall.Task);
+                _lastCall.TrySetResult();
+            }
+        }
     }
 }
 
@@ -976,15 +1008,19 @@ internal sealed class Statics
     private static readonly List<IDisposable> Kept = [];
     private Action[] _resets = [];
     private Action[] _threadClears = [];
+    private bool _triesLocks;
 
     /// <summary>Those of the program that is searched. There is one search at a time, and classes of another program are not initialized again.</summary>
     public static Statics Current { get; set; } = new();
 
     /// <summary>
-    /// How many classes there are. One that a schedule is the first to use is initialized in the middle of it, and before the first step of all later ones; if
+    /// How many classes there are, and other facts. One that a schedule is the first to use is initialized in the middle of it, and before the first step of all later ones; if
     /// its constructor does what others see, such as to make an instrument, what came before may not come again.
     /// </summary>
-    public static int Count => Current._resets.Length;
+    public static int Count => Current._resets.Length + (TriesLocks ? 1 : 0);
+
+    /// <summary>Whether a schedule of the program has tried to enter a lock, which it may find held.</summary>
+    public static bool TriesLocks { get => Current._triesLocks; set => Current._triesLocks = value; }
 
     /// <summary>Called by the class constructor of a rewritten class.</summary>
     public static void Register(Action reset)

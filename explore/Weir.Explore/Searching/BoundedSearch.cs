@@ -8,6 +8,7 @@ internal sealed class BoundedSearch(ScheduleRunner runner, int? maxPreemptions, 
 {
     private readonly PriorityQueue<Branch, (int Preemptions, long Order)> _branches = new();
     private readonly SeenStates? _seen = isReduced ? new SeenStates() : null;
+    private readonly bool _triesLocks = Statics.TriesLocks;
     private long _pushed;
 
     /// <summary>Null if no schedule fails. What has been searched wholly is in <see cref="ExhaustedPreemptions"/>.</summary>
@@ -30,6 +31,12 @@ internal sealed class BoundedSearch(ScheduleRunner runner, int? maxPreemptions, 
             if (execution.Failure is not null)
             {
                 return execution;
+            }
+
+            if (_triesLocks != Statics.TriesLocks && runner.Schedules > 1)
+            {
+                // Those before had no points where a lock is held.
+                throw new DivergedException();
             }
 
             if (execution.HasReadIds && _seen is { IdsMatter: false })

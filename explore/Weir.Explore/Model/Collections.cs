@@ -1,0 +1,70 @@
+using System.Collections.Concurrent;
+
+namespace Weir.Explore.Model;
+
+/// <summary>
+/// What a concurrent dictionary does in several steps: it looks, calls the program under test without a lock, and adds or replaces what came of it. The steps
+/// are the platform's own.
+/// </summary>
+[Replaces("System.Collections.Concurrent.ConcurrentDictionary`2")]
+internal static class Dictionaries
+{
+    public static TValue GetOrAdd<TKey, TValue>(ConcurrentDictionary<TKey, TValue> map, TKey key, Func<TKey, TValue> make)
+        where TKey : notnull
+    {
+        ArgumentNullException.ThrowIfNull(make);
+        Step(map);
+        if (map.TryGetValue(key, out TValue? known))
+        {
+            return known;
+        }
+
+        TValue made = make(key);
+        Step(map);
+        return map.GetOrAdd(key, made);
+    }
+
+    public static TValue GetOrAdd<TKey, TValue, TArg>(ConcurrentDictionary<TKey, TValue> map, TKey key, Func<TKey, TArg, TValue> make, TArg argument)
+        where TKey : notnull
+    {
+        ArgumentNullException.ThrowIfNull(make);
+        return GetOrAdd(map, key, k => make(k, argument));
+    }
+
+    public static TValue AddOrUpdate<TKey, TValue>(
+        ConcurrentDictionary<TKey, TValue> map, TKey key, Func<TKey, TValue> make, Func<TKey, TValue, TValue> update)
+        where TKey : notnull
+    {
+        ArgumentNullException.ThrowIfNull(make);
+        ArgumentNullException.ThrowIfNull(update);
+        while (true)
+        {
+            Step(map);
+            bool isKnown = map.TryGetValue(key, out TValue? known);
+            TValue value = isKnown ? update(key, known!) : make(key);
+            Step(map);
+            if (isKnown ? map.TryUpdate(key, value, known!) : map.TryAdd(key, value))
+            {
+                return value;
+            }
+        }
+    }
+
+    public static TValue AddOrUpdate<TKey, TValue>(ConcurrentDictionary<TKey, TValue> map, TKey key, TValue added, Func<TKey, TValue, TValue> update)
+        where TKey : notnull => AddOrUpdate(map, key, _ => added, update);
+
+    public static TValue AddOrUpdate<TKey, TValue, TArg>(
+        ConcurrentDictionary<TKey, TValue> map, TKey key, Func<TKey, TArg, TValue> make, Func<TKey, TValue, TArg, TValue> update, TArg argument)
+        where TKey : notnull
+    {
+        ArgumentNullException.ThrowIfNull(make);
+        ArgumentNullException.ThrowIfNull(update);
+        return AddOrUpdate(map, key, k => make(k, argument), (k, old) => update(k, old, argument));
+    }
+
+    private static void Step(object map)
+    {
+        ControlledThread.Current?.Step(orders: false);
+        Effects.AcquireRelease(map);
+    }
+}
