@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using System.Diagnostics.CodeAnalysis;
 
 namespace Weir.Explore.Model;
 
@@ -66,5 +67,37 @@ internal static class Dictionaries
     {
         ControlledThread.Current?.Step(orders: false);
         Effects.AcquireRelease(map);
+    }
+}
+
+/// <summary>An attempt to take from a collection that is empty reads alone: it is no fence.</summary>
+[Replaces("System.Collections.Concurrent.ConcurrentQueue`1")]
+[Replaces("System.Collections.Concurrent.ConcurrentStack`1")]
+internal static class Takers
+{
+    public static bool TryDequeue<T>(ConcurrentQueue<T> queue, [MaybeNullWhen(false)] out T item) => Took(Before(queue).TryDequeue(out item));
+
+    public static bool TryPop<T>(ConcurrentStack<T> stack, [MaybeNullWhen(false)] out T item) => Took(Before(stack).TryPop(out item));
+
+    private static T Before<T>(T collection)
+        where T : class
+    {
+        if (ControlledThread.Current is { } me)
+        {
+            me.Access(me.Site);
+            Effects.AcquireRelease(collection);
+        }
+
+        return collection;
+    }
+
+    private static bool Took(bool isTaken)
+    {
+        if (isTaken)
+        {
+            Stores.Flush();
+        }
+
+        return isTaken;
     }
 }

@@ -16,6 +16,29 @@ internal static class Points
     /// <summary>A point before a volatile access, where stores are seen late.</summary>
     public static void Access(string site) => ControlledThread.Current?.Access(site);
 
+    /// <summary>A point before a store that is seen at once. What the thread does next with plain fields may be seen after what others do then.</summary>
+    public static void Store(string site)
+    {
+        Step(site);
+        Stored();
+    }
+
+    /// <summary>A point before a store that is seen late.</summary>
+    public static void LateStore(string site)
+    {
+        Access(site);
+        Stored();
+    }
+
+    /// <summary>Before an access to a plain field: a point if it follows a store that others have seen.</summary>
+    public static void Plain(string site)
+    {
+        if (ControlledThread.Current is { HasStored: true } me)
+        {
+            me.Access(site);
+        }
+    }
+
     /// <summary>A point before an atomic operation, where stores are seen late: those of this thread no longer are.</summary>
     public static void Fence(string site)
     {
@@ -40,6 +63,14 @@ internal static class Points
     public static T Refuse<T>(string call, string site)
         where T : allows ref struct => throw new NotSupportedException(
             $"The explorer has no model of {call}: it cannot tell what it waits for, or what other threads see of it. It is called at {site}.");
+
+    private static void Stored()
+    {
+        if (ControlledThread.Current is { AtomicDepth: 0 } me)
+        {
+            me.Execution.Stored(me);
+        }
+    }
 
     /// <summary>Ends the schedule: nobody takes the exception.</summary>
     public static void NobodyTakes(Exception error) =>

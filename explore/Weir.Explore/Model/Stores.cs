@@ -23,6 +23,27 @@ internal static class Stores
         Store(execution, me, ref location, value);
     }
 
+    /// <summary>Before a store there: in which object it is, or that it is a static field.</summary>
+    public static ref T Known<T>(object? owner, ref T location)
+    {
+        Of(out ControlledThread? _)?.Stores?.Known(owner, ref location);
+        return ref location;
+    }
+
+    /// <summary>Before memory is used in a way that is not told: what this thread has stored is in it.</summary>
+    public static void Flush()
+    {
+        if (ControlledThread.Current is { } me)
+        {
+            me.Execution.Stores?.Flush(me);
+        }
+    }
+
+    /// <summary>A volatile write of a field.</summary>
+    public static void WriteOf<T>(object? owner, ref T location, T value) => Write(ref Known(owner, ref location), value);
+
+    public static void WritePlainOf<T>(object? owner, ref T location, T value, string site) => WritePlain(ref Known(owner, ref location), value, site);
+
     public static T ReadPlain<T>(ref T location, string site)
     {
         Execution? execution = Of(out ControlledThread? me);
@@ -68,15 +89,18 @@ internal static class Stores
 
     public static T ReadElement<T>(T[] array, nint index, string site)
     {
-        T value = array[index];
-        Of(out ControlledThread? me)?.Read(me, ref Unsafe.Add(ref MemoryMarshal.GetArrayDataReference(array), index), site, isThrough: true);
-        return value;
+        _ = array[index];
+        ref T location = ref Unsafe.Add(ref MemoryMarshal.GetArrayDataReference(array), index);
+        Execution? execution = Of(out ControlledThread? me);
+        execution?.Read(me, ref location, site, isThrough: true);
+        return execution?.Stores is { } stores ? stores.Read(me, ref location) : location;
     }
 
     public static void WriteElement<T>(T[] array, nint index, T value, string site)
     {
         // Not by its address: an array of a type that is derived from T has no such addresses.
         _ = array[index];
+        Flush();
         Of(out ControlledThread? me)?.Write(me, ref Unsafe.Add(ref MemoryMarshal.GetArrayDataReference(array), index), site, isThrough: true);
         array[index] = value;
     }
@@ -85,7 +109,6 @@ internal static class Stores
     public static void Touch(ref byte location)
     {
         Execution? execution = Of(out ControlledThread? me);
-        execution?.Stores?.FlushOthers(me, ref location);
         execution?.Races?.AcquireAt(me, ref location);
         execution?.Races?.ReleaseAt(me, ref location);
         execution?.Conflicts?.Write(me, ref location, isThrough: true);

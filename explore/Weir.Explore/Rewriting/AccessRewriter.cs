@@ -5,9 +5,20 @@ namespace Weir.Explore.Rewriting;
 /// <summary>
 /// Where stores are seen late, or data races are looked for: lets accesses to memory go through <see cref="Stores"/>, and tells it of operations on objects.
 /// </summary>
-internal sealed class AccessRewriter(ModuleDefinition module, PointCalls points, bool storeBuffers, RaceRewriter? races, ConflictRewriter? conflicts)
+/// <param name="module">The module.</param>
+/// <param name="points">What is called.</param>
+/// <param name="isLateField">Which fields have points, and so stores that are seen late; null if all stores are seen at once.</param>
+/// <param name="races">Null if no data races are looked for.</param>
+/// <param name="conflicts">Null if no states are compared.</param>
+internal sealed class AccessRewriter(
+    ModuleDefinition module, PointCalls points, Func<FieldReference, bool>? isLateField, RaceRewriter? races, ConflictRewriter? conflicts)
 {
-    private readonly HashSet<string> _fields = [.. module.GetTypes().SelectMany(static t => t.Methods).Where(static m => m.HasBody).SelectMany(Addressed)];
+    // Of methods that call Volatile.Write: the fields whose address they take, and whether that of an element is taken.
+    private readonly HashSet<string> _fields = [.. Addresses(module).Select(static i => i.Operand).OfType<FieldReference>().Select(static f => f.FullName)];
+    private readonly bool _elements = Addresses(module).Any(static i => i.OpCode.Code == Code.Ldelema);
+
+    // Of the method that is rewritten: the addresses that Volatile and Interlocked are given.
+    private readonly HashSet<Instruction> _given = [];
 
     public RaceRewriter? Races => races;
 
@@ -17,7 +28,8 @@ internal sealed class AccessRewriter(ModuleDefinition module, PointCalls points,
     public Action<ILProcessor, string>? ChangeOf(Instruction access, FieldReference field) =>
         conflicts is not null ? conflicts.ChangeOf(access, field)
         : !CanBeAddressed(access, field) ? null
-        : storeBuffers && _fields.Contains(field.FullName) ? (il, site) => points.Field(il, access, nameof(Stores.ReadPlain), nameof(Stores.WritePlain), site)
+        : isLateField is not null && _fields.Contains(field.FullName)
+            ? (il, site) => points.Field(il, access, nameof(Stores.ReadPlain), nameof(Stores.WritePlain), site, nameof(Stores.WritePlainOf))
         : races?.IsChecked(access, field) is true ? (il, site) => points.Field(il, access, nameof(Stores.ReadAtOnce), nameof(Stores.WriteAtOnce), site)
         : null;
 
@@ -65,14 +77,63 @@ internal sealed class AccessRewriter(ModuleDefinition module, PointCalls points,
         points.Tell(il, call, points.Of(typeof(Stores), nameof(Stores.Touch)), argument: 1);
     }
 
-    private static IEnumerable<string> Addressed(MethodDefinition method)
+    /// <summary>Before a method is rewritten.</summary>
+    public void Begin(MethodBody body)
     {
-        bool writes = method.Body.Instructions.Any(static i =>
-            i.Operand is MethodReference { Name: "Write", DeclaringType.FullName: "System.Threading.Volatile" });
-        return writes
-            ? method.Body.Instructions.Where(static i => i.OpCode.Code is Code.Ldflda or Code.Ldsflda).Select(static i => ((FieldReference)i.Operand).FullName)
-            : [];
+        _given.Clear();
+        foreach (Instruction call in isLateField is null ? [] : body.Instructions)
+        {
+            if (call.Operand is MethodReference { DeclaringType.FullName: "System.Threading.Volatile" or "System.Threading.Interlocked" } called &&
+                ConflictRewriter.Producer(call, called.Parameters.Count - 1) is { } address)
+            {
+                _given.Add(address);
+            }
+        }
     }
+
+    /// <summary>Whether an access that names no field goes through <see cref="Stores"/>.</summary>
+    public bool IsChecked(Instruction access) => races?.IsChecked(access) is true ||
+        ((conflicts is not null || (isLateField is not null && _elements && RaceRewriter.IsElement(access))) && ConflictRewriter.IsTracked(access));
+
+    /// <summary>How to change an instruction that takes an address. What is stored there may be seen late; used otherwise, it has what this thread has stored.</summary>
+    public Action<ILProcessor, string>? ChangeOfAddress(Instruction address)
+    {
+        if (isLateField is null)
+        {
+            return null;
+        }
+
+        var field = address.Operand as FieldReference;
+        bool isLate = field is not null && (_fields.Contains(field.FullName) || field.FieldType is RequiredModifierType || isLateField(field));
+        bool isPlace = field is null ? _elements && address.Previous?.OpCode.Code != Code.Readonly
+            : isLate && (address.OpCode.Code == Code.Ldsflda ? !field.FieldType.IsValueType || field.FieldType.IsPrimitive : !field.DeclaringType.IsValueType);
+        bool isGiven = _given.Contains(address);
+        return !isLate && !isPlace ? null : (il, _) =>
+        {
+            Instruction taken = address;
+            if (isLate && !isGiven)
+            {
+                taken = il.Move(address);
+                (address.OpCode, address.Operand) = (OpCodes.Call, points.Of(typeof(Stores), nameof(Stores.Flush)));
+            }
+
+            if (isPlace)
+            {
+                points.Known(il, taken);
+            }
+        };
+    }
+
+    /// <summary>How to change a call that may read or write many elements.</summary>
+    public Action<ILProcessor, Instruction>? ChangeOfMemory(MethodReference called) =>
+        isLateField is not null && _elements && called.DeclaringType.FullName is "System.Array" or "System.MemoryExtensions" or "System.Buffer"
+            ? (il, call) => il.InsertBefore(call, il.Create(OpCodes.Call, points.Of(typeof(Stores), nameof(Stores.Flush))))
+            : null;
+
+    private static IEnumerable<Instruction> Addresses(ModuleDefinition module) =>
+        module.GetTypes().SelectMany(static t => t.Methods).Where(static m => m.HasBody && m.Body.Instructions.Any(static i =>
+            i.Operand is MethodReference { Name: "Write", DeclaringType.FullName: "System.Threading.Volatile" }))
+        .SelectMany(static m => m.Body.Instructions).Where(static i => i.OpCode.Code is Code.Ldflda or Code.Ldsflda or Code.Ldelema);
 
     /// <summary>Whether what the field is read from is an object or an address, and not a structure on the stack.</summary>
     public static bool CanBeAddressed(Instruction access, FieldReference field) =>
@@ -225,7 +286,7 @@ internal sealed class ConflictRewriter(ModuleDefinition module, PointCalls point
     };
 
     /// <summary>What has put the value on the stack that is as deep as given, before an instruction; null if that is not plain.</summary>
-    private static Instruction? Producer(Instruction at, int depth)
+    public static Instruction? Producer(Instruction at, int depth)
     {
         for (Instruction? i = at.Previous; i is not null; i = i.Previous)
         {

@@ -18,7 +18,7 @@ internal static class AssemblyRewriter
         PointCalls points = new(module);
         RaceRewriter? races = meantRaces is null ? null : new RaceRewriter(module, points, meantRaces);
         AccessRewriter? accesses = storeBuffers || conflicts || races is not null
-            ? new AccessRewriter(module, points, storeBuffers, races, conflicts ? new ConflictRewriter(module, points) : null)
+            ? new AccessRewriter(module, points, storeBuffers ? isSharedField : null, races, conflicts ? new ConflictRewriter(module, points) : null)
             : null;
         MethodRewriter methods = new(module, ReplacementTable.OfModel, points, accesses, isSharedField);
         StaticsRewriter statics = new(module, points);
@@ -76,10 +76,15 @@ internal static class AssemblyRewriter
 internal sealed class MethodRewriter(
     ModuleDefinition module, ReplacementTable table, PointCalls points, AccessRewriter? accesses, Func<FieldReference, bool> isSharedField)
 {
+    private readonly ConflictRewriter _plain = new(module, points);
+    private bool _isConstructor;
+
     public void Rewrite(MethodDefinition method)
     {
         MethodBody body = method.Body;
         body.SimplifyMacros();
+        _isConstructor = method.Name == ".ctor";
+        accesses?.Begin(body);
         IDictionary<Instruction, SequencePoint> lines = method.DebugInformation.GetSequencePointMapping();
         string line = $"{method.DeclaringType.Name}.{method.Name}";
         List<(Action<ILProcessor, string> Change, string Site)> changes = [];
@@ -136,16 +141,31 @@ internal sealed class MethodRewriter(
                 bool isVolatile = first.OpCode.Code == Code.Volatile;
                 bool isLate = accesses is not null && AccessRewriter.CanBeAddressed(instruction, field);
                 return isVolatile || isSharedField(field) ? (il, site) => InsertAccess(il, first, site, isLate, isVolatile)
-                    : accesses?.ChangeOf(instruction, field);
+                    : AfterPoint(first, IsSeen(instruction, field), accesses?.ChangeOf(instruction, field));
+            case FieldReference or TypeReference when accesses is not null && instruction.OpCode.Code is Code.Ldflda or Code.Ldsflda or Code.Ldelema:
+                return accesses.ChangeOfAddress(instruction);
             default:
-                return accesses?.Races?.IsChecked(instruction) is true || (accesses?.Conflicts is not null && ConflictRewriter.IsTracked(instruction))
-                    ? (il, site) => accesses!.Nameless(il, instruction, site)
-                    : accesses?.Conflicts?.ChangeOfOther(instruction) is { } change ? change
-                    : instruction.OpCode.Code == Code.Volatile && instruction.Next.Operand is not FieldReference
-                        ? (il, site) => Insert(il, instruction, site, points[nameof(Points.Step)])
-                    : null;
+                return AfterPoint(first, RaceRewriter.IsElement(instruction), ChangeOfNameless(instruction));
         }
     }
+
+    /// <summary>Whether others may see a plain access. Nobody else has an object before its constructor has ended.</summary>
+    private bool IsSeen(Instruction access, FieldReference field) =>
+        AccessRewriter.CanBeAddressed(access, field) && _plain.IsTracked(field) && !(_isConstructor && access.OpCode.Code == Code.Stfld);
+
+    /// <summary>A plain access is a point if it follows a store that is one.</summary>
+    private Action<ILProcessor, string>? AfterPoint(Instruction first, bool isSeen, Action<ILProcessor, string>? change) => !isSeen ? change : (il, site) =>
+    {
+        change?.Invoke(il, site);
+        Insert(il, first, site, points[nameof(Points.Plain)]);
+    };
+
+    private Action<ILProcessor, string>? ChangeOfNameless(Instruction instruction) =>
+        accesses?.IsChecked(instruction) is true ? (il, site) => accesses.Nameless(il, instruction, site)
+        : accesses?.Conflicts?.ChangeOfOther(instruction) is { } change ? change
+        : instruction.OpCode.Code == Code.Volatile && instruction.Next.Operand is not FieldReference
+            ? (il, site) => Insert(il, instruction, site, points[nameof(Points.Step)])
+        : null;
 
     private Action<ILProcessor, string>? ChangeOfCall(Instruction instruction, Instruction first, MethodReference called)
     {
@@ -213,15 +233,21 @@ internal sealed class MethodRewriter(
             return (il, site) => Refuse(il, first, called, isNew, site);
         }
 
+        bool isStore = called is { Name: "Write", DeclaringType.FullName: "System.Threading.Volatile" };
+        bool isLook = accesses is not null && Platform.IsLook(called);
+        string alone = isLook ? nameof(Points.Access) : nameof(Points.StepAlone);
         return (accesses is null ? "" : type.FullName) switch
         {
-            "System.Threading.Volatile" => (il, site) => accesses!.Volatile(Insert(il, first, site, points[nameof(Points.Access)])),
+            "System.Threading.Volatile" => (il, site) =>
+                accesses!.Volatile(Insert(il, first, site, points[isStore ? nameof(Points.LateStore) : nameof(Points.Access)])),
             "System.Threading.Interlocked" => (il, site) => accesses!.Atomic(il, Insert(il, first, site, points[nameof(Points.Fence)])),
             _ when accesses?.Conflicts is { } conflicts => ChangeOfShared(first, conflicts.HookOf(instruction, called), Platform.IsPoint(called)),
+            _ when accesses?.ChangeOfMemory(called) is { } memory => (il, site) => memory(il, Insert(il, first, site, points[nameof(Points.Site)])),
             _ when accesses?.Races?.HookOf(called) is { } hook => (il, site) =>
-                hook(il, Insert(il, first, site, Platform.IsPoint(called) ? points[nameof(Points.StepAlone)] : points[nameof(Points.Site)])),
+                hook(il, Insert(il, first, site, points[Platform.IsPoint(called) ? alone : nameof(Points.Site)])),
             _ when isOrdered => (il, site) => InsertOrdered(il, first, site),
-            _ => Platform.IsPoint(called) ? (il, site) => Insert(il, first, site, points[nameof(Points.Step)]) : null,
+            _ => !Platform.IsPoint(called) ? null
+                : (il, site) => Insert(il, first, site, points[isStore ? nameof(Points.Store) : isLook ? nameof(Points.Access) : nameof(Points.Step)]),
         };
     }
 
@@ -268,7 +294,15 @@ internal sealed class MethodRewriter(
 
     private void InsertAccess(ILProcessor il, Instruction first, string site, bool isLate, bool isVolatile)
     {
-        Instruction access = Insert(il, first, site, isLate ? points[nameof(Points.Access)] : points[nameof(Points.Step)]);
+        bool isStore = Instructions.Last(first).OpCode.Code is Code.Stfld or Code.Stsfld;
+        string point = (isLate, isStore) switch
+        {
+            (true, true) => nameof(Points.LateStore),
+            (true, false) => nameof(Points.Access),
+            (false, true) => nameof(Points.Store),
+            (false, false) => nameof(Points.Step),
+        };
+        Instruction access = Insert(il, first, site, points[point]);
         if (!isLate)
         {
             return;
@@ -277,11 +311,11 @@ internal sealed class MethodRewriter(
         access = il.WithoutPrefixes(access);
         if (isVolatile)
         {
-            points.Field(il, access, nameof(Stores.Read), nameof(Stores.Write), null);
+            points.Field(il, access, nameof(Stores.Read), nameof(Stores.Write), null, nameof(Stores.WriteOf));
         }
         else
         {
-            points.Field(il, access, nameof(Stores.ReadPlain), nameof(Stores.WritePlain), site);
+            points.Field(il, access, nameof(Stores.ReadPlain), nameof(Stores.WritePlain), site, nameof(Stores.WritePlainOf));
         }
     }
 

@@ -36,13 +36,21 @@ internal sealed class PointCalls(ModuleDefinition module)
     };
 
     /// <summary>Lets an access to a field go through methods of <see cref="Stores"/>, which get the site if there is one.</summary>
-    public void Field(ILProcessor il, Instruction access, string read, string write, string? site)
+    /// <param name="il">The method.</param>
+    /// <param name="access">The access.</param>
+    /// <param name="read">What reads.</param>
+    /// <param name="write">What writes.</param>
+    /// <param name="site">Where it is.</param>
+    /// <param name="writeOf">What writes when it is told of the object that the field is in; null if it is not to be told.</param>
+    public void Field(ILProcessor il, Instruction access, string read, string write, string? site, string? writeOf = null)
     {
         var field = (FieldReference)access.Operand;
         TypeReference type = TypeOf(field.FieldType, field);
         bool writes = access.OpCode.Code is Code.Stfld or Code.Stsfld;
-        OpCode address = access.OpCode.Code is Code.Ldsfld or Code.Stsfld ? OpCodes.Ldsflda : OpCodes.Ldflda;
-        il.InsertAfter(access, il.Create(OpCodes.Call, Closed(typeof(Stores), writes ? write : read, type)));
+        bool isStatic = access.OpCode.Code is Code.Ldsfld or Code.Stsfld;
+        bool isTold = writes && writeOf is not null && (isStatic || !field.DeclaringType.IsValueType);
+        OpCode address = isStatic ? OpCodes.Ldsflda : OpCodes.Ldflda;
+        il.InsertAfter(access, il.Create(OpCodes.Call, Closed(typeof(Stores), isTold ? writeOf! : writes ? write : read, type)));
         if (site is not null)
         {
             il.InsertAfter(access, il.Create(OpCodes.Ldstr, site));
@@ -57,7 +65,47 @@ internal sealed class PointCalls(ModuleDefinition module)
         VariableDefinition value = il.Local(type);
         il.InsertAfter(access, il.Create(OpCodes.Ldloc, value));
         il.InsertAfter(access, il.Create(address, field));
+        if (isTold)
+        {
+            il.InsertAfter(access, isStatic ? il.Create(OpCodes.Ldnull) : il.Create(OpCodes.Dup));
+        }
+
         (access.OpCode, access.Operand) = (OpCodes.Stloc, value);
+    }
+
+    /// <summary>Tells in which object the place is whose address an instruction takes.</summary>
+    public void Known(ILProcessor il, Instruction address)
+    {
+        Code code = address.OpCode.Code;
+        var field = address.Operand as FieldReference;
+        TypeReference type = field is null ? (TypeReference)address.Operand : TypeOf(field.FieldType, field);
+        VariableDefinition owner = il.Local(module.TypeSystem.Object);
+        VariableDefinition place = il.Local(new ByReferenceType(type));
+        Instruction moved = il.Move(address);
+        if (code == Code.Ldelema)
+        {
+            // The index is above the array.
+            VariableDefinition index = il.Local(module.TypeSystem.IntPtr);
+            (address.OpCode, address.Operand) = (OpCodes.Stloc, index);
+            il.InsertBefore(moved, il.Create(OpCodes.Dup));
+            il.InsertBefore(moved, il.Create(OpCodes.Stloc, owner));
+            il.InsertBefore(moved, il.Create(OpCodes.Ldloc, index));
+        }
+        else
+        {
+            (address.OpCode, address.Operand) = (code == Code.Ldsflda ? OpCodes.Ldnull : OpCodes.Dup, null);
+            il.InsertBefore(moved, il.Create(OpCodes.Stloc, owner));
+        }
+
+        Instruction[] after =
+        [
+            il.Create(OpCodes.Stloc, place), il.Create(OpCodes.Ldloc, owner), il.Create(OpCodes.Ldloc, place),
+            il.Create(OpCodes.Call, Closed(typeof(Stores), nameof(Stores.Known), type)),
+        ];
+        foreach (Instruction next in after.Reverse())
+        {
+            il.InsertAfter(moved, next);
+        }
     }
 
     /// <summary>Calls a hook before a call, and after it too if asked for, with one of its arguments, of a type: 0 is what it is called on.</summary>
@@ -189,6 +237,8 @@ internal static class Platform
         "System.Lazy`1::get_IsValueCreated",
     ];
 
+    private static readonly HashSet<string> Looks = ["get_IsEmpty", "TryPeek", "TryGetValue", "ContainsKey"];
+
     /// <summary>Reads that nobody else changes.</summary>
     private static readonly HashSet<string> NoPoints = ["get_Task", "get_Token", "get_Completion", "MemoryBarrierProcessWide"];
 
@@ -263,6 +313,14 @@ internal static class Platform
         return called.Name != ".ctor" && !NoPoints.Contains(called.Name) &&
             (Points.Contains(type.FullName) || PointMembers.Contains($"{Base(type.FullName)}::{called.Name}") ||
                 (called.Name == "get_IsCompleted" && IsAwaiter(type) && type.Name != nameof(YieldAwaitable.YieldAwaiter)));
+    }
+
+    /// <summary>Whether a point reads alone: it is no fence.</summary>
+    public static bool IsLook(MethodReference called)
+    {
+        string type = called.DeclaringType.GetElementType().FullName;
+        return PointMembers.Contains($"{Base(type)}::{called.Name}") || called.Name == "get_IsCompleted" ||
+            (type.StartsWith("System.Collections.Concurrent.", StringComparison.Ordinal) && Looks.Contains(called.Name));
     }
 
     /// <summary>

@@ -44,6 +44,7 @@ internal sealed class Execution(IChooser chooser, ExploreOptions options, SeenSt
     private readonly List<ControlledThread> _threads = [];
     private readonly List<ControlledThread> _runnable = [];
     private readonly List<Task> _failedTasks = [];
+    private readonly List<(ControlledThread Of, ControlledThread Buffer)> _buffers = [];
     private ControlledThread? _lastStepped;
     private int _stepsInARow;
     private int _stepsOfTime;
@@ -82,7 +83,7 @@ internal sealed class Execution(IChooser chooser, ExploreOptions options, SeenSt
     public List<VirtualTimer> Timers { get; } = [];
 
     /// <summary>Null if stores are seen at once.</summary>
-    public StoreBuffers? Stores { get; } = options.StoreBuffers ? new StoreBuffers() : null;
+    public StoreBuffers? Stores { get; private set; } = options.StoreBuffers ? new StoreBuffers() : null;
 
     /// <summary>Whether a data race is counted, and does not end the schedule.</summary>
     public bool CountsRaces { get; init; }
@@ -110,11 +111,6 @@ internal sealed class Execution(IChooser chooser, ExploreOptions options, SeenSt
         if (options.TimersFireAnyTime)
         {
             Create("time", RunTimeThread, null).IsBackground = true;
-        }
-
-        if (Stores is not null)
-        {
-            Create("store buffer", RunStoreBufferThread, null).IsBackground = true;
         }
 
         _running = main;
@@ -186,6 +182,7 @@ internal sealed class Execution(IChooser chooser, ExploreOptions options, SeenSt
         }
 
         CountStep(me);
+        me.HasStored = false;
         SwitchTo(me, ChooseNext(me));
         Trace.Add(new TraceLine(me.Id, me.Name, me.Site));
         if (me.CallDepth > 0)
@@ -209,7 +206,7 @@ internal sealed class Execution(IChooser chooser, ExploreOptions options, SeenSt
 
     public void Blocked(ControlledThread me)
     {
-        Stores?.FlushAll();
+        Stores?.Flush(me);
         CountStep(me);
         SwitchTo(me, ChooseNext(me));
         Trace.Add(new TraceLine(me.Id, me.Name, me.Site));
@@ -227,7 +224,7 @@ internal sealed class Execution(IChooser chooser, ExploreOptions options, SeenSt
 
         _threads.Remove(thread);
         Conflicts?.EndThread(thread);
-        Stores?.FlushAll();
+        Stores?.Flush(thread);
         Races?.Release(thread, thread);
         Stepped(thread);
         if (error is not null)
@@ -266,6 +263,9 @@ internal sealed class Execution(IChooser chooser, ExploreOptions options, SeenSt
         me.Block("the body's task", () => task.IsCompleted, isInterruptible: false);
         if (task.IsCompletedSuccessfully)
         {
+            // From now on there is one order.
+            Stores?.FlushAll();
+            Stores = null;
             _isMainDone = _isDraining = true;
             return;
         }
@@ -341,9 +341,34 @@ internal sealed class Execution(IChooser chooser, ExploreOptions options, SeenSt
                 _runnable.Add(thread);
             }
         }
+
+        foreach ((ControlledThread thread, ControlledThread buffer) in _buffers)
+        {
+            if (Stores?.Any(thread) is true)
+            {
+                _runnable.Add(buffer);
+            }
+        }
     }
 
     private ControlledThread? ChooseNext(ControlledThread? me)
+    {
+        while (true)
+        {
+            ControlledThread? next = ChooseOne(me);
+            if (next?.Buffers is not { } of)
+            {
+                return next;
+            }
+
+            // No thread runs for it: the oldest store of a buffer comes to memory.
+            _steps++;
+            Stepped(next);
+            Trace.Add(new TraceLine(next.Id, next.Name, Stores!.FlushOldest(of)));
+        }
+    }
+
+    private ControlledThread? ChooseOne(ControlledThread? me)
     {
         FireTimers();
         FindRunnable(me);
@@ -522,7 +547,11 @@ internal sealed class Execution(IChooser chooser, ExploreOptions options, SeenSt
     /// <param name="timer">The timer that begins it, whatever thread runs just then.</param>
     public ControlledThread Create(string name, Action body, ExecutionContext? context, VectorClock? after = null, object? timer = null)
     {
-        Stores?.FlushAll();
+        if (ControlledThread.Current is { } creator)
+        {
+            Stores?.Flush(creator);
+        }
+
         ControlledThread thread = new(this, ++_lastId, name, body, context);
         if (Races is not null)
         {
@@ -550,20 +579,25 @@ internal sealed class Execution(IChooser chooser, ExploreOptions options, SeenSt
     public long Ticks => _now;
 
     /// <summary>A thread that advances the time whenever it is chosen. The others come first until each has made a step.</summary>
-    private void RunTimeThread() => Repeat("the next timer", "a timer", () => NextTime() != long.MaxValue, () => AdvanceTime());
-
-    /// <summary>A thread that flushes the oldest store whenever it is chosen.</summary>
-    private void RunStoreBufferThread() => Repeat("a store buffer", "a store", () => Stores!.Any, Stores!.FlushOldest);
-
-    private void Repeat(string site, string what, Func<bool> canAct, Action act)
+    private void RunTimeThread()
     {
         ControlledThread me = ControlledThread.Current!;
         while (true)
         {
-            me.Site = site;
-            me.Block(what, () => !_isDraining && canAct());
-            act();
+            me.Site = "the next timer";
+            me.Block("a timer", () => !_isDraining && NextTime() != long.MaxValue);
+            AdvanceTime();
             me.Yield();
+        }
+    }
+
+    /// <summary>A thread has stored: its buffer can be chosen as a thread can.</summary>
+    public void Stored(ControlledThread by)
+    {
+        by.HasStored = true;
+        if (Stores is not null && !_buffers.Exists(b => b.Of == by))
+        {
+            _buffers.Add((by, new ControlledThread(this, by.Id, $"store buffer of {by.Name}", static () => { }, null) { Buffers = by }));
         }
     }
 
@@ -619,6 +653,12 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
 
     public bool IsBackground { get; set; }
 
+    /// <summary>The thread whose store buffer this stands for; null for one that runs.</summary>
+    public ControlledThread? Buffers { get; init; }
+
+    /// <summary>Whether it has stored what others see, and has come to no point since then.</summary>
+    public bool HasStored { get; set; }
+
     /// <summary>What it waits for, if it is blocked.</summary>
     public string? WaitsFor { get; private set; }
 
@@ -673,7 +713,7 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
         if (AtomicDepth == 0)
         {
             Execution.Step(this);
-            Execution.Stores?.FlushAll();
+            Execution.Stores?.Flush(this);
             if (orders)
             {
                 Execution.CallPlatform(this);
@@ -1055,7 +1095,12 @@ internal sealed class Statics
     private static void RunInOnePiece(Action action)
     {
         ControlledThread? me = ControlledThread.Current;
-        me?.AtomicDepth += 1;
+        if (me is not null)
+        {
+            me.Execution.Stores?.Flush(me);
+            me.AtomicDepth += 1;
+        }
+
         try
         {
             action();

@@ -1,79 +1,133 @@
+using System.Runtime.InteropServices;
+
 namespace Weir.Explore.Scheduling;
 
 /// <summary>
-/// The stores that a thread has made and the others do not see yet, as in the store buffers of a processor: each thread's stores become visible in their order
-/// (TSO). Memory has the new value, so its own thread sees it. What the others see until the store is flushed is here.
+/// The store buffers of x86 (TSO): each thread has one. What it stores waits there, and comes to memory, where the others see it, in its order: one store after
+/// the other whenever the explorer chooses (<see cref="Execution"/>), all with the thread's own next fence. The thread itself sees its newest store of a place.
 /// </summary>
 /// <remarks>
-/// Locations are known by their address. Nothing is read through it, and after a garbage collection, which may have moved them, all stores are visible.
+/// A store that waits has to find its place when it comes to memory, whatever a garbage collection has moved until then. So a place is an object and an offset
+/// in it, or the address of a static field. Rewritten code tells of the object before it stores (<see cref="Known"/>). A store whose object is not known, such
+/// as one through a reference that was passed on, comes to memory at once, after all that wait before it: as if the thread had had a fence there.
 /// </remarks>
 internal sealed class StoreBuffers
 {
-    private readonly List<Store> _stores = [];
-    private int _collections = GC.CollectionCount(0);
+    private const int MostKnown = 4;
 
-    public bool Any => _stores.Count > 0;
+    private readonly Dictionary<TrackedThread, Queue<Store>> _buffers = [];
+    private readonly Queue<(Place Place, nint Size)> _known = new();
+
+    public bool Any(TrackedThread of) => _buffers.TryGetValue(of, out Queue<Store>? stores) && stores.Count > 0;
+
+    /// <summary>The thread is about to store here, or in a part of it.</summary>
+    public void Known<T>(object? owner, ref T location)
+    {
+        if (_known.Count == MostKnown)
+        {
+            _known.Dequeue();
+        }
+
+        _known.Enqueue((Place.Of(owner, ref location), Unsafe.SizeOf<T>()));
+    }
 
     public void Write<T>(TrackedThread me, ref T location, T value)
     {
-        nint address = AddressOf(ref location);
-        FlushOthers(me, address);
-        _stores.Add(new Store<T>(me, address, location));
+        foreach ((Place place, nint size) in _known)
+        {
+            nint from = place.DistanceTo(ref location);
+            if (from >= 0 && from + Unsafe.SizeOf<T>() <= size)
+            {
+                Queue<Store> stores = CollectionsMarshal.GetValueRefOrAddDefault(_buffers, me, out _) ??= new Queue<Store>();
+                stores.Enqueue(new Store<T>(place with { Offset = place.Offset + from }, value, me.Site));
+                return;
+            }
+        }
+
+        Flush(me);
         location = value;
     }
 
     /// <summary>What the thread sees.</summary>
     public T Read<T>(TrackedThread me, ref T location)
     {
-        nint address = AddressOf(ref location);
-        Store? first = _stores.Find(s => s.Address == address);
-        if (first is null || first.By == me)
+        if (Any(me))
         {
-            return location;
+            foreach (Store store in _buffers[me].Reverse())
+            {
+                nint from = store.Place.DistanceTo(ref location);
+                if (from == 0 && store is Store<T> same)
+                {
+                    return same.Value;
+                }
+
+                if (from > -Unsafe.SizeOf<T>() && from < store.Size)
+                {
+                    Flush(me);
+                    break;
+                }
+            }
         }
 
-        if (first is Store<T> known && _collections == GC.CollectionCount(0))
-        {
-            return known.Before;
-        }
-
-        FlushAll();
         return location;
     }
 
-    /// <summary>An atomic operation reads what is there, so what the others have stored there is visible before it.</summary>
-    public void FlushOthers<T>(TrackedThread me, ref T location) => FlushOthers(me, AddressOf(ref location));
-
-    public void Flush(TrackedThread of) => _stores.RemoveAll(s => s.By == of);
-
-    public void FlushAll() => _stores.Clear();
-
-    public void FlushOldest() => _stores.RemoveAt(0);
-
-    private void FlushOthers(TrackedThread me, nint address)
+    /// <summary>All stores of a thread come to memory: it has a fence.</summary>
+    public void Flush(TrackedThread of)
     {
-        for (int last = _stores.FindLastIndex(s => s.Address == address && s.By != me); last >= 0; last--)
+        while (Any(of))
         {
-            // With all that its thread stored before it.
-            if (_stores[last].By != me)
-            {
-                _stores.RemoveAt(last);
-            }
+            FlushOldest(of);
         }
     }
 
-    private unsafe nint AddressOf<T>(ref T location)
+    public void FlushAll()
     {
-        if (_collections != GC.CollectionCount(0))
+        foreach (TrackedThread thread in _buffers.Keys)
         {
-            _collections = GC.CollectionCount(0);
-            FlushAll();
+            Flush(thread);
         }
-
-        return (nint)Unsafe.AsPointer(ref location);
     }
 
-    private record Store(TrackedThread By, nint Address);
+    /// <summary>Returns where the store was made.</summary>
+    public string FlushOldest(TrackedThread of)
+    {
+        Store oldest = _buffers[of].Dequeue();
+        oldest.Complete();
+        return oldest.Site;
+    }
 
-    private sealed record Store<T>(TrackedThread By, nint Address, T Before) : Store(By, Address);
+    private abstract record Store(Place Place, nint Size, string Site)
+    {
+        public abstract void Complete();
+    }
+
+    private sealed record Store<T>(Place Place, T Value, string Site) : Store(Place, Unsafe.SizeOf<T>(), Site)
+    {
+        public override void Complete() => Place.At<T>() = Value;
+    }
+
+    /// <summary>Where something is: in an object, or, with none, at an address that does not move.</summary>
+    private readonly record struct Place(object? Owner, nint Offset)
+    {
+        public static unsafe Place Of<T>(object? owner, ref T location) =>
+            new(owner, owner is null ? (nint)Unsafe.AsPointer(ref location) : Unsafe.ByteOffset(ref Start(owner), ref Unsafe.As<T, byte>(ref location)));
+
+        public ref T At<T>() => ref Unsafe.As<byte, T>(ref First);
+
+        /// <summary>How many bytes behind this place a location is. One of another object is never within the size of this one.</summary>
+        public nint DistanceTo<T>(ref T location) => Unsafe.ByteOffset(ref First, ref Unsafe.As<T, byte>(ref location));
+
+        private unsafe ref byte First => ref Owner is null ? ref Unsafe.AsRef<byte>((void*)Offset) : ref Unsafe.AddByteOffset(ref Start(Owner), Offset);
+
+        private static ref byte Start(object owner) => ref Unsafe.As<AnyObject>(owner).First;
+    }
+
+    /// <summary>Laid over any object: its first field.</summary>
+    private sealed class AnyObject
+    {
+#pragma warning disable CS0649 // It is that of another object.
+        public byte First;
+#pragma warning restore CS0649
+    }
 }
