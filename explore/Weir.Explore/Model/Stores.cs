@@ -26,7 +26,7 @@ internal static class Stores
     /// <summary>Before a store there: in which object it is, or that it is a static field.</summary>
     public static ref T Known<T>(object? owner, ref T location)
     {
-        Of(out ControlledThread? _)?.Stores?.Known(owner, ref location);
+        Of(out ControlledThread? me)?.Stores?.Known(me, owner, ref location);
         return ref location;
     }
 

@@ -15,31 +15,31 @@ internal sealed class StoreBuffers
 {
     private const int MostKnown = 4;
 
-    private readonly Dictionary<TrackedThread, Queue<Store>> _buffers = [];
-    private readonly Queue<(Place Place, nint Size)> _known = new();
+    private readonly Dictionary<TrackedThread, Buffer> _buffers = [];
 
-    public bool Any(TrackedThread of) => _buffers.TryGetValue(of, out Queue<Store>? stores) && stores.Count > 0;
+    public bool Any(TrackedThread of) => _buffers.TryGetValue(of, out Buffer? buffer) && buffer.Stores.Count > 0;
 
     /// <summary>The thread is about to store here, or in a part of it.</summary>
-    public void Known<T>(object? owner, ref T location)
+    public void Known<T>(TrackedThread me, object? owner, ref T location)
     {
-        if (_known.Count == MostKnown)
+        Buffer buffer = CollectionsMarshal.GetValueRefOrAddDefault(_buffers, me, out _) ??= new Buffer();
+        if (buffer.Known.Count == MostKnown)
         {
-            _known.Dequeue();
+            buffer.Known.Dequeue();
         }
 
-        _known.Enqueue((Place.Of(owner, ref location), Unsafe.SizeOf<T>()));
+        buffer.Known.Enqueue((Place.Of(owner, ref location), Unsafe.SizeOf<T>()));
     }
 
     public void Write<T>(TrackedThread me, ref T location, T value)
     {
-        foreach ((Place place, nint size) in _known)
+        _ = _buffers.TryGetValue(me, out Buffer? buffer);
+        foreach ((Place place, nint size) in buffer is null ? [] : buffer.Known)
         {
             nint from = place.DistanceTo(ref location);
             if (from >= 0 && from + Unsafe.SizeOf<T>() <= size)
             {
-                Queue<Store> stores = CollectionsMarshal.GetValueRefOrAddDefault(_buffers, me, out _) ??= new Queue<Store>();
-                stores.Enqueue(new Store<T>(place with { Offset = place.Offset + from }, value, me.Site));
+                buffer!.Stores.Enqueue(new Store<T>(place with { Offset = place.Offset + from }, value, me.Site));
                 return;
             }
         }
@@ -53,7 +53,7 @@ internal sealed class StoreBuffers
     {
         if (Any(me))
         {
-            foreach (Store store in _buffers[me].Reverse())
+            foreach (Store store in _buffers[me].Stores.Reverse())
             {
                 nint from = store.Place.DistanceTo(ref location);
                 if (from == 0 && store is Store<T> same)
@@ -92,9 +92,17 @@ internal sealed class StoreBuffers
     /// <summary>Returns where the store was made.</summary>
     public string FlushOldest(TrackedThread of)
     {
-        Store oldest = _buffers[of].Dequeue();
+        Store oldest = _buffers[of].Stores.Dequeue();
         oldest.Complete();
         return oldest.Site;
+    }
+
+    /// <summary>The stores of a thread that wait, and the places that it has told of last.</summary>
+    private sealed class Buffer
+    {
+        public Queue<Store> Stores { get; } = new();
+
+        public Queue<(Place Place, nint Size)> Known { get; } = new();
     }
 
     private abstract record Store(Place Place, nint Size, string Site)
