@@ -69,7 +69,7 @@ internal static class Cancellation
     public static Task CancelAsync(CancellationTokenSource source)
     {
         Points.Me.Step();
-        return BeginCancel(source) ? Tasks.Run(() => Running(source, () => RunCallbacks(source, false))) : Task.CompletedTask;
+        return !IsDisposed(source) && BeginCancel(source) ? Tasks.Run(() => Running(source, () => RunCallbacks(source, false))) : Task.CompletedTask;
     }
 
     public static CancellationTokenSource CreateLinkedTokenSource(CancellationToken token) =>
@@ -158,6 +158,9 @@ internal static class Cancellation
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_timer")]
     private static extern ref ITimer? TimerOf(CancellationTokenSource source);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_disposed")]
+    private static extern ref bool IsDisposed(CancellationTokenSource source);
 
     [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "TransitionToCancellationRequested")]
     private static extern bool BeginCancel(CancellationTokenSource source);

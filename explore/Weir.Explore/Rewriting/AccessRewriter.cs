@@ -106,12 +106,14 @@ internal sealed class AccessRewriter(
         var field = address.Operand as FieldReference;
         bool isLate = field is not null && (_fields.Contains(field.FullName) || field.FieldType is RequiredModifierType || isLateField(field));
         bool isPlace = field is null ? _elements && address.Previous?.OpCode.Code != Code.Readonly
-            : isLate && (address.OpCode.Code == Code.Ldsflda ? !field.FieldType.IsValueType || field.FieldType.IsPrimitive : !field.DeclaringType.IsValueType);
-        bool isGiven = _given.Contains(address);
-        return !isLate && !isPlace ? null : (il, _) =>
+            : isLate && (address.OpCode.Code == Code.Ldsflda ? IsFixed(field) : !field.DeclaringType.IsValueType);
+
+        // Of a structure, it leads to a field of it, most often.
+        bool isUsed = isLate && !_given.Contains(address) && (!field!.FieldType.IsValueType || field.FieldType.IsPrimitive);
+        return !isUsed && !isPlace ? null : (il, _) =>
         {
             Instruction taken = address;
-            if (isLate && !isGiven)
+            if (isUsed)
             {
                 taken = il.Move(address);
                 (address.OpCode, address.Operand) = (OpCodes.Call, points.Of(typeof(Stores), nameof(Stores.Flush)));
@@ -123,6 +125,11 @@ internal sealed class AccessRewriter(
             }
         };
     }
+
+    /// <summary>Whether a static field does not move: it is no structure, which may be in an object, and not of a thread.</summary>
+    public static bool IsFixed(FieldReference field) => (!field.FieldType.IsValueType || field.FieldType.IsPrimitive) &&
+        RaceRewriter.Resolve(field.DeclaringType) is { } type && type.Fields.FirstOrDefault(f => f.Name == field.Name) is { } found &&
+        !RaceRewriter.Has(found, nameof(ThreadStaticAttribute));
 
     /// <summary>How to change a call that may read or write many elements.</summary>
     public Action<ILProcessor, Instruction>? ChangeOfMemory(MethodReference called) =>

@@ -140,14 +140,13 @@ internal static class Programs
             Add("CancelAfter(infinite)", () =>
             {
                 _source.CancelAfter(Timeout.Infinite);
-                _other.CancelAfter(Timeout.Infinite);
-                return Bit(_source.IsCancellationRequested) + Bit(_other.IsCancellationRequested);
+                return Bit(_source.IsCancellationRequested);
             });
             AddAsync("TryReset and Delay", async () =>
             {
-                string before = Bit(_source.TryReset()) + Bit(_other.TryReset());
+                bool isReset = _other.TryReset();
                 await Task.Delay(3);
-                return before + Bit(_source.IsCancellationRequested) + Bit(_other.IsCancellationRequested) + Number(_calls);
+                return isReset && _other.IsCancellationRequested ? "late!" : Bit(isReset) + Bit(_source.TryReset());
             });
             Add("Dispose", () =>
             {
@@ -254,8 +253,8 @@ internal static class Programs
     {
         private readonly Timer _timer;
         private readonly ITimer _provided;
-        private volatile int _begun;
-        private volatile int _ended;
+        private int _begun;
+        private int _ended;
 
         public TimerProgram()
         {
@@ -267,25 +266,25 @@ internal static class Programs
             {
                 _timer.Dispose();
                 _provided.Dispose();
-                return Number(_begun);
+                return Calls();
             });
             AddAsync("DisposeAsync both", async () =>
             {
                 await _timer.DisposeAsync();
                 await _provided.DisposeAsync();
-                string at = $"{_begun}{_ended}";
+                string calls = Calls();
                 await Task.Delay(2);
-                return $"{at} {_begun}{_ended}";
+                return calls[0] != calls[1] || calls != Calls() ? "late!" : calls;
             });
             AddAsync("DisposeAsync", async () =>
             {
-                await _timer.DisposeAsync();
-                return $"{_begun}{_ended}";
+                await _provided.DisposeAsync();
+                return Calls();
             });
             Add("Sleep(2)", () =>
             {
                 Thread.Sleep(2);
-                return $"{_begun}{_ended}";
+                return Calls();
             });
         }
 
@@ -293,13 +292,15 @@ internal static class Programs
         {
             await _timer.DisposeAsync();
             await _provided.DisposeAsync();
-            return $"{_begun}{_ended}";
+            return Calls();
         }
+
+        private string Calls() => Number(Volatile.Read(ref _begun)) + Number(Volatile.Read(ref _ended));
 
         private void Call()
         {
-            _begun++;
-            _ended++;
+            Interlocked.Increment(ref _begun);
+            Interlocked.Increment(ref _ended);
         }
     }
 
@@ -568,7 +569,7 @@ internal static class Programs
                 own.Stop();
                 TimeSpan passed = own.Elapsed;
                 Thread.Sleep(2);
-                return Bit(passed >= TimeSpan.FromMilliseconds(2)) + Bit(own.Elapsed == passed) + Bit(_watch.ElapsedMilliseconds >= 2);
+                return passed < TimeSpan.FromMilliseconds(2) ? "early!" : Bit(own.Elapsed == passed) + Bit(_watch.ElapsedMilliseconds >= 2);
             });
             Add("new", () =>
             {
@@ -583,7 +584,7 @@ internal static class Programs
                 string reset = Number((int)own.ElapsedTicks);
                 own.Start();
                 Thread.Sleep(1);
-                return reset + Bit(own.ElapsedTicks * 1000 >= Stopwatch.Frequency) + Bit(own.IsRunning);
+                return own.ElapsedTicks * 1000 < Stopwatch.Frequency ? "early!" : reset + Bit(own.IsRunning);
             });
             Add("clocks", () =>
             {
@@ -600,7 +601,6 @@ internal static class Programs
     {
         private volatile bool _flag;
         private bool _other;
-        private int _swapped;
         private int _plain;
 
         public FlagProgram()
@@ -609,7 +609,7 @@ internal static class Programs
             {
                 Interlocked.MemoryBarrier();
                 _flag = true;
-                _plain = 1;
+                _plain = Late(1);
             });
             Add("plain, then flag", () =>
             {
@@ -621,16 +621,22 @@ internal static class Programs
             {
                 Interlocked.MemoryBarrier();
                 Volatile.Write(ref _other, true);
-                _plain = 5;
+                _plain = Late(5);
             });
             Add("read flag, then plain", () => Fenced() && _flag ? Number(_plain) : "no");
             Add("read other, then write plain", () => Fenced() && Volatile.Read(ref _other) ? Number(_plain = 4) : "no");
-            Add("read swapped, then plain", () => Fenced() && Volatile.Read(ref _swapped) == 1 ? Number(_plain) : "no");
-            Add("Interlocked, then plain", () =>
+        }
+
+        /// <summary>Some time later.</summary>
+        private static int Late(int value)
+        {
+            int sum = 0;
+            for (int i = 0; i < 300; i++)
             {
-                Interlocked.Exchange(ref _swapped, 1);
-                _plain = 3;
-            });
+                sum = (sum * 31) + i;
+            }
+
+            return sum == 0 ? 0 : value;
         }
 
         private static bool Fenced()
@@ -650,6 +656,7 @@ internal static class Programs
 
         public MemoryProgram()
         {
+            MostThreads = 2;
             foreach (int value in new[] { 1, 2 })
             {
                 Add($"x={value}", () => _place.X = value);

@@ -16,6 +16,8 @@ internal abstract class SmallProgram
     /// <summary>Whether a task that an operation began may never end. It is given some time.</summary>
     protected bool MayNeverEnd { get; init; }
 
+    protected int MostThreads { get; init; } = 3;
+
     /// <summary>What is left when all threads have ended. It lets go on what waits.</summary>
     protected virtual Task<string> EndAsync() => Task.FromResult("");
 
@@ -80,7 +82,7 @@ internal abstract class SmallProgram
     public int[][] Threads(int seed)
     {
         Random random = new(seed);
-        int[][] all = new int[random.Next(4) == 0 ? 3 : 2][];
+        int[][] all = new int[random.Next(4) == 0 ? MostThreads : 2][];
         for (int i = 0; i < all.Length; i++)
         {
             int[] steps = new int[random.Next(1, all.Length == 3 ? 3 : 4)];
