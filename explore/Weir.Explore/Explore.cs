@@ -55,6 +55,7 @@ public static class Explore
         {
             RewrittenProgram program = RewrittenProgram.Of(body.Method.Module.Assembly, options);
             Statics.Current = program.Statics;
+            Statics.TriesLocks = false;
             ScheduleRunner runner = new(program.Bind(body), options);
             Stopwatch watch = Stopwatch.StartNew();
             bool IsOver() => runner.Schedules >= options.MaxSchedules || (options.MaxTime > TimeSpan.Zero && watch.Elapsed >= options.MaxTime);
@@ -98,6 +99,11 @@ public static class Explore
                 {
                     // It begins again, with all classes initialized that there are by now.
                     runner.BeginAgain();
+                }
+                catch (DivergedException) when (isReplay && !Statics.TriesLocks)
+                {
+                    // The search that had found it knew that another schedule tries locks.
+                    Statics.TriesLocks = true;
                 }
                 catch (DivergedException)
                 {

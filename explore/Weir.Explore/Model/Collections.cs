@@ -10,6 +10,13 @@ namespace Weir.Explore.Model;
 [Replaces("System.Collections.Concurrent.ConcurrentDictionary`2")]
 internal static class Dictionaries
 {
+    public static TValue GetOrAdd<TKey, TValue>(ConcurrentDictionary<TKey, TValue> map, TKey key, TValue value)
+        where TKey : notnull
+    {
+        Step(map);
+        return map.GetOrAdd(key, value);
+    }
+
     public static TValue GetOrAdd<TKey, TValue>(ConcurrentDictionary<TKey, TValue> map, TKey key, Func<TKey, TValue> make)
         where TKey : notnull
     {
@@ -20,9 +27,7 @@ internal static class Dictionaries
             return known;
         }
 
-        TValue made = make(key);
-        Step(map);
-        return map.GetOrAdd(key, made);
+        return GetOrAdd(map, key, make(key));
     }
 
     public static TValue GetOrAdd<TKey, TValue, TArg>(ConcurrentDictionary<TKey, TValue> map, TKey key, Func<TKey, TArg, TValue> make, TArg argument)

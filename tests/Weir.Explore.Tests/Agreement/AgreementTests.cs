@@ -15,7 +15,7 @@ namespace Weir.Explore.Tests.Agreement;
 /// </remarks>
 public class AgreementTests(ITestOutputHelper output)
 {
-    private const string Seen = "Weir.Explore.Tests.Outcomes";
+    private const string Seen = "Weir.Explore.Tests.Agreement";
     private const int Few = 2;
     private const int MostSchedules = 5_000;
     private const int MostPreemptions = 4;
