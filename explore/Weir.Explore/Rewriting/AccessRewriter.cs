@@ -29,7 +29,7 @@ internal sealed class AccessRewriter(
         conflicts is not null ? conflicts.ChangeOf(access, field)
         : !CanBeAddressed(access, field) ? null
         : isLateField is not null && _fields.Contains(field.FullName)
-            ? (il, site) => points.Field(il, access, nameof(Stores.ReadPlain), nameof(Stores.WritePlain), site, nameof(Stores.WritePlainOf))
+            ? (il, site) => points.Field(il, access, nameof(Stores.ReadPlain), nameof(Stores.WritePlain), site, IfFixed(access, nameof(Stores.WritePlainOf)))
         : races?.IsChecked(access, field) is true ? (il, site) => points.Field(il, access, nameof(Stores.ReadAtOnce), nameof(Stores.WriteAtOnce), site)
         : null;
 
@@ -127,9 +127,13 @@ internal sealed class AccessRewriter(
     }
 
     /// <summary>Whether a static field does not move: it is no structure, which may be in an object, and not of a thread.</summary>
-    public static bool IsFixed(FieldReference field) => (!field.FieldType.IsValueType || field.FieldType.IsPrimitive) &&
+    private static bool IsFixed(FieldReference field) => (!field.FieldType.IsValueType || field.FieldType.IsPrimitive) &&
         RaceRewriter.Resolve(field.DeclaringType) is { } type && type.Fields.FirstOrDefault(f => f.Name == field.Name) is { } found &&
         !RaceRewriter.Has(found, nameof(ThreadStaticAttribute));
+
+    /// <summary>What writes a field whose place is told; null for a static one that may move.</summary>
+    public static string? IfFixed(Instruction access, string writeOf) =>
+        access.OpCode.Code == Code.Stsfld && !IsFixed((FieldReference)access.Operand) ? null : writeOf;
 
     /// <summary>How to change a call that may read or write many elements.</summary>
     public Action<ILProcessor, Instruction>? ChangeOfMemory(MethodReference called) =>

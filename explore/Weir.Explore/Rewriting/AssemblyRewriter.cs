@@ -311,11 +311,11 @@ internal sealed class MethodRewriter(
         access = il.WithoutPrefixes(access);
         if (isVolatile)
         {
-            points.Field(il, access, nameof(Stores.Read), nameof(Stores.Write), null, nameof(Stores.WriteOf));
+            points.Field(il, access, nameof(Stores.Read), nameof(Stores.Write), null, AccessRewriter.IfFixed(access, nameof(Stores.WriteOf)));
         }
         else
         {
-            points.Field(il, access, nameof(Stores.ReadPlain), nameof(Stores.WritePlain), site, nameof(Stores.WritePlainOf));
+            points.Field(il, access, nameof(Stores.ReadPlain), nameof(Stores.WritePlain), site, AccessRewriter.IfFixed(access, nameof(Stores.WritePlainOf)));
         }
     }
 

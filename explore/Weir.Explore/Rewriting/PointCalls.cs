@@ -48,7 +48,7 @@ internal sealed class PointCalls(ModuleDefinition module)
         TypeReference type = TypeOf(field.FieldType, field);
         bool writes = access.OpCode.Code is Code.Stfld or Code.Stsfld;
         bool isStatic = access.OpCode.Code is Code.Ldsfld or Code.Stsfld;
-        bool isTold = writes && writeOf is not null && (isStatic ? AccessRewriter.IsFixed(field) : !field.DeclaringType.IsValueType);
+        bool isTold = writes && writeOf is not null && (isStatic || !field.DeclaringType.IsValueType);
         OpCode address = isStatic ? OpCodes.Ldsflda : OpCodes.Ldflda;
         il.InsertAfter(access, il.Create(OpCodes.Call, Closed(typeof(Stores), isTold ? writeOf! : writes ? write : read, type)));
         if (site is not null)
