@@ -134,6 +134,56 @@ public class DeliveryScenarios(ITestOutputHelper output)
     });
 
     [Fact]
+    public void Host_StoppedWhileItsSourceReads_BeginsAndDeadLettersNothingElse() => output.Explored(static async () =>
+    {
+        // The last read does not look at its token.
+        await using ListSource source = new([new([Item(0)], "0"), new([Item(1)], "1"), new([Item(2)], "2") { Crashes = 2 }], isHeldAtTheEnd: true);
+        await using DirectRuntime runtime = new();
+        MemoryDeadLetters letters = new();
+        TaskCompletionSource first = new();
+        int begun = 0;
+        WorkHost<int> host = new(
+            source,
+            runtime,
+            async (_, _) =>
+            {
+                Interlocked.Increment(ref begun);
+                await first.Task;
+            },
+            new WorkHostOptions<int> { DeadLetters = letters, Serializer = WorkSerializer.Json<int>(), MaxItemsPerCall = 1, MaxCrashes = 2 });
+        using CancellationTokenSource stop = new();
+        Task run = Task.Run(() => host.RunAsync(stop.Token));
+        await source.AtTheEnd;
+        await Task.Delay(1);
+        stop.Cancel();
+        first.SetResult();
+
+        // Until nobody else can run.
+        await Task.Delay(1);
+        Assert.Equal(1, begun);
+        source.End();
+        await run;
+        Assert.Equal((1, 1L, 2L, 0L), (begun, host.Statistics.Succeeded, host.Statistics.Returned, host.Statistics.DeadLettered));
+    });
+
+    /// <summary>A batch without items is done as it is read. Whether it was is asked under the lock: the next items may have ended by then, elsewhere.</summary>
+    [Fact]
+    public void Batch_WithoutItems_IsSeenInOrder() => output.Explored(
+        static async () =>
+        {
+            await using ListSource source = new([new([Item(0)], "0"), new([], "1"), new([Item(2)], "2")], isHeldAtTheEnd: false);
+            await using DirectRuntime runtime = new();
+            WorkHost<int> host = new(
+                source,
+                runtime,
+                static async (_, _) => await Task.Yield(),
+                new WorkHostOptions<int> { DeadLetters = new MemoryDeadLetters(), Serializer = WorkSerializer.Json<int>() });
+            await host.RunAsync();
+            Assert.Equal((2, 3), (host.Statistics.Succeeded, host.Statistics.AcknowledgedBatches));
+        },
+        new ExploreOptions { DataRaces = true });
+
+    [Fact]
     public void Items_AcknowledgedWhileTheirBatchGoesOn_HaveOneOutcomeAndComeBeforeIt() => output.Explored(static async () =>
     {
         await using ItemSource source = new(2);
@@ -182,6 +232,44 @@ public class DeliveryScenarios(ITestOutputHelper output)
         await completing;
         Assert.Null(await source.ReadAsync(default));
     });
+
+    private static WorkItem<int> Item(int value) => WorkItem.Create(value);
+
+    /// <summary>Gives its batches, one with each read. The read after them ends the source, at once or when it is told to.</summary>
+    private sealed class ListSource(WorkBatch<int>[] batches, bool isHeldAtTheEnd) : IWorkSource<int>
+    {
+        private readonly TaskCompletionSource _atTheEnd = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        private readonly TaskCompletionSource _end = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        private int _read;
+
+        public string Name => "list";
+
+        public AcknowledgementOrder Order => AcknowledgementOrder.Any;
+
+        public IRedelivery<int>? Redelivery => null;
+
+        public Task AtTheEnd => _atTheEnd.Task;
+
+        public void End() => _end.SetResult();
+
+        public async ValueTask<WorkBatch<int>?> ReadAsync(CancellationToken cancellationToken)
+        {
+            if (_read < batches.Length)
+            {
+                return batches[_read++];
+            }
+
+            _atTheEnd.TrySetResult();
+            await (isHeldAtTheEnd ? _end.Task : Task.CompletedTask);
+            return null;
+        }
+
+        public ValueTask AcknowledgeAsync(IReadOnlyList<WorkBatch<int>> batches, CancellationToken cancellationToken) => default;
+
+        public ValueTask ReturnAsync(IReadOnlyList<WorkBatch<int>> batches, CancellationToken cancellationToken) => default;
+
+        public ValueTask DisposeAsync() => default;
+    }
 
     private static async Task<MemoryWorkQueue<string>> QueueAsync(string[] values, int capacity = 10)
     {

@@ -54,6 +54,79 @@ public class EnqueueScenarios(ITestOutputHelper output)
     });
 
     [Fact]
+    public void Statement_OfOneThatWaited_EndsWithoutASayInTheNextSeries() => output.Explored(static async () =>
+    {
+        Table table = new();
+        TaskCompletionSource transaction = new();
+        ItemRows<string> first = Rows("a");
+        EnqueueCalls<string> calls = new(
+            NewRows,
+            async (rows, token) =>
+            {
+                if (rows == first)
+                {
+                    await transaction.Task;
+                    return [];
+                }
+
+                return await table.StoreAsync(rows, token);
+            },
+            TimeProvider.System);
+        Task<int> held = calls.StoreAsync(first, default).AsTask();
+
+        // Its patience ends, and another series begins with it.
+        Assert.Equal(1, await CallAsync(calls, "b"));
+        long begin = TimeProvider.System.GetTimestamp();
+        Task<int>[] after = [Task.Run(() => CallAsync(calls, "c")), Task.Run(() => CallAsync(calls, "d"))];
+        transaction.SetResult();
+        int[] counts = await Task.WhenAll([held, .. after]);
+        Assert.Equal([1, 1, 1], counts);
+        Assert.Equal(1, await CallAsync(calls, "e"));
+        Assert.Equal((4, 1), (table.Rows, table.MostAtOnce));
+
+        // Each statement has begun the next one: nobody was served because his patience ended.
+        Assert.InRange(TimeProvider.System.GetElapsedTime(begin), TimeSpan.Zero, EnqueueCalls<string>.Patience / 2);
+    });
+
+    [Fact]
+    public void Statement_ThatTakesOneOfTwo_HoldsUpTheOtherForAWhileOnly() => output.Explored(static async () =>
+    {
+        Table table = new();
+        TaskCompletionSource transaction = new();
+        ItemRows<string>? held = null;
+        EnqueueCalls<string> calls = new(
+            () => held is null ? held = OneRow() : OneRow(),
+            async (rows, token) =>
+            {
+                if (rows != held)
+                {
+                    return await table.StoreAsync(rows, token);
+                }
+
+                // The first one that has waited.
+                await transaction.Task;
+                return [];
+            },
+            TimeProvider.System);
+        Task<int[]> all = Task.WhenAll(
+            Task.Run(() => OneAsync(calls, "a")), Task.Run(() => OneAsync(calls, "b")), Task.Run(() => OneAsync(calls, "c")));
+        await Task.Delay(4 * EnqueueCalls<string>.Patience);
+        Assert.Equal(3, table.Rows + (held?.Count ?? 0));
+        transaction.SetResult();
+        int[] counts = await all;
+        Assert.Equal([1, 1, 1], counts);
+
+        static ItemRows<string> OneRow() => new(WorkSerializer.Text, 100, isUnique: true, maxPack: 1);
+
+        static Task<int> OneAsync(EnqueueCalls<string> calls, string origin)
+        {
+            ItemRows<string> rows = OneRow();
+            rows.Fill([new WorkItem<string>(new WorkId(origin, 0), origin)], 0);
+            return calls.StoreAsync(rows, default).AsTask();
+        }
+    });
+
+    [Fact]
     public void Caller_Cancelled_IsStoredOrNotAndHoldsUpNobody() => output.Explored(static async () =>
     {
         Table table = new();

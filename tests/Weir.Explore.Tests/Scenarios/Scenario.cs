@@ -24,6 +24,7 @@ internal static class Scenario
         nameof(BlockScenarios.WakeUp_OfAnIdleBlock_IsNotLost),
         nameof(BarrierScenarios.Room_FreedByAWorker_IsSeenByWhoWaits),
         nameof(BarrierScenarios.WakeUp_OfAWorkerThatGoesIdle_IsNotLost),
+        nameof(DeliveryScenarios.Batch_WithoutItems_IsSeenInOrder),
         nameof(DeliveryScenarios.Fault_OfACallThatWorksAgain_IsNotTheLastOneAnyMore),
         nameof(RunScenarios.Place_OfAReader_IsNotUsedTwice),
         nameof(RunScenarios.Stop_OfARunWithItemsClaimed_BeginsNoOther),
@@ -44,10 +45,11 @@ internal static class Scenario
         long schedules = Environment.GetEnvironmentVariable("WEIR_EXPLORE_SCHEDULES") is { } number
             ? long.Parse(number, CultureInfo.InvariantCulture)
             : NeedMany.Contains(scenario) ? Many : Few;
-        options = (options ?? new ExploreOptions()) with
+        options ??= new ExploreOptions();
+        options = options with
         {
             MaxSchedules = Math.Min(schedules, Bounded),
-            DataRaces = Environment.GetEnvironmentVariable("WEIR_EXPLORE_RACES") == "1",
+            DataRaces = options.DataRaces || Environment.GetEnvironmentVariable("WEIR_EXPLORE_RACES") == "1",
             Reduction = Environment.GetEnvironmentVariable("WEIR_EXPLORE_REDUCTION") == "1",
             MeantRaces = Meant,
         };

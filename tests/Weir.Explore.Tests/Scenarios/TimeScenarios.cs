@@ -87,4 +87,46 @@ public class TimeScenarios(ITestOutputHelper output)
             Assert.InRange(calls, told.Count(static s => s == ItemStatus.Succeeded), told.Count(static s => s != ItemStatus.NotRun));
         },
         AnyTime);
+
+    [Fact]
+    public void Timer_OfABatchThatBecameFull_LeavesTheNextBatchItsTime() => output.Explored(
+        static async () =>
+        {
+            TimeSpan limit = TimeSpan.FromMilliseconds(10);
+            TaskCompletionSource second = new();
+            long begun = 0;
+            TimeSpan waited = TimeSpan.MaxValue;
+            await Items().ForEachBatchParallelAsync(
+                2,
+                (batch, _) =>
+                {
+                    if (batch is [3])
+                    {
+                        waited = TimeProvider.System.GetElapsedTime(Volatile.Read(ref begun));
+                    }
+
+                    if (batch[^1] == 3)
+                    {
+                        second.SetResult();
+                    }
+
+                    return default;
+                },
+                new ParallelRunOptions { MaxDegreeOfParallelism = 1 },
+                limit);
+            Assert.InRange(waited, limit, TimeSpan.MaxValue);
+
+            async IAsyncEnumerable<int> Items()
+            {
+                yield return 1;
+                await Task.Yield();
+                yield return 2;
+
+                // If both are in one batch, the next one begins after this, and never becomes full.
+                Volatile.Write(ref begun, TimeProvider.System.GetTimestamp());
+                yield return 3;
+                await second.Task;
+            }
+        },
+        AnyTime);
 }
