@@ -697,17 +697,13 @@ internal static class Continuations
 {
     private static TaskScheduler Here => PoolScheduler.InPlaceOf(TaskScheduler.Current);
 
-    public static Task ContinueWith(Task task, Action<Task> action) =>
-        task.ContinueWith(action, default, default, Here);
+    public static Task ContinueWith(Task task, Action<Task> action) => task.ContinueWith(action, default, default, Here);
 
-    public static Task ContinueWith(Task task, Action<Task> action, CancellationToken token) =>
-        task.ContinueWith(action, token, default, Here);
+    public static Task ContinueWith(Task task, Action<Task> action, CancellationToken token) => task.ContinueWith(action, token, default, Here);
 
-    public static Task ContinueWith(Task task, Action<Task> action, TaskContinuationOptions options) =>
-        task.ContinueWith(action, default, options, Here);
+    public static Task ContinueWith(Task task, Action<Task> action, TaskContinuationOptions options) => task.ContinueWith(action, default, options, Here);
 
-    public static Task ContinueWith(Task task, Action<Task, object?> action, object? state) =>
-        task.ContinueWith(action, state, default, default, Here);
+    public static Task ContinueWith(Task task, Action<Task, object?> action, object? state) => task.ContinueWith(action, state, default, default, Here);
 
     public static Task ContinueWith(Task task, Action<Task, object?> action, object? state, CancellationToken token) =>
         task.ContinueWith(action, state, token, default, Here);
@@ -715,8 +711,7 @@ internal static class Continuations
     public static Task ContinueWith(Task task, Action<Task, object?> action, object? state, TaskContinuationOptions options) =>
         task.ContinueWith(action, state, default, options, Here);
 
-    public static Task<TNew> ContinueWith<TNew>(Task task, Func<Task, TNew> function) =>
-        task.ContinueWith(function, default, default, Here);
+    public static Task<TNew> ContinueWith<TNew>(Task task, Func<Task, TNew> function) => task.ContinueWith(function, default, default, Here);
 
     public static Task<TNew> ContinueWith<TNew>(Task task, Func<Task, TNew> function, CancellationToken token) =>
         task.ContinueWith(function, token, default, Here);
@@ -733,11 +728,9 @@ internal static class Continuations
     public static Task<TNew> ContinueWith<TNew>(Task task, Func<Task, object?, TNew> function, object? state, TaskContinuationOptions options) =>
         task.ContinueWith(function, state, default, options, Here);
 
-    public static Task ContinueWith<T>(Task<T> task, Action<Task<T>> action) =>
-        task.ContinueWith(action, default, default, Here);
+    public static Task ContinueWith<T>(Task<T> task, Action<Task<T>> action) => task.ContinueWith(action, default, default, Here);
 
-    public static Task ContinueWith<T>(Task<T> task, Action<Task<T>> action, CancellationToken token) =>
-        task.ContinueWith(action, token, default, Here);
+    public static Task ContinueWith<T>(Task<T> task, Action<Task<T>> action, CancellationToken token) => task.ContinueWith(action, token, default, Here);
 
     public static Task ContinueWith<T>(Task<T> task, Action<Task<T>> action, TaskContinuationOptions options) =>
         task.ContinueWith(action, default, options, Here);
@@ -751,8 +744,7 @@ internal static class Continuations
     public static Task ContinueWith<T>(Task<T> task, Action<Task<T>, object?> action, object? state, TaskContinuationOptions options) =>
         task.ContinueWith(action, state, default, options, Here);
 
-    public static Task<TNew> ContinueWith<T, TNew>(Task<T> task, Func<Task<T>, TNew> function) =>
-        task.ContinueWith(function, default, default, Here);
+    public static Task<TNew> ContinueWith<T, TNew>(Task<T> task, Func<Task<T>, TNew> function) => task.ContinueWith(function, default, default, Here);
 
     public static Task<TNew> ContinueWith<T, TNew>(Task<T> task, Func<Task<T>, TNew> function, CancellationToken token) =>
         task.ContinueWith(function, token, default, Here);
