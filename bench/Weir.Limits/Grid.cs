@@ -75,7 +75,7 @@ internal static class Grid
 /// <summary>What a law reached beside the best fixed limit: the worst of a scenario's spans.</summary>
 /// <param name="Goodput">Its goodput, as a fraction of the best fixed limit's.</param>
 /// <param name="Latency">Its mean latency, as a multiple of the best fixed limit's.</param>
-internal readonly record struct Verdict(double Goodput, double Latency)
+internal readonly record struct Judgement(double Goodput, double Latency)
 {
     public const double LeastGoodput = 0.9;
     public const double MostLatency = 1.5;
@@ -108,21 +108,21 @@ internal sealed class Judge
 
         for (int step = 4; step >= 1; step /= 2)
         {
-            foreach ((int limit, _) in Best(tried))
+            foreach ((int limit, _) in BestOf(tried))
             {
                 Try(limit - Math.Max(1, step * limit / 16));
                 Try(limit + Math.Max(1, step * limit / 16));
             }
         }
 
-        _best = Best(tried);
+        _best = BestOf(tried);
 
         void Try(int limit)
         {
             limit = Math.Clamp(limit, 1, LawKind.Max);
             if (!tried.ContainsKey(limit))
             {
-                tried.Add(limit, Mean(LawKind.Fixed(limit)));
+                tried.Add(limit, Mean(scenario, seeds, LawKind.Fixed(limit)));
             }
         }
     }
@@ -130,11 +130,14 @@ internal sealed class Judge
     /// <summary>The best fixed limit of each span.</summary>
     public IEnumerable<int> BestLimits => _best.Select(static best => best.Limit);
 
+    /// <summary>What the best fixed limit of each span reached.</summary>
+    public IEnumerable<Reached> Best => _best.Select(static best => best.Reached);
+
     /// <summary>Judges a law by the mean over the seeds.</summary>
-    public Verdict Of(LawKind law)
+    public Judgement Of(LawKind law)
     {
-        Verdict worst = new(double.PositiveInfinity, 0);
-        foreach ((Reached reached, (_, Reached best)) in Mean(law).Zip(_best))
+        Judgement worst = new(double.PositiveInfinity, 0);
+        foreach ((Reached reached, (_, Reached best)) in Mean(_scenario, _seeds, law).Zip(_best))
         {
             worst = new(Math.Min(worst.Goodput, reached.Goodput / best.Goodput), Math.Max(worst.Latency, reached.Latency / best.Latency));
         }
@@ -143,14 +146,14 @@ internal sealed class Judge
     }
 
     /// <summary>What a law reached in each span. Where calls come by themselves, what was left over from before the span does not count.</summary>
-    private Reached[] Mean(LawKind law)
+    public static Reached[] Mean(Scenario scenario, int[] seeds, LawKind law)
     {
-        Reached[][] runs = [.. _seeds.Select(seed => Simulation.Run(_scenario, law.Create(seed), seed))];
-        return [.. _scenario.Judged.Select((span, i) => new Reached(
-            Math.Min(_scenario.OfferedAt(span.From), runs.Average(run => run[i].Goodput)), runs.Average(run => run[i].Latency), runs.Average(run => run[i].Limit)))];
+        Reached[][] runs = [.. seeds.Select(seed => Simulation.Run(scenario, law.Create(seed), seed))];
+        return [.. scenario.Judged.Select((span, i) => new Reached(
+            Math.Min(scenario.OfferedAt(span.From), runs.Average(run => run[i].Goodput)), runs.Average(run => run[i].Latency), runs.Average(run => run[i].Limit)))];
     }
 
-    private (int Limit, Reached Reached)[] Best(SortedDictionary<int, Reached[]> tried) =>
+    private (int Limit, Reached Reached)[] BestOf(SortedDictionary<int, Reached[]> tried) =>
         [.. Enumerable.Range(0, _scenario.Judged.Length).Select(i =>
         {
             double most = tried.Max(entry => entry.Value[i].Goodput);

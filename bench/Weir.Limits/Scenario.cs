@@ -50,6 +50,9 @@ internal sealed record Scenario
     /// <summary>The spans that are judged, in seconds.</summary>
     public (double From, double To)[] Judged { get; init; } = [(10, 30)];
 
+    /// <summary>What it is called on a command line.</summary>
+    public string Key => FormattableString.Invariant($"{Group}/{Name}/{Slots}");
+
     public double End => Judged[^1].To;
 
     /// <summary>How many calls come a second; infinity for callers that begin a call whenever the limit allows one.</summary>
@@ -77,6 +80,6 @@ internal sealed record Scenario
         }
     }
 
-    /// <summary>From a time on: how many times slower the server is, its slots and the load. Null leaves a value as it is.</summary>
-    internal readonly record struct Change(double At, double? Slower = null, int? Slots = null, double? Load = null);
+    /// <summary>From a time on: how many times slower the server is, its slots, the load, and the share of failures. Null leaves a value as it is.</summary>
+    internal readonly record struct Change(double At, double? Slower = null, int? Slots = null, double? Load = null, double? Failures = null);
 }

@@ -36,6 +36,7 @@ internal sealed class Simulation
     private double _nextPause;
     private int _slots;
     private double _load;
+    private double _failures;
     private int _inFlight;
 
     private Simulation(Scenario scenario, ILaw law, int seed, Action<double, int>? watch)
@@ -47,6 +48,7 @@ internal sealed class Simulation
         _arrivals = new Random(seed + 1_000_003);
         _slots = scenario.Slots;
         _load = scenario.Load;
+        _failures = scenario.Failures;
         _nextPause = scenario.Pauses ? 3 : double.PositiveInfinity;
         _changes = new Queue<Scenario.Change>(scenario.Changes);
         _sums = new Sums[scenario.Judged.Length];
@@ -112,6 +114,7 @@ internal sealed class Simulation
                 _slower = change.Slower ?? _slower;
                 _slots = change.Slots ?? _slots;
                 _load = change.Load ?? _load;
+                _failures = change.Failures ?? _failures;
                 Serve();
             }
             else if (next == _nextPause)
@@ -144,7 +147,7 @@ internal sealed class Simulation
         while (_inFlight < _law.Limit && (!IsOpen || _waiting.Count > 0))
         {
             double came = IsOpen ? _waiting.Dequeue() : _now;
-            Call call = new(came, _now, ++_inFlight, _services.NextDouble() < _scenario.Failures);
+            Call call = new(came, _now, ++_inFlight, _services.NextDouble() < _failures);
             if (_inService.Count + _atServer.Count >= _scenario.RefusesBeyond * _slots)
             {
                 _refused.Enqueue((_now + RefusalTakes, call));

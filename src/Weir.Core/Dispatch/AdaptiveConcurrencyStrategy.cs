@@ -4,8 +4,8 @@ namespace Weir;
 public enum AdaptiveConcurrencyStrategy
 {
     /// <summary>
-    /// Growth: doubles until the first bad sign, then by about half the square root of the limit. Decrease: to the load at which the latency
-    /// would be back at its baseline. Uses the latency whether or not a target is set.
+    /// Growth: doubles until the latency rises, and then goes to where a few calls queue at the server. Decrease: to that limit, or to a half for failures.
+    /// Uses the latency whether or not a target is set.
     /// </summary>
     Gradient = 0,
 

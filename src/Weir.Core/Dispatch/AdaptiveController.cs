@@ -22,15 +22,14 @@ internal sealed class AdaptiveController
     private const long SlotMask = ClosedBit - 1;
 
     // Immutable; the run is set before it starts.
-    private readonly AdaptiveSettings _settings;
     private readonly AdaptiveNotifier? _notifier;
     private readonly TimeProvider _time;
     private readonly long _interval;
+    private readonly double _target;
     private Pump? _run;
 
     // Of the thread that closes the window: it has set the closed bit, and its write of the next window's word hands them on.
     private readonly AdaptiveLaw _law;
-    private readonly long[] _sorted;
 
     // Atomic: each slot is written by the thread that took it, its latency last, and read by the one that closes the window.
     private readonly Sample[] _samples;
@@ -47,12 +46,11 @@ internal sealed class AdaptiveController
 
     public AdaptiveController(AdaptiveSettings settings)
     {
-        _settings = settings;
         _law = new AdaptiveLaw(settings);
         _time = settings.TimeProvider;
         _interval = Math.Max(1, (long)(settings.SampleInterval.TotalSeconds * _time.TimestampFrequency));
         _samples = new Sample[_law.MaxSamples];
-        _sorted = settings.TargetLatency is null ? [] : new long[_samples.Length];
+        _target = settings.TargetLatency is { } target ? target.TotalSeconds * _time.TimestampFrequency : double.PositiveInfinity;
         Quick = Math.Max(1, _time.TimestampFrequency / 1_000_000);
         _needed = _law.Samples;
         _limit = _law.Limit;
@@ -203,7 +201,7 @@ internal sealed class AdaptiveController
         double clip = _law.Clip;
         int count = 0;
         int succeeded = 0;
-        int measured = 0;
+        int missed = 0;
         long longest = 1;
         double inFlight = 0;
         WindowMean mean = default;
@@ -221,13 +219,7 @@ internal sealed class AdaptiveController
             inFlight += (double)sample.InFlight * sample.Count;
             if (latency > 0)
             {
-                if (_sorted.Length > 0)
-                {
-                    // A sample of several calls takes one slot here: their mean either met the target or did not.
-                    _sorted[measured] = latency;
-                }
-
-                measured++;
+                missed += latency > _target ? sample.Count : 0;
                 succeeded += sample.Count;
                 longest = Math.Max(longest, latency);
                 mean.Add(Math.Min(latency, clip), sample.Count, sample.Ended);
@@ -239,26 +231,14 @@ internal sealed class AdaptiveController
         return new AdaptiveWindow
         {
             Count = count,
-            SuccessRate = count == 0 ? 1 : (double)succeeded / count,
+            Failed = count - succeeded,
+            Missed = missed,
             InFlight = count == 0 ? 0 : inFlight / count,
             Latency = mean.Value,
             Error = mean.Error(out int moments),
             Moments = moments,
             Turnover = Math.Max(1, turnover),
-            Percentile = _sorted.Length == 0 ? 0 : PercentileOf(measured),
         };
-    }
-
-    private double PercentileOf(int count)
-    {
-        if (count == 0)
-        {
-            return 0;
-        }
-
-        Span<long> values = _sorted.AsSpan(0, count);
-        values.Sort();
-        return values[Math.Clamp((int)Math.Ceiling(_settings.TargetPercentile * count) - 1, 0, count - 1)];
     }
 
     private struct Sample

@@ -4,32 +4,69 @@ using System.Runtime.InteropServices;
 namespace Weir.Core.Dispatch;
 
 /// <summary>
-/// Decides the limit, from one window of calls after the other. It knows neither clock nor threads, and is called by one thread at a time.
-/// The formulas, and where they come from, are in docs/reference/adaptive-concurrency.md.
+/// Decides a limit, from one window of calls after the other. It knows neither clock nor threads nor whose calls they are, and is called by one thread at a
+/// time. The formulas, and where they come from, are in docs/reference/adaptive-concurrency.md.
 /// </summary>
+/// <remarks>
+/// The limit doubles until the latency rises. After that it follows Gradient2: the limit at which the latency would be at its baseline, and room for a few
+/// more. The addition is that the baseline is tested, and not averaged over a long time: a test measures a window at the limit and another one below it. If
+/// the latency does not fall with the limit, it is the server's own, however much it has risen. So a latency that has risen by itself lowers nothing.
+/// </remarks>
 internal sealed class AdaptiveLaw
 {
     /// <summary>The fraction of the limit that must be in use for a window to say anything about the limit.</summary>
-    private const double Used = 0.75;
+    private const double Used = 0.9;
+
+    /// <summary>Doubling ends when the latency is this many times the lowest seen.</summary>
+    private const double DoublingEnds = 1.4;
+
+    /// <summary>The fraction of the limit that a test goes down to. Deeper says more, and costs more throughput.</summary>
+    private const double Depth = 0.7;
+
+    /// <summary>A window with a larger error than this lowers the limit by less.</summary>
+    private const double Certain = 0.2;
 
     /// <summary>How many standard errors count as noise.</summary>
     private const double Noise = 2.5;
 
-    /// <summary>The smallest fraction of the limit that one window can leave.</summary>
-    private const double MaxDecrease = 0.25;
-
-    private const int FewestSamples = 16;
-
-    // In slow start, a wrong step costs little, and a late one a lot.
+    // Windows are longer than the limit where it is low, because fewer calls say too little. While doubling, a wrong step costs little and a late one a lot.
     private const int FewestDoubling = 8;
-    private const int MostSamples = 1024;
-    private const int FirstProbe = 4;
-    private const int MaxProbeInterval = 64;
+    private const int Fewest = 64;
+    private const int FewestWithoutLatency = 16;
+    private const int Most = 1024;
+
+    // How many windows after a test the next one comes: soon if it has shown something new, and after twice as many each time that it has not.
+    private const int AfterNews = 2;
+    private const int FirstTest = 8;
+    private const int LastTest = 48;
+
+    // A test comes before its time if the windows since the last one are so many standard errors above what is allowed, less a quarter for each of them.
+    private const double Enough = 6;
+    private const double Drift = 0.25;
 
     private readonly AdaptiveSettings _settings;
-    private readonly int _target;
     private double _exact;
     private bool _started;
+    private Phase _phase;
+
+    // The latency without a queue, 0 while it is unknown, and how many tests it is the mean of.
+    private double _baseline;
+    private int _tests;
+
+    // When the next test is due: after so many windows, or when the latency was too far above the baseline, in standard errors, over some windows.
+    private int _sinceTest;
+    private int _testEvery = FirstTest;
+    private double _excess;
+
+    // How many windows in a row have shown next to no queue. The limit grows faster then.
+    private int _free;
+
+    // Of a test: the limit before it, and the window at that limit.
+    private double _resume;
+    private (int Limit, double Latency, double Error) _above;
+
+    private Chance _failures;
+    private Chance _misses;
 
     public AdaptiveLaw(AdaptiveSettings settings)
     {
@@ -37,12 +74,17 @@ internal sealed class AdaptiveLaw
         _settings = settings;
         _exact = settings.Initial;
         Limit = settings.Initial;
-        _phase = settings.Increase == AdaptiveConcurrencyStrategy.Gradient ? Phase.SlowStart : Phase.Steady;
+        _phase = settings.Increase == AdaptiveConcurrencyStrategy.Gradient ? Phase.Doubling : Phase.Steady;
+        _failures = new Chance(1 - settings.MinSuccessRate);
+        _misses = new Chance(1 - settings.TargetPercentile);
+    }
 
-        // So that a single slow call is still within the percentile.
-        _target = settings.TargetLatency is null || settings.TargetPercentile >= 1
-            ? 1
-            : Math.Clamp((int)Math.Ceiling(1 / (1 - settings.TargetPercentile)), 1, 100);
+    private enum Phase
+    {
+        Doubling = 0,
+        Steady,
+        TestAbove,
+        TestBelow,
     }
 
     /// <summary>How many calls may be in flight.</summary>
@@ -52,20 +94,19 @@ internal sealed class AdaptiveLaw
     public int Skip { get; private set; }
 
     /// <summary>How many completions make a window: one for each call in flight, and half of that for the first look at the server.</summary>
-    public int Samples =>
-        Math.Clamp(_started ? Limit : Limit / 2, IsDoubling ? Math.Max(FewestDoubling, _target) : Math.Max(FewestSamples, _target), MostSamples);
+    public int Samples => Math.Clamp(_started ? Limit : Limit / 2, IsDoubling ? FewestDoubling : _settings.UsesGradient ? Fewest : FewestWithoutLatency, Most);
 
     /// <summary>The most that any window needs.</summary>
-    public int MaxSamples => Math.Clamp(_settings.Max, Math.Max(FewestSamples, _target), MostSamples);
+    public int MaxSamples => Math.Clamp(_settings.Max, Fewest, Most);
 
     /// <summary>The most that a single call's latency counts, so that one call in a thousand that hangs does not decide by itself.</summary>
     public double Clip => _baseline > 0 ? 8 * _baseline : double.PositiveInfinity;
 
-    /// <summary>Whether the limit is lowered briefly to see how the latency reacts.</summary>
-    public bool IsProbing => _phase == Phase.Probe;
+    /// <summary>Whether a window is measured to compare it with one at another limit.</summary>
+    public bool IsTesting => _phase is Phase.TestAbove or Phase.TestBelow;
 
     /// <summary>Whether the limit doubles with each good window.</summary>
-    public bool IsDoubling => _phase == Phase.SlowStart;
+    public bool IsDoubling => _phase == Phase.Doubling;
 
     /// <summary>The latency without a queue, in ticks; 0 while unknown.</summary>
     public double Baseline => _baseline;
@@ -80,44 +121,174 @@ internal sealed class AdaptiveLaw
         }
 
         _started = true;
-        bool failing = window.SuccessRate < _settings.MinSuccessRate;
-        double overTarget = _settings.TargetLatency is { } target && window.Percentile > 0
-            ? window.Percentile / Math.Max(1, target.TotalSeconds * _settings.TimeProvider.TimestampFrequency)
-            : 0;
-        if (failing || overTarget > 1)
+        bool fails = _failures.Exceeds(window.Failed, window.Count);
+        bool misses = _settings.TargetLatency is not null && _misses.Exceeds(window.Missed, window.Count - window.Failed);
+        if (fails || misses)
         {
-            _phase = Phase.Steady;
-            _doubtful = false;
-            Forget();
-            Fall(failing ? 0.5 : Math.Max(0.5, 1 / overTarget));
-            _capacity = _exact;
+            Fall();
         }
         else if (window.InFlight < Used * Limit || window.Latency <= 0)
         {
             // The source or the consumer holds the run back, not the limit. Nothing is known about a higher limit, and nothing is wrong with this one.
-            Forget();
-            EndProbe();
+            EndTest();
         }
-        else if (_settings.UsesGradient)
-        {
-            Follow(window);
-        }
-        else
+        else if (!_settings.UsesGradient)
         {
             Grow();
         }
+        else if (_phase == Phase.Doubling)
+        {
+            Double(Math.Max(window.Turnover, window.Latency), window.Error);
+        }
+        else if (_phase == Phase.TestAbove)
+        {
+            BeginTestBelow(window.Latency, window.Error);
+        }
+        else if (_phase == Phase.TestBelow)
+        {
+            Compare(window.Latency, window.Error);
+        }
+        else
+        {
+            Follow(window.Latency, window.Error);
+        }
     }
 
-    /// <summary>Lowers the limit according to the strategy.</summary>
-    /// <param name="gradient">The factor for <see cref="AdaptiveConcurrencyStrategy.Gradient"/>.</param>
-    private void Fall(double gradient) => Set(
-        _settings.Decrease switch
+    /// <summary>Too many calls have failed, or missed the target.</summary>
+    private void Fall()
+    {
+        EndTest();
+        _phase = Phase.Steady;
+        if (Limit == _settings.Min)
         {
-            AdaptiveConcurrencyStrategy.Gradient => _exact * Math.Max(MaxDecrease, gradient),
-            AdaptiveConcurrencyStrategy.Gradual => Math.Floor(Limit * 0.75),
-            _ => Math.Floor(Limit * 0.5),
-        },
-        Limit);
+            // No limit is low enough, so the limit is not the reason. From here it grows again, for as long as it does not get worse.
+            _failures.Accept();
+            _misses.Accept();
+        }
+
+        _failures.Clear();
+        _misses.Clear();
+        Set(Math.Floor(Limit * (_settings.Decrease == AdaptiveConcurrencyStrategy.Gradual ? 0.75 : 0.5)));
+    }
+
+    private void Double(double latency, double error)
+    {
+        if (_baseline > 0 && latency > (DoublingEnds + error) * _baseline)
+        {
+            // Even the first window may have seen a queue, so the baseline is unknown now.
+            _phase = Phase.Steady;
+            _sinceTest = FirstTest;
+            Set(Limit * Math.Max(0.5, _baseline / latency));
+            _baseline = 0;
+            _tests = 0;
+            return;
+        }
+
+        _baseline = _baseline == 0 ? latency : Math.Min(_baseline, latency);
+        if (Limit == _settings.Max)
+        {
+            _phase = Phase.Steady;
+        }
+        else
+        {
+            Set(2.0 * Limit, 0);
+        }
+    }
+
+    /// <summary>Goes towards the limit at which the latency would be at its baseline, and plans tests of the baseline.</summary>
+    private void Follow(double latency, double error)
+    {
+        if (_baseline == 0)
+        {
+            _baseline = latency;
+        }
+        else if (Limit == _settings.Min)
+        {
+            // There is nothing below to compare with.
+            _baseline += 0.5 * (latency - _baseline);
+        }
+        else if (latency < _baseline * (1 - (2 * error)))
+        {
+            _baseline += 0.1 * (latency - _baseline);
+        }
+
+        double allowance = Allowance(_exact);
+        double allowed = 1 / (1 - Math.Min(0.5, allowance / _exact));
+        double over = ((latency / _baseline) - allowed) / Math.Max(0.02, error);
+        _excess = Math.Max(0, _excess + over - Drift);
+        if (Limit > _settings.Min && (++_sinceTest >= _testEvery || _excess > Enough))
+        {
+            _phase = Phase.TestAbove;
+            _resume = _exact;
+            return;
+        }
+
+        if (_settings.Increase != AdaptiveConcurrencyStrategy.Gradient)
+        {
+            if (over <= 0)
+            {
+                Grow();
+            }
+
+            return;
+        }
+
+        double queue = _exact * (1 - Math.Min(1, _baseline / latency));
+        _free = queue < 0.5 * allowance ? Math.Min(_free + 1, 8) : 0;
+        Set(_exact + (0.2 * ((allowance * Math.Max(1, _free)) - (queue * Math.Min(1, Certain / error)))));
+    }
+
+    private void BeginTestBelow(double latency, double error)
+    {
+        _phase = Phase.TestBelow;
+        _above = (Limit, latency, error);
+        Set(Math.Max(_settings.Min, Math.Min(Limit - 1, Math.Floor(Limit * Depth))));
+    }
+
+    /// <summary>Ends a test's window below the limit. If the latency has fallen with the limit, calls were queueing.</summary>
+    private void Compare(double latency, double error)
+    {
+        double noise = Noise * Math.Sqrt((error * error) + (_above.Error * _above.Error));
+        double depth = (double)Limit / _above.Limit;
+        double fall = latency / _above.Latency;
+        bool isFlat = fall > 1 - Math.Min(noise, 0.5 * (1 - depth));
+        double measured = isFlat ? (latency + _above.Latency) / 2 : latency;
+        bool isNew = Math.Abs(measured - _baseline) > noise * _baseline;
+        _tests = isNew ? 1 : _tests + 1;
+        _baseline += Math.Max(0.3, 1.0 / _tests) * (measured - _baseline);
+        double most = 1.15 * depth;
+        if (!isFlat && fall < most && _baseline < most * _above.Latency && Limit > _settings.Min)
+        {
+            // It fell about as far as the limit, so all of the difference queued, and more may.
+            _testEvery = FirstTest;
+            _resume = Limit;
+            BeginTestBelow(latency, error);
+            return;
+        }
+
+        _testEvery = isNew ? AfterNews : Math.Min(LastTest, 2 * _testEvery);
+        _resume += isFlat ? Allowance(_resume) : 0;
+        _resume *= isNew ? Math.Clamp(_baseline / _above.Latency, depth, 1) : 1;
+        EndTest();
+        if (isFlat && _tests == 1)
+        {
+            // The first test after doubling, so that ended too early, or the server has become another one.
+            _phase = Phase.Doubling;
+        }
+    }
+
+    /// <summary>Goes back to the limit before a test, if there is one, and forgets what the windows since the last one have shown.</summary>
+    private void EndTest()
+    {
+        _excess = 0;
+        _sinceTest = 0;
+        _free = 0;
+        if (IsTesting)
+        {
+            _phase = Phase.Steady;
+            Set(_resume);
+        }
+    }
 
     /// <summary>Raises the limit by one step, according to the strategy.</summary>
     private void Grow() => Set(
@@ -126,306 +297,58 @@ internal sealed class AdaptiveLaw
             AdaptiveConcurrencyStrategy.Gradient => _exact + Allowance(_exact),
             AdaptiveConcurrencyStrategy.Aggressive => Limit + Math.Max(1.0, Math.Floor(Limit * 0.1)),
             _ => Limit + 1.0,
-        },
-        Limit);
+        });
 
     /// <summary>
-    /// How many calls may queue at the server, which is also the step upwards. It grows more slowly than the limit, so that of two runs at one server the
-    /// larger one is the first to give way and gains less from a step.
+    /// How many calls may queue at the server. It grows more slowly than the limit, so that of two runs at one server the larger one is the first to give way.
     /// </summary>
-    private static double Allowance(double limit) => Math.Max(1, Math.Sqrt(limit) / 2);
+    private static double Allowance(double limit) => Math.Max(1, 0.6 * Math.Sqrt(limit));
+
+    private void Set(double limit) => Set(limit, Limit);
 
     private void Set(double limit, int skip)
     {
         Debug.Assert(double.IsFinite(limit), "Latencies are above zero, so no quotient of them is anything else.");
+        int before = Limit;
         _exact = Math.Clamp(limit, _settings.Min, _settings.Max);
         Limit = (int)(_exact + 0.5);
-        Skip = skip;
+
+        // After a small step, the calls of the limit before are as good as those of this one.
+        Skip = Math.Abs(Limit - before) > 0.1 * before ? skip : 0;
     }
 
-    // Following the latency: slow start, the baseline, and probes that check it.
-
-    /// <summary>Doubling ends when the latency is this many times the lowest seen.</summary>
-    private const double SlowStartEnds = 1.4;
-
-    /// <summary>The fraction of the limit at which a probe measures the latency.</summary>
-    private const double ProbeDepth = 0.5;
-
-    private Phase _phase;
-    private double _baseline;
-
-    // The limit at which the latency was last at its baseline. Below half of it, the limit doubles again; far above it, it is forgotten.
-    private double _capacity = double.PositiveInfinity;
-
-    // Whether a doubling has left the latency unchanged. Without one, even the first window may have seen a queue.
-    private bool _seenFlat;
-    private bool _calibrates;
-
-    // The previous window, if it was bad and not the first bad one, which had begun before the change.
-    private (int Limit, double Latency)? _lastBad;
-    private bool _settled;
-    private int _strikes;
-
-    // The last window that could not estimate its error, and by how much such windows differ.
-    private (int Limit, double Latency)? _lastFew;
-    private double _variation = 0.5;
-
-    // How many times in a row such a window's latency has risen as a queue's does when the limit grows. Once may be chance; twice is not.
-    private int _rises;
-
-    private (int Limit, double Latency, double Error) _above;
-    private double _resume;
-    private bool _doubtful;
-    private int _sinceProbe;
-    private int _probeEvery = FirstProbe;
-
-    private enum Phase
+    /// <summary>Whether calls fail more often than they may, judged by chance: a few failures among few calls say nothing.</summary>
+    private struct Chance(double allowed)
     {
-        SlowStart = 0,
-        Steady,
-        Probe,
-    }
+        /// <summary>How unlikely it must be that calls which fail as often as they may look like this: the logarithm of a thousand.</summary>
+        private const double Unlikely = 6.9;
+        private const double Remembered = 2000;
 
-    private void Follow(in AdaptiveWindow window)
-    {
-        bool isFew = window.Moments < AdaptiveWindow.FewMoments;
-        double latency = _phase == Phase.SlowStart ? Math.Max(window.Turnover, window.Latency) : window.Latency;
-        bool isUnexplained = false;
-        double error = isFew ? EstimateErrorOfFew(latency, window.Error, out isUnexplained) : window.Error;
-        double noise = Noise * error;
-        if (_phase == Phase.Probe)
-        {
-            Compare(latency, error);
-            return;
-        }
+        private double _allowed = allowed;
+        private double _failed;
+        private double _calls;
 
-        bool first = _baseline == 0;
-        if (first || _calibrates)
+        /// <summary>Adds calls, and asks Chernoff's bound of the binomial distribution: n D(f ‖ p), with the divergence D of two rates.</summary>
+        public bool Exceeds(int failed, int calls)
         {
-            _baseline = latency;
-            if (_calibrates)
+            if (_calls > Remembered)
             {
-                _calibrates = false;
-                Rise(latency, error);
-                return;
-            }
-        }
-
-        double tolerance = _phase == Phase.SlowStart ? SlowStartEnds + (isFew && _rises < 2 ? noise : 0) : Tolerance() + noise;
-        if (latency > tolerance * _baseline)
-        {
-            if (_phase == Phase.SlowStart && isUnexplained)
-            {
-                // Not our queue, which would not have grown by more than the limit. So the earlier windows were too fast, or this one is too slow.
-                _baseline = Approach(latency);
-            }
-            else if (_phase == Phase.SlowStart)
-            {
-                EndSlowStart(_baseline / latency);
-            }
-            else
-            {
-                Retreat(latency, error);
+                _calls /= 2;
+                _failed /= 2;
             }
 
-            return;
+            _failed += failed;
+            _calls += calls;
+            double rate = _failed / Math.Max(1, _calls);
+            return rate > _allowed && _calls * Divergence(rate, _allowed) > Unlikely;
         }
 
-        Forget();
-        if (_phase == Phase.SlowStart)
-        {
-            _seenFlat |= !first;
+        public void Accept() => _allowed = Math.Max(_allowed, _failed / Math.Max(1, _calls));
 
-            // The values may be too low by as much as they differ, so the lowest of them would be too low as well.
-            _baseline = isFew ? Approach(latency) : Math.Min(_baseline, latency);
-            Set(2.0 * Limit, 0);
-            return;
-        }
+        public void Clear() => _failed = _calls = 0;
 
-        if (latency < _baseline * (1 - 2 * error))
-        {
-            _baseline += 0.2 * (latency - _baseline);
-        }
-        else if (latency < _baseline * (1 + 1.5 * error))
-        {
-            _baseline += 0.1 * (latency - _baseline);
-        }
-
-        Rise(latency, error);
-    }
-
-    private double Approach(double latency) => _baseline + (0.5 * (latency - _baseline));
-
-    /// <summary>
-    /// The error of a window whose calls ended at too few moments to estimate it: how far such windows have differed from each other so far. A difference
-    /// that the change of the limit explains, with a queue or without one, does not count.
-    /// </summary>
-    private double EstimateErrorOfFew(double latency, double error, out bool isUnexplained)
-    {
-        isUnexplained = false;
-        if (_lastFew is { } last)
-        {
-            double queued = last.Latency * Limit / last.Limit;
-            double over = latency - Math.Max(last.Latency, queued);
-            double under = Math.Min(last.Latency, queued) - latency;
-            double difference = Math.Max(0, Math.Max(over, under)) / Math.Max(latency, last.Latency);
-            _variation += (difference > _variation ? 0.5 : 0.1) * (difference - _variation);
-            isUnexplained = over > 0.1 * latency;
-            _rises = !isUnexplained && latency > SlowStartEnds * last.Latency ? _rises + 1 : 0;
-        }
-
-        _lastFew = (Limit, latency);
-        return Math.Min(error, _variation);
-    }
-
-    /// <summary>
-    /// The ratio of latency to baseline when as many calls queue as are allowed: Vegas' queue L (1 - baseline / latency), solved for the ratio.
-    /// </summary>
-    private double Tolerance()
-    {
-        double share = Allowance(Limit) / Limit;
-        return share < 0.99 ? 1 / (1 - share) : 100;
-    }
-
-    private void EndSlowStart(double gradient)
-    {
-        // At most to where doubling began, because the gradient of so few calls may be wrong. If it was deeper, or no doubling left the latency unchanged, a
-        // probe follows.
-        double factor = Math.Max(gradient, 0.5);
-        _sinceProbe = !_seenFlat || gradient < 0.45 ? MaxProbeInterval : 0;
-        _probeEvery = FirstProbe;
-        _phase = Phase.Steady;
-        _calibrates = true;
-        Forget();
-        Fall(factor);
-        _capacity = _exact;
-    }
-
-    private void Retreat(double latency, double error)
-    {
-        double gradient = Math.Max(MaxDecrease, _baseline / latency);
-        if (_lastBad is { } before)
-        {
-            // A queue shrinks with the limit. A latency that does not fall at least half as far as the limit did is not our queue's.
-            bool stays = latency > before.Latency * (1 - 0.5 * (1 - (double)Limit / before.Limit));
-            _strikes = stays ? _strikes + 1 : 0;
-            if (_strikes >= 2 || Limit <= _settings.Min)
-            {
-                Forget();
-                _doubtful = true;
-                _resume = _exact;
-                StartProbe(latency, error, Math.Min(ProbeDepth, gradient));
-                return;
-            }
-        }
-
-        _lastBad = _settled ? (Limit, latency) : null;
-        _settled = true;
-        _capacity = Limit * (_baseline / latency);
-        Fall(gradient);
-    }
-
-    private void Rise(double latency, double error)
-    {
-        if (++_sinceProbe >= _probeEvery && Limit > _settings.Min)
-        {
-            _resume = _exact;
-            StartProbe(latency, error, ProbeDepth);
-        }
-        else if (_settings.Increase != AdaptiveConcurrencyStrategy.Gradient)
-        {
-            Grow();
-        }
-        else if (_exact < _capacity / 2)
-        {
-            Set(2 * _exact, Limit);
-        }
-        else if (_exact > 1.5 * _capacity + 2)
-        {
-            // The server's capacity is no longer what it was.
-            _capacity = double.PositiveInfinity;
-            _phase = Phase.SlowStart;
-            _seenFlat = true;
-            Set(2.0 * Limit, 0);
-        }
-        else
-        {
-            Grow();
-        }
-    }
-
-    private void StartProbe(double latency, double error, double depth)
-    {
-        _phase = Phase.Probe;
-        _above = (Limit, latency, error);
-        Set(Math.Min(Limit * depth, Limit - 1), Limit);
-    }
-
-    /// <summary>Ends a probe's window: if the latency fell with the limit, there was a queue.</summary>
-    private void Compare(double latency, double error)
-    {
-        (int limit, double above, double errorAbove) = _above;
-        double noise = 0.7 * Noise * Math.Sqrt(error * error + errorAbove * errorAbove);
-        if (latency < 0.8 * above && latency < above * (1 - noise))
-        {
-            bool lower = latency < _baseline * (1 - error);
-            _resume = Math.Min(_resume, Math.Max(Limit, limit * latency / above));
-            if (lower)
-            {
-                _baseline = latency;
-                _probeEvery = FirstProbe;
-                if (latency / above < ((double)Limit / limit + 1) / 2 && Limit > _settings.Min)
-                {
-                    // It fell about as far as the limit, so there may still be a queue: probe further down.
-                    StartProbe(latency, error, ProbeDepth);
-                    return;
-                }
-            }
-
-            _capacity = _resume;
-        }
-        else if (latency <= 1.25 * above)
-        {
-            Confirm(latency, (latency + above) / 2);
-        }
-
-        EndProbe();
-    }
-
-    /// <summary>Nothing queued: both latencies are the server's own, so the baseline moves towards them.</summary>
-    private void Confirm(double latency, double mean)
-    {
-        if (_doubtful)
-        {
-            _baseline = latency;
-            _capacity = double.PositiveInfinity;
-            _probeEvery = FirstProbe;
-        }
-        else
-        {
-            _baseline += 0.5 * (Math.Min(mean, 1.5 * _baseline) - _baseline);
-            _probeEvery = Math.Min(MaxProbeInterval, 2 * _probeEvery);
-        }
-    }
-
-    private void EndProbe()
-    {
-        if (_phase == Phase.Probe)
-        {
-            Debug.Assert(_resume > 0, "A probe knows where it came from.");
-            _phase = Phase.Steady;
-            _doubtful = false;
-            _sinceProbe = 0;
-            Forget();
-            Set(_resume, Limit);
-        }
-    }
-
-    private void Forget()
-    {
-        _lastBad = null;
-        _settled = false;
-        _strikes = 0;
+        private static double Divergence(double rate, double allowed) =>
+            (rate * Math.Log(rate / allowed)) + (rate < 1 ? (1 - rate) * Math.Log((1 - rate) / (1 - allowed)) : 0);
     }
 }
 
@@ -552,8 +475,11 @@ internal readonly record struct AdaptiveWindow
     /// <summary>How many calls ended.</summary>
     public required int Count { get; init; }
 
-    /// <summary>The fraction of them that succeeded.</summary>
-    public required double SuccessRate { get; init; }
+    /// <summary>How many of them failed.</summary>
+    public int Failed { get; init; }
+
+    /// <summary>How many of the others took longer than the target.</summary>
+    public int Missed { get; init; }
 
     /// <summary>The mean number of calls in flight when one of them ended, including that call.</summary>
     public required double InFlight { get; init; }
@@ -572,7 +498,4 @@ internal readonly record struct AdaptiveWindow
     /// that have ended leaves out. This matters while the limit doubles.
     /// </summary>
     public required double Turnover { get; init; }
-
-    /// <summary>The latency at the target's percentile; 0 without a target.</summary>
-    public double Percentile { get; init; }
 }

@@ -2,9 +2,9 @@ namespace Weir;
 
 /// <summary>How a run adjusts the number of items in flight. Immutable: a <c>with</c> expression makes a changed copy.</summary>
 /// <remarks>
-/// The run reviews the limit after each window of completed calls. A window is bad if too few of its calls succeeded, if their latency was above
-/// <see cref="TargetLatency"/>, or, with <see cref="AdaptiveConcurrencyStrategy.Gradient"/>, if it was well above the latency without a queue. Only your
-/// call is measured, without hooks and without waiting for the source, the consumer or other calls. Calls that end because the run stops are not counted.
+/// The run reviews the limit after each window of completed calls. It falls if too few calls succeed, if too many take longer than
+/// <see cref="TargetLatency"/>, or, with <see cref="AdaptiveConcurrencyStrategy.Gradient"/>, if calls queue at the server. Chance is taken into account: a
+/// few failures among few calls lower nothing. Only your call is measured, without hooks and without waiting for the source, the consumer or other calls. Calls that end because the run stops are not counted.
 /// An item that passes <see cref="ParallelRunOptions.PerItemTimeout"/> is a failure. Each run starts from scratch; any number of runs can use one instance.
 /// </remarks>
 public sealed record AdaptiveConcurrencyOptions
@@ -26,23 +26,24 @@ public sealed record AdaptiveConcurrencyOptions
     public int? InitialConcurrency { get; init; }
 
     /// <summary>
-    /// The longest duration of a window, from the first call in it that ends. A window ends earlier when as many calls as the limit allows, and at least 16,
-    /// have ended.
+    /// The longest duration of a window, from the first call in it that ends. A window ends earlier when as many calls as the limit allows, and at least 64
+    /// where latency counts, have ended.
     /// </summary>
     /// <value>More than zero. The default is one second.</value>
     public TimeSpan SampleInterval { get; init; } = TimeSpan.FromSeconds(1);
 
-    /// <summary>The latency to keep. A window is bad if its latency at <see cref="TargetPercentile"/> is higher.</summary>
+    /// <summary>The latency to keep. The limit falls if fewer calls than <see cref="TargetPercentile"/> are within it.</summary>
     /// <value>
     /// More than zero; <see langword="null"/>, the default, for none. <see cref="Timeout.InfiniteTimeSpan"/> is stored as <see langword="null"/>.
     /// </value>
     public TimeSpan? TargetLatency { get; init => field = Require.NoneIfInfinite(value); }
 
-    /// <summary>The fraction of a window's successful calls that must be within <see cref="TargetLatency"/>. It has no effect without a target.</summary>
+    /// <summary>The fraction of the successful calls that must be within <see cref="TargetLatency"/>. It has no effect without a target.</summary>
     /// <value>A fraction above 0 and at most 1. The default is 0.95.</value>
     public double TargetPercentile { get; init; } = 0.95;
 
-    /// <summary>The fraction of a window's calls that must succeed. If fewer do, the window is bad.</summary>
+    /// <summary>The fraction of the calls that must succeed. If fewer do, by more than chance, the limit falls. At <see cref="MinConcurrency"/>, where no
+    /// lower limit can help, the fraction that succeeds there counts as enough.</summary>
     /// <value>A fraction from 0 to 1. The default is 0.95.</value>
     public double MinSuccessRate { get; init; } = 0.95;
 

@@ -12,7 +12,7 @@ public class SuiteVerbsTests
     public async Task Help_ListsThem()
     {
         LoadResult result = await new CliUnderTest().RunAsync("eng/tables --help");
-        string[] verbs = ["ratios", "warm-up", "blocking-table", "auto-table", "blocks-grid", "few-items", "selfcheck", "goals"];
+        string[] verbs = ["ratios", "warm-up", "blocking-table", "auto-table", "blocks-grid", "few-items", "adaptive", "selfcheck", "goals"];
         Assert.All(verbs, verb => Assert.Contains($"\n  {verb} ", result.Out, StringComparison.Ordinal));
     }
 
@@ -25,6 +25,7 @@ public class SuiteVerbsTests
     [InlineData(
         "eng/tables blocks-grid --filter Queue*", "eng/tables: No cell matches Queue*; a cell is named by its block, its options and its messages, as in ")]
     [InlineData("eng/tables few-items --rounds 2", "eng/tables: --rounds must be a whole number from 3 to 1,000; it is 2. See 'eng/tables few-items --help'.")]
+    [InlineData("eng/tables adaptive --filter 3/*", "eng/tables: No cell matches 3/*; a cell is named by its group, the server and the slots, as in ")]
     [InlineData("eng/tables few-items --filter 3/*", "eng/tables: No cell matches 3/*; a cell is named by its items, work, source and limit, as in ")]
     [InlineData("eng/tables selfcheck --slow", "eng/tables: Unrecognized command or argument '--slow'. See 'eng/tables selfcheck --help'.")]
     [InlineData("eng/tables selfcheck --runs 0", "eng/tables: --runs must be a whole number from 1 to 1,000; it is 0. See 'eng/tables selfcheck --help'.")]

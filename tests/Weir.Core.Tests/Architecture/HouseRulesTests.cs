@@ -32,6 +32,7 @@ public partial class HouseRulesTests
         ["Weir.Lab.Suites"] = ["Weir.Lab", "Weir.Lab.Catalog", "Weir.Lab.BenchmarkDotNet", "Weir", "Weir.Dataflow"],
         ["Weir.Bench"] = ["Weir.Lab", "Weir.Lab.BenchmarkDotNet", "Weir.Lab.Suites", "Weir.Cli.Kit"],
         ["Weir.Gate"] = ["Weir"],
+        ["Weir.Limits"] = ["Weir.Core"],
         ["Weir.Cli.Kit"] = ["Weir.Lab"],
         ["Weir.Cli"] = ["Weir", "Weir.Lab", "Weir.Lab.Catalog", "Weir.Cli.Kit"],
         ["Weir.Audit"] = ["Weir.Delivery.Cli", "Weir.Lab", "Weir.Cli.Kit"],
@@ -39,6 +40,7 @@ public partial class HouseRulesTests
         ["Weir.Tables"] =
         [
             "Weir.Cli", "Weir.Cli.Kit", "Weir.Delivery.Cli", "Weir.Lab", "Weir.Lab.Catalog", "Weir.Lab.ColdStart", "Weir.Lab.Runtimes", "Weir.Lab.Suites",
+            "Weir.Limits",
         ],
     };
 
@@ -90,7 +92,7 @@ public partial class HouseRulesTests
         ["Weir.Audit"] = ["Load/Options", "Load/Passes", "Load", "Plan", "Engines", "Parts", "Servers", "Checks", "Report", ""],
         ["Weir.Tables"] =
         [
-            "Page", "Ratios", "Auto", "Startup", "Compared", "Blocking", "FewItems", "BlocksGrid", "Commands", "SelfChecks", "Verbs",
+            "Page", "Ratios", "Auto", "Startup", "Compared", "Blocking", "FewItems", "Adaptive", "BlocksGrid", "Commands", "SelfChecks", "Verbs",
             "Servers/Turns", "Servers/Changes", "Servers/Queue", "Servers/Broker", "Servers", "Peers", "App", "",
         ],
     };

