@@ -674,7 +674,12 @@ internal sealed class WriteOnceCore<T> : CopySource<T>, IOfferSource<T>, IUnatte
                 }
             }
 
-            _listed.Begin(this);
+            if (BlockListeners.IsMetered)
+            {
+                // The block ends with this message, so a listener that comes later has nothing to read.
+                _listed.Begin(this);
+            }
+
             SetNeedsLock(messageValue);
             _declining = true;
         }
@@ -802,30 +807,51 @@ internal sealed class WriteOnceCore<T> : CopySource<T>, IOfferSource<T>, IUnatte
 
     private void Finish()
     {
-        List<LinkNode<T>> nodes = [];
+        LinkNode<T>? first;
         lock (this)
         {
             HasEnded = true;
-            LinkNode<T>? next;
-            for (LinkNode<T>? node = Links.Clear(); node is not null; node = next)
-            {
-                next = node.Next;
-                node.Next = null;
-                nodes.Add(node);
-            }
+            first = Links.Clear();
         }
 
-        foreach (LinkNode<T> node in nodes)
+        if (HasValue)
         {
-            if (!HasValue)
-            {
-                break;
-            }
+            first = GiveToAll(first);
+        }
 
+        _registration.Unregister();
+        _listed.End(this);
+        End.Complete(_exceptions, HasValue ? CancellationToken.None : Options.Token);
+        TellOfEnd(first);
+    }
+
+    /// <summary>Gives the message to all that were in the list.</summary>
+    /// <param name="first">The first of them, chained by Next.</param>
+    /// <returns>The first of the links among them, which are to be told of the end, chained in the same order.</returns>
+    private TargetLink<T>? GiveToAll(LinkNode<T>? first)
+    {
+        TargetLink<T>? firstLink = null;
+        TargetLink<T>? lastLink = null;
+        LinkNode<T>? next;
+        for (LinkNode<T>? node = first; node is not null; node = next)
+        {
+            // Who is given the message may be chained to others then.
+            next = node.Next;
+            node.Next = null;
             try
             {
                 if (node is TargetLink<T> link)
                 {
+                    if (lastLink is null)
+                    {
+                        firstLink = link;
+                    }
+                    else
+                    {
+                        lastLink.Next = link;
+                    }
+
+                    lastLink = link;
                     Offer(link.Target);
                 }
                 else
@@ -839,20 +865,7 @@ internal sealed class WriteOnceCore<T> : CopySource<T>, IOfferSource<T>, IUnatte
             }
         }
 
-        _registration.Unregister();
-        _listed.End(this);
-        End.Complete(_exceptions, HasValue ? CancellationToken.None : Options.Token);
-        foreach (LinkNode<T> node in nodes)
-        {
-            if (node is TargetLink<T> { PropagatesCompletion: true } link)
-            {
-                Protocol.Propagate(Completion, link.Target);
-            }
-            else if (!HasValue && node is ReceiveWaiter<T> waiter)
-            {
-                waiter.SourceEnded();
-            }
-        }
+        return firstLink;
     }
 
     private void Offer(ITargetBlock<T> target) => target.OfferMessage(Header, Value!, _owner, consumeToAccept: Clones);

@@ -10,9 +10,9 @@ namespace Weir.Dataflow.Sync;
 /// </summary>
 /// <remarks>
 /// <para>
-/// <b>States.</b> Owned (<c>_owner</c> is set), or a spin lock (<c>_owner</c> is null). As long as one thread alone uses the lock, or one worker on whatever
-/// threads, it is the owner and pays plain loads and stores. The first other one takes ownership away by a process-wide barrier. From then on it is a spin
-/// lock, until one has been alone with it for long enough to own it again.
+/// <b>States.</b> A spin lock (<c>_owner</c> is null), or owned (<c>_owner</c> is set). Once one thread, or one worker on whatever threads, has been alone with
+/// the lock for long enough, it is the owner and pays plain loads and stores. The first other one takes ownership away by a process-wide barrier, and the lock
+/// is a spin lock again.
 /// </para>
 /// <para>
 /// <b>Protocol.</b> Only the holder of <c>_taken</c> changes <c>_owner</c>. The owner writes <c>Inside</c> and then reads <c>_owner</c>. Who takes ownership
@@ -23,8 +23,8 @@ namespace Weir.Dataflow.Sync;
 /// check, but reads once more, and then uses an owner that is null by now.
 /// </para>
 /// <para>
-/// <b>When one owns it again.</b> After so many entries in a row, and twice as many for each owner, up to a bound at which the barrier costs little beside what
-/// these entries cost. No owner is the last: a block that lives long is posted to by one thread after another, and has each of them as its owner while it posts
+/// <b>When one owns it.</b> After so many entries in a row, and twice as many for each owner, up to a bound at which the barrier costs little beside what
+/// these entries cost. So a block of a few messages has no owner, and needs no barrier when the next thread comes. No owner is the last: a block that lives long is posted to by one thread after another, and has each of them as its owner while it posts
 /// much. A worker that goes idle does not count as somebody else (<see cref="EnterToGoIdle"/>), or a writer whose worker keeps up with it would never own the
 /// lock. But it takes something from the writer's streak, because it needs a barrier once there is an owner: where the worker goes idle after a few messages,
 /// the spin lock is cheaper.
@@ -38,9 +38,9 @@ namespace Weir.Dataflow.Sync;
 /// </remarks>
 internal struct BiasedLock
 {
-    /// <summary>How often in a row one has to enter before it owns the lock again: at first, and how often that doubles.</summary>
-    private const int FirstStreak = 64;
-    private const int MostDoublings = 8;
+    /// <summary>How often in a row one has to enter before it owns the lock: at first, and how often that doubles.</summary>
+    private const int FirstStreak = 128;
+    private const int MostDoublings = 7;
 
     /// <summary>What a worker that goes idle takes from the streak: about what a barrier costs, in entries that ownership makes cheaper.</summary>
     private const int StreakPerIdle = 256;
@@ -131,10 +131,9 @@ internal struct BiasedLock
 
         if (_last != me)
         {
-            bool first = _last == 0;
             _last = me;
             _streak = 0;
-            return first ? TakeOwnership(me) : null;
+            return null;
         }
 
         return ++_streak >= FirstStreak << _doublings ? TakeOwnership(me) : null;

@@ -9,6 +9,9 @@ public class BiasedLockTests
     /// <summary>More than the longest streak that a thread needs.</summary>
     private const int Many = 20_000;
 
+    /// <summary>More than the streak that the first owner needs.</summary>
+    private const int Few = 200;
+
     private BiasedLock _lock;
 
     [Fact(Timeout = Eventually.Limit)]
@@ -23,6 +26,17 @@ public class BiasedLockTests
             Enter(1);
             Assert.False(_lock.HasOtherOwner);
         }
+    });
+
+    /// <summary>To take the lock from an owner needs a barrier, which would cost a block of a few messages more than all its entries.</summary>
+    [Fact(Timeout = Eventually.Limit)]
+    public Task Owner_OfANewLock_OnlyWhoHasEnteredOften() => OnAThread(() =>
+    {
+        Assert.SkipUnless(ProcessBarrier.IsAvailable, "Without the process-wide barrier, nobody owns the lock.");
+        OnAThread(() => Enter(20)).Wait();
+        Assert.False(_lock.HasOtherOwner);
+        OnAThread(() => Enter(Few)).Wait();
+        Assert.True(_lock.HasOtherOwner);
     });
 
     /// <summary>Where the worker rests after a few messages, an owner's barriers at the rests would cost more than the spin lock.</summary>
@@ -86,9 +100,8 @@ public class BiasedLockTests
             {
                 for (int i = 1; i <= Rounds; i++)
                 {
-                    // The first one that enters owns it.
                     _lock = default;
-                    Enter(1);
+                    Enter(Few);
                     Volatile.Write(ref round, i);
                     while (Volatile.Read(ref left) < i)
                     {
