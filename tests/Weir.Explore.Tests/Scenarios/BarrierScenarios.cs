@@ -6,6 +6,9 @@ namespace Weir.Explore.Tests.Scenarios;
 /// <summary>Protocols in which one side has a process-wide barrier, and the other none: stores are seen late.</summary>
 public class BarrierScenarios(ITestOutputHelper output)
 {
+    /// <summary>Who enters the lock of a block so often owns it, and others take it away by the barrier.</summary>
+    private const int OftenEnough = 130;
+
     private static readonly ExploreOptions Buffers = new() { StoreBuffers = true };
 
     [Fact]
@@ -13,11 +16,15 @@ public class BarrierScenarios(ITestOutputHelper output)
         static async () =>
         {
             Counter counter = new();
-            counter.Add();
+            for (int i = 0; i < OftenEnough; i++)
+            {
+                counter.Add();
+            }
+
             Task adding = Task.Run(counter.Add);
             counter.Add();
             await adding;
-            Assert.Equal(3, counter.Value);
+            Assert.Equal(OftenEnough + 2, counter.Value);
         },
         Buffers);
 
@@ -27,6 +34,11 @@ public class BarrierScenarios(ITestOutputHelper output)
         {
             int sum = 0;
             Weir.Dataflow.ActionBlock<int> block = new(item => { sum += item; });
+            for (int i = 0; i < OftenEnough; i++)
+            {
+                Assert.Equal(0, block.InputCount);
+            }
+
             block.Post(1);
             block.Post(2);
             block.Complete();
