@@ -587,13 +587,13 @@ internal static class Registrars
     public static void OfValueTask<TAwaiter>(ref TAwaiter awaiter, Action continuation)
     {
         ValueTask task = Unsafe.As<TAwaiter, ValueTask>(ref awaiter);
-        OnSource(ref awaiter, continuation, Captures(ref task), noted => task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(noted));
+        OnSource(ref awaiter, continuation, Captures(ref task), task.IsCompleted, noted => task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(noted));
     }
 
     public static void OfValueTaskWithResult<TAwaiter, TResult>(ref TAwaiter awaiter, Action continuation)
     {
         ValueTask<TResult> task = Unsafe.As<TAwaiter, ValueTask<TResult>>(ref awaiter);
-        OnSource(ref awaiter, continuation, WithResult<TResult>.Captures(ref task), noted => task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(noted));
+        OnSource(ref awaiter, continuation, WithResult<TResult>.Captures(ref task), task.IsCompleted, noted => task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(noted));
     }
 
     /// <summary>Goes on when the task has ended: on the thread that ends it, or on one of the pool where the task asks for that.</summary>
@@ -617,7 +617,7 @@ internal static class Registrars
             TaskContinuationOptions.ExecuteSynchronously | TaskContinuationOptions.HideScheduler, PoolScheduler.Instance);
     }
 
-    private static void OnSource<TAwaiter>(ref TAwaiter awaiter, Action continuation, bool capture, Action<Action> ofSource)
+    private static void OnSource<TAwaiter>(ref TAwaiter awaiter, Action continuation, bool capture, bool isCompleted, Action<Action> ofSource)
     {
         object? source = Awaiters<TAwaiter>.Source(ref awaiter);
         if (source is Task inner)
@@ -626,7 +626,9 @@ internal static class Registrars
             return;
         }
 
-        Action<Action> register = source is null ? Pool.QueueInside : ofSource;
+        // A source of the platform that has ended, such as an async method whose box is used again, queues the continuation to the platform's own pool.
+        bool queues = source is null || (isCompleted && source.GetType().Assembly == typeof(object).Assembly);
+        Action<Action> register = queues ? Pool.QueueInside : ofSource;
         register(Noted(continuation, capture));
     }
 
