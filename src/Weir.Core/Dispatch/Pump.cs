@@ -85,6 +85,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, RunControl.IRun, IUn
         items.HasOneWorker = IsAlone;
         TakesTurns = items.TakesTurns;
         Orders = settings is ControlledSettings controlled ? new PumpOrders(controlled) : null;
+        items.Readers = !IsAlone && Orders is null && settings.Executor.HasThreadsBeyond ? SourceReaders.MayReadAhead : SourceReaders.TakeTurns;
         settings.Adaptive?.Attach(this);
     }
 
@@ -676,7 +677,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, RunControl.IRun, IUn
     public int HelpIfStalled(double cores)
     {
         WorkerActivity seen = _workers.Look(IsGuarded);
-        if (seen.HasShared)
+        if (Items.ShareIfStuck() || seen.HasShared)
         {
             AddQueued();
         }
@@ -1066,6 +1067,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, RunControl.IRun, IUn
                 return false;
             }
 
+            _workers.TellNeedsLock();
             finish = TryFinishNeedsLock();
             return true;
         }
@@ -1395,6 +1397,10 @@ internal abstract partial class Pump : LiveRun, IRunHandle, RunControl.IRun, IUn
                     seen.HasShared |= worker.ShareIfStuck(out bool isStuck);
                     seen.Stuck += isStuck ? 1 : 0;
                 }
+                else
+                {
+                    seen.HasShared |= worker.Share();
+                }
             }
 
             return seen;
@@ -1415,6 +1421,15 @@ internal abstract partial class Pump : LiveRun, IRunHandle, RunControl.IRun, IUn
             int more = limit - _limit;
             Volatile.Write(ref _limit, limit);
             return more;
+        }
+
+        /// <summary>The run is over: workers look before their next items. Those that join later look before their first.</summary>
+        public readonly void TellNeedsLock()
+        {
+            for (PumpWorker? worker = First; worker is not null; worker = worker.NextCreated)
+            {
+                worker.LookBeforeNext();
+            }
         }
 
         /// <summary>A worker waits for a thread.</summary>

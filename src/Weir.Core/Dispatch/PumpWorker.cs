@@ -190,6 +190,12 @@ internal abstract partial class PumpWorker : PumpWork, IUnattended
 
     public abstract void AddTo(ref RunSample sample);
 
+    /// <summary>The run is over, or the watch asks: the worker looks before its next item.</summary>
+    public abstract void LookBeforeNext();
+
+    /// <summary>Gives to others what was claimed beyond an item that lasts, where items cannot be given up.</summary>
+    public abstract bool Share();
+
     /// <summary>Tells the run how many calls it has parked. For the worker, or for the thread that gave it up.</summary>
     public abstract void TellParked();
 
@@ -298,8 +304,19 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     // The call that the worker waits for.
     private TPending _pending;
 
-    // Of the worker; any thread reads whether something is left in it (MayHaveClaimed), and gets an answer that may be old.
+    // Of the worker; any thread reads whether something is left in it (MayHaveClaimed), and gets an answer that may be old. Inside RunItems, the watch may make
+    // it shorter, see Share.
     private Chunk<TItem> _chunk;
+
+    // Written by the worker for each item, and read by the watch: the position in the chunk at which RunItems is, or -1 outside of it.
+    private int _at = Outside;
+
+    // Atomic: not 0 if RunItems has to look before its next item: whether the run is over, and with one more bit, what the watch asks, see Share. Set after that
+    // has come about; the worker answers with 0 before it looks.
+    private int _look;
+
+    // Of the watch: the claim and the position that it saw at its last look, as a hash. If two are alike by chance, an item is given to others too early.
+    private ushort _seen;
 
     // Written by the worker; read by any thread that takes a sample, which may get values that are old. Untold are calls that the worker has parked and not yet
     // told the run.
@@ -311,6 +328,15 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
     // Atomic: written by the worker, read by whoever gives up its items: the calls that no worker waits for, the newest first.
     private ParkedCalls? _parked;
+
+    private const int Outside = -1;
+
+    private const int Look = 1;
+
+    // The watch may take what the worker has claimed beyond its item; it takes it; it has taken it.
+    private const int Asked = Look + 2;
+    private const int Taking = Look + 4;
+    private const int Taken = Look + 8;
 
     public override long Claims => Volatile.Read(ref _claims);
 
@@ -591,7 +617,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
         if (_pace.IsSampling)
         {
-            _pace.Sample(run);
+            _pace.Sample(run, _chunk.Count);
         }
     }
 
@@ -653,7 +679,8 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
         catch (Exception e)
         {
-            int position = _chunk.Position;
+            int position = Math.Max(_at, started);
+            LeaveItems();
             _succeeded += position - started;
             if (run.Recovery is not null)
             {
@@ -673,6 +700,12 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     private StepResult RunItems()
     {
         Pump<TItem, TResult, TPending, TCall, TSink> pump = run;
+        if (pump.IsOver)
+        {
+            GiveBackClaimed();
+            return StepResult.Ready;
+        }
+
         ReadOnlySpan<TItem> items = _chunk.Items;
         long first = _chunk.FirstIndex;
         TCall call = pump.Call;
@@ -692,10 +725,10 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
         for (; position < items.Length; position++)
         {
-            _chunk.Position = position;
-            if (pump.IsOver)
+            Volatile.Write(ref _at, position);
+            if (Volatile.Read(ref _look) != 0)
             {
-                pump.Source.GiveBack(_chunk.TakeRest(position));
+                // Then comes back, for the items that are still its own.
                 break;
             }
 
@@ -731,6 +764,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
             if (!pending.IsCompleted)
             {
+                LeaveItems();
                 _succeeded += position - started;
                 _chunk.Position = position + 1;
                 if (pump.Recovery is not null)
@@ -743,6 +777,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
             if (pending.Until is { } until)
             {
+                LeaveItems();
                 _succeeded += position - started;
                 Remember(items[position]);
                 _chunk.Position = position + 1;
@@ -763,13 +798,90 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             }
         }
 
+        LeaveItems();
         _succeeded += position - started;
-        if (!_chunk.IsEmpty)
+        _chunk.Position = position;
+        return StepResult.Ready;
+    }
+
+    /// <summary>Nobody else touches the chunk after this, and it no longer has the items that the watch has taken.</summary>
+    private void LeaveItems()
+    {
+        Volatile.Write(ref _at, Outside);
+        if (Volatile.Read(ref _look) != 0)
         {
-            _chunk.Position = position;
+            AnswerWatch();
+        }
+    }
+
+    private void AnswerWatch()
+    {
+        SpinWait spin = default;
+        while (true)
+        {
+            int look = Volatile.Read(ref _look);
+            if (look != Taking && Interlocked.CompareExchange(ref _look, 0, look) == look)
+            {
+                return;
+            }
+
+            // It takes no longer than it takes to give back some items.
+            spin.SpinOnce();
+        }
+    }
+
+    public override void LookBeforeNext() => Interlocked.Or(ref _look, Look);
+
+    /// <summary>
+    /// Called by the stall watch at each look, in a run whose items cannot be given up. If the item has not ended since the last look, other workers get what this
+    /// one has claimed beyond it. Guarded workers do the same by the word of their item.
+    /// </summary>
+    /// <remarks>
+    /// A worker writes its position for each item and then reads whether the watch asks. It has no fence between the two, which would cost more than the item, so
+    /// the watch makes one for all threads after it has asked. If the position is the old one even after that, the worker will see that it is asked when it next
+    /// writes its position, and touches the chunk only after it has answered (LeaveItems). Whichever of both comes first with the word is right: the worker that
+    /// takes the question back, or the watch that takes the items. Without the fence, the worker could run an item that the watch has just taken.
+    /// </remarks>
+    /// <returns>Whether there are now more items to claim.</returns>
+    public override bool Share()
+    {
+        long claims = Volatile.Read(ref _claims);
+        int at = Volatile.Read(ref _at);
+        ushort seen = unchecked((ushort)(((int)claims * 509) + at));
+        bool lasts = at >= 0 && seen == _seen;
+        _seen = seen;
+        int look = Volatile.Read(ref _look);
+        if (!lasts || at + 1 >= Volatile.Read(ref _chunk.Count) || look > Asked || Interlocked.CompareExchange(ref _look, Asked, look) != look)
+        {
+            return false;
         }
 
-        return StepResult.Ready;
+        Interlocked.MemoryBarrierProcessWide();
+        if (Volatile.Read(ref _at) != at || Volatile.Read(ref _claims) != claims || Interlocked.CompareExchange(ref _look, Taking, Asked) != Asked)
+        {
+            return false;
+        }
+
+        try
+        {
+            FaultPoint.Pass("PumpWorker.Share", run);
+            Chunk<TItem> rest = _chunk;
+            rest = rest.TakeRest(at + 1);
+            if (run.TakesTurns)
+            {
+                // The worker keeps its array, for the next items.
+                rest.SetArray(rest.Items.ToArray(), 0, rest.Count, rest.FirstIndex);
+            }
+
+            bool shares = rest.Count > 0;
+            run.Source.GiveBack(rest);
+            _chunk.Count = at + 1;
+            return shares;
+        }
+        finally
+        {
+            Volatile.Write(ref _look, Taken);
+        }
     }
 
     /// <summary>
@@ -1164,13 +1276,13 @@ internal struct WorkerPace
     }
 
     /// <summary>
-    /// Records how long it took to read the item that comes now, and asks for help with what comes after it, which no worker is reading any more.
+    /// Records how long it took to read the items that come now, and asks for help with what comes after them, which no worker is reading any more.
     /// </summary>
-    public void Sample(Pump run)
+    public void Sample(Pump run, int count)
     {
         IsSampling = false;
         long now = Stopwatch.GetTimestamp();
-        _reading = now - _sliceStarted;
+        _reading = (float)(now - _sliceStarted) / count;
 
         // The duration of the very first item's work is not known yet. If it took long to arrive, the next item may as well be read meanwhile.
         float work = _work == 0 && run.NextIndex <= 1 ? _reading : _work;

@@ -333,7 +333,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
     // A thread that has the turn of the lanes also has the turn of the inner source.
     private static Source<T> WithOneReader(Source<T> source)
     {
-        source.HasOneReader = true;
+        source.Readers = SourceReaders.AreOne;
         return source;
     }
 

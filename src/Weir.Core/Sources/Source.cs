@@ -3,6 +3,7 @@ using System.Collections.Immutable;
 using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
+using System.Runtime.ExceptionServices;
 using System.Runtime.InteropServices;
 using System.Threading.Channels;
 using Weir.Core.Metering;
@@ -17,6 +18,8 @@ namespace Weir.Core.Sources;
 //   turn, calls the next reader, and only then runs its item. A worker that finds the turn taken waits some microseconds on its thread, then leaves and is
 //   called later. The reader has no item, so it does not count against the limit until it gives up the turn; if there is no room then, it gives back what it
 //   has read, and leaves.
+// - One item at a time, which begins at once, as long as reading or work takes long. A sequence that gives its items at once is read ahead by some of them
+//   where their work is tiny (OneByOneSource). Should it wait nevertheless, the stall watch gives what was read to other workers.
 // - A run whose limit is one and stays so (HasOneWorker) leaves nothing for others.
 
 /// <summary>The items of a run as the run itself sees them: whether there are more, and whether they may be read now. It knows them by number only.</summary>
@@ -34,8 +37,8 @@ internal abstract class Source
     /// <summary>The run's token, which ends waits for the next item. Set before the first claim.</summary>
     public virtual CancellationToken CancellationToken { get; set; }
 
-    /// <summary>Whether other code ensures that one worker at a time reads this source, so that the source need not. Set before the first claim.</summary>
-    public bool HasOneReader { get; set; }
+    /// <summary>How the source is read. Set before the first claim.</summary>
+    public SourceReaders Readers { get; set; }
 
     /// <summary>Whether no more than one worker claims, so that a claim need not leave anything for others. Set before the first claim.</summary>
     public bool HasOneWorker { get; set; }
@@ -97,6 +100,12 @@ internal abstract class Source
 
     /// <summary>Determines whether items that have not begun may be claimed. A worker that is reading now may still read one, and then gives it back.</summary>
     public abstract void Hold(SourceHold hold);
+
+    /// <summary>
+    /// Called by the stall watch at each look. If a reader has been inside the sequence since the last look, gives to other workers what it has read before.
+    /// </summary>
+    /// <returns>Whether there are now more items to claim.</returns>
+    public virtual bool ShareIfStuck() => false;
 
     /// <summary>The run has ended, and every item that began has its outcome. Called once.</summary>
     public virtual void Close()
@@ -559,6 +568,19 @@ internal enum SourceHold : byte
     Stopped,
 }
 
+/// <summary>Who reads a source.</summary>
+internal enum SourceReaders : byte
+{
+    /// <summary>Workers, which take turns.</summary>
+    TakeTurns = 0,
+
+    /// <summary>Workers, which may read more than one item before they run the first: another worker can come for these if the sequence waits.</summary>
+    MayReadAhead,
+
+    /// <summary>Other code ensures that one worker at a time reads this source, so that the source need not.</summary>
+    AreOne,
+}
+
 /// <summary>What an item brings along that waits, and then comes back for its next attempt or for the one that could not begin.</summary>
 /// <param name="last">What it brought along before; null for one that came for the first time.</param>
 /// <param name="kind">What it waits for. Only one that waits for its next attempt has made a call.</param>
@@ -769,7 +791,7 @@ internal abstract class TurnSource<T> : Source<T>
     {
         try
         {
-            return Leave(FinishAdvance(ref chunk, _next), chunk.Count);
+            return Leave(FinishAdvance(ref chunk, _next), chunk);
         }
         catch
         {
@@ -790,7 +812,7 @@ internal abstract class TurnSource<T> : Source<T>
             return ClaimResult.Throttled;
         }
 
-        if (!HasOneReader && !_turn.TryTake())
+        if (Readers != SourceReaders.AreOne && !_turn.TryTake())
         {
             return ClaimResult.Busy;
         }
@@ -804,7 +826,7 @@ internal abstract class TurnSource<T> : Source<T>
 
         try
         {
-            return Leave(Advance(ref chunk, (int)Math.Min(max, ceiling - _next), _next), chunk.Count);
+            return Leave(Advance(ref chunk, (int)Math.Min(max, ceiling - _next), _next), chunk);
         }
         catch
         {
@@ -826,23 +848,27 @@ internal abstract class TurnSource<T> : Source<T>
         GiveUpTurn();
     }
 
-    private ClaimResult Leave(ClaimResult result, int count)
+    /// <summary>Counts items that were read, before the end of the claim. Only for the holder of the turn.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    protected void Count(long next) => Volatile.Write(ref _next, next);
+
+    private ClaimResult Leave(ClaimResult result, in Chunk<T> chunk)
     {
         if (result == ClaimResult.Claimed)
         {
-            _next += count;
+            _next = chunk.FirstIndex + chunk.Count;
         }
         else if (result is not (ClaimResult.Pending or ClaimResult.Paused))
         {
             _drained = true;
         }
 
-        return HasOneReader ? result : LeaveTurn(ref _turn, result);
+        return Readers == SourceReaders.AreOne ? result : LeaveTurn(ref _turn, result);
     }
 
     private void GiveUpTurn()
     {
-        if (!HasOneReader)
+        if (Readers != SourceReaders.AreOne)
         {
             _turn.GiveUp();
         }
@@ -850,14 +876,68 @@ internal abstract class TurnSource<T> : Source<T>
 }
 
 /// <summary>
-/// A sequence whose next step may run user code or wait. It is read one item at a time, and each item starts at once: no item that has been read waits for the
-/// next one to be produced.
+/// A sequence whose next step may run user code or wait. It is read one item at a time, and each item starts at once, unless all of it is tiny: then some items
+/// are read ahead (<see cref="ReadAhead"/>).
 /// </summary>
 internal abstract class OneByOneSource<T> : TurnSource<T>
 {
+    // Created by the reader that has the turn, once a claim wants several items.
+    private ReadAhead? _ahead;
+
     public sealed override int KnownCount => -1;
 
-    protected sealed override ClaimResult Advance(ref Chunk<T> chunk, int max, long index) => Set(ref chunk, Step(out T? item), item, index);
+    /// <summary>Whether nothing is lost that was read and does not begin, so that the sequence may be read ahead.</summary>
+    protected virtual bool CanReadAhead => false;
+
+    /// <summary>Whether the reader that has given up the turn has left a step that is still under way. After the end of the run.</summary>
+    protected bool HasStepUnderWay => _ahead is { Last: ClaimResult.Pending };
+
+    public sealed override bool ShareIfStuck()
+    {
+        if (Volatile.Read(ref _ahead) is not { } ahead || !ahead.TryTake(this, out Chunk<T> chunk))
+        {
+            return false;
+        }
+
+        GiveBack(chunk);
+        return true;
+    }
+
+    public sealed override void Release(ref Chunk<T> chunk) => RentedArray.Return(ref chunk);
+
+    protected sealed override ClaimResult Advance(ref Chunk<T> chunk, int max, long index)
+    {
+        ReadAhead? ahead = _ahead;
+        if (ahead is null)
+        {
+            if (max < ReadAhead.Least || Readers != SourceReaders.MayReadAhead || !CanReadAhead)
+            {
+                return Set(ref chunk, Step(out T? item), item, index);
+            }
+
+            Volatile.Write(ref _ahead, ahead = new ReadAhead());
+        }
+
+        if (ahead.Last != ClaimResult.Claimed)
+        {
+            return ahead.TakeLast();
+        }
+
+        if (max == 1)
+        {
+            return Set(ref chunk, Step(out T? item), item, index);
+        }
+
+        if (ahead.IsQuick)
+        {
+            return ahead.Read(this, ref chunk, max, index);
+        }
+
+        long began = Stopwatch.GetTimestamp();
+        ClaimResult result = Set(ref chunk, Step(out T? next), next, index);
+        ahead.ReadOne(Stopwatch.GetTimestamp() - began);
+        return result;
+    }
 
     protected sealed override ClaimResult FinishAdvance(ref Chunk<T> chunk, long index) => Set(ref chunk, FinishStep(out T? item), item, index);
 
@@ -873,10 +953,178 @@ internal abstract class OneByOneSource<T> : TurnSource<T>
         if (result == ClaimResult.Claimed)
         {
             Keeper?.Add(index, item!);
-            chunk.SetSingle(item!, index);
+            if (chunk.Array is { } buffer)
+            {
+                // So that the worker has it for the next claim.
+                buffer[0] = item!;
+                chunk.SetArray(buffer, 0, 1, index);
+            }
+            else
+            {
+                chunk.SetSingle(item!, index);
+            }
         }
 
         return result;
+    }
+
+    /// <summary>
+    /// Reads several items into the reader's chunk, while the sequence gives them within a microsecond each. What the last step found instead of an item - the end,
+    /// a wait, an exception - is kept for the next claim, because the items before it may begin.
+    /// </summary>
+    /// <remarks>
+    /// <para>
+    /// No item may wait for good because the sequence waits: it may wait for just that item. The reader stores each item and then counts it (NextIndex). If the
+    /// watch finds the same reading open at two looks, it copies what was counted, and takes it by a compare-and-swap of the word, which says which reading it
+    /// is, how many of its items were taken, and whether it is over. So the copy is that of items that nobody else takes: the reader ends its reading by the
+    /// same word, and runs only what is behind the taken ones. Without the number of the reading, the watch could take items of an earlier one, which have run.
+    /// A reader whose items were taken reads no further.
+    /// </para>
+    /// <para>All fields but the word and what the watch has seen are written by the holder of the turn only.</para>
+    /// </remarks>
+    private sealed class ReadAhead
+    {
+        /// <summary>How many items the first such claim must want: then reading and work are known to take less than a microsecond an item.</summary>
+        public const int Least = 16;
+
+        // The word: the number of the reading, then one bit that says that it is over, then how many of its items were taken.
+        private const long Reading = 1024;
+        private const long Over = 512;
+
+        // How many quick reads one after the other it takes before the first of several, and how many again after a wait.
+        private const int QuickReads = 8;
+        private const int QuickReadsAfterWait = 64;
+        private const int QuickReadsAfterSharing = 4_096;
+        private const int MostQuickReads = 1 << 20;
+
+        private static readonly long Quick = Math.Max(1, Stopwatch.Frequency / 1_000_000);
+        private static readonly long Waits = Stopwatch.Frequency / 25_000;
+
+        private ExceptionDispatchInfo? _failure;
+        private int _missing = QuickReads;
+        private int _again = QuickReadsAfterWait;
+
+        // Read by the watch, for the reading that the word names.
+        private T[] _buffer = [];
+        private long _first;
+
+        // Atomic.
+        private long _word = Over;
+
+        // Of the watch.
+        private long _seen;
+
+        /// <summary>What the last step of the sequence found, if no claim has returned it yet; otherwise Claimed.</summary>
+        public ClaimResult Last { get; private set; } = ClaimResult.Claimed;
+
+        /// <summary>Whether the sequence has given its last items at once.</summary>
+        public bool IsQuick => _missing <= 0;
+
+        /// <summary>Notes how long it took to read one item.</summary>
+        public void ReadOne(long took) => _missing = took <= Quick ? _missing - 1 : Math.Max(_missing, QuickReads);
+
+        /// <summary>What the last step found.</summary>
+        /// <exception cref="Exception">What the sequence threw.</exception>
+        public ClaimResult TakeLast()
+        {
+            _failure?.Throw();
+            ClaimResult last = Last;
+            Last = ClaimResult.Claimed;
+            return last;
+        }
+
+        /// <summary>Reads up to <paramref name="max"/> items.</summary>
+        public ClaimResult Read(OneByOneSource<T> source, ref Chunk<T> chunk, int max, long index)
+        {
+            T[] buffer = RentedArray.ForChunk(ref chunk, max, index);
+            CancellationToken stop = source.CancellationToken;
+            long word = Open(buffer, index);
+            long began = Stopwatch.GetTimestamp();
+            int read = 0;
+            try
+            {
+                do
+                {
+                    ClaimResult step = source.Step(out T? item);
+                    if (step != ClaimResult.Claimed)
+                    {
+                        Last = step;
+                        break;
+                    }
+
+                    source.Keeper?.Add(index + read, item!);
+                    buffer[read++] = item!;
+                    source.Count(index + read);
+                }
+                while (read < max && Volatile.Read(ref _word) == word && !stop.IsCancellationRequested);
+            }
+            catch (Exception e)
+            {
+                Last = ClaimResult.Empty;
+                _failure = ExceptionDispatchInfo.Capture(e);
+            }
+
+            int taken = (int)(Interlocked.Or(ref _word, Over) & (Over - 1));
+            if (taken > 0)
+            {
+                WaitedFor(QuickReadsAfterSharing);
+            }
+            else if (Stopwatch.GetTimestamp() - began > Waits)
+            {
+                WaitedFor(QuickReadsAfterWait);
+            }
+
+            chunk.SetArray(buffer, taken, read - taken, index + taken);
+            return read > taken ? ClaimResult.Claimed : TakeLast();
+        }
+
+        /// <summary>Takes what a reader has read that has been inside the sequence since the last look. For the watch, whose looks do not overlap.</summary>
+        public bool TryTake(OneByOneSource<T> source, out Chunk<T> chunk)
+        {
+            chunk = default;
+            long word = Volatile.Read(ref _word);
+            long number = word & ~(Reading - 1);
+            bool isNew = number != _seen;
+            _seen = number;
+            if (isNew || (word & Over) != 0)
+            {
+                return false;
+            }
+
+            int taken = (int)(word & (Over - 1));
+            long first = Volatile.Read(ref _first) + taken;
+            T[] buffer = Volatile.Read(ref _buffer);
+            long count = source.NextIndex - first;
+            if (count <= 0 || taken + count > buffer.Length)
+            {
+                // The second is of a later reading.
+                return false;
+            }
+
+            T[] copy = buffer.AsSpan(taken, (int)count).ToArray();
+            if (Interlocked.CompareExchange(ref _word, word + count, word) != word)
+            {
+                return false;
+            }
+
+            chunk.SetArray(copy, 0, copy.Length, first);
+            return true;
+        }
+
+        private long Open(T[] buffer, long index)
+        {
+            _buffer = buffer;
+            _first = index;
+            long word = (_word | (Reading - 1)) + 1;
+            Volatile.Write(ref _word, word);
+            return word;
+        }
+
+        private void WaitedFor(int least)
+        {
+            _missing = Math.Max(_again, least);
+            _again = Math.Min(MostQuickReads, _missing * 2);
+        }
     }
 }
 
@@ -884,6 +1132,9 @@ internal abstract class OneByOneSource<T> : TurnSource<T>
 internal sealed class LazySource<T>(IEnumerable<T> items) : OneByOneSource<T>
 {
     private IEnumerator<T>? _enumerator;
+
+    // What takes items out of a collection that others fill would lose those that do not begin.
+    protected override bool CanReadAhead => items.GetType().Namespace != "System.Collections.Concurrent";
 
     public override ValueTask DisposeAsync()
     {
@@ -913,9 +1164,12 @@ internal sealed class AsyncSource<T>(IAsyncEnumerable<T> items) : OneByOneSource
     // Written only if the sequence does not complete synchronously, so that the common case needs no write barrier.
     private ValueTask<bool> _moving;
 
+    // What reads a channel would lose the items that do not begin.
+    protected override bool CanReadAhead => items.GetType().Namespace != "System.Threading.Channels";
+
     public override void OnReady(Action continuation) => _moving.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
 
-    public override ValueTask DisposeAsync() => _enumerator?.DisposeAsync() ?? default;
+    public override ValueTask DisposeAsync() => _enumerator is null ? default : HasStepUnderWay ? FinishAndDispose(_enumerator) : _enumerator.DisposeAsync();
 
     protected override ClaimResult Step(out T? item)
     {
@@ -937,6 +1191,21 @@ internal sealed class AsyncSource<T>(IAsyncEnumerable<T> items) : OneByOneSource
         ValueTask<bool> moving = _moving;
         _moving = default;
         return Take(moving.GetAwaiter().GetResult(), out item);
+    }
+
+    // A sequence may not be disposed of during a step. The run's token has told it to end.
+    private async ValueTask FinishAndDispose(IAsyncEnumerator<T> enumerator)
+    {
+        try
+        {
+            await _moving.ConfigureAwait(false);
+        }
+        catch (Exception)
+        {
+            // The run is over, so nobody reads on.
+        }
+
+        await enumerator.DisposeAsync().ConfigureAwait(false);
     }
 
     private ClaimResult Take(bool moved, out T? item)
@@ -992,6 +1261,35 @@ internal sealed class ChannelSource<T>(ChannelReader<T> reader) : OneByOneSource
     }
 }
 
+/// <summary>The array of a worker's chunk, for sources whose items are copied into it.</summary>
+internal static class RentedArray
+{
+    /// <summary>The array of the chunk, or a larger one.</summary>
+    public static T[] ForChunk<T>(ref Chunk<T> chunk, int count, long index)
+    {
+        if (chunk.Array is { } buffer && buffer.Length >= count)
+        {
+            return buffer;
+        }
+
+        Return(ref chunk);
+        buffer = ArrayPool<T>.Shared.Rent(count);
+        chunk.SetArray(buffer, 0, 0, index);
+        return buffer;
+    }
+
+    /// <summary>Returns the array of a chunk that has run, if it has one.</summary>
+    public static void Return<T>(ref Chunk<T> chunk)
+    {
+        if (chunk.Array is { } buffer)
+        {
+            ArrayPool<T>.Shared.Return(buffer, clearArray: RuntimeHelpers.IsReferenceOrContainsReferences<T>());
+        }
+
+        chunk.Clear();
+    }
+}
+
 /// <summary>
 /// A materialised collection without an index (a set, a queue, a range). Its items already exist, so reading a chunk of them
 /// makes no item wait. Each worker reads into a small buffer of its own, never the whole collection.
@@ -1004,15 +1302,7 @@ internal sealed class CollectionSource<T>(IEnumerable<T> items, int count) : Tur
 
     public override int KnownCount => count;
 
-    public override void Release(ref Chunk<T> chunk)
-    {
-        if (chunk.Array is { } buffer)
-        {
-            ArrayPool<T>.Shared.Return(buffer, clearArray: RuntimeHelpers.IsReferenceOrContainsReferences<T>());
-        }
-
-        chunk.Clear();
-    }
+    public override void Release(ref Chunk<T> chunk) => RentedArray.Return(ref chunk);
 
     public override T? UnreadAt(long index)
     {
@@ -1031,19 +1321,7 @@ internal sealed class CollectionSource<T>(IEnumerable<T> items, int count) : Tur
     {
         IEnumerator<T> enumerator = _enumerator ??= items.GetEnumerator();
         max = (int)Math.Min(max, Math.Max(1, (count - index) >> 3));
-        T[]? buffer = chunk.Array;
-        if (buffer is null || buffer.Length < max)
-        {
-            if (buffer is not null)
-            {
-                ArrayPool<T>.Shared.Return(buffer, clearArray: RuntimeHelpers.IsReferenceOrContainsReferences<T>());
-                chunk.Clear();
-            }
-
-            buffer = ArrayPool<T>.Shared.Rent(max);
-            chunk.SetArray(buffer, 0, 0, index);
-        }
-
+        T[] buffer = RentedArray.ForChunk(ref chunk, max, index);
         int read = 0;
         while (read < max && enumerator.MoveNext())
         {

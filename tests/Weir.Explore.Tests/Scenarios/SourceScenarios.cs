@@ -1,4 +1,7 @@
 using System.Threading.Channels;
+using Weir.Core.Dispatch;
+using Weir.Core.Sinks;
+using Weir.Core.Sources;
 
 namespace Weir.Explore.Tests.Scenarios;
 
@@ -69,6 +72,79 @@ public class SourceScenarios(ITestOutputHelper output)
 
         static ValueTask<int> SumAsync(IReadOnlyList<int> batch, CancellationToken token) => new(batch.Sum());
     });
+
+    [Fact]
+    public void WhatWasRead_TakenByTheWatch_IsClaimedOnce() => output.Explored(static async () =>
+    {
+        int[] claimed = new int[16];
+        Source<int> source = SourceOf.Enumerable(claimed.Select(static (_, index) => index).Where(static index => index >= 0));
+        source.Readers = SourceReaders.MayReadAhead;
+        Chunk<int> chunk = default;
+
+        // One by one until the source knows that it gets them at once.
+        for (int i = 0; i < 8; i++)
+        {
+            Claim(source, ref chunk, 16, claimed);
+        }
+
+        Task watch = Task.Run(() =>
+        {
+            Chunk<int> taken = default;
+            source.ShareIfStuck();
+            if (source.ShareIfStuck())
+            {
+                Claim(source, ref taken, 1, claimed);
+            }
+        });
+        while (!source.IsExhausted)
+        {
+            Claim(source, ref chunk, 3, claimed);
+        }
+
+        await watch;
+        while (!source.IsExhausted)
+        {
+            Claim(source, ref chunk, 3, claimed);
+        }
+
+        Assert.All(claimed, static times => Assert.Equal(1, times));
+
+        static void Claim(Source<int> source, ref Chunk<int> chunk, int max, int[] claimed)
+        {
+            if (source.TryClaim(ref chunk, max, long.MaxValue) == ClaimResult.Claimed)
+            {
+                foreach (int item in chunk.Items)
+                {
+                    Interlocked.Increment(ref claimed[item]);
+                }
+
+                chunk.Position = chunk.Count;
+            }
+        }
+    });
+
+    [Fact]
+    public void Rest_OfAWorkerWhoseItemLasts_IsTakenOnce() => output.Explored(
+        static async () =>
+        {
+            int[] items = [.. Enumerable.Range(0, 34)];
+            int[] begun = new int[items.Length];
+            ListCompletion<int> completion = new(items.Length);
+            Pump<int, int, PendingResult<int>, SelectorCall<int, int>, ListSink<int>> pump = new(
+                SourceOf.Enumerable(items),
+                new SelectorCall<int, int>((item, _) => new ValueTask<int>(Interlocked.Increment(ref begun[item]))),
+                new ListSink<int>(completion),
+                new PumpSettings { Limit = 2, ErrorMode = ErrorMode.FailFast });
+            pump.Start(1, default);
+            for (int look = 0; look < 3; look++)
+            {
+                pump.HelpIfStalled(double.NaN);
+            }
+
+            await completion.Task;
+            Assert.All(begun, static times => Assert.Equal(1, times));
+        },
+        new ExploreOptions { StoreBuffers = true });
 
     private static IEnumerable<int> Lazy() => Four.Select(static item => item);
 
