@@ -700,120 +700,79 @@ internal static class Continuations
     private static TaskScheduler Here => PoolScheduler.InPlaceOf(TaskScheduler.Current);
 
     public static Task ContinueWith(Task task, Action<Task> action) => task.ContinueWith(action, default, default, Here);
-
     public static Task ContinueWith(Task task, Action<Task> action, CancellationToken token) => task.ContinueWith(action, token, default, Here);
-
     public static Task ContinueWith(Task task, Action<Task> action, TaskContinuationOptions options) => task.ContinueWith(action, default, options, Here);
-
     public static Task ContinueWith(Task task, Action<Task, object?> action, object? state) => task.ContinueWith(action, state, default, default, Here);
-
     public static Task ContinueWith(Task task, Action<Task, object?> action, object? state, CancellationToken token) =>
         task.ContinueWith(action, state, token, default, Here);
-
     public static Task ContinueWith(Task task, Action<Task, object?> action, object? state, TaskContinuationOptions options) =>
         task.ContinueWith(action, state, default, options, Here);
-
     public static Task<TNew> ContinueWith<TNew>(Task task, Func<Task, TNew> function) => task.ContinueWith(function, default, default, Here);
-
     public static Task<TNew> ContinueWith<TNew>(Task task, Func<Task, TNew> function, CancellationToken token) =>
         task.ContinueWith(function, token, default, Here);
-
     public static Task<TNew> ContinueWith<TNew>(Task task, Func<Task, TNew> function, TaskContinuationOptions options) =>
         task.ContinueWith(function, default, options, Here);
-
     public static Task<TNew> ContinueWith<TNew>(Task task, Func<Task, object?, TNew> function, object? state) =>
         task.ContinueWith(function, state, default, default, Here);
-
     public static Task<TNew> ContinueWith<TNew>(Task task, Func<Task, object?, TNew> function, object? state, CancellationToken token) =>
         task.ContinueWith(function, state, token, default, Here);
-
     public static Task<TNew> ContinueWith<TNew>(Task task, Func<Task, object?, TNew> function, object? state, TaskContinuationOptions options) =>
         task.ContinueWith(function, state, default, options, Here);
-
     public static Task ContinueWith<T>(Task<T> task, Action<Task<T>> action) => task.ContinueWith(action, default, default, Here);
-
     public static Task ContinueWith<T>(Task<T> task, Action<Task<T>> action, CancellationToken token) => task.ContinueWith(action, token, default, Here);
-
     public static Task ContinueWith<T>(Task<T> task, Action<Task<T>> action, TaskContinuationOptions options) =>
         task.ContinueWith(action, default, options, Here);
-
     public static Task ContinueWith<T>(Task<T> task, Action<Task<T>, object?> action, object? state) =>
         task.ContinueWith(action, state, default, default, Here);
-
     public static Task ContinueWith<T>(Task<T> task, Action<Task<T>, object?> action, object? state, CancellationToken token) =>
         task.ContinueWith(action, state, token, default, Here);
-
     public static Task ContinueWith<T>(Task<T> task, Action<Task<T>, object?> action, object? state, TaskContinuationOptions options) =>
         task.ContinueWith(action, state, default, options, Here);
-
     public static Task<TNew> ContinueWith<T, TNew>(Task<T> task, Func<Task<T>, TNew> function) => task.ContinueWith(function, default, default, Here);
-
     public static Task<TNew> ContinueWith<T, TNew>(Task<T> task, Func<Task<T>, TNew> function, CancellationToken token) =>
         task.ContinueWith(function, token, default, Here);
-
     public static Task<TNew> ContinueWith<T, TNew>(Task<T> task, Func<Task<T>, TNew> function, TaskContinuationOptions options) =>
         task.ContinueWith(function, default, options, Here);
-
     public static Task<TNew> ContinueWith<T, TNew>(Task<T> task, Func<Task<T>, object?, TNew> function, object? state) =>
         task.ContinueWith(function, state, default, default, Here);
-
     public static Task<TNew> ContinueWith<T, TNew>(Task<T> task, Func<Task<T>, object?, TNew> function, object? state, CancellationToken token) =>
         task.ContinueWith(function, state, token, default, Here);
-
     public static Task<TNew> ContinueWith<T, TNew>(Task<T> task, Func<Task<T>, object?, TNew> function, object? state, TaskContinuationOptions options) =>
         task.ContinueWith(function, state, default, options, Here);
-
     public static Task StartNew(TaskFactory factory, Action action) =>
         factory.StartNew(action, factory.CancellationToken, factory.CreationOptions, factory.Scheduler ?? Here);
-
     public static Task StartNew(TaskFactory factory, Action action, CancellationToken token) =>
         factory.StartNew(action, token, factory.CreationOptions, factory.Scheduler ?? Here);
-
     public static Task StartNew(TaskFactory factory, Action action, TaskCreationOptions options) =>
         factory.StartNew(action, factory.CancellationToken, options, factory.Scheduler ?? Here);
-
     public static Task StartNew(TaskFactory factory, Action<object?> action, object? state) =>
         factory.StartNew(action, state, factory.CancellationToken, factory.CreationOptions, factory.Scheduler ?? Here);
-
     public static Task StartNew(TaskFactory factory, Action<object?> action, object? state, CancellationToken token) =>
         factory.StartNew(action, state, token, factory.CreationOptions, factory.Scheduler ?? Here);
-
     public static Task StartNew(TaskFactory factory, Action<object?> action, object? state, TaskCreationOptions options) =>
         factory.StartNew(action, state, factory.CancellationToken, options, factory.Scheduler ?? Here);
-
     public static Task<T> StartNew<T>(TaskFactory factory, Func<T> function) =>
         factory.StartNew(function, factory.CancellationToken, factory.CreationOptions, factory.Scheduler ?? Here);
-
     public static Task<T> StartNew<T>(TaskFactory factory, Func<T> function, CancellationToken token) =>
         factory.StartNew(function, token, factory.CreationOptions, factory.Scheduler ?? Here);
-
     public static Task<T> StartNew<T>(TaskFactory factory, Func<T> function, TaskCreationOptions options) =>
         factory.StartNew(function, factory.CancellationToken, options, factory.Scheduler ?? Here);
-
     public static Task<T> StartNew<T>(TaskFactory factory, Func<object?, T> function, object? state) =>
         factory.StartNew(function, state, factory.CancellationToken, factory.CreationOptions, factory.Scheduler ?? Here);
-
     public static Task<T> StartNew<T>(TaskFactory factory, Func<object?, T> function, object? state, CancellationToken token) =>
         factory.StartNew(function, state, token, factory.CreationOptions, factory.Scheduler ?? Here);
-
     public static Task<T> StartNew<T>(TaskFactory factory, Func<object?, T> function, object? state, TaskCreationOptions options) =>
         factory.StartNew(function, state, factory.CancellationToken, options, factory.Scheduler ?? Here);
-
     public static Task<T> StartNew<T>(TaskFactory<T> factory, Func<T> function) =>
         factory.StartNew(function, factory.CancellationToken, factory.CreationOptions, factory.Scheduler ?? Here);
-
     public static Task<T> StartNew<T>(TaskFactory<T> factory, Func<T> function, CancellationToken token) =>
         factory.StartNew(function, token, factory.CreationOptions, factory.Scheduler ?? Here);
-
     public static Task<T> StartNew<T>(TaskFactory<T> factory, Func<T> function, TaskCreationOptions options) =>
         factory.StartNew(function, factory.CancellationToken, options, factory.Scheduler ?? Here);
-
     public static Task<T> StartNew<T>(TaskFactory<T> factory, Func<object?, T> function, object? state) =>
         factory.StartNew(function, state, factory.CancellationToken, factory.CreationOptions, factory.Scheduler ?? Here);
-
     public static Task<T> StartNew<T>(TaskFactory<T> factory, Func<object?, T> function, object? state, CancellationToken token) =>
         factory.StartNew(function, state, token, factory.CreationOptions, factory.Scheduler ?? Here);
-
     public static Task<T> StartNew<T>(TaskFactory<T> factory, Func<object?, T> function, object? state, TaskCreationOptions options) =>
         factory.StartNew(function, state, factory.CancellationToken, options, factory.Scheduler ?? Here);
 }
