@@ -67,7 +67,7 @@ public static partial class ProgramsTable
     private static partial Regex Row();
 
     [GeneratedRegex(
-        @"^- (?<case>[^:]*): \w+ takes at most 1x the processor time of \w+: (?<ratio>[\d.]+)x \[(?<least>[\d.]+)\.\.(?<most>[\d.]+)\]",
+        @"^- (?<case>[^:]*): \w+ takes at most 1x the processor time of \w+: (?<ratio>[\d.]+)x \[(?<least>[\d.]+)x?\.\.(?<most>[\d.]+)x?\]",
         RegexOptions.Multiline)]
     private static partial Regex Processor();
 }
