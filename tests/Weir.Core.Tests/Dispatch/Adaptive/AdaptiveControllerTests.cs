@@ -108,6 +108,32 @@ public class AdaptiveControllerTests
         Assert.Equal(32, controller.Limit);
     }
 
+    [Fact]
+    public void Measures_SamplesThatComeFastOrSlowly_AreFewerOrAll()
+    {
+        AdaptiveController controller = Controller(initial: 16, AdaptiveConcurrencyStrategy.AIMD, static s => s with { Max = 16 });
+        Assert.Equal(8_000, Measured());
+        FeedEvery(TimeSpan.FromMicroseconds(1));
+        Assert.InRange(Measured(), 8_000 / 40, 8_000 / 25);
+
+        // What lies between 4 and 16 us changes nothing, so that it does not go to and fro.
+        FeedEvery(TimeSpan.FromMicroseconds(8));
+        Assert.InRange(Measured(), 8_000 / 40, 8_000 / 25);
+        FeedEvery(TimeSpan.FromMilliseconds(1));
+        Assert.Equal(8_000, Measured());
+
+        int Measured() => Enumerable.Range(0, 8_000).Count(index => controller.Measures(index));
+
+        void FeedEvery(TimeSpan time)
+        {
+            for (int i = 0; i < 300; i++)
+            {
+                _clock.Advance(time);
+                Feed(controller, 1);
+            }
+        }
+    }
+
     [Fact(Timeout = 90_000)]
     public async Task OnChange_SlowCallback_GetsTheChangesInOrderWithoutGaps()
     {
