@@ -1,3 +1,5 @@
+using System.Reflection;
+
 namespace Weir.Explore.Model;
 
 [Replaces("System.Threading.CancellationTokenSource")]
@@ -5,6 +7,7 @@ namespace Weir.Explore.Model;
 internal static class Cancellation
 {
     private static readonly ConditionalWeakTable<CancellationTokenSource, HashSet<CancellationTokenSource?>> Parents = [];
+    private static readonly FieldInfo Registered = typeof(CancellationTokenSource).GetField("_registrations", BindingFlags.Instance | BindingFlags.NonPublic)!;
 
     public static CancellationTokenSource New(int millisecondsDelay) => New(TimeSpan.FromMilliseconds(millisecondsDelay));
 
@@ -36,24 +39,24 @@ internal static class Cancellation
         source.CancelAfter(delay);
     }
 
-    /// <summary>The platform's asks its own kind of timer whether it has fired.</summary>
+    /// <summary>The platform's asks its own kind of timer whether it has fired. It looks, and then removes the callbacks: between these, it may be cancelled.</summary>
     public static bool TryReset(CancellationTokenSource source)
     {
         Points.Me.Step();
-        if (source.IsCancellationRequested || TimerOf(source) is not VirtualTimer timer)
-        {
-            return source.TryReset();
-        }
-
         _ = source.Token;
-        if (!timer.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan) || timer.HasFired)
+        bool hasFired = TimerOf(source) is { } timer &&
+            !(timer is VirtualTimer own && own.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan) && !own.HasFired);
+        if (source.IsCancellationRequested || hasFired)
         {
             return false;
         }
 
-        TimerOf(source) = null;
-        _ = source.TryReset();
-        TimerOf(source) = timer;
+        if (Registered.GetValue(source) is { } registrations)
+        {
+            Points.Me.Step();
+            registrations.GetType().GetMethod("UnregisterAll")!.Invoke(registrations, null);
+        }
+
         return true;
     }
 
@@ -62,7 +65,20 @@ internal static class Cancellation
     public static void Cancel(CancellationTokenSource source, bool throwOnFirstException)
     {
         Points.Me.Step();
-        Running(source, () => source.Cancel(throwOnFirstException));
+        _ = source.Token;
+        Running(source, () =>
+        {
+            if (BeginCancel(source))
+            {
+                // It is requested, and no callback has begun.
+                if (Registered.GetValue(source) is not null)
+                {
+                    Points.Me.Step();
+                }
+
+                RunCallbacks(source, throwOnFirstException);
+            }
+        });
     }
 
     /// <summary>It is requested at once; the callbacks come later.</summary>

@@ -17,7 +17,14 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
     {
     }
 
-    public int CurrentCount => (int)Effects.Observe((ulong)_count);
+    public int CurrentCount
+    {
+        get
+        {
+            ControlledThread.Current?.StepOn(null);
+            return (int)Effects.Observe((ulong)_count);
+        }
+    }
 
     public void Wait() => _ = Wait(Timeout.InfiniteTimeSpan, CancellationToken.None);
 

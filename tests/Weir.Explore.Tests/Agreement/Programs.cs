@@ -9,7 +9,8 @@ internal static class Programs
     public static readonly Dictionary<string, Func<SmallProgram>> Kinds = new()
     {
         ["SemaphoreSlim"] = static () => new SemaphoreProgram(),
-        ["SemaphoreSlim, times"] = static () => new SemaphoreTimesProgram(),
+        ["SemaphoreSlim, times"] = static () => new SemaphoreTimesProgram(mayDispose: false),
+        ["SemaphoreSlim disposed of, times"] = static () => new SemaphoreTimesProgram(mayDispose: true),
         ["CancellationTokenSource"] = static () => new CancellationProgram(),
         ["CancellationTokenSource, times"] = static () => new CancelAfterProgram(),
         ["TaskCompletionSource"] = static () => new SourceProgram(),
@@ -51,18 +52,26 @@ internal static class Programs
         private readonly SemaphoreSlim _semaphore = new(0);
         private readonly CancellationTokenSource _source = new();
 
-        public SemaphoreTimesProgram()
+        public SemaphoreTimesProgram(bool mayDispose)
         {
+            // A thread that stands in line behind tasks waits for ever, too, when the semaphore is disposed of.
             MayNeverEnd = true;
             Add("Release", () => Number(_semaphore.Release()));
-            Add("Wait(2)", () => Bit(_semaphore.Wait(2)));
-            Add("Wait(2, token)", () => Bit(_semaphore.Wait(2, _source.Token)));
+            if (mayDispose)
+            {
+                Add("Dispose", _semaphore.Dispose);
+            }
+            else
+            {
+                Add("Wait(2)", () => Bit(_semaphore.Wait(2)));
+                Add("Wait(2, token)", () => Bit(_semaphore.Wait(2, _source.Token)));
+            }
+
             AddLater("WaitAsync()", () => _semaphore.WaitAsync());
             AddLater("WaitAsync(1)", () => _semaphore.WaitAsync(1));
             AddLater("WaitAsync(1, token)", () => _semaphore.WaitAsync(1, _source.Token));
             AddLater("WaitAsync(token)", () => _semaphore.WaitAsync(_source.Token));
             Add("Cancel", _source.Cancel);
-            Add("Dispose", _semaphore.Dispose);
         }
 
         protected override Task<string> EndAsync()
