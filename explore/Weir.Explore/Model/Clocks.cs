@@ -78,8 +78,6 @@ internal sealed class StopwatchModel
         Reset();
         Start();
     }
-
-    public override string ToString() => Elapsed.ToString();
 }
 
 [Replaces("System.DateTime")]

@@ -31,11 +31,7 @@ internal static class Dictionaries
     }
 
     public static TValue GetOrAdd<TKey, TValue, TArg>(ConcurrentDictionary<TKey, TValue> map, TKey key, Func<TKey, TArg, TValue> make, TArg argument)
-        where TKey : notnull
-    {
-        ArgumentNullException.ThrowIfNull(make);
-        return GetOrAdd(map, key, k => make(k, argument));
-    }
+        where TKey : notnull => GetOrAdd(map, key, make is null ? null! : k => make(k, argument));
 
     public static TValue AddOrUpdate<TKey, TValue>(
         ConcurrentDictionary<TKey, TValue> map, TKey key, Func<TKey, TValue> make, Func<TKey, TValue, TValue> update)
@@ -61,12 +57,8 @@ internal static class Dictionaries
 
     public static TValue AddOrUpdate<TKey, TValue, TArg>(
         ConcurrentDictionary<TKey, TValue> map, TKey key, Func<TKey, TArg, TValue> make, Func<TKey, TValue, TArg, TValue> update, TArg argument)
-        where TKey : notnull
-    {
-        ArgumentNullException.ThrowIfNull(make);
-        ArgumentNullException.ThrowIfNull(update);
-        return AddOrUpdate(map, key, k => make(k, argument), (k, old) => update(k, old, argument));
-    }
+        where TKey : notnull =>
+        AddOrUpdate(map, key, make is null ? null! : k => make(k, argument), update is null ? null! : (k, old) => update(k, old, argument));
 
     private static void Step(object map)
     {

@@ -20,14 +20,14 @@ internal static class Points
     public static void Store(string site)
     {
         Step(site);
-        Stored();
+        ControlledThread.Current?.Stored();
     }
 
     /// <summary>A point before a store that is seen late.</summary>
     public static void LateStore(string site)
     {
         Access(site);
-        Stored();
+        ControlledThread.Current?.Stored();
     }
 
     /// <summary>Before an access to a plain field: a point if it follows a store that others have seen.</summary>
@@ -63,14 +63,6 @@ internal static class Points
     public static T Refuse<T>(string call, string site)
         where T : allows ref struct => throw new NotSupportedException(
             $"The explorer has no model of {call}: it cannot tell what it waits for, or what other threads see of it. It is called at {site}.");
-
-    private static void Stored()
-    {
-        if (ControlledThread.Current is { AtomicDepth: 0 } me)
-        {
-            me.Execution.Stored(me);
-        }
-    }
 
     /// <summary>Ends the schedule: nobody takes the exception.</summary>
     public static void NobodyTakes(Exception error) =>

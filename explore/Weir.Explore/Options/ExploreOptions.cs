@@ -44,7 +44,7 @@ public sealed record ExploreOptions
 
     /// <summary>
     /// Whether what a thread stores with <c>Volatile.Write</c>, in a <c>volatile</c> field or in those of <see cref="PointsAtFieldsOf"/> may be seen later by
-    /// the others, after what the thread does next: up to its next atomic operation, lock or call of the platform, as on processors with store buffers (TSO).
+    /// the others, after what the thread does next: up to its own next atomic operation, lock or call of the platform, as with the store buffers of x86 (TSO).
     /// For protocols that need a fence between a store and a load.
     /// </summary>
     public bool StoreBuffers { get; init; }

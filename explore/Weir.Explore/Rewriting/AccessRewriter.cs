@@ -5,11 +5,7 @@ namespace Weir.Explore.Rewriting;
 /// <summary>
 /// Where stores are seen late, or data races are looked for: lets accesses to memory go through <see cref="Stores"/>, and tells it of operations on objects.
 /// </summary>
-/// <param name="module">The module.</param>
-/// <param name="points">What is called.</param>
-/// <param name="isLateField">Which fields have points, and so stores that are seen late; null if all stores are seen at once.</param>
-/// <param name="races">Null if no data races are looked for.</param>
-/// <param name="conflicts">Null if no states are compared.</param>
+/// <remarks>Null are: which fields have stores that are seen late, if there are none; what looks for races, and what compares states, if nothing does.</remarks>
 internal sealed class AccessRewriter(
     ModuleDefinition module, PointCalls points, Func<FieldReference, bool>? isLateField, RaceRewriter? races, ConflictRewriter? conflicts)
 {

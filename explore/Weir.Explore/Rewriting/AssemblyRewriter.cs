@@ -295,13 +295,9 @@ internal sealed class MethodRewriter(
     private void InsertAccess(ILProcessor il, Instruction first, string site, bool isLate, bool isVolatile)
     {
         bool isStore = Instructions.Last(first).OpCode.Code is Code.Stfld or Code.Stsfld;
-        string point = (isLate, isStore) switch
-        {
-            (true, true) => nameof(Points.LateStore),
-            (true, false) => nameof(Points.Access),
-            (false, true) => nameof(Points.Store),
-            (false, false) => nameof(Points.Step),
-        };
+        string point = isLate
+            ? isStore ? nameof(Points.LateStore) : nameof(Points.Access)
+            : isStore ? nameof(Points.Store) : nameof(Points.Step);
         Instruction access = Insert(il, first, site, points[point]);
         if (!isLate)
         {

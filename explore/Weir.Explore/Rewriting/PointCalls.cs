@@ -35,13 +35,9 @@ internal sealed class PointCalls(ModuleDefinition module)
         _ => module.ImportReference(type),
     };
 
-    /// <summary>Lets an access to a field go through methods of <see cref="Stores"/>, which get the site if there is one.</summary>
-    /// <param name="il">The method.</param>
-    /// <param name="access">The access.</param>
-    /// <param name="read">What reads.</param>
-    /// <param name="write">What writes.</param>
-    /// <param name="site">Where it is.</param>
-    /// <param name="writeOf">What writes when it is told of the object that the field is in; null if it is not to be told.</param>
+    /// <summary>
+    /// Lets an access to a field go through methods of <see cref="Stores"/>, which get the site if there is one. What writes may be one that is told the object.
+    /// </summary>
     public void Field(ILProcessor il, Instruction access, string read, string write, string? site, string? writeOf = null)
     {
         var field = (FieldReference)access.Operand;

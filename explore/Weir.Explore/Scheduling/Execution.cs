@@ -44,7 +44,7 @@ internal sealed class Execution(IChooser chooser, ExploreOptions options, SeenSt
     private readonly List<ControlledThread> _threads = [];
     private readonly List<ControlledThread> _runnable = [];
     private readonly List<Task> _failedTasks = [];
-    private readonly List<(ControlledThread Of, ControlledThread Buffer)> _buffers = [];
+    private readonly List<ControlledThread> _buffers = [];
     private ControlledThread? _lastStepped;
     private int _stepsInARow;
     private int _stepsOfTime;
@@ -342,12 +342,9 @@ internal sealed class Execution(IChooser chooser, ExploreOptions options, SeenSt
             }
         }
 
-        foreach ((ControlledThread thread, ControlledThread buffer) in _buffers)
+        if (Stores is { } stores)
         {
-            if (Stores?.Any(thread) is true)
-            {
-                _runnable.Add(buffer);
-            }
+            _runnable.AddRange(_buffers.Where(b => stores.Any(b.Buffers!)));
         }
     }
 
@@ -591,15 +588,9 @@ internal sealed class Execution(IChooser chooser, ExploreOptions options, SeenSt
         }
     }
 
-    /// <summary>A thread has stored: its buffer can be chosen as a thread can.</summary>
-    public void Stored(ControlledThread by)
-    {
-        by.HasStored = true;
-        if (Stores is not null && !_buffers.Exists(b => b.Of == by))
-        {
-            _buffers.Add((by, new ControlledThread(this, by.Id, $"store buffer of {by.Name}", static () => { }, null) { Buffers = by }));
-        }
-    }
+    /// <summary>A thread stores: its buffer can be chosen as a thread can.</summary>
+    public void AddBuffer(ControlledThread of) =>
+        _buffers.Add(new ControlledThread(this, of.Id, $"store buffer of {of.Name}", static () => { }, null) { Buffers = of });
 
     private long NextTime() => Timers.Select(static t => t.DueAt).Concat(_threads.Select(static t => t.WakeAt)).Append(long.MaxValue).Min();
 
@@ -645,6 +636,7 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
     private long _wakeAt = long.MaxValue;
     private bool _isInterruptible;
     private bool _isInterrupted;
+    private bool _hasBuffer;
 
     /// <summary>The one that runs on the calling thread; null on a thread that no schedule controls.</summary>
     public static ControlledThread? Current => _current;
@@ -739,6 +731,17 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
         if (AtomicDepth == 0)
         {
             Execution.Step(this);
+        }
+    }
+
+    /// <summary>It is about to store.</summary>
+    public void Stored()
+    {
+        HasStored = AtomicDepth == 0;
+        if (HasStored && Execution.Stores is not null && !_hasBuffer)
+        {
+            _hasBuffer = true;
+            Execution.AddBuffer(this);
         }
     }
 

@@ -6,25 +6,26 @@ namespace Weir.Explore.Tests.Agreement;
 /// <summary>The kinds of programs: one for each type, or family of types, that Explore has a model of or runs one operation at a time.</summary>
 internal static class Programs
 {
-    public static readonly Dictionary<string, Func<SmallProgram>> Kinds = new()
+    /// <summary>With the programs of each build: where a model was mended, they have found that.</summary>
+    public static readonly Dictionary<string, (Func<SmallProgram> Make, int[] Seeds)> Kinds = new()
     {
-        ["SemaphoreSlim"] = static () => new SemaphoreProgram(),
-        ["SemaphoreSlim, times"] = static () => new SemaphoreTimesProgram(mayDispose: false),
-        ["SemaphoreSlim disposed of, times"] = static () => new SemaphoreTimesProgram(mayDispose: true),
-        ["CancellationTokenSource"] = static () => new CancellationProgram(),
-        ["CancellationTokenSource, times"] = static () => new CancelAfterProgram(),
-        ["TaskCompletionSource"] = static () => new SourceProgram(),
-        ["Tasks"] = static () => new TaskProgram(),
-        ["Timer, times"] = static () => new TimerProgram(),
-        ["ManualResetEventSlim, times"] = static () => new EventProgram(),
-        ["Monitor, times"] = static () => new MonitorProgram(),
-        ["Lock"] = static () => new LockProgram(),
-        ["ConcurrentDictionary"] = static () => new DictionaryProgram(),
-        ["ConcurrentQueue"] = static () => new CollectionProgram(),
-        ["Thread"] = static () => new ThreadProgram(),
-        ["Stopwatch, times"] = static () => new StopwatchProgram(),
-        ["Flags"] = static () => new FlagProgram(),
-        ["Memory"] = static () => new MemoryProgram(),
+        ["SemaphoreSlim"] = (static () => new SemaphoreProgram(), [1, 4]),
+        ["SemaphoreSlim, times"] = (static () => new SemaphoreTimesProgram(mayDispose: false), [1, 2]),
+        ["SemaphoreSlim disposed of, times"] = (static () => new SemaphoreTimesProgram(mayDispose: true), [2, 6]),
+        ["CancellationTokenSource"] = (static () => new CancellationProgram(), [2, 25]),
+        ["CancellationTokenSource, times"] = (static () => new CancelAfterProgram(), [1, 2]),
+        ["TaskCompletionSource"] = (static () => new SourceProgram(), [1, 2]),
+        ["Tasks"] = (static () => new TaskProgram(), [2, 3]),
+        ["Timer, times"] = (static () => new TimerProgram(), [1, 4]),
+        ["ManualResetEventSlim, times"] = (static () => new EventProgram(), [2, 6]),
+        ["Monitor, times"] = (static () => new MonitorProgram(), [1, 2]),
+        ["Lock"] = (static () => new LockProgram(), [2, 41]),
+        ["ConcurrentDictionary"] = (static () => new DictionaryProgram(), [1, 21]),
+        ["ConcurrentQueue"] = (static () => new CollectionProgram(), [1, 2]),
+        ["Thread"] = (static () => new ThreadProgram(), [1, 2]),
+        ["Stopwatch, times"] = (static () => new StopwatchProgram(), [1]),
+        ["Flags"] = (static () => new FlagProgram(), [24, 54]),
+        ["Memory"] = (static () => new MemoryProgram(), [1, 2]),
     };
 
     private sealed class SemaphoreProgram : SmallProgram
@@ -139,7 +140,6 @@ internal static class Programs
     private sealed class CancelAfterProgram : SmallProgram
     {
         private readonly CancellationTokenSource _source = new(1);
-        private readonly CancellationTokenSource _other = new(TimeSpan.FromMilliseconds(1), TimeProvider.System);
         private volatile int _calls;
 
         public CancelAfterProgram()
@@ -151,11 +151,20 @@ internal static class Programs
                 _source.CancelAfter(Timeout.Infinite);
                 return Bit(_source.IsCancellationRequested);
             });
-            AddAsync("TryReset and Delay", async () =>
+            AddAsync("TryReset", async () =>
             {
-                bool isReset = _other.TryReset();
+                bool isReset = _source.TryReset();
                 await Task.Delay(3);
-                return isReset && _other.IsCancellationRequested ? "late!" : Bit(isReset) + Bit(_source.TryReset());
+                return Bit(isReset) + Bit(_source.IsCancellationRequested) + Number(_calls);
+            });
+            AddAsync("TryReset of its own", async () =>
+            {
+                using CancellationTokenSource own = new(2);
+                using CancellationTokenSource provided = new(TimeSpan.FromMilliseconds(2), TimeProvider.System);
+                (bool isReset, bool isProvidedReset) = (own.TryReset(), provided.TryReset());
+                await Task.Delay(4);
+                return (isReset && own.IsCancellationRequested) || (isProvidedReset && provided.IsCancellationRequested) ? "late!"
+                    : Bit(isReset) + Bit(isProvidedReset);
             });
             Add("Dispose", () =>
             {
@@ -170,7 +179,7 @@ internal static class Programs
             Add("Sleep(2)", () =>
             {
                 Thread.Sleep(2);
-                return Bit(_source.IsCancellationRequested) + Bit(_other.IsCancellationRequested);
+                return Bit(_source.IsCancellationRequested);
             });
             Add("Cancel", _source.Cancel);
         }
@@ -657,39 +666,61 @@ internal static class Programs
         protected override Task<string> EndAsync() => Task.FromResult(Number(_plain));
     }
 
-    /// <summary>Stores and loads, and what orders them: run with late stores.</summary>
+    /// <summary>Stores and loads, and what orders them, without anything in between that takes time: run with late stores.</summary>
     private sealed class MemoryProgram : SmallProgram
     {
-        private readonly object _gate = new();
+        private static readonly string[] Steps = ["x=1", "x=2", "y=1", "y=2", "z=1", "z=2", "x", "y", "z", "x", "y", "z", "fence", "z+"];
         private readonly Place _place = new();
 
         public MemoryProgram()
         {
-            MostThreads = 2;
-            foreach (int value in new[] { 1, 2 })
+            (MostThreads, MostSteps) = (2, 1);
+            Random random = new(5);
+            for (int i = 0; i < 60; i++)
             {
-                Add($"x={value}", () => _place.X = value);
-                Add($"y={value}", () => Volatile.Write(ref _place.Y, value));
-                Add($"z={value}", () => Volatile.Write(ref _place.Z, value));
+                int[] steps = [.. Enumerable.Range(0, 3).Select(_ => random.Next(Steps.Length))];
+                Add(string.Join(", ", steps.Select(static s => Steps[s])), () => Number(Run(_place, steps)));
             }
-
-            Add("x", () => Number(_place.X));
-            Add("y", () => Number(Volatile.Read(ref _place.Y)));
-            Add("z", () => Number(Volatile.Read(ref _place.Z)));
-            Add("x again", () => Number(_place.X));
-            Add("y again", () => Number(Volatile.Read(ref _place.Y)));
-            Add("z+", () => Number(Interlocked.Increment(ref _place.Z)));
-            Add("fence", Interlocked.MemoryBarrier);
-            Add("fence of all", Interlocked.MemoryBarrierProcessWide);
-            Add("lock", () =>
-            {
-                lock (_gate)
-                {
-                }
-            });
         }
 
         protected override Task<string> EndAsync() => Task.FromResult($"{_place.X}{_place.Y}{_place.Z}");
+
+        private static int Run(Place place, int[] steps)
+        {
+            int seen = 0;
+            foreach (int step in steps)
+            {
+                switch (step)
+                {
+                    case 0 or 1:
+                        place.X = step + 1;
+                        break;
+                    case 2 or 3:
+                        Volatile.Write(ref place.Y, step - 1);
+                        break;
+                    case 4 or 5:
+                        Volatile.Write(ref place.Z, step - 3);
+                        break;
+                    case 6 or 9:
+                        seen = (seen * 10) + place.X;
+                        break;
+                    case 7 or 10:
+                        seen = (seen * 10) + Volatile.Read(ref place.Y);
+                        break;
+                    case 8 or 11:
+                        seen = (seen * 10) + Volatile.Read(ref place.Z);
+                        break;
+                    case 12:
+                        Interlocked.MemoryBarrier();
+                        break;
+                    default:
+                        seen = (seen * 10) + Interlocked.Increment(ref place.Z);
+                        break;
+                }
+            }
+
+            return seen;
+        }
 
         private sealed class Place
         {

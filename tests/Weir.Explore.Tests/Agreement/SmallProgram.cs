@@ -8,7 +8,7 @@ namespace Weir.Explore.Tests.Agreement;
 /// </summary>
 internal abstract class SmallProgram
 {
-    private readonly List<(string Name, Func<Task<string>>? Run, Func<Task>? Begin)> _operations = [];
+    private readonly List<(string Name, Func<Task<string>>? Run, Func<Begun>? Begin)> _operations = [];
 
     /// <summary>Called before each operation, with its thread and number, on the platform alone: the explorer's copy of this class has none.</summary>
     public static Action<int, int>? Pause { get; set; }
@@ -17,6 +17,8 @@ internal abstract class SmallProgram
     protected bool MayNeverEnd { get; init; }
 
     protected int MostThreads { get; init; } = 3;
+
+    protected int MostSteps { get; init; } = 3;
 
     /// <summary>What is left when all threads have ended. It lets go on what waits.</summary>
     protected virtual Task<string> EndAsync() => Task.FromResult("");
@@ -32,7 +34,10 @@ internal abstract class SmallProgram
     protected void AddAsync(string name, Func<Task<string>> run) => _operations.Add((name, run, null));
 
     /// <summary>An operation that begins what ends later: how it ended is noted when all threads have ended.</summary>
-    protected void AddLater(string name, Func<Task> begin) => _operations.Add((name, null, begin));
+    protected void AddLater(string name, Func<Task> begin) => _operations.Add((name, null, () => new Begun(begin(), static _ => "ended")));
+
+    protected void AddLater<T>(string name, Func<Task<T>> begin) =>
+        _operations.Add((name, null, () => new Begun(begin(), static t => ((Task<T>)t).Result!.ToString()!)));
 
     public string Describe(int seed) =>
         string.Join(" | ", Threads(seed).Select(steps => string.Join("; ", steps.Select(s => _operations[s].Name))));
@@ -40,19 +45,19 @@ internal abstract class SmallProgram
     public async Task<string> RunAsync(int seed)
     {
         int[][] steps = Threads(seed);
-        Task?[][] later = [.. steps.Select(static s => new Task?[s.Length])];
+        Begun?[][] later = [.. steps.Select(static s => new Begun?[s.Length])];
         string[] seen = await Task.WhenAll(steps.Select((s, thread) => Task.Run(() => ThreadAsync(thread, s, later[thread]))));
         string left = await EndAsync();
-        Task[] begun = [.. later.SelectMany(static l => l).OfType<Task>()];
+        Begun[] begun = [.. later.SelectMany(static l => l).OfType<Begun>()];
         if (MayNeverEnd && begun.Length > 0)
         {
-            await Task.WhenAny(Task.WhenAll(begun), Task.Delay(30));
+            await Task.WhenAny(Task.WhenAll(begun.Select(static b => b.Task)), Task.Delay(30));
         }
 
         string ends = "";
-        foreach (Task task in begun)
+        foreach (Begun one in begun)
         {
-            ends += $" {(MayNeverEnd && !task.IsCompleted ? "pending" : await HowAsync(task))}";
+            ends += $" {(MayNeverEnd && !one.Task.IsCompleted ? "pending" : await HowAsync(one.Task, one.Result))}";
         }
 
         return $"{string.Join(" | ", seen)} :{ends} {left}";
@@ -63,12 +68,14 @@ internal abstract class SmallProgram
     protected static string Number(int value) => value.ToString(CultureInfo.InvariantCulture);
 
     /// <summary>How a task ends.</summary>
-    protected static async Task<string> HowAsync(Task task)
+    protected static Task<string> HowAsync(Task<int> task) => HowAsync(task, static t => Number(((Task<int>)t).Result));
+
+    private static async Task<string> HowAsync(Task task, Func<Task, string> result)
     {
         try
         {
             await task;
-            return task is Task<bool> { Result: var result } ? Bit(result) : task is Task<int> { Result: var number } ? Number(number) : "ended";
+            return result(task);
         }
         catch (Exception error)
         {
@@ -85,7 +92,7 @@ internal abstract class SmallProgram
         int[][] all = new int[random.Next(4) == 0 ? MostThreads : 2][];
         for (int i = 0; i < all.Length; i++)
         {
-            int[] steps = new int[random.Next(1, all.Length == 3 ? 3 : 4)];
+            int[] steps = new int[random.Next(1, Math.Min(all.Length == 3 ? 2 : 3, MostSteps) + 1)];
             for (int step = 0; step < steps.Length; step++)
             {
                 steps[step] = random.Next(_operations.Count);
@@ -97,13 +104,13 @@ internal abstract class SmallProgram
         return all;
     }
 
-    private async Task<string> ThreadAsync(int thread, int[] steps, Task?[] later)
+    private async Task<string> ThreadAsync(int thread, int[] steps, Begun?[] later)
     {
         string[] seen = new string[steps.Length];
         for (int i = 0; i < steps.Length; i++)
         {
             Pause?.Invoke(thread, i);
-            (_, Func<Task<string>>? run, Func<Task>? begin) = _operations[steps[i]];
+            (_, Func<Task<string>>? run, Func<Begun>? begin) = _operations[steps[i]];
             try
             {
                 if (run is not null)
@@ -113,7 +120,7 @@ internal abstract class SmallProgram
                 else
                 {
                     later[i] = begin!();
-                    seen[i] = Bit(later[i]!.IsCompleted);
+                    seen[i] = Bit(later[i]!.Task.IsCompleted);
                 }
             }
             catch (Exception error)
@@ -124,4 +131,6 @@ internal abstract class SmallProgram
 
         return string.Join(' ', seen);
     }
+
+    private sealed record Begun(Task Task, Func<Task, string> Result);
 }
