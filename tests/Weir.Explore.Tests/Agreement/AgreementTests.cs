@@ -88,7 +88,7 @@ public class AgreementTests(ITestOutputHelper output)
                 output.WriteLine($"{program}\n  Explore alone: {string.Join("   ", explored.Except(shown.Keys))}");
             }
         }
-        else if (result?.ExhaustedPreemptions < enough)
+        else if (!(result?.ExhaustedPreemptions >= enough))
         {
             left++;
             output.WriteLine($"left: {program} {result} {missing.Length} missing");
