@@ -57,7 +57,7 @@ internal static class AdaptivePage
                 [
                     reading.Scenario.Name,
                     Invariant($"{reading.Scenario.Slots}"),
-                    Reasons.FirstOrDefault(reason => reason.Group == reading.Scenario.Group).Reason ?? "",
+                    Reason(reading.Scenario),
                     Text(reading.Ours),
                     Text(reading.Verdicts[1..].MaxBy(static verdict => verdict.Score)),
                 ]),
@@ -87,6 +87,10 @@ internal static class AdaptivePage
             + "The goal is to reach both wherever any of the laws does, and 0.95 of the best published law elsewhere: "
             + Invariant($"met in {readings.Count(static reading => reading.IsMet)} of {readings.Count} rows.");
     }
+
+    private static string Reason(Scenario scenario) => scenario is { Group: "open", Slots: 200 }
+        ? "at the start, 5 s pass until the limit has gone from 32 to 200, and what has come meanwhile takes until the end to work off"
+        : Reasons.FirstOrDefault(reason => reason.Group == scenario.Group).Reason ?? "";
 
     private static string Text(Judgement verdict)
     {
