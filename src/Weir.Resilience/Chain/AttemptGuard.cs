@@ -178,6 +178,12 @@ internal sealed class AttemptGuard(
         }
 
         token.ThrowIfCancellationRequested();
+        if (waited)
+        {
+            // The wait was ours, and not the called service's.
+            breaker?.Restart(ref attempt.Ticket);
+        }
+
         attempt.Phase = AttemptPhase.Call;
     }
 

@@ -3,12 +3,14 @@ using System.Diagnostics.CodeAnalysis;
 
 namespace Weir.Resilience;
 
-/// <summary>Stops calls to a service that keeps failing, and admits a few calls after a while to see whether the service has recovered.</summary>
+/// <summary>
+/// Stops calls to a service that keeps failing, or that has become too slow, and admits a few calls after a while to see whether the service has recovered.
+/// </summary>
 /// <remarks>
 /// <para>
 /// One instance represents one called service and is shared by everything that calls it: calls, chains and runs. All members are thread-safe. While the
 /// circuit is closed and nothing has failed, a call costs two reads and no atomic operation, lock or allocation (one atomic addition with
-/// <see cref="CircuitBreakerOptions.FailureRatio"/>).
+/// <see cref="CircuitBreakerOptions.FailureRatio"/> or <see cref="CircuitBreakerOptions.SlowCallDuration"/>).
 /// </para>
 /// <para>
 /// A caller asks <see cref="TryEnter"/>, and returns the ticket exactly once, with <see cref="Succeeded"/>, <see cref="Failed"/>, <see cref="Ignored"/>, or
@@ -21,9 +23,9 @@ public sealed class CircuitBreaker : IMeteredPolicy
 {
     // The states, and who changes them, always under _lock and in MoveNeedsLock alone:
     //
-    //   Closed    -> Open       a call whose failure is one too many (OpenAfterFailure), or Open and Isolate by hand
+    //   Closed    -> Open       a call whose failure or slowness is one too many (OpenAfter), or Open and Isolate by hand
     //   Open      -> HalfOpen   the first call that asks when _tryableAt has passed, and which is the first probe (TryEnterBroken); there is no timer
-    //   HalfOpen  -> Open       a probe that fails
+    //   HalfOpen  -> Open       a probe that fails or is slow
     //   HalfOpen  -> Closed     as many probes that succeed as the success threshold says
     //   any       -> Closed     Close by hand
     //
@@ -44,7 +46,9 @@ public sealed class CircuitBreaker : IMeteredPolicy
     private readonly int _successThreshold;
     private readonly Func<Exception, bool>? _isFailure;
     private readonly StateNotifier? _notifier;
-    private readonly Func<FailureRate>? _newRate;
+    private readonly Func<CallRates>? _newRates;
+    private readonly long _slowTicks = Never;
+    private readonly TimeSpan? _slowCall;
     private readonly Lock _lock = new();
 
     // Under _lock.
@@ -61,7 +65,7 @@ public sealed class CircuitBreaker : IMeteredPolicy
     // Atomic: changed under _lock, read by any thread. What a new state needs is written before the word that announces it, so that a thread that reads the
     // word first finds it. In the other order, it would admit a call by the old time, or count it in the old rate.
     private long _tryableAt;
-    private FailureRate? _rate;
+    private CallRates? _rates;
     private int _openings;
     private Exception? _openedBy;
 
@@ -90,15 +94,24 @@ public sealed class CircuitBreaker : IMeteredPolicy
         if (options.SamplingDuration is { } sampling)
         {
             long ticks = _clock.ToTicks(sampling);
-            if (options.FailureRatio is { } ratio)
-            {
-                int minimum = options.MinimumThroughput;
-                _newRate = () => new FailureRate(ratio, minimum, ticks);
-                _rate = _newRate();
-            }
-            else
+            if (options.FailureRatio is null)
             {
                 _window = new FailureWindow(options.FailureThreshold, ticks);
+            }
+
+            if (options.SlowCallDuration is { } slow)
+            {
+                _slowCall = slow;
+                _slowTicks = _clock.ToTicks(slow);
+            }
+
+            if (options.FailureRatio is not null || _slowCall is not null)
+            {
+                double? failures = options.FailureRatio;
+                double slowCalls = options.SlowCallRatio;
+                int minimum = options.MinimumThroughput;
+                _newRates = () => new CallRates(failures, slowCalls, minimum, ticks);
+                _rates = _newRates();
             }
         }
 
@@ -161,7 +174,7 @@ public sealed class CircuitBreaker : IMeteredPolicy
         long word = Volatile.Read(ref _word);
         if ((word & StateMask) == 0)
         {
-            ticket = new CircuitTicket(word & ~CountMask);
+            ticket = new CircuitTicket(word & ~CountMask, _slowTicks == Never ? 0 : _clock.Now);
             return true;
         }
 
@@ -173,8 +186,18 @@ public sealed class CircuitBreaker : IMeteredPolicy
     /// <returns><see langword="false"/> if the circuit has changed since. Then the outcome would be ignored, and the call should ask again.</returns>
     public bool IsCurrent(CircuitTicket ticket) => (Volatile.Read(ref _word) & ~CountMask) == ticket.Era;
 
-    /// <summary>The call succeeded.</summary>
+    /// <summary>The time of the call begins now: since it entered, it has waited for something that is not the called service.</summary>
+    internal void Restart(ref CircuitTicket ticket)
+    {
+        if (_slowTicks != Never)
+        {
+            ticket = new CircuitTicket(ticket.Era, _clock.Now);
+        }
+    }
+
+    /// <summary>The call succeeded. With <see cref="CircuitBreakerOptions.SlowCallDuration"/>, it may have been too slow all the same.</summary>
     /// <param name="ticket">Its permission.</param>
+    /// <remarks>An exception from <see cref="CircuitBreakerOptions.OpenTimeoutGenerator"/> is passed on, and the circuit opens.</remarks>
     public void Succeeded(CircuitTicket ticket)
     {
         long word = Volatile.Read(ref _word);
@@ -182,11 +205,11 @@ public sealed class CircuitBreaker : IMeteredPolicy
         {
             ProbeSucceeded(ticket);
         }
-        else if (_newRate is not null)
+        else if (_newRates is not null)
         {
-            if ((word & ~CountMask) == ticket.Era)
+            if ((word & ~CountMask) == ticket.Era && CountInRates(ticket, failed: false))
             {
-                Volatile.Read(ref _rate)!.Success(_clock.Now);
+                OpenAfter(ticket, SlowCalls());
             }
         }
         else if (word != ticket.Era)
@@ -206,17 +229,12 @@ public sealed class CircuitBreaker : IMeteredPolicy
             return;
         }
 
-        bool open = (ticket.Era & StateMask) != 0
-            || (_newRate is not null ? Volatile.Read(ref _rate)!.Failure(_clock.Now) : _window is not null || CountFailure(ticket));
-        if (!open)
-        {
-            return;
-        }
-
         // The window is counted under the lock, because it is only used when something fails.
-        if (_window is null || IsWindowFull(ticket))
+        if ((ticket.Era & StateMask) != 0
+            || (_newRates is not null && CountInRates(ticket, failed: true))
+            || (_window is not null ? IsWindowFull(ticket) : _newRates is null && CountFailure(ticket)))
         {
-            OpenAfterFailure(ticket, exception);
+            OpenAfter(ticket, exception);
         }
     }
 
@@ -336,7 +354,7 @@ public sealed class CircuitBreaker : IMeteredPolicy
     /// <summary>The exception of the call that opened the circuit, which rejections have as their inner exception.</summary>
     /// <value>
     /// <see langword="null"/> if the circuit is closed, was opened by hand without one, or was opened by a failure of which no exception was reported. Of a
-    /// call that ran out of time, it is the <see cref="TimeoutException"/>.
+    /// call that ran out of time, it is the <see cref="TimeoutException"/>. If slow calls opened it, it is one that says so.
     /// </value>
     /// <remarks>
     /// The circuit keeps this one exception, and all that it leads to, until it closes. It keeps no <see cref="OperationCanceledException"/>, whose token leads
@@ -415,7 +433,7 @@ public sealed class CircuitBreaker : IMeteredPolicy
                 _tryableAt = now + _openTicks;
             }
 
-            ticket = new CircuitTicket(_word & ~CountMask);
+            ticket = new CircuitTicket(_word & ~CountMask, now);
         }
 
         change?.TrySetResult();
@@ -424,6 +442,12 @@ public sealed class CircuitBreaker : IMeteredPolicy
 
     private void ProbeSucceeded(CircuitTicket ticket)
     {
+        if (_slowTicks != Never && IsSlow(ticket, _clock.Now))
+        {
+            OpenAfter(ticket, SlowCalls());
+            return;
+        }
+
         TaskCompletionSource? change = null;
         lock (_lock)
         {
@@ -473,11 +497,23 @@ public sealed class CircuitBreaker : IMeteredPolicy
     {
         lock (_lock)
         {
-            return IsCurrent(ticket) && (StateOf(_word) != CircuitBreakerState.Closed || _window!.Add(_clock.Now));
+            return IsCurrent(ticket) && _window!.Add(_clock.Now);
         }
     }
 
-    private void OpenAfterFailure(CircuitTicket ticket, Exception? exception)
+    /// <summary>Counts the end of a call in the shares of a closed circuit.</summary>
+    /// <returns>Whether it is one too many.</returns>
+    private bool CountInRates(CircuitTicket ticket, bool failed)
+    {
+        long now = _clock.Now;
+        return Volatile.Read(ref _rates)!.Add(now, failed, IsSlow(ticket, now));
+    }
+
+    private bool IsSlow(CircuitTicket ticket, long now) => _slowTicks != Never && now - ticket.Started > _slowTicks;
+
+    private TimeoutException SlowCalls() => new($"Too many calls took longer than {_slowCall}, the SlowCallDuration of the circuit breaker.");
+
+    private void OpenAfter(CircuitTicket ticket, Exception? exception)
     {
         TaskCompletionSource? change = null;
         long ticks = _openTicks;
@@ -527,7 +563,7 @@ public sealed class CircuitBreaker : IMeteredPolicy
         {
             // A late success of the old generation still adds to the old object, which nobody reads.
             _window?.Clear();
-            Volatile.Write(ref _rate, _newRate?.Invoke());
+            Volatile.Write(ref _rates, _newRates?.Invoke());
             Volatile.Write(ref _openings, 0);
             Volatile.Write(ref _openedBy, null);
         }
@@ -569,46 +605,66 @@ public sealed class CircuitBreaker : IMeteredPolicy
 [SuppressMessage("Performance", "CA1815:Override equals and operator equals on value types", Justification = "Tickets are handed back, not compared.")]
 public readonly struct CircuitTicket
 {
-    internal CircuitTicket(long era) => Era = era;
+    internal CircuitTicket(long era, long started) => (Era, Started) = (era, started);
 
     /// <summary>The breaker's word when the call entered, without its count: the generation and the state.</summary>
     internal long Era { get; }
+
+    /// <summary>When the call began, if slow calls count; otherwise any number.</summary>
+    internal long Started { get; }
 }
 
-/// <summary>The share of failures in a window that advances in tenths. Thread-safe without a lock: one atomic addition per call.</summary>
+/// <summary>
+/// The shares of failures and of slow calls in a window that advances in tenths. Thread-safe without a lock: one atomic addition for a call, and one more for a
+/// slow one.
+/// </summary>
 /// <remarks>
 /// Each slot of the ring has the slice of one tenth, which is replaced by a compare-and-swap when its tenth has passed. The first thread of a new tenth wins,
 /// and the others count in its slice: with a plain write, the counts in a slice that was just replaced would be lost. The number of a slice never changes, so a
 /// slice that is too old is left out of the sum even while its slot has not been used again. The sum is no snapshot: calls that end meanwhile may be missing.
 /// </remarks>
-internal sealed class FailureRate(double ratio, int minimumThroughput, long windowTicks)
+internal sealed class CallRates(double? failureRatio, double slowRatio, int minimumThroughput, long windowTicks)
 {
     private const int Slices = 10;
 
     private readonly long _sliceTicks = Math.Max(1, windowTicks / Slices);
     private readonly Slice?[] _slices = new Slice?[Slices];
 
-    public void Success(long now) => Interlocked.Increment(ref SliceAt(now / _sliceTicks).Successes);
-
-    /// <summary>Counts one failure.</summary>
-    /// <returns>Whether the window now contains enough calls and too many failures.</returns>
-    public bool Failure(long now)
+    /// <summary>Counts one call.</summary>
+    /// <returns>Whether the window now contains enough calls, and too many that are like this one: failures, or slow calls.</returns>
+    public bool Add(long now, bool failed, bool slow)
     {
         long number = now / _sliceTicks;
-        Interlocked.Increment(ref SliceAt(number).Failures);
+        Slice own = SliceAt(number);
+
+        // Before its slowness, which sums read first: none may find a slow call among fewer calls than there are.
+        Interlocked.Increment(ref (failed ? ref own.Failures : ref own.Successes));
+        if (slow)
+        {
+            Interlocked.Increment(ref own.Slow);
+        }
+
+        return (slow || (failed && failureRatio is not null)) && IsTooMuch(number, failed, slow);
+    }
+
+    private bool IsTooMuch(long number, bool failed, bool slow)
+    {
         long successes = 0;
         long failures = 0;
+        long slowCalls = 0;
         foreach (ref Slice? slot in _slices.AsSpan())
         {
             if (Volatile.Read(ref slot) is { } slice && slice.Number > number - Slices)
             {
+                slowCalls += Volatile.Read(ref slice.Slow);
                 successes += Volatile.Read(ref slice.Successes);
                 failures += Volatile.Read(ref slice.Failures);
             }
         }
 
         long all = successes + failures;
-        return all >= minimumThroughput && failures >= ratio * all;
+        return all >= minimumThroughput
+            && ((failed && failureRatio is { } ratio && failures >= ratio * all) || (slow && slowCalls >= slowRatio * all));
     }
 
     private Slice SliceAt(long number)
@@ -632,6 +688,7 @@ internal sealed class FailureRate(double ratio, int minimumThroughput, long wind
         // Atomic: any thread adds to them, and any reads them.
         public long Successes;
         public long Failures;
+        public long Slow;
 
         public long Number => number;
     }
@@ -743,7 +800,7 @@ internal sealed class StateNotifier(Func<CircuitBreakerState, CircuitBreakerStat
 /// shared. Immutable.
 /// </summary>
 /// <remarks>
-/// There are three ways to count failures: with <see cref="FailureRatio"/>, as a share of the calls in a window; with <see cref="SamplingDuration"/> alone, as
+/// Slow calls can count too (<see cref="SlowCallDuration"/>). There are three ways to count failures: with <see cref="FailureRatio"/>, as a share of the calls in a window; with <see cref="SamplingDuration"/> alone, as
 /// a number in a window; otherwise, as consecutive failures. The values are checked when a <see cref="CircuitBreaker"/> is created from them. A
 /// <see cref="CircuitBreaker"/> and those of <see cref="CircuitBreakers.ByKey{TItem, TKey}"/> convert to options, so the option <c>CircuitBreaker</c> takes
 /// them. Such options have no values of their own.
@@ -784,7 +841,7 @@ public sealed record CircuitBreakerOptions
     /// </remarks>
     public Func<int, TimeSpan>? OpenTimeoutGenerator { get; init; }
 
-    /// <summary>The window in which failures are counted.</summary>
+    /// <summary>The window in which failures and slow calls are counted.</summary>
     /// <value>More than zero, at most 2^32 - 2 ms. <see langword="null"/>, the default, to count consecutive failures.</value>
     public TimeSpan? SamplingDuration { get; init; }
 
@@ -793,9 +850,30 @@ public sealed record CircuitBreakerOptions
     /// <remarks>The window advances in tenths of <see cref="SamplingDuration"/> and is evaluated when a call fails.</remarks>
     public double? FailureRatio { get; init; }
 
-    /// <summary>How many calls the window must contain before <see cref="FailureRatio"/> is evaluated. It has no effect without a ratio.</summary>
+    /// <summary>
+    /// How many calls the window must contain before <see cref="FailureRatio"/> and <see cref="SlowCallRatio"/> are evaluated. It has no effect without either.
+    /// </summary>
     /// <value>At least 1. The default is 10.</value>
     public int MinimumThroughput { get; init; } = 10;
+
+    /// <summary>
+    /// A call that takes longer than this is slow, whether it succeeds or fails: too many of them open the circuit (<see cref="SlowCallRatio"/>), and a slow
+    /// probe opens it again. Needs <see cref="SamplingDuration"/>.
+    /// </summary>
+    /// <value>More than zero, at most 2^32 - 2 ms. <see langword="null"/>, the default, for no call to be slow. Then nothing reads the clock for it.</value>
+    /// <remarks>
+    /// The time is that from the ticket to the call's end, and is known when the call ends: for a call that never ends, set an attempt timeout. In runs and
+    /// chains, the waits for a permit and for tokens are not part of it.
+    /// </remarks>
+    public TimeSpan? SlowCallDuration { get; init; }
+
+    /// <summary>
+    /// The share of slow calls among the calls of the window at which the circuit opens, beside what failures do. It has no effect without
+    /// <see cref="SlowCallDuration"/>.
+    /// </summary>
+    /// <value>More than 0 and at most 1. The default is 0.5.</value>
+    /// <remarks>The window is that of <see cref="FailureRatio"/>. It is evaluated when a slow call ends.</remarks>
+    public double SlowCallRatio { get; init; } = 0.5;
 
     /// <summary>
     /// Whether an exception counts as a failure of the called service. An exception that does not counts as a success, because the service responded.
@@ -853,7 +931,7 @@ public sealed record CircuitBreakerOptions
         }
         else if (FailureThreshold != Usual.FailureThreshold || SuccessThreshold != Usual.SuccessThreshold || OpenTimeout != Usual.OpenTimeout
             || OpenTimeoutGenerator is not null || SamplingDuration is not null || FailureRatio is not null || MinimumThroughput != Usual.MinimumThroughput
-            || IsFailure is not null || OnStateChange is not null || Name is not null || TimeProvider != Usual.TimeProvider)
+            || SlowCallDuration is not null || SlowCallRatio != Usual.SlowCallRatio || IsFailure is not null || OnStateChange is not null || Name is not null || TimeProvider != Usual.TimeProvider)
         {
             throw new ArgumentException(
                 "CircuitBreaker is one that is shared, which has its own values: set them where it is made.", "CircuitBreaker");
@@ -874,6 +952,12 @@ public sealed record CircuitBreakerOptions
         Require.AtLeast(1, MinimumThroughput, nameof(MinimumThroughput));
         Require.Positive(OpenTimeout, nameof(OpenTimeout));
         Require.Positive(SamplingDuration, nameof(SamplingDuration));
+        Require.Positive(SlowCallDuration, nameof(SlowCallDuration));
+        if (!(SlowCallRatio is > 0 and <= 1))
+        {
+            throw new ArgumentOutOfRangeException(nameof(SlowCallRatio), SlowCallRatio, $"{nameof(SlowCallRatio)} must be more than 0 and at most 1.");
+        }
+
         if (FailureRatio is { } ratio && !(ratio is > 0 and <= 1))
         {
             throw new ArgumentOutOfRangeException(
@@ -883,6 +967,12 @@ public sealed record CircuitBreakerOptions
         if (FailureRatio is not null && SamplingDuration is null)
         {
             throw new ArgumentOutOfRangeException(nameof(SamplingDuration), null, $"{nameof(SamplingDuration)} must be set when {nameof(FailureRatio)} is.");
+        }
+
+        if (SlowCallDuration is not null && SamplingDuration is null)
+        {
+            throw new ArgumentOutOfRangeException(
+                nameof(SamplingDuration), null, $"{nameof(SamplingDuration)} must be set when {nameof(SlowCallDuration)} is.");
         }
 
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));

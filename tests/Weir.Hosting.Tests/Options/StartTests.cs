@@ -168,6 +168,7 @@ public class StartTests
             ("Policies:OpenCircuitMode", "WaitForHalfOpen"), ("Policies:CircuitBreaker:FailureThreshold", "6"),
             ("Policies:CircuitBreaker:SuccessThreshold", "7"), ("Policies:CircuitBreaker:OpenTimeout", "00:00:08"),
             ("Policies:CircuitBreaker:SamplingDuration", "00:00:09"), ("Policies:CircuitBreaker:FailureRatio", "0.25"),
+            ("Policies:CircuitBreaker:SlowCallDuration", "00:00:04"), ("Policies:CircuitBreaker:SlowCallRatio", "0.75"),
             ("Policies:CircuitBreaker:MinimumThroughput", "11"), ("Policies:RateLimit:TokensPerSecond", "12.5"),
             ("Policies:RateLimit:BurstCapacity", "13"), ("Policies:RateLimit:TokensPerOperation", "2"));
         Func<Exception, bool> isTransient = static _ => true;
@@ -190,7 +191,7 @@ public class StartTests
             new CircuitBreakerOptions
             {
                 FailureThreshold = 6, SuccessThreshold = 7, OpenTimeout = TimeSpan.FromSeconds(8), SamplingDuration = TimeSpan.FromSeconds(9),
-                FailureRatio = 0.25, MinimumThroughput = 11,
+                FailureRatio = 0.25, MinimumThroughput = 11, SlowCallDuration = TimeSpan.FromSeconds(4), SlowCallRatio = 0.75,
             },
             policies.CircuitBreaker);
         Assert.Equal(new RateLimitOptions { TokensPerSecond = 12.5, BurstCapacity = 13, TokensPerOperation = 2 }, policies.RateLimit);

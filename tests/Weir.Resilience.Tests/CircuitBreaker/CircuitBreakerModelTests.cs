@@ -22,6 +22,8 @@ public class CircuitBreakerModelTests
         from sampling in Gen.Choose(0, 30)
         from ratio in Gen.Choose(0, 10)
         from minimum in Gen.Choose(1, 6)
+        from slow in Gen.Choose(0, 8)
+        from slowRatio in Gen.Choose(1, 10)
         select new CircuitBreakerOptions
         {
             FailureThreshold = failures,
@@ -30,6 +32,8 @@ public class CircuitBreakerModelTests
             SamplingDuration = sampling == 0 ? null : Span.Ms(sampling),
             FailureRatio = sampling == 0 || ratio == 0 ? null : ratio / 10.0,
             MinimumThroughput = minimum,
+            SlowCallDuration = sampling == 0 || slow == 0 ? null : Span.Ms(slow),
+            SlowCallRatio = slowRatio / 10.0,
         };
 
     private static readonly Gen<(Step Step, int Pick)> Steps =

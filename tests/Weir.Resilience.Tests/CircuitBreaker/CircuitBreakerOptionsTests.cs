@@ -12,6 +12,7 @@ public class CircuitBreakerOptionsTests
         Assert.Null(options.SamplingDuration);
         Assert.Null(options.FailureRatio);
         Assert.Equal(10, options.MinimumThroughput);
+        Assert.Equal((null, 0.5), (options.SlowCallDuration, options.SlowCallRatio));
         Assert.Same(TimeProvider.System, options.TimeProvider);
     }
 
@@ -33,7 +34,13 @@ public class CircuitBreakerOptionsTests
         foreach (double ratio in new[] { 0, -1, 1.01, double.NaN })
         {
             Wrong(nameof(CircuitBreakerOptions.FailureRatio), new CircuitBreakerOptions { FailureRatio = ratio, SamplingDuration = OpenTimeout });
+            Wrong(nameof(CircuitBreakerOptions.SlowCallRatio), new CircuitBreakerOptions { SlowCallRatio = ratio });
         }
+
+        Wrong(
+            nameof(CircuitBreakerOptions.SlowCallDuration),
+            new CircuitBreakerOptions { SlowCallDuration = TimeSpan.Zero, SamplingDuration = OpenTimeout });
+        Wrong(nameof(CircuitBreakerOptions.SamplingDuration), new CircuitBreakerOptions { SlowCallDuration = OpenTimeout });
 
         Assert.Throws<ArgumentNullException>("TimeProvider", () => new CircuitBreaker(new CircuitBreakerOptions { TimeProvider = null! }));
     }

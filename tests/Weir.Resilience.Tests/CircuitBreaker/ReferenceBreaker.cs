@@ -24,7 +24,7 @@ internal sealed class ReferenceBreaker(CircuitBreakerOptions options)
         bool rested = Now >= _era.Since + options.OpenTimeout.Ticks;
         if (_era.State == CircuitBreakerState.Closed)
         {
-            return _era;
+            return new Ticket(_era, Now);
         }
 
         if (_era.State == CircuitBreakerState.Open && rested)
@@ -40,18 +40,21 @@ internal sealed class ReferenceBreaker(CircuitBreakerOptions options)
 
         _era.Probes++;
         _era.Since = Now;
-        return _era;
+        return new Ticket(_era, Now);
     }
 
     public void Succeeded(object ticket)
     {
-        if (!ReferenceEquals(ticket, _era))
+        if (!Count(ticket, failed: false))
         {
             return;
         }
 
-        _era.Calls.Add((Now, false));
-        if (_era.State == CircuitBreakerState.HalfOpen && _era.Calls.Count >= options.SuccessThreshold)
+        if (_era.Calls[^1].Slow && (_era.State == CircuitBreakerState.HalfOpen || TooManySlow()))
+        {
+            Begin(CircuitBreakerState.Open);
+        }
+        else if (_era.State == CircuitBreakerState.HalfOpen && _era.Calls.Count >= options.SuccessThreshold)
         {
             Begin(CircuitBreakerState.Closed);
         }
@@ -59,13 +62,8 @@ internal sealed class ReferenceBreaker(CircuitBreakerOptions options)
 
     public void Failed(object ticket)
     {
-        if (!ReferenceEquals(ticket, _era))
-        {
-            return;
-        }
-
-        _era.Calls.Add((Now, true));
-        if (_era.State == CircuitBreakerState.HalfOpen || TooMany())
+        if (Count(ticket, failed: true)
+            && (_era.State == CircuitBreakerState.HalfOpen || TooMany() || (_era.Calls[^1].Slow && TooManySlow())))
         {
             Begin(CircuitBreakerState.Open);
         }
@@ -73,18 +71,41 @@ internal sealed class ReferenceBreaker(CircuitBreakerOptions options)
 
     public void Ignored(object ticket)
     {
-        if (ReferenceEquals(ticket, _era) && _era.State == CircuitBreakerState.HalfOpen && _era.Probes > _era.Calls.Count)
+        if (((Ticket)ticket).Era == _era && _era.State == CircuitBreakerState.HalfOpen && _era.Probes > _era.Calls.Count)
         {
             _era.Probes--;
         }
+    }
+
+    private bool Count(object ticket, bool failed)
+    {
+        var own = (Ticket)ticket;
+        if (own.Era != _era)
+        {
+            return false;
+        }
+
+        _era.Calls.Add((Now, failed, options.SlowCallDuration is { } slow && Now - own.Started > slow.Ticks));
+        return true;
+    }
+
+    private bool TooManySlow()
+    {
+        List<(long Time, bool Failed, bool Slow)> window = Window();
+        return window.Count >= options.MinimumThroughput && window.Count(static c => c.Slow) >= options.SlowCallRatio * window.Count;
+    }
+
+    private List<(long Time, bool Failed, bool Slow)> Window()
+    {
+        long slice = options.SamplingDuration!.Value.Ticks / 10;
+        return _era.Calls.FindAll(c => c.Time / slice > (Now / slice) - 10);
     }
 
     private bool TooMany()
     {
         if (options.FailureRatio is { } ratio)
         {
-            long slice = options.SamplingDuration!.Value.Ticks / 10;
-            List<(long Time, bool Failed)> window = _era.Calls.FindAll(c => c.Time / slice > (Now / slice) - 10);
+            List<(long Time, bool Failed, bool Slow)> window = Window();
             return window.Count >= options.MinimumThroughput && window.Count(static c => c.Failed) >= ratio * window.Count;
         }
 
@@ -99,6 +120,8 @@ internal sealed class ReferenceBreaker(CircuitBreakerOptions options)
         _era = new Era(state, Now);
     }
 
+    private sealed record Ticket(Era Era, long Started);
+
     private sealed class Era(CircuitBreakerState state, long since)
     {
         public CircuitBreakerState State => state;
@@ -107,6 +130,6 @@ internal sealed class ReferenceBreaker(CircuitBreakerOptions options)
 
         public int Probes { get; set; }
 
-        public List<(long Time, bool Failed)> Calls { get; } = [];
+        public List<(long Time, bool Failed, bool Slow)> Calls { get; } = [];
     }
 }
