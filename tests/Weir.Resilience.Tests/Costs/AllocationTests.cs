@@ -19,12 +19,18 @@ public class AllocationTests
         });
     }
 
-    [Fact]
-    public void CircuitBreaker_ClosedWithRatio_AllocatesNothing()
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public void CircuitBreaker_ClosedWithRatio_AllocatesNothing(bool slowCalls)
     {
         // The manual clock keeps to one slice of the window; a slice is allocated when its turn comes, ten a window.
         var breaker = new CircuitBreaker(
-            new CircuitBreakerOptions { FailureRatio = 0.5, SamplingDuration = TimeSpan.FromSeconds(10), TimeProvider = new TestKit.ManualTimeProvider() });
+            new CircuitBreakerOptions
+            {
+                FailureRatio = 0.5, SamplingDuration = TimeSpan.FromSeconds(10), TimeProvider = new TestKit.ManualTimeProvider(),
+                SlowCallDuration = slowCalls ? TimeSpan.FromSeconds(1) : null,
+            });
         AllocatesNothing(() =>
         {
             breaker.TryEnter(out CircuitTicket ticket);

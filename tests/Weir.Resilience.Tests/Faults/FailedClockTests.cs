@@ -21,6 +21,21 @@ public sealed class FailedClockTests
         await AssertThePlaceComesBackAsync(chain, limit);
     }
 
+    // The clock is asked when the call enters, and when it has ended.
+    [Theory(Timeout = Timeout)]
+    [InlineData(0)]
+    [InlineData(1)]
+    public async Task Breaker_CannotTellTheTimeOfACallThatMayBeSlow_ThePlaceComesBack(int readsBefore)
+    {
+        SharedConcurrencyLimit limit = new(1);
+        CircuitBreaker breaker = new(new CircuitBreakerOptions
+        {
+            SlowCallDuration = TimeSpan.FromSeconds(1), SamplingDuration = TimeSpan.FromSeconds(10), TimeProvider = _clock,
+        });
+        PolicyChain<int> chain = new(new PolicyChainOptions<int> { CircuitBreaker = breaker, ConcurrencyLimit = limit });
+        await AssertThePlaceComesBackAsync(chain, limit, readsBefore);
+    }
+
     [Theory(Timeout = Timeout)]
     [InlineData(false)]
     [InlineData(true)]
@@ -54,9 +69,9 @@ public sealed class FailedClockTests
         Assert.DoesNotContain(-1, limits.GetAll().Select(static limit => limit.Key));
     }
 
-    private async Task AssertThePlaceComesBackAsync(PolicyChain<int> chain, SharedConcurrencyLimit limit)
+    private async Task AssertThePlaceComesBackAsync(PolicyChain<int> chain, SharedConcurrencyLimit limit, int readsBefore = 0)
     {
-        _clock.FailAfter(0);
+        _clock.FailAfter(readsBefore);
         await Assert.ThrowsAsync<IOException>(async () => await chain.ExecuteAsync(static _ => new ValueTask<int>(1), Token));
         _clock.Work();
         Assert.Equal(0, limit.InUse);

@@ -42,6 +42,38 @@ public sealed class CircuitWaitTests : IDisposable
         Assert.Equal(Enumerable.Range(0, 20), await run.WithinAsync("the run whose circuit has closed"));
     }
 
+    [Theory(Timeout = 90_000)]
+    [InlineData(false, false)]
+    [InlineData(true, false)]
+    [InlineData(false, true)]
+    [InlineData(true, true)]
+    public async Task SlowCalls_OfARun_OpenItsCircuit(bool suspends, bool hasLimit)
+    {
+        ItemOutcome<int, int>[] outcomes = await Enumerable.Range(0, 4).SelectParallelOutcomesAsync(
+            async (x, _) =>
+            {
+                if (suspends)
+                {
+                    await Task.Yield();
+                }
+
+                _time.Advance(TimeSpan.FromSeconds(x == 0 ? 1 : 2));
+                return x;
+            },
+            Options with
+            {
+                MaxDegreeOfParallelism = 1,
+                OpenCircuitMode = OpenCircuitMode.FailFast,
+                ConcurrencyLimit = hasLimit ? new SharedConcurrencyLimit(1) : null,
+                CircuitBreaker = new CircuitBreakerOptions
+                {
+                    SlowCallDuration = TimeSpan.FromSeconds(1), SlowCallRatio = 0.6, MinimumThroughput = 2, SamplingDuration = TimeSpan.FromMinutes(1),
+                },
+            }).WithinAsync("the run");
+        Assert.All(outcomes[..3], static o => Assert.Null(o.Error));
+        Assert.IsType<TimeoutException>(Assert.IsType<CircuitBreakerOpenException>(outcomes[3].Error).InnerException);
+    }
+
     [Fact(Timeout = Selectors.Timeout)]
     public async Task HalfOpen_ProbeEndsBetweenARefusalAndItsWait_TheItemGoesOnAtOnce()
     {
