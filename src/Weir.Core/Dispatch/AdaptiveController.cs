@@ -7,8 +7,8 @@ using Weir.Core.Threads;
 namespace Weir.Core.Dispatch;
 
 /// <summary>
-/// The adaptive limit of one run. It collects a sample of each completed call. At the end of a window, the law decides, and the controller sets the run's
-/// limit.
+/// The adaptive limit of one run, or of everything that shares one limit. It collects a sample of each completed call. At the end of a window, the law decides,
+/// and the controller sets the limit.
 /// </summary>
 /// <remarks>
 /// There is no lock: a sample takes a slot in the window by one atomic increment, and the thread that takes the last slot closes the window. Samples that
@@ -22,12 +22,13 @@ internal sealed class AdaptiveController
     private const uint MostUnmeasured = 31;
     private const long SlotMask = ClosedBit - 1;
 
-    // Immutable; the run is set before it starts.
+    // Immutable; the run, and what sets the limit, are set before the first call.
     private readonly AdaptiveNotifier? _notifier;
     private readonly TimeProvider _time;
     private readonly long _interval;
     private readonly double _target;
     private Pump? _run;
+    private Action<int>? _setLimit;
 
     // Of the thread that closes the window: it has set the closed bit, and its write of the next window's word hands them on.
     private readonly AdaptiveLaw _law;
@@ -41,6 +42,7 @@ internal sealed class AdaptiveController
     private long _firstStarted;
     private long _deadline = long.MaxValue;
     private int _limit;
+    private double _latency;
 
     // Atomic: written by the thread that closes the window, read by any. Of how many calls that suspend one is measured, less one: 0, 1, 3 and so on.
     private uint _unmeasured;
@@ -71,6 +73,9 @@ internal sealed class AdaptiveController
 
     public AdaptiveLaw Law => _law;
 
+    /// <summary>The mean latency of the last window's calls that succeeded, in ticks of the clock; 0 while there is none.</summary>
+    public double Latency => Volatile.Read(ref _latency);
+
     /// <summary>The longest time of a quick call, in ticks of the clock.</summary>
     public long Quick { get; }
 
@@ -78,8 +83,12 @@ internal sealed class AdaptiveController
     public void Attach(Pump run)
     {
         _run = run;
+        _setLimit = run.SetLimit;
         _notifier?.SetContext(run.Context);
     }
+
+    /// <summary>Makes this what moves another limit, whose calls are given to <see cref="Record"/>. Called once, before the first call.</summary>
+    public void Attach(Action<int> setLimit) => _setLimit = setLimit;
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public long Timestamp() => _time.GetTimestamp();
@@ -193,11 +202,16 @@ internal sealed class AdaptiveController
         AdaptiveWindow window = Summarize(slots, now);
         _law.Decide(window);
         Windows++;
+        if (window.Latency > 0)
+        {
+            Volatile.Write(ref _latency, window.Latency);
+        }
+
         int limit = _law.Limit;
         if (limit != _limit)
         {
             Volatile.Write(ref _limit, limit);
-            _run?.SetLimit(limit);
+            _setLimit?.Invoke(limit);
             _notifier?.Changed(limit);
         }
 

@@ -198,6 +198,24 @@ internal sealed class AttemptGuard(
         attempt.Release();
     }
 
+    /// <summary>The call begins: all waits are over.</summary>
+    /// <returns>What the concurrency limit learns when it ends; 0 for nothing.</returns>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public long BeginCall() => permits is null ? 0 : permits.Limit.BeginCall();
+
+    /// <summary>The call has ended, and its permit is still held.</summary>
+    /// <param name="begun">What <see cref="BeginCall"/> returned.</param>
+    /// <param name="error">Its exception; null if it succeeded.</param>
+    /// <param name="callerToken">The token of the caller or of the run. What it has cancelled says nothing about the called service.</param>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void EndCall(long begun, Exception? error, CancellationToken callerToken)
+    {
+        if (begun != 0 && !(error is OperationCanceledException && callerToken.IsCancellationRequested))
+        {
+            permits!.Limit.CallEnded(begun, error is null);
+        }
+    }
+
     /// <summary>The attempt uses the policies of its keys no longer. Once, and only on the guard of one attempt.</summary>
     public void ReleaseKeys() => keys.Release();
 
@@ -295,6 +313,9 @@ internal struct Attempt
 
     /// <summary>What the rate limit wants back when the call has ended.</summary>
     public IDisposable? Lease;
+
+    /// <summary>What <see cref="AttemptGuard.BeginCall"/> returned, from the call on.</summary>
+    public long Begun;
 
     /// <summary>Gives back the lease and the permit.</summary>
     public void Release()

@@ -153,14 +153,16 @@ public sealed class PolicyChain<TResult>
             lease = entry.Result;
         }
 
+        long begun = _guard.BeginCall();
         ValueTask<TResult> pending = CallFirst(call, state, ticket, token, out bool succeeded);
         if (!succeeded)
         {
             return _guard.Breaker is null && _guard.Permits is null && _retry is null && lease is null
                 ? pending
-                : AfterCallAsync(ticket, lease, pending, call, state, token, callerToken);
+                : AfterCallAsync(ticket, begun, lease, pending, call, state, token, callerToken);
         }
 
+        _guard.EndCall(begun, null, callerToken);
         _guard.Permits?.Leave();
         lease?.Dispose();
         return pending;
@@ -191,6 +193,7 @@ public sealed class PolicyChain<TResult>
     [MethodImpl(MethodImplOptions.NoInlining)]
     private ValueTask<TResult> AfterCallAsync<TState>(
         CircuitTicket ticket,
+        long begun,
         IDisposable? lease,
         ValueTask<TResult> pending,
         Func<TState, CancellationToken, ValueTask<TResult>> call,
@@ -202,6 +205,7 @@ public sealed class PolicyChain<TResult>
             Phase = AttemptPhase.Call,
             Ticket = ticket,
             Permit = _guard.Permits,
+            Begun = begun,
             Lease = lease,
         }, pending, call, state, token, callerToken);
 
@@ -237,6 +241,7 @@ public sealed class PolicyChain<TResult>
                         _guard.PassRateLimit(ref attempt, waits, token);
                     }
 
+                    attempt.Begun = _guard.BeginCall();
                     pending = Call(call, state, token);
                 }
 
@@ -246,6 +251,8 @@ public sealed class PolicyChain<TResult>
                 }
 
                 result = await pending.ConfigureAwait(false);
+                _guard.EndCall(attempt.Begun, null, callerToken);
+                attempt.Begun = 0;
                 _guard.Succeeded(attempt.Ticket);
                 if (_shouldRetry is null)
                 {
@@ -257,6 +264,7 @@ public sealed class PolicyChain<TResult>
                 AttemptTimeoutException.Number(exception, number);
                 if (attempt.Phase == AttemptPhase.Call)
                 {
+                    _guard.EndCall(attempt.Begun, exception, callerToken);
                     _guard.Failed(attempt.Ticket, exception, token, callerToken);
                 }
 

@@ -31,7 +31,7 @@ public record PolicyChainOptions
 
     /// <summary>
     /// Limits how many attempts are in flight at once, over everything that uses the same <see cref="SharedConcurrencyLimit"/>, or for each key those of
-    /// <see cref="ConcurrencyLimits.ByKey{TItem, TKey}"/>. An attempt holds its permit while it waits for the rate limit, but not while it waits for an open
+    /// <c>ByKey</c> of <see cref="ConcurrencyLimits"/>. An attempt holds its permit while it waits for the rate limit, but not while it waits for an open
     /// circuit or for its next attempt.
     /// </summary>
     /// <value>The default is <see langword="null"/>.</value>

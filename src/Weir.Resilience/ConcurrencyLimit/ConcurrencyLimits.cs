@@ -5,7 +5,7 @@ namespace Weir.Resilience;
 /// <summary>A concurrency limit for each key, such as each server that a run calls.</summary>
 /// <remarks>
 /// <para>
-/// Create it with <see cref="ByKey{TItem, TKey}"/>, and pass the same instance to everything that shares it. All members are thread-safe.
+/// Create it with <c>ByKey</c>, and pass the same instance to everything that shares it. All members are thread-safe.
 /// </para>
 /// <para>
 /// Its memory is bounded: when there are many keys, those that are idle are forgotten, and start anew if they come back. A limit is idle when nobody holds a
@@ -51,6 +51,29 @@ public abstract class ConcurrencyLimits : IMeteredPolicy, IConcurrencyLimitSetti
         Require.AtLeast(1, limit, nameof(limit));
         Require.AtLeast(0, maxWaiting ?? 0, nameof(maxWaiting));
         ConcurrencyLimitsByKey<TItem, TKey> limits = new(key, () => new SharedConcurrencyLimit(limit, maxWaiting, name), comparer) { Name = name };
+        PolicyRegistry.Add(limits);
+        return limits;
+    }
+
+    /// <summary>Creates a concurrency limit for each key that finds its number itself.</summary>
+    /// <typeparam name="TItem">The type of the items.</typeparam>
+    /// <typeparam name="TKey">The type of the keys.</typeparam>
+    /// <param name="key">
+    /// Returns the key of an item. Called for each attempt, from several threads at once. An exception from it, or from the comparer, is the item's failure.
+    /// </param>
+    /// <param name="options">The options of each <see cref="AdaptiveLimit"/>. Its name is that of all of them together.</param>
+    /// <param name="comparer">Compares keys, from several threads at once; <see langword="null"/> for the default comparer.</param>
+    /// <returns>The instances, made when their keys first occur. A key that is forgotten starts anew, as a limit that has measured nothing.</returns>
+    /// <exception cref="ArgumentNullException">An argument is <see langword="null"/>.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">A value is out of range. The exception names the property.</exception>
+    public static ConcurrencyLimits<TKey> ByKey<TItem, TKey>(
+        Func<TItem, TKey> key, AdaptiveLimitOptions options, IEqualityComparer<TKey>? comparer = null)
+        where TKey : notnull
+    {
+        ArgumentNullException.ThrowIfNull(key);
+        ArgumentNullException.ThrowIfNull(options);
+        options.Validate();
+        ConcurrencyLimitsByKey<TItem, TKey> limits = new(key, () => new AdaptiveLimit(options, isCounted: false), comparer) { Name = options.Name };
         PolicyRegistry.Add(limits);
         return limits;
     }

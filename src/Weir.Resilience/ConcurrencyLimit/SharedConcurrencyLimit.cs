@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
+using Weir.Core.Dispatch;
 
 namespace Weir.Resilience;
 
@@ -21,7 +22,7 @@ namespace Weir.Resilience;
 /// <para>All members are thread-safe. A call that need not wait costs two compare-and-swaps, without a lock or an allocation.</para>
 /// </remarks>
 [DebuggerDisplay("{InUse} of {Limit} in use, {Waiting} wait")]
-public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyLimitSetting
+public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyLimitSetting
 {
     // Two halves. While nobody waits, a permit is taken and returned by a compare-and-swap of the word alone. While anybody waits, and for each user with a
     // bound of its own (a run), everything is done under _lock: CloseNeedsLock first, which makes all others come to the lock too; then what is to be done;
@@ -29,6 +30,9 @@ public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcu
     // got a permit are told without the lock. So at no moment is a permit free while somebody waits who could use it.
     //
     // A permit is returned exactly once, by the one who holds it. A waiter that is told has its permit already: it uses it, or drops it.
+    //
+    // A law may move the limit (AdaptiveLimit). It learns of the calls from those who hold the permits: BeginCall where the call begins, after all waits, and
+    // CallEnded while the permit is still held, so that the call counts as one in flight.
     private const long Closed = 1;
     private const long Permit = 2;
 
@@ -39,6 +43,7 @@ public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcu
     private readonly Lock _lock = new();
     private readonly PermitUser _anyone;
     private readonly int? _maxWaiting;
+    private readonly AdaptiveController? _law;
 
     // Under _lock. Parked are those whose user holds as many permits as it can use; single are those that no run holds back: single calls and those of chains.
     private readonly LinkedList<PermitWaiter> _waiting = [];
@@ -68,9 +73,10 @@ public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcu
         PolicyRegistry.Add(this);
     }
 
-    /// <summary>Creates a limit that is counted with those of the other keys.</summary>
-    internal SharedConcurrencyLimit(int limit, int? maxWaiting, string? name)
+    /// <summary>Creates a limit that is not counted by itself: one that is counted with those of the other keys, or one that a law moves.</summary>
+    internal SharedConcurrencyLimit(int limit, int? maxWaiting, string? name, AdaptiveController? law = null)
     {
+        _law = law;
         Name = name;
         Require.AtLeast(1, limit, nameof(limit));
         Require.AtLeast(0, maxWaiting ?? 0, nameof(maxWaiting));
@@ -89,25 +95,23 @@ public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcu
     /// <summary>How many calls may be in flight at once.</summary>
     /// <value>
     /// At least 1. It can be changed at any time. If it is raised, waiting calls start at once. If it is lowered, running calls continue, and no call starts
-    /// until enough have ended.
+    /// until enough have ended. That of an <see cref="AdaptiveLimit"/> is moved by its law alone.
     /// </value>
     /// <exception cref="ArgumentOutOfRangeException">The value is less than 1.</exception>
+    /// <exception cref="InvalidOperationException">It is an <see cref="AdaptiveLimit"/>.</exception>
     public int Limit
     {
         get => Volatile.Read(ref _limit);
         set
         {
             Require.AtLeast(1, value, nameof(Limit));
-            ToldWaiters<PermitWaiter> served;
-            lock (_lock)
+            if (_law is not null)
             {
-                CloseNeedsLock();
-                _word += Permit * ((long)value - _limit);
-                Volatile.Write(ref _limit, value);
-                served = ServeNeedsLock();
+                throw new InvalidOperationException(
+                    "The Limit of an AdaptiveLimit is moved by its law: set MinConcurrency and MaxConcurrency where it is made.");
             }
 
-            served.Tell();
+            SetLimit(value);
         }
     }
 
@@ -158,6 +162,79 @@ public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcu
 
     /// <summary>Whether nobody holds a permit or waits for one.</summary>
     internal bool IsIdle => InUse == 0 && Waiting == 0;
+
+    // What a law learns. The clock is the user's: a call for which it throws is not measured, and nothing else comes of it.
+
+    [ThreadStatic]
+    private static uint _calls;
+
+    /// <summary>A call begins for which somebody has a permit.</summary>
+    /// <returns>What <c>CallEnded</c> gets: when it began, and one more; 0 if it is not measured.</returns>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    internal long BeginCall() => _law is null ? 0 : BeginCall(_law);
+
+    /// <summary>A call has ended, whose permit has not been returned yet. Not for one that its caller has cancelled, which says nothing.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    internal void CallEnded(long begun, bool succeeded)
+    {
+        if (begun != 0)
+        {
+            CallEnded(_law!, begun - 1, succeeded);
+        }
+    }
+
+    private static long BeginCall(AdaptiveController law)
+    {
+        try
+        {
+            return law.Measures(_calls++) ? law.Timestamp() + 1 : 0;
+        }
+        catch (Exception)
+        {
+            return 0;
+        }
+    }
+
+    private void CallEnded(AdaptiveController law, long begun, bool succeeded)
+    {
+        long now;
+        try
+        {
+            now = law.Timestamp();
+        }
+        catch (Exception)
+        {
+            return;
+        }
+
+        // Read without the lock: a call more or less in flight is nothing to a mean.
+        int inFlight = Volatile.Read(ref _limit) - (int)(Volatile.Read(ref _word) >> 1);
+        law.Record(begun, now, Math.Max(1, inFlight), succeeded);
+    }
+
+    /// <summary>Changes the limit. Under no lock.</summary>
+    internal void SetLimit(int value)
+    {
+        ToldWaiters<PermitWaiter> served;
+        lock (_lock)
+        {
+            CloseNeedsLock();
+            _word += Permit * ((long)value - _limit);
+            Volatile.Write(ref _limit, value);
+            served = ServeNeedsLock();
+        }
+
+        served.Tell();
+    }
+
+    /// <summary>The limit, the permits in use and the calls that wait, at one moment.</summary>
+    internal (int Limit, int InUse, int Waiting) Read()
+    {
+        lock (_lock)
+        {
+            return (_limit, (int)(_limit - (Volatile.Read(ref _word) >> 1)), _waiting.Count + _parked);
+        }
+    }
 
     /// <summary>Takes a permit if one is free and no call waits.</summary>
     /// <returns>Whether the caller has a permit, which it returns with <see cref="Leave()"/>.</returns>
@@ -267,14 +344,24 @@ public sealed class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcu
     {
         ArgumentNullException.ThrowIfNull(call);
         await EnterAsync(cancellationToken).ConfigureAwait(false);
+        long begun = 0;
+        bool succeeded = false;
         try
         {
             // A wait may end just before it hears of it.
             cancellationToken.ThrowIfCancellationRequested();
-            return await call(state, cancellationToken).ConfigureAwait(false);
+            begun = BeginCall();
+            TResult result = await call(state, cancellationToken).ConfigureAwait(false);
+            succeeded = true;
+            return result;
         }
         finally
         {
+            if (succeeded || !cancellationToken.IsCancellationRequested)
+            {
+                CallEnded(begun, succeeded);
+            }
+
             Leave();
         }
     }
@@ -709,7 +796,7 @@ public sealed class ConcurrencyLimitRejectedException : Exception
 
 /// <summary>
 /// What the option <c>ConcurrencyLimit</c> of a run or a chain takes: a <see cref="SharedConcurrencyLimit"/>, which other runs, chains and calls may share, or
-/// one for each key from <see cref="ConcurrencyLimits.ByKey{TItem, TKey}"/>. Any other type is refused.
+/// one for each key from <c>ByKey</c> of <see cref="ConcurrencyLimits"/>. Any other type is refused.
 /// </summary>
 [SuppressMessage("Design", "CA1040:Avoid empty interfaces", Justification = "It says what an option takes; a base class would give its types no member.")]
 public interface IConcurrencyLimitSetting;

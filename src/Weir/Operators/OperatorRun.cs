@@ -584,20 +584,7 @@ internal static class AdaptiveRun
 {
     public static PumpSettings Settings(AdaptiveConcurrencyOptions options, TimeProvider time, PumpSettings settings)
     {
-        AdaptiveController controller = new(new AdaptiveSettings
-        {
-            Min = options.MinConcurrency,
-            Max = options.MaxConcurrency,
-            Initial = options.FirstLimit,
-            SampleInterval = options.SampleInterval,
-            TargetLatency = options.TargetLatency,
-            TargetPercentile = options.TargetPercentile,
-            MinSuccessRate = options.MinSuccessRate,
-            Increase = options.IncreaseStrategy,
-            Decrease = options.DecreaseStrategy,
-            OnChange = options.OnConcurrencyChange,
-            TimeProvider = time,
-        });
+        AdaptiveController controller = new(options.SettingsWith(time));
         return settings with { Limit = controller.Limit, Adaptive = controller };
     }
 }

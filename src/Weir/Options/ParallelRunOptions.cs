@@ -129,7 +129,7 @@ public sealed record ParallelRunOptions
 
     /// <summary>
     /// Limits how many attempts are in flight at once beyond this run: a <see cref="SharedConcurrencyLimit"/> over everything that uses the same instance,
-    /// which may be any number of runs, operators, runtimes and single calls, or one for each key from <see cref="ConcurrencyLimits.ByKey{TItem, TKey}"/>.
+    /// which may be any number of runs, operators, runtimes and single calls, or one for each key from <c>ByKey</c> of <see cref="ConcurrencyLimits"/>.
     /// </summary>
     /// <value>
     /// <see langword="null"/>, the default, for none. Keys must be those of the operator's items. <see cref="MaxDegreeOfParallelism"/> limits each run besides.

@@ -380,6 +380,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
                     if (way.Step != Step.Call)
                     {
                         way.Started = policies.Adaptive?.Timestamp() ?? 0;
+                        way.Attempt.Begun = guard.BeginCall();
                         way.Call = Call(item, record, cancellationToken);
                     }
 
@@ -387,10 +388,16 @@ internal readonly struct PolicyCall<TItem, TResult>(
                 }
                 catch (Exception e)
                 {
+                    if (e is not NotBegunException)
+                    {
+                        guard.EndCall(way.Attempt.Begun, e, policies.RunToken);
+                    }
+
                     policies.Failed(guard, way.Attempt.Ticket, e, way.Started, cancellationToken);
                     throw;
                 }
 
+                guard.EndCall(way.Attempt.Begun, null, policies.RunToken);
                 policies.Succeeded(guard, way.Attempt.Ticket, way.Started, cancellationToken);
             }
             catch (OperationCanceledException) when (way.Attempt.Phase != AttemptPhase.Call && policies.Ends(cancellationToken))

@@ -87,6 +87,35 @@ public class PolicyScenarios(ITestOutputHelper output)
     });
 
     [Fact]
+    public void AdaptiveLimit_MovedByItsCallsWhileOthersWait_LosesNoPermit() => output.Explored(static async () =>
+    {
+        AdaptiveLimit limit = new(new AdaptiveLimitOptions
+        {
+            Adaptive = new() { MaxConcurrency = 2, InitialConcurrency = 2, MinSuccessRate = 1, SampleInterval = TimeSpan.FromTicks(1) },
+            TimeProvider = new ManualTimeProvider(),
+        });
+        using CancellationTokenSource source = new();
+        await Task.WhenAll(
+            Task.Run(() => FailAsync(default)),
+            Task.Run(() => FailAsync(source.Token)),
+            Task.Run(() => FailAsync(default)),
+            Task.Run(source.Cancel));
+        Assert.Equal((0, 0), (limit.InUse, limit.Waiting));
+        Assert.Equal([true, limit.Limit == 2], [limit.TryEnter(), limit.TryEnter()]);
+
+        async Task FailAsync(CancellationToken token)
+        {
+            try
+            {
+                await limit.ExecuteAsync(static _ => ValueTask.FromException<int>(new InvalidOperationException()), token);
+            }
+            catch (Exception e) when (e is InvalidOperationException or OperationCanceledException)
+            {
+            }
+        }
+    });
+
+    [Fact]
     public void Failure_WhileItemsWaitForASharedLimit_LeavesNothingBehind() => output.Explored(static async () =>
     {
         SharedConcurrencyLimit limit = new(1);

@@ -45,10 +45,12 @@ public class AllocationTests
         AllocatesNothing(() => Assert.True(bucket.WaitAsync().IsCompletedSuccessfully));
     }
 
-    [Fact]
-    public void SharedConcurrencyLimit_PlacesAreFree_AllocatesNothing()
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public void SharedConcurrencyLimit_PlacesAreFree_AllocatesNothing(bool isAdaptive)
     {
-        var limit = new SharedConcurrencyLimit(1);
+        SharedConcurrencyLimit limit = isAdaptive ? new AdaptiveLimit() : new SharedConcurrencyLimit(1);
         AllocatesNothing(() =>
         {
             Assert.True(limit.EnterAsync().IsCompletedSuccessfully);

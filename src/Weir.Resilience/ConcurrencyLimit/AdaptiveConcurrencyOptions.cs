@@ -1,11 +1,17 @@
+using Weir.Core.Dispatch;
+
 namespace Weir;
 
-/// <summary>How a run adjusts the number of items in flight. Immutable: a <c>with</c> expression makes a changed copy.</summary>
+/// <summary>
+/// How a run adjusts the number of items in flight, and an <see cref="Resilience.AdaptiveLimit"/> that of calls. Immutable: a <c>with</c> expression makes a
+/// changed copy.
+/// </summary>
 /// <remarks>
-/// The run reviews the limit after each window of completed calls. It falls if too few calls succeed, if too many take longer than
+/// The limit is reviewed after each window of completed calls. It falls if too few calls succeed, if too many take longer than
 /// <see cref="TargetLatency"/>, or, with <see cref="AdaptiveConcurrencyStrategy.Gradient"/>, if calls queue at the server. Chance is taken into account: a
-/// few failures among few calls lower nothing. Only your call is measured, without hooks and without waiting for the source, the consumer or other calls. Calls that end because the run stops are not counted.
-/// An item that passes <see cref="ParallelRunOptions.PerItemTimeout"/> is a failure. Each run starts from scratch; any number of runs can use one instance.
+/// few failures among few calls lower nothing. Only your call is measured, without hooks and without waiting for the source, the consumer or other calls.
+/// Calls that end because the run stops, or because their caller cancels them, are not counted. An item that passes <c>PerItemTimeout</c> is a failure. Each run
+/// and each limit starts from scratch; any number of them can use one instance.
 /// </remarks>
 public sealed record AdaptiveConcurrencyOptions
 {
@@ -64,6 +70,22 @@ public sealed record AdaptiveConcurrencyOptions
     public Func<int, int, ValueTask>? OnConcurrencyChange { get; init; }
 
     internal int FirstLimit => InitialConcurrency ?? Math.Clamp(UsualInitial, MinConcurrency, MaxConcurrency);
+
+    /// <summary>The settings of the law, by a clock.</summary>
+    internal AdaptiveSettings SettingsWith(TimeProvider time) => new()
+    {
+        Min = MinConcurrency,
+        Max = MaxConcurrency,
+        Initial = FirstLimit,
+        SampleInterval = SampleInterval,
+        TargetLatency = TargetLatency,
+        TargetPercentile = TargetPercentile,
+        MinSuccessRate = MinSuccessRate,
+        Increase = IncreaseStrategy,
+        Decrease = DecreaseStrategy,
+        OnChange = OnConcurrencyChange,
+        TimeProvider = time,
+    };
 
     internal void Validate()
     {

@@ -1,0 +1,371 @@
+namespace Weir.Resilience.Tests.ConcurrencyLimit;
+
+/// <summary>The limit that finds its number itself: what it learns from whom, and what it leaves behind.</summary>
+public class AdaptiveLimitTests
+{
+    private const int Timeout = 90_000;
+
+    private readonly ManualTimeProvider _clock = new();
+
+    /// <summary>Two callers share the limit in front of one server. After ten seconds each time, it serves nine tenths of what it can, without a long queue.</summary>
+    [Theory]
+    [InlineData(16)]
+    [InlineData(48)]
+    public void TwoCallers_OneServer_FindItsKneeAndFollowIt(int slots)
+    {
+        AdaptiveLimit limit = new(new AdaptiveLimitOptions { TimeProvider = _clock });
+        SimulatedServer server = new(_clock, limit, slots);
+        foreach (int now in (int[])[slots, slots / 2, slots])
+        {
+            server.Slots = now;
+            server.Run(TimeSpan.FromSeconds(10));
+            (double rate, double latency) = server.Run(TimeSpan.FromSeconds(20));
+            Assert.InRange(rate / (now / SimulatedServer.Service), 0.9, 1.1);
+            Assert.InRange(latency / SimulatedServer.Service, 0.9, 1.5);
+        }
+
+        Assert.Equal(limit.Limit, limit.GetSnapshot().Limit);
+        Assert.InRange(limit.GetSnapshot().Latency!.Value.TotalSeconds / SimulatedServer.Service, 0.8, 1.6);
+        server.Finish();
+        Assert.Equal((0, 0), (limit.InUse, limit.Waiting));
+    }
+
+    [Fact]
+    public async Task Calls_ThatFail_LowerTheLimit_AndItsListenerIsTold()
+    {
+        List<(int, int)> told = [];
+        AdaptiveLimit limit = FailingLowers(told);
+        Assert.Equal(8, limit.Limit);
+        await FailAsync(limit, default);
+        await FailAsync(limit, default);
+        await Until.TrueAsync(() => Read(told).Count > 0);
+        Assert.Equal((8, 4), Read(told)[0]);
+        Assert.Equal(4, limit.Limit);
+        Assert.Equal(0, limit.InUse);
+    }
+
+    [Fact]
+    public async Task Calls_OfAChainThatFail_LowerTheLimit()
+    {
+        AdaptiveLimit limit = FailingLowers([]);
+        PolicyChain<int> chain = new(new PolicyChainOptions<int> { ConcurrencyLimit = limit, TimeProvider = _clock });
+        for (int i = 0; i < 2; i++)
+        {
+            await Assert.ThrowsAsync<TestException>(() => chain.ExecuteAsync(Fail).AsTask());
+            _clock.Advance(TimeSpan.FromSeconds(1));
+        }
+
+        Assert.Equal(4, limit.Limit);
+        Assert.Equal(0, limit.InUse);
+    }
+
+    [Fact]
+    public async Task Calls_ThatTheirCallerCancels_SayNothing()
+    {
+        AdaptiveLimit limit = FailingLowers([]);
+        PolicyChain<int> chain = new(new PolicyChainOptions<int> { ConcurrencyLimit = limit, TimeProvider = _clock });
+        for (int i = 0; i < 10; i++)
+        {
+            using CancellationTokenSource one = new();
+            using CancellationTokenSource two = new();
+            Task<int> call = limit.ExecuteAsync(HangAsync, one.Token).AsTask();
+            Task<int> chained = chain.ExecuteAsync(HangAsync, two.Token).AsTask();
+            await one.CancelAsync();
+            await two.CancelAsync();
+            await Assert.ThrowsAnyAsync<OperationCanceledException>(() => call.WithinAsync());
+            await Assert.ThrowsAnyAsync<OperationCanceledException>(() => chained.WithinAsync());
+            _clock.Advance(TimeSpan.FromSeconds(1));
+        }
+
+        Assert.Equal(8, limit.Limit);
+        Assert.Null(limit.GetSnapshot().Latency);
+        Assert.Equal((0, 0), (limit.InUse, limit.Waiting));
+
+        static async ValueTask<int> HangAsync(CancellationToken token)
+        {
+            await Task.Delay(System.Threading.Timeout.Infinite, token);
+            return 1;
+        }
+    }
+
+    [Fact(Timeout = Timeout)]
+    public async Task Wait_CancelledOrRejected_LeavesNothing()
+    {
+        AdaptiveLimit limit = new(new AdaptiveLimitOptions { Adaptive = new() { MaxConcurrency = 1 }, TimeProvider = _clock });
+        Assert.True(limit.TryEnter());
+        using CancellationTokenSource source = new();
+        Task[] waits = [.. Enumerable.Range(0, 100).Select(_ => limit.ExecuteAsync(static _ => 1, source.Token).AsTask())];
+        Assert.Equal((1, 1, 100), (limit.Limit, limit.InUse, limit.Waiting));
+        await Assert.ThrowsAsync<ConcurrencyLimitRejectedException>(() => limit.ExecuteAsync(static _ => 1).AsTask());
+        await source.CancelAsync();
+        foreach (Task wait in waits)
+        {
+            await Assert.ThrowsAnyAsync<OperationCanceledException>(() => wait.WithinAsync());
+        }
+
+        Assert.Equal(new AdaptiveLimitSnapshot { Limit = 1, InUse = 1 }, limit.GetSnapshot());
+        limit.Leave();
+        Assert.Equal(0, limit.InUse);
+    }
+
+    [Fact]
+    public async Task Clock_ThatFails_LosesAMeasurementAndNothingElse()
+    {
+        FailingClock clock = new();
+        AdaptiveLimit limit = new(new AdaptiveLimitOptions { TimeProvider = clock });
+        PolicyChain<int> chain = new(new PolicyChainOptions<int> { ConcurrencyLimit = limit });
+        clock.Fails = true;
+        Assert.Equal(1, await limit.ExecuteAsync(static _ => 1));
+        Assert.Equal(1, await chain.ExecuteAsync(static _ => new ValueTask<int>(1)));
+        clock.Fails = false;
+        Assert.Equal(1, await chain.ExecuteAsync(_ =>
+        {
+            clock.Fails = true;
+            return new ValueTask<int>(1);
+        }));
+        Assert.Equal(0, limit.InUse);
+    }
+
+    [Fact]
+    public void Limit_SetByHand_Throws()
+    {
+        AdaptiveLimit limit = new();
+        Assert.Equal(32, limit.Limit);
+        Assert.Contains("MaxConcurrency", Assert.Throws<InvalidOperationException>(() => limit.Limit = 3).Message, StringComparison.Ordinal);
+        Assert.Equal(32, limit.Limit);
+    }
+
+    [Fact]
+    public void Options_OutOfRange_AreNamed()
+    {
+        Assert.Equal("MaxWaiting", Assert.Throws<ArgumentOutOfRangeException>(() => new AdaptiveLimit(new() { MaxWaiting = -1 })).ParamName);
+        Assert.Equal("Adaptive", Assert.Throws<ArgumentNullException>(() => new AdaptiveLimit(new() { Adaptive = null! })).ParamName);
+        Assert.Equal("TimeProvider", Assert.Throws<ArgumentNullException>(() => new AdaptiveLimit(new() { TimeProvider = null! })).ParamName);
+        Assert.Equal(
+            "MinConcurrency",
+            Assert.Throws<ArgumentOutOfRangeException>(() => ConcurrencyLimits.ByKey((int i) => i, new AdaptiveLimitOptions { Adaptive = new() { MinConcurrency = 0 } })).ParamName);
+        Assert.Equal("options", Assert.Throws<ArgumentNullException>(() => ConcurrencyLimits.ByKey((int i) => i, (AdaptiveLimitOptions)null!)).ParamName);
+    }
+
+    [Fact]
+    public async Task ByKey_OneServerFails_OnlyItsLimitFalls()
+    {
+        ConcurrencyLimits<int> limits = ConcurrencyLimits.ByKey((int item) => item, OptionsOfFailing([]));
+        PolicyChain<int> chain = new(new PolicyChainOptions<int> { ConcurrencyLimit = limits, TimeProvider = _clock });
+        for (int i = 0; i < 2; i++)
+        {
+            await Assert.ThrowsAsync<TestException>(() => chain.For(1).ExecuteAsync(Fail).AsTask());
+            await chain.For(2).ExecuteAsync(static _ => new ValueTask<int>(1));
+            _clock.Advance(TimeSpan.FromSeconds(1));
+        }
+
+        Assert.Equal(4, Assert.IsType<AdaptiveLimit>(limits.Get(1)).Limit);
+        Assert.Equal(8, limits.Get(2).Limit);
+    }
+
+    /// <summary>Threads that enter, fail and cancel while the law moves the limit: no permit is lost, and no more are in use than the limit ever allowed.</summary>
+    [Fact(Timeout = Timeout)]
+    public async Task ManyThreads_WhileTheLimitMoves_LoseNoPermit()
+    {
+        AdaptiveLimit limit = new(new AdaptiveLimitOptions
+        {
+            Adaptive = new() { MaxConcurrency = 8, InitialConcurrency = 4, SampleInterval = TimeSpan.FromTicks(1), MinSuccessRate = 0.5 },
+            MaxWaiting = int.MaxValue,
+        });
+        int inside = 0;
+        int most = 0;
+        int moved = 0;
+        int last = limit.Limit;
+        await Task.WhenAll(Enumerable.Range(0, 8).Select(worker => Task.Run(async () =>
+        {
+            Random random = new(worker);
+            for (int i = 0; i < 2_000; i++)
+            {
+                using CancellationTokenSource source = new();
+                bool fails = (i / 200 % 2) == 0;
+                ValueTask<int> call = limit.ExecuteAsync(
+                    async token =>
+                    {
+                        InterlockedMax(ref most, Interlocked.Increment(ref inside));
+                        await Task.Yield();
+                        Interlocked.Decrement(ref inside);
+                        return fails ? throw new TestException("down") : 1;
+                    },
+                    source.Token);
+                if (random.Next(4) == 0)
+                {
+                    await source.CancelAsync();
+                }
+
+                try
+                {
+                    await call;
+                }
+                catch (Exception e) when (e is TestException or OperationCanceledException)
+                {
+                }
+
+                moved += Interlocked.Exchange(ref last, limit.Limit) != limit.Limit ? 1 : 0;
+            }
+        }))).WithinAsync();
+        Assert.Equal((0, 0, 0), (inside, limit.InUse, limit.Waiting));
+        Assert.InRange(most, 1, 8);
+        Assert.True(moved > 0, "The limit has moved.");
+        Assert.InRange(limit.Limit, 1, 8);
+        for (int i = 0; i < limit.Limit; i++)
+        {
+            Assert.True(limit.TryEnter());
+        }
+
+        Assert.False(limit.TryEnter());
+    }
+
+    private static void InterlockedMax(ref int most, int value)
+    {
+        int seen = Volatile.Read(ref most);
+        while (value > seen)
+        {
+            int before = Interlocked.CompareExchange(ref most, value, seen);
+            if (before == seen)
+            {
+                return;
+            }
+
+            seen = before;
+        }
+    }
+
+    private static ValueTask<int> Fail(CancellationToken token) => throw new TestException("down");
+
+    private static List<(int Before, int Now)> Read(List<(int, int)> told)
+    {
+        lock (told)
+        {
+            return [.. told];
+        }
+    }
+
+    private async Task FailAsync(AdaptiveLimit limit, CancellationToken token)
+    {
+        await Assert.ThrowsAsync<TestException>(() => limit.ExecuteAsync(Fail, token).AsTask());
+        _clock.Advance(TimeSpan.FromSeconds(1));
+    }
+
+    private AdaptiveLimit FailingLowers(List<(int, int)> told) => new(OptionsOfFailing(told));
+
+    /// <summary>With a success rate of 1, two calls at least a window apart are enough to judge.</summary>
+    private AdaptiveLimitOptions OptionsOfFailing(List<(int, int)> told) => new()
+    {
+        TimeProvider = _clock,
+        Adaptive = new()
+        {
+            InitialConcurrency = 8,
+            MinSuccessRate = 1,
+            SampleInterval = TimeSpan.FromMilliseconds(1),
+            OnConcurrencyChange = (before, now) =>
+            {
+                lock (told)
+                {
+                    told.Add((before, now));
+                }
+
+                return default;
+            },
+        },
+    };
+
+    private sealed class FailingClock : TimeProvider
+    {
+        public bool Fails { get; set; }
+
+        public override long GetTimestamp() => Fails ? throw new TestException("clock") : base.GetTimestamp();
+    }
+
+    /// <summary>
+    /// A server with so many slots and a queue, and callers who always have another call. One thread does everything in the order of the clock, so each run is
+    /// the same.
+    /// </summary>
+    private sealed class SimulatedServer(ManualTimeProvider clock, AdaptiveLimit limit, int slots)
+    {
+        /// <summary>The mean time of a call in seconds, without a queue.</summary>
+        public const double Service = 0.05;
+
+        private readonly Random _random = new(7);
+        private readonly PriorityQueue<Call, long> _served = new();
+        private readonly Queue<Call> _queue = new();
+        private readonly PolicyChain<int> _chain = new(new PolicyChainOptions<int> { ConcurrencyLimit = limit, TimeProvider = clock });
+        private int _begun;
+
+        public int Slots { get; set; } = slots;
+
+        /// <summary>Runs for a while.</summary>
+        /// <returns>The calls a second, and their mean time.</returns>
+        public (double Rate, double Latency) Run(TimeSpan time)
+        {
+            // A continuation runs on the thread that ends its call only where no context could want it.
+            SynchronizationContext? context = SynchronizationContext.Current;
+            SynchronizationContext.SetSynchronizationContext(null);
+            long end = clock.GetTimestamp() + time.Ticks;
+            int ended = 0;
+            double latencies = 0;
+            while (true)
+            {
+                Begin();
+                if (!_served.TryPeek(out _, out long due) || due >= end)
+                {
+                    break;
+                }
+
+                clock.Advance(TimeSpan.FromTicks(due - clock.GetTimestamp()));
+                Call call = _served.Dequeue();
+                Serve();
+                ended++;
+                latencies += TimeSpan.FromTicks(due - call.Began).TotalSeconds;
+                call.End.SetResult(1);
+            }
+
+            clock.Advance(TimeSpan.FromTicks(end - clock.GetTimestamp()));
+            SynchronizationContext.SetSynchronizationContext(context);
+            return (ended / time.TotalSeconds, latencies / ended);
+        }
+
+        /// <summary>Ends all calls, and begins no more.</summary>
+        public void Finish()
+        {
+            SynchronizationContext.SetSynchronizationContext(null);
+            foreach (Call call in _served.UnorderedItems.Select(static item => item.Element).Concat(_queue))
+            {
+                call.End.SetResult(1);
+            }
+        }
+
+        private void Begin()
+        {
+            while (limit.InUse < limit.Limit)
+            {
+                _ = _begun++ % 2 == 0
+                    ? limit.ExecuteAsync(static (server, _) => server.CallAsync(), this).AsTask()
+                    : _chain.ExecuteAsync(static (server, _) => server.CallAsync(), this).AsTask();
+            }
+        }
+
+        private ValueTask<int> CallAsync()
+        {
+            Call call = new(clock.GetTimestamp(), new TaskCompletionSource<int>());
+            _queue.Enqueue(call);
+            Serve();
+            return new ValueTask<int>(call.End.Task);
+        }
+
+        private void Serve()
+        {
+            while (_served.Count < Slots && _queue.TryDequeue(out Call? call))
+            {
+                // From a half to one and a half of the mean.
+                _served.Enqueue(call, clock.GetTimestamp() + (long)(Service * (0.5 + _random.NextDouble()) * TimeSpan.TicksPerSecond));
+            }
+        }
+
+        private sealed record Call(long Began, TaskCompletionSource<int> End);
+    }
+}
