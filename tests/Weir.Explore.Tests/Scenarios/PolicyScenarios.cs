@@ -92,7 +92,7 @@ public class PolicyScenarios(ITestOutputHelper output)
         AdaptiveLimit limit = new(new AdaptiveLimitOptions
         {
             Adaptive = new() { MaxConcurrency = 2, InitialConcurrency = 2, MinSuccessRate = 1, SampleInterval = TimeSpan.FromTicks(1) },
-            TimeProvider = new ManualTimeProvider(),
+            TimeProvider = new Ticking(),
         });
         using CancellationTokenSource source = new();
         await Task.WhenAll(
@@ -114,6 +114,14 @@ public class PolicyScenarios(ITestOutputHelper output)
             }
         }
     });
+
+    /// <summary>A clock that goes on with each look, so that a window ends with the second call.</summary>
+    private sealed class Ticking : TimeProvider
+    {
+        private long _now;
+
+        public override long GetTimestamp() => Interlocked.Add(ref _now, 1_000);
+    }
 
     [Fact]
     public void Failure_WhileItemsWaitForASharedLimit_LeavesNothingBehind() => output.Explored(static async () =>

@@ -10,6 +10,54 @@ public sealed class SharedLimitTests : IDisposable
     private readonly SharedConcurrencyLimit _shared = new(1);
     private readonly Gate _gate = new();
 
+    /// <summary>A run's calls are measured for the limit: what fails lowers it, and what the stop of the run cancels does not.</summary>
+    [Theory(Timeout = Selectors.Timeout)]
+    [InlineData(false, 4)]
+    [InlineData(true, 8)]
+    public async Task Run_AtAnAdaptiveLimit_ItsFailuresLowerIt(bool isCancelled, int limit)
+    {
+        AdaptiveLimit adaptive = new(new AdaptiveLimitOptions
+        {
+            Adaptive = new() { InitialConcurrency = 8, MinSuccessRate = 1, SampleInterval = TimeSpan.FromMilliseconds(1) },
+            TimeProvider = _time,
+        });
+        using CancellationTokenSource source = new();
+        int begun = 0;
+        Task<List<int>> run = new[] { 1, 2, 3 }.SelectParallelAsync<int, int>(
+            async (_, token) =>
+            {
+                if (Interlocked.Increment(ref begun) == 3 && isCancelled)
+                {
+                    await source.CancelAsync();
+                }
+
+                try
+                {
+                    await Task.Delay(isCancelled ? Timeout.Infinite : 0, token);
+                }
+                catch (OperationCanceledException)
+                {
+                    // It ends below, a window later.
+                }
+
+                _time.Advance(TimeSpan.FromSeconds(1));
+                token.ThrowIfCancellationRequested();
+                throw new TestException("down");
+            },
+            new ParallelRunOptions { MaxDegreeOfParallelism = isCancelled ? 3 : 1, ConcurrencyLimit = adaptive, ErrorMode = ErrorMode.BestEffort },
+            source.Token);
+        if (isCancelled)
+        {
+            await Assert.ThrowsAnyAsync<OperationCanceledException>(() => run.WithinAsync());
+        }
+        else
+        {
+            Assert.Empty(await run.WithinAsync());
+        }
+
+        Assert.Equal((limit, 0, 0), (adaptive.Limit, adaptive.InUse, adaptive.Waiting));
+    }
+
     public static PairwiseTheoryData<OperatorFamily, SourceKind, int> Grid { get; } = new(
         Enum.GetValues<OperatorFamily>(), [SourceKind.Array, SourceKind.Lazy, SourceKind.AsyncSuspending, SourceKind.Channel], [1, 3]);
 

@@ -1,3 +1,5 @@
+using Weir.Resilience;
+
 namespace Weir.Tests;
 
 public class AdaptiveConcurrencyOptionsTests
@@ -52,7 +54,7 @@ public class AdaptiveConcurrencyOptionsTests
     [InlineData(1, 200, 7, 7)]
     public void InitialConcurrency_NotGiven_Is32OrTheNearestBound(int min, int max, int? initial, int expected) => Assert.Equal(
         expected,
-        new AdaptiveConcurrencyOptions { MinConcurrency = min, MaxConcurrency = max, InitialConcurrency = initial }.FirstLimit);
+        new AdaptiveLimit(new() { Adaptive = new() { MinConcurrency = min, MaxConcurrency = max, InitialConcurrency = initial } }).Limit);
 
     private static Task Run(AdaptiveConcurrencyOptions adaptive) =>
         Enumerable.Range(0, 3).SelectParallelAsync(static (x, _) => new ValueTask<int>(x), new() { AdaptiveConcurrency = adaptive });
