@@ -81,9 +81,9 @@ public class AdaptiveLimitTests
         Assert.Null(limit.GetSnapshot().Latency);
         Assert.Equal((0, 0), (limit.InUse, limit.Waiting));
 
-        static async ValueTask<int> HangAsync(CancellationToken token)
+        async ValueTask<int> HangAsync(CancellationToken token)
         {
-            await Task.Delay(System.Threading.Timeout.Infinite, token);
+            await Task.Delay(System.Threading.Timeout.InfiniteTimeSpan, _clock, token);
             return 1;
         }
     }

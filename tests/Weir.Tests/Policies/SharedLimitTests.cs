@@ -33,7 +33,7 @@ public sealed class SharedLimitTests : IDisposable
 
                 try
                 {
-                    await Task.Delay(isCancelled ? Timeout.Infinite : 0, token);
+                    await Task.Delay(isCancelled ? Timeout.InfiniteTimeSpan : TimeSpan.Zero, _time, token);
                 }
                 catch (OperationCanceledException)
                 {
