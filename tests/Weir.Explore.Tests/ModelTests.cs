@@ -62,6 +62,16 @@ public class ModelTests
     }
 
     [Fact]
+    public void WeakReference_WhoseTargetNobodyElseHas_KeepsItToTheEndOfTheSchedule() => Exhaust(static async () =>
+    {
+        WeakReference<object> made = await Task.Run(static () => new WeakReference<object>(new object()));
+        WeakReference<object> set = new(made);
+        await Task.Run(() => set.SetTarget(new object()));
+        GC.Collect();
+        Assert.True(made.TryGetTarget(out _) && set.TryGetTarget(out _));
+    });
+
+    [Fact]
     public void AsyncLocal_FlowsWithTheCall() => Exhaust(static async () =>
     {
         Assert.Equal(0, Local.Value);

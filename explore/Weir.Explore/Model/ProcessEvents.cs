@@ -19,6 +19,26 @@ internal static class ProcessEvents
     public static void remove_ProcessExit(AppDomain domain, EventHandler? handler) { }
 }
 
+/// <summary>Nor does a garbage collection: what a weak reference was given is there until the end of its schedule.</summary>
+[Replaces("System.WeakReference`1")]
+internal static class WeakReferences
+{
+    public static WeakReference<T> New<T>(T? target)
+        where T : class => new(Held(target)!);
+
+    public static WeakReference<T> New<T>(T? target, bool trackResurrection)
+        where T : class => new(Held(target)!, trackResurrection);
+
+    public static void SetTarget<T>(WeakReference<T> reference, T target)
+        where T : class => reference.SetTarget(Held(target));
+
+    private static T Held<T>(T target)
+    {
+        ControlledThread.Current?.Execution.Held.Add(target);
+        return target;
+    }
+}
+
 internal static class Meters
 {
     /// <summary>What is registered in the process, as meters, their listeners and sources of spans are, goes with its schedule.</summary>

@@ -274,6 +274,7 @@ internal static class Platform
         ["System.Collections.Concurrent.ConcurrentQueue`1"] = [".ctor"],
         ["System.Collections.Concurrent.ConcurrentStack`1"] = [".ctor"],
         ["System.Lazy`1"] = [".ctor"],
+        ["System.WeakReference`1"] = null,
         ["System.Threading.WaitHandle"] = ["Close", "Dispose"],
         ["System.Threading.ThreadPool"] = ["GetMinThreads", "GetMaxThreads", "SetMinThreads", "SetMaxThreads"],
         ["System.Threading.CancellationToken"] =

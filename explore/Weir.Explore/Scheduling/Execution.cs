@@ -77,6 +77,9 @@ internal sealed class Execution(IChooser chooser, ExploreOptions options, SeenSt
     /// <summary>The callbacks of cancellation tokens that the program has registered.</summary>
     public Dictionary<CancellationTokenRegistration, Callback> Callbacks { get; } = [];
 
+    /// <summary>What weak references lead to.</summary>
+    public List<object?> Held { get; } = [];
+
     /// <summary>Which threads are cancelling a source.</summary>
     public List<(ControlledThread Thread, CancellationTokenSource Source)> Cancelling { get; } = [];
 
