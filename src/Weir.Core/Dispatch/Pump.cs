@@ -191,6 +191,10 @@ internal abstract partial class Pump : LiveRun, IRunHandle, RunControl.IRun, IUn
         StartedAt = Settings.TimeProvider.GetTimestamp();
         PumpWorker first = CreateWorker();
         first.IsQueued = true;
+        bool isWatched = (IsTimed || !IsAlone) && Items.KnownCount != 1;
+
+        // Before anybody else knows the run: once it has a first worker, a control may bring others at any time, and they read this.
+        SeesStarts |= isWatched && Settings.TimeProvider == TimeProvider.System;
         Orders?.Settings.Control.Attach(this);
         FaultPoint.Pass("Pump.Start", this);
         lock (_lock)
@@ -205,15 +209,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, RunControl.IRun, IUn
             _workers.StartNeedsLock(first);
         }
 
-        if ((IsTimed || !IsAlone) && Items.KnownCount != 1)
-        {
-            SeesStarts |= Settings.TimeProvider == TimeProvider.System;
-            IsWatched = true;
-        }
-        else if (Settings.Pilot is not null)
-        {
-            IsWatched = true;
-        }
+        IsWatched |= isWatched || Settings.Pilot is not null;
 
         // Before the tokens: a cancelled one ends the run immediately, and the end removes the run from the watch.
         StallWatch.Add(this);
