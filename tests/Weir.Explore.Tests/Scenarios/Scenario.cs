@@ -5,7 +5,7 @@ namespace Weir.Explore.Tests.Scenarios;
 
 /// <summary>
 /// Searches a scenario: all schedules with up to two preemptions, and at most 10,000; if these were not all, it goes on with PCT, for as many schedules as
-/// WEIR_EXPLORE_SCHEDULES says. Without it, each of the two has 50 at most, and 1,000 where a known fault needs more.
+/// WEIR_EXPLORE_SCHEDULES says. Without it, each of the two has 50 at most, and 1,000 where a known fault needs more. A scenario of many kinds may have fewer.
 /// </summary>
 internal static class Scenario
 {
@@ -40,11 +40,17 @@ internal static class Scenario
         "RunStop._ofCall", "RunStop._ofEnumerator", "PumpWorker._isExecuting", "ExecCore._context", "Work.PoolContext", "PermitWaiter.State",
     ];
 
-    public static void Explored(this ITestOutputHelper output, Func<Task> body, ExploreOptions? options = null, [CallerMemberName] string scenario = "")
+    public static void Explored(
+        this ITestOutputHelper output,
+        Func<Task> body,
+        ExploreOptions? options = null,
+        long most = long.MaxValue,
+        [CallerMemberName] string scenario = "")
     {
         long schedules = Environment.GetEnvironmentVariable("WEIR_EXPLORE_SCHEDULES") is { } number
             ? long.Parse(number, CultureInfo.InvariantCulture)
             : NeedMany.Contains(scenario) ? Many : Few;
+        schedules = Math.Min(schedules, most);
         options ??= new ExploreOptions();
         options = options with
         {
