@@ -6,7 +6,7 @@ namespace Weir.Lab.Suites.Tests;
 
 public class FewItemsTests
 {
-    public static TheoryData<string> Cells => [.. FewItemsRun.Select(["20/*/8"]).Select(static cell => cell.Name)];
+    public static TheoryData<string> Cells => [.. FewItemsRun.Select(["20/*/8", "20/*/threads/*"]).Select(static cell => cell.Name)];
 
     [Theory(Timeout = 120_000)]
     [MemberData(nameof(Cells))]
@@ -40,7 +40,7 @@ public class FewItemsTests
     [Fact]
     public void Select_Patterns_GiveTheCellsOfAny()
     {
-        Assert.Equal(3 + 9, FewItemsRun.Select(["5/block-1ms/*/8", "1/yield/*"]).Length);
+        Assert.Equal(3 + 10, FewItemsRun.Select(["5/block-1ms/*/8", "1/yield/*"]).Length);
         Assert.Throws<BadInputException>(static () => FewItemsRun.Select(["2000/block-10ms/*"]));
     }
 

@@ -25,7 +25,12 @@ internal enum FewItemsSource
 }
 
 /// <summary>A cell of the grid: a run that is made again and again.</summary>
-internal sealed record FewItemsCell(int Count, FewItemsWork Work, FewItemsSource Source, int Limit)
+/// <param name="Count">How many items.</param>
+/// <param name="Work">What the call of an item does.</param>
+/// <param name="Source">Where the items come from.</param>
+/// <param name="Limit">How many may be in flight.</param>
+/// <param name="OnThreads">Whether ours is a call of a <see cref="ParallelRuntime"/>, which has as many threads.</param>
+internal sealed record FewItemsCell(int Count, FewItemsWork Work, FewItemsSource Source, int Limit, bool OnThreads = false)
 {
     /// <summary>A run that would take longer than this is not measured.</summary>
     public static readonly TimeSpan Longest = TimeSpan.FromSeconds(2);
@@ -34,7 +39,7 @@ internal sealed record FewItemsCell(int Count, FewItemsWork Work, FewItemsSource
     private const int FewThreads = 4;
 
     /// <summary>How the cell is named in <c>--filter</c>, and in the list of those that are left out.</summary>
-    public string Name => Invariant($"{Count}/{NameOf(Work)}/{Source.ToString().ToLowerInvariant()}/{Limit}");
+    public string Name => Invariant($"{Count}/{NameOf(Work)}/{(OnThreads ? "threads" : Source.ToString().ToLowerInvariant())}/{Limit}");
 
     /// <summary>At most this ratio to <c>Parallel.ForEachAsync</c>.</summary>
     public double MostRatio => Count == 1 && Work == FewItemsWork.Nothing ? 1.2 : 1.1;
@@ -57,6 +62,14 @@ internal sealed record FewItemsCell(int Count, FewItemsWork Work, FewItemsSource
            from source in Enum.GetValues<FewItemsSource>()
            from limit in new[] { 2, 8, 64 }
            select new FewItemsCell(count, work, source, limit),
+    ];
+
+    /// <summary>Calls of a runtime with threads of its own. They have no goal: who needs such threads pays for the way to them.</summary>
+    public static IReadOnlyList<FewItemsCell> Threads { get; } =
+    [
+        .. from work in new[] { FewItemsWork.Nothing, FewItemsWork.Cpu5us, FewItemsWork.Cpu100us, FewItemsWork.Yield, FewItemsWork.Wait1ms }
+           from count in new[] { 1, 5, 20, 200 }
+           select new FewItemsCell(count, work, FewItemsSource.Array, 2, OnThreads: true),
     ];
 
     public static string NameOf(FewItemsWork work) => work switch
@@ -100,6 +113,9 @@ internal sealed class FewItemsArms
     private readonly ParallelRunOptions _ours;
     private readonly Func<int, CancellationToken, ValueTask> _call;
 
+    // Its threads are started once, by the first call, as in a program that has one.
+    private static readonly ParallelRuntime Threads = new(2);
+
     /// <summary>Creates the arms.</summary>
     /// <param name="cell">The cell.</param>
     /// <param name="stepsPerSecond">How fast the machine computes, as <see cref="CalibratedSpin"/> measures it.</param>
@@ -126,13 +142,26 @@ internal sealed class FewItemsArms
         _ => Parallel.ForEachAsync(ReadyAsync(_cell.Count), _theirs, _call),
     };
 
-    /// <summary>A run by <c>ForEachParallelAsync</c>.</summary>
-    public Task OursAsync() => _cell.Source switch
+    /// <summary>A run by <c>ForEachParallelAsync</c>, or a call of the runtime.</summary>
+    public Task OursAsync() => _cell.OnThreads ? Threads.ProcessManyAsync(_items, ResultOf) : _cell.Source switch
     {
         FewItemsSource.Array => _items.ForEachParallelAsync(_call, _ours),
         FewItemsSource.Lazy => Lazy(_cell.Count).ForEachParallelAsync(_call, _ours),
         _ => ReadyAsync(_cell.Count).ForEachParallelAsync(_call, _ours),
     };
+
+    // A runtime gives outcomes, so a call has a result.
+    private ValueTask<int> ResultOf(int item, CancellationToken cancellationToken)
+    {
+        ValueTask call = _call(item, cancellationToken);
+        return call.IsCompletedSuccessfully ? new ValueTask<int>(item) : Wait(call, item);
+
+        static async ValueTask<int> Wait(ValueTask call, int item)
+        {
+            await call;
+            return item;
+        }
+    }
 
     /// <summary>Measures both in turns.</summary>
     /// <param name="rounds">How often, at most: a cell whose runs last gets fewer.</param>

@@ -15,7 +15,7 @@ internal sealed class FewItemsRun(TextWriter output, TextWriter progress)
     /// <summary>The cells that patterns select, without those whose runs take too long.</summary>
     /// <exception cref="BadInputException">There is none.</exception>
     public static FewItemsCell[] Select(IReadOnlyList<string> filter) => Selection.Matching(
-        [.. FewItemsCell.All.Where(static cell => !cell.TakesTooLong)], filter, static cell => cell.Name, "its items, work, source and limit");
+        [.. FewItemsCell.All.Where(static cell => !cell.TakesTooLong), .. FewItemsCell.Threads], filter, static cell => cell.Name, "its items, work, source and limit");
 
     /// <summary>Measures, and writes the page.</summary>
     public async Task RunAsync(int rounds, IReadOnlyList<string> filter, FileInfo? page, CancellationToken cancellationToken)
@@ -26,9 +26,9 @@ internal sealed class FewItemsRun(TextWriter output, TextWriter progress)
         long start = Stopwatch.GetTimestamp();
         double stepsPerSecond = CalibratedSpin.MeasureStepsPerSecond();
         List<FewItemsReading> readings = [];
-        foreach (var (work, source) in cells.Select(static cell => (cell.Work, cell.Source)).Distinct())
+        foreach (FewItemsCell like in cells.DistinctBy(static cell => (cell.Work, cell.Source, cell.OnThreads)))
         {
-            await new FewItemsArms(new FewItemsCell(20, work, source, 8), stepsPerSecond).WarmUpAsync(WarmUp);
+            await new FewItemsArms(like with { Count = 20, Limit = 8 }, stepsPerSecond).WarmUpAsync(WarmUp);
         }
 
         foreach (FewItemsCell cell in cells)
