@@ -230,11 +230,11 @@ public class ReadAheadTests
     {
         Source<int> source = null!;
         List<bool> looks = [];
+        List<int> claimed = [];
         int inReading = 0;
         source = SourceOf.Enumerable(Items());
         source.Readers = SourceReaders.MayReadAhead;
         Chunk<int> chunk = default;
-        List<int> claimed = [];
         while (source.TryClaim(ref chunk, 64, long.MaxValue) == ClaimResult.Claimed)
         {
             claimed.AddRange(chunk.Items);
