@@ -1,3 +1,4 @@
+using Weir.Cli.Kit.Pages;
 using Weir.Tables.Ratios;
 
 namespace Weir.Tables.Verbs;
@@ -26,8 +27,19 @@ internal static class RatiosCommand
         {
             SpinSpeed.Publish();
             return Task.Run(
-                () => new RatiosRun(output, errors).RunAsync(
-                    parsed.GetValue(filter) ?? [], parsed.GetValue(rounds), parsed.GetValue(page), parsed.GetValue(suites), token),
+                async () =>
+                {
+                    FileInfo? file = parsed.GetValue(page);
+                    int code = await new RatiosRun(output, errors).RunAsync(
+                        parsed.GetValue(filter) ?? [], parsed.GetValue(rounds), file, parsed.GetValue(suites), token);
+                    if (file?.Exists == true)
+                    {
+                        // The measured figures have more digits than the page: a verdict is that of the figure that stands beside it.
+                        await File.WriteAllTextAsync(file.FullName, StoredGoals.Judge(PageFile.Read(file)), CancellationToken.None);
+                    }
+
+                    return code;
+                },
                 CancellationToken.None);
         });
         return ratios;
