@@ -27,6 +27,7 @@ public sealed class PolicyChain<TResult>
     private readonly FallbackPolicy<TResult>? _fallback;
     private readonly TimeoutPolicy<TResult>? _total;
     private readonly RetryPolicy? _retry;
+    private readonly RetryBudget? _budget;
     private readonly Func<AttemptOutcome<TResult>, bool>? _shouldRetry;
     private readonly Func<AttemptOutcome<TResult>, TimeSpan?>? _delayHint;
     private readonly AttemptGuard _guard;
@@ -53,6 +54,7 @@ public sealed class PolicyChain<TResult>
         options = options.WithOwnPolicies();
         _total = TimeoutOf(options.TotalTimeout, options.TimeProvider);
         _retry = options.Retry is { } retry ? new RetryPolicy(retry) : null;
+        _budget = _retry?.Budget;
         _options = options;
         _hasKeys = options.HasKeys;
         _guard = GuardOf(options, default);
@@ -135,6 +137,7 @@ public sealed class PolicyChain<TResult>
     private ValueTask<TResult> RunAsync<TState>(
         Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken token, CancellationToken callerToken)
     {
+        _budget?.Deposit();
         AttemptPhase next = _guard.TryEnter(out CircuitTicket ticket);
         IDisposable? lease = null;
         if (next != AttemptPhase.Call)
@@ -445,6 +448,7 @@ public sealed class PolicyChain<TResult>
         _fallback = other._fallback;
         _total = other._total;
         _retry = other._retry;
+        _budget = other._budget;
         _shouldRetry = other._shouldRetry;
         _delayHint = other._delayHint;
         _guard = other._guard;

@@ -26,6 +26,9 @@ internal static class PolicyMeter
     private static readonly Counter<long>? Retries = SafeCall.Try(static () => Meter.CreateCounter<long>(
         "weir.policy.retries", "{attempt}", "Attempts of such calls after the first."));
 
+    private static readonly Counter<long>? RefusedRetries = SafeCall.Try(static () => Meter.CreateCounter<long>(
+        "weir.policy.refused_retries", "{attempt}", "Attempts that were not made, because a retry budget was empty."));
+
     private static readonly Counter<long>? Fallbacks = SafeCall.Try(static () => Meter.CreateCounter<long>(
         "weir.policy.fallbacks", "{call}", "Such calls whose result is that of the fallback."));
 
@@ -43,7 +46,8 @@ internal static class PolicyMeter
 
     /// <summary>Whether somebody counts calls. The first use of this class creates the instruments.</summary>
     public static bool CountsCalls =>
-        States.Length > 0 && (Calls is { Enabled: true } || Retries is { Enabled: true } || Fallbacks is { Enabled: true });
+        States.Length > 0
+        && (Calls is { Enabled: true } || Retries is { Enabled: true } || RefusedRetries is { Enabled: true } || Fallbacks is { Enabled: true });
 
     /// <summary>A call has ended.</summary>
     public static void Ended(KeyValuePair<string, object?>? name, string outcome, Exception? error) =>
@@ -53,6 +57,10 @@ internal static class PolicyMeter
     /// <param name="name">The attribute of the chain's name.</param>
     /// <param name="error">Why; null if its result was refused.</param>
     public static void Retried(KeyValuePair<string, object?>? name, Exception? error) => Add(Retries, name, error, null);
+
+    /// <summary>A call was not made again, because its budget was empty.</summary>
+    /// <param name="name">The attribute of the budget's name.</param>
+    public static void RetryRefused(KeyValuePair<string, object?>? name) => Add(RefusedRetries, name, null, null);
 
     /// <summary>A fallback gave the result of a call.</summary>
     public static void FellBack(KeyValuePair<string, object?>? name, Exception error) => Add(Fallbacks, name, error, null);

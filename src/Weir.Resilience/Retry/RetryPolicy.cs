@@ -9,7 +9,7 @@ namespace Weir.Resilience;
 
 /// <summary>Decides whether a failed attempt is followed by another, and after what delay. It does not wait itself.</summary>
 /// <remarks>
-/// It has no state except its randomness: one instance serves any number of calls and threads at once. The caller keeps the number of the attempt and the
+/// It has no state except its randomness and <see cref="RetryOptions.Budget"/>: one instance serves any number of calls and threads at once. The caller keeps the number of the attempt and the
 /// previous delay, and so can wait wherever it likes, without holding a worker.
 /// </remarks>
 public sealed class RetryPolicy
@@ -34,7 +34,9 @@ public sealed class RetryPolicy
     /// <param name="exception">Its exception.</param>
     /// <param name="previousDelay">What this method returned for the previous attempt; zero after the first attempt.</param>
     /// <param name="cancellationToken">The caller's token. After it has been cancelled, the answer is always to give up, and no user code is called.</param>
-    /// <returns>The delay before the next attempt, or <see langword="null"/> to give up.</returns>
+    /// <returns>
+    /// The delay before the next attempt, which has been taken out of <see cref="RetryOptions.Budget"/>; or <see langword="null"/> to give up.
+    /// </returns>
     /// <remarks>
     /// The delay has a resolution of 100 ns. Timers work in whole milliseconds, so round it with <see cref="TimerDelay.RoundUp"/>.
     /// An exception from <see cref="RetryOptions.IsTransient"/>, <see cref="RetryOptions.DelayHint"/> or <see cref="RetryOptions.Randomness"/> is passed on.
@@ -50,7 +52,7 @@ public sealed class RetryPolicy
             return null;
         }
 
-        return DelayAfter(attempt, previousDelay, _options.DelayHint?.Invoke(exception));
+        return Paid(DelayAfter(attempt, previousDelay, _options.DelayHint?.Invoke(exception)));
     }
 
     /// <summary>Decides what follows an attempt that the caller wants to repeat, such as one whose result it does not accept.</summary>
@@ -60,14 +62,16 @@ public sealed class RetryPolicy
     /// A delay that replaces the computed one, at most <see cref="RetryOptions.MaxDelay"/>; <see langword="null"/> or less than zero for none.
     /// </param>
     /// <param name="cancellationToken">The caller's token. After it has been cancelled, the answer is always to give up.</param>
-    /// <returns>The delay before the next attempt, or <see langword="null"/> to give up: no attempt is left.</returns>
+    /// <returns>The delay before the next attempt, or <see langword="null"/> to give up: no attempt is left, or the budget refused it.</returns>
     /// <exception cref="ArgumentOutOfRangeException"><paramref name="attempt"/> is less than 1, or <paramref name="previousDelay"/> is negative.</exception>
     public TimeSpan? GetDelay(int attempt, TimeSpan previousDelay, TimeSpan? hint = null, CancellationToken cancellationToken = default)
     {
         ArgumentOutOfRangeException.ThrowIfLessThan(attempt, 1);
         ArgumentOutOfRangeException.ThrowIfLessThan(previousDelay, TimeSpan.Zero);
-        return MayRetry(attempt, cancellationToken) ? DelayAfter(attempt, previousDelay, hint) : null;
+        return MayRetry(attempt, cancellationToken) ? Paid(DelayAfter(attempt, previousDelay, hint)) : null;
     }
+
+    internal RetryBudget? Budget => _options.Budget;
 
     /// <summary>Whether an attempt is left.</summary>
     internal bool MayRetry(int attempt, CancellationToken cancellationToken) => attempt <= _options.MaxRetries && !cancellationToken.IsCancellationRequested;
@@ -75,10 +79,14 @@ public sealed class RetryPolicy
     /// <summary>The delay that an exception asks for.</summary>
     internal TimeSpan? HintOf(Exception exception) => _options.DelayHint?.Invoke(exception);
 
-    private TimeSpan DelayAfter(int attempt, TimeSpan previousDelay, TimeSpan? hint) =>
+    /// <summary>The delay of an attempt that is decided, and that the budget has been asked for.</summary>
+    internal TimeSpan DelayAfter(int attempt, TimeSpan previousDelay, TimeSpan? hint) =>
         hint is not { } asked || asked < TimeSpan.Zero
             ? Backoff.GetDelay(_options.BackoffStrategy, _options.BaseDelay, _options.MaxDelay, attempt, previousDelay, _randomness)
             : asked < _options.MaxDelay ? asked : _options.MaxDelay;
+
+    // Last, after all code of the user's that may throw or say no.
+    private TimeSpan? Paid(TimeSpan delay) => _options.Budget is { } budget && !budget.TryWithdraw() ? null : delay;
 
     private bool IsTransient(Exception exception) => _options.IsTransient?.Invoke(exception) ?? Transient.IsTransient(exception);
 }
@@ -319,6 +327,14 @@ public sealed record RetryOptions
     /// The hint replaces the computed delay. A hint below zero counts as none, and one above <see cref="MaxDelay"/> as <see cref="MaxDelay"/>.
     /// </remarks>
     public Func<Exception, TimeSpan?>? DelayHint { get; init; }
+
+    /// <summary>Bounds the retries to a share of the calls, over everything that has the same budget.</summary>
+    /// <value>
+    /// <see langword="null"/>, the default, for no bound but <see cref="MaxRetries"/>. A retry that finds no token is not made: the call ends as after its last
+    /// attempt, with its own error or result.
+    /// </value>
+    /// <remarks>Chains and runs deposit for each call or item, once.</remarks>
+    public RetryBudget? Budget { get; init; }
 
     /// <summary>Called before the delay of each retry, with the number of the failed attempt, from 1, and its exception.</summary>
     /// <remarks>

@@ -37,6 +37,7 @@ internal sealed class CallPolicies
         Records = records ?? (options.NeedsRecords ? new ItemRecords(options.TimeProvider) : null);
         RetryRule = options.MaxRetries > 0 ? options.ShouldRetry : null;
         _maxRetries = options.MaxRetries;
+        Budget = BudgetOf(options);
         Starting = options.Hooks?.OnStartItemAsync;
         Completed = options.Hooks?.OnCompleteItemAsync;
         Adaptive = adaptive;
@@ -52,7 +53,7 @@ internal sealed class CallPolicies
         _breakersByKey = options.BreakersByKey;
         HasHooks = options.HasItemHooks;
         HoldsNothing = Records is null && Guard.HasNoLeases && !options.HasKeys && !HasHooks;
-        IsSimple = HoldsNothing && Adaptive is null && options.AttemptTimeout is null;
+        IsSimple = HoldsNothing && Adaptive is null && options.AttemptTimeout is null && Budget is null;
         HasOnlyHooks = HasHooks && Records is null && Guard.IsEmpty && !options.HasKeys && Adaptive is null && options.AttemptTimeout is null;
     }
 
@@ -66,6 +67,9 @@ internal sealed class CallPolicies
 
     /// <summary>What decides about results; null if every result is the item's.</summary>
     public RetryRule? RetryRule { get; }
+
+    /// <summary>What the items pay for their retries with; null if retries are not bounded.</summary>
+    public RetryBudget? Budget { get; }
 
     /// <summary>The hooks that get items, once the run is made; null if there are none.</summary>
     public HookCalls? ItemHooks { get; set; }
@@ -122,7 +126,7 @@ internal sealed class CallPolicies
     /// <summary>Whether the options have policies that wrap an attempt.</summary>
     public static bool AreSet(ParallelRunOptions options) =>
         options.CircuitBreaker is not null || options.RateLimit is not null || options.ConcurrencyLimit is not null || options.HasItemHooks
-        || options.NeedsRecords;
+        || options.NeedsRecords || BudgetOf(options) is not null;
 
     /// <summary>The policies of the options, or null if none wraps an attempt.</summary>
     /// <param name="options">The options.</param>
@@ -131,6 +135,8 @@ internal sealed class CallPolicies
     /// <param name="records">The records of the run's items, if its sink uses them too.</param>
     public static CallPolicies? Of(ParallelRunOptions options, AdaptiveController? adaptive, bool guarded, ItemRecords? records) =>
         AreSet(options) ? new CallPolicies(options, adaptive, guarded, records) : null;
+
+    private static RetryBudget? BudgetOf(ParallelRunOptions options) => options.MaxRetries > 0 ? options.Retry!.Budget : null;
 
     /// <summary>The run has been made, and is about to start.</summary>
     public void Attach(Pump run)
@@ -229,7 +235,7 @@ internal sealed class CallPolicies
         guard.Failed(ticket, error, cancellationToken, RunToken);
     }
 
-    /// <summary>Whether a result is followed by another attempt.</summary>
+    /// <summary>Whether a result is followed by another attempt, which its budget has been asked for then.</summary>
     public bool Refuses<TResult>(RetryRule<TResult> rule, ItemRecord record, TResult result)
     {
         if (record.Attempt > _maxRetries || RunToken.IsCancellationRequested)
@@ -239,7 +245,7 @@ internal sealed class CallPolicies
 
         try
         {
-            return rule.ShouldRetry(record, new AttemptOutcome<TResult>(result, null, record.Attempt));
+            return rule.ShouldRetry(record, new AttemptOutcome<TResult>(result, null, record.Attempt)) && Budget?.TryWithdraw() != false;
         }
         catch (Exception e)
         {

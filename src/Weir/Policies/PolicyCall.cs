@@ -44,10 +44,18 @@ internal readonly struct PolicyCall<TItem, TResult>(
     {
         CallPolicies around = policies;
         bool isSimple = around.IsSimple;
-        if (!isSimple && !around.HoldsNothing)
+        if (!isSimple)
         {
-            Begin(item, index, isFirst, cancellationToken, ref pending);
-            return;
+            if (isFirst)
+            {
+                around.Budget?.Deposit();
+            }
+
+            if (!around.HoldsNothing)
+            {
+                Begin(item, index, isFirst, cancellationToken, ref pending);
+                return;
+            }
         }
 
         AttemptGuard guard = around.Guard;

@@ -171,7 +171,9 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
         }
 
         TimeSpan? hint = rule.HasDelayHint ? rule.DelayHint(record, outcome) : outcome.HasResult ? null : _retry!.HintOf(failed.Error);
-        return _retry!.GetDelay(failed.Attempt, failed.PreviousDelay, hint);
+        return refused is null
+            ? _retry!.GetDelay(failed.Attempt, failed.PreviousDelay, hint)
+            : _retry!.DelayAfter(failed.Attempt, failed.PreviousDelay, hint);
     }
 }
 

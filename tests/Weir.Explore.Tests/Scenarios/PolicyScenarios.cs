@@ -36,6 +36,34 @@ public class PolicyScenarios(ITestOutputHelper output)
     });
 
     [Fact]
+    public void RetryBudget_CallsAndRetriesTogether_LosesNothingAndGivesNothingTwice() => output.Explored(static async () =>
+    {
+        RetryBudget budget = new(0.5, 0, new StandingClock());
+        int made = 0;
+        await Task.WhenAll(Task.Run(CallTwice), Task.Run(CallTwice));
+        Assert.Equal(2.0, made + budget.Balance);
+        Assert.Equal(2, made + budget.Refused);
+
+        void CallTwice()
+        {
+            budget.Deposit();
+            budget.Deposit();
+            if (budget.TryWithdraw())
+            {
+                Interlocked.Increment(ref made);
+            }
+        }
+    });
+
+    [Fact]
+    public void RetryBudget_FloorOfOne_AllowsOneOfTwo() => output.Explored(static async () =>
+    {
+        RetryBudget budget = new(0, 1, new StandingClock());
+        bool[] made = await Task.WhenAll(Task.Run(budget.TryWithdraw), Task.Run(budget.TryWithdraw));
+        Assert.Equal(1, made.Count(static m => m));
+    });
+
+    [Fact]
     public void SharedLimit_Raised_LetsTheNextIn() => output.Explored(static async () =>
     {
         SharedConcurrencyLimit limit = new(1);

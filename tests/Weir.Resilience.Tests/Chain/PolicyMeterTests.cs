@@ -46,6 +46,23 @@ public sealed class PolicyMeterTests
     }
 
     [Fact(Timeout = Limit)]
+    public async Task Retries_ThatABudgetRefused_AreCountedUnderItsName()
+    {
+        const string Name = "budget";
+        using Listener listener = new(Name);
+        PolicyChain<int> chain = new(new()
+        {
+            Retry = new RetryOptions { BaseDelay = TimeSpan.Zero, Budget = new RetryBudget(0.5, 0) { Name = Name } },
+        });
+        for (int call = 0; call < 2; call++)
+        {
+            await Assert.ThrowsAsync<TimeoutException>(async () => await chain.ExecuteAsync(static _ => throw new TimeoutException()));
+        }
+
+        Assert.Equal(["weir.policy.refused_retries: 2"], listener.Counted);
+    }
+
+    [Fact(Timeout = Limit)]
     public async Task Retries_AndAnOpenCircuitAndAFallback_AreCounted()
     {
         const string Name = "refused";

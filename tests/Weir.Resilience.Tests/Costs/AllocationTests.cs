@@ -39,6 +39,15 @@ public class AllocationTests
     }
 
     [Fact]
+    public void RetryBudget_OfAChain_AllocatesNothing()
+    {
+        RetryBudget budget = new();
+        PolicyChain<int> chain = new(new PolicyChainOptions<int> { Retry = new RetryOptions { Budget = budget } });
+        AllocatesNothing(() => Assert.True(chain.ExecuteAsync(static _ => new ValueTask<int>(1)).IsCompletedSuccessfully));
+        AllocatesNothing(() => budget.TryWithdraw());
+    }
+
+    [Fact]
     public void TokenBucket_NothingToWaitFor_AllocatesNothing()
     {
         var bucket = new TokenBucket(new RateLimitOptions { TokensPerSecond = 1e9, BurstCapacity = 1e9 });

@@ -1,0 +1,186 @@
+using System.Diagnostics;
+
+namespace Weir.Resilience;
+
+/// <summary>
+/// Bounds the retries of everything that calls one service to a share of the calls, so that a service that fails under load is not asked several times as much.
+/// Set it as <see cref="RetryOptions.Budget"/>.
+/// </summary>
+/// <remarks>
+/// <para>
+/// One instance represents one called service, and is shared by all that calls it: chains, runs and your own code. Each call pays a share of a retry in, and
+/// each retry takes a whole one out. A retry that finds too little is not made: the call fails with its own error, as if no attempt were left. A few retries a
+/// second are allowed in any case, so that a service with few calls may retry at all; they add nothing while the calls pay for more than that. There are never
+/// more retries than <see cref="Ratio"/> times the calls and <see cref="MinRetriesPerSecond"/> times the seconds, with one second more at the start.
+/// </para>
+/// <para>
+/// Chains and runs do all of it by themselves. In code of your own, call <see cref="Deposit"/> for each call and <see cref="TryWithdraw"/> before each retry. A
+/// <see cref="RetryPolicy"/> withdraws, and knows of no calls: deposit for it.
+/// </para>
+/// <para>
+/// All members are thread-safe, without a lock or an allocation. While the balance is full, a call costs one read; otherwise one compare-and-swap.
+/// </para>
+/// <para>
+/// Finagle has such a budget, which counts the calls of the last ten seconds; that of gRPC (its proposal A6) is paid by successes alone.
+/// </para>
+/// </remarks>
+[DebuggerDisplay("{Balance} retries, {Refused} refused")]
+public sealed class RetryBudget
+{
+    // Two accounts, each one word that any thread changes with a compare-and-swap.
+    //
+    // - The balance: what calls have paid, at most MostSaved retries. It starts empty, so that no retry is made which no call has paid for.
+    // - The mark of the floor, by the generic cell rate algorithm (as in TokenBucket): a retry that no call has paid for may be made while the mark is not more
+    //   than a second's worth ahead, and moves it by one interval. A retry that was paid for moves it too. So the floor adds nothing where the calls pay for as
+    //   many retries as it allows: with two accounts that know nothing of each other, there would be as many retries as both together allow.
+    //
+    // The mark of paid retries is held within two seconds' worth: otherwise the floor would be gone for as long as there had been many of them.
+    private const long Retry = 1_000_000;
+    private const int MostSaved = 100;
+
+    // Immutable.
+    private readonly Clock _clock;
+    private readonly long _perCall;
+    private readonly long _interval;
+    private readonly long _burst;
+    private readonly KeyValuePair<string, object?>? _tag;
+
+    // Atomic.
+    private long _balance;
+    private long _mark = long.MinValue;
+    private long _refused;
+
+    /// <summary>Creates a budget that is empty but for its floor.</summary>
+    /// <param name="ratio">How many retries may be made for each call. From 0 to 1.</param>
+    /// <param name="minRetriesPerSecond">How many retries may be made in a second in any case. 0 or more.</param>
+    /// <param name="timeProvider">The clock, which is read only before a retry; <see langword="null"/> for the system's.</param>
+    /// <exception cref="ArgumentOutOfRangeException"><paramref name="ratio"/> or <paramref name="minRetriesPerSecond"/> is out of range.</exception>
+    public RetryBudget(double ratio = 0.1, int minRetriesPerSecond = 10, TimeProvider? timeProvider = null)
+    {
+        if (!(ratio is >= 0 and <= 1))
+        {
+            throw new ArgumentOutOfRangeException(nameof(ratio), ratio, $"{nameof(ratio)} must be from 0 to 1.");
+        }
+
+        Require.AtLeast(0, minRetriesPerSecond, nameof(minRetriesPerSecond));
+        Ratio = ratio;
+        MinRetriesPerSecond = minRetriesPerSecond;
+        _clock = new Clock(timeProvider ?? TimeProvider.System);
+        _perCall = (long)(Retry * ratio);
+        if (minRetriesPerSecond > 0)
+        {
+            _interval = Math.Max(1, (_clock.ToTicks(TimeSpan.FromSeconds(1)) + minRetriesPerSecond - 1) / minRetriesPerSecond);
+            _burst = _interval * minRetriesPerSecond;
+        }
+
+        PolicyListeners.Look();
+    }
+
+    /// <summary>How many retries may be made for each call.</summary>
+    public double Ratio { get; }
+
+    /// <summary>How many retries may be made in a second in any case.</summary>
+    public int MinRetriesPerSecond { get; }
+
+    /// <summary>What metrics call it, in the attribute <c>weir.policy.name</c>, such as the name of the called service.</summary>
+    /// <value>
+    /// <see langword="null"/>, the default, for no name. Budgets of one name are counted together, and each name is a time series: use few.
+    /// </value>
+    public string? Name
+    {
+        get;
+        init
+        {
+            field = value;
+            _tag = PolicyNames.TagOf(value);
+        }
+    }
+
+    /// <summary>How many retries the calls have paid for that have not been made, at most 100; without those of <see cref="MinRetriesPerSecond"/>.</summary>
+    public double Balance => (double)Volatile.Read(ref _balance) / Retry;
+
+    /// <summary>How many retries were not made, because there was too little for them.</summary>
+    public long Refused => Volatile.Read(ref _refused);
+
+    /// <summary>A call is made: it pays <see cref="Ratio"/> of a retry in. Once for each call, whatever comes of it, and not for its retries.</summary>
+    public void Deposit()
+    {
+        long balance = Volatile.Read(ref _balance);
+        while (balance < MostSaved * Retry)
+        {
+            long seen = Interlocked.CompareExchange(ref _balance, Math.Min(balance + _perCall, MostSaved * Retry), balance);
+            if (seen == balance)
+            {
+                return;
+            }
+
+            balance = seen;
+        }
+    }
+
+    /// <summary>A call is to be made again: takes out a retry.</summary>
+    /// <returns>Whether the retry may be made. If not, it is counted as <see cref="Refused"/>.</returns>
+    public bool TryWithdraw()
+    {
+        // First, because the clock is the user's: when it throws, nothing has been taken.
+        long now = _interval == 0 ? 0 : _clock.Now;
+        bool paid = TryTakePaid();
+        if (TryMoveMark(now, paid) || paid)
+        {
+            return true;
+        }
+
+        Interlocked.Increment(ref _refused);
+        if (PolicyListeners.WantsCalls)
+        {
+            PolicyMeter.RetryRefused(_tag);
+        }
+
+        return false;
+    }
+
+    private bool TryTakePaid()
+    {
+        long balance = Volatile.Read(ref _balance);
+        while (balance >= Retry)
+        {
+            long seen = Interlocked.CompareExchange(ref _balance, balance - Retry, balance);
+            if (seen == balance)
+            {
+                return true;
+            }
+
+            balance = seen;
+        }
+
+        return false;
+    }
+
+    /// <returns>Whether the floor allows a retry, which is counted then.</returns>
+    private bool TryMoveMark(long now, bool paid)
+    {
+        if (_interval == 0)
+        {
+            return false;
+        }
+
+        long mark = Volatile.Read(ref _mark);
+        while (true)
+        {
+            long from = Math.Max(mark, now);
+            bool allowed = from - now <= _burst - _interval;
+            if (!allowed && (!paid || from - now > (2 * _burst) - _interval))
+            {
+                return false;
+            }
+
+            long seen = Interlocked.CompareExchange(ref _mark, from + _interval, mark);
+            if (seen == mark)
+            {
+                return allowed;
+            }
+
+            mark = seen;
+        }
+    }
+}
