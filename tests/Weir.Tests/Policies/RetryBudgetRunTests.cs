@@ -128,7 +128,7 @@ public sealed class RetryBudgetRunTests
         Assert.Equal((3, 0.5, 1), (_attempts, budget.Balance, budget.Refused));
     }
 
-    private ParallelRunOptions Options(RetryBudget budget) => new()
+    private static ParallelRunOptions Options(RetryBudget budget) => new()
     {
         Retry = new RetryOptions { Budget = budget, BaseDelay = TimeSpan.Zero, IsTransient = static e => e is IOException },
     };
