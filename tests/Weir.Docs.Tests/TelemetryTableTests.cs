@@ -140,7 +140,10 @@ public sealed partial class TelemetryTableTests : IDisposable
         RetryOptions retry = new() { MaxRetries = 1, BaseDelay = TimeSpan.Zero, IsTransient = static _ => true };
         PolicyChain<int> fails = new(new() { Name = Name, Retry = retry, CircuitBreaker = breaker, ConcurrencyLimit = limit, RateLimit = bucket });
         PolicyChain<int> falls = new(new() { Name = Name, Fallback = new FallbackOptions<int> { Handler = static (_, _) => new ValueTask<int>(1) } });
+        RetryBudget budget = new(0, 0) { Name = Name };
+        PolicyChain<int> refuses = new(new() { Retry = retry with { Budget = budget } });
         await Assert.ThrowsAsync<FormatException>(async () => await fails.ExecuteAsync(static _ => throw new FormatException()));
+        await Assert.ThrowsAsync<FormatException>(async () => await refuses.ExecuteAsync(static _ => throw new FormatException()));
         Assert.Equal(1, await falls.ExecuteAsync(static _ => throw new FormatException()));
         return [breaker, limit, bucket];
     }
