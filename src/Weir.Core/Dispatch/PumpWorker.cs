@@ -137,7 +137,7 @@ internal abstract partial class PumpWorker : PumpWork, IUnattended
     /// <summary>The index of the item that it runs or waits for.</summary>
     protected long Index;
 
-    /// <summary>What the worker waits for.</summary>
+    /// <summary>What the worker waits for. A sample reads it at any time, and may get an old value.</summary>
     protected Wait Waiting;
 
     /// <summary>What it needs to go on: the task of a hook or of a decision, or the failure of a parked call.</summary>
@@ -922,7 +922,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
         while (position < count)
         {
-            if (pump.IsOver)
+            if (pump.IsOver && position < 0)
             {
                 pump.Source.GiveBack(_chunk.TakeRest(position));
                 return StepResult.Ready;
