@@ -23,7 +23,15 @@ public sealed class RunFaultTests : IDisposable
     {
         ["DelayQueue.Wake"] = static _ => WaitsForAPlace(),
         ["Pump.Release"] = static _ => ReadSlowly(),
-        ["PumpWorker.ShareIfStuck"] = HasABlockedItem,
+        ["PumpWorker.ShareIfStuck"] = static async places =>
+        {
+            await using ConcurrentRuntime runtime = new(2);
+            return await HasABlockedItem(places, async (items, call) =>
+                [.. (await RuntimeRun.Start(RunForm.Array, runtime, items, call, new ProcessManyOptions { TotalTimeout = TimeSpan.FromMinutes(1) }))
+                    .Select(static outcome => outcome.GetValueOrThrow())]);
+        },
+        ["PumpWorker.Share"] = static places => HasABlockedItem(places, static async (items, call) =>
+            [.. await items.SelectParallelAsync(call, new ParallelRunOptions { MaxDegreeOfParallelism = 2 })]),
         ["Batches.cs"] = static _ => BatchWaitsForItems(),
         ["WorkQueue.cs"] = static _ => QueueIsFilledSlowly(),
     };
@@ -97,17 +105,14 @@ public sealed class RunFaultTests : IDisposable
         return [.. results];
     }
 
-    private static async Task<int[]> HasABlockedItem(FaultPlaces places)
+    private static async Task<int[]> HasABlockedItem(FaultPlaces places, Func<int[], Func<int, CancellationToken, ValueTask<int>>, Task<int[]>> start)
     {
         using ManualResetEventSlim gate = new();
         int others = 0;
 
         // So many that a worker takes several at once, and one of them blocks before it has begun the others.
         int[] items = RuntimeRun.Count(20_000);
-        await using ConcurrentRuntime runtime = new(2);
-        Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
-            RunForm.Array,
-            runtime,
+        Task<int[]> call = start(
             items,
             (x, _) =>
             {
@@ -121,13 +126,12 @@ public sealed class RunFaultTests : IDisposable
                 }
 
                 return new ValueTask<int>(x);
-            },
-            new ProcessManyOptions { TotalTimeout = TimeSpan.FromMinutes(1) });
+            });
 
         // A run that has failed still waits for the item that blocks.
         await Guard.UntilAsync(() => Volatile.Read(ref others) == items.Length - 1 || call.IsCompleted || places.HasFailed, "The other items");
         gate.Set();
-        int[] results = [.. (await call).Select(static outcome => outcome.GetValueOrThrow())];
+        int[] results = await call;
         Assert.Equal(items, results);
         return results[..Count];
     }
