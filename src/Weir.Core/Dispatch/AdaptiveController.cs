@@ -25,6 +25,7 @@ internal sealed class AdaptiveController
     // Immutable; the run, and what sets the limit, are set before the first call.
     private readonly AdaptiveNotifier? _notifier;
     private readonly TimeProvider _time;
+    private readonly long _frequency;
     private readonly long _interval;
     private readonly double _target;
     private Pump? _run;
@@ -54,6 +55,7 @@ internal sealed class AdaptiveController
     {
         _law = new AdaptiveLaw(settings);
         _time = settings.TimeProvider;
+        _frequency = _time.TimestampFrequency;
         _interval = Math.Max(1, (long)(settings.SampleInterval.TotalSeconds * _time.TimestampFrequency));
         _samples = new Sample[_law.MaxSamples];
         _target = settings.TargetLatency is { } target ? target.TotalSeconds * _time.TimestampFrequency : double.PositiveInfinity;
@@ -75,6 +77,9 @@ internal sealed class AdaptiveController
 
     /// <summary>The mean latency of the last window's calls that succeeded, in ticks of the clock; 0 while there is none.</summary>
     public double Latency => Volatile.Read(ref _latency);
+
+    /// <summary>The same as a time; zero while there is none. Runs no user code.</summary>
+    public TimeSpan MeanLatency => TimeSpan.FromSeconds(Latency / _frequency);
 
     /// <summary>The longest time of a quick call, in ticks of the clock.</summary>
     public long Quick { get; }

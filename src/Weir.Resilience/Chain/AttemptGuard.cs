@@ -109,10 +109,10 @@ internal sealed class AttemptGuard(
     /// instead of the thread that took the tokens.
     /// </remarks>
     /// <exception cref="CircuitBreakerOpenException">The circuit is open, and this guard does not wait for it.</exception>
-    /// <exception cref="ConcurrencyLimitRejectedException">Too many calls already wait for a permit.</exception>
+    /// <exception cref="ConcurrencyLimitRejectedException">Too many calls already wait for a permit, or the attempt would end too late.</exception>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Awaited once, by the caller.")]
-    public async ValueTask<Attempt> EnterAsync(CancellationToken token)
+    public async ValueTask<Attempt> EnterAsync(CancellationToken token, TimeSpan? within = null)
     {
         Attempt attempt = default;
         try
@@ -131,7 +131,7 @@ internal sealed class AttemptGuard(
                     // A probe that waits for a permit must not keep others from probing, so it gives its ticket back.
                     Ignored(attempt.Ticket);
                     attempt.Ticket = default;
-                    await permits.EnterAsync(token).ConfigureAwait(false);
+                    await permits.EnterAsync(token, within).ConfigureAwait(false);
                 }
 
                 attempt.Permit = permits;
@@ -358,7 +358,7 @@ internal static class PolicySettings
     [StackTraceHidden]
     public static void Validate(IConcurrencyLimitSetting? setting)
     {
-        if (setting is not (null or SharedConcurrencyLimit or ConcurrencyLimits))
+        if (setting is not (null or SharedConcurrencyLimit or LimitShare or ConcurrencyLimits))
         {
             throw Unknown(setting, "ConcurrencyLimit", "a SharedConcurrencyLimit, or those of ConcurrencyLimits.ByKey");
         }

@@ -224,6 +224,7 @@ public sealed class PolicyChain<TResult>
         CancellationToken callerToken)
     {
         TimeSpan delay = TimeSpan.Zero;
+        long came = ComesWithin is null ? 0 : Now();
         for (int number = 1; ; number++)
         {
             ExceptionDispatchInfo? failure = null;
@@ -236,7 +237,8 @@ public sealed class PolicyChain<TResult>
                     {
                         if (attempt.Phase != AttemptPhase.RateLimit)
                         {
-                            attempt = await _guard.EnterAsync(token).ConfigureAwait(false);
+                            TimeSpan? within = ComesWithin - (number == 1 ? TimeSpan.Zero : _clock.ToTimeSpan(Now() - came));
+                            attempt = await _guard.EnterAsync(token, within).ConfigureAwait(false);
                         }
 
                         bool waits = !attempt.Entry.IsCompleted;
@@ -316,6 +318,22 @@ public sealed class PolicyChain<TResult>
 
             await TimerDelay.WaitUntilAsync(_clock.Now + _clock.ToTicks(delay), _clock, token).ConfigureAwait(false);
             attempt = default;
+        }
+    }
+
+    /// <summary>The time in which a call has to end, if its concurrency limit refuses what would end later.</summary>
+    private TimeSpan? ComesWithin => _total is { HasLimit: true } total && _guard.Permits is { Limit: AdaptiveLimit } ? total.Limit : null;
+
+    /// <summary>The time. A clock that fails is none of the wait's business, and takes no deadline away.</summary>
+    private long Now()
+    {
+        try
+        {
+            return _clock.Now;
+        }
+        catch (Exception)
+        {
+            return 0;
         }
     }
 
@@ -498,7 +516,7 @@ public sealed class PolicyChain<TResult>
 
     private static AttemptGuard GuardOf(PolicyChainOptions options, in KeyedUse use) => new(
         use.Breaker?.Policy ?? options.CircuitBreaker?.Instance as CircuitBreaker,
-        (use.Limit?.Policy ?? options.ConcurrencyLimit as SharedConcurrencyLimit) is { } limit ? new PermitUser(limit, null) : null,
+        PermitUser.Of(use.Limit?.Policy ?? options.ConcurrencyLimit, null),
         use.Rate?.Policy ?? use.OtherRate ?? options.RateLimit?.Instance as IRateLimit,
         options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen);
 

@@ -25,7 +25,6 @@ namespace Weir.Resilience;
 public sealed class AdaptiveLimit : SharedConcurrencyLimit
 {
     private readonly AdaptiveController _controller;
-    private readonly Clock _clock;
 
     /// <summary>Creates the limit.</summary>
     /// <param name="options">The options; <see langword="null"/> for the defaults.</param>
@@ -47,10 +46,27 @@ public sealed class AdaptiveLimit : SharedConcurrencyLimit
     }
 
     private AdaptiveLimit(AdaptiveLimitOptions options, AdaptiveController controller)
-        : base(controller.Limit, options.MaxWaiting, options.Name, controller)
+        : base(controller.Limit, options.MaxWaiting, options.Name, controller, options.NewestFirst) => _controller = controller;
+
+    /// <summary>The same limit for calls of another priority, or for calls that have a deadline.</summary>
+    /// <param name="priority">Which calls get a permit first, and which are refused first when the queue is full.</param>
+    /// <param name="within">
+    /// In what time each call has to end, from when it comes: one that would end later, because of the calls that wait, is refused at once.
+    /// <see langword="null"/> for any time.
+    /// </param>
+    /// <returns>What a chain or a run takes as its <c>ConcurrencyLimit</c>, or makes calls itself. Make it once and keep it.</returns>
+    /// <exception cref="ArgumentOutOfRangeException">
+    /// <paramref name="priority"/> is not defined, or <paramref name="within"/> is not more than zero or longer than 49 days.
+    /// </exception>
+    public LimitShare With(CallPriority priority = CallPriority.Normal, TimeSpan? within = null)
     {
-        _controller = controller;
-        _clock = new Clock(options.TimeProvider);
+        if (priority is < CallPriority.Critical or > CallPriority.Background)
+        {
+            throw Require.Undefined(priority, nameof(priority), "Critical, Normal or Background");
+        }
+
+        Require.Timeout(within, nameof(within));
+        return new LimitShare(this, priority, within);
     }
 
     /// <summary>What the limit is doing now.</summary>
@@ -58,13 +74,13 @@ public sealed class AdaptiveLimit : SharedConcurrencyLimit
     public AdaptiveLimitSnapshot GetSnapshot()
     {
         (int limit, int inUse, int waiting) = Read();
-        double latency = _controller.Latency;
+        TimeSpan latency = _controller.MeanLatency;
         return new AdaptiveLimitSnapshot
         {
             Limit = limit,
             InUse = inUse,
             Waiting = waiting,
-            Latency = latency > 0 ? _clock.ToTimeSpan((long)Math.Ceiling(latency)) : null,
+            Latency = latency > TimeSpan.Zero ? latency : null,
         };
     }
 
@@ -103,6 +119,13 @@ public sealed record AdaptiveLimitOptions
     /// <value>0 or more; <see langword="null"/>, the default, for that of <see cref="SharedConcurrencyLimit.MaxWaiting"/>.</value>
     public int? MaxWaiting { get; init; }
 
+    /// <summary>
+    /// Whether calls that come while the queue is longer than the limit go to its front, and the oldest is refused when it is full. Under overload, the callers
+    /// of the oldest calls are the first to give up.
+    /// </summary>
+    /// <value><see langword="false"/>, the default: first come, first served.</value>
+    public bool NewestFirst { get; init; }
+
     /// <summary>What metrics call it: see <see cref="SharedConcurrencyLimit.Name"/>.</summary>
     /// <value><see langword="null"/>, the default, for no name.</value>
     public string? Name { get; init; }
@@ -118,4 +141,51 @@ public sealed record AdaptiveLimitOptions
         Require.AtLeast(0, MaxWaiting ?? 0, nameof(MaxWaiting));
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
     }
+}
+
+/// <summary>Which of the calls that wait at an <see cref="AdaptiveLimit"/> get a permit first.</summary>
+/// <remarks>
+/// A call passes those of a lower priority that wait, and when the queue is full, the last of them is refused in its place. A call ages: for each step between
+/// two priorities, as many calls as may wait (at most 10,000) can pass it, and then no more. So none waits for ever.
+/// </remarks>
+public enum CallPriority
+{
+    /// <summary>Before all others: calls that a user waits for, or that others depend on.</summary>
+    Critical = -1,
+
+    /// <summary>The usual.</summary>
+    Normal = 0,
+
+    /// <summary>After all others, and refused first: what can be done later.</summary>
+    Background = 1,
+}
+
+/// <summary>An <see cref="AdaptiveLimit"/> for calls of one priority, or with one deadline. From <see cref="AdaptiveLimit.With"/>.</summary>
+public sealed class LimitShare : ICallPolicy, IConcurrencyLimitSetting
+{
+    private readonly PermitUser _user;
+
+    internal LimitShare(AdaptiveLimit limit, CallPriority priority, TimeSpan? within)
+    {
+        Limit = limit;
+        Priority = priority;
+        Within = within;
+        _user = PermitUser.Of(this, null)!;
+    }
+
+    /// <summary>The limit, which others share.</summary>
+    public AdaptiveLimit Limit { get; }
+
+    /// <summary>The priority of the calls.</summary>
+    public CallPriority Priority { get; }
+
+    /// <summary>In what time each call has to end; <see langword="null"/> for any.</summary>
+    public TimeSpan? Within { get; }
+
+    /// <summary>Makes a call when a permit is free, and returns the permit when the call has ended, in whatever way.</summary>
+    /// <inheritdoc/>
+    /// <exception cref="ConcurrencyLimitRejectedException">Too many calls already wait, or the call would end too late.</exception>
+    public ValueTask<TResult> ExecuteAsync<TState, TResult>(
+        Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken cancellationToken = default) =>
+        Limit.ExecuteAsync(_user, call, state, cancellationToken);
 }

@@ -33,17 +33,25 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
     //
     // A law may move the limit (AdaptiveLimit). It learns of the calls from those who hold the permits: BeginCall where the call begins, after all waits, and
     // CallEnded while the permit is still held, so that the call counts as one in flight.
+    //
+    // The queue is in the order of the waiters' numbers, and NumberNeedsLock alone decides it. Usually, a number is that of the arrival. A call of a lower priority
+    // gets a number so much higher that as many calls as may wait pass it, and no more: it ages, and does not starve. Newest first, the number falls with each
+    // arrival. When the queue is full, the last single call goes, which may be the one that has come.
     private const long Closed = 1;
     private const long Permit = 2;
 
     // A hundred calls that come together are no overload, even for a small limit.
     private const int UsualBurst = 100;
 
+    // How many calls may pass one of a lower priority, however many may wait.
+    private const int MostPassing = 10_000;
+
     // Immutable.
     private readonly Lock _lock = new();
     private readonly PermitUser _anyone;
     private readonly int? _maxWaiting;
     private readonly AdaptiveController? _law;
+    private readonly bool _newestFirst;
 
     // Under _lock. Parked are those whose user holds as many permits as it can use; single are those that no run holds back: single calls and those of chains.
     private readonly LinkedList<PermitWaiter> _waiting = [];
@@ -74,9 +82,10 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
     }
 
     /// <summary>Creates a limit that is not counted by itself: one that is counted with those of the other keys, or one that a law moves.</summary>
-    internal SharedConcurrencyLimit(int limit, int? maxWaiting, string? name, AdaptiveController? law = null)
+    internal SharedConcurrencyLimit(int limit, int? maxWaiting, string? name, AdaptiveController? law = null, bool newestFirst = false)
     {
         _law = law;
+        _newestFirst = newestFirst;
         Name = name;
         Require.AtLeast(1, limit, nameof(limit));
         Require.AtLeast(0, maxWaiting ?? 0, nameof(maxWaiting));
@@ -268,10 +277,12 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
     /// </returns>
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     /// <exception cref="ConcurrencyLimitRejectedException"><see cref="MaxWaiting"/> calls already wait.</exception>
-    public ValueTask EnterAsync(CancellationToken cancellationToken = default) =>
+    public ValueTask EnterAsync(CancellationToken cancellationToken = default) => EnterForAsync(_anyone, cancellationToken);
+
+    private ValueTask EnterForAsync(PermitUser user, CancellationToken cancellationToken) =>
         cancellationToken.IsCancellationRequested ? ValueTask.FromCanceled(cancellationToken)
         : TryEnter() ? ValueTask.CompletedTask
-        : _anyone.EnterAsync(cancellationToken);
+        : user.EnterAsync(cancellationToken);
 
     /// <summary>Returns a permit. Call it exactly once for each permit.</summary>
     /// <exception cref="InvalidOperationException">More permits were returned than taken.</exception>
@@ -338,12 +349,17 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
     /// <returns>The call's result. Await it only once, like any value task.</returns>
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled while the call waited for a permit.</exception>
     /// <exception cref="ConcurrencyLimitRejectedException"><see cref="MaxWaiting"/> calls already wait.</exception>
+    public ValueTask<TResult> ExecuteAsync<TState, TResult>(
+        Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken cancellationToken = default) =>
+        ExecuteAsync(_anyone, call, state, cancellationToken);
+
+    /// <summary>Makes a call of one user without a bound of its own.</summary>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    public async ValueTask<TResult> ExecuteAsync<TState, TResult>(
-        Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken cancellationToken = default)
+    internal async ValueTask<TResult> ExecuteAsync<TState, TResult>(
+        PermitUser user, Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken cancellationToken)
     {
         ArgumentNullException.ThrowIfNull(call);
-        await EnterAsync(cancellationToken).ConfigureAwait(false);
+        await EnterForAsync(user, cancellationToken).ConfigureAwait(false);
         long begun = 0;
         bool succeeded = false;
         try
@@ -380,13 +396,17 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
         }
     }
 
-    /// <summary>Takes a permit, or a position at the end of the queue.</summary>
-    /// <exception cref="ConcurrencyLimitRejectedException">Too many calls already wait.</exception>
-    internal PermitWaiter Queue(PermitUser user)
+    /// <summary>Takes a permit, or a position in the queue.</summary>
+    /// <param name="user">Who wants it.</param>
+    /// <param name="within">In what time its call has to end; null for any.</param>
+    /// <exception cref="ConcurrencyLimitRejectedException">Too many calls already wait, or the call would end too late.</exception>
+    internal PermitWaiter Queue(PermitUser user, TimeSpan? within = null)
     {
         PermitWaiter waiter = new(user);
         ToldWaiters<PermitWaiter> served = default;
         bool rejected = false;
+        PermitWaiter? shed = null;
+        TimeSpan? late = null;
         lock (_lock)
         {
             CloseNeedsLock();
@@ -395,27 +415,81 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
                 waiter.State = PermitWaiterState.Served;
                 served.Add(waiter);
             }
-            else if (_maxWaiting is { } most ? _waiting.Count + _parked >= most : user.IsSingle && _single >= MaxWaiting)
-            {
-                rejected = true;
-            }
             else
             {
-                waiter.Number = ++_lastNumber;
-                _single += user.IsSingle ? 1 : 0;
-                _waiting.AddLast(waiter.Node);
+                waiter.Number = NumberNeedsLock(user.Priority);
+                bool isFull = _maxWaiting is { } most ? _waiting.Count + _parked >= most : user.IsSingle && _single >= MaxWaiting;
+                rejected = isFull && (shed = BehindNeedsLock(waiter)) is null;
+                late = rejected || within is null ? null : TooLateNeedsLock(waiter, within.Value);
+                if (rejected || late is not null)
+                {
+                    shed = null;
+                }
+                else
+                {
+                    if (shed is not null)
+                    {
+                        RemoveNeedsLock(shed);
+                    }
+
+                    _lastNumber++;
+                    _single += user.IsSingle ? 1 : 0;
+                    waiter.AddTo(_waiting);
+                }
             }
 
             OpenNeedsLock();
         }
 
+        shed?.Reject(new ConcurrencyLimitRejectedException(Limit, MaxWaiting));
         if (rejected)
         {
             throw new ConcurrencyLimitRejectedException(Limit, MaxWaiting);
         }
 
+        if (late is { } needed)
+        {
+            throw ConcurrencyLimitRejectedException.TooLate(Limit, MaxWaiting, needed, within!.Value);
+        }
+
         served.Tell();
         return waiter;
+    }
+
+    /// <summary>The place of a call that comes now in the order of the queue.</summary>
+    private long NumberNeedsLock(CallPriority priority)
+    {
+        long number = _lastNumber + 1;
+
+        // A queue of fewer calls than are in flight is no overload: each waits for less than a call.
+        number = _newestFirst && _waiting.Count >= _limit ? -number : number;
+        return number + ((long)priority * Math.Min(MaxWaiting, MostPassing));
+    }
+
+    /// <summary>The last single call in the queue, if it comes after this one; null if there is none.</summary>
+    private PermitWaiter? BehindNeedsLock(PermitWaiter waiter)
+    {
+        for (LinkedListNode<PermitWaiter>? last = _waiting.Last; last is not null && last.Value.Number > waiter.Number; last = last.Previous)
+        {
+            if (last.Value.User.IsSingle)
+            {
+                return last.Value;
+            }
+        }
+
+        return null;
+    }
+
+    /// <summary>
+    /// How long a call would need, with its wait, if that is longer than it may; otherwise null. While calls wait, as many end in a second as are in flight,
+    /// divided by their latency: so its wait is the latency for each round of calls before it.
+    /// </summary>
+    private TimeSpan? TooLateNeedsLock(PermitWaiter waiter, TimeSpan within)
+    {
+        double latency = _law?.MeanLatency.TotalSeconds ?? 0;
+        double rounds = 1 + ((waiter.CountBefore(_waiting) + 1.0) / _limit);
+        double needed = latency * rounds;
+        return needed > within.TotalSeconds ? TimeSpan.FromSeconds(Math.Min(needed, TimerDelay.Longest.TotalSeconds)) : null;
     }
 
     /// <summary>Returns a user's permit. It goes to the first call in the queue that can start now.</summary>
@@ -470,19 +544,24 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
             }
 
             CloseNeedsLock();
-            waiter.State = PermitWaiterState.Removed;
-            _single -= waiter.User.IsSingle ? 1 : 0;
-            if (waiter.Node.List != _waiting)
-            {
-                _parked--;
-            }
-
-            waiter.Node.List!.Remove(waiter.Node);
+            RemoveNeedsLock(waiter);
             served = ServeNeedsLock();
         }
 
         served.Tell();
         return true;
+    }
+
+    private void RemoveNeedsLock(PermitWaiter waiter)
+    {
+        waiter.State = PermitWaiterState.Removed;
+        _single -= waiter.User.IsSingle ? 1 : 0;
+        if (waiter.Node.List != _waiting)
+        {
+            _parked--;
+        }
+
+        waiter.Node.List!.Remove(waiter.Node);
     }
 
     /// <summary>From here on, no call takes or returns a permit without the lock.</summary>
@@ -585,6 +664,20 @@ internal sealed class PermitUser(SharedConcurrencyLimit limit, Func<int>? most) 
     /// <summary>Whether its calls come one by one, and nobody holds them back while they wait.</summary>
     public bool IsSingle => most is null;
 
+    /// <summary>The priority of its calls.</summary>
+    public CallPriority Priority { get; init; }
+
+    /// <summary>In what time each of its calls has to end, the wait included; null for any.</summary>
+    public TimeSpan? Within { get; init; }
+
+    /// <summary>The user of the limit that an option names, or null if it names none.</summary>
+    public static PermitUser? Of(IConcurrencyLimitSetting? setting, Func<int>? most) => setting switch
+    {
+        SharedConcurrencyLimit limit => new PermitUser(limit, most),
+        LimitShare share => new PermitUser(share.Limit, most) { Priority = share.Priority, Within = share.Within },
+        _ => null,
+    };
+
     public int Most => most is null ? int.MaxValue : most();
 
     /// <summary>How many permits it holds. Not counted without a bound. Guarded by the limit's lock.</summary>
@@ -613,17 +706,19 @@ internal sealed class PermitUser(SharedConcurrencyLimit limit, Func<int>? most) 
     /// <summary>Its bound was raised: waiters that let others pass before return to the queue if they can be served now.</summary>
     public void UseMore() => limit.UseMore(this);
 
-    /// <summary>Takes a permit, or a position at the end of the queue.</summary>
-    /// <exception cref="ConcurrencyLimitRejectedException">Too many calls already wait.</exception>
-    public PermitWaiter Queue() => limit.Queue(this);
+    /// <summary>Takes a permit, or a position in the queue.</summary>
+    /// <exception cref="ConcurrencyLimitRejectedException">Too many calls already wait, or the call would end too late.</exception>
+    public PermitWaiter Queue() => limit.Queue(this, Within);
 
     /// <summary>Waits for a permit.</summary>
-    public ValueTask EnterAsync(CancellationToken cancellationToken)
+    /// <param name="cancellationToken">Ends the wait.</param>
+    /// <param name="within">In what time the call has to end; null for any, or for <see cref="Within"/>, whichever is shorter.</param>
+    public ValueTask EnterAsync(CancellationToken cancellationToken, TimeSpan? within = null)
     {
         PermitWaiter waiter;
         try
         {
-            waiter = Queue();
+            waiter = limit.Queue(this, within is null || Within < within ? Within : within);
         }
         catch (ConcurrencyLimitRejectedException rejection)
         {
@@ -662,6 +757,9 @@ internal sealed class PermitWaiter(PermitUser user) : QueueWaiter<PermitWaiter>(
             StopWaiting(cancellationToken);
         }
     }
+
+    /// <summary>It was taken out of the queue for another call. Under no lock.</summary>
+    public void Reject(ConcurrencyLimitRejectedException rejection) => StopWaiting(rejection);
 
     /// <summary>It could not be cancelled: its caller, who waits, gets the error. A waiter that already has a permit keeps it.</summary>
     void IUnattended.WorkFailed(Exception error)
@@ -753,7 +851,9 @@ internal sealed class TimedPermit : IPermit, IUnattended
     }
 }
 
-/// <summary>The call was not made, because too many calls already wait for a permit of a <see cref="SharedConcurrencyLimit"/>.</summary>
+/// <summary>
+/// The call was not made, because too many calls already wait for a permit of a <see cref="SharedConcurrencyLimit"/>, or because it would have ended too late.
+/// </summary>
 public sealed class ConcurrencyLimitRejectedException : Exception
 {
     /// <summary>Creates the exception.</summary>
@@ -786,6 +886,19 @@ public sealed class ConcurrencyLimitRejectedException : Exception
         Limit = limit;
         MaxWaiting = maxWaiting;
     }
+
+    private ConcurrencyLimitRejectedException(string message, int limit, int maxWaiting)
+        : base(message)
+    {
+        Limit = limit;
+        MaxWaiting = maxWaiting;
+    }
+
+    /// <summary>A call that would have ended too late.</summary>
+    internal static ConcurrencyLimitRejectedException TooLate(int limit, int maxWaiting, TimeSpan needed, TimeSpan within) => new(
+        $"With the calls that already wait at the concurrency limit of {limit}, this one would need about {needed}, but it has to end within {within}.",
+        limit,
+        maxWaiting);
 
     /// <summary>The limit when the call was rejected.</summary>
     public int Limit { get; }

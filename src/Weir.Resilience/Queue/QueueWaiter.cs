@@ -58,6 +58,43 @@ internal abstract class QueueWaiter<TWaiter>
         }
     }
 
+    /// <summary>Puts it where its number belongs in a list in the order of numbers, which is at the end or near it.</summary>
+    internal void AddTo(LinkedList<TWaiter> waiters)
+    {
+        LinkedListNode<TWaiter>? before = Before(waiters);
+        if (before is null)
+        {
+            waiters.AddFirst(Node);
+        }
+        else
+        {
+            waiters.AddAfter(before, Node);
+        }
+    }
+
+    /// <summary>How many would stand before it in a list in the order of numbers.</summary>
+    internal int CountBefore(LinkedList<TWaiter> waiters)
+    {
+        int behind = 0;
+        for (LinkedListNode<TWaiter>? last = waiters.Last; last is not null && last.Value.Number > Number; last = last.Previous)
+        {
+            behind++;
+        }
+
+        return waiters.Count - behind;
+    }
+
+    private LinkedListNode<TWaiter>? Before(LinkedList<TWaiter> waiters)
+    {
+        LinkedListNode<TWaiter>? before = waiters.Last;
+        while (before is not null && before.Value.Number > Number)
+        {
+            before = before.Previous;
+        }
+
+        return before;
+    }
+
     /// <summary>Its holder stops waiting.</summary>
     protected void StopWaiting(CancellationToken cancellationToken) => _served.TrySetCanceled(cancellationToken);
 

@@ -44,7 +44,7 @@ internal sealed class CallPolicies
         CircuitBreaker? breaker = PolicySettings.BreakerOf(options.CircuitBreaker, options.TimeProvider, isCounted: false);
         IRateLimit? rateLimit = PolicySettings.RateLimitOf(options.RateLimit, options.TimeProvider, isCounted: false);
         // Permits that the run's workers cannot use would lie idle.
-        PermitUser? permits = options.ConcurrencyLimit is SharedConcurrencyLimit shared ? new PermitUser(shared, () => RunLimit) : null;
+        PermitUser? permits = PermitUser.Of(options.ConcurrencyLimit, () => RunLimit);
         bool hasPermits = options.ConcurrencyLimit is not null;
         Permits = hasPermits || options.RatesByKey is not null ? new RunPermits(guarded && hasPermits) : null;
         Guard = new AttemptGuard(breaker, permits, rateLimit, waitsForCircuit: false);

@@ -143,6 +143,36 @@ public class PolicyScenarios(ITestOutputHelper output)
         }
     });
 
+    [Fact]
+    public void AdaptiveLimit_ACallIsShedWhileItIsCancelledOrServed_LosesNoPermit() => output.Explored(static async () =>
+    {
+        AdaptiveLimit limit = new(new AdaptiveLimitOptions
+        {
+            Adaptive = new() { MaxConcurrency = 1 }, MaxWaiting = 1, TimeProvider = new Ticking(),
+        });
+        Assert.True(limit.TryEnter());
+        using CancellationTokenSource source = new();
+        Task background = EnterAsync(CallPriority.Background, source.Token);
+        await Task.WhenAll(
+            background,
+            Task.Run(() => EnterAsync(CallPriority.Critical, default)),
+            Task.Run(source.Cancel),
+            Task.Run(limit.Leave));
+        Assert.Equal((0, 0), (limit.InUse, limit.Waiting));
+        Assert.Equal([true, false], [limit.TryEnter(), limit.TryEnter()]);
+
+        async Task EnterAsync(CallPriority priority, CancellationToken token)
+        {
+            try
+            {
+                await limit.With(priority).ExecuteAsync(static (_, _) => new ValueTask<int>(1), 0, token);
+            }
+            catch (Exception e) when (e is ConcurrencyLimitRejectedException or OperationCanceledException)
+            {
+            }
+        }
+    });
+
     /// <summary>A clock that goes on with each look, so that a window ends with the second call.</summary>
     private sealed class Ticking : TimeProvider
     {

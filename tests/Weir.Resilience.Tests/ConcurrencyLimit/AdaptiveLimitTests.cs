@@ -163,6 +163,150 @@ public class AdaptiveLimitTests
         Assert.Equal(8, limits.Get(2).Limit);
     }
 
+    [Fact(Timeout = Timeout)]
+    public async Task Deadline_ThatCannotBeMet_IsRefusedAtOnce()
+    {
+        (AdaptiveLimit limit, LimitShare share) = await MeasuredAsync(Span.Ms(350));
+        PolicyChain<int> chain = new(new PolicyChainOptions<int>
+        {
+            ConcurrencyLimit = limit, TotalTimeout = Span.Ms(350), TimeProvider = _clock,
+        });
+        Assert.Equal(Span.Ms(100), limit.GetSnapshot().Latency);
+        Assert.True(limit.TryEnter());
+
+        // One call after the other of 100 ms: the first waits 100 ms and ends after 200, the second after 300, the third after 400.
+        Task<int> first = share.ExecuteAsync(static (_, _) => new ValueTask<int>(1), 0).AsTask();
+        Task<int> second = chain.ExecuteAsync(static _ => new ValueTask<int>(2)).AsTask();
+        ConcurrencyLimitRejectedException error = await Assert.ThrowsAsync<ConcurrencyLimitRejectedException>(
+            () => share.ExecuteAsync(static (_, _) => new ValueTask<int>(3), 0).AsTask());
+        Assert.Contains("00:00:00.4", error.Message, StringComparison.Ordinal);
+        Assert.Contains("00:00:00.35", error.Message, StringComparison.Ordinal);
+        await Assert.ThrowsAsync<ConcurrencyLimitRejectedException>(() => chain.ExecuteAsync(static _ => new ValueTask<int>(3)).AsTask());
+        Assert.Equal(2, limit.Waiting);
+
+        // Without a deadline, a call waits as long as it has to.
+        Task<int> third = limit.ExecuteAsync(static _ => new ValueTask<int>(3)).AsTask();
+        limit.Leave();
+        int[] results = await Task.WhenAll(first, second, third).WithinAsync();
+        Assert.Equal([1, 2, 3], results);
+        Assert.Equal((0, 0), (limit.InUse, limit.Waiting));
+    }
+
+    [Fact(Timeout = Timeout)]
+    public async Task Deadline_OfALaterAttempt_IsWhatIsLeft()
+    {
+        (AdaptiveLimit limit, _) = await MeasuredAsync(null);
+        int attempts = 0;
+        PolicyChain<int> chain = new(new PolicyChainOptions<int>
+        {
+            ConcurrencyLimit = limit,
+            TotalTimeout = Span.Ms(350),
+            Retry = new RetryOptions { MaxRetries = 1, DelayHint = static _ => TimeSpan.Zero, IsTransient = static e => e is TestException },
+            TimeProvider = _clock,
+        });
+        Task<int> call = chain.ExecuteAsync(
+            async token =>
+            {
+                attempts++;
+                await Task.Yield();
+                _clock.Advance(Span.Ms(200));
+
+                // Another takes the permit, in the moment in which this attempt ends.
+                _ = limit.EnterAsync(token).AsTask();
+                return attempts < 0 ? 1 : throw new TestException("down");
+            }).AsTask();
+        await Assert.ThrowsAsync<ConcurrencyLimitRejectedException>(() => call.WithinAsync());
+        Assert.Equal(1, attempts);
+        Assert.Equal((1, 0), (limit.InUse, limit.Waiting));
+    }
+
+    [Fact(Timeout = Timeout)]
+    public async Task Priorities_TheHighestFirst_AndTheLowestIsShed()
+    {
+        AdaptiveLimit limit = OneAtATime(maxWaiting: 3);
+        List<int> order = [];
+        Assert.True(limit.TryEnter());
+        Task background = Call(CallPriority.Background, 5);
+        Task second = Call(CallPriority.Background, 6);
+        Task normal = Call(CallPriority.Normal, 3);
+        Task critical = Call(CallPriority.Critical, 1);
+        await Assert.ThrowsAsync<ConcurrencyLimitRejectedException>(() => second.WithinAsync());
+        Task next = Call(CallPriority.Critical, 2);
+        await Assert.ThrowsAsync<ConcurrencyLimitRejectedException>(() => background.WithinAsync());
+
+        // Nothing that waits is lower.
+        await Assert.ThrowsAsync<ConcurrencyLimitRejectedException>(() => Call(CallPriority.Background, 7).WithinAsync());
+        await Assert.ThrowsAsync<ConcurrencyLimitRejectedException>(() => Call(CallPriority.Normal, 4).WithinAsync());
+        Assert.Equal(3, limit.Waiting);
+        limit.Leave();
+        await Task.WhenAll(critical, next, normal).WithinAsync();
+        Assert.Equal([1, 2, 3], order);
+        Assert.Equal((0, 0), (limit.InUse, limit.Waiting));
+
+        Task Call(CallPriority priority, int number) => limit.With(priority).ExecuteAsync(
+            (number, _) =>
+            {
+                order.Add(number);
+                return new ValueTask<int>(number);
+            },
+            number).AsTask();
+    }
+
+    [Fact]
+    public void Priorities_UnderEndlessCriticalCalls_ABackgroundCallIsServed()
+    {
+        AdaptiveLimit limit = OneAtATime(maxWaiting: 10);
+        PermitUser critical = new(limit, null) { Priority = CallPriority.Critical };
+        Assert.True(limit.TryEnter());
+        PermitWaiter background = new PermitUser(limit, null) { Priority = CallPriority.Background }.Queue();
+        int served = 0;
+        while (background.State == PermitWaiterState.Waiting)
+        {
+            // The queue is full of critical calls before each one that ends. None of them sheds a call that has aged.
+            while (limit.Waiting < 10)
+            {
+                critical.Queue();
+            }
+
+            limit.Leave();
+            Assert.InRange(++served, 0, 21);
+        }
+
+        Assert.Equal(PermitWaiterState.Served, background.State);
+        Assert.InRange(served, 10, 21);
+    }
+
+    [Fact(Timeout = Timeout)]
+    public async Task NewestFirst_UnderOverload_TheNewestIsServedAndTheOldestRefused()
+    {
+        AdaptiveLimit limit = OneAtATime(maxWaiting: 3, newestFirst: true);
+        List<int> order = [];
+        Assert.True(limit.TryEnter());
+        Task[] calls = [.. Enumerable.Range(1, 5).Select(number => limit.ExecuteAsync(
+            (number, _) =>
+            {
+                order.Add(number);
+                return new ValueTask<int>(number);
+            },
+            number).AsTask())];
+
+        // The first came when nobody waited, and is the oldest when the fourth comes; then the second is.
+        await Assert.ThrowsAsync<ConcurrencyLimitRejectedException>(() => calls[0].WithinAsync());
+        await Assert.ThrowsAsync<ConcurrencyLimitRejectedException>(() => calls[1].WithinAsync());
+        limit.Leave();
+        await Task.WhenAll(calls[2..]).WithinAsync();
+        Assert.Equal([5, 4, 3], order);
+        Assert.Equal((0, 0), (limit.InUse, limit.Waiting));
+    }
+
+    [Fact]
+    public void With_OutOfRange_Throws()
+    {
+        AdaptiveLimit limit = new();
+        Assert.Equal("priority", Assert.Throws<ArgumentOutOfRangeException>(() => limit.With((CallPriority)2)).ParamName);
+        Assert.Equal("within", Assert.Throws<ArgumentOutOfRangeException>(() => limit.With(within: TimeSpan.Zero)).ParamName);
+    }
+
     /// <summary>Threads that enter, fail and cancel while the law moves the limit: no permit is lost, and no more are in use than the limit ever allowed.</summary>
     [Fact(Timeout = Timeout)]
     public async Task ManyThreads_WhileTheLimitMoves_LoseNoPermit()
@@ -218,6 +362,23 @@ public class AdaptiveLimitTests
         }
 
         Assert.False(limit.TryEnter());
+    }
+
+    private AdaptiveLimit OneAtATime(int maxWaiting, bool newestFirst = false) => new(new AdaptiveLimitOptions
+    {
+        Adaptive = new() { MaxConcurrency = 1 }, MaxWaiting = maxWaiting, NewestFirst = newestFirst, TimeProvider = _clock,
+    });
+
+    /// <summary>A limit of one call that has measured calls of 100 ms.</summary>
+    private async Task<(AdaptiveLimit Limit, LimitShare Share)> MeasuredAsync(TimeSpan? within)
+    {
+        AdaptiveLimit limit = OneAtATime(100);
+        for (int i = 0; i < 40; i++)
+        {
+            await limit.ExecuteAsync(_ => _clock.Advance(Span.Ms(100)));
+        }
+
+        return (limit, limit.With(within: within));
     }
 
     private static void InterlockedMax(ref int most, int value)
