@@ -161,6 +161,7 @@ public enum CallPriority
 }
 
 /// <summary>An <see cref="AdaptiveLimit"/> for calls of one priority, or with one deadline. From <see cref="AdaptiveLimit.With"/>.</summary>
+/// <remarks>All members are thread-safe. It has no state of its own: the permits and the queue are those of the limit.</remarks>
 public sealed class LimitShare : ICallPolicy, IConcurrencyLimitSetting
 {
     private readonly PermitUser _user;
@@ -181,6 +182,37 @@ public sealed class LimitShare : ICallPolicy, IConcurrencyLimitSetting
 
     /// <summary>In what time each call has to end; <see langword="null"/> for any.</summary>
     public TimeSpan? Within { get; }
+
+    /// <summary>Makes a call without a result when a permit is free, and returns the permit when the call has ended, in whatever way.</summary>
+    /// <param name="call">The call. It gets the caller's token.</param>
+    /// <param name="cancellationToken">Ends the wait for a permit, and is passed to the call.</param>
+    /// <returns>A task that completes when the call has ended. Await it only once, like any value task.</returns>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled while the call waited for a permit.</exception>
+    /// <exception cref="ConcurrencyLimitRejectedException">Too many calls already wait, or the call would end too late.</exception>
+    public ValueTask ExecuteAsync(Func<CancellationToken, ValueTask> call, CancellationToken cancellationToken = default) =>
+        CallShape.Ended(ExecuteAsync(static (call, token) => CallShape.Of(call(token)), CallShape.Of(call), cancellationToken));
+
+    /// <inheritdoc cref="ExecuteAsync(Func{CancellationToken, ValueTask}, CancellationToken)"/>
+    /// <typeparam name="TState">The type of the state.</typeparam>
+    /// <param name="call">The call. It gets the caller's token.</param>
+    /// <param name="state">The state passed to the call, so that it needs no closure.</param>
+    /// <param name="cancellationToken">Ends the wait for a permit, and is passed to the call.</param>
+    public ValueTask ExecuteAsync<TState>(
+        Func<TState, CancellationToken, ValueTask> call, TState state, CancellationToken cancellationToken = default) =>
+        CallShape.Ended(ExecuteAsync(static (s, token) => CallShape.Of(s.Call(s.State, token)), CallShape.Of(call, state), cancellationToken));
+
+    /// <summary>Makes a call when a permit is free, and returns the permit when the call has ended, in whatever way.</summary>
+    /// <typeparam name="TResult">The type of the call's result.</typeparam>
+    /// <param name="call">The call. It gets the caller's token.</param>
+    /// <param name="cancellationToken">Ends the wait for a permit, and is passed to the call.</param>
+    /// <returns>The call's result. Await it only once, like any value task.</returns>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled while the call waited for a permit.</exception>
+    /// <exception cref="ConcurrencyLimitRejectedException">Too many calls already wait, or the call would end too late.</exception>
+    public ValueTask<TResult> ExecuteAsync<TResult>(Func<CancellationToken, ValueTask<TResult>> call, CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(call);
+        return ExecuteAsync(static (call, token) => call(token), call, cancellationToken);
+    }
 
     /// <summary>Makes a call when a permit is free, and returns the permit when the call has ended, in whatever way.</summary>
     /// <inheritdoc/>
