@@ -922,7 +922,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
         while (position < count)
         {
-            if (pump.IsOver && position < 0)
+            if (pump.IsOver)
             {
                 pump.Source.GiveBack(_chunk.TakeRest(position));
                 return StepResult.Ready;

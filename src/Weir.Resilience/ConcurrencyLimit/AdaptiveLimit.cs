@@ -143,26 +143,9 @@ public sealed record AdaptiveLimitOptions
     }
 }
 
-/// <summary>Which of the calls that wait at an <see cref="AdaptiveLimit"/> get a permit first.</summary>
-/// <remarks>
-/// A call passes those of a lower priority that wait, and when the queue is full, the last of them is refused in its place. A call ages: for each step between
-/// two priorities, as many calls as may wait (at most 10,000) can pass it, and then no more. So none waits for ever.
-/// </remarks>
-public enum CallPriority
-{
-    /// <summary>Before all others: calls that a user waits for, or that others depend on.</summary>
-    Critical = -1,
-
-    /// <summary>The usual.</summary>
-    Normal = 0,
-
-    /// <summary>After all others, and refused first: what can be done later.</summary>
-    Background = 1,
-}
-
 /// <summary>An <see cref="AdaptiveLimit"/> for calls of one priority, or with one deadline. From <see cref="AdaptiveLimit.With"/>.</summary>
 /// <remarks>All members are thread-safe. It has no state of its own: the permits and the queue are those of the limit.</remarks>
-public sealed class LimitShare : ICallPolicy, IConcurrencyLimitSetting
+public sealed class LimitShare : ICallPolicy, ILimitShare
 {
     private readonly PermitUser _user;
 
@@ -176,6 +159,8 @@ public sealed class LimitShare : ICallPolicy, IConcurrencyLimitSetting
 
     /// <summary>The limit, which others share.</summary>
     public AdaptiveLimit Limit { get; }
+
+    SharedConcurrencyLimit ILimitShare.Limit => Limit;
 
     /// <summary>The priority of the calls.</summary>
     public CallPriority Priority { get; }

@@ -674,7 +674,7 @@ internal sealed class PermitUser(SharedConcurrencyLimit limit, Func<int>? most) 
     public static PermitUser? Of(IConcurrencyLimitSetting? setting, Func<int>? most) => setting switch
     {
         SharedConcurrencyLimit limit => new PermitUser(limit, most),
-        LimitShare share => new PermitUser(share.Limit, most) { Priority = share.Priority, Within = share.Within },
+        ILimitShare share => new PermitUser(share.Limit, most) { Priority = share.Priority, Within = share.Within },
         _ => null,
     };
 
@@ -913,3 +913,13 @@ public sealed class ConcurrencyLimitRejectedException : Exception
 /// </summary>
 [SuppressMessage("Design", "CA1040:Avoid empty interfaces", Justification = "It says what an option takes; a base class would give its types no member.")]
 public interface IConcurrencyLimitSetting;
+
+/// <summary>A limit for calls of one priority, or with one deadline.</summary>
+internal interface ILimitShare : IConcurrencyLimitSetting
+{
+    SharedConcurrencyLimit Limit { get; }
+
+    CallPriority Priority { get; }
+
+    TimeSpan? Within { get; }
+}
