@@ -38,7 +38,7 @@ internal static class Scenario
     private static readonly string[] Meant =
     [
         "RunStop._ofCall", "RunStop._ofEnumerator", "PumpWorker._isExecuting", "ExecCore._context", "Work.PoolContext", "PermitWaiter.State",
-        "PumpWorker._succeeded", "PumpWorker._unsuccessful", "PumpWorker.Waiting", "PumpWorker.Reads",
+        "PumpWorker._succeeded", "PumpWorker._unsuccessful", "PumpWorker.Waiting", "PumpWorker.Reads", "PumpWorker._retries", "PumpWorker.At",
     ];
 
     public static void Explored(
