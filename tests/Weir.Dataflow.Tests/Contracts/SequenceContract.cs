@@ -147,11 +147,7 @@ public abstract class SequenceContract<TBlocks> : Contract<TBlocks> where TBlock
         IPropagatorBlock<int, int> block = Create(
             kind,
             bound,
-            i =>
-            {
-                Interlocked.Increment(ref begun);
-                return Endless(i, stop, () => Interlocked.Increment(ref disposed));
-            },
+            i => Endless(i, stop, () => Interlocked.Increment(ref disposed), () => Interlocked.Increment(ref begun)),
             token: cancel.Token);
         block.PostAll(0, 1_000_000_000);
         Eventually.Equal(2, () => Volatile.Read(ref begun));
@@ -216,10 +212,12 @@ public abstract class SequenceContract<TBlocks> : Contract<TBlocks> where TBlock
         throw new FormatException("sequence");
     }
 
-    private static IEnumerable<int> Endless(int item, StrongBox<bool> stop, Action disposed)
+    // A sequence that nobody has begun to read has nothing to dispose of.
+    private static IEnumerable<int> Endless(int item, StrongBox<bool> stop, Action disposed, Action? begun = null)
     {
         try
         {
+            begun?.Invoke();
             yield return item++;
             while (!Volatile.Read(ref stop.Value))
             {
