@@ -78,7 +78,7 @@ internal sealed class AdaptiveController
     /// <summary>The mean latency of the last window's calls that succeeded, in ticks of the clock; 0 while there is none.</summary>
     public double Latency => Volatile.Read(ref _latency);
 
-    /// <summary>The same as a time; zero while there is none. Runs no user code.</summary>
+    /// <summary>That mean latency as a time; zero while there is none. Runs no user code.</summary>
     public TimeSpan MeanLatency => TimeSpan.FromSeconds(Latency / _frequency);
 
     /// <summary>The longest time of a quick call, in ticks of the clock.</summary>

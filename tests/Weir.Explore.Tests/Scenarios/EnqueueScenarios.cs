@@ -27,20 +27,10 @@ public class EnqueueScenarios(ITestOutputHelper output)
         Table table = new();
         TaskCompletionSource transaction = new();
         ItemRows<string>? held = null;
-        EnqueueCalls<string> calls = new(
-            () => held is null ? held = NewRows() : NewRows(),
-            async (rows, token) =>
-            {
-                if (rows != held)
-                {
-                    return await table.StoreAsync(rows, token);
-                }
 
-                // The first one that calls share.
-                await transaction.Task;
-                return [];
-            },
-            TimeProvider.System);
+        // The first one that calls share.
+        EnqueueCalls<string> calls =
+            CallsWithOneHeld(table, () => held is null ? held = NewRows() : NewRows(), rows => rows == held, transaction.Task);
         Task<int>[] before = [Task.Run(() => CallAsync(calls, "a")), Task.Run(() => CallAsync(calls, "b")), Task.Run(() => CallAsync(calls, "c"))];
         await Task.Delay(2 * EnqueueCalls<string>.Patience);
         Task<int>[] after = [Task.Run(() => CallAsync(calls, "d")), Task.Run(() => CallAsync(calls, "e"))];
@@ -59,19 +49,7 @@ public class EnqueueScenarios(ITestOutputHelper output)
         Table table = new();
         TaskCompletionSource transaction = new();
         ItemRows<string> first = Rows("a");
-        EnqueueCalls<string> calls = new(
-            NewRows,
-            async (rows, token) =>
-            {
-                if (rows == first)
-                {
-                    await transaction.Task;
-                    return [];
-                }
-
-                return await table.StoreAsync(rows, token);
-            },
-            TimeProvider.System);
+        EnqueueCalls<string> calls = CallsWithOneHeld(table, NewRows, rows => rows == first, transaction.Task);
         Task<int> held = calls.StoreAsync(first, default).AsTask();
 
         // Its patience ends, and another series begins with it.
@@ -94,20 +72,10 @@ public class EnqueueScenarios(ITestOutputHelper output)
         Table table = new();
         TaskCompletionSource transaction = new();
         ItemRows<string>? held = null;
-        EnqueueCalls<string> calls = new(
-            () => held is null ? held = OneRow() : OneRow(),
-            async (rows, token) =>
-            {
-                if (rows != held)
-                {
-                    return await table.StoreAsync(rows, token);
-                }
 
-                // The first one that has waited.
-                await transaction.Task;
-                return [];
-            },
-            TimeProvider.System);
+        // The first one that has waited.
+        EnqueueCalls<string> calls =
+            CallsWithOneHeld(table, () => held is null ? held = OneRow() : OneRow(), rows => rows == held, transaction.Task);
         Task<int[]> all = Task.WhenAll(
             Task.Run(() => OneAsync(calls, "a")), Task.Run(() => OneAsync(calls, "b")), Task.Run(() => OneAsync(calls, "c")));
         await Task.Delay(4 * EnqueueCalls<string>.Patience);
@@ -150,6 +118,22 @@ public class EnqueueScenarios(ITestOutputHelper output)
         Assert.InRange(table.Rows, known, 3);
         Assert.Equal(1, await CallAsync(calls, "d"));
     });
+
+    /// <summary>Calls whose statements go to the table, but for one that waits for its transaction and then stores nothing.</summary>
+    private static EnqueueCalls<string> CallsWithOneHeld(
+        Table table, Func<ItemRows<string>> newRows, Func<ItemRows<string>, bool> isHeld, Task transaction) => new(
+        newRows,
+        async (rows, token) =>
+        {
+            if (!isHeld(rows))
+            {
+                return await table.StoreAsync(rows, token);
+            }
+
+            await transaction;
+            return [];
+        },
+        TimeProvider.System);
 
     private static Task<int> CallAsync(EnqueueCalls<string> calls, params string[] origins) => calls.StoreAsync(Rows(origins), default).AsTask();
 
