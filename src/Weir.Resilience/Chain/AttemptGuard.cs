@@ -87,12 +87,16 @@ internal sealed class AttemptGuard(
         return breaker is not null && !breaker.TryEnter(out ticket) ? AttemptPhase.Circuit : AfterPermit(ref ticket, hasPermit: true);
     }
 
-    /// <summary>Asks the rate limit. One that throws is treated as one whose task failed.</summary>
-    public ValueTask<IDisposable?> EnterRateLimit(CancellationToken token)
+    /// <summary>
+    /// Asks the rate limit. One that throws is treated as one whose task failed. A call whose tokens would come after the end of its time does not wait for them.
+    /// </summary>
+    public ValueTask<IDisposable?> EnterRateLimit(CancellationToken token, Deadline deadline = default)
     {
         try
         {
-            return rateLimit is null ? default : rateLimit.EnterAsync(token);
+            return _bucket is not null && _bucket.RetryAfter is var wait && deadline.IsBefore(wait, out TimeSpan left)
+                ? ValueTask.FromException<IDisposable?>(new RateLimitRejectedException(wait, left))
+                : rateLimit is null ? default : rateLimit.EnterAsync(token);
         }
         catch (Exception exception)
         {
@@ -110,9 +114,11 @@ internal sealed class AttemptGuard(
     /// </remarks>
     /// <exception cref="CircuitBreakerOpenException">The circuit is open, and this guard does not wait for it.</exception>
     /// <exception cref="ConcurrencyLimitRejectedException">Too many calls already wait for a permit, or the attempt would end too late.</exception>
+    /// <param name="token">Ends the waits.</param>
+    /// <param name="deadline">When the time of the call is up.</param>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Awaited once, by the caller.")]
-    public async ValueTask<Attempt> EnterAsync(CancellationToken token, TimeSpan? within = null)
+    public async ValueTask<Attempt> EnterAsync(CancellationToken token, Deadline deadline = default)
     {
         Attempt attempt = default;
         try
@@ -131,7 +137,7 @@ internal sealed class AttemptGuard(
                     // A probe that waits for a permit must not keep others from probing, so it gives its ticket back.
                     Ignored(attempt.Ticket);
                     attempt.Ticket = default;
-                    await permits.EnterAsync(token, within).ConfigureAwait(false);
+                    await permits.EnterAsync(token, deadline.Left).ConfigureAwait(false);
                 }
 
                 attempt.Permit = permits;
@@ -144,7 +150,7 @@ internal sealed class AttemptGuard(
                 attempt.Release();
             }
 
-            attempt.Entry = EnterRateLimit(token);
+            attempt.Entry = EnterRateLimit(token, deadline);
             attempt.Phase = AttemptPhase.RateLimit;
             return attempt;
         }

@@ -73,7 +73,9 @@ public sealed class PolicyChain<TResult>
     /// <exception cref="Exception">The exception of the last attempt.</exception>
     /// <exception cref="CircuitBreakerOpenException">The circuit rejected the last attempt.</exception>
     /// <exception cref="ConcurrencyLimitRejectedException">The concurrency limit rejected the last attempt, because too many calls already wait.</exception>
-    /// <exception cref="RateLimitRejectedException">The rate limiter rejected the last attempt.</exception>
+    /// <exception cref="RateLimitRejectedException">
+    /// The rate limiter rejected the last attempt, or its tokens would come only after <see cref="PolicyChainOptions.TotalTimeout"/>.
+    /// </exception>
     /// <exception cref="OperationCanceledException">
     /// A time limit passed, and the inner exception is a <see cref="TimeoutException"/>; or the caller cancelled, and the exception carries the caller's token.
     /// </exception>
@@ -119,23 +121,27 @@ public sealed class PolicyChain<TResult>
         Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken cancellationToken)
     {
         ValueTask<TResult> pending = _total is null
-            ? RunAsync(call, state, cancellationToken, cancellationToken)
-            : _total.ExecuteAsync(
-                static (run, token) => run.Chain.RunAsync(run.Call, run.State, token, run.CallerToken),
-                (Chain: this, Call: call, State: state, CallerToken: cancellationToken),
-                CallShape.GivenOf(state),
-                cancellationToken);
+            ? RunAsync(call, state, default, cancellationToken, cancellationToken)
+            : _total.ExecuteAsync(new TotalCall<TState>(this, call, state, cancellationToken), CallShape.GivenOf(state), cancellationToken);
         return _fallback is null || pending.IsCompletedSuccessfully ? pending : FallBackAsync(pending, cancellationToken);
     }
 
     private static TimeoutPolicy<TResult>? TimeoutOf(TimeSpan? limit, TimeProvider time, int? attempt = null) =>
         limit is { } timeout ? new TimeoutPolicy<TResult>(new TimeoutOptions { Timeout = timeout, TimeProvider = time }) { Attempt = attempt } : null;
 
+    /// <summary>All attempts of a call, in the total time limit.</summary>
+    private readonly struct TotalCall<TState>(
+        PolicyChain<TResult> chain, Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken callerToken)
+        : ITimedCall<TResult>
+    {
+        public ValueTask<TResult> Make(Deadline deadline, CancellationToken token) => chain.RunAsync(call, state, deadline, token, callerToken);
+    }
+
     /// <summary>The first attempt, as far as it gets without waiting.</summary>
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly",
         Justification = "Consumed once: here when it has completed, else where the attempt goes on.")]
     private ValueTask<TResult> RunAsync<TState>(
-        Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken token, CancellationToken callerToken)
+        Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, Deadline deadline, CancellationToken token, CancellationToken callerToken)
     {
         _budget?.Deposit();
         AttemptPhase next = _guard.TryEnter(out CircuitTicket ticket);
@@ -144,13 +150,13 @@ public sealed class PolicyChain<TResult>
         {
             if (next != AttemptPhase.RateLimit)
             {
-                return BeginAsync(call, state, token, callerToken);
+                return BeginAsync(call, state, deadline, token, callerToken);
             }
 
-            ValueTask<IDisposable?> entry = _guard.EnterRateLimit(token);
+            ValueTask<IDisposable?> entry = _guard.EnterRateLimit(token, deadline);
             if (!entry.IsCompletedSuccessfully)
             {
-                return AfterRateLimitAsync(ticket, entry, call, state, token, callerToken);
+                return AfterRateLimitAsync(ticket, entry, call, state, deadline, token, callerToken);
             }
 
             lease = entry.Result;
@@ -162,7 +168,7 @@ public sealed class PolicyChain<TResult>
         {
             return _guard.Breaker is null && _guard.Permits is null && _retry is null && lease is null
                 ? pending
-                : AfterCallAsync(ticket, begun, lease, pending, call, state, token, callerToken);
+                : AfterCallAsync(ticket, begun, lease, pending, call, state, deadline, token, callerToken);
         }
 
         _guard.EndCall(begun, null, callerToken);
@@ -174,8 +180,8 @@ public sealed class PolicyChain<TResult>
     // Separate methods, because otherwise the entry to the fast path would have to clear the large struct too.
     [MethodImpl(MethodImplOptions.NoInlining)]
     private ValueTask<TResult> BeginAsync<TState>(
-        Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken token, CancellationToken callerToken) =>
-        ContinueAsync(default, default, call, state, token, callerToken);
+        Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, Deadline deadline, CancellationToken token, CancellationToken callerToken) =>
+        ContinueAsync(default, default, call, state, deadline, token, callerToken);
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private ValueTask<TResult> AfterRateLimitAsync<TState>(
@@ -183,6 +189,7 @@ public sealed class PolicyChain<TResult>
         ValueTask<IDisposable?> entry,
         Func<TState, CancellationToken, ValueTask<TResult>> call,
         TState state,
+        Deadline deadline,
         CancellationToken token,
         CancellationToken callerToken) =>
         ContinueAsync(new Attempt
@@ -191,7 +198,7 @@ public sealed class PolicyChain<TResult>
             Ticket = ticket,
             Permit = _guard.Permits,
             Entry = entry,
-        }, default, call, state, token, callerToken);
+        }, default, call, state, deadline, token, callerToken);
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private ValueTask<TResult> AfterCallAsync<TState>(
@@ -201,6 +208,7 @@ public sealed class PolicyChain<TResult>
         ValueTask<TResult> pending,
         Func<TState, CancellationToken, ValueTask<TResult>> call,
         TState state,
+        Deadline deadline,
         CancellationToken token,
         CancellationToken callerToken) =>
         ContinueAsync(new Attempt
@@ -210,7 +218,7 @@ public sealed class PolicyChain<TResult>
             Permit = _guard.Permits,
             Begun = begun,
             Lease = lease,
-        }, pending, call, state, token, callerToken);
+        }, pending, call, state, deadline, token, callerToken);
 
     /// <summary>The remaining path: one state machine for all policies, attempts and waits.</summary>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
@@ -220,11 +228,11 @@ public sealed class PolicyChain<TResult>
         ValueTask<TResult> pending,
         Func<TState, CancellationToken, ValueTask<TResult>> call,
         TState state,
+        Deadline deadline,
         CancellationToken token,
         CancellationToken callerToken)
     {
         TimeSpan delay = TimeSpan.Zero;
-        long came = ComesWithin is null ? 0 : Now();
         for (int number = 1; ; number++)
         {
             ExceptionDispatchInfo? failure = null;
@@ -237,8 +245,7 @@ public sealed class PolicyChain<TResult>
                     {
                         if (attempt.Phase != AttemptPhase.RateLimit)
                         {
-                            TimeSpan? within = ComesWithin - (number == 1 ? TimeSpan.Zero : _clock.ToTimeSpan(Now() - came));
-                            attempt = await _guard.EnterAsync(token, within).ConfigureAwait(false);
+                            attempt = await _guard.EnterAsync(token, deadline).ConfigureAwait(false);
                         }
 
                         bool waits = !attempt.Entry.IsCompleted;
@@ -283,7 +290,7 @@ public sealed class PolicyChain<TResult>
             bool refused = false;
             try
             {
-                if (DelayAfter(number, result, failure?.SourceException, delay, token, ref refused) is not { } next)
+                if (DelayAfter(number, result, failure?.SourceException, delay, deadline, token, ref refused) is not { } next)
                 {
                     if (failure is null)
                     {
@@ -321,34 +328,20 @@ public sealed class PolicyChain<TResult>
         }
     }
 
-    /// <summary>The time in which a call has to end, if its concurrency limit refuses what would end later.</summary>
-    private TimeSpan? ComesWithin => _total is { HasLimit: true } total && _guard.Permits is { Limit: AdaptiveLimit } ? total.Limit : null;
-
-    /// <summary>The time. A clock that fails is none of the wait's business, and takes no deadline away.</summary>
-    private long Now()
-    {
-        try
-        {
-            return _clock.Now;
-        }
-        catch (Exception)
-        {
-            return 0;
-        }
-    }
-
     /// <summary>The delay before another attempt; null if there is none.</summary>
     /// <param name="number">The number of the attempt.</param>
     /// <param name="result">Its result, if it has one.</param>
     /// <param name="failure">Its exception, or null.</param>
     /// <param name="previous">The delay before it.</param>
+    /// <param name="deadline">When the time of the call is up.</param>
     /// <param name="token">The token of the attempts.</param>
     /// <param name="refused">Set when the result is refused, or the rule or the function for the delay throws.</param>
-    private TimeSpan? DelayAfter(int number, TResult? result, Exception? failure, TimeSpan previous, CancellationToken token, ref bool refused)
+    private TimeSpan? DelayAfter(
+        int number, TResult? result, Exception? failure, TimeSpan previous, Deadline deadline, CancellationToken token, ref bool refused)
     {
         if (_shouldRetry is null)
         {
-            return _retry?.GetDelay(number, failure!, previous, token);
+            return _retry?.GetDelay(number, failure!, previous, deadline, token);
         }
 
         AttemptOutcome<TResult> outcome = new(result, failure, number);
@@ -366,7 +359,7 @@ public sealed class PolicyChain<TResult>
         }
 
         TimeSpan? hint = _delayHint is not null ? _delayHint(outcome) : failure is not null ? _retry.HintOf(failure) : null;
-        return _retry.GetDelay(number, previous, hint, token);
+        return _retry.GetDelay(number, previous, hint, deadline, token);
     }
 
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]

@@ -10,6 +10,10 @@ public record PolicyChainOptions
     /// More than zero, at most 2^32 - 2 ms; <see langword="null"/>, the default, for no limit. <see cref="Timeout.InfiniteTimeSpan"/> is taken as
     /// <see langword="null"/>.
     /// </value>
+    /// <remarks>
+    /// A wait that cannot end in time is not begun. An attempt whose tokens of a bucket would come too late is refused at once, with a
+    /// <see cref="RateLimitRejectedException"/>; a delay before another attempt that is longer than what is left ends the call with the error that it has.
+    /// </remarks>
     public TimeSpan? TotalTimeout { get; init => field = Require.NoneIfInfinite(value); }
 
     /// <summary>Which failures are retried. Each attempt passes all policies below again.</summary>

@@ -763,6 +763,10 @@ public sealed class RateLimitRejectedException : Exception
     public RateLimitRejectedException(TimeSpan? retryAfter)
         : base("The rate limiter refused the call.") => RetryAfter = retryAfter;
 
+    /// <summary>Creates the exception of a call whose time would be up before its tokens come.</summary>
+    internal RateLimitRejectedException(TimeSpan retryAfter, TimeSpan left)
+        : base($"The call was not made: its tokens come in {retryAfter}, and its TotalTimeout is up in {left}.") => RetryAfter = retryAfter;
+
     /// <summary>How long to wait before another attempt, from the rejection; <see langword="null"/> if the limiter does not say.</summary>
     public TimeSpan? RetryAfter { get; }
 }

@@ -47,12 +47,18 @@ public sealed class RetryPolicy
         ArgumentNullException.ThrowIfNull(exception);
         ArgumentOutOfRangeException.ThrowIfLessThan(attempt, 1);
         ArgumentOutOfRangeException.ThrowIfLessThan(previousDelay, TimeSpan.Zero);
+        return GetDelay(attempt, exception, previousDelay, default, cancellationToken);
+    }
+
+    /// <summary>Decides what follows a failed attempt of a call whose time is limited.</summary>
+    internal TimeSpan? GetDelay(int attempt, Exception exception, TimeSpan previousDelay, Deadline deadline, CancellationToken cancellationToken)
+    {
         if (!MayRetry(attempt, cancellationToken) || !IsTransient(exception))
         {
             return null;
         }
 
-        return Paid(DelayAfter(attempt, previousDelay, _options.DelayHint?.Invoke(exception)));
+        return Paid(DelayAfter(attempt, previousDelay, _options.DelayHint?.Invoke(exception)), deadline);
     }
 
     /// <summary>Decides what follows an attempt that the caller wants to repeat, such as one whose result it does not accept.</summary>
@@ -68,8 +74,12 @@ public sealed class RetryPolicy
     {
         ArgumentOutOfRangeException.ThrowIfLessThan(attempt, 1);
         ArgumentOutOfRangeException.ThrowIfLessThan(previousDelay, TimeSpan.Zero);
-        return MayRetry(attempt, cancellationToken) ? Paid(DelayAfter(attempt, previousDelay, hint)) : null;
+        return GetDelay(attempt, previousDelay, hint, default, cancellationToken);
     }
+
+    /// <summary>Decides what follows an attempt of a call whose time is limited, and that is to be repeated.</summary>
+    internal TimeSpan? GetDelay(int attempt, TimeSpan previousDelay, TimeSpan? hint, Deadline deadline, CancellationToken cancellationToken) =>
+        MayRetry(attempt, cancellationToken) ? Paid(DelayAfter(attempt, previousDelay, hint), deadline) : null;
 
     internal RetryBudget? Budget => _options.Budget;
 
@@ -85,8 +95,9 @@ public sealed class RetryPolicy
             ? Backoff.GetDelay(_options.BackoffStrategy, _options.BaseDelay, _options.MaxDelay, attempt, previousDelay, _randomness)
             : asked < _options.MaxDelay ? asked : _options.MaxDelay;
 
-    // Last, after all code of the user's that may throw or say no.
-    private TimeSpan? Paid(TimeSpan delay) => _options.Budget is { } budget && !budget.TryWithdraw() ? null : delay;
+    // The budget last, after all code of the user's that may throw or say no, and only for an attempt that can begin in time.
+    private TimeSpan? Paid(TimeSpan delay, Deadline deadline) =>
+        deadline.IsBefore(delay, out _) || (_options.Budget is { } budget && !budget.TryWithdraw()) ? null : delay;
 
     private bool IsTransient(Exception exception) => _options.IsTransient?.Invoke(exception) ?? Transient.IsTransient(exception);
 }

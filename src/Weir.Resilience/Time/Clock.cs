@@ -19,6 +19,33 @@ internal readonly struct Clock(TimeProvider provider)
     private static long CeilingDivide(Int128 dividend, long divisor) => (long)Int128.Min((dividend + divisor - 1) / divisor, long.MaxValue);
 }
 
+/// <summary>When the time of a call is up. The default value: never.</summary>
+internal readonly struct Deadline(Clock clock, long at)
+{
+    /// <summary>What is left of the time; null for any time. The clock is the user's: one that fails takes no wait away.</summary>
+    public TimeSpan? Left
+    {
+        get
+        {
+            try
+            {
+                return clock.Provider is null ? null : clock.ToTimeSpan(at - clock.Now);
+            }
+            catch (Exception)
+            {
+                return null;
+            }
+        }
+    }
+
+    /// <summary>Whether a wait would end after it, so that it is better not begun.</summary>
+    public bool IsBefore(TimeSpan wait, out TimeSpan left)
+    {
+        left = wait == TimeSpan.Zero ? TimeSpan.Zero : Left ?? TimeSpan.MaxValue;
+        return wait > left;
+    }
+}
+
 /// <summary>Waits with timers that work in whole milliseconds, without waking too early.</summary>
 public static class TimerDelay
 {

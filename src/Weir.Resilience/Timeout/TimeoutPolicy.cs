@@ -98,7 +98,12 @@ public sealed class TimeoutPolicy<TResult> : ICallsWithLimits
 
     /// <summary>Makes a call in its time limit whose state says what it was given: see <see cref="TimeoutScope{TResult}.Watch"/>.</summary>
     internal ValueTask<TResult> ExecuteAsync<TState>(
-        Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, object? given, CancellationToken cancellationToken)
+        Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, object? given, CancellationToken cancellationToken) =>
+        ExecuteAsync(new StateCall<TState>(call, state), given, cancellationToken);
+
+    /// <summary>Makes a call in its time limit that wants to know when its time is up.</summary>
+    internal ValueTask<TResult> ExecuteAsync<TCall>(TCall call, object? given, CancellationToken cancellationToken)
+        where TCall : struct, ITimedCall<TResult>
     {
         if (cancellationToken.IsCancellationRequested)
         {
@@ -107,7 +112,7 @@ public sealed class TimeoutPolicy<TResult> : ICallsWithLimits
 
         if (!HasLimit)
         {
-            return CallWithoutLimit(call, state, cancellationToken);
+            return CallWithoutLimit(call, cancellationToken);
         }
 
         TimeoutScope<TResult> scope = Rent();
@@ -118,7 +123,7 @@ public sealed class TimeoutPolicy<TResult> : ICallsWithLimits
             ValueTask<TResult> pending;
             try
             {
-                pending = call(state, token);
+                pending = call.Make(new Deadline(Clock, scope.Deadline), token);
             }
             catch (Exception exception)
             {
@@ -143,12 +148,12 @@ public sealed class TimeoutPolicy<TResult> : ICallsWithLimits
         return new ValueTask<TResult>(result);
     }
 
-    private static ValueTask<TResult> CallWithoutLimit<TState>(
-        Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken cancellationToken)
+    private static ValueTask<TResult> CallWithoutLimit<TCall>(TCall call, CancellationToken cancellationToken)
+        where TCall : struct, ITimedCall<TResult>
     {
         try
         {
-            return call(state, cancellationToken);
+            return call.Make(default, cancellationToken);
         }
         catch (Exception exception)
         {
@@ -270,11 +275,22 @@ public sealed class TimeoutPolicy<TResult> : ICallsWithLimits
         return scope;
     }
 
+    private readonly struct StateCall<TState>(Func<TState, CancellationToken, ValueTask<TResult>> call, TState state) : ITimedCall<TResult>
+    {
+        public ValueTask<TResult> Make(Deadline deadline, CancellationToken token) => call(state, token);
+    }
+
     /// <summary>A class of its own. Otherwise the assembly of the queue would be loaded with the policy, and a first call needs no queue.</summary>
     private sealed class IdleScopes
     {
         public readonly ConcurrentQueue<TimeoutScope<TResult>> Queue = new();
     }
+}
+
+/// <summary>A call in a time limit, which is told when its time is up.</summary>
+internal interface ITimedCall<TResult>
+{
+    ValueTask<TResult> Make(Deadline deadline, CancellationToken token);
 }
 
 /// <summary>
@@ -338,6 +354,9 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
 
     /// <summary>Whether the call's time limit passed before it ended. Then nobody uses the scope again.</summary>
     private bool HasTimedOut => (Volatile.Read(ref _word) & PhaseMask) == TimedOut;
+
+    /// <summary>When the time of the call is up, from <see cref="Begin"/> on.</summary>
+    public long Deadline => _deadline;
 
     /// <summary>Starts the time of a call, and returns its token.</summary>
     public CancellationToken Begin(CancellationToken callerToken)
