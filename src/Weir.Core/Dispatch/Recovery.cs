@@ -25,12 +25,15 @@ namespace Weir.Core.Dispatch;
 /// <param name="Attempt">The number of the attempt, from 1. Attempts whose call was not made do not count.</param>
 /// <param name="Error">Its exception.</param>
 /// <param name="PreviousDelay">The delay before this attempt; zero for the first.</param>
-/// <param name="IsFinal">Whether the item's own time limit has passed, so that no further attempt is possible.</param>
+/// <param name="Left">How much of the item's own time is left; null for any. If nothing is, no further attempt is possible.</param>
 /// <param name="Status">How the item ends if nothing else becomes of it: as failed, or as timed out.</param>
 /// <param name="Token">The item's token. Once it is cancelled, nothing more is called for the item.</param>
 [StructLayout(LayoutKind.Auto)]
 internal readonly record struct FailedAttempt(
-    long Index, int Attempt, Exception Error, TimeSpan PreviousDelay, bool IsFinal, ItemStatus Status, CancellationToken Token);
+    long Index, int Attempt, Exception Error, TimeSpan PreviousDelay, TimeSpan? Left, ItemStatus Status, CancellationToken Token)
+{
+    public bool IsFinal => Left <= TimeSpan.Zero;
+}
 
 /// <summary>What becomes of a failed attempt: its item fails, waits, or gets a result after all. The default value: it fails with the attempt's error.</summary>
 [StructLayout(LayoutKind.Auto)]
@@ -177,7 +180,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             (_repetition?.Attempts ?? 0) + 1,
             error,
             _repetition?.Delay ?? TimeSpan.Zero,
-            IsFinal: run.Time.GetTimestamp() >= ItemDeadline,
+            ItemDeadline is var deadline && deadline == ItemClock.Never ? null : run.Time.GetElapsedTime(run.Time.GetTimestamp(), deadline),
             status,
             Guard?.Clock.Stop is { } stop ? stop.Token : run.Token);
         return Decide(recovery, failed, replaces: false);

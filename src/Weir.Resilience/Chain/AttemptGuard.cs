@@ -94,7 +94,7 @@ internal sealed class AttemptGuard(
     {
         try
         {
-            return _bucket is not null && _bucket.RetryAfter is var wait && deadline.IsBefore(wait, out TimeSpan left)
+            return _bucket is not null && deadline.Left is { } left && _bucket.RetryAfter is var wait && wait > left
                 ? ValueTask.FromException<IDisposable?>(new RateLimitRejectedException(wait, left))
                 : rateLimit is null ? default : rateLimit.EnterAsync(token);
         }
@@ -125,7 +125,7 @@ internal sealed class AttemptGuard(
         {
             while (true)
             {
-                attempt.Ticket = await EnterCircuitAsync(token).ConfigureAwait(false);
+                attempt.Ticket = await EnterCircuitAsync(token, deadline).ConfigureAwait(false);
                 if (permits is null)
                 {
                     break;
@@ -288,7 +288,7 @@ internal sealed class AttemptGuard(
         }
     }
 
-    private async ValueTask<CircuitTicket> EnterCircuitAsync(CancellationToken token)
+    private async ValueTask<CircuitTicket> EnterCircuitAsync(CancellationToken token, Deadline deadline)
     {
         CircuitTicket ticket = default;
         while (breaker is not null && !breaker.TryEnter(out ticket))
@@ -296,6 +296,12 @@ internal sealed class AttemptGuard(
             if (!waitsForCircuit)
             {
                 throw CreateRejection();
+            }
+
+            // A half-open circuit may admit a call at any moment, and an isolated one when somebody closes it.
+            if (breaker is { State: CircuitBreakerState.Open, IsIsolated: false } && deadline.Left is { } left && breaker.RetryAfter is var wait && wait > left)
+            {
+                throw breaker.CreateRejection(wait, left);
             }
 
             await breaker.WaitAsync(token).ConfigureAwait(false);

@@ -341,7 +341,7 @@ public sealed class PolicyChain<TResult>
     {
         if (_shouldRetry is null)
         {
-            return _retry?.GetDelay(number, failure!, previous, deadline, token);
+            return _retry?.GetDelay(number, failure!, previous, deadline.Left, token);
         }
 
         AttemptOutcome<TResult> outcome = new(result, failure, number);
@@ -359,7 +359,7 @@ public sealed class PolicyChain<TResult>
         }
 
         TimeSpan? hint = _delayHint is not null ? _delayHint(outcome) : failure is not null ? _retry.HintOf(failure) : null;
-        return _retry.GetDelay(number, previous, hint, deadline, token);
+        return _retry.GetDelay(number, previous, hint, deadline.Left, token);
     }
 
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]

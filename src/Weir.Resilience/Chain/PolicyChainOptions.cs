@@ -11,8 +11,10 @@ public record PolicyChainOptions
     /// <see langword="null"/>.
     /// </value>
     /// <remarks>
-    /// A wait that cannot end in time is not begun. An attempt whose tokens of a bucket would come too late is refused at once, with a
-    /// <see cref="RateLimitRejectedException"/>; a delay before another attempt that is longer than what is left ends the call with the error that it has.
+    /// A wait that cannot end in time is not begun, and the exception says so. An attempt whose tokens of a bucket would come too late is refused at once, with
+    /// a <see cref="RateLimitRejectedException"/>; one that would wait too long for an open circuit, with a <see cref="CircuitBreakerOpenException"/>; one that an
+    /// <see cref="AdaptiveLimit"/> would make end too late, with a <see cref="ConcurrencyLimitRejectedException"/>. A delay before another attempt that is longer
+    /// than what is left ends the call with the error that it has.
     /// </remarks>
     public TimeSpan? TotalTimeout { get; init => field = Require.NoneIfInfinite(value); }
 

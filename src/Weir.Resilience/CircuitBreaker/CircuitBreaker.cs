@@ -335,6 +335,9 @@ public sealed class CircuitBreaker : IMeteredPolicy
         return new CircuitBreakerOpenException(state, RetryAfter, OpenedBy) { RefusedBy = this };
     }
 
+    /// <summary>The exception of a call that would have waited for the circuit for longer than it has time.</summary>
+    internal CircuitBreakerOpenException CreateRejection(TimeSpan wait, TimeSpan left) => new(wait, left, OpenedBy) { RefusedBy = this };
+
     void IMeteredPolicy.AddTo(PolicyCounts counts)
     {
         CircuitBreakerState state = State;
@@ -1034,6 +1037,13 @@ public sealed class CircuitBreakerOpenException : Exception
     {
         State = state;
         RetryAfter = retryAfter;
+    }
+
+    internal CircuitBreakerOpenException(TimeSpan wait, TimeSpan left, Exception? innerException)
+        : base($"The call was not made: it would have waited {wait} for the open circuit, and {left} of its time was left.", innerException)
+    {
+        State = CircuitBreakerState.Open;
+        RetryAfter = wait;
     }
 
     /// <summary>

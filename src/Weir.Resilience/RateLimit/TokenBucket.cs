@@ -765,7 +765,7 @@ public sealed class RateLimitRejectedException : Exception
 
     /// <summary>Creates the exception of a call whose time would be up before its tokens come.</summary>
     internal RateLimitRejectedException(TimeSpan retryAfter, TimeSpan left)
-        : base($"The call was not made: its tokens come in {retryAfter}, and its TotalTimeout is up in {left}.") => RetryAfter = retryAfter;
+        : base($"The call was not made: it would have waited {retryAfter} for its tokens, and {left} of its time was left.") => RetryAfter = retryAfter;
 
     /// <summary>How long to wait before another attempt, from the rejection; <see langword="null"/> if the limiter does not say.</summary>
     public TimeSpan? RetryAfter { get; }

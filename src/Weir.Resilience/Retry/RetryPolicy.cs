@@ -47,18 +47,18 @@ public sealed class RetryPolicy
         ArgumentNullException.ThrowIfNull(exception);
         ArgumentOutOfRangeException.ThrowIfLessThan(attempt, 1);
         ArgumentOutOfRangeException.ThrowIfLessThan(previousDelay, TimeSpan.Zero);
-        return GetDelay(attempt, exception, previousDelay, default, cancellationToken);
+        return GetDelay(attempt, exception, previousDelay, left: null, cancellationToken);
     }
 
-    /// <summary>Decides what follows a failed attempt of a call whose time is limited.</summary>
-    internal TimeSpan? GetDelay(int attempt, Exception exception, TimeSpan previousDelay, Deadline deadline, CancellationToken cancellationToken)
+    /// <summary>Decides what follows a failed attempt of a call that has so much time left; null for any.</summary>
+    internal TimeSpan? GetDelay(int attempt, Exception exception, TimeSpan previousDelay, TimeSpan? left, CancellationToken cancellationToken)
     {
         if (!MayRetry(attempt, cancellationToken) || !IsTransient(exception))
         {
             return null;
         }
 
-        return Paid(DelayAfter(attempt, previousDelay, _options.DelayHint?.Invoke(exception)), deadline);
+        return Paid(DelayAfter(attempt, previousDelay, _options.DelayHint?.Invoke(exception)), left);
     }
 
     /// <summary>Decides what follows an attempt that the caller wants to repeat, such as one whose result it does not accept.</summary>
@@ -74,12 +74,12 @@ public sealed class RetryPolicy
     {
         ArgumentOutOfRangeException.ThrowIfLessThan(attempt, 1);
         ArgumentOutOfRangeException.ThrowIfLessThan(previousDelay, TimeSpan.Zero);
-        return GetDelay(attempt, previousDelay, hint, default, cancellationToken);
+        return GetDelay(attempt, previousDelay, hint, left: null, cancellationToken);
     }
 
-    /// <summary>Decides what follows an attempt of a call whose time is limited, and that is to be repeated.</summary>
-    internal TimeSpan? GetDelay(int attempt, TimeSpan previousDelay, TimeSpan? hint, Deadline deadline, CancellationToken cancellationToken) =>
-        MayRetry(attempt, cancellationToken) ? Paid(DelayAfter(attempt, previousDelay, hint), deadline) : null;
+    /// <summary>Decides what follows an attempt that is to be repeated, of a call that has so much time left; null for any.</summary>
+    internal TimeSpan? GetDelay(int attempt, TimeSpan previousDelay, TimeSpan? hint, TimeSpan? left, CancellationToken cancellationToken) =>
+        MayRetry(attempt, cancellationToken) ? Paid(DelayAfter(attempt, previousDelay, hint), left) : null;
 
     internal RetryBudget? Budget => _options.Budget;
 
@@ -96,8 +96,8 @@ public sealed class RetryPolicy
             : asked < _options.MaxDelay ? asked : _options.MaxDelay;
 
     // The budget last, after all code of the user's that may throw or say no, and only for an attempt that can begin in time.
-    private TimeSpan? Paid(TimeSpan delay, Deadline deadline) =>
-        deadline.IsBefore(delay, out _) || (_options.Budget is { } budget && !budget.TryWithdraw()) ? null : delay;
+    private TimeSpan? Paid(TimeSpan delay, TimeSpan? left) =>
+        delay > left || (_options.Budget is { } budget && !budget.TryWithdraw()) ? null : delay;
 
     private bool IsTransient(Exception exception) => _options.IsTransient?.Invoke(exception) ?? Transient.IsTransient(exception);
 }

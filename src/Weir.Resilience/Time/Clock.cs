@@ -37,13 +37,6 @@ internal readonly struct Deadline(Clock clock, long at)
             }
         }
     }
-
-    /// <summary>Whether a wait would end after it, so that it is better not begun.</summary>
-    public bool IsBefore(TimeSpan wait, out TimeSpan left)
-    {
-        left = wait == TimeSpan.Zero ? TimeSpan.Zero : Left ?? TimeSpan.MaxValue;
-        return wait > left;
-    }
 }
 
 /// <summary>Waits with timers that work in whole milliseconds, without waking too early.</summary>

@@ -45,6 +45,7 @@ public sealed record ParallelRunOptions
     /// At the limit, the item's token is cancelled and the item fails with an <see cref="OperationCanceledException"/> whose
     /// <see cref="Exception.InnerException"/> is a <see cref="TimeoutException"/>, as with <c>HttpClient</c>. This also happens if the call ignores its
     /// token or blocks its thread: the run continues without it, and its later result or exception is discarded.
+    /// A delay before another attempt that is longer than what is left of it is not waited for: the item fails at once, with the error that it has.
     /// The limit is never enforced early. It can be late by the timer's own delay plus at most 10 ms, because items that complete synchronously do not read
     /// the clock.
     /// </remarks>

@@ -161,7 +161,7 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
     {
         if (_policies?.RetryRule is not RetryRule<TResult> rule || record is null)
         {
-            return _retry?.GetDelay(failed.Attempt, failed.Error, failed.PreviousDelay);
+            return _retry?.GetDelay(failed.Attempt, failed.Error, failed.PreviousDelay, failed.Left, CancellationToken.None);
         }
 
         AttemptOutcome<TResult> outcome = refused is null ? new(default, failed.Error, failed.Attempt) : new(refused.Result, null, failed.Attempt);
@@ -172,7 +172,7 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
 
         TimeSpan? hint = rule.HasDelayHint ? rule.DelayHint(record, outcome) : outcome.HasResult ? null : _retry!.HintOf(failed.Error);
         return refused is null
-            ? _retry!.GetDelay(failed.Attempt, failed.PreviousDelay, hint)
+            ? _retry!.GetDelay(failed.Attempt, failed.PreviousDelay, hint, failed.Left, CancellationToken.None)
             : _retry!.DelayAfter(failed.Attempt, failed.PreviousDelay, hint);
     }
 }

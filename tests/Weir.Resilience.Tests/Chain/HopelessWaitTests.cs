@@ -39,7 +39,7 @@ public sealed class HopelessWaitTests
         ValueTask<int> refused = chain.ExecuteAsync(static _ => 2, Token);
         RateLimitRejectedException reason = await Assert.ThrowsAsync<RateLimitRejectedException>(async () => await refused.AsTask().WithinAsync("the call"));
         Assert.Equal(TimeSpan.FromMinutes(1), reason.RetryAfter);
-        Assert.Equal("The call was not made: its tokens come in 00:01:00, and its TotalTimeout is up in 00:00:01.", reason.Message);
+        Assert.Equal("The call was not made: it would have waited 00:01:00 for its tokens, and 00:00:01 of its time was left.", reason.Message);
         Assert.Equal((0, 0), (bucket.Waiting, limit.InUse));
 
         // It took no tokens.
@@ -76,6 +76,57 @@ public sealed class HopelessWaitTests
         _clock.Advance(TimeSpan.FromSeconds(30));
         await Assert.ThrowsAsync<RateLimitRejectedException>(async () => await chain.ExecuteAsync(static _ => 1, Token));
         Assert.Equal((CircuitBreakerState.HalfOpen, TimeSpan.Zero), (breaker.State, breaker.RetryAfter));
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData("open")]
+    [InlineData("isolated")]
+    [InlineData("in time")]
+    [InlineData("probes")]
+    public async Task Circuit_OpensTooLate_RefusesAtOnceUnlessItMayCloseBefore(string how)
+    {
+        CircuitBreaker breaker = new(new CircuitBreakerOptions { OpenTimeout = how == "in time" ? Second : Second * 30, SuccessThreshold = 1, TimeProvider = _clock });
+        PolicyChain<int> chain = new(Options with { CircuitBreaker = breaker, OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen });
+        if (how == "isolated")
+        {
+            breaker.Isolate();
+        }
+        else
+        {
+            breaker.Open();
+        }
+
+        if (how == "probes")
+        {
+            _clock.Advance(Second * 30);
+            Assert.True(breaker.TryEnter(out _));
+        }
+
+        ValueTask<int> call = chain.ExecuteAsync(static _ => 1, Token);
+        if (how != "open")
+        {
+            Assert.False(call.IsCompleted);
+            breaker.Close();
+            Assert.Equal(1, await call.AsTask().WithinAsync("the call"));
+            return;
+        }
+
+        CircuitBreakerOpenException reason = await Assert.ThrowsAsync<CircuitBreakerOpenException>(async () => await call.AsTask().WithinAsync("the call"));
+        Assert.Equal("The call was not made: it would have waited 00:00:30 for the open circuit, and 00:00:01 of its time was left.", reason.Message);
+        Assert.Equal((CircuitBreakerState.Open, Second * 30), (reason.State, reason.RetryAfter));
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task ClockFails_WaitsAsIfThereWereNoDeadline()
+    {
+        FailingClock clock = new();
+        TokenBucket bucket = new(OneAMinute);
+        Assert.True(bucket.TryEnter());
+        PolicyChain<int> chain = new(Options with { RateLimit = bucket, TimeProvider = clock });
+        ValueTask<int> call = chain.ExecuteAsync(_ => 1, Token);
+        Assert.False(call.IsCompleted);
+        _clock.Advance(TimeSpan.FromMinutes(1));
+        Assert.Equal(1, await call.AsTask().WithinAsync("the call"));
     }
 
     [Theory(Timeout = Limit)]
@@ -171,6 +222,16 @@ public sealed class HopelessWaitTests
         });
         Assert.Equal(7, await chain.ExecuteAsync(static _ => 1, Token).AsTask().WithinAsync("the call"));
         Assert.IsType<RateLimitRejectedException>(reason);
+    }
+
+    /// <summary>It can be read once, by the time limit.</summary>
+    private sealed class FailingClock : TimeProvider
+    {
+        private int _reads;
+
+        public override long GetTimestamp() => ++_reads == 1 ? 0 : throw new IOException("clock");
+
+        public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period) => new ManualTimeProvider().CreateTimer(callback, state, dueTime, period);
     }
 
     private ValueTask<int> Fail(CancellationToken token)

@@ -107,9 +107,41 @@ public class PolicyChainTests
         hung.SetResult(99);
     }
 
-    // Rivulet R26: the fallback did not see a timeout.
+    // Rivulet R26: the fallback did not see a timeout. Here the hook takes the time in which the delay would have ended.
     [Fact(Timeout = 90_000)]
     public async Task ExecuteAsync_TotalTimeoutDuringADelay_EndsAllAndGetsTheFallback()
+    {
+        PolicyChain<string> chain = Make(new PolicyChainOptions<string>
+        {
+            Fallback = new FallbackOptions<string> { Handler = static (e, _) => new ValueTask<string>(TimeoutFailure.Is(e) ? "late" : "other") },
+            TotalTimeout = Span.Ms(50),
+            Retry = new RetryOptions
+            {
+                BaseDelay = Span.Ms(40),
+                BackoffStrategy = BackoffStrategy.Exponential,
+                IsTransient = IsBroken,
+                OnRetryAsync = (_, _) =>
+                {
+                    _clock.Advance(Span.Ms(20));
+                    return default;
+                },
+            },
+        });
+        int attempts = 0;
+        Task<string> pending = chain.ExecuteAsync(_ =>
+        {
+            attempts++;
+            throw new IOException();
+        }).AsTask();
+        Assert.False(pending.IsCompleted);
+        _clock.Advance(Span.Ms(30));
+        Assert.Equal("late", await pending);
+        _clock.Advance(TimeSpan.FromSeconds(60));
+        Assert.Equal(1, attempts);
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task ExecuteAsync_DelayLongerThanTheTotalTimeout_EndsAtOnceAndTheFallbackGetsTheCallsError()
     {
         PolicyChain<string> chain = Make(new PolicyChainOptions<string>
         {
@@ -118,13 +150,11 @@ public class PolicyChainTests
             Retry = new RetryOptions { BaseDelay = Span.Ms(1_000), BackoffStrategy = BackoffStrategy.Exponential, IsTransient = IsBroken },
         });
         int attempts = 0;
-        Task<string> pending = chain.ExecuteAsync(_ =>
+        Assert.Equal("other", await chain.ExecuteAsync(_ =>
         {
             attempts++;
             throw new IOException();
-        }).AsTask();
-        _clock.Advance(Span.Ms(50));
-        Assert.Equal("late", await pending);
+        }));
         _clock.Advance(TimeSpan.FromSeconds(60));
         Assert.Equal(1, attempts);
     }
