@@ -125,7 +125,7 @@ internal sealed class AttemptGuard(
         {
             while (true)
             {
-                attempt.Ticket = await EnterCircuitAsync(token, deadline).ConfigureAwait(false);
+                attempt.Ticket = await EnterCircuitAsync(deadline, token).ConfigureAwait(false);
                 if (permits is null)
                 {
                     break;
@@ -288,7 +288,7 @@ internal sealed class AttemptGuard(
         }
     }
 
-    private async ValueTask<CircuitTicket> EnterCircuitAsync(CancellationToken token, Deadline deadline)
+    private async ValueTask<CircuitTicket> EnterCircuitAsync(Deadline deadline, CancellationToken token)
     {
         CircuitTicket ticket = default;
         while (breaker is not null && !breaker.TryEnter(out ticket))
