@@ -100,6 +100,12 @@ public sealed class CallsAfterTheEndTests : IDisposable
         _fails = end == "failed fast";
         options = options with { ErrorMode = _fails ? ErrorMode.FailFast : ErrorMode.BestEffort };
         TimeSpan? perItem = end == "timed out" ? Limit : null;
+        if (perItem is not null && place == "retry delay")
+        {
+            // A longer one is not waited for.
+            options = options with { BaseDelay = Limit };
+        }
+
         using CancellationTokenSource cancel = new();
         IExecutionRuntime? runtime = Runtimes.Contains(runner)
             ? RuntimeCases.Create(runner, new RuntimeOptions { TimeProvider = _clock, GracePeriod = TimeSpan.Zero })

@@ -110,9 +110,8 @@ public class SilentSourceTests
                 {
                     MaxRetries = 3,
                     IsTransient = static e => e is IOException,
-                    BaseDelay = TimeSpan.FromHours(1),
+                    BaseDelay = Second,
                     BackoffStrategy = Resilience.BackoffStrategy.Linear,
-                    MaxDelay = TimeSpan.FromHours(2),
                 },
                 PerItemTimeout = Second,
                 TimeProvider = _time,
