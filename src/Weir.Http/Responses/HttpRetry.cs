@@ -129,9 +129,7 @@ public static class HttpResponses
             return response;
         }
 
-        TimeSpan? retryAfter = response.GetRetryAfter(timeProvider);
-        HttpRequestMessage? request = response.RequestMessage;
-        HttpStatusException failure = new(response.StatusCode, response.ReasonPhrase, request?.Method, request?.RequestUri, retryAfter);
+        HttpStatusException failure = HttpStatusException.Of(response, timeProvider);
 
         // Otherwise a response whose content is never read would keep its connection.
         response.Dispose();

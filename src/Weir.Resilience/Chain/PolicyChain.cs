@@ -453,14 +453,14 @@ public sealed class PolicyChain<TResult>
     private readonly Func<KeyedUse>? _use;
     private PolicyChain<TResult>? _ofKey;
 
-    private PolicyChain(PolicyChain<TResult> other)
+    private PolicyChain(PolicyChain<TResult> other, bool retries = true)
     {
         _options = other._options;
         _fallback = other._fallback;
         _total = other._total;
-        _retry = other._retry;
+        _retry = retries ? other._retry : null;
         _budget = other._budget;
-        _shouldRetry = other._shouldRetry;
+        _shouldRetry = retries ? other._shouldRetry : null;
         _delayHint = other._delayHint;
         _guard = other._guard;
         _limit = other._limit;
@@ -472,6 +472,13 @@ public sealed class PolicyChain<TResult>
         : this(other)
     {
         _hasKeys = true;
+        _use = use;
+    }
+
+    private PolicyChain(PolicyChain<TResult> other, bool hasKeys, Func<KeyedUse>? use)
+        : this(other, retries: false)
+    {
+        _hasKeys = hasKeys;
         _use = use;
     }
 
@@ -491,6 +498,14 @@ public sealed class PolicyChain<TResult>
 
     /// <summary>The options, with the chain's own policies.</summary>
     internal PolicyChainOptions Options => _options;
+
+    /// <summary>Whether a call has to say what has the keys: <see cref="For"/>.</summary>
+    internal bool NeedsItem => _hasKeys && _use is null;
+
+    internal bool HasRetries => _retry is not null;
+
+    /// <summary>A chain with the same policies for calls that must not be repeated. They pay into the budget, as others do.</summary>
+    internal PolicyChain<TResult> WithoutRetries() => new(this, _hasKeys, _use);
 
     /// <summary>Finds the policies of an item's keys.</summary>
     internal static Func<KeyedUse> UseOf<TItem>(PolicyChainOptions options, TItem item, bool isForItem)
@@ -686,7 +701,8 @@ public sealed class PolicyChain : ICallPolicy
         Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken cancellationToken = default) =>
         Of<TResult>().ExecuteAsync(call, state, cancellationToken);
 
-    private PolicyChain<TResult> Of<TResult>() =>
+    /// <summary>The chain of calls with one type of results.</summary>
+    internal PolicyChain<TResult> Of<TResult>() =>
         typeof(TResult) == typeof(NoResult) ? (PolicyChain<TResult>)(object)_withoutResult
         : (PolicyChain<TResult>)_chains.GetOrAdd(typeof(TResult), static (_, chain) => chain.Make<TResult>(), this);
 
