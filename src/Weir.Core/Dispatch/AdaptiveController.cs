@@ -44,6 +44,7 @@ internal sealed class AdaptiveController
     private long _deadline = long.MaxValue;
     private int _limit;
     private double _latency;
+    private double _likely;
 
     // Atomic: written by the thread that closes the window, read by any. Of how many calls that suspend one is measured, less one: 0, 1, 3 and so on.
     private uint _unmeasured;
@@ -79,7 +80,16 @@ internal sealed class AdaptiveController
     public double Latency => Volatile.Read(ref _latency);
 
     /// <summary>That mean latency as a time; zero while there is none. Runs no user code.</summary>
-    public TimeSpan MeanLatency => TimeSpan.FromSeconds(Latency / _frequency);
+    public TimeSpan MeanLatency => ToTime(Latency);
+
+    /// <summary>How long nearly all calls take: the mean latency and two standard deviations, in ticks of the clock; 0 while there is none.</summary>
+    public double LikelyLatency => Volatile.Read(ref _likely);
+
+    /// <summary>A time in ticks of the clock.</summary>
+    public double ToTicks(TimeSpan time) => time.TotalSeconds * _frequency;
+
+    /// <summary>Ticks of the clock as a time.</summary>
+    public TimeSpan ToTime(double ticks) => TimeSpan.FromSeconds(ticks / _frequency);
 
     /// <summary>The longest time of a quick call, in ticks of the clock.</summary>
     public long Quick { get; }
@@ -210,6 +220,7 @@ internal sealed class AdaptiveController
         if (window.Latency > 0)
         {
             Volatile.Write(ref _latency, window.Latency);
+            Volatile.Write(ref _likely, window.Latency + (2 * window.Deviation));
         }
 
         int limit = _law.Limit;
@@ -249,6 +260,7 @@ internal sealed class AdaptiveController
         int missed = 0;
         long longest = 1;
         double inFlight = 0;
+        double squares = 0;
         WindowMean mean = default;
         foreach (ref Sample sample in _samples.AsSpan(0, slots))
         {
@@ -267,7 +279,9 @@ internal sealed class AdaptiveController
                 missed += latency > _target ? sample.Count : 0;
                 succeeded += sample.Count;
                 longest = Math.Max(longest, latency);
-                mean.Add(Math.Min(latency, clip), sample.Count, sample.Ended);
+                double counted = Math.Min(latency, clip);
+                squares += counted * counted * sample.Count;
+                mean.Add(counted, sample.Count, sample.Ended);
             }
         }
 
@@ -280,6 +294,7 @@ internal sealed class AdaptiveController
             Missed = missed,
             InFlight = count == 0 ? 0 : inFlight / count,
             Latency = mean.Value,
+            Deviation = succeeded == 0 ? 0 : Math.Sqrt(Math.Max(0, (squares / succeeded) - (mean.Value * mean.Value))),
             Error = mean.Error(out int moments),
             Moments = moments,
             Turnover = Math.Max(1, turnover),

@@ -487,6 +487,9 @@ internal readonly record struct AdaptiveWindow
     /// <summary>The mean latency of the calls that succeeded, each limited to the law's clip; 0 if none succeeded.</summary>
     public required double Latency { get; init; }
 
+    /// <summary>The standard deviation of these latencies, in ticks.</summary>
+    public double Deviation { get; init; }
+
     /// <summary>The standard error of <see cref="Latency"/>, relative to it.</summary>
     public required double Error { get; init; }
 

@@ -37,6 +37,10 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
     // The queue is in the order of the waiters' numbers, and NumberNeedsLock alone decides it. Usually, a number is that of the arrival. A call of a lower priority
     // gets a number so much higher that as many calls as may wait pass it, and no more: it ages, and does not starve. Newest first, the number falls with each
     // arrival. When the queue is full, the last single call goes, which may be the one that has come.
+    //
+    // A single call with a deadline that it cannot meet is refused, when it comes and once more when its turn has come: those that came after it with a higher
+    // priority have made it wait longer than it seemed. Served all the same, it would take a permit for an answer that nobody waits for. The clock is the user's:
+    // it is read before the lock is taken.
     private const long Closed = 1;
     private const long Permit = 2;
 
@@ -52,6 +56,9 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
     private readonly int? _maxWaiting;
     private readonly AdaptiveController? _law;
     private readonly bool _newestFirst;
+
+    // Volatile: set when the first call with a deadline waits. Before that, nobody reads a clock.
+    private volatile bool _hasDeadlines;
 
     // Under _lock. Parked are those whose user holds as many permits as it can use; single are those that no run holds back: single calls and those of chains.
     private readonly LinkedList<PermitWaiter> _waiting = [];
@@ -225,12 +232,13 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
     internal void SetLimit(int value)
     {
         ToldWaiters<PermitWaiter> served;
+        long now = NowForDeadlines();
         lock (_lock)
         {
             CloseNeedsLock();
             _word += Permit * ((long)value - _limit);
             Volatile.Write(ref _limit, value);
-            served = ServeNeedsLock();
+            served = ServeNeedsLock(now);
         }
 
         served.Tell();
@@ -403,6 +411,13 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
     internal PermitWaiter Queue(PermitUser user, TimeSpan? within = null)
     {
         PermitWaiter waiter = new(user);
+        if (within is { } time && _law is not null)
+        {
+            _hasDeadlines = true;
+            waiter.Within = time;
+            waiter.Deadline = NowForDeadlines() is var now and not long.MinValue ? now + _law.ToTicks(time) : double.MaxValue;
+        }
+
         ToldWaiters<PermitWaiter> served = default;
         bool rejected = false;
         PermitWaiter? shed = null;
@@ -482,13 +497,18 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
 
     /// <summary>
     /// How long a call would need, with its wait, if that is longer than it may; otherwise null. While calls wait, as many end in a second as are in flight,
-    /// divided by their latency: so its wait is the latency for each round of calls before it.
+    /// divided by their latency: so its wait is the latency for each round of calls before it. Then it needs its own time, of which the mean is too little: half
+    /// of the calls would end too late.
     /// </summary>
     private TimeSpan? TooLateNeedsLock(PermitWaiter waiter, TimeSpan within)
     {
-        double latency = _law?.MeanLatency.TotalSeconds ?? 0;
-        double rounds = 1 + ((waiter.CountBefore(_waiting) + 1.0) / _limit);
-        double needed = latency * rounds;
+        if (_law is null)
+        {
+            return null;
+        }
+
+        double rounds = (waiter.CountBefore(_waiting) + 1.0) / _limit;
+        double needed = _law.ToTime((_law.Latency * rounds) + _law.LikelyLatency).TotalSeconds;
         return needed > within.TotalSeconds ? TimeSpan.FromSeconds(Math.Min(needed, TimerDelay.Longest.TotalSeconds)) : null;
     }
 
@@ -496,6 +516,7 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
     internal void Leave(PermitUser user)
     {
         ToldWaiters<PermitWaiter> served;
+        long now = NowForDeadlines();
         lock (_lock)
         {
             CloseNeedsLock();
@@ -507,7 +528,7 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
                 UnparkNeedsLock(user);
             }
 
-            served = ServeNeedsLock();
+            served = ServeNeedsLock(now);
             if (!taken)
             {
                 throw new InvalidOperationException("More permits were returned than taken.");
@@ -521,11 +542,12 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
     internal void UseMore(PermitUser user)
     {
         ToldWaiters<PermitWaiter> served;
+        long now = NowForDeadlines();
         lock (_lock)
         {
             CloseNeedsLock();
             UnparkNeedsLock(user);
-            served = ServeNeedsLock();
+            served = ServeNeedsLock(now);
         }
 
         served.Tell();
@@ -536,6 +558,7 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
     internal bool TryRemove(PermitWaiter waiter)
     {
         ToldWaiters<PermitWaiter> served;
+        long now = NowForDeadlines();
         lock (_lock)
         {
             if (waiter.State != PermitWaiterState.Waiting)
@@ -545,7 +568,7 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
 
             CloseNeedsLock();
             RemoveNeedsLock(waiter);
-            served = ServeNeedsLock();
+            served = ServeNeedsLock(now);
         }
 
         served.Tell();
@@ -592,13 +615,21 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
     /// Gives free permits to the first calls in the queue. A call whose user already holds as many permits as it can use lets others pass, because its permit
     /// would lie idle. It keeps its number, and returns to its old position when its user returns a permit or can use more.
     /// </summary>
-    /// <returns>The calls that got a permit, to be told without the lock.</returns>
-    private ToldWaiters<PermitWaiter> ServeNeedsLock()
+    /// <param name="now">What <see cref="NowForDeadlines"/> returned.</param>
+    /// <returns>The calls that got a permit, and those whose turn has come too late, to be told without the lock.</returns>
+    private ToldWaiters<PermitWaiter> ServeNeedsLock(long now)
     {
         ToldWaiters<PermitWaiter> served = default;
         while (_word >= Permit && _waiting.First is { } node)
         {
             PermitWaiter waiter = node.Value;
+            if (waiter.User.IsSingle && now + (_law?.LikelyLatency ?? 0) > waiter.Deadline)
+            {
+                RemoveNeedsLock(waiter);
+                served.Add(waiter);
+                continue;
+            }
+
             _waiting.RemoveFirst();
             if (waiter.User.Held >= waiter.User.Most)
             {
@@ -615,6 +646,24 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
 
         OpenNeedsLock();
         return served;
+    }
+
+    /// <summary>The time by which deadlines are judged, by the law's clock; the least there is if no call has one, or the clock fails. Under no lock.</summary>
+    private long NowForDeadlines()
+    {
+        if (!_hasDeadlines)
+        {
+            return long.MinValue;
+        }
+
+        try
+        {
+            return _law!.Timestamp();
+        }
+        catch (Exception)
+        {
+            return long.MinValue;
+        }
     }
 
     /// <summary>The last step of every change.</summary>
@@ -748,6 +797,25 @@ internal sealed class PermitWaiter(PermitUser user) : QueueWaiter<PermitWaiter>(
     /// Changed under the limit's lock. Its holder may read it without: a waiter that is served just then looks as if it waited, and its holder is told.
     /// </summary>
     public PermitWaiterState State { get; set; }
+
+    /// <summary>When its call has to have ended, in ticks of the law's clock.</summary>
+    public double Deadline { get; set; } = double.MaxValue;
+
+    /// <summary>In what time that was when it came.</summary>
+    public TimeSpan Within { get; set; }
+
+    /// <summary>Its turn has come: it has a permit, or it has come too late for one.</summary>
+    internal override void Tell()
+    {
+        if (State == PermitWaiterState.Removed)
+        {
+            StopWaiting(ConcurrencyLimitRejectedException.WaitedTooLong(user.Limit.Limit, user.Limit.MaxWaiting, Within));
+        }
+        else
+        {
+            base.Tell();
+        }
+    }
 
     /// <summary>Leaves the queue because its caller has cancelled. A waiter that already has a permit keeps it.</summary>
     public void Cancel(CancellationToken cancellationToken)
@@ -899,6 +967,10 @@ public sealed class ConcurrencyLimitRejectedException : Exception
         $"With the calls that already wait at the concurrency limit of {limit}, this one would need about {needed}, but it has to end within {within}.",
         limit,
         maxWaiting);
+
+    /// <summary>A call whose turn came too late.</summary>
+    internal static ConcurrencyLimitRejectedException WaitedTooLong(int limit, int maxWaiting, TimeSpan within) => new(
+        $"When its turn came at the concurrency limit of {limit}, this call could not have ended within {within} any more.", limit, maxWaiting);
 
     /// <summary>The limit when the call was rejected.</summary>
     public int Limit { get; }

@@ -34,7 +34,7 @@ internal abstract class QueueWaiter<TWaiter>
     internal TWaiter? Next { get; set; }
 
     /// <summary>Its holder is to continue. Under no lock.</summary>
-    internal void Tell() => _served.TrySetResult();
+    internal virtual void Tell() => _served.TrySetResult();
 
     /// <summary>Its holder waits again, for another <see cref="Served"/>.</summary>
     internal void WaitAgain() => _served = new TaskCompletionSource(_options);

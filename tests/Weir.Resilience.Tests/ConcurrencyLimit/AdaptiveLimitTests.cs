@@ -193,6 +193,70 @@ public class AdaptiveLimitTests
     }
 
     [Fact(Timeout = Timeout)]
+    public async Task Deadline_ThatHasPassedWhileTheCallWaited_IsRefusedWhenItsTurnComes()
+    {
+        (AdaptiveLimit limit, LimitShare share) = await MeasuredAsync(Span.Ms(350));
+        PolicyChain<int> chain = new(new PolicyChainOptions<int>
+        {
+            ConcurrencyLimit = limit, TotalTimeout = Span.Ms(350), TimeProvider = TimeProvider.System,
+        });
+        Assert.True(limit.TryEnter());
+        int calls = 0;
+        ValueTask<int> Count(CancellationToken token) => new(Interlocked.Increment(ref calls));
+        Task<int> early = share.ExecuteAsync(Count).AsTask();
+        Task<int> chained = chain.ExecuteAsync(Count).AsTask();
+
+        // The first of them could still end in time after 250 ms, and not after 251.
+        _clock.Advance(Span.Ms(251));
+        Task<int> patient = limit.ExecuteAsync(Count).AsTask();
+        Task<int> late = share.ExecuteAsync(Count).AsTask();
+        Assert.Equal(3, limit.Waiting);
+        limit.Leave();
+        ConcurrencyLimitRejectedException error = await Assert.ThrowsAsync<ConcurrencyLimitRejectedException>(() => early.WithinAsync());
+        Assert.Contains("00:00:00.35", error.Message, StringComparison.Ordinal);
+        await Assert.ThrowsAsync<ConcurrencyLimitRejectedException>(() => chained.WithinAsync());
+        await Assert.ThrowsAsync<ConcurrencyLimitRejectedException>(() => late.WithinAsync());
+        Assert.Equal((1, 1), (await patient.WithinAsync(), calls));
+        Assert.Equal((0, 0), (limit.InUse, limit.Waiting));
+    }
+
+    [Theory(Timeout = Timeout)]
+    [InlineData(100, 100, 210, true)]
+    [InlineData(50, 150, 290, false)]
+    [InlineData(50, 150, 310, true)]
+    public async Task Deadline_CallsThatVary_LeavesRoomForMostOfThem(int one, int other, int within, bool isLetIn)
+    {
+        // Each call waits 100 ms in the mean, and needs the mean and two standard deviations.
+        AdaptiveLimit limit = OneAtATime(100);
+        for (int i = 0; i < 200; i++)
+        {
+            await limit.ExecuteAsync(_ => _clock.Advance(Span.Ms(i % 2 == 0 ? one : other)));
+        }
+
+        Assert.True(limit.TryEnter());
+        Task<int> call = limit.With(within: Span.Ms(within)).ExecuteAsync(static _ => new ValueTask<int>(1)).AsTask();
+        Assert.Equal(isLetIn ? 1 : 0, limit.Waiting);
+        limit.Leave();
+        Assert.Equal(isLetIn, await Record.ExceptionAsync(() => call.WithinAsync()) is null);
+    }
+
+    [Fact(Timeout = Timeout)]
+    public async Task Deadline_ClockThatFails_RefusesNobody()
+    {
+        FailingClock clock = new();
+        AdaptiveLimit limit = new(new AdaptiveLimitOptions { Adaptive = new() { MaxConcurrency = 1 }, TimeProvider = clock });
+        Assert.True(limit.TryEnter());
+        Task<int> before = limit.With(within: Span.Ms(1)).ExecuteAsync(static _ => new ValueTask<int>(1)).AsTask();
+        clock.Fails = true;
+        Task<int> after = limit.With(within: Span.Ms(1)).ExecuteAsync(static _ => new ValueTask<int>(2)).AsTask();
+        Assert.Equal(2, limit.Waiting);
+        limit.Leave();
+        int[] results = await Task.WhenAll(before, after).WithinAsync();
+        Assert.Equal([1, 2], results);
+        Assert.Equal(0, limit.InUse);
+    }
+
+    [Fact(Timeout = Timeout)]
     public async Task Deadline_OfALaterAttempt_IsWhatIsLeft()
     {
         (AdaptiveLimit limit, _) = await MeasuredAsync(null);
