@@ -24,6 +24,7 @@ namespace Weir.Http;
 /// <see cref="HttpClient.Timeout"/> reaches a handler as a cancellation by the caller, which no policy counts or retries. Set it to
 /// <see cref="Timeout.InfiniteTimeSpan"/>, and the time limits in the chain.
 /// </para>
+/// <para>A synchronous <c>Send</c> blocks its thread for as long as the policies wait.</para>
 /// <para>Like every handler, it is thread-safe. A factory of clients may make one for each of its chains of handlers, around the same policies.</para>
 /// </remarks>
 public sealed class HttpPolicyHandler : DelegatingHandler
@@ -115,7 +116,6 @@ public sealed class HttpPolicyHandler : DelegatingHandler
         RunAsync(request, isSynchronous: false, cancellationToken);
 
     /// <inheritdoc/>
-    /// <remarks>It blocks the thread for as long as the policies wait.</remarks>
     protected override HttpResponseMessage Send(HttpRequestMessage request, CancellationToken cancellationToken) =>
         RunAsync(request, isSynchronous: true, cancellationToken).GetAwaiter().GetResult();
 
