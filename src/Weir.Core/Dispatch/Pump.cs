@@ -147,7 +147,15 @@ internal abstract partial class Pump : LiveRun, IRunHandle, RunControl.IRun, IUn
 
     public override string? Operation => Settings.Operation;
 
-    public override object? About => Settings.About;
+    public override IRunAbout? About => Settings.About;
+
+    public override RunControl? Control => Orders?.Settings.Control;
+
+    public override long? Total => Items.KnownCount is >= 0 and var count ? count : null;
+
+    public override bool IsStopping => IsOver;
+
+    public override Exception? LastError => _stop.Failures?.Last;
 
     public override TimeProvider Time => Settings.TimeProvider;
 

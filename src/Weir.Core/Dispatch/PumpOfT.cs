@@ -291,7 +291,7 @@ internal record PumpSettings
     public string? Operation;
 
     /// <summary>What observers know the caller's own name and tags from.</summary>
-    public object? About;
+    public IRunAbout? About;
 
     public TimeProvider TimeProvider = TimeProvider.System;
 

@@ -1,9 +1,11 @@
 using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
+using Weir.Core.Live;
 using Weir.Core.Metering;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
 using Weir.Core.Threads;
+using Weir.Observability;
 
 namespace Weir.Core.Dispatch;
 
@@ -37,6 +39,8 @@ internal static class StallWatch
     private static int _idle;
     private static TimeSpan _cpu;
     private static long _stamp;
+
+    static StallWatch() => LiveSource.Add(new LiveRuns());
 
     /// <summary>Adds a run, unless it has ended already.</summary>
     public static void Add(LiveRun run)
@@ -107,6 +111,15 @@ internal static class StallWatch
         }
 
         return true;
+    }
+
+    /// <summary>The runs under way that anybody may see.</summary>
+    public static List<LiveRun> UnderWay()
+    {
+        lock (RunsLock)
+        {
+            return Runs.FindAll(static run => run.Operation is not null);
+        }
     }
 
     /// <summary>The runs under way that the observer has not seen, or null if there are none.</summary>
@@ -248,8 +261,20 @@ internal abstract class LiveRun
     /// <summary>What the caller called, such as SelectParallelAsync; null if nobody is to see it.</summary>
     public abstract string? Operation { get; }
 
-    /// <summary>What the observer knows the caller's own name and tags from.</summary>
-    public abstract object? About { get; }
+    /// <summary>What observers know the caller's own name and tags from.</summary>
+    public abstract IRunAbout? About { get; }
+
+    /// <summary>What pauses, limits and stops it, or null.</summary>
+    public virtual RunControl? Control => null;
+
+    /// <summary>How many items there are, or null if that is not known before the end.</summary>
+    public virtual long? Total => null;
+
+    /// <summary>Whether nothing more of it begins, because it was stopped.</summary>
+    public virtual bool IsStopping => false;
+
+    /// <summary>The last failure of an item or the source, or null.</summary>
+    public virtual Exception? LastError => null;
 
     /// <summary>The clock.</summary>
     public abstract TimeProvider Time { get; }
@@ -298,6 +323,69 @@ internal abstract class LiveRun
             observer.Ended(this, ending);
         }
     }
+}
+
+/// <summary>What the caller has said of a run.</summary>
+internal interface IRunAbout
+{
+    /// <summary>The caller's own name for it, or null.</summary>
+    string? Name { get; }
+
+    /// <summary>The runtime that it is a call of, or null.</summary>
+    object? Runtime { get; }
+
+    /// <summary>How many items there are, if the caller has said it.</summary>
+    long? Total { get; }
+}
+
+/// <summary>Reads the runs under way for snapshots.</summary>
+internal sealed class LiveRuns : LiveSource
+{
+    private static readonly LiveAction[] Controlled = [LiveAction.Pause, LiveAction.Resume, LiveAction.Stop, LiveAction.SetLimit];
+
+    public override void Read(LiveReading reading)
+    {
+        foreach (LiveRun run in StallWatch.UnderWay())
+        {
+            RunSample sample = run.Sample();
+            RunControl? control = run.Control;
+            reading.Entries.Add(new LiveEntry
+            {
+                Id = LiveIds.Of(LiveKind.Run, run),
+                Kind = LiveKind.Run,
+                Type = run.Operation!,
+                Name = run.About?.Name,
+                State = run.IsStopping || control is { IsStopped: true } ? LiveState.Stopping
+                    : control is { IsPaused: true } ? LiveState.Paused
+                    : LiveState.Running,
+                Parent = run.About?.Runtime is { } runtime ? LiveIds.Of(LiveKind.Runtime, runtime) : null,
+                Since = reading.At(run.Time, run.StartedAt),
+                Done = sample.Succeeded,
+                Failed = sample.Failed,
+                Cancelled = sample.Cancelled,
+                Retried = sample.Retries,
+                InFlight = sample.Active,
+                Waiting = Math.Max(0, sample.Claimed - sample.Succeeded - sample.Unsuccessful - sample.Active),
+                Waits = sample.Delayed + sample.AtRateLimit == 0 ? null : new LiveWaits(
+                    Math.Max(0, sample.Delayed - sample.WaitingForCircuit - sample.WaitingForPermit - sample.WaitingForRate),
+                    sample.WaitingForCircuit,
+                    sample.WaitingForPermit,
+                    sample.AtRateLimit + sample.WaitingForRate),
+                Output = sample.Undelivered,
+                Limit = sample.Limit,
+                Total = run.About?.Total ?? run.Total,
+                LastError = LiveError.Of(run.LastError),
+                Circuits = sample.CircuitsClosed + sample.CircuitsOpen + sample.CircuitsHalfOpen == 0
+                    ? null
+                    : new LiveCircuits(sample.CircuitsClosed, sample.CircuitsHalfOpen, sample.CircuitsOpen),
+                Actions = control is null ? [] : Controlled,
+            });
+        }
+    }
+
+    protected override IEnumerable<object> Targets() => StallWatch.UnderWay();
+
+    protected override IEnumerable<object?> Sides(object target) => [((LiveRun)target).Control, target];
 }
 
 /// <summary>Who reads the runs of the process while they go on, and counts them when they end. There is one once something can be listened to.</summary>

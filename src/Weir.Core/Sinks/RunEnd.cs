@@ -108,10 +108,17 @@ internal sealed class FailureLog(ErrorMode mode)
     private Exception? _first;
     private long _firstIndex = -1;
 
-    /// <summary>Keeps as much of an item's failure as the mode requires.</summary>
+    // Atomic: read by whoever looks.
+    private volatile Exception? _last;
+
+    /// <summary>The failure that was added last, for whoever looks.</summary>
+    public Exception? Last => _last;
+
+    /// <summary>Keeps as much of an item's failure as the mode requires, and the last one.</summary>
     /// <returns>Whether the run must stop.</returns>
     public bool AddItem(long index, Exception error)
     {
+        _last = error;
         lock (_lock)
         {
             switch (mode)
@@ -128,7 +135,7 @@ internal sealed class FailureLog(ErrorMode mode)
                     (_all ??= []).Add(new ItemFailure(index, error));
                     return false;
                 default:
-                    // An exception that nobody will read is not kept.
+                    // An exception that nobody will read is not kept, apart from the last one.
                     return false;
             }
         }
@@ -146,6 +153,7 @@ internal sealed class FailureLog(ErrorMode mode)
     /// <summary>Keeps a failure of the source itself, which ends the run in every mode.</summary>
     public void AddSource(Exception error)
     {
+        _last = error;
         lock (_lock)
         {
             _first ??= error;

@@ -1,5 +1,7 @@
 using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
+using Weir.Core.Live;
+using Weir.Observability;
 
 namespace Weir.Resilience;
 
@@ -344,6 +346,21 @@ public sealed class CircuitBreaker : IMeteredPolicy
         counts.AddCircuits(
             state == CircuitBreakerState.Closed ? 1 : 0, state == CircuitBreakerState.Open ? 1 : 0, state == CircuitBreakerState.HalfOpen ? 1 : 0);
     }
+
+    LiveEntry IMeteredPolicy.Show() => new()
+    {
+        Id = LiveIds.Of(LiveKind.Breaker, this),
+        Kind = LiveKind.Breaker,
+        Type = nameof(CircuitBreaker),
+        State = IsIsolated ? LiveState.Isolated : State switch
+        {
+            CircuitBreakerState.Closed => LiveState.Closed,
+            CircuitBreakerState.Open => LiveState.Open,
+            _ => LiveState.HalfOpen,
+        },
+        LastError = LiveError.Of(OpenedBy),
+        Actions = [LiveAction.Open, LiveAction.Close],
+    };
 
     private static CircuitBreakerState StateOf(long word) => (CircuitBreakerState)((word & StateMask) >> StateShift);
 
@@ -1116,6 +1133,22 @@ public abstract class CircuitBreakers : IMeteredPolicy
         CountStates(states);
         counts.AddCircuits(
             states[(int)CircuitBreakerState.Closed], states[(int)CircuitBreakerState.Open], states[(int)CircuitBreakerState.HalfOpen]);
+    }
+
+    LiveEntry IMeteredPolicy.Show()
+    {
+        int[] states = new int[3];
+        CountStates(states);
+        LiveCircuits circuits = new(
+            states[(int)CircuitBreakerState.Closed], states[(int)CircuitBreakerState.HalfOpen], states[(int)CircuitBreakerState.Open]);
+        return new LiveEntry
+        {
+            Id = LiveIds.Of(LiveKind.Breaker, this),
+            Kind = LiveKind.Breaker,
+            Type = nameof(CircuitBreakers),
+            State = circuits.Open > 0 ? LiveState.Open : circuits.HalfOpen > 0 ? LiveState.HalfOpen : LiveState.Closed,
+            Circuits = circuits,
+        };
     }
 
     /// <summary>What its breakers are recognised by.</summary>

@@ -1,4 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
+using Weir.Observability;
 
 namespace Weir.Resilience;
 
@@ -79,6 +80,13 @@ public abstract class ConcurrencyLimits : IMeteredPolicy, IConcurrencyLimitSetti
     }
 
     void IMeteredPolicy.AddTo(PolicyCounts counts) => AddTo(counts);
+
+    LiveEntry IMeteredPolicy.Show()
+    {
+        PolicyCounts counts = new();
+        AddTo(counts);
+        return counts.Permits(this, nameof(ConcurrencyLimits));
+    }
 
     internal abstract void AddTo(PolicyCounts counts);
 }

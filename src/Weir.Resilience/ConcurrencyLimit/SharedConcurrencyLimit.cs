@@ -2,6 +2,7 @@ using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
 using Weir.Core.Dispatch;
+using Weir.Observability;
 
 namespace Weir.Resilience;
 
@@ -167,6 +168,13 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
     }
 
     void IMeteredPolicy.AddTo(PolicyCounts counts) => AddTo(counts);
+
+    LiveEntry IMeteredPolicy.Show()
+    {
+        PolicyCounts counts = new();
+        AddTo(counts);
+        return counts.Permits(this, GetType().Name) with { Actions = _law is null ? [LiveAction.SetLimit] : [] };
+    }
 
     internal void AddTo(PolicyCounts counts)
     {

@@ -1,6 +1,8 @@
 using System.Diagnostics.Metrics;
 using System.Runtime.CompilerServices;
+using Weir.Core.Live;
 using Weir.Core.Metering;
+using Weir.Observability;
 
 namespace Weir.Resilience;
 
@@ -188,46 +190,30 @@ internal static class PolicyMeter
 /// </summary>
 internal static class PolicyRegistry
 {
-    private const int Few = 64;
-
-    private static readonly Lock Lock = new();
-    private static readonly List<WeakReference<IMeteredPolicy>> Known = [];
-    private static int _sweepAt = Few;
+    private static readonly WeakList<IMeteredPolicy> Known = new(static list => new LivePolicies(list));
 
     public static void Add(IMeteredPolicy policy)
     {
-        WeakReference<IMeteredPolicy> reference = new(policy);
-        lock (Lock)
-        {
-            if (Known.Count >= _sweepAt)
-            {
-                Known.RemoveAll(static known => !known.TryGetTarget(out _));
-                _sweepAt = Math.Max(Few, 2 * Known.Count);
-            }
-
-            Known.Add(reference);
-        }
-
+        Known.Add(policy);
         PolicyListeners.Look();
     }
 
     /// <summary>Those that are still there. They are read without the lock, because they have locks of their own.</summary>
-    public static List<IMeteredPolicy> Alive()
-    {
-        List<IMeteredPolicy> alive = [];
-        lock (Lock)
-        {
-            foreach (WeakReference<IMeteredPolicy> known in Known)
-            {
-                if (known.TryGetTarget(out IMeteredPolicy? policy))
-                {
-                    alive.Add(policy);
-                }
-            }
-        }
+    public static IEnumerable<IMeteredPolicy> Alive() => Known.Alive().Select(static known => known.Item);
+}
 
-        return alive;
+/// <summary>Reads the policies for snapshots.</summary>
+internal sealed class LivePolicies(WeakList<IMeteredPolicy> policies) : LiveSource
+{
+    public override void Read(LiveReading reading)
+    {
+        foreach ((IMeteredPolicy policy, long since) in policies.Alive())
+        {
+            reading.Entries.Add(policy.Show() with { Name = policy.Name, Since = reading.At(TimeProvider.System, since) });
+        }
     }
+
+    protected override IEnumerable<object> Targets() => policies.Alive().Select(static known => known.Item);
 }
 
 /// <summary>What the policies of one name are doing. Null where no policy of the name is of the kind.</summary>
@@ -266,6 +252,28 @@ internal sealed class PolicyCounts
     }
 
     public void AddRate(long waiting) => AtRate = (AtRate ?? 0) + waiting;
+
+    /// <summary>What a snapshot has of limits that have these permits.</summary>
+    public LiveEntry Permits(IMeteredPolicy limits, string type) => new()
+    {
+        Id = LiveIds.Of(LiveKind.Limit, limits),
+        Kind = LiveKind.Limit,
+        Type = type,
+        State = InUse + AtLimits > 0 ? LiveState.Running : LiveState.Idle,
+        InFlight = InUse ?? 0,
+        Limit = Limit ?? 0,
+        Waiting = AtLimits ?? 0,
+    };
+
+    /// <summary>What a snapshot has of rate limits at which calls wait.</summary>
+    public static LiveEntry Rate(IMeteredPolicy limits, string type, int waiting) => new()
+    {
+        Id = LiveIds.Of(LiveKind.RateLimit, limits),
+        Kind = LiveKind.RateLimit,
+        Type = type,
+        State = waiting > 0 ? LiveState.Running : LiveState.Idle,
+        Waiting = waiting,
+    };
 
     /// <summary>Counts nothing of each kind that another one has, so that what has gone is 0 rather than absent.</summary>
     public void AddKindsOf(PolicyCounts other)
@@ -355,4 +363,7 @@ internal interface IMeteredPolicy
 
     /// <summary>Adds what it is doing now. Called under no lock; runs no user code.</summary>
     void AddTo(PolicyCounts counts);
+
+    /// <summary>What a snapshot has of it, apart from its name and age. Called under no lock; runs no user code.</summary>
+    LiveEntry Show();
 }

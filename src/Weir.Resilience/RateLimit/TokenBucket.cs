@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using System.Threading.Tasks.Sources;
+using Weir.Observability;
 
 namespace Weir.Resilience;
 
@@ -111,6 +112,8 @@ public sealed class TokenBucket : IRateLimit, IMeteredPolicy
     }
 
     void IMeteredPolicy.AddTo(PolicyCounts counts) => counts.AddRate(Waiting);
+
+    LiveEntry IMeteredPolicy.Show() => PolicyCounts.Rate(this, nameof(TokenBucket), Waiting);
 
     /// <summary>How many calls wait for their tokens.</summary>
     public int Waiting
@@ -797,6 +800,8 @@ public abstract class RateLimits : IMeteredPolicy
     internal abstract Type ItemType { get; }
 
     void IMeteredPolicy.AddTo(PolicyCounts counts) => counts.AddRate(CountWaiting());
+
+    LiveEntry IMeteredPolicy.Show() => PolicyCounts.Rate(this, nameof(RateLimits), CountWaiting());
 
     /// <summary>How many calls wait.</summary>
     internal abstract int CountWaiting();

@@ -17,6 +17,7 @@ internal sealed class RunObservation
 
     private readonly TimeProvider _time;
     private readonly int? _total;
+    private readonly long? _toReport;
     private readonly RunEvents? _events;
     private readonly LongWaits? _waits;
     private readonly PeriodicReport? _progress;
@@ -31,13 +32,14 @@ internal sealed class RunObservation
         Label = label;
         _time = options.TimeProvider;
         _total = total >= 0 ? total : null;
+        _toReport = options.Progress?.Total ?? _total;
         _events = options.Events;
         _waits = LongWaits.Of(options);
         MeasuresCalls = Listeners.IsPossible && HasCallListeners();
-        if (options.Progress is { OnProgress: { } onProgress } progress)
+        if (options.Progress is { HasReports: true } progress)
         {
             _progress = new PeriodicReport(
-                progress.ReportInterval, progress.CallbackTimeout, _time, isFinal => onProgress(Progress(isFinal)));
+                progress.ReportInterval, progress.CallbackTimeout, _time, isFinal => progress.Report(Progress(isFinal)));
         }
 
         if (options.Metrics is { OnMetricsSample: { } onSample } metrics)
@@ -64,7 +66,7 @@ internal sealed class RunObservation
 
     /// <summary>Whether anybody observes the items of a run that starts now. The meter does not: it reads what the run counts anyway.</summary>
     public static bool IsWanted(ParallelRunOptions options) =>
-        options.Progress?.OnProgress is not null || options.Metrics?.OnMetricsSample is not null || options.Events is not null
+        options.Progress is { HasReports: true } || options.Metrics?.OnMetricsSample is not null || options.Events is not null
         || WantsItems;
 
     /// <summary>Whether anybody listens to items: to their spans, or to the durations of their calls.</summary>
@@ -206,7 +208,7 @@ internal sealed class RunObservation
             Started = StartedOf(sample),
             Succeeded = sample.Succeeded,
             Failed = sample.Failed,
-            TotalItems = _total,
+            TotalItems = _toReport,
             Elapsed = _time.GetElapsedTime(_started),
             IsFinal = isFinal,
         };

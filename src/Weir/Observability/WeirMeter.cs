@@ -178,18 +178,6 @@ internal static class WeirMeter
     }
 }
 
-/// <summary>The names that the library uses for OpenTelemetry and other listeners. See docs/reference/observability.md.</summary>
-public static class WeirDiagnostics
-{
-    /// <summary>The name of the <see cref="System.Diagnostics.Metrics.Meter"/>, for <c>AddMeter</c>.</summary>
-    public const string MeterName = "Weir";
-
-    /// <summary>The name of the <see cref="System.Diagnostics.ActivitySource"/>, for <c>AddSource</c>.</summary>
-    public const string ActivitySourceName = "Weir";
-
-    internal static string? Version { get; } = typeof(WeirDiagnostics).Assembly.GetName().Version?.ToString(3);
-}
-
 /// <summary>What tells the runs of a process apart in metrics and spans: the operator, the caller's own name and the caller's tags.</summary>
 /// <remarks>Two labels are equal if they show the same. Only text is compared, so no user code runs in a comparison.</remarks>
 internal sealed class RunLabel : IEquatable<RunLabel>

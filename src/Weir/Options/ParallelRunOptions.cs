@@ -1,6 +1,7 @@
 using System.ComponentModel;
 using System.Diagnostics.CodeAnalysis;
 using Weir.Core;
+using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Resilience;
 
@@ -12,9 +13,15 @@ namespace Weir;
 /// Any number of runs can use one instance at once; all of them then call its hooks. The options of retries, limits and circuit breakers have the names and
 /// types of those of a <see cref="PolicyChain"/>. Rivulet's names for what is in <see cref="Retry"/>, <see cref="Hooks"/> and <see cref="Output"/> work too.
 /// </remarks>
-public sealed record ParallelRunOptions
+public sealed record ParallelRunOptions : IRunAbout
 {
     internal static ParallelRunOptions Default { get; } = new();
+
+    string? IRunAbout.Name => OperationName;
+
+    object? IRunAbout.Runtime => null;
+
+    long? IRunAbout.Total => Progress?.Total;
 
     /// <summary>A limit and nothing else: <c>urls.SelectParallelAsync(LoadAsync, 4)</c>.</summary>
     /// <param name="maxDegreeOfParallelism">The <see cref="MaxDegreeOfParallelism"/>.</param>

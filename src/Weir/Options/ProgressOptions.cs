@@ -1,4 +1,6 @@
 using System.Diagnostics.CodeAnalysis;
+using System.Runtime.CompilerServices;
+using Weir.Resilience;
 
 namespace Weir;
 
@@ -12,14 +14,7 @@ public sealed record ProgressOptions
     public static ProgressOptions To(IProgress<ProgressSnapshot> progress)
     {
         ArgumentNullException.ThrowIfNull(progress);
-        return new ProgressOptions
-        {
-            OnProgress = report =>
-            {
-                progress.Report(report);
-                return default;
-            },
-        };
+        return new ProgressOptions { OnProgress = progress.Report };
     }
 
     /// <summary>Reports to a <see cref="Progress{T}"/>, which posts each report to the context that it was made in.</summary>
@@ -32,8 +27,10 @@ public sealed record ProgressOptions
     /// <value>More than zero, or <see cref="Timeout.InfiniteTimeSpan"/> for the final report only. The default is 5 seconds.</value>
     public TimeSpan ReportInterval { get; init; } = TimeSpan.FromSeconds(5);
 
-    /// <summary>Called with each report: <c>report => { Console.WriteLine(report.Succeeded); return default; }</c>, or an <c>async</c> lambda.</summary>
-    /// <value>The default is <see langword="null"/>, for no reports.</value>
+    /// <summary>Called with each report: <c>report => Console.WriteLine(report.Succeeded)</c>.</summary>
+    /// <value>
+    /// The default is <see langword="null"/>, for no reports. No <c>async</c> method, of which nobody would see the end: that is <see cref="OnProgressAsync"/>.
+    /// </value>
     /// <remarks>
     /// <para>
     /// It is called on the thread pool, one call at a time: a report that falls due during a call is skipped. The final report, with
@@ -41,7 +38,15 @@ public sealed record ProgressOptions
     /// </para>
     /// <para>An exception from it is discarded and does not fail the run.</para>
     /// </remarks>
-    public Func<ProgressSnapshot, ValueTask>? OnProgress { get; init; }
+    public Action<ProgressSnapshot>? OnProgress { get; init; }
+
+    /// <summary>Called with each report, after <see cref="OnProgress"/> and as it is; a report ends when its task does.</summary>
+    /// <value>The default is <see langword="null"/>, for no reports.</value>
+    public Func<ProgressSnapshot, ValueTask>? OnProgressAsync { get; init; }
+
+    /// <summary>How many items there are, for a source that does not say it itself, such as the lines of a file.</summary>
+    /// <value>0 or more; <see langword="null"/>, the default, for what the source says. Batches count as the items in them.</value>
+    public long? Total { get; init; }
 
     /// <summary>How long the end of the run waits in total for calls to <see cref="OnProgress"/>.</summary>
     /// <value>More than zero. The default is one second.</value>
@@ -55,6 +60,21 @@ public sealed record ProgressOptions
     {
         Require.Interval(ReportInterval, nameof(ReportInterval));
         Require.Positive(CallbackTimeout, nameof(CallbackTimeout));
+        Require.Range(Total is null or >= 0, Total, nameof(Total), "0 or more, or null for what the source says");
+        if (OnProgress?.Method.IsDefined(typeof(AsyncStateMachineAttribute), inherit: false) == true)
+        {
+            throw new ArgumentException($"{nameof(OnProgress)} must not be async: set {nameof(OnProgressAsync)}.", nameof(OnProgress));
+        }
+    }
+
+    /// <summary>Whether anybody gets reports.</summary>
+    internal bool HasReports => OnProgress is not null || OnProgressAsync is not null;
+
+    /// <summary>Makes a report.</summary>
+    internal ValueTask Report(ProgressSnapshot report)
+    {
+        OnProgress?.Invoke(report);
+        return OnProgressAsync?.Invoke(report) ?? default;
     }
 }
 
@@ -76,8 +96,9 @@ public sealed record ProgressSnapshot
     /// <summary>Items that failed or timed out, but not those cancelled because the run stopped.</summary>
     public required long Failed { get; init; }
 
-    /// <summary>The number of items, or of batches for batch operators; <see langword="null"/> if it is not known before the end.</summary>
-    public required int? TotalItems { get; init; }
+    /// <summary>The number of items; <see langword="null"/> if it is not known before the end.</summary>
+    /// <value><see cref="ProgressOptions.Total"/>, or what the source says.</value>
+    public required long? TotalItems { get; init; }
 
     /// <summary>The time since the start of the run.</summary>
     public required TimeSpan Elapsed { get; init; }

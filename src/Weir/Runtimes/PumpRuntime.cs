@@ -2,6 +2,7 @@ using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using Weir.Core;
 using Weir.Core.Dispatch;
+using Weir.Core.Live;
 using Weir.Core.Metering;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
@@ -281,8 +282,11 @@ internal sealed class PumpRuntime(
 /// <summary>
 /// The running calls of a runtime. It knows when the last call has ended, and ends calls that outlive the grace period.
 /// </summary>
-internal sealed class RuntimeCalls(object owner)
+internal sealed class RuntimeCalls
 {
+    private static readonly WeakList<RuntimeCalls> Live = new(static list => new LiveRuntimes(list));
+
+    private readonly object _owner;
     private readonly Lock _lock = new();
 
     // Under _lock. The counts are those of the calls that have ended.
@@ -296,7 +300,31 @@ internal sealed class RuntimeCalls(object owner)
     // Atomic: set once, under _lock. A call that finds it clear is refused under the lock, if it comes too late.
     private volatile bool _closed;
 
-    public string? RuntimeName => (owner as IExecutionRuntime)?.Name;
+    public RuntimeCalls(object owner)
+    {
+        _owner = owner;
+        Live.Add(this);
+    }
+
+    /// <summary>The runtime.</summary>
+    public object Owner => _owner;
+
+    /// <summary>Whether it was disposed, and its last call has ended.</summary>
+    public bool IsGone
+    {
+        get
+        {
+            lock (_lock)
+            {
+                return _closed && _running.Count == 0;
+            }
+        }
+    }
+
+    /// <summary>Whether it was disposed, so that no call begins.</summary>
+    public bool IsClosed => _closed;
+
+    public string? RuntimeName => (_owner as IExecutionRuntime)?.Name;
 
     public RuntimeStatistics Statistics
     {
@@ -343,7 +371,7 @@ internal sealed class RuntimeCalls(object owner)
 
         // Whoever listens finds something to listen to.
         _ = RunObservation.IsMetered;
-        ObjectDisposedException.ThrowIf(_closed, owner);
+        ObjectDisposedException.ThrowIf(_closed, _owner);
         return options;
     }
 
@@ -352,7 +380,7 @@ internal sealed class RuntimeCalls(object owner)
     {
         lock (_lock)
         {
-            ObjectDisposedException.ThrowIf(_closed, owner);
+            ObjectDisposedException.ThrowIf(_closed, _owner);
             call.Position = _running.Count;
             _running.Add(call);
         }
@@ -428,11 +456,43 @@ internal sealed class RuntimeCalls(object owner)
     }
 }
 
+/// <summary>Reads the runtimes for snapshots, until they were disposed and their calls have ended.</summary>
+internal sealed class LiveRuntimes(WeakList<RuntimeCalls> runtimes) : LiveSource
+{
+    public override void Read(LiveReading reading)
+    {
+        foreach ((RuntimeCalls calls, long since) in runtimes.Alive())
+        {
+            if (calls.IsGone)
+            {
+                continue;
+            }
+
+            RuntimeStatistics statistics = calls.Statistics;
+            reading.Entries.Add(new LiveEntry
+            {
+                Id = LiveIds.Of(LiveKind.Runtime, calls.Owner),
+                Kind = LiveKind.Runtime,
+                Type = calls.Owner.GetType().Name,
+                Name = calls.RuntimeName,
+                State = calls.IsClosed ? LiveState.Stopping : statistics.ActiveCalls == 0 ? LiveState.Idle : LiveState.Running,
+                Since = reading.At(TimeProvider.System, since),
+                Done = statistics.Succeeded,
+                Failed = statistics.Failed,
+                Cancelled = statistics.Cancelled,
+                InFlight = statistics.InFlight,
+            });
+        }
+    }
+
+    protected override IEnumerable<object> Targets() => runtimes.Alive().Select(static known => known.Item.Owner);
+}
+
 /// <summary>A running call of a runtime: a run of the engine, which can be given up, at its deadline or at the end of the runtime.</summary>
 /// <param name="calls">The running calls of the runtime.</param>
 /// <param name="operation">The method that was called.</param>
 /// <param name="options">The options of the call.</param>
-internal class RuntimeCall(RuntimeCalls calls, string operation, ProcessManyOptions options) : IMeasuredRun
+internal class RuntimeCall(RuntimeCalls calls, string operation, ProcessManyOptions options) : IMeasuredRun, IRunAbout
 {
     // Takes the place of the timer once the call has ended.
     private static readonly ITimer Ended = new WatchTimer(static _ => { }, null);
@@ -448,6 +508,12 @@ internal class RuntimeCall(RuntimeCalls calls, string operation, ProcessManyOpti
     public int Position = -1;
 
     public RunLabel Label => RunLabel.Of(operation, calls.RuntimeName, options.OperationName, options.Tags);
+
+    string? IRunAbout.Name => options.OperationName;
+
+    object IRunAbout.Runtime => calls.Owner;
+
+    long? IRunAbout.Total => options.Policies?.Progress?.Total;
 
     public RunSample Sample() => Run.Sample();
 

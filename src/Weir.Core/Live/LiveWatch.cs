@@ -1,0 +1,278 @@
+using Weir.Core.Live;
+
+namespace Weir.Observability;
+
+/// <summary>
+/// Looks at all that is live some times a second, so that rates, an hour of history and the time of stages are known. Nothing of it goes on once it is disposed.
+/// </summary>
+/// <remarks>Thread-safe. Its memory is bounded by its options.</remarks>
+public sealed class LiveWatch : IDisposable
+{
+    // At the shortest interval, for a minute.
+    private const int MostLooks = 601;
+
+    private readonly Lock _lock = new();
+    private readonly LiveWatchOptions _options;
+    private readonly ITimer _timer;
+
+    // Under the lock.
+    private readonly Dictionary<string, Track> _tracks = new(StringComparer.Ordinal);
+    private long _looks;
+    private bool _isDisposed;
+
+    internal LiveWatch(LiveWatchOptions options)
+    {
+        _options = options;
+        Latest = LiveSource.Snapshot(options.TimeProvider, (entry, now) => Note(entry, now));
+        _timer = options.TimeProvider.CreateTimer(static watch => ((LiveWatch)watch!).Look(), this, options.Interval, options.Interval);
+    }
+
+    /// <summary>What the last look saw. It costs nothing to ask.</summary>
+    public WeirSnapshot Latest { get; private set => Volatile.Write(ref field, value); }
+
+    /// <summary>What is live now, with the rates that the looks so far have found.</summary>
+    /// <returns>A copy.</returns>
+    public WeirSnapshot Snapshot() => LiveSource.Snapshot(_options.TimeProvider, Rated);
+
+    /// <summary>What was at earlier times, of one entry.</summary>
+    /// <param name="id">The <see cref="LiveEntry.Id"/>.</param>
+    /// <returns>The points from the oldest to the newest; empty if the entry is not live or <see cref="LiveWatchOptions.History"/> is zero.</returns>
+    /// <exception cref="ArgumentNullException"><paramref name="id"/> is <see langword="null"/>.</exception>
+    public LiveHistory History(string id)
+    {
+        ArgumentNullException.ThrowIfNull(id);
+        lock (_lock)
+        {
+            return new LiveHistory { Id = id, Points = _tracks.TryGetValue(id, out Track? track) ? track.Points() : [] };
+        }
+    }
+
+    /// <summary>Ends the looks.</summary>
+    public void Dispose()
+    {
+        lock (_lock)
+        {
+            _isDisposed = true;
+            _tracks.Clear();
+        }
+
+        _timer.Dispose();
+    }
+
+    private void Look()
+    {
+        lock (_lock)
+        {
+            if (_isDisposed)
+            {
+                return;
+            }
+
+            _looks++;
+        }
+
+        Latest = LiveSource.Snapshot(_options.TimeProvider, (entry, now) => Note(entry, now));
+        lock (_lock)
+        {
+            List<string> gone = [.. _tracks.Where(track => track.Value.SeenAt < _looks).Select(static track => track.Key)];
+            gone.ForEach(id => _tracks.Remove(id));
+        }
+    }
+
+    private LiveEntry Note(LiveEntry entry, DateTimeOffset now)
+    {
+        lock (_lock)
+        {
+            if (!_tracks.TryGetValue(entry.Id, out Track? track))
+            {
+                if (_isDisposed || _tracks.Count >= _options.MaxEntries)
+                {
+                    return entry;
+                }
+
+                _tracks[entry.Id] = track = new Track(_options);
+            }
+
+            track.SeenAt = _looks;
+            return track.Note(entry, now);
+        }
+    }
+
+    private LiveEntry Rated(LiveEntry entry, DateTimeOffset now)
+    {
+        lock (_lock)
+        {
+            return _tracks.TryGetValue(entry.Id, out Track? track) ? track.Rated(entry, now) : entry;
+        }
+    }
+
+    /// <summary>What is remembered of one entry.</summary>
+    private sealed class Track(LiveWatchOptions options)
+    {
+        // For a minute, with what lies before its first.
+        private readonly Ring<(DateTimeOffset Time, long Ended)> _looks = new(
+            Math.Clamp((int)Math.Ceiling(TimeSpan.FromMinutes(1) / options.Interval) + 1, 2, MostLooks));
+
+        private Ring<LivePoint>? _history;
+
+        // Timers are late by some milliseconds, and never by the same.
+        private TimeSpan Tolerance => options.Interval / 4;
+
+        /// <summary>The look that has seen it last.</summary>
+        public long SeenAt { get; set; }
+
+        public LiveEntry Note(LiveEntry entry, DateTimeOffset now)
+        {
+            LiveEntry rated = Rated(entry, now);
+            _looks.Add((now, entry.Ended));
+            if (options.History > TimeSpan.Zero)
+            {
+                _history ??= new((int)Math.Ceiling(options.History / options.HistoryStep));
+                if (_history.IsEmpty || now - _history.Last.Time >= options.HistoryStep - Tolerance)
+                {
+                    _history.Add(new LivePoint
+                    {
+                        Time = now, State = rated.State, Rate = rated.Rate1s, Limit = rated.Limit, InFlight = rated.InFlight,
+                        Waiting = rated.Queue?.Backlog ?? rated.Waiting, Failed = rated.Failed,
+                    });
+                }
+            }
+
+            return rated;
+        }
+
+        public LiveEntry Rated(LiveEntry entry, DateTimeOffset now) => entry.Done is null
+            ? entry
+            : entry with { Rate1s = RateOver(TimeSpan.FromSeconds(1), entry, now), Rate1m = RateOver(TimeSpan.FromMinutes(1), entry, now) };
+
+        public IReadOnlyList<LivePoint> Points() => _history is null ? [] : [.. _history.Items()];
+
+        /// <summary>The rate since the newest sample that is as old as a span, or else the oldest.</summary>
+        private double? RateOver(TimeSpan span, LiveEntry entry, DateTimeOffset now)
+        {
+            (DateTimeOffset Time, long Ended)? from = null;
+            foreach ((DateTimeOffset Time, long Ended) sample in _looks.Items())
+            {
+                if (from is null || now - sample.Time >= span - Tolerance)
+                {
+                    from = sample;
+                }
+            }
+
+            return from is { } start && now > start.Time ? Math.Max(0, entry.Ended - start.Ended) / (now - start.Time).TotalSeconds : null;
+        }
+    }
+
+    /// <summary>The newest of some values.</summary>
+    private sealed class Ring<T>(int capacity)
+    {
+        // It grows as it fills: most of what is live does not live for long.
+        private readonly List<T> _items = [];
+        private int _first;
+
+        public bool IsEmpty => _items.Count == 0;
+
+        public T Last => _items[(_first + _items.Count - 1) % _items.Count];
+
+        public void Add(T item)
+        {
+            if (_items.Count < capacity)
+            {
+                _items.Add(item);
+            }
+            else
+            {
+                _items[_first] = item;
+                _first = (_first + 1) % capacity;
+            }
+        }
+
+        public IEnumerable<T> Items()
+        {
+            for (int i = 0; i < _items.Count; i++)
+            {
+                yield return _items[(_first + i) % _items.Count];
+            }
+        }
+    }
+}
+
+/// <summary>The options of <see cref="WeirDiagnostics.Watch"/>. Immutable: a <c>with</c> expression makes a changed copy.</summary>
+public sealed record LiveWatchOptions
+{
+    /// <summary>How long after one look the next begins.</summary>
+    /// <value>From 100 milliseconds to 1 minute. The default is 500 milliseconds.</value>
+    public TimeSpan Interval { get; init; } = TimeSpan.FromMilliseconds(500);
+
+    /// <summary>How much of the past is remembered for <see cref="LiveWatch.History"/>.</summary>
+    /// <value>Zero, the default, for nothing, to 1 day.</value>
+    public TimeSpan History { get; init; }
+
+    /// <summary>The time from one point of the history to the next.</summary>
+    /// <value>From 1 second to 1 hour. The default is 10 seconds: 360 points an hour.</value>
+    public TimeSpan HistoryStep { get; init; } = TimeSpan.FromSeconds(10);
+
+    /// <summary>Of how many entries rates and history are remembered at most. Further ones have neither.</summary>
+    /// <value>From 1 to 100,000. The default is 2,000. An entry takes about 3 kB, and 30 kB with an hour of history.</value>
+    public int MaxEntries { get; init; } = 2000;
+
+    /// <summary>The clock.</summary>
+    /// <value>The default is <see cref="TimeProvider.System"/>.</value>
+    public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
+
+    internal void Validate()
+    {
+        Check(Interval >= TimeSpan.FromMilliseconds(100) && Interval <= TimeSpan.FromMinutes(1), nameof(Interval), Interval, "from 100 milliseconds to 1 minute");
+        Check(History >= TimeSpan.Zero && History <= TimeSpan.FromDays(1), nameof(History), History, "from zero to 1 day");
+        Check(HistoryStep >= TimeSpan.FromSeconds(1) && HistoryStep <= TimeSpan.FromHours(1), nameof(HistoryStep), HistoryStep, "from 1 second to 1 hour");
+        Check(MaxEntries is >= 1 and <= 100_000, nameof(MaxEntries), MaxEntries, "from 1 to 100,000");
+        ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
+    }
+
+    private static void Check(bool isInRange, string name, object value, string range)
+    {
+        if (!isInRange)
+        {
+            throw new ArgumentOutOfRangeException(name, value, $"{name} must be {range}.");
+        }
+    }
+}
+
+/// <summary>What was at earlier times, of one entry.</summary>
+public sealed record LiveHistory
+{
+    /// <summary>The <see cref="LiveEntry.Id"/>.</summary>
+    public required string Id { get; init; }
+
+    /// <summary>The points, from the oldest to the newest.</summary>
+    public required IReadOnlyList<LivePoint> Points { get; init; }
+
+    /// <summary>The history as JSON, in UTF-8. Values that are null are left out.</summary>
+    /// <returns>One object.</returns>
+    public byte[] ToJson() => System.Text.Json.JsonSerializer.SerializeToUtf8Bytes(this, LiveJson.Default.LiveHistory);
+}
+
+/// <summary>One point of a <see cref="LiveHistory"/>.</summary>
+public sealed record LivePoint
+{
+    /// <summary>When it was.</summary>
+    public required DateTimeOffset Time { get; init; }
+
+    /// <summary><see cref="LiveEntry.State"/>.</summary>
+    public required LiveState State { get; init; }
+
+    /// <summary><see cref="LiveEntry.Rate1s"/>.</summary>
+    public double? Rate { get; init; }
+
+    /// <summary><see cref="LiveEntry.Limit"/>.</summary>
+    public long? Limit { get; init; }
+
+    /// <summary><see cref="LiveEntry.InFlight"/>.</summary>
+    public long? InFlight { get; init; }
+
+    /// <summary><see cref="LiveEntry.Waiting"/>; of a queue, its backlog.</summary>
+    public long? Waiting { get; init; }
+
+    /// <summary><see cref="LiveEntry.Failed"/>.</summary>
+    public long? Failed { get; init; }
+}
