@@ -3,6 +3,7 @@ using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Cores;
 using Weir.Dataflow.Debugging;
 using Weir.Dataflow.Links;
+using Weir.Dataflow.Metering;
 
 namespace Weir.Dataflow;
 
@@ -16,7 +17,7 @@ namespace Weir.Dataflow;
 /// </remarks>
 [DebuggerDisplay("{DebuggerDisplay,nq}")]
 [DebuggerTypeProxy(typeof(BlockView))]
-public sealed class ReliableBroadcastBlock<T> : ITargetBlock<T>, IViewable
+public sealed class ReliableBroadcastBlock<T> : ITargetBlock<T>, IReliableSource, IViewable
 {
     private readonly Lock _lock = new();
     private readonly Func<T, T>? _clone;
@@ -114,10 +115,12 @@ public sealed class ReliableBroadcastBlock<T> : ITargetBlock<T>, IViewable
     DataflowMessageStatus ITargetBlock<T>.OfferMessage(DataflowMessageHeader messageHeader, T messageValue, ISourceBlock<T>? source, bool consumeToAccept) =>
         _core.Offer(messageHeader, messageValue, source, consumeToAccept);
 
+    object[] IReliableSource.LinkedNow => [.. _links.Select(static link => link.Target)];
+
     void IViewable.Show(BlockView view)
     {
         _core.Show(view);
-        view.LinkedTargets = [.. _links.Select(static link => link.Target)];
+        view.LinkedTargets = ((IReliableSource)this).LinkedNow;
     }
 
     /// <inheritdoc/>

@@ -640,9 +640,13 @@ internal sealed class BatchCore<T> : TargetCore<T>, IOutputHost, IMeteredBlock, 
 
     // For listeners and debuggers.
 
-    Type IMeteredBlock.Type => _owner.GetType();
+    IDataflowBlock IMeteredBlock.Block => _owner;
 
     string? IMeteredBlock.Name => Options.GivenName(_owner);
+
+    int? IMeteredBlock.Capacity => Options.Bound;
+
+    object[] IMeteredBlock.LinkedNow => Source.LinkedNow;
 
     BlockSample IMeteredBlock.Sample()
     {

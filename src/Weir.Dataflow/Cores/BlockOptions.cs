@@ -54,6 +54,9 @@ internal sealed class BlockOptions
 
     public bool IsBounded => Capacity != Unbounded;
 
+    /// <summary>How many messages a block takes at most, or null.</summary>
+    public int? Bound => IsBounded ? Capacity : null;
+
     public bool OnDefaultScheduler => Scheduler == TaskScheduler.Default;
 
     public static BlockOptions Of(DataflowBlockOptions? options)

@@ -423,6 +423,8 @@ internal sealed class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
 
     protected override long SentNow => Volatile.Read(ref _currentId);
 
+    protected override object[] LinkedNow => Source.LinkedNow;
+
     /// <inheritdoc/>
     public override void Show(BlockView view)
     {
@@ -548,12 +550,15 @@ internal class CopySource<T>(Func<T, T>? cloningFunction) : ReceiveSource<T>
         }
     }
 
+    /// <summary>The linked targets, read without a lock.</summary>
+    public object[] LinkedNow => Links.ToArray();
+
     /// <inheritdoc/>
     public override void Show(BlockView view)
     {
         view.HasValue = HasValue;
         view.Value = Value;
-        view.LinkedTargets = Links.ToArray();
+        view.LinkedTargets = LinkedNow;
         view.IsCompleted = End.IsCompleted;
     }
 
@@ -641,9 +646,11 @@ internal sealed class WriteOnceCore<T> : CopySource<T>, IOfferSource<T>, IUnatte
 
     public BlockOptions Options { get; }
 
-    Type IMeteredBlock.Type => _owner.GetType();
+    IDataflowBlock IMeteredBlock.Block => _owner;
 
     string? IMeteredBlock.Name => Options.GivenName(_owner);
+
+    int? IMeteredBlock.Capacity => Options.Bound;
 
     /// <inheritdoc/>
     /// <remarks>The one message has left as soon as everybody can have it.</remarks>

@@ -21,9 +21,13 @@ internal sealed class BufferCore<T> : TargetCore<T>, IOutputHost, IMeteredBlock
 
     protected override ITargetBlock<T> Self => (ITargetBlock<T>)Source.Owner;
 
-    Type IMeteredBlock.Type => Source.Owner.GetType();
+    IDataflowBlock IMeteredBlock.Block => Source.Owner;
 
     string? IMeteredBlock.Name => Options.GivenName(Source.Owner);
+
+    int? IMeteredBlock.Capacity => Options.Bound;
+
+    object[] IMeteredBlock.LinkedNow => Source.LinkedNow;
 
     void IOutputHost.OutputLeft(int weight) => Free(weight, onWorker: false);
 

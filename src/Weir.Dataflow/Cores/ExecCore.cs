@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using System.Threading.Tasks.Dataflow;
 using Weir.Core;
 using Weir.Core.Threads;
 using Weir.Dataflow.Debugging;
@@ -676,9 +677,18 @@ internal abstract class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem, IAfter
     // For listeners. Counts are read when somebody asks. Each call is told only while somebody wants that: the worker looks when it takes some messages
     // together, and so does whoever makes a worker.
 
-    Type IMeteredBlock.Type => Self.GetType();
+    IDataflowBlock IMeteredBlock.Block => Self;
 
     string? IMeteredBlock.Name => Options.GivenName(Self);
+
+    int? IMeteredBlock.Capacity => Options.Bound;
+
+    int? IMeteredBlock.Parallelism => Options.Parallelism;
+
+    object[] IMeteredBlock.LinkedNow => LinkedNow;
+
+    /// <summary>The linked targets, read without a lock.</summary>
+    protected virtual object[] LinkedNow => (Self as IReliableSource)?.LinkedNow ?? [];
 
     /// <summary>How many results wait to be taken, read without a lock.</summary>
     protected virtual int OutputNow => 0;

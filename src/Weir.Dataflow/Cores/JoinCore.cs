@@ -364,9 +364,14 @@ internal abstract class JoinBase<TTarget> : IJoin, IOutputHost, IMeteredBlock, I
 
     public bool IsCompleted => Output.IsCompleted;
 
-    Type IMeteredBlock.Type => Output.Block.GetType();
+    /// <summary>The block, of which the targets are parts.</summary>
+    public IDataflowBlock Block => Output.Block;
 
     string? IMeteredBlock.Name => Options.GivenName(Output.Block);
+
+    int? IMeteredBlock.Capacity => Options.Bound;
+
+    object[] IMeteredBlock.LinkedNow => Output.LinkedNow;
 
     protected TTarget[] Targets { get; private set; } = [];
 
@@ -799,7 +804,7 @@ internal sealed class JoinTarget<T> : JoinedTarget<T>, IJoinTarget
 /// <summary>A target of a join of any kind: a block of its own towards sources, whose end is that of the join.</summary>
 [DebuggerDisplay("{DebuggerDisplay,nq}")]
 [DebuggerTypeProxy(typeof(BlockView))]
-internal abstract class JoinedTarget<T>(BlockOptions options) : TargetCore<T>(options), ITargetBlock<T>, IJoinedTarget
+internal abstract class JoinedTarget<T>(BlockOptions options) : TargetCore<T>(options), ITargetBlock<T>, IJoinedTarget, IStandsForBlock
 {
     Task IDataflowBlock.Completion =>
         throw new NotSupportedException("This member is not supported on this dataflow block: its completion is that of the join.");
@@ -807,6 +812,8 @@ internal abstract class JoinedTarget<T>(BlockOptions options) : TargetCore<T>(op
     protected override ITargetBlock<T> Self => this;
 
     protected abstract IJoin Owner { get; }
+
+    object IStandsForBlock.Block => Owner.Block;
 
     private string DebuggerDisplay => new BlockView(this).ToString();
 
@@ -848,6 +855,9 @@ internal abstract class JoinedTarget<T>(BlockOptions options) : TargetCore<T>(op
 /// <summary>A join of any kind, as its targets see it.</summary>
 internal interface IJoin
 {
+    /// <summary>The block.</summary>
+    IDataflowBlock Block { get; }
+
     /// <summary>Whether the block is complete.</summary>
     bool IsCompleted { get; }
 

@@ -1088,13 +1088,16 @@ internal sealed class SourceCore<T> : ReceiveSource<T>, IOfferSource<T>, IOutput
         sample.Output = CountNow;
     }
 
+    /// <inheritdoc/>
+    public object[] LinkedNow => _links.ToArray();
+
     // For debuggers and tests.
 
     /// <inheritdoc/>
     public override void Show(BlockView view)
     {
         view.Output = _queue.ToArray();
-        view.LinkedTargets = _links.ToArray();
+        view.LinkedTargets = LinkedNow;
         view.ReservedFor = _reservedFor;
         view.IsCompleted = _completion.IsCompleted;
     }
@@ -1115,6 +1118,9 @@ internal interface IOutputSide
 
     /// <summary>Whether the block is complete.</summary>
     bool IsCompleted { get; }
+
+    /// <summary>The linked targets, read without a lock: one that is linked or unlinked meanwhile may hide others from this look.</summary>
+    object[] LinkedNow { get; }
 
     /// <summary>Counts what has left and what waits.</summary>
     void Sample(ref BlockSample sample);

@@ -114,6 +114,8 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost
 
     protected override long SentNow => Source.SentNow;
 
+    protected override object[] LinkedNow => Source.LinkedNow;
+
     protected override ITargetBlock<TIn> Self => (ITargetBlock<TIn>)Source.Owner;
 
     void IOutputHost.OutputLeft(int weight) => Free(weight, onWorker: false);

@@ -352,6 +352,13 @@ internal interface ICoreTarget<T>
     DirectTarget<T> Core { get; }
 }
 
+/// <summary>A target that stands for a block, or is a part of one.</summary>
+internal interface IStandsForBlock
+{
+    /// <summary>The block, which may stand for another one.</summary>
+    object Block { get; }
+}
+
 /// <summary>A block's output side, as it is for targets. The members are those of ISourceBlock.</summary>
 internal interface IOfferSource<T>
 {
@@ -369,8 +376,10 @@ internal interface IOfferSource<T>
 /// links apart.
 /// </summary>
 [DebuggerDisplay("{DebuggerDisplay,nq}")]
-internal sealed class PassThrough<T>(ISourceBlock<T> source, ITargetBlock<T> target, Predicate<T>? predicate) : IPropagatorBlock<T, T>
+internal sealed class PassThrough<T>(ISourceBlock<T> source, ITargetBlock<T> target, Predicate<T>? predicate) : IPropagatorBlock<T, T>, IStandsForBlock
 {
+    object IStandsForBlock.Block => target;
+
     Task IDataflowBlock.Completion => source.Completion;
 
     private string DebuggerDisplay => ToString();

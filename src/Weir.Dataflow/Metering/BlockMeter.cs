@@ -3,9 +3,12 @@ using System.Diagnostics;
 using System.Diagnostics.Metrics;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
+using System.Threading.Tasks.Dataflow;
 using Weir.Core;
+using Weir.Core.Live;
 using Weir.Core.Metering;
 using Weir.Core.Threads;
+using Weir.Observability;
 
 namespace Weir.Dataflow.Metering;
 
@@ -99,7 +102,10 @@ internal sealed record BlockLabel(string Kind, string? Name)
     public static BlockLabel Overflow { get; } = new("overflow", null);
 
     /// <summary>The label of a block.</summary>
-    public static BlockLabel Of(IMeteredBlock block) => new(block.Type.Name.Split('`')[0], block.Name);
+    public static BlockLabel Of(IMeteredBlock block) => new(KindOf(block.Block), block.Name);
+
+    /// <summary>What kind of block it is.</summary>
+    public static string KindOf(object block) => block.GetType().Name.Split('`')[0];
 
     public KeyValuePair<string, object?>[] Tags { get; } = (Kind, Name) switch
     {
@@ -253,6 +259,8 @@ internal static class BlockTotals
     /// <summary>Which of them are free. It has room for all, so that to free a slot needs no memory.</summary>
     private static Stack<int> _free = new(FewBlocks);
 
+    private static bool _isRead;
+
     /// <summary>At so many blocks, those are looked for that were collected before they completed.</summary>
     private static int _sweepAt = FewBlocks;
 
@@ -264,6 +272,13 @@ internal static class BlockTotals
     {
         lock (Lock)
         {
+            if (!_isRead)
+            {
+                // Its own lock is taken for a moment, under which nothing is called.
+                _isRead = true;
+                LiveSource.Add(new LiveBlocks());
+            }
+
             if (Count >= _sweepAt)
             {
                 SweepNeedsLock();
@@ -325,6 +340,25 @@ internal static class BlockTotals
         }
 
         return sums;
+    }
+
+    /// <summary>The blocks under way, with their counts and when their first message came.</summary>
+    public static List<(IMeteredBlock Block, BlockSample Sample, long Since)> UnderWay()
+    {
+        List<(IMeteredBlock, BlockSample, long)> blocks = [];
+        lock (Lock)
+        {
+            for (int slot = 1; slot < _used; slot++)
+            {
+                ref Entry entry = ref _entries[slot];
+                if (entry.Block is { } block)
+                {
+                    blocks.Add((block, entry.Known is { } known ? known.Read(block) : block.Sample(), entry.Since));
+                }
+            }
+        }
+
+        return blocks;
     }
 
     /// <summary>A call of a block has failed.</summary>
@@ -441,6 +475,9 @@ internal static class BlockTotals
     {
         private GCHandle _block = GCHandle.Alloc(block, GCHandleType.Weak);
 
+        /// <summary>When it was taken.</summary>
+        public long Since { get; } = TimeProvider.System.GetTimestamp();
+
         /// <summary>What is known of the block. Null as long as nobody asks and no call fails.</summary>
         public Record? Known { get; set; }
 
@@ -506,13 +543,29 @@ internal static class BlockTotals
 /// <summary>A block whose counts can be read at any time, without a lock.</summary>
 internal interface IMeteredBlock
 {
-    /// <summary>What kind of block it is.</summary>
-    Type Type { get; }
+    /// <summary>The block, as its users have it.</summary>
+    IDataflowBlock Block { get; }
 
     /// <summary>The name that its options give it, or null.</summary>
     string? Name { get; }
 
+    /// <summary>How many messages it takes at most; null for any number.</summary>
+    int? Capacity { get; }
+
+    /// <summary>How many calls it may make at once; null if it makes none.</summary>
+    int? Parallelism => null;
+
+    /// <summary>The linked targets, read without a lock; those of a block that gives copies only if it lists them.</summary>
+    object[] LinkedNow => [];
+
     BlockSample Sample();
+}
+
+/// <summary>A block that sends to each of its targets by itself.</summary>
+internal interface IReliableSource
+{
+    /// <summary>The linked targets.</summary>
+    object[] LinkedNow { get; }
 }
 
 /// <summary>The slot of a block among those under way. The block takes it with its first message, and leaves it when it is complete.</summary>
