@@ -33,7 +33,7 @@ internal static class PublishedTables
         new(Features, "With AdaptiveConcurrency", new("1775.3 ms, 583.7 KB", "1781.2 ms, 584.3 KB"),
             Items.SumOf(500), () => FeatureAsync(static o => o with { AdaptiveConcurrency = new() { MinConcurrency = 1, MaxConcurrency = 16 } }), null),
         new(Features, "With Progress tracking", new("502.2 ms, 288.7 KB", "503.6 ms, 288.8 KB"),
-            Items.SumOf(500), () => FeatureAsync(static o => o with { Progress = new() { OnProgress = static _ => default } }), null),
+            Items.SumOf(500), () => FeatureAsync(static o => o with { Progress = new() { OnProgressAsync = static _ => default } }), null),
         new(Features, "With Metrics tracking", new("503.6 ms, 291.4 KB", "502.0 ms, 288.6 KB"),
             Items.SumOf(500), () => FeatureAsync(static o => o with { Metrics = new() { OnMetricsSample = static _ => default } }), null),
         new(Features, "With all features combined", new("504.1 ms, 549.7 KB", "498.4 ms, 551.0 KB"),
@@ -101,7 +101,7 @@ internal static class PublishedTables
     {
         CircuitBreaker = new CircuitBreakerOptions { FailureThreshold = 5 },
         RateLimit = new RateLimitOptions { TokensPerSecond = 1e9, BurstCapacity = 1e9 },
-        Progress = new() { OnProgress = static _ => default },
+        Progress = new() { OnProgressAsync = static _ => default },
         Metrics = new() { OnMetricsSample = static _ => default },
     };
 }

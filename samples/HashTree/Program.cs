@@ -23,11 +23,7 @@ ParallelRunOptions options = new()
     Progress = new ProgressOptions
     {
         ReportInterval = TimeSpan.FromSeconds(1),
-        OnProgress = p =>
-        {
-            Console.Error.WriteLine($"{p.Succeeded} files, {Interlocked.Read(ref bytes):N0} bytes, {p.ItemsPerSecond:F0} files/s");
-            return default;
-        },
+        OnProgress = p => Console.Error.WriteLine($"{p.Succeeded} files, {Interlocked.Read(ref bytes):N0} bytes, {p.ItemsPerSecond:F0} files/s"),
     },
 };
 

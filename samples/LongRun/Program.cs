@@ -33,13 +33,9 @@ await Enumerable.Range(0, rows).ForEachParallelAsync(ImportAsync, new ParallelRu
     Progress = new ProgressOptions
     {
         ReportInterval = TimeSpan.FromMilliseconds(250),
-        OnProgress = p =>
-        {
-            Console.WriteLine(p.IsFinal
-                ? $"{p.OperationName}: {p.Succeeded} of {p.TotalItems} imported, {p.Failed} failed"
-                : $"{p.PercentComplete:F0} %, {p.ItemsPerSecond:F0}/s, {p.EstimatedTimeRemaining:mm\\:ss} left");
-            return default;
-        },
+        OnProgress = p => Console.WriteLine(p.IsFinal
+            ? $"{p.OperationName}: {p.Succeeded} of {p.TotalItems} imported, {p.Failed} failed"
+            : $"{p.PercentComplete:F0} %, {p.ItemsPerSecond:F0}/s, {p.EstimatedTimeRemaining:mm\\:ss} left"),
     },
     Metrics = new MetricsOptions
     {

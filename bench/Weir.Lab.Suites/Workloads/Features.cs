@@ -36,7 +36,7 @@ internal static class Features
 
     public static ParallelRunOptions Progress(ParallelRunOptions options) => options with
     {
-        Progress = new() { ReportInterval = Interval, OnProgress = static _ => default },
+        Progress = new() { ReportInterval = Interval, OnProgressAsync = static _ => default },
     };
 
     public static ParallelRunOptions Metrics(ParallelRunOptions options) => options with

@@ -99,7 +99,7 @@ public sealed class NoEffectAnalyzer : RunAnalyzer
             look.Report("OpenCircuitMode", "there is no circuit breaker");
         }
 
-        look.ReportWithout("Progress", "OnProgress");
+        look.ReportWithout("Progress", "OnProgress", "OnProgressAsync");
         if (!look.IsWritten("Tags"))
         {
             look.ReportWithout("Metrics", "OnMetricsSample");
@@ -152,11 +152,14 @@ public sealed class NoEffectAnalyzer : RunAnalyzer
         }
 
         /// <summary>Reports options of reports that nobody gets.</summary>
-        public void ReportWithout(string name, string callback)
+        public void ReportWithout(string name, params string[] callbacks)
         {
-            if (options.TryGetValue(name, out IOperation? value) && value is IObjectCreationOperation && RunCall.Written(value)?.ContainsKey(callback) == false)
+            if (options.TryGetValue(name, out IOperation? value)
+                && value is IObjectCreationOperation
+                && RunCall.Written(value) is { } written
+                && !Array.Exists(callbacks, written.ContainsKey))
             {
-                Report(name, $"{callback} is not set, so nobody gets a report");
+                Report(name, $"{callbacks[0]} is not set, so nobody gets a report");
             }
         }
     }

@@ -3,18 +3,11 @@ namespace Weir.Delivery;
 /// <summary>A work queue: a publishing end, any number of competing consumers, and a store for dead letters.</summary>
 /// <typeparam name="T">The type of the items' values.</typeparam>
 /// <remarks>Thread-safe. The sources and sinks that it opens are not, and they end when the queue is disposed.</remarks>
-public interface IWorkQueue<T> : IWorkStatistics, IAsyncDisposable
+public interface IWorkQueue<T> : IWorkStatistics, IWorkContents, IAsyncDisposable
 {
     /// <summary>What turns the items' values into bytes and back: for those who publish, those who consume, and dead letters alike.</summary>
     /// <value><see langword="null"/> if the queue does not say. Whoever needs it has to be given one then.</value>
     IWorkSerializer<T>? Serializer => null;
-
-    /// <summary>The items that could not be processed.</summary>
-    IDeadLetters DeadLetters { get; }
-
-    /// <summary>The items in the queue, to look at and to cancel.</summary>
-    /// <value><see langword="null"/> if the engine cannot look at an item without taking it, as RabbitMQ.</value>
-    IQueuedItems? QueuedItems => null;
 
     /// <summary>Creates the tables, or the exchanges and queues, that do not exist yet. Those that exist must match.</summary>
     /// <param name="cancellationToken">Ends the wait.</param>
@@ -39,6 +32,17 @@ public interface IWorkQueue<T> : IWorkStatistics, IAsyncDisposable
 
     // An engine that counts nothing knows nothing.
     ValueTask<WorkStatistics> IWorkStatistics.GetStatisticsAsync(CancellationToken cancellationToken) => new(new WorkStatistics());
+}
+
+/// <summary>What is in a queue, whatever the type of its items: for those who look after queues.</summary>
+public interface IWorkContents
+{
+    /// <summary>The items that could not be processed.</summary>
+    IDeadLetters DeadLetters { get; }
+
+    /// <summary>The items in the queue, to look at and to cancel.</summary>
+    /// <value><see langword="null"/> if the engine cannot look at an item without taking it, as RabbitMQ.</value>
+    IQueuedItems? QueuedItems => null;
 }
 
 /// <summary>Looks at the items of a queue without taking them, and cancels those that nobody has. Thread-safe.</summary>

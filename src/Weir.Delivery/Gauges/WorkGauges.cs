@@ -1,5 +1,6 @@
 using System.Diagnostics.Metrics;
 using Weir.Core;
+using Weir.Core.Live;
 using Weir.Core.Metering;
 using Weir.Observability;
 
@@ -46,6 +47,8 @@ public sealed class WorkGauges : IAsyncDisposable
     public Exception? Fault => _last.Fault;
 
     internal string MessagingSystem => _source.MessagingSystem;
+
+    internal IWorkStatistics Source => _source;
 
     // A process that slept, or whose timers come late, shows nothing rather than what was true long ago.
     private bool IsFresh => _options.TimeProvider.GetElapsedTime(_last.At) <= _options.Interval + (2 * _options.ReadingTimeout);
@@ -154,6 +157,7 @@ internal static class GaugeMeter
 {
     private static readonly Lock Lock = new();
     private static readonly List<WorkGauges> Shown = [];
+    private static bool _isRead;
     private static readonly Meter Meter = new(WeirDiagnostics.MeterName, typeof(GaugeMeter).Assembly.GetName().Version?.ToString(3));
 
     // Null if a listener threw when it was notified of the instrument.
@@ -182,6 +186,11 @@ internal static class GaugeMeter
             // The first use of this class creates the instruments.
             _ = Instruments;
             Shown.Add(gauges);
+            if (!_isRead)
+            {
+                _isRead = true;
+                LiveSource.Add(new LiveQueues());
+            }
         }
     }
 
@@ -244,12 +253,55 @@ internal static class GaugeMeter
     private static KeyValuePair<string, object?>[] Tags(string tag, WorkGauges gauges) =>
         [new(tag, gauges.Name), new("messaging.system", gauges.MessagingSystem)];
 
-    private static WorkGauges[] All()
+    /// <summary>The gauges that are shown.</summary>
+    public static WorkGauges[] All()
     {
         lock (Lock)
         {
             return [.. Shown];
         }
+    }
+}
+
+/// <summary>Reads the queues that have gauges for snapshots: what their servers said last, so nobody waits for a server.</summary>
+internal sealed class LiveQueues : LiveSource
+{
+    public override void Read(LiveReading reading)
+    {
+        foreach (WorkGauges gauges in GaugeMeter.All())
+        {
+            WorkStatistics? latest = gauges.Latest;
+            IWorkContents? contents = gauges.Source as IWorkContents;
+            reading.Entries.Add(new LiveEntry
+            {
+                Id = LiveIds.Of(LiveKind.Queue, gauges),
+                Kind = LiveKind.Queue,
+                Type = gauges.MessagingSystem,
+                Name = gauges.Name,
+                State = gauges.Fault is not null ? LiveState.Failed
+                    : latest is { Waiting: > 0 } or { InFlight: > 0 } ? LiveState.Running
+                    : LiveState.Idle,
+                LastError = LiveError.Of(gauges.Fault),
+                Queue = latest is null ? null : new LiveQueue
+                {
+                    Backlog = latest.Waiting,
+                    Scheduled = latest.Scheduled,
+                    InFlight = latest.InFlight,
+                    DeadLetters = latest.DeadLetters,
+                    OldestSeconds = latest.OldestAge?.TotalSeconds,
+                },
+                Actions = contents is null ? [] : contents.QueuedItems is null ? [LiveAction.DeadLetters] : [LiveAction.DeadLetters, LiveAction.Items],
+            });
+        }
+    }
+
+    protected override IEnumerable<object> Targets() => GaugeMeter.All();
+
+    protected override IEnumerable<object?> Sides(object target)
+    {
+        WorkGauges gauges = (WorkGauges)target;
+        IWorkContents? contents = gauges.Source as IWorkContents;
+        return [gauges, gauges.Source, contents?.DeadLetters, contents?.QueuedItems];
     }
 }
 

@@ -112,6 +112,12 @@ internal sealed class HostRun<T, TResult> : IHostRun, IUnattended
             : default;
     }
 
+    public string? Name => _options.OperationName;
+
+    public int Limit => _options.MaxItemsInFlight;
+
+    public IDeadLetters DeadLetters => _options.DeadLetters;
+
     public WorkHostStatistics Statistics
     {
         get

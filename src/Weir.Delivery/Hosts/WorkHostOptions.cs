@@ -19,7 +19,7 @@ internal static class DefaultAttempts
 /// <typeparam name="T">The type of the items' values.</typeparam>
 public sealed record WorkHostOptions<T>
 {
-    /// <summary>The store for items that cannot be processed, such as <see cref="IWorkQueue{T}.DeadLetters"/>.</summary>
+    /// <summary>The store for items that cannot be processed, such as <see cref="IWorkContents.DeadLetters"/>.</summary>
     /// <value>Required.</value>
     public required IDeadLetters DeadLetters { get; init; }
 

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Diagnostics.Metrics;
 using Weir.Core;
+using Weir.Core.Live;
 using Weir.Core.Metering;
 using Weir.Observability;
 using Weir.Resilience;
@@ -77,7 +78,8 @@ internal static class HostMeter
     private const string Outcome = "weir.outcome";
 
     private static readonly Lock Lock = new();
-    private static readonly Dictionary<IHostRun, string> Running = [];
+    private static readonly Dictionary<IHostRun, (string Source, long Since)> Running = [];
+    private static bool _isRead;
     private static readonly Dictionary<string, WorkHostStatistics> Ended = new(StringComparer.Ordinal);
 
     private static readonly Meter Meter = new(WeirDiagnostics.MeterName, typeof(HostMeter).Assembly.GetName().Version?.ToString(3));
@@ -112,7 +114,21 @@ internal static class HostMeter
         {
             // The first use of this class creates the instruments.
             _ = Instruments;
-            Running[run] = source;
+            Running[run] = (source, TimeProvider.System.GetTimestamp());
+            if (!_isRead)
+            {
+                _isRead = true;
+                LiveSource.Add(new LiveHosts());
+            }
+        }
+    }
+
+    /// <summary>The hosts that run, with the name of their source and when they began.</summary>
+    public static List<(IHostRun Run, string Source, long Since)> UnderWay()
+    {
+        lock (Lock)
+        {
+            return [.. Running.Select(static running => (running.Key, running.Value.Source, running.Value.Since))];
         }
     }
 
@@ -120,8 +136,9 @@ internal static class HostMeter
     {
         lock (Lock)
         {
-            if (Running.Remove(run, out string? source))
+            if (Running.Remove(run, out (string Source, long Since) running))
             {
+                string source = running.Source;
                 string name = Ended.Count < MostNames || Ended.ContainsKey(source) ? source : Overflow;
                 Ended[name] = Sum(Ended.GetValueOrDefault(name), run.Statistics);
             }
@@ -142,7 +159,7 @@ internal static class HostMeter
         Dictionary<string, double> lags = new(StringComparer.Ordinal);
         lock (Lock)
         {
-            foreach ((IHostRun run, string source) in Running)
+            foreach ((IHostRun run, (string source, _)) in Running)
             {
                 lags[source] = Math.Max(lags.GetValueOrDefault(source), run.Statistics.Lag.TotalSeconds);
             }
@@ -164,7 +181,7 @@ internal static class HostMeter
                 sums[source] = read(ended);
             }
 
-            foreach ((IHostRun run, string source) in Running)
+            foreach ((IHostRun run, (string source, _)) in Running)
             {
                 sums[source] = sums.GetValueOrDefault(source) + (running is null ? read(run.Statistics) : running(run));
             }
@@ -193,9 +210,59 @@ internal static class HostMeter
     };
 }
 
+/// <summary>Reads the hosts that run for snapshots.</summary>
+internal sealed class LiveHosts : LiveSource
+{
+    public override void Read(LiveReading reading)
+    {
+        foreach ((IHostRun run, string source, long since) in HostMeter.UnderWay())
+        {
+            WorkHostStatistics statistics = run.Statistics;
+            reading.Entries.Add(new LiveEntry
+            {
+                Id = LiveIds.Of(LiveKind.Host, run),
+                Kind = LiveKind.Host,
+                Type = "WorkHost",
+                Name = run.Name is { } name ? name : source,
+                State = statistics.State switch
+                {
+                    WorkHostState.Draining => LiveState.Stopping,
+                    WorkHostState.Stopped => LiveState.Stopped,
+                    WorkHostState.Failed => LiveState.Failed,
+                    _ => LiveState.Running,
+                },
+                Since = reading.At(TimeProvider.System, since),
+                Done = statistics.Succeeded,
+                Failed = statistics.Failed,
+                Cancelled = statistics.Returned,
+                Retried = statistics.Redelivered,
+                InFlight = Math.Max(0, statistics.InFlight - run.Queued),
+                Waiting = run.Queued,
+                Limit = run.Limit,
+                LastError = LiveError.Of(statistics.LastFault),
+                Queue = new LiveQueue { DeadLetters = statistics.DeadLettered },
+                Actions = [LiveAction.DeadLetters],
+            });
+        }
+    }
+
+    protected override IEnumerable<object> Targets() => HostMeter.UnderWay().Select(static running => (object)running.Run);
+
+    protected override IEnumerable<object?> Sides(object target) => [((IHostRun)target).DeadLetters];
+}
+
 /// <summary>The run of a host, independent of the type of its results.</summary>
 internal interface IHostRun
 {
+    /// <summary>The name that the options give it, or null.</summary>
+    string? Name { get; }
+
+    /// <summary>How many items it has read and not acknowledged at most.</summary>
+    int Limit { get; }
+
+    /// <summary>Where it puts what it cannot process.</summary>
+    IDeadLetters DeadLetters { get; }
+
     WorkHostStatistics Statistics { get; }
 
     /// <summary>How many items were read and wait for their call.</summary>

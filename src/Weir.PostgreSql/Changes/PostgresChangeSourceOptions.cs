@@ -47,7 +47,7 @@ public sealed record PostgresChangeSourceOptions
     /// <value>The default is <see cref="PostgresChangeErrorMode.Stop"/>.</value>
     public PostgresChangeErrorMode OnError { get; init; }
 
-    /// <summary>Where such changes are stored with <see cref="PostgresChangeErrorMode.DeadLetter"/>, such as <see cref="IWorkQueue{T}.DeadLetters"/>.</summary>
+    /// <summary>Where such changes are stored with <see cref="PostgresChangeErrorMode.DeadLetter"/>, such as <see cref="IWorkContents.DeadLetters"/>.</summary>
     /// <value>Required for that, and <see langword="null"/> otherwise.</value>
     public IDeadLetters? DeadLetters { get; init; }
 

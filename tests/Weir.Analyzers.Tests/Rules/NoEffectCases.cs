@@ -47,7 +47,7 @@ internal static class NoEffectCases
             "await items.SelectParallelAsync("
                 + "Work.LoadAsync, new() { CircuitBreaker = new Weir.Resilience.CircuitBreaker(), "
                 + "OpenCircuitMode = Weir.Resilience.OpenCircuitMode.WaitForHalfOpen });",
-            "await items.SelectParallelAsync(Work.LoadAsync, new() { Progress = new() { OnProgress = p => default }, IsTransient = null });",
+            "await items.SelectParallelAsync(Work.LoadAsync, new() { Progress = new() { OnProgressAsync = p => default }, IsTransient = null });",
             "var reports = new ProgressOptions(); await items.SelectParallelAsync(Work.LoadAsync, new() { Progress = reports });",
             "await runtime.ProcessManyAsync(items, Work.LoadAsync, new ProcessManyOptions { Policies = new() { MaxRetries = 3, IsTransient = e => true } });",
         ]);

@@ -26,7 +26,7 @@ internal static class UnfitCallCases
             "await runtime.ProcessManyAsync(items, [|(x, i, t) => x|]);",
             "Channel<int> channel = Channel.CreateUnbounded<int>(); await [|channel|].SelectParallelAsync(x => x);",
             "await [|Channel.CreateBounded<int>(9)|].ForEachParallelAsync(x => { });",
-            "_ = new ProgressOptions { OnProgress = [|p => Console.WriteLine(p)|] };",
+            "_ = new ProgressOptions { OnProgressAsync = [|p => Console.WriteLine(p)|] };",
             "_ = new ParallelRunOptions { Hooks = new() { OnStartItemAsync = [|index => { Console.WriteLine(index); }|] } };",
             "_ = new ItemHooks<int> { OnRetryAsync = [|(item) => Console.WriteLine(item)|] };",
         ],
@@ -43,9 +43,10 @@ internal static class UnfitCallCases
             Load + "await items.SelectParallelAsync((x, token) => Load(x, stopping: token));",
             Sum + "await items.SelectParallelAsync(x => Sum(x));",
             "Channel<int> channel = Channel.CreateUnbounded<int>(); await channel.Reader.SelectParallelAsync(x => x);",
-            "_ = new ProgressOptions { OnProgress = async p => await Task.Yield() };",
-            "_ = new ProgressOptions { OnProgress = p => { Console.WriteLine(p); return default; } };",
-            "_ = new ProgressOptions { OnProgress = p => throw new InvalidOperationException() };",
+            "_ = new ProgressOptions { OnProgressAsync = async p => await Task.Yield() };",
+            "_ = new ProgressOptions { OnProgress = p => Console.WriteLine(p) };",
+            "_ = new ProgressOptions { OnProgressAsync = p => { Console.WriteLine(p); return default; } };",
+            "_ = new ProgressOptions { OnProgressAsync = p => throw new InvalidOperationException() };",
             "Action<int> note; note = x => Console.WriteLine(x); note(1);",
         ]);
 }

@@ -24,7 +24,7 @@ internal static class UnseenLossCases
             $"await items.SelectParallelAsync(Work.LoadAsync, new() {{ {Mode}, OnErrorAsync = (i, e) => new(true) }});",
             $"await items.SelectParallelAsync(Work.LoadAsync, new() {{ {Mode}, Hooks = new() {{ OnErrorAsync = (i, e) => new(true) }} }});",
             $"await items.SelectParallelAsync(Work.LoadAsync, new() {{ {Mode}, Hooks = new ItemHooks<int> {{ OnErrorAsync = a => new(true) }} }});",
-            $"await items.SelectParallelAsync(Work.LoadAsync, new() {{ {Mode}, Progress = new() {{ OnProgress = p => default }} }});",
+            $"await items.SelectParallelAsync(Work.LoadAsync, new() {{ {Mode}, Progress = new() {{ OnProgressAsync = p => default }} }});",
             $"await items.SelectParallelAsync(Work.LoadAsync, new() {{ {Mode}, Metrics = new() {{ OnMetricsSample = p => default }} }});",
             $"await items.SelectParallelAsync(Work.LoadAsync, new() {{ {Mode}, OnFallback = Fallback.Of((i, e) => -1) }});",
             $"await items.SelectParallelAsync(Work.LoadAsync, new() {{ {Mode}, OnCompleteItemAsync = i => default }});",

@@ -229,7 +229,7 @@ public class MigrationTests
         string[] counts = [nameof(ProgressSnapshot.Started), nameof(ProgressSnapshot.Succeeded), nameof(ProgressSnapshot.Failed)];
         Assert.All(counts, static name => Assert.Equal(typeof(long), typeof(ProgressSnapshot).GetProperty(name)!.PropertyType));
         Assert.Equal(typeof(long), typeof(MetricsSnapshot).GetProperty(nameof(MetricsSnapshot.QueueDepth))!.PropertyType);
-        Assert.Equal(typeof(int?), typeof(ProgressSnapshot).GetProperty(nameof(ProgressSnapshot.TotalItems))!.PropertyType);
+        Assert.Equal(typeof(long?), typeof(ProgressSnapshot).GetProperty(nameof(ProgressSnapshot.TotalItems))!.PropertyType);
     }
 
     [Theory]

@@ -21,7 +21,7 @@ public class MigrationValuesTests
             PerItemTimeout = none,
             AttemptTimeout = none,
             AdaptiveConcurrency = new AdaptiveConcurrencyOptions { TargetLatency = none },
-            Progress = new ProgressOptions { ReportInterval = none, OnProgress = Count },
+            Progress = new ProgressOptions { ReportInterval = none, OnProgressAsync = Count },
             Metrics = new MetricsOptions { SampleInterval = none, OnMetricsSample = Count },
         };
         Assert.Equal((null, null, null), (options.PerItemTimeout, options.AttemptTimeout, options.AdaptiveConcurrency.TargetLatency));

@@ -130,7 +130,7 @@ public sealed class UnattendedFaultTests : IDisposable
                 ConcurrencyLimit = limit,
                 Progress = new ProgressOptions
                 {
-                    OnProgress = static async _ => await new TaskCompletionSource().Task,
+                    OnProgressAsync = static async _ => await new TaskCompletionSource().Task,
                     ReportInterval = Short,
                     CallbackTimeout = Short * 4,
                 },

@@ -41,7 +41,7 @@ internal static class LeakOptions
             ("ConcurrencyLimitByKey", few with { ConcurrencyLimit = ConcurrencyLimits.ByKey<TItem, int>(KeyOf, 2) }),
             ("ConcurrencyLimitByKey of 1", few with { ConcurrencyLimit = ConcurrencyLimits.ByKey<TItem, int>(KeyOf, 1), MaxRetries = 1 }),
             ("name and tags", few with { OperationName = "leaks", Metrics = new() { Tags = [new("kind", "leak")] } }),
-            ("Progress", few with { Progress = new ProgressOptions { OnProgress = static _ => default } }),
+            ("Progress", few with { Progress = new ProgressOptions { OnProgressAsync = static _ => default } }),
             ("Metrics", few with { Metrics = new MetricsOptions { OnMetricsSample = static _ => default } }),
         ];
         if (hasResults)

@@ -131,7 +131,7 @@ public sealed class LateListenerTests
             "stream" => Drain(source.SelectParallelStreamAsync(call, options)),
             "lanes" => source.PartitionBy(static x => x % 2).SelectParallelAsync(call, options),
             "retries" => source.SelectParallelAsync(call, options with { MaxRetries = 2 }),
-            "progress" => source.SelectParallelAsync(call, options with { Progress = new ProgressOptions { OnProgress = static _ => default } }),
+            "progress" => source.SelectParallelAsync(call, options with { Progress = new ProgressOptions { OnProgressAsync = static _ => default } }),
             "direct" => new DirectRuntime().ProcessManyAsync(source, call, many),
             "concurrent" => new ConcurrentRuntime(3).ProcessManyAsync(source, call, many),
             "parallel" => new ParallelRuntime(2).ProcessManyAsync(source, call, many),

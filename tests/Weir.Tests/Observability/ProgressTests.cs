@@ -15,7 +15,7 @@ public class ProgressTests
     {
         MaxDegreeOfParallelism = 2,
         TimeProvider = _time,
-        Progress = new ProgressOptions { ReportInterval = 5 * Second, OnProgress = r => _reports.Writer.WriteAsync(r) },
+        Progress = new ProgressOptions { ReportInterval = 5 * Second, OnProgressAsync = r => _reports.Writer.WriteAsync(r) },
     };
 
     [Fact(Timeout = 90_000)]
@@ -84,7 +84,7 @@ public class ProgressTests
 
         await new[] { 1 }.ForEachParallelAsync(
             (_, token) => new ValueTask(gate.WaitAsync(token)),
-            new() { Progress = new ProgressOptions { ReportInterval = TimeSpan.FromTicks(1), OnProgress = OnProgress } });
+            new() { Progress = new ProgressOptions { ReportInterval = TimeSpan.FromTicks(1), OnProgressAsync = OnProgress } });
         Assert.True(reports >= 3);
     }
 
@@ -177,7 +177,7 @@ public class ProgressTests
                 {
                     ReportInterval = Second,
                     CallbackTimeout = 10 * Second,
-                    OnProgress = snapshot =>
+                    OnProgressAsync = snapshot =>
                     {
                         finals += snapshot.IsFinal ? 1 : 0;
                         called.TrySetResult();
@@ -214,7 +214,7 @@ public class ProgressTests
             {
                 Progress = new ProgressOptions
                 {
-                    OnProgress = _ =>
+                    OnProgressAsync = _ =>
                     {
                         gate.Wait(TestContext.Current.CancellationToken);
                         return default;
@@ -227,7 +227,7 @@ public class ProgressTests
         Assert.Equal([1], await run);
 
         Assert.Equal([1], await new[] { 1 }.SelectParallelAsync(
-            static (x, _) => new ValueTask<int>(x), Options with { Progress = new ProgressOptions { OnProgress = static _ => throw new FormatException() } }));
+            static (x, _) => new ValueTask<int>(x), Options with { Progress = new ProgressOptions { OnProgressAsync = static _ => throw new FormatException() } }));
     }
 
     /// <summary>Waits until the next timer is the one for that time.</summary>

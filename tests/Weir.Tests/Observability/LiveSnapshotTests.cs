@@ -1,0 +1,271 @@
+using System.Text.Json;
+using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow;
+using Weir.Delivery;
+using Weir.Observability;
+using Weir.Resilience;
+using Weir.Runtimes;
+
+namespace Weir.Tests.Observability;
+
+/// <summary>What a snapshot says of each kind of thing. Other tests of the process have things in it too, so each test looks for its own names.</summary>
+public class LiveSnapshotTests
+{
+    private static readonly CancellationToken None = CancellationToken.None;
+
+    [Fact(Timeout = 90_000)]
+    public async Task Run_WithoutAnyOption_IsSeen()
+    {
+        using Gate gate = new();
+        HashSet<string> before = [.. Of(LiveKind.Run).Select(static run => run.Id)];
+        Task<List<int>> run = new[] { 1, 2, 3 }.SelectParallelAsync(async (x, token) =>
+        {
+            await gate.WaitAsync(token);
+            return x;
+        });
+        Assert.Contains(Of(LiveKind.Run), entry => !before.Contains(entry.Id) && entry is { Type: "SelectParallelAsync", Name: null, Total: 3, Actions.Count: 0 });
+        gate.Open();
+        await run;
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task Run_TellsWhatItDoes_UntilItEnds()
+    {
+        ManualTimeProvider time = new();
+        using Gate gate = new();
+        RunControl control = new();
+        TaskCompletionSource twoWait = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        int waiting = 0;
+        Task<List<int>> run = Enumerable.Range(0, 10).SelectParallelAsync(
+            async (x, token) =>
+            {
+                if (x == 0)
+                {
+                    throw new TestException(new string('x', 1000));
+                }
+
+                if (Interlocked.Increment(ref waiting) == 2)
+                {
+                    twoWait.SetResult();
+                }
+
+                await gate.WaitAsync(token);
+                return x;
+            },
+            new ParallelRunOptions
+            {
+                OperationName = "snapshot.run", MaxDegreeOfParallelism = 2, ErrorMode = ErrorMode.BestEffort, Control = control, TimeProvider = time,
+            });
+        await twoWait.Task;
+        LiveEntry seen = Named("snapshot.run");
+        Assert.Equal((LiveKind.Run, "SelectParallelAsync", LiveState.Running), (seen.Kind, seen.Type, seen.State));
+        Assert.Equal((0, 1, 2, 2, 10), (seen.Done, seen.Failed, seen.InFlight, seen.Limit, seen.Total));
+        Assert.Equal(10, seen.Percent);
+        Assert.Equal(typeof(TestException).FullName, seen.LastError!.Type);
+        Assert.Equal((LiveError.LongestMessage, '…'), (seen.LastError.Message.Length, seen.LastError.Message[^1]));
+        Assert.Equal([LiveAction.Pause, LiveAction.Resume, LiveAction.Stop, LiveAction.SetLimit], seen.Actions);
+
+        WeirDiagnostics.Find<RunControl>(seen.Id)!.Pause();
+        Assert.True(control.IsPaused);
+        Assert.Equal((seen.Id, LiveState.Paused), (Named("snapshot.run").Id, Named("snapshot.run").State));
+        WeirDiagnostics.Find<RunControl>(seen.Id)!.MaxDegreeOfParallelism = 5;
+        Assert.Equal(5, Named("snapshot.run").Limit);
+        WeirDiagnostics.Find<RunControl>(seen.Id)!.Stop();
+        Assert.Equal(LiveState.Stopping, Named("snapshot.run").State);
+        Assert.Null(WeirDiagnostics.Find<CircuitBreaker>(seen.Id));
+
+        gate.Open();
+        await run;
+        Assert.DoesNotContain(WeirDiagnostics.Snapshot().Entries, static entry => entry.Name == "snapshot.run");
+        Assert.Null(WeirDiagnostics.Find<RunControl>(seen.Id));
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task Run_TotalOfOptions_CountsForASourceThatDoesNotSayIt()
+    {
+        using Gate gate = new();
+        Task run = Lines().ForEachParallelAsync(
+            (_, token) => new ValueTask(gate.WaitAsync(token)),
+            new ParallelRunOptions { OperationName = "snapshot.lines", Progress = new ProgressOptions { Total = 40 } });
+        LiveEntry seen = Named("snapshot.lines");
+        Assert.Equal((40, 0.0), (seen.Total, seen.Percent));
+        gate.Open();
+        await run;
+
+        static IEnumerable<string> Lines()
+        {
+            for (int i = 0; i < 40; i++)
+            {
+                yield return "line";
+            }
+        }
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task Runtime_IsSeenFromItsCreationToItsEnd_WithItsCalls()
+    {
+        using Gate gate = new();
+        ConcurrentRuntime runtime = new(3);
+        Task<ItemOutcome<int, int>[]> call = runtime.ProcessManyAsync(
+            [1, 2],
+            async (x, token) =>
+            {
+                await gate.WaitAsync(token);
+                return x;
+            },
+            new ProcessManyOptions { OperationName = "snapshot.call" });
+        LiveEntry run = Named("snapshot.call");
+        LiveEntry owner = WeirDiagnostics.Snapshot().Entries.Single(entry => entry.Id == run.Parent);
+        Assert.Equal((LiveKind.Runtime, "ConcurrentRuntime", "concurrent", LiveState.Running), (owner.Kind, owner.Type, owner.Name, owner.State));
+        Assert.Same(runtime, WeirDiagnostics.Find<ConcurrentRuntime>(owner.Id));
+        gate.Open();
+        await call;
+        owner = WeirDiagnostics.Snapshot().Entries.Single(entry => entry.Id == owner.Id);
+        Assert.Equal((LiveState.Idle, 2), (owner.State, owner.Done));
+        await runtime.DisposeAsync();
+        Assert.DoesNotContain(WeirDiagnostics.Snapshot().Entries, entry => entry.Id == owner.Id);
+    }
+
+    [Fact]
+    public async Task Policies_AreSeen_AndCanBeActedOn()
+    {
+        CircuitBreaker breaker = new(new CircuitBreakerOptions { Name = "snapshot.breaker" });
+        SharedConcurrencyLimit limit = new(2) { Name = "snapshot.limit" };
+        TokenBucket bucket = new(new RateLimitOptions { Name = "snapshot.rate" });
+        AdaptiveLimit adaptive = new(new AdaptiveLimitOptions { Name = "snapshot.adaptive" });
+        CircuitBreakers<string> byKey = CircuitBreakers.ByKey<string, string>(static x => x, new CircuitBreakerOptions { Name = "snapshot.breakers" });
+        await limit.EnterAsync(None);
+
+        Assert.Equal(LiveState.Closed, Named("snapshot.breaker").State);
+        WeirDiagnostics.Find<CircuitBreaker>(Named("snapshot.breaker").Id)!.Open(new TestException("down"));
+        Assert.Equal((LiveState.Open, "down"), (Named("snapshot.breaker").State, Named("snapshot.breaker").LastError!.Message));
+        breaker.Isolate();
+        Assert.Equal(LiveState.Isolated, Named("snapshot.breaker").State);
+
+        LiveEntry seen = Named("snapshot.limit");
+        Assert.Equal((1, 2, 0, LiveState.Running), (seen.InFlight, seen.Limit, seen.Waiting, seen.State));
+        WeirDiagnostics.Find<SharedConcurrencyLimit>(seen.Id)!.Limit = 7;
+        Assert.Equal(7, limit.Limit);
+        Assert.Equal([LiveAction.SetLimit], seen.Actions);
+        Assert.Empty(Named("snapshot.adaptive").Actions);
+
+        Assert.Equal((LiveKind.RateLimit, "TokenBucket", 0), (Named("snapshot.rate").Kind, Named("snapshot.rate").Type, Named("snapshot.rate").Waiting));
+        byKey.Get("a").Open();
+        _ = byKey.Get("b");
+        Assert.Equal((LiveState.Open, new LiveCircuits(1, 0, 1)), (Named("snapshot.breakers").State, Named("snapshot.breakers").Circuits));
+        GC.KeepAlive((breaker, limit, bucket, adaptive, byKey));
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task Blocks_AreSeenWithTheirLinks_AlsoThoseWithoutAMessage()
+    {
+        using Gate gate = new();
+        Weir.Dataflow.TransformBlock<int, int> parse = new(
+            async x =>
+            {
+                await gate.WaitAsync(None);
+                return x;
+            },
+            new ExecutionDataflowBlockOptions { NameFormat = "snapshot.parse", MaxDegreeOfParallelism = 2, BoundedCapacity = 50 });
+        Weir.Dataflow.ActionBlock<int> even = new(static _ => { }, new ExecutionDataflowBlockOptions { NameFormat = "snapshot.even" });
+        Weir.Dataflow.ActionBlock<int> odd = new(static _ => { }, new ExecutionDataflowBlockOptions { NameFormat = "snapshot.odd" });
+        parse.LinkTo(even, new DataflowLinkOptions { PropagateCompletion = true }, static x => x % 2 == 0);
+        parse.LinkTo(odd, new DataflowLinkOptions { PropagateCompletion = true });
+        for (int i = 0; i < 5; i++)
+        {
+            parse.Post(i);
+        }
+
+        LiveEntry seen = await EventuallyAsync("snapshot.parse", static entry => entry is { InFlight: 2, Waiting: 3 });
+        Assert.Equal(("TransformBlock", 2, 50, 0), (seen.Type, seen.Limit, seen.Capacity, seen.Done));
+        IReadOnlyList<LiveEntry> all = WeirDiagnostics.Snapshot().Entries;
+        LiveEntry[] fed = [.. seen.Feeds!.Select(id => all.Single(entry => entry.Id == id))];
+        Assert.Equal(["ActionBlock", "ActionBlock"], fed.Select(static entry => entry.Type));
+        Assert.All(fed, entry => Assert.Equal(seen.Parent, entry.Parent));
+        LiveEntry network = all.Single(entry => entry.Id == seen.Parent);
+        Assert.Equal((LiveKind.Network, "3 blocks", LiveState.Running), (network.Kind, network.Type, network.State));
+
+        gate.Open();
+        parse.Complete();
+        await Task.WhenAll(even.Completion, odd.Completion);
+        Assert.DoesNotContain(WeirDiagnostics.Snapshot().Entries, static entry => entry.Name == "snapshot.parse");
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task HostAndQueue_AreSeen_AndLeadToTheirContents()
+    {
+        using Gate gate = new();
+        await using MemoryWorkQueue<string> queue = new("snapshot.queue", WorkSerializer.Text);
+        await using IWorkSink<string> sink = await queue.OpenSinkAsync(None);
+        await sink.WriteAsync(WorkItem.CreateMany(["a", "b", "c"]), null, None);
+        await using IWorkSource<string> source = await queue.OpenSourceAsync(None);
+        await using ConcurrentRuntime runtime = new(1);
+        TaskCompletionSource read = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        await using WorkGauges gauges = WorkGauges.Start(queue, new WorkGaugeOptions { OnReading = _ => read.TrySetResult() });
+        using CancellationTokenSource stop = new();
+        WorkHost<string> host = new(
+            source, runtime, (_, token) => new ValueTask(gate.WaitAsync(token)),
+            new WorkHostOptions<string> { DeadLetters = queue.DeadLetters, OperationName = "snapshot.host" });
+        Task running = host.RunAsync(stop.Token);
+        await read.Task;
+        LiveEntry seen = await EventuallyAsync("snapshot.host", static entry => entry.InFlight > 0);
+        Assert.Equal((LiveKind.Host, LiveState.Running, 0), (seen.Kind, seen.State, seen.Queue!.DeadLetters));
+        Assert.Same(queue.DeadLetters, WeirDiagnostics.Find<IDeadLetters>(seen.Id));
+
+        LiveEntry waits = Of(LiveKind.Queue).Single(static entry => entry.Name == "snapshot.queue");
+        Assert.Equal(0, waits.Queue!.DeadLetters);
+        Assert.Equal([LiveAction.DeadLetters], waits.Actions);
+        Assert.Same(queue.DeadLetters, WeirDiagnostics.Find<IDeadLetters>(waits.Id));
+        Assert.Null(WeirDiagnostics.Find<IQueuedItems>(waits.Id));
+
+        gate.Open();
+        queue.Complete();
+        await running;
+        Assert.DoesNotContain(WeirDiagnostics.Snapshot().Entries, static entry => entry.Name == "snapshot.host");
+    }
+
+    [Fact]
+    public void Json_ReadBack_IsTheSame()
+    {
+        using CancellationTokenSource stop = new();
+        SharedConcurrencyLimit limit = new(2) { Name = "snapshot.json" };
+        WeirSnapshot snapshot = WeirDiagnostics.Snapshot();
+        byte[] json = snapshot.ToJson();
+        WeirSnapshot back = WeirSnapshot.FromJson(json);
+        Assert.Equal(json, back.ToJson());
+        Assert.Equal(snapshot.Entries.Count, back.Entries.Count);
+        Assert.Equal((1, Environment.ProcessId), (back.Version, back.ProcessId));
+        string text = System.Text.Encoding.UTF8.GetString(json);
+        Assert.Contains("\"kind\":\"limit\"", text, StringComparison.Ordinal);
+        Assert.DoesNotContain("null", text, StringComparison.Ordinal);
+        Assert.Throws<JsonException>(() => WeirSnapshot.FromJson("null"u8));
+        Assert.Throws<JsonException>(static () => WeirSnapshot.FromJson(
+            """{"version":2,"time":"2026-01-01T00:00:00Z","processId":1,"processName":"x","entries":[]}"""u8));
+        GC.KeepAlive(limit);
+    }
+
+    [Fact]
+    public void Find_OfNothing_IsNull()
+    {
+        Assert.Null(WeirDiagnostics.Find<object>("run-0"));
+        Assert.Null(WeirDiagnostics.Find<object>(""));
+        Assert.Throws<ArgumentNullException>(static () => WeirDiagnostics.Find<object>(null!));
+    }
+
+    private static IEnumerable<LiveEntry> Of(LiveKind kind) => WeirDiagnostics.Snapshot().Entries.Where(entry => entry.Kind == kind);
+
+    private static LiveEntry Named(string name) => WeirDiagnostics.Snapshot().Entries.Single(entry => entry.Name == name);
+
+    private static async Task<LiveEntry> EventuallyAsync(string name, Func<LiveEntry, bool> holds)
+    {
+        while (true)
+        {
+            if (WeirDiagnostics.Snapshot().Entries.SingleOrDefault(entry => entry.Name == name) is { } entry && holds(entry))
+            {
+                return entry;
+            }
+
+            await Task.Yield();
+        }
+    }
+}
