@@ -1,6 +1,5 @@
 using System.Text.Json;
 using System.Text.Json.Serialization;
-using Weir.Core.Live;
 
 namespace Weir.Observability;
 
@@ -385,4 +384,55 @@ public enum LiveReason
 
     /// <summary>Items wait for a permit of a limit, a rate or a circuit that they share with others.</summary>
     Policy,
+}
+
+/// <summary>What was at earlier times, of one entry.</summary>
+public sealed record LiveHistory
+{
+    /// <summary>The <see cref="LiveEntry.Id"/>.</summary>
+    public required string Id { get; init; }
+
+    /// <summary>The points, from the oldest to the newest.</summary>
+    public required IReadOnlyList<LivePoint> Points { get; init; }
+
+    /// <summary>The history as JSON, in UTF-8. Values that are null are left out.</summary>
+    /// <returns>One object.</returns>
+    public byte[] ToJson() => JsonSerializer.SerializeToUtf8Bytes(this, LiveJson.Default.LiveHistory);
+}
+
+/// <summary>One point of a <see cref="LiveHistory"/>.</summary>
+public sealed record LivePoint
+{
+    /// <summary>When it was.</summary>
+    public required DateTimeOffset Time { get; init; }
+
+    /// <summary><see cref="LiveEntry.State"/>.</summary>
+    public required LiveState State { get; init; }
+
+    /// <summary><see cref="LiveEntry.Rate1s"/>.</summary>
+    public double? Rate { get; init; }
+
+    /// <summary><see cref="LiveEntry.Limit"/>.</summary>
+    public long? Limit { get; init; }
+
+    /// <summary><see cref="LiveEntry.InFlight"/>.</summary>
+    public long? InFlight { get; init; }
+
+    /// <summary><see cref="LiveEntry.Waiting"/>; of a queue, its backlog.</summary>
+    public long? Waiting { get; init; }
+
+    /// <summary><see cref="LiveEntry.Failed"/>.</summary>
+    public long? Failed { get; init; }
+}
+
+/// <summary>The JSON of what is live. Written at compile time, so that it works in trimmed and native programs.</summary>
+[JsonSourceGenerationOptions(
+    PropertyNamingPolicy = JsonKnownNamingPolicy.CamelCase, DefaultIgnoreCondition = JsonIgnoreCondition.WhenWritingNull)]
+[JsonSerializable(typeof(WeirSnapshot))]
+[JsonSerializable(typeof(LiveHistory))]
+internal sealed partial class LiveJson : JsonSerializerContext
+{
+    /// <summary>The values of an enumeration as words such as halfOpen.</summary>
+    internal sealed class Names<T>() : JsonStringEnumConverter<T>(JsonNamingPolicy.CamelCase, allowIntegerValues: false)
+        where T : struct, Enum;
 }
