@@ -1,7 +1,4 @@
 using System.Text.Json;
-using System.Threading.Tasks.Dataflow;
-using Weir.Dataflow;
-using Weir.Delivery;
 using Weir.Observability;
 using Weir.Resilience;
 using Weir.Runtimes;
@@ -156,74 +153,6 @@ public class LiveSnapshotTests
         GC.KeepAlive((breaker, limit, bucket, adaptive, byKey));
     }
 
-    [Fact(Timeout = 90_000)]
-    public async Task Blocks_AreSeenWithTheirLinks_AlsoThoseWithoutAMessage()
-    {
-        using Gate gate = new();
-        Weir.Dataflow.TransformBlock<int, int> parse = new(
-            async x =>
-            {
-                await gate.WaitAsync(None);
-                return x;
-            },
-            new ExecutionDataflowBlockOptions { NameFormat = "snapshot.parse", MaxDegreeOfParallelism = 2, BoundedCapacity = 50 });
-        Weir.Dataflow.ActionBlock<int> even = new(static _ => { }, new ExecutionDataflowBlockOptions { NameFormat = "snapshot.even" });
-        Weir.Dataflow.ActionBlock<int> odd = new(static _ => { }, new ExecutionDataflowBlockOptions { NameFormat = "snapshot.odd" });
-        parse.LinkTo(even, new DataflowLinkOptions { PropagateCompletion = true }, static x => x % 2 == 0);
-        parse.LinkTo(odd, new DataflowLinkOptions { PropagateCompletion = true });
-        for (int i = 0; i < 5; i++)
-        {
-            parse.Post(i);
-        }
-
-        LiveEntry seen = await EventuallyAsync("snapshot.parse", static entry => entry is { InFlight: 2, Waiting: 3 });
-        Assert.Equal(("TransformBlock", 2, 50, 0), (seen.Type, seen.Limit, seen.Capacity, seen.Done));
-        IReadOnlyList<LiveEntry> all = WeirDiagnostics.Snapshot().Entries;
-        LiveEntry[] fed = [.. seen.Feeds!.Select(id => all.Single(entry => entry.Id == id))];
-        Assert.Equal(["ActionBlock", "ActionBlock"], fed.Select(static entry => entry.Type));
-        Assert.All(fed, entry => Assert.Equal(seen.Parent, entry.Parent));
-        LiveEntry network = all.Single(entry => entry.Id == seen.Parent);
-        Assert.Equal((LiveKind.Network, "3 blocks", LiveState.Running), (network.Kind, network.Type, network.State));
-
-        gate.Open();
-        parse.Complete();
-        await Task.WhenAll(even.Completion, odd.Completion);
-        Assert.DoesNotContain(WeirDiagnostics.Snapshot().Entries, static entry => entry.Name == "snapshot.parse");
-    }
-
-    [Fact(Timeout = 90_000)]
-    public async Task HostAndQueue_AreSeen_AndLeadToTheirContents()
-    {
-        using Gate gate = new();
-        await using MemoryWorkQueue<string> queue = new("snapshot.queue", WorkSerializer.Text);
-        await using IWorkSink<string> sink = await queue.OpenSinkAsync(None);
-        await sink.WriteAsync(WorkItem.CreateMany(["a", "b", "c"]), null, None);
-        await using IWorkSource<string> source = await queue.OpenSourceAsync(None);
-        await using ConcurrentRuntime runtime = new(1);
-        TaskCompletionSource read = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        await using WorkGauges gauges = WorkGauges.Start(queue, new WorkGaugeOptions { OnReading = _ => read.TrySetResult() });
-        using CancellationTokenSource stop = new();
-        WorkHost<string> host = new(
-            source, runtime, (_, token) => new ValueTask(gate.WaitAsync(token)),
-            new WorkHostOptions<string> { DeadLetters = queue.DeadLetters, OperationName = "snapshot.host" });
-        Task running = host.RunAsync(stop.Token);
-        await read.Task;
-        LiveEntry seen = await EventuallyAsync("snapshot.host", static entry => entry.InFlight > 0);
-        Assert.Equal((LiveKind.Host, LiveState.Running, 0), (seen.Kind, seen.State, seen.Queue!.DeadLetters));
-        Assert.Same(queue.DeadLetters, WeirDiagnostics.Find<IDeadLetters>(seen.Id));
-
-        LiveEntry waits = Of(LiveKind.Queue).Single(static entry => entry.Name == "snapshot.queue");
-        Assert.Equal(0, waits.Queue!.DeadLetters);
-        Assert.Equal([LiveAction.DeadLetters], waits.Actions);
-        Assert.Same(queue.DeadLetters, WeirDiagnostics.Find<IDeadLetters>(waits.Id));
-        Assert.Null(WeirDiagnostics.Find<IQueuedItems>(waits.Id));
-
-        gate.Open();
-        queue.Complete();
-        await running;
-        Assert.DoesNotContain(WeirDiagnostics.Snapshot().Entries, static entry => entry.Name == "snapshot.host");
-    }
-
     [Fact]
     public void Json_ReadBack_IsTheSame()
     {
@@ -255,17 +184,4 @@ public class LiveSnapshotTests
     private static IEnumerable<LiveEntry> Of(LiveKind kind) => WeirDiagnostics.Snapshot().Entries.Where(entry => entry.Kind == kind);
 
     private static LiveEntry Named(string name) => WeirDiagnostics.Snapshot().Entries.Single(entry => entry.Name == name);
-
-    private static async Task<LiveEntry> EventuallyAsync(string name, Func<LiveEntry, bool> holds)
-    {
-        while (true)
-        {
-            if (WeirDiagnostics.Snapshot().Entries.SingleOrDefault(entry => entry.Name == name) is { } entry && holds(entry))
-            {
-                return entry;
-            }
-
-            await Task.Yield();
-        }
-    }
 }
