@@ -39,14 +39,14 @@ public class LiveHostsTests
         gate.Open();
         queue.Complete();
         await running;
-        Assert.DoesNotContain(WeirDiagnostics.Snapshot().Entries, static entry => entry.Name == "snapshot.host");
+        Assert.DoesNotContain(WeirDiagnostics.Snapshot().Entries, static entry => entry is { Kind: LiveKind.Host, Name: "snapshot.host" });
     }
 
     private static async Task<LiveEntry> EventuallyAsync(string name, Func<LiveEntry, bool> holds)
     {
         while (true)
         {
-            if (WeirDiagnostics.Snapshot().Entries.SingleOrDefault(entry => entry.Name == name) is { } entry && holds(entry))
+            if (WeirDiagnostics.Snapshot().Entries.SingleOrDefault(entry => entry.Kind == LiveKind.Host && entry.Name == name) is { } entry && holds(entry))
             {
                 return entry;
             }
