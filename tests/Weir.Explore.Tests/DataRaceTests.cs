@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using System.Runtime.CompilerServices;
 using System.Threading.Channels;
 
 namespace Weir.Explore.Tests;
@@ -310,11 +311,54 @@ public class DataRaceTests
         }
     });
 
+    /// <summary>Two calls have the same object for their locals, one after the other. The pool orders them, and nothing else does.</summary>
+    [Fact]
+    public void LocalsOfAPooledMethod_AreThoseOfItsCall()
+    {
+        None(static () => Task.WhenAll(Task.Run(async () => await CountAsync(default)), Task.Run(async () => await CountAsync(default))));
+
+        [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
+        static async ValueTask<int> CountAsync(Two two)
+        {
+            await Task.Yield();
+            two.First++;
+            await Task.Yield();
+            return two.First;
+        }
+    }
+
+    [Fact]
+    public void LocalOfAPooledMethod_ThatGoesOnInNoOrder_IsARace()
+    {
+        ExploreOptions options = Races with { MeantRaces = ["Unordered._next"] };
+        Assert.Contains("through a reference", Found(static () => CountAsync(default, new Unordered()).AsTask(), options).Message, StringComparison.Ordinal);
+
+        // What the pool orders is no order of the program: the one call that ends before the other begins says nothing to it.
+        Found(static async () =>
+        {
+            Box box = new();
+            await Task.WhenAll(Task.Run(async () => box.Value += await CountAsync(default, null)), Task.Run(async () => box.Value += await CountAsync(default, null)));
+        });
+
+        [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
+        static async ValueTask<int> CountAsync(Two two, Unordered? next)
+        {
+            await Task.Yield();
+            two.First++;
+            if (next is not null)
+            {
+                await next;
+            }
+
+            return two.First++;
+        }
+    }
+
     private static int FirstOf(ref Two two) => two.First;
 
-    private static ExploreFailure Found(Func<Task> body)
+    private static ExploreFailure Found(Func<Task> body, ExploreOptions? options = null)
     {
-        ExploreFailure failure = Explore.Search(body, Races).Failure!;
+        ExploreFailure failure = Explore.Search(body, options ?? Races).Failure!;
         Assert.Equal(FailureKind.DataRace, failure.Kind);
         string[] both = [.. failure.Steps.Where(static s => s.EndsWith(", in a race", StringComparison.Ordinal))];
         Assert.Equal(2, both.Length);
@@ -352,6 +396,32 @@ public class DataRaceTests
         public Two Pair;
 
         public int FirstOf(ref Two two) => two.First + Value;
+    }
+
+    /// <summary>Lets an async method go on on another thread, and orders nothing.</summary>
+    private sealed class Unordered : INotifyCompletion
+    {
+        private Action? _next;
+
+        public Unordered() => Task.Run(() =>
+        {
+            while (_next is null)
+            {
+                Thread.Yield();
+            }
+
+            _next();
+        });
+
+        public bool IsCompleted => false;
+
+        public Unordered GetAwaiter() => this;
+
+        public void GetResult()
+        {
+        }
+
+        public void OnCompleted(Action continuation) => _next = continuation;
     }
 
     private sealed class Lazily

@@ -454,11 +454,18 @@ internal static class Builders
         if (Awaiters<TAwaiter>.Register is null)
         {
             Awaits<TBuilder, TAwaiter, TMachine>.Call(ref builder, ref awaiter, ref machine);
-            return;
+        }
+        else
+        {
+            ControlledAwaiter<TAwaiter> controlled = new(awaiter);
+            Awaits<TBuilder, ControlledAwaiter<TAwaiter>, TMachine>.Call(ref builder, ref controlled, ref machine);
         }
 
-        ControlledAwaiter<TAwaiter> controlled = new(awaiter);
-        Awaits<TBuilder, ControlledAwaiter<TAwaiter>, TMachine>.Call(ref builder, ref controlled, ref machine);
+        if (ControlledThread.Current is { Execution.Races: { } races } me && me.IsOnStack(ref machine) && TaskOf(ref builder) is { } box)
+        {
+            // The first await: the method's locals have just come into an object, which may be one of a pool.
+            races.Renew(box);
+        }
     }
 
     public static void SetException(ref AsyncTaskMethodBuilder builder, Exception exception)

@@ -99,7 +99,7 @@ internal sealed class Conflicts
         }
 
         nint address = AddressOf(ref location);
-        if (me.IsOnStack(address))
+        if (me.IsOnStack(ref location))
         {
             return;
         }
@@ -119,7 +119,7 @@ internal sealed class Conflicts
     public void Write<T>(TrackedThread me, ref T location, bool isThrough)
     {
         nint address = AddressOf(ref location);
-        if (me.IsOnStack(address))
+        if (me.IsOnStack(ref location))
         {
             return;
         }

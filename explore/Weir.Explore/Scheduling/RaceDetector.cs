@@ -1,3 +1,4 @@
+using System.Reflection;
 using System.Runtime.InteropServices;
 
 namespace Weir.Explore.Scheduling;
@@ -15,6 +16,9 @@ namespace Weir.Explore.Scheduling;
 /// <param name="report">Ends the schedule with a race; or does nothing, where races are counted.</param>
 internal sealed class RaceDetector(List<TraceLine> trace, Action<string> report)
 {
+    private static readonly Func<object, nuint> SizeOf =
+        typeof(RuntimeHelpers).GetMethod("GetRawObjectDataSize", BindingFlags.Static | BindingFlags.NonPublic)!.CreateDelegate<Func<object, nuint>>();
+
     private readonly Dictionary<nint, Accesses> _locations = [];
     private readonly Dictionary<nint, VectorClock> _volatile = [];
     private readonly Dictionary<object, VectorClock> _objects = new(ReferenceEqualityComparer.Instance);
@@ -98,17 +102,28 @@ internal sealed class RaceDetector(List<TraceLine> trace, Action<string> report)
         known = known with { Write = access, Read = default, Reads = null, IsWritten = true };
     }
 
+    /// <summary>An object of a pool has a new user. Whatever the pool is, it orders the two, and their program may not count on that: it is as a new object.</summary>
+    public void Renew(object rented)
+    {
+        _objects.Remove(rented);
+        nint first = AddressOf(ref Unsafe.As<Fields>(rented).First);
+        for (nint end = first + (nint)SizeOf(rented); first < end; first++)
+        {
+            _locations.Remove(first);
+            _volatile.Remove(first);
+        }
+    }
+
     /// <summary>What is known of a location that is accessed, since its last write. Nothing if no other thread sees it.</summary>
     private ref Accesses AccessesOf<T>(ref T location, Access access, bool isPoint)
     {
-        nint address = AddressOf(ref location);
-        if (access.By.IsOnStack(address))
+        if (access.By.IsOnStack(ref location))
         {
             _none = default;
             return ref _none;
         }
 
-        ref Accesses known = ref CollectionsMarshal.GetValueRefOrAddDefault(_locations, address, out _);
+        ref Accesses known = ref CollectionsMarshal.GetValueRefOrAddDefault(_locations, AddressOf(ref location), out _);
         ReportUnlessOrdered(known.Write, access);
         known.First ??= access.By;
         known.IsShared |= known.First != access.By;
@@ -145,6 +160,12 @@ internal sealed class RaceDetector(List<TraceLine> trace, Action<string> report)
             _locations.Clear();
             _volatile.Clear();
         }
+    }
+
+    /// <summary>Laid over any object.</summary>
+    private sealed class Fields
+    {
+        public byte First;
     }
 
     private readonly record struct Access(TrackedThread By, string Site, int Step)

@@ -30,10 +30,11 @@ internal abstract class TrackedThread(int id, string name)
 
     public override string ToString() => $"{Id} {Name}";
 
-    /// <summary>Whether an address is one of a variable of this thread, which runs.</summary>
-    public unsafe bool IsOnStack(nint address)
+    /// <summary>Whether a location is a variable of this thread, which runs.</summary>
+    public unsafe bool IsOnStack<T>(ref T location)
     {
         byte here;
+        nint address = (nint)Unsafe.AsPointer(ref location);
         return address < StackBase && address > (nint)(&here);
     }
 }
