@@ -24,7 +24,7 @@ internal static class Scenario
         nameof(BlockScenarios.WakeUp_OfAnIdleBlock_IsNotLost),
         nameof(BarrierScenarios.Room_FreedByAWorker_IsSeenByWhoWaits),
         nameof(BarrierScenarios.WakeUp_OfAWorkerThatGoesIdle_IsNotLost),
-        nameof(DeliveryScenarios.Batch_WithoutItems_IsSeenInOrder),
+        nameof(DeliveryScenarios.Batch_ReadAsACallEnds_IsLookedAtInOrder),
         nameof(DeliveryScenarios.Fault_OfACallThatWorksAgain_IsNotTheLastOneAnyMore),
         nameof(RunScenarios.Place_OfAReader_IsNotUsedTwice),
         nameof(RunScenarios.Stop_OfARunWithItemsClaimed_BeginsNoOther),
