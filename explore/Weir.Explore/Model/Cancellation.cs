@@ -85,7 +85,9 @@ internal static class Cancellation
     public static Task CancelAsync(CancellationTokenSource source)
     {
         Points.Me.Step();
-        return !IsDisposed(source) && BeginCancel(source) ? Tasks.Run(() => Running(source, () => RunCallbacks(source, false))) : Task.CompletedTask;
+        return IsDisposed(source) ? Task.FromException(new ObjectDisposedException(null))
+            : BeginCancel(source) ? Tasks.Run(() => Running(source, () => RunCallbacks(source, false)))
+            : Task.CompletedTask;
     }
 
     public static CancellationTokenSource CreateLinkedTokenSource(CancellationToken token) =>

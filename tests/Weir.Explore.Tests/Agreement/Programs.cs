@@ -12,7 +12,7 @@ internal static class Programs
         ["SemaphoreSlim"] = (static () => new SemaphoreProgram(), [1, 4]),
         ["SemaphoreSlim, times"] = (static () => new SemaphoreTimesProgram(mayDispose: false), [1, 2]),
         ["SemaphoreSlim disposed of, times"] = (static () => new SemaphoreTimesProgram(mayDispose: true), [2, 6]),
-        ["CancellationTokenSource"] = (static () => new CancellationProgram(), [2, 25]),
+        ["CancellationTokenSource"] = (static () => new CancellationProgram(), [2, 25, 1003]),
         ["CancellationTokenSource, times"] = (static () => new CancelAfterProgram(), [1, 2]),
         ["TaskCompletionSource"] = (static () => new SourceProgram(), [1, 2]),
         ["Tasks"] = (static () => new TaskProgram(), [2, 3]),
