@@ -15,19 +15,11 @@ public class OutcomeTests(ITestOutputHelper output)
 
     public static TheoryData<string> Names => [.. Programs.Keys];
 
-    public static TheoryData<int> Seeds => [.. Enumerable.Range(1, 24)];
-
     /// <summary>Those with one outcome have it in both; the others have at least two under the search, so that one that finds few is not taken for right.</summary>
     [Theory]
     [MemberData(nameof(Names))]
     public async Task Program_OnThePlatform_ShowsNothingElse(string name) => await CompareAsync(
         name, random => Programs[name].Run(random), async () => End(await Programs[name].Run(null)), Programs[name].Outcomes);
-
-    [Theory]
-    [MemberData(nameof(Seeds))]
-    public async Task Generated_OnThePlatform_ShowsNothingElse(int seed) => await CompareAsync(
-        $"seed {seed}", random => new Generated(seed, random).RunAsync(),
-        async () => End(await new Generated(seed, null).RunAsync()), null);
 
     private async Task CompareAsync(string name, Func<Random?, Task<string>> program, Func<Task> body, string[]? expected)
     {
@@ -433,67 +425,6 @@ public class OutcomeTests(ITestOutputHelper output)
             }
 
             public ValueTask DisposeAsync() => default;
-        }
-    }
-
-    /// <summary>Two threads of one to three operations, on two events, a count and two tasks. It ends with what they have seen, and what is left.</summary>
-    private sealed class Generated(int seed, Random? pauses)
-    {
-        private readonly AutoResetEvent _auto = new(false);
-        private readonly ManualResetEvent _manual = new(false);
-        private readonly CountdownEvent _count = new(2);
-        private readonly TaskCompletionSource _first = new();
-        private readonly TaskCompletionSource _second = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        private readonly CancellationTokenSource _cancellation = new();
-
-        public async Task<string> RunAsync()
-        {
-            Random random = new(seed);
-            int[][] threads = [Steps(random), Steps(random)];
-            IAsyncEnumerable<Task> each = Task.WhenEach(_first.Task, _second.Task);
-            string ends = await TwoAsync(pauses, () => Run(threads[0]), () => Run(threads[1]));
-            string left = $"{_auto.WaitOne(0)} {_manual.WaitOne(0)} {_count.CurrentCount} {_count.Wait(0)}";
-            _first.TrySetResult();
-            _second.TrySetResult();
-            StringBuilder order = new();
-            await foreach (Task task in each)
-            {
-                order.Append(task == _first.Task ? '1' : '2');
-            }
-
-            return $"{ends}: {left} {order}";
-        }
-
-        private static int[] Steps(Random random) => [.. Enumerable.Range(0, random.Next(1, 4)).Select(_ => random.Next(16))];
-
-        private string Run(int[] steps) => string.Concat(steps.Select(step =>
-        {
-            Pause(pauses);
-            return Try(() => Step(step)) is "True" ? 't' : 'f';
-        }));
-
-        [MethodImpl(MethodImplOptions.NoInlining)]
-        private object Step(int step) => step switch
-        {
-            0 or 1 => _auto.Set(),
-            2 => _auto.Reset(),
-            3 or 4 => _auto.WaitOne(0),
-            5 => _manual.Set(),
-            6 => WaitHandle.WaitAny([_auto, _manual], 0) == 0,
-            7 => WaitHandle.WaitAll([_auto, _manual], 0),
-            8 or 9 => _count.Signal(),
-            10 => _count.TryAddCount(),
-            11 => _count.Wait(0),
-            12 => _first.TrySetResult(),
-            13 => _second.TrySetResult(),
-            14 => Task.WaitAny([_first.Task, _second.Task], 0) == 1,
-            _ => Cancel(),
-        };
-
-        private bool Cancel()
-        {
-            _cancellation.Cancel();
-            return _second.Task.Wait(0, _cancellation.Token) | Task.WaitAll([_first.Task], 0, _cancellation.Token);
         }
     }
 }

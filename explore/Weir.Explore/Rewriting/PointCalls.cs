@@ -216,7 +216,7 @@ internal static class Platform
         ["xunit.assert", "xunit.v3.assert", "System.Threading", "System.Threading.Channels", "System.Threading.Tasks.Dataflow"];
 
     /// <summary>Every call is a point, and one piece.</summary>
-    private static readonly HashSet<string> Points =
+    internal static readonly HashSet<string> Points =
     [
         "System.Threading.Interlocked", "System.Threading.Volatile", "System.Threading.Tasks.TaskCompletionSource",
         "System.Threading.Tasks.TaskCompletionSource`1", "System.Threading.CancellationTokenSource", "System.Threading.CancellationTokenRegistration",

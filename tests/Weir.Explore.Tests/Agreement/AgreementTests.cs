@@ -1,6 +1,8 @@
 using System.Diagnostics;
 using System.Globalization;
 using System.Runtime.InteropServices;
+using Mono.Cecil;
+using Weir.Explore.Rewriting;
 
 namespace Weir.Explore.Tests.Agreement;
 
@@ -17,6 +19,12 @@ public class AgreementTests(ITestOutputHelper output)
 {
     private const string Seen = "Weir.Explore.Tests.Agreement";
     private const int MostPreemptions = 6;
+
+    // What runs as the platform has it, with rewritten points.
+    private static readonly string[] OwnCode =
+    [
+        "System.Threading.CountdownEvent", "System.Threading.Barrier", "System.Threading.Channels.ChannelReader`1", "System.Threading.Channels.ChannelWriter`1",
+    ];
 
     public static TheoryData<string> AllKinds =>
         [.. Programs.Kinds.Keys.Where(static k => k.Contains(Environment.GetEnvironmentVariable("WEIR_EXPLORE_AGREEMENT_KIND") ?? "", StringComparison.Ordinal))];
@@ -42,6 +50,23 @@ public class AgreementTests(ITestOutputHelper output)
         output.WriteLine($"{kind}: {compared} programs compared, {left} with too many schedules, {watch.Elapsed.TotalSeconds:0.0} s");
         Assert.True(failures.Count == 0, string.Join("\n\n", failures));
         Assert.True(compared > 0);
+    }
+
+    /// <summary>
+    /// Each type that a model stands in for, or whose calls are points, and each that is rewritten for its threads is used by the programs of some kind: by the
+    /// class that makes them, or what is nested in it. <see cref="MemberTests"/> has each member of the first.
+    /// </summary>
+    [Fact]
+    public void EachType_ThatIsStoodInFor_HasAKind()
+    {
+        using ModuleDefinition module = ModuleDefinition.ReadModule(typeof(Programs).Assembly.Location);
+        HashSet<string> used = [.. Nested(module.GetType(typeof(Programs).FullName)).SelectMany(static t => t.Methods).Where(static m => m.HasBody)
+            .SelectMany(static m => m.Body.Instructions).Select(static i => i.Operand).OfType<MethodReference>()
+            .Select(static m => m.DeclaringType.GetElementType().FullName)];
+        string[] types = [.. ReplacementTable.OfModel.Types, .. Platform.Points, .. OwnCode];
+        Assert.Empty(types.Except(used));
+
+        static IEnumerable<TypeDefinition> Nested(TypeDefinition type) => type.NestedTypes.Concat(type.NestedTypes.SelectMany(Nested));
     }
 
     private void Compare(string kind, int seed, bool isLong, List<string> failures, ref int compared, ref int left)

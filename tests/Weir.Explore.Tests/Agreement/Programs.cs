@@ -1,10 +1,11 @@
 using System.Collections.Concurrent;
 using System.Diagnostics;
+using System.Threading.Channels;
 
 namespace Weir.Explore.Tests.Agreement;
 
 /// <summary>The kinds of programs: one for each type, or family of types, that Explore has a model of or runs one operation at a time.</summary>
-internal static class Programs
+internal static partial class Programs
 {
     /// <summary>With the programs of each build: where a model was mended, they have found that.</summary>
     public static readonly Dictionary<string, (Func<SmallProgram> Make, int[] Seeds)> Kinds = new()
@@ -21,6 +22,18 @@ internal static class Programs
         ["Monitor, times"] = (static () => new MonitorProgram(), [1, 2]),
         ["Lock"] = (static () => new LockProgram(), [2, 41]),
         ["ConcurrentDictionary"] = (static () => new DictionaryProgram(), [1, 21]),
+        ["ConcurrentBag"] = (static () => new BagProgram(), [1, 2]),
+        ["ImmutableInterlocked"] = (static () => new ImmutableProgram(), [1, 2]),
+        ["Channel, unbounded"] = (static () => new ChannelProgram(Channel.CreateUnbounded<int>()), [1, 2]),
+        ["Channel, unbounded, one reader"] =
+            (static () => new ChannelProgram(Channel.CreateUnbounded<int>(new UnboundedChannelOptions { SingleReader = true }), hasOneReader: true), [1, 2]),
+        ["Channel, bounded"] = (static () => new ChannelProgram(Channel.CreateBounded<int>(1)), [1, 2]),
+        ["Channel, bounded, dropping"] = (static () => new ChannelProgram(
+            Channel.CreateBounded<int>(new BoundedChannelOptions(1) { FullMode = BoundedChannelFullMode.DropOldest })), [1, 2]),
+        ["Wait handles and counts"] = (static () => new SignalProgram(), [1, 2]),
+        ["PeriodicTimer, times"] = (static () => new TickProgram(), [1, 2]),
+        ["Completion"] = (static () => new CompletionProgram(), [1, 2]),
+        ["Process"] = (static () => new ProcessProgram(), [1, 2]),
         ["ConcurrentQueue"] = (static () => new CollectionProgram(), [1, 2]),
         ["Thread"] = (static () => new ThreadProgram(), [1, 2]),
         ["Stopwatch, times"] = (static () => new StopwatchProgram(), [1]),

@@ -20,6 +20,9 @@ internal abstract class SmallProgram
 
     protected int MostSteps { get; init; } = 3;
 
+    /// <summary>Which operations a thread may make: all, if there is nothing that only one may do.</summary>
+    protected virtual (int From, int To) OfThread(int thread) => (0, _operations.Count);
+
     /// <summary>What is left when all threads have ended. It lets go on what waits.</summary>
     protected virtual Task<string> EndAsync() => Task.FromResult("");
 
@@ -95,7 +98,8 @@ internal abstract class SmallProgram
             int[] steps = new int[random.Next(1, Math.Min(all.Length == 3 ? 2 : 3, MostSteps) + 1)];
             for (int step = 0; step < steps.Length; step++)
             {
-                steps[step] = random.Next(_operations.Count);
+                (int from, int to) = OfThread(i);
+                steps[step] = random.Next(from, to);
             }
 
             all[i] = steps;

@@ -1,0 +1,101 @@
+using System.Collections.Concurrent;
+using System.Collections.Immutable;
+using System.Threading.Channels;
+
+namespace Weir.Explore.Tests.Agreement;
+
+/// <content>What threads hand over to each other. Channels are the platform's own code, rewritten; a bag is the platform's, one operation at a time.</content>
+internal static partial class Programs
+{
+    private sealed class BagProgram : SmallProgram
+    {
+        private readonly ConcurrentBag<int> _bag = [];
+        private int _last;
+
+        public BagProgram()
+        {
+            Add("Add", () => _bag.Add(Interlocked.Increment(ref _last)));
+            Add("Add two", () =>
+            {
+                _bag.Add(Interlocked.Increment(ref _last));
+                _bag.Add(Interlocked.Increment(ref _last));
+            });
+            Add("TryTake", () => Bit(_bag.TryTake(out int item)) + Number(item));
+            Add("TryPeek", () => Bit(_bag.TryPeek(out int item)) + Number(item));
+            Add("Count", () => Number(_bag.Count) + Bit(_bag.IsEmpty));
+            Add("ToArray", () => string.Join(',', _bag.ToArray().Order()));
+            Add("Clear", _bag.Clear);
+        }
+
+        protected override Task<string> EndAsync() => Task.FromResult(string.Join(',', _bag.Order()));
+    }
+
+    private sealed class ImmutableProgram : SmallProgram
+    {
+        private ImmutableDictionary<int, int> _map = ImmutableDictionary<int, int>.Empty;
+        private ImmutableQueue<int> _queue = [];
+        private volatile int _made;
+
+        public ImmutableProgram()
+        {
+            Add("Update", () => Bit(ImmutableInterlocked.Update(ref _map, map => map.SetItem(2, ++_made))) + Number(_made));
+            Add("GetOrAdd", () => Number(ImmutableInterlocked.GetOrAdd(ref _map, 1, _ => ++_made)) + Number(_made));
+            Add("AddOrUpdate", () => Number(ImmutableInterlocked.AddOrUpdate(ref _map, 1, 5, (_, old) => old + 10 + _made++)) + Number(_made));
+            Add("TryAdd", () => Bit(ImmutableInterlocked.TryAdd(ref _map, 1, 6)));
+            Add("TryRemove", () => Bit(ImmutableInterlocked.TryRemove(ref _map, 1, out int removed)) + Number(removed));
+            Add("Enqueue", () => ImmutableInterlocked.Enqueue(ref _queue, 7));
+            Add("TryDequeue", () => Bit(ImmutableInterlocked.TryDequeue(ref _queue, out int item)) + Number(item));
+        }
+
+        protected override Task<string> EndAsync() =>
+            Task.FromResult($"{string.Join(',', _map.OrderBy(static e => e.Key))} {string.Join(',', _queue)}");
+    }
+
+    private sealed class ChannelProgram : SmallProgram
+    {
+        private const int Reads = 6;
+        private readonly Channel<int> _channel;
+        private readonly CancellationTokenSource _source = new();
+        private readonly bool _hasOneReader;
+        private int _last;
+
+        public ChannelProgram(Channel<int> channel, bool hasOneReader = false)
+        {
+            (_channel, _hasOneReader) = (channel, hasOneReader);
+            ChannelReader<int> reader = channel.Reader;
+            ChannelWriter<int> writer = channel.Writer;
+            Add("TryRead", () => Bit(reader.TryRead(out int item)) + Number(item));
+            AddLater("ReadAsync", () => reader.ReadAsync().AsTask());
+            AddLater("ReadAsync(token)", () => reader.ReadAsync(_source.Token).AsTask());
+            AddLater("WaitToReadAsync", () => reader.WaitToReadAsync().AsTask());
+            AddLater("WaitToReadAsync(token)", () => reader.WaitToReadAsync(_source.Token).AsTask());
+            AddLater("Completion", () => reader.Completion);
+            Add("TryWrite", () => Bit(writer.TryWrite(Interlocked.Increment(ref _last))));
+            AddLater("WriteAsync", () => writer.WriteAsync(Interlocked.Increment(ref _last)).AsTask());
+            AddLater("WriteAsync(token)", () => writer.WriteAsync(Interlocked.Increment(ref _last), _source.Token).AsTask());
+            AddLater("WaitToWriteAsync(token)", () => writer.WaitToWriteAsync(_source.Token).AsTask());
+            Add("TryComplete", () => Bit(writer.TryComplete()));
+            Add("Complete(error)", () => writer.Complete(new ArgumentException("known")));
+            Add("Cancel", _source.Cancel);
+        }
+
+        /// <summary>The first thread reads, and the others do not.</summary>
+        protected override (int From, int To) OfThread(int thread)
+        {
+            (int from, int to) = base.OfThread(thread);
+            return !_hasOneReader ? (from, to) : thread == 0 ? (0, Reads) : (Reads, to);
+        }
+
+        protected override Task<string> EndAsync()
+        {
+            _channel.Writer.TryComplete();
+            List<int> left = [];
+            while (_channel.Reader.TryRead(out int item))
+            {
+                left.Add(item);
+            }
+
+            return Task.FromResult(string.Join(',', left));
+        }
+    }
+}
