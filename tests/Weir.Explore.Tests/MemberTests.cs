@@ -95,6 +95,7 @@ public sealed class MemberTests(ITestOutputHelper output) : IDisposable
     [InlineData("System.Threading.Mutex..ctor", 5)]
     [InlineData("System.Threading.Tasks.TaskFactory.ContinueWhenAny", 6)]
     [InlineData("System.Threading.Tasks.TaskAsyncEnumerableExtensions.ToBlockingEnumerable", 7)]
+    [InlineData("System.Progress`1..ctor", 8)]
     public void Call_ThatIsRefused_IsNamedWithItsLine(string name, int number)
     {
         ExploreFailure failure = Explore.Search(async () => await RefusedAsync(number)).Failure!;
@@ -103,7 +104,33 @@ public sealed class MemberTests(ITestOutputHelper output) : IDisposable
         Assert.Contains("MemberTests.cs:", failure.Message, StringComparison.Ordinal);
     }
 
+    [Fact]
+    public void Class_DerivedFromWhatIsStoodInFor_IsRefusedByName()
+    {
+        ExploreFailure failure = Explore.Search(static async () =>
+        {
+            await Task.Yield();
+            using Gate gate = new();
+            gate.Wait();
+        }).Failure!;
+        Assert.Equal(FailureKind.Exception, failure.Kind);
+        Assert.Contains("no model of a class that is derived from System.Threading.SemaphoreSlim:", failure.Message, StringComparison.Ordinal);
+        Assert.Contains($"the constructor of {nameof(Weir)}.{nameof(Explore)}.Tests.MemberTests/Gate", failure.Message, StringComparison.Ordinal);
+    }
+
     public void Dispose() => Directory.Delete(_folder, recursive: true);
+
+    private sealed class Gate() : SemaphoreSlim(1)
+    {
+        private bool _isDisposed;
+
+        protected override void Dispose(bool disposing)
+        {
+            _isDisposed |= disposing;
+            base.Dispose(disposing);
+            Assert.True(_isDisposed);
+        }
+    }
 
     private static async Task RefusedAsync(int number)
     {
@@ -117,7 +144,8 @@ public sealed class MemberTests(ITestOutputHelper output) : IDisposable
             4 => Thread.GetDomainID(),
             5 => new Mutex(),
             6 => Task.Factory.ContinueWhenAny([Task.CompletedTask], static _ => { }),
-            _ => (object)Items().ToBlockingEnumerable(),
+            7 => Items().ToBlockingEnumerable(),
+            _ => (object)new Progress<int>(),
         };
 
         static async IAsyncEnumerable<int> Items()

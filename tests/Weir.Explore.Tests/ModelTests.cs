@@ -380,6 +380,42 @@ public class ModelTests
         Assert.Throws<ArgumentOutOfRangeException>(static () => Explore.Run(static () => Task.CompletedTask, new ExploreOptions { MaxSchedules = 0 })).Message,
         StringComparison.Ordinal);
 
+    [Fact]
+    public void Posts_ThatGoToThePool_AreOfTheSchedule() => Exhaust(static async () =>
+    {
+        Counting counting = new();
+        SynchronizationContext[] contexts = [new(), new Plain(), counting];
+        int sum = 0;
+        Task<int>[] posted = Array.ConvertAll(contexts, c =>
+        {
+            TaskCompletionSource<int> source = new();
+            c.Post(state => source.SetResult(sum += (int)state!), 1);
+            return source.Task;
+        });
+        int[] seen = await Task.WhenAll(posted);
+        Assert.Equal([1, 2, 3], seen.Order());
+        Assert.Equal(1, counting.Posts);
+        await Task.Run(async () =>
+        {
+            SynchronizationContext.SetSynchronizationContext(counting);
+            await Task.Yield();
+        });
+        Assert.Equal(2, counting.Posts);
+    });
+
+    private sealed class Plain : SynchronizationContext;
+
+    private sealed class Counting : SynchronizationContext
+    {
+        public int Posts { get; private set; }
+
+        public override void Post(SendOrPostCallback d, object? state)
+        {
+            Posts++;
+            base.Post(d, state);
+        }
+    }
+
     private static void Exhaust(Func<Task> body, int maxPreemptions = 1)
     {
         ExploreResult result = Explore.Run(body, new ExploreOptions { MaxPreemptions = maxPreemptions, MaxSchedules = 20_000 });

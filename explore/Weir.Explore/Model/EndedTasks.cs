@@ -8,9 +8,7 @@ namespace Weir.Explore.Model;
 internal static class EndedTasks
 {
     public static IAsyncEnumerable<Task> WhenEach(params Task[] tasks) => new InOrder<Task>(Tasks.Copy(tasks));
-
     public static IAsyncEnumerable<Task> WhenEach(params ReadOnlySpan<Task> tasks) => new InOrder<Task>(Tasks.Copy(tasks.ToArray()));
-
     public static IAsyncEnumerable<Task> WhenEach(IEnumerable<Task> tasks) => new InOrder<Task>(Tasks.Copy(tasks));
 
     public static IAsyncEnumerable<Task<T>> WhenEach<T>(params Task<T>[] tasks) => new InOrder<Task<T>>(Tasks.Copy(tasks));

@@ -1,16 +1,45 @@
 namespace Weir.Explore.Model;
 
+/// <summary>What threads wait for, until it is disposed of.</summary>
+internal abstract class Waitable : IDisposable
+{
+    protected bool IsDisposed { get; private set; }
+
+    public void Wait() => _ = Wait(Timeout.InfiniteTimeSpan, CancellationToken.None);
+
+    public void Wait(CancellationToken cancellationToken) => _ = Wait(Timeout.InfiniteTimeSpan, cancellationToken);
+
+    public bool Wait(int millisecondsTimeout) => Wait(TimeSpan.FromMilliseconds(millisecondsTimeout), CancellationToken.None);
+
+    public bool Wait(TimeSpan timeout) => Wait(timeout, CancellationToken.None);
+
+    public bool Wait(int millisecondsTimeout, CancellationToken cancellationToken) => Wait(TimeSpan.FromMilliseconds(millisecondsTimeout), cancellationToken);
+
+    public abstract bool Wait(TimeSpan timeout, CancellationToken cancellationToken);
+
+    public void Dispose()
+    {
+        ControlledThread.Current?.StepOn(this);
+        IsDisposed = true;
+    }
+
+    protected void ThrowIfDisposed()
+    {
+        Effects.Observe(IsDisposed);
+        ObjectDisposedException.ThrowIf(IsDisposed, this);
+    }
+}
+
 /// <summary>
 /// A semaphore of the schedule, which serves as the platform's: threads that wait, in any order, before tasks that wait, in theirs. A thread that comes while
 /// tasks wait stands in line with them. A wait that can be given up is decided later, on the pool: until then, a permit may still come to it.
 /// </summary>
 [Replaces("System.Threading.SemaphoreSlim")]
-internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposable
+internal sealed class SemaphoreSlim(int initialCount, int maxCount) : Waitable
 {
     private readonly List<TaskCompletionSource<bool>> _waiting = [];
     private int _count = initialCount;
     private int _blocked;
-    private bool _isDisposed;
 
     public SemaphoreSlim(int initialCount)
         : this(initialCount, int.MaxValue)
@@ -26,17 +55,7 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
         }
     }
 
-    public void Wait() => _ = Wait(Timeout.InfiniteTimeSpan, CancellationToken.None);
-
-    public void Wait(CancellationToken cancellationToken) => _ = Wait(Timeout.InfiniteTimeSpan, cancellationToken);
-
-    public bool Wait(int millisecondsTimeout) => Wait(TimeSpan.FromMilliseconds(millisecondsTimeout), CancellationToken.None);
-
-    public bool Wait(TimeSpan timeout) => Wait(timeout, CancellationToken.None);
-
-    public bool Wait(int millisecondsTimeout, CancellationToken cancellationToken) => Wait(TimeSpan.FromMilliseconds(millisecondsTimeout), cancellationToken);
-
-    public bool Wait(TimeSpan timeout, CancellationToken cancellationToken)
+    public override bool Wait(TimeSpan timeout, CancellationToken cancellationToken)
     {
         Points.Me.StepOn(null);
         ThrowIfDisposed();
@@ -121,18 +140,6 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
         return before;
     }
 
-    public void Dispose()
-    {
-        ControlledThread.Current?.StepOn(this);
-        _isDisposed = true;
-    }
-
-    private void ThrowIfDisposed()
-    {
-        Effects.Observe(_isDisposed);
-        ObjectDisposedException.ThrowIf(_isDisposed, this);
-    }
-
     private Task<bool> Enqueue(TimeSpan timeout, CancellationToken token)
     {
         Effects.Write(this);
@@ -192,15 +199,14 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : IDisposabl
     {
         int at = _waiting.IndexOf(waiter);
         _waiting.Remove(waiter);
-        return at > 0 || (at == 0 && !_isDisposed);
+        return at > 0 || (at == 0 && !IsDisposed);
     }
 }
 
 [Replaces("System.Threading.ManualResetEventSlim")]
-internal sealed class ManualResetEventSlim(bool initialState) : IDisposable
+internal sealed class ManualResetEventSlim(bool initialState) : Waitable
 {
     private bool _isSet = initialState;
-    private bool _isDisposed;
 
     public ManualResetEventSlim()
         : this(false)
@@ -234,33 +240,11 @@ internal sealed class ManualResetEventSlim(bool initialState) : IDisposable
         _isSet = false;
     }
 
-    public void Wait() => _ = Wait(Timeout.InfiniteTimeSpan, CancellationToken.None);
-
-    public void Wait(CancellationToken cancellationToken) => _ = Wait(Timeout.InfiniteTimeSpan, cancellationToken);
-
-    public bool Wait(int millisecondsTimeout) => Wait(TimeSpan.FromMilliseconds(millisecondsTimeout), CancellationToken.None);
-
-    public bool Wait(TimeSpan timeout) => Wait(timeout, CancellationToken.None);
-
-    public bool Wait(int millisecondsTimeout, CancellationToken cancellationToken) => Wait(TimeSpan.FromMilliseconds(millisecondsTimeout), cancellationToken);
-
-    public bool Wait(TimeSpan timeout, CancellationToken cancellationToken)
+    public override bool Wait(TimeSpan timeout, CancellationToken cancellationToken)
     {
         Points.Me.StepOn(null);
         ThrowIfDisposed();
         return Waits.For("an event", () => _isSet, timeout, cancellationToken);
-    }
-
-    public void Dispose()
-    {
-        ControlledThread.Current?.StepOn(this);
-        _isDisposed = true;
-    }
-
-    private void ThrowIfDisposed()
-    {
-        Effects.Observe(_isDisposed);
-        ObjectDisposedException.ThrowIf(_isDisposed, this);
     }
 }
 

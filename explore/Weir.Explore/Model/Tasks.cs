@@ -60,29 +60,19 @@ internal static class Tasks
             task.Wait(Timeout.Infinite, cancellationToken);
 
     public static void WaitAll(params Task[] tasks) => _ = WaitAll(tasks, Timeout.InfiniteTimeSpan, CancellationToken.None);
-
     public static void WaitAll(params ReadOnlySpan<Task> tasks) => WaitAll(tasks.ToArray());
-
     public static void WaitAll(Task[] tasks, CancellationToken cancellationToken) => _ = WaitAll(tasks, Timeout.InfiniteTimeSpan, cancellationToken);
-
     public static void WaitAll(IEnumerable<Task> tasks, CancellationToken cancellationToken) =>
         _ = WaitAll([.. tasks], Timeout.InfiniteTimeSpan, cancellationToken);
-
     public static bool WaitAll(Task[] tasks, TimeSpan timeout) => WaitAll(tasks, timeout, CancellationToken.None);
-
     public static bool WaitAll(Task[] tasks, int millisecondsTimeout) => WaitAll(tasks, Time.Limit(millisecondsTimeout), CancellationToken.None);
-
     public static bool WaitAll(Task[] tasks, int millisecondsTimeout, CancellationToken cancellationToken) =>
         WaitAll(tasks, Time.Limit(millisecondsTimeout), cancellationToken);
 
     public static int WaitAny(params Task[] tasks) => WaitAny(tasks, Timeout.InfiniteTimeSpan, CancellationToken.None);
-
     public static int WaitAny(Task[] tasks, CancellationToken cancellationToken) => WaitAny(tasks, Timeout.InfiniteTimeSpan, cancellationToken);
-
     public static int WaitAny(Task[] tasks, TimeSpan timeout) => WaitAny(tasks, timeout, CancellationToken.None);
-
     public static int WaitAny(Task[] tasks, int millisecondsTimeout) => WaitAny(tasks, Time.Limit(millisecondsTimeout), CancellationToken.None);
-
     public static int WaitAny(Task[] tasks, int millisecondsTimeout, CancellationToken cancellationToken) =>
         WaitAny(tasks, Time.Limit(millisecondsTimeout), cancellationToken);
 
@@ -95,31 +85,21 @@ internal static class Tasks
 #pragma warning restore IDE1006, SA1300
 
     public static Task WhenAll(params Task[] tasks) => All([.. tasks], static t => Task.WhenAll(t));
-
     public static Task WhenAll(params ReadOnlySpan<Task> tasks) => All(tasks.ToArray(), static t => Task.WhenAll(t));
-
     public static Task WhenAll(IEnumerable<Task> tasks) => All([.. tasks], static t => Task.WhenAll(t));
 
     public static Task<T[]> WhenAll<T>(params Task<T>[] tasks) => AllOf<T>([.. tasks]);
-
     public static Task<T[]> WhenAll<T>(params ReadOnlySpan<Task<T>> tasks) => AllOf(tasks.ToArray());
-
     public static Task<T[]> WhenAll<T>(IEnumerable<Task<T>> tasks) => AllOf<T>([.. tasks]);
 
     public static Task<Task> WhenAny(params Task[] tasks) => Any<Task>([.. tasks]);
-
     public static Task<Task> WhenAny(params ReadOnlySpan<Task> tasks) => Any(tasks.ToArray());
-
     public static Task<Task> WhenAny(Task task1, Task task2) => Any<Task>([task1, task2]);
-
     public static Task<Task> WhenAny(IEnumerable<Task> tasks) => Any<Task>([.. tasks]);
 
     public static Task<Task<T>> WhenAny<T>(params Task<T>[] tasks) => Any<Task<T>>([.. tasks]);
-
     public static Task<Task<T>> WhenAny<T>(params ReadOnlySpan<Task<T>> tasks) => Any(tasks.ToArray());
-
     public static Task<Task<T>> WhenAny<T>(Task<T> task1, Task<T> task2) => Any<Task<T>>([task1, task2]);
-
     public static Task<Task<T>> WhenAny<T>(IEnumerable<Task<T>> tasks) => Any<Task<T>>([.. tasks]);
 
     public static Task WaitAsync(Task task, CancellationToken cancellationToken) => WaitAsync(task, Timeout.InfiniteTimeSpan, cancellationToken);
@@ -663,7 +643,7 @@ internal static class Registrars
             {
                 if (context is not null && context != SynchronizationContext.Current && context.GetType() != typeof(SynchronizationContext))
                 {
-                    context.Post(static action => ((Action)action!)(), continuation);
+                    Contexts.Post(context, static action => ((Action)action!)(), continuation);
                 }
                 else
                 {
@@ -865,6 +845,22 @@ internal static class Pool
 
     /// <summary>Queues a work item from inside an operation that is one piece.</summary>
     public static void QueueInside(Action body) => ControlledThread.Current?.Execution.Create("pool", body, null);
+}
+
+/// <summary>A context that has no way of its own to post has the pool's.</summary>
+[Replaces("System.Threading.SynchronizationContext")]
+internal static class Contexts
+{
+    private static readonly Type[] OfPost = [typeof(SendOrPostCallback), typeof(object)];
+
+    public static void Post(SynchronizationContext context, SendOrPostCallback callback, object? state)
+    {
+        bool hasOwn = context.GetType().GetMethod(nameof(Post), OfPost)!.DeclaringType != typeof(SynchronizationContext);
+        Action<SendOrPostCallback, object?> post = hasOwn ? context.Post : (c, s) => PostOfBase(context, c, s);
+        post(callback, state);
+    }
+
+    public static void PostOfBase(SynchronizationContext context, SendOrPostCallback callback, object? state) => Pool.Queue(() => callback(state));
 }
 
 /// <summary>The scheduler of tasks in place of the default one. Without a schedule it does nothing: what still comes then is of one that is over.</summary>

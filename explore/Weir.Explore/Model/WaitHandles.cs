@@ -10,25 +10,17 @@ internal static class WaitHandles
     private static readonly ConditionalWeakTable<WaitHandle, State> States = [];
 
     public static bool WaitOne(WaitHandle handle) => WaitOne(handle, Timeout.InfiniteTimeSpan);
-
     public static bool WaitOne(WaitHandle handle, int millisecondsTimeout) => WaitOne(handle, Time.Limit(millisecondsTimeout));
-
     public static bool WaitOne(WaitHandle handle, int millisecondsTimeout, bool exitContext) => WaitOne(handle, millisecondsTimeout);
-
     public static bool WaitOne(WaitHandle handle, TimeSpan timeout, bool exitContext) => WaitOne(handle, timeout);
-
     public static bool WaitOne(WaitHandle handle, TimeSpan timeout) => Wait([handle], all: true, timeout) == 0;
 
     public static int WaitAny(WaitHandle[] waitHandles) => WaitAny(waitHandles, Timeout.InfiniteTimeSpan);
-
     public static int WaitAny(WaitHandle[] waitHandles, int millisecondsTimeout) => WaitAny(waitHandles, Time.Limit(millisecondsTimeout));
-
     public static int WaitAny(WaitHandle[] waitHandles, TimeSpan timeout) => Wait(waitHandles, all: false, timeout);
 
     public static bool WaitAll(WaitHandle[] waitHandles) => WaitAll(waitHandles, Timeout.InfiniteTimeSpan);
-
     public static bool WaitAll(WaitHandle[] waitHandles, int millisecondsTimeout) => WaitAll(waitHandles, Time.Limit(millisecondsTimeout));
-
     public static bool WaitAll(WaitHandle[] waitHandles, TimeSpan timeout) => Wait(waitHandles, all: true, timeout) != WaitHandle.WaitTimeout;
 
     internal static THandle Add<THandle>(THandle handle, bool isSet, bool isAuto)

@@ -24,6 +24,11 @@ internal static class AssemblyRewriter
         StaticsRewriter statics = new(module, points);
         foreach (TypeDefinition type in module.GetTypes().ToArray())
         {
+            if (type.BaseType is { } parent && ReplacementTable.OfModel.TypeFor(parent.FullName) is not null)
+            {
+                RefuseDerived(type, points);
+            }
+
             foreach (MethodDefinition method in type.Methods.Where(static m => m.HasBody))
             {
                 if (method is { Name: "Finalize", IsVirtual: true, HasParameters: false })
@@ -47,6 +52,22 @@ internal static class AssemblyRewriter
         module.Attributes |= ModuleAttributes.ILOnly;
         module.Architecture = TargetArchitecture.I386;
         module.Write(target, new WriterParameters { WriteSymbols = hasSymbols });
+    }
+
+    /// <summary>Nothing is derived from what the model has in place of a type: the constructors say so.</summary>
+    private static void RefuseDerived(TypeDefinition type, PointCalls points)
+    {
+        foreach (MethodDefinition constructor in type.Methods.Where(static m => m.IsConstructor && !m.IsStatic))
+        {
+            ILProcessor il = (constructor.Body = new MethodBody(constructor)).GetILProcessor();
+            il.Emit(OpCodes.Ldstr, $"a class that is derived from {type.BaseType.FullName}");
+            il.Emit(OpCodes.Ldstr, $"the constructor of {type.FullName}");
+            il.Emit(OpCodes.Call, points.Closed(typeof(Points), nameof(Points.Refuse), type.Module.TypeSystem.Object));
+            il.Emit(OpCodes.Pop);
+            il.Emit(OpCodes.Ret);
+        }
+
+        type.BaseType = type.Module.TypeSystem.Object;
     }
 
     private static void Substitute(ModuleDefinition module)
@@ -212,6 +233,11 @@ internal sealed class MethodRewriter(
         {
             MethodReference disposeLater = points.Closed(typeof(Meters), nameof(Meters.DisposeLater), called.DeclaringType);
             return (il, site) => il.InsertAfter(Insert(il, first, site, points[nameof(Points.Site)]), il.Create(OpCodes.Call, disposeLater));
+        }
+
+        if (instruction.OpCode.Code == Code.Call && called.Name == "Post" && type.FullName == "System.Threading.SynchronizationContext")
+        {
+            return (il, site) => Replace(il, first, site, points.Of(typeof(Contexts), nameof(Contexts.PostOfBase)));
         }
 
         bool isOrdered = accesses is { Races: not null } or { Conflicts: not null } && RaceRewriter.IsOrdered(called);
@@ -547,7 +573,8 @@ internal sealed class ReplacementTable
     public bool HasMember(TypeDefinition type, MethodReference called)
     {
         string wanted = Signature(called);
-        return type.Methods.Any(m => m.Name == called.Name && !m.IsPrivate && m.HasThis == called.HasThis && Signature(m) == wanted);
+        return type.Methods.Any(m => m.Name == called.Name && !m.IsPrivate && m.HasThis == called.HasThis && Signature(m) == wanted) ||
+            (called.Name != ".ctor" && type.BaseType is TypeDefinition parent && HasMember(parent, called));
     }
 
     private string Signature(MethodReference method) => $"{method.GenericParameters.Count}({Parameters(method.Parameters)}){Name(method.ReturnType, 0)}";

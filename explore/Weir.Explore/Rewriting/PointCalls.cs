@@ -243,7 +243,7 @@ internal static class Platform
     [
         "System.Threading.ReaderWriterLock", "System.Threading.ReaderWriterLockSlim", "System.Threading.Mutex", "System.Threading.Semaphore",
         "System.Threading.SpinLock", "System.Threading.Tasks.Parallel", "System.Timers.Timer", "System.Collections.Concurrent.BlockingCollection`1",
-        "System.Diagnostics.Process", "System.Threading.Overlapped", "System.Threading.RegisteredWaitHandle", "System.Linq.ParallelEnumerable",
+        "System.Diagnostics.Process", "System.Threading.Overlapped", "System.Threading.RegisteredWaitHandle", "System.Linq.ParallelEnumerable", "System.Progress`1",
     ];
 
     private static readonly HashSet<string> UnknownMembers =
@@ -275,6 +275,8 @@ internal static class Platform
         ["System.Collections.Concurrent.ConcurrentStack`1"] = [".ctor"],
         ["System.Lazy`1"] = [".ctor"],
         ["System.WeakReference`1"] = null,
+        ["System.Threading.SynchronizationContext"] =
+            [".ctor", "CreateCopy", "OperationCompleted", "OperationStarted", "Send", "SetSynchronizationContext", "get_Current"],
         ["System.Threading.WaitHandle"] = ["Close", "Dispose"],
         ["System.Threading.ThreadPool"] = ["GetMinThreads", "GetMaxThreads", "SetMinThreads", "SetMaxThreads"],
         ["System.Threading.CancellationToken"] =

@@ -106,7 +106,7 @@ internal sealed class RaceDetector(List<TraceLine> trace, Action<string> report)
     public void Renew(object rented)
     {
         _objects.Remove(rented);
-        nint first = AddressOf(ref Unsafe.As<Fields>(rented).First);
+        nint first = AddressOf(ref Unsafe.As<StrongBox<byte>>(rented).Value);
         for (nint end = first + (nint)SizeOf(rented); first < end; first++)
         {
             _locations.Remove(first);
@@ -160,12 +160,6 @@ internal sealed class RaceDetector(List<TraceLine> trace, Action<string> report)
             _locations.Clear();
             _volatile.Clear();
         }
-    }
-
-    /// <summary>Laid over any object.</summary>
-    private sealed class Fields
-    {
-        public byte First;
     }
 
     private readonly record struct Access(TrackedThread By, string Site, int Step)

@@ -182,6 +182,12 @@ internal static partial class Programs
                 await timer.DisposeAsync();
                 return Bit(isChanged) + Number(calls);
             });
+            AddAsync("Post", async () =>
+            {
+                TaskCompletionSource<int> posted = new(TaskCreationOptions.RunContinuationsAsynchronously);
+                new SynchronizationContext().Post(_ => posted.SetResult(Interlocked.Increment(ref _value)), null);
+                return Number(await posted.Task);
+            });
             Add("events", () =>
             {
                 AppDomain.CurrentDomain.ProcessExit += Ignore;
