@@ -7,11 +7,12 @@ internal static class AuditText
 {
     public static TextReport Of(AuditReport report) => new(
         $"weir-audit run   {string.Join(", ", report.Scenarios)}; {(report.FromTable ? "table to " : "")}{report.Engine}, "
-            + $"{Numbers.Counted(report.Workers, "worker")}, seed {report.Seed}")
+            + $"{Numbers.Counted(report.Workers, "worker")}, seed {report.Seed}",
+        [.. Lines(report)])
     {
         Groups = [],
         Tables = report.Rounds.Count == 0 ? [] : [Table(report)],
-        Lines = [.. Faults(report), .. Lines(report)],
+        Lines = [.. Faults(report)],
     };
 
     /// <summary>The table of the rounds.</summary>
@@ -60,7 +61,7 @@ internal static class AuditText
         report.Scenarios.Count > 1 ? Invariant($"{round.Scenario} {round.Round}") : Invariant($"{round.Round}");
 
     private static IEnumerable<string> Faults(AuditReport report) =>
-        report.Rounds.Where(static r => r.Faults.Count > 0).Select(r => $"round {Name(report, r)}: {string.Join("; ", r.Faults)}").Append("");
+        report.Rounds.Where(static r => r.Faults.Count > 0).Select(r => $"round {Name(report, r)}: {string.Join("; ", r.Faults)}");
 
     private static string[] Row(string name, int faults, AuditCounts counts, double seconds, double? recovery) =>
     [

@@ -41,7 +41,7 @@ internal static class AutoPage
             Append(page, "later call", finding.Decisions.Last);
         }
 
-        return page.ToString();
+        return PageAnswer.Put(page.ToString());
     }
 
     private static void Append(StringBuilder page, string call, IReadOnlyList<AutoDecision> decisions)

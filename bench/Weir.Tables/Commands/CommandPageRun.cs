@@ -47,7 +47,8 @@ internal sealed class CommandPageRun(CliHost host, CommandPage page)
 
     private string Text(ResultFile result)
     {
-        StringBuilder text = new();
+        // Of a whole command, so each section has an answer of its own.
+        StringBuilder text = new($"**{Answer.Of(result).Sentence}** {Answer.Of(result).Ground}\n\n");
         foreach (Table table in page.Tables.Select(table => table(result)).OfType<Table>())
         {
             ResultMarkdown.AppendRows(text, table);

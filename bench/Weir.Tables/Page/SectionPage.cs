@@ -30,7 +30,7 @@ internal sealed class SectionPage(string existing)
             AppendNotes(page, section.Key);
         }
 
-        return page.ToString();
+        return PageAnswer.Put(page.ToString());
     }
 
     private void AppendNotes(StringBuilder page, string key) => PageBlocks.Append(page, PageBlocks.Notes, key, _notes.GetValueOrDefault(key, ""));

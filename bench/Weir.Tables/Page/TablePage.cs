@@ -59,7 +59,7 @@ internal sealed class TablePage
     /// <summary>The last word about a goal.</summary>
     public static string Verdict(bool isMet) => isMet ? "met" : "**missed**";
 
-    public override string ToString() => _page.ToString();
+    public override string ToString() => PageAnswer.Put(_page.ToString());
 
     private static string Heading(string text) => $"## {char.ToUpperInvariant(text[0])}{text[1..]}\n";
 

@@ -22,10 +22,10 @@ internal static class GoalsCommand
 
             PageFile.Check(file);
             string before = PageFile.Read(file);
-            string after = StoredGoals.Judge(before);
+            string after = PageAnswer.Put(StoredGoals.Judge(before));
             await File.WriteAllTextAsync(file.FullName, after, token);
-            int changed = before.Split('\n').Zip(after.Split('\n')).Count(static line => line.First != line.Second);
-            await errors.WriteLineAsync(Invariant($"{file.Name}: {changed} verdicts are other ones now"));
+            string[] lines = after.Split('\n').Except(before.Split('\n')).ToArray();
+            await errors.WriteLineAsync(Invariant($"{file.Name}: {lines.Length} lines are other ones now"));
             return ExitCode.Success;
         });
         return command;

@@ -498,6 +498,13 @@ public sealed record ComparisonRecord
         : Processes is { } processes ? $"none: too few processes ({processes})"
         : "too few rounds";
 
+    /// <summary>How many times as fast the arm is, with the ends of its interval: of rates and latencies alike, more is faster.</summary>
+    internal (double Low, double Value, double High) Speed =>
+        Figure is ComparedFigure.Rate or ComparedFigure.Bytes ? (Low, Ratio, High) : (1 / High, 1 / Ratio, 1 / Low);
+
+    /// <summary>Whether the other allocates nothing, of which no ratio can be taken.</summary>
+    internal bool IsFromNothing => Figure == ComparedFigure.Bytes && Value >= 1 && AgainstValue < 0.5;
+
     /// <summary>Whether the calls are too short for the clock to tell two latencies apart that differ by the margin.</summary>
     internal bool IsBelowClock { get; init; }
 

@@ -49,6 +49,9 @@ public readonly record struct MedianInterval(double Median, double Low, double H
     /// <summary>The default level.</summary>
     public const double UsualLevel = 0.95;
 
+    /// <summary>Whether there are enough values for the usual level. With fewer, the two ends are but the smallest and the greatest.</summary>
+    internal bool IsUsual => Level >= UsualLevel;
+
     /// <summary>The interval of some values, by their ranks (H. A. David and H. N. Nagaraja, Order Statistics, section 7.1).</summary>
     /// <param name="values">The values. At least one.</param>
     /// <param name="level">How often it shall hold the true median, more than 0 and less than 1.</param>

@@ -1,3 +1,5 @@
+using Weir.Lab.Report.Writing;
+
 namespace Weir.Cli.Commands.Compare;
 
 /// <summary>The <c>compare</c> command: decides whether one thing is faster than another, slower or equal, or that the data does not tell.</summary>
@@ -307,7 +309,8 @@ internal static class PullRequestSummary
     {
         StringBuilder text = new();
         ComparisonRecord[] comparisons = [.. result.Comparisons.OrderBy(static c => Array.IndexOf(Order, c.Verdict))];
-        text.Append("### ").Append(Headline(comparisons, result)).Append("\n\n");
+        Answer answer = Answer.Of(result);
+        text.Append("### ").Append(Escaped(answer.Sentence)).Append("\n\n").Append(answer.Ground.Length == 0 ? "" : Escaped(answer.Ground) + "\n\n");
         if (comparisons.Length > 0)
         {
             text.Append("| verdict | what | against | figure | ratio | interval | smallest that is found |\n|---|---|---|---|---:|---:|---:|\n");
@@ -365,12 +368,6 @@ internal static class PullRequestSummary
     private static string Smallest(ComparisonRecord c) => c.Figure == ComparedFigure.Bytes ? (c.Interval == "exact" ? "1 B" : "-")
         : c.Detectable is { } change ? FormattableString.Invariant($"{change * 100:0.#} %")
         : "-";
-
-    private static string Headline(ComparisonRecord[] comparisons, ResultFile result) =>
-        result.Has(FindingLevel.Invalid) ? "The measurement is invalid"
-        : comparisons.Length == 0 ? "Nothing was compared"
-        : string.Join(", ", comparisons.GroupBy(static c => c.Verdict).Select(static g => $"{Numbers.Grouped(g.Count())} {VerdictWords.Of(g.Key)}"))
-            + (result.Partial ? " (stopped before its end)" : "");
 
     private static string Escaped(string text) =>
         text.Replace("|", "\\|", StringComparison.Ordinal).Replace("<", "&lt;", StringComparison.Ordinal).Replace("\n", " ", StringComparison.Ordinal);

@@ -28,7 +28,7 @@ internal static class DoctorCommand
             }
             else
             {
-                Write(checks, result.Machine, host.Out);
+                Write(checks, result, host);
             }
 
             return ResultOutput.ExportWithCode(result, output, host);
@@ -51,20 +51,14 @@ internal static class DoctorCommand
         ],
     };
 
-    private static void Write(IReadOnlyList<Check> checks, MachineRecord machine, TextWriter output)
+    private static void Write(IReadOnlyList<Check> checks, ResultFile result, WeirHost host)
     {
-        output.WriteLine(ResultText.Machine(machine));
-        foreach ((string name, string value) in machine.Variables)
-        {
-            output.WriteLine($"{name}={value}");
-        }
-
+        Prose prose = new(host.Out, host.Width);
+        prose.Write([Checks.Answer(checks, result), ""]);
         int width = checks.Max(static c => c.Name.Length);
-        foreach (Check check in checks)
-        {
-            output.WriteLine($"{(check.Level == FindingLevel.Note ? "ok" : "! "),-3}{check.Name.PadRight(width)}  "
-                + $"{check.Value}{(check.Advice is null ? "" : $". {check.Advice}")}");
-        }
+        prose.Write(checks.Select(check => $"{(check.Level == FindingLevel.Note ? "ok" : "! "),-3}{check.Name.PadRight(width)}  "
+            + $"{check.Value}{(check.Advice is null ? "" : $". {check.Advice}")}"));
+        prose.Write(["", ResultText.Machine(result.Machine), .. result.Machine.Variables.Select(static v => $"{v.Key}={v.Value}")]);
     }
 }
 
@@ -99,6 +93,19 @@ internal static class Checks
         checks.Add(Depth());
         return (checks, same);
     }
+
+    /// <summary>What this machine can tell, in a sentence.</summary>
+    public static string Answer(IReadOnlyList<Check> checks, ResultFile same)
+    {
+        string[] doubts = [.. checks.Where(static c => c.Level != FindingLevel.Note).Select(static c => c.Name)];
+        string against = doubts.Length == 0 ? "and nothing speaks against its figures"
+            : $"but {Numbers.Counted(doubts.Length, "check")} {(doubts.Length == 1 ? "speaks" : "speak")} against its figures: {string.Join(", ", doubts)}";
+        return same.Comparisons is [{ HasInterval: true } floor]
+            ? FormattableString.Invariant($"In {SameRounds} short rounds this machine can tell a difference of {FloorOf(floor) * 100:0.#} %, {against}.")
+            : $"Cannot say what difference this machine can tell: the comparison of a thing with itself gave no interval, {against}.";
+    }
+
+    private static double FloorOf(ComparisonRecord same) => Math.Max(same.High - 1, 1 - same.Low);
 
     private static Check Build() =>
 #if DEBUG
@@ -182,7 +189,7 @@ internal static class Checks
             return new Check("noise floor (A/A)", "could not be measured", FindingLevel.Doubt, "Too few rounds were valid");
         }
 
-        double floor = Math.Max(same.High - 1, 1 - same.Low);
+        double floor = FloorOf(same);
         string value = FormattableString.Invariant($"the same thing differs from itself by {(same.Ratio - 1) * 100:+0.0;-0.0;0.0} % ")
             + FormattableString.Invariant($"[{(same.Low - 1) * 100:+0.0;-0.0}..{(same.High - 1) * 100:+0.0;-0.0} %] over {SameRounds} rounds");
         return floor > same.Margin

@@ -1,6 +1,7 @@
 using System.Text.Json.Serialization;
 using Weir.Lab.Report.Page;
 using Weir.Lab.Report.Tables;
+using Weir.Lab.Report.Writing;
 
 namespace Weir.Cli.Commands.History;
 
@@ -149,28 +150,28 @@ internal static class HistoryCommand
 
     private static void Write(IReadOnlyList<HistorySeries> series, string[] notes, int results, WeirHost host)
     {
-        host.Out.WriteLine($"weir history   {Numbers.Counted(results, "result")} of "
-            + $"{Numbers.Counted(series.SelectMany(static s => s.Points).Select(static p => p.Name).Distinct().Count(), "commit")}");
+        Prose prose = new(host.Out, host.Width);
+        prose.Write([HistoryTables.Answer(series)]);
+        List<string> noRoom = [];
         foreach (HistorySeries[] own in series.GroupBy(static s => s.Machine).Select(static g => g.ToArray()))
         {
-            foreach (Table table in new[] { HistoryTables.Arms(own), HistoryTables.Changes(own) }.OfType<Table>())
+            foreach (Table table in new[] { HistoryTables.Changes(own), HistoryTables.Arms(own) }.OfType<Table>())
             {
                 host.Out.WriteLine();
-                TableText.Write(table, host.Out, host.Style);
+                noRoom.AddRange(TableText.Write(table, host.Out, host.Style));
             }
         }
 
         host.Out.WriteLine();
-        string[] changes = [.. series.SelectMany(static s => s.Changes, HistoryTables.Sentence)];
-        foreach (string sentence in changes.DefaultIfEmpty("none was found."))
-        {
-            host.Out.WriteLine($"CHANGE   {sentence}");
-        }
-
-        foreach (string note in notes)
-        {
-            host.Out.WriteLine($"note     {note}");
-        }
+        prose.Write(
+        [
+            .. series.SelectMany(static s => s.Changes, HistoryTables.Sentence).Select(static sentence => $"CHANGE   {sentence}"),
+            .. notes.Select(static note => $"note     {note}"),
+            .. TextReport.NoRoom(noRoom),
+            "",
+            $"weir history   {Numbers.Counted(results, "result")} of "
+                + $"{Numbers.Counted(series.SelectMany(static s => s.Points).Select(static p => p.Name).Distinct().Count(), "commit")}",
+        ]);
     }
 
     private static IEnumerable<string> Notes(

@@ -53,13 +53,6 @@ internal sealed class LoadRun(LoadSettings settings, OutputSettings output, IRea
         }
     }
 
-    private static void WriteDetails(ResultFile result, TextWriter output, TextStyle style)
-    {
-        output.WriteLine(LoadAnswer.Of(result));
-        output.WriteLine();
-        ResultText.Write(result, output, style);
-    }
-
     private async Task<LoadWork> SetUpAsync(ItemWorkload workload)
     {
         WorkerGroup all = new(WorkerRunSpec.DefaultGroup, Math.Max(settings.Concurrency, settings.ParallelSize));
@@ -84,29 +77,15 @@ internal sealed class LoadRun(LoadSettings settings, OutputSettings output, IRea
         {
             Seconds = Stopwatch.GetElapsedTime(start).TotalSeconds,
         };
-        return ResultOutput.Write(result, output, host, settings.Details ? WriteDetails : LoadScreen.Write);
+        return ResultOutput.Write(result, output, host, settings.Details ? null : LoadScreen.Write);
     }
 }
 
-/// <summary>What a run comes to, in a sentence or two for somebody who has never seen one.</summary>
-internal static class LoadAnswer
+/// <summary>What else had the processors while the arms took turns.</summary>
+internal static class LoadMachine
 {
     // Of the processor time. Less goes unnoticed, because the arms take turns.
     private const double MostTakenByOthers = 0.1;
-
-    private const int MostNamed = 4;
-
-    /// <summary>The answer.</summary>
-    public static string Of(ResultFile result)
-    {
-        ArmRecord[] arms = [.. result.Arms.Where(static a => a.OrPart().IsMeasured).OrderByDescending(static a => a.OrPart().Rate().Median)];
-        return arms switch
-        {
-            [] => "Nothing was measured: the run was stopped before.",
-            [var one] => $"{NameOf(one)} handled {RateOf(one)} items a second: {TimeOf(one)} an item.",
-            [var first, .. var others] => OfSeveral(first, others),
-        } + (IsOf(result) ? " The machine was busy, so trust no small difference." : "") + (result.Partial ? " The run was stopped early." : "");
-    }
 
     /// <summary>The finding if other programs had much of the machine while it was measured.</summary>
     public static IEnumerable<Finding> Busy(IEnumerable<ArmRecord> arms)
@@ -121,45 +100,6 @@ internal static class LoadAnswer
                 FindingKind.Machine),
         ];
     }
-
-    /// <summary>The name of a runtime or a peer.</summary>
-    public static string NameOf(ArmRecord arm) => arm.Settings.GetValueOrDefault(PassFigures.Runtime, arm.Name);
-
-    private static bool IsOf(ResultFile result) => result.Findings.Any(static f => f is { Level: FindingLevel.Doubt, Kind: FindingKind.Machine });
-
-    private static string OfSeveral(ArmRecord first, ArmRecord[] others)
-    {
-        // Which is first is seen only afterwards, so there are as many ways to be wrong as there are pairs.
-        ComparisonOptions options = new();
-        options = options with { Alpha = options.Alpha * 2 / (others.Length + 1) };
-        IReadOnlyList<ComparisonRecord> compared = Comparing.All(others.Select(o => (o, first)), options, interleaved: true);
-        ILookup<Verdict, ArmRecord> by = others.ToLookup(o => compared.FirstOrDefault(c => c.Arm == o.Label)?.Verdict ?? Verdict.Inconclusive);
-        string did = $"{RateOf(first)} items a second, {TimeOf(first)} an item";
-        ArmRecord[] slower = [.. by[Verdict.Slower]];
-        ArmRecord[] open = [.. others.Except(slower)];
-        if (open.Length == 0)
-        {
-            string rest = others.Length == 1 ? "" : $", then {Listed([.. others.Skip(1)])}";
-            return $"{NameOf(first)} is the fastest: {did}. The next is {NameOf(others[0])} with {RateOf(others[0])}{rest}.";
-        }
-
-        bool areEqual = open.All(by[Verdict.Equivalent].Contains);
-        string head = areEqual
-            ? $"{NameOf(first)} and {Listed(open)} are about equally fast: {did}."
-            : $"Which is the fastest is not certain: {NameOf(first)} did {did}; {Listed(open)} did less, but the windows differ more than that.";
-        return head + (slower.Length == 0 ? "" : $" Slower: {Listed(slower)}.");
-    }
-
-    private static string Listed(ArmRecord[] arms)
-    {
-        string[] texts = [.. arms.Take(arms.Length > MostNamed ? MostNamed - 1 : MostNamed).Select(static a => $"{NameOf(a)} ({RateOf(a)})")];
-        texts = arms.Length > texts.Length ? [.. texts, $"{arms.Length - texts.Length} more"] : texts;
-        return texts.Length == 1 ? texts[0] : $"{string.Join(", ", texts[..^1])} and {texts[^1]}";
-    }
-
-    private static string RateOf(ArmRecord arm) => Numbers.Scaled(arm.OrPart().Rate().Median);
-
-    private static string TimeOf(ArmRecord arm) => Numbers.Nanoseconds(1e9 / arm.OrPart().Rate().Median);
 }
 
 /// <summary>Converts the measurements to a result in the format of all measuring commands. All output is generated from it.</summary>
@@ -229,7 +169,7 @@ internal static class LoadResults
                 FindingLevel.Doubt, $"Methods were still compiled in the measured windows, so the code was not warm: {string.Join(", ", compiled)}.");
         }
 
-        foreach (Finding busy in LoadAnswer.Busy(trials.Arms))
+        foreach (Finding busy in LoadMachine.Busy(trials.Arms))
         {
             yield return busy;
         }
@@ -269,73 +209,43 @@ internal static class LoadScreen
     /// <summary>The columns of a terminal whose width nobody knows.</summary>
     private const int UsualWidth = 80;
 
-    private static readonly string[] Columns = ["items/s", "[min..max]", "ns/item", "x loop", "x ForEachAsync", "B/item", "CPU s/M"];
+    private const int MostDrawn = 5;
 
     public static void Write(ResultFile result, TextWriter output, TextStyle style)
     {
-        int width = style.Width ?? UsualWidth;
-        void Say(string text)
-        {
-            foreach (string line in Wrapped(text, width))
-            {
-                output.WriteLine(line);
-            }
-        }
-
-        Say(LoadAnswer.Of(result));
+        style = style with { Width = style.Width ?? UsualWidth };
+        Prose prose = new(output, style.Width);
+        TextReport report = ResultText.Of(result);
+        prose.Write(report.Answer);
         output.WriteLine();
+        IReadOnlyList<string> noRoom = [];
         if (ResultTables.Passes(result) is { } table)
         {
-            TableText.Write(Narrowed(table, width), output, style);
+            // With many arms the table alone fills the screen.
+            if (result.Arms.Count <= MostDrawn && report.Picture(style.Width) is { Count: > 0 } picture)
+            {
+                foreach (string line in picture)
+                {
+                    output.WriteLine(line);
+                }
+
+                output.WriteLine();
+            }
+
+            noRoom = TableText.Write(table, output, style);
             output.WriteLine();
         }
 
         // The form that scripts read, where there is one runtime.
-        (string Key, string Value)[] figures = result.Arms is [var only]
-            ? [(PassFigures.Runtime, LoadAnswer.NameOf(only)), .. ResultText.Of(result).Groups[^1]]
-            : [];
-        foreach ((string key, string value) in figures)
-        {
-            Say($"{key}={value}");
-        }
-
-        Say($"Work of an item: {result.Work}. items/s: the median of {result.Settings["trials"]} windows, in turns; ns/item: the time of an item at that rate; "
-            + "B, CPU: of the whole process.");
-        foreach (string line in ResultText.Sentences(result.Findings))
-        {
-            Say(line);
-        }
-
-        Say("More: --details (settings, machine, comparisons), --export html (a page), --peers (what one would write without Weir).");
-    }
-
-    // Of the table those columns that say most, as many as fit on a line.
-    private static Table Narrowed(Table table, int width)
-    {
-        int[] columns = [0];
-        foreach (int column in Columns.Select(head => table.Columns.ToList().IndexOf(head)).Where(static c => c > 0))
-        {
-            Table wider = TableText.Part(table, [.. columns, column]);
-            columns = TableText.WidthOf(wider) <= width ? [.. columns, column] : columns;
-        }
-
-        return TableText.Part(table, columns);
-    }
-
-    private static IEnumerable<string> Wrapped(string text, int width)
-    {
-        string line = "";
-        foreach (string word in text.Split(' ', StringSplitOptions.RemoveEmptyEntries))
-        {
-            if (line.Length > 0 && line.Length + 1 + word.Length > width)
-            {
-                yield return line;
-                line = "";
-            }
-
-            line += (line.Length > 0 ? " " : "") + word;
-        }
-
-        yield return line;
+        prose.Write(result.Arms is [var only]
+            ? [$"{PassFigures.Runtime}={Answer.NameOf(only)}", .. report.Groups[^1].Select(static g => $"{g.Key}={g.Value}")]
+            : []);
+        prose.Write([
+            $"Work of an item: {result.Work}. items/s: the median of {result.Settings["trials"]} windows, in turns; ns/item: the time of an item at that rate; "
+                + "B, CPU: of the whole process.",
+            .. ResultText.Sentences(result.Findings),
+            (noRoom.Count > 0 ? $"No room here for: {string.Join(", ", noRoom)}. " : "")
+                + "More: --details (settings, machine, comparisons), --export html (a page), --peers (what one would write without Weir).",
+        ]);
     }
 }

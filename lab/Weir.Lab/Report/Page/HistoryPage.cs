@@ -10,22 +10,27 @@ internal static class HistoryPage
     {
         StringBuilder page = new();
         HtmlPage.Begin(page, "weir history");
-        page.Append("<article>\n<header>\n<h1>weir history</h1>\n</header>\n");
-        HtmlPage.Section(page, "changes", "What changed", 2, () => Changes(page, series, notes));
+        page.Append("<article>\n<header id=\"answer\">\n<h1>").Append(HtmlPage.Html(HistoryTables.Answer(series))).Append("</h1>\n")
+            .Append("<p class=\"quiet\">weir history</p>\n</header>\n");
         int number = 0;
         foreach (IGrouping<string, HistorySeries> machine in series.GroupBy(static s => s.Machine))
         {
             HistorySeries[] own = [.. machine];
             number++;
+            Figure figure = HistoryFigure.Make($"rates-{number}", own);
+            HtmlPage.Section(page, figure.Id, figure.Title, 2, () => HtmlPage.Append(page, figure, ""));
             if (HistoryTables.Changes(own) is { } changes)
             {
                 HtmlPage.Section(page, $"changes-{number}", changes.Title, 2, () => HtmlPage.Append(page, changes, caption: false));
             }
 
-            Figure figure = HistoryFigure.Make($"rates-{number}", own);
-            HtmlPage.Section(page, figure.Id, figure.Title, 2, () => HtmlPage.Append(page, figure, ""));
             Table arms = HistoryTables.Arms(own);
             HtmlPage.Section(page, $"arms-{number}", arms.Title, 2, () => HtmlPage.Append(page, arms, caption: false));
+        }
+
+        if (notes.Count > 0)
+        {
+            HtmlPage.Section(page, "findings", "What to know", 2, () => Notes(page, notes));
         }
 
         page.Append("</article>\n<script type=\"application/json\" id=\"history\">")
@@ -34,20 +39,14 @@ internal static class HistoryPage
         return HtmlPage.End(page);
     }
 
-    private static void Changes(StringBuilder page, IReadOnlyList<HistorySeries> series, IReadOnlyList<string> notes)
+    private static void Notes(StringBuilder page, IReadOnlyList<string> notes)
     {
-        string[] sentences = [.. series.SelectMany(static s => s.Changes, HistoryTables.Sentence)];
-        page.Append("<p class=\"lead\">").Append(HtmlPage.Html(sentences.Length switch { 0 =>
-            "No change was found.", 1 => sentences[0], _ => $"{sentences.Length} changes were found. The first: {sentences[0]}" })).Append("</p>\n");
-        if (notes.Count > 0)
+        page.Append("<ul class=\"findings\">\n");
+        foreach (string note in notes)
         {
-            page.Append("<ul class=\"findings\">\n");
-            foreach (string note in notes)
-            {
-                page.Append("<li class=\"note\">").Append(HtmlPage.Html(note)).Append("</li>\n");
-            }
-
-            page.Append("</ul>\n");
+            page.Append("<li class=\"note\">").Append(HtmlPage.Html(note)).Append("</li>\n");
         }
+
+        page.Append("</ul>\n");
     }
 }

@@ -19,7 +19,7 @@ internal static class HtmlPage
             page.Append("<h1>").Append(Html(title)).Append("</h1>\n<nav aria-label=\"Results\"><ol>\n");
             for (int i = 0; i < results.Count; i++)
             {
-                page.Append($"<li><a href=\"#{Prefix(results, i)}verdict\">{Html($"weir {results[i].Command}: {results[i].Work}")}</a></li>\n");
+                page.Append($"<li><a href=\"#{Prefix(results, i)}answer\">{Html($"weir {results[i].Command}: {results[i].Work}")}</a></li>\n");
             }
 
             page.Append("</ol></nav>\n");
@@ -51,21 +51,30 @@ internal static class HtmlPage
     {
         string where = FormattableString.Invariant($"{result.StartedAt:yyyy-MM-dd HH:mm zzz}, {result.Seconds:0} s; {result.Machine.Cores} cores, ")
             + $"{result.Machine.Cpu}, .NET {result.Machine.Dotnet}, environment {result.Machine.Hash}";
-        page.Append($"<article>\n<header>\n<h{level}>{Html($"weir {result.Command}: {result.Work}")}</h{level}>\n")
-            .Append($"<p class=\"quiet\">{Html(where)}</p>\n</header>\n");
-        Section(page, $"{prefix}verdict", "Verdict", level + 1, () => Verdict(page, result));
-        foreach (object? part in Parts(result))
+        Answer answer = Answer.Of(result);
+        page.Append($"<article>\n<header id=\"{prefix}answer\">\n<h{level}>{Html(answer.Sentence)}</h{level}>\n");
+        if (answer.Ground.Length > 0)
         {
-            if (part is Table table)
-            {
-                Section(page, prefix + Slug(table.Title), table.Title, level + 1, () => Append(page, table, caption: false));
-            }
-            else if (part is Figure figure)
-            {
-                Section(page, prefix + figure.Id, figure.Title, level + 1, () => Append(page, figure, prefix));
-            }
+            page.Append($"<p class=\"lead\">{Html(answer.Ground)}</p>\n");
         }
 
+        Badges(page, result);
+        page.Append($"<p class=\"quiet\">{Html($"weir {result.Command}: {result.Work}. {where}")}</p>\n</header>\n");
+
+        // One picture, the tables, what to know of them; then the other pictures.
+        Figure[] figures = [.. Figures(result)];
+        Append(page, figures.Take(1), prefix, level + 1);
+        foreach (Table table in ResultTables.OfRounds(result))
+        {
+            Section(page, prefix + Slug(table.Title), table.Title, level + 1, () => Append(page, table, caption: false));
+        }
+
+        if (result.Findings.Count > 0)
+        {
+            Section(page, $"{prefix}findings", "What to know", level + 1, () => Findings(page, result));
+        }
+
+        Append(page, figures.Skip(1), prefix, level + 1);
         ArmRecord[] profiled = [.. result.Arms.Where(static a => a.Profile is not null)];
         for (int i = 0; i < profiled.Length; i++)
         {
@@ -78,18 +87,25 @@ internal static class HtmlPage
         page.Append("</article>\n");
     }
 
-    // First the verdict, then the plots, each with its table.
-    private static IEnumerable<object?> Parts(ResultFile result) => result.Arms.Any(static a => a.IsMeasured)
-        ?
+    // First that which shows the answer.
+    private static IEnumerable<Figure> Figures(ResultFile result) => !result.Arms.Any(static a => a.IsMeasured) ? [] : new[]
+    {
+        RatioFigure.Make(result), ThroughputFigure.Make(result),
+    }
+        .Concat(ParameterFigure.All(result))
+        .Concat(
         [
-            RatioFigure.Make(result), ResultTables.Comparisons(result), ResultTables.Arms(result), ResultTables.Passes(result),
-            ResultTables.Deliveries(result), ResultTables.Programs(result), RatesFigure.Make(result),
-            ResultTables.Modes(result), ResultTables.Fits(result),
-            .. ParameterFigure.All(result), ThroughputFigure.Make(result), DepthFigure.Make(result), DistributionFigure.Make(result),
-            SpectrumFigure.Make(result), ResultTables.Latency(result), ResultTables.Cost(result),
-            RoundsFigure.Make(result), TimelineFigure.Make(result), ResourcesFigure.Make(result), WorkersFigure.Make(result),
-        ]
-        : [];
+            RatesFigure.Make(result), SpectrumFigure.Make(result), DistributionFigure.Make(result), DepthFigure.Make(result), RoundsFigure.Make(result),
+            TimelineFigure.Make(result), ResourcesFigure.Make(result), WorkersFigure.Make(result),
+        ]).OfType<Figure>();
+
+    private static void Append(StringBuilder page, IEnumerable<Figure> figures, string prefix, int level)
+    {
+        foreach (Figure figure in figures)
+        {
+            Section(page, prefix + figure.Id, figure.Title, level, () => Append(page, figure, prefix));
+        }
+    }
 
     internal static void Section(StringBuilder page, string id, string title, int level, Action content)
     {
@@ -98,25 +114,26 @@ internal static class HtmlPage
         page.Append("</section>\n");
     }
 
-    private static void Verdict(StringBuilder page, ResultFile result)
+    private static void Badges(StringBuilder page, ResultFile result)
     {
         page.Append("<p class=\"badges\">");
-        foreach ((string kind, string text) in PageVerdict.Badges(result))
+        foreach ((string kind, string text) in PageBadges.Of(result))
         {
             page.Append("<span class=\"badge ").Append(kind).Append("\">").Append(Html(text)).Append("</span> ");
         }
 
-        page.Append("</p>\n<p class=\"lead\">").Append(Html(PageVerdict.Headline(result))).Append("</p>\n");
-        if (result.Findings.Count > 0)
-        {
-            page.Append("<ul class=\"findings\">\n");
-            foreach (Finding finding in result.Findings)
-            {
-                page.Append("<li class=\"").Append(finding.Level.ToString().ToLowerInvariant()).Append("\">").Append(Html(finding.Text)).Append("</li>\n");
-            }
+        page.Append("</p>\n");
+    }
 
-            page.Append("</ul>\n");
+    private static void Findings(StringBuilder page, ResultFile result)
+    {
+        page.Append("<ul class=\"findings\">\n");
+        foreach (Finding finding in result.Findings)
+        {
+            page.Append("<li class=\"").Append(finding.Level.ToString().ToLowerInvariant()).Append("\">").Append(Html(finding.Text)).Append("</li>\n");
         }
+
+        page.Append("</ul>\n");
     }
 
     internal static void Append(StringBuilder page, Figure figure, string prefix)
@@ -258,64 +275,10 @@ internal static class ProfilePart
     }
 }
 
-/// <summary>The summary of a result, in one line and a few badges.</summary>
-internal static class PageVerdict
+/// <summary>What a result is, in a few words each.</summary>
+internal static class PageBadges
 {
-    /// <summary>The most important sentence.</summary>
-    public static string Headline(ResultFile result)
-    {
-        if (result.Findings.FirstOrDefault(static f => f.Level == FindingLevel.Invalid) is { } invalid)
-        {
-            return $"The measurement is invalid: {invalid.Text}";
-        }
-
-        // Verdicts come before findings, and both before undecided comparisons.
-        return Decided(result)
-            ?? result.Findings.Where(static f => f.Kind is FindingKind.Bound or FindingKind.Scaling).Select(static f => f.Text).FirstOrDefault()
-            ?? (result.Comparisons.Count > 0 ? Undecided(result.Comparisons) : Fastest(result));
-    }
-
-    private static string? Decided(ResultFile result)
-    {
-        ComparisonRecord? first = result.Comparisons.FirstOrDefault(static c => c.IsWorse || c.Verdict == Verdict.Faster)
-            ?? (result.Comparisons.Count > 0 && result.Comparisons.All(static c => c.Verdict == Verdict.Equivalent) ? result.Comparisons[0] : null);
-        return first is null ? null
-            : result.Comparisons.Count == 1 ? ResultText.Sentence(first) + "."
-            : $"{ResultText.Sentence(first)}. All {result.Comparisons.Count} comparisons are below.";
-    }
-
-    // What is known anyway: how far apart they can be at most.
-    private static string Undecided(IReadOnlyList<ComparisonRecord> comparisons)
-    {
-        ComparisonRecord first =
-            comparisons.FirstOrDefault(static c => c is { Verdict: Verdict.Inconclusive, Figure: ComparedFigure.Rate }) ?? comparisons[0];
-        string what = first.HasInterval
-            ? FormattableString.Invariant($"{first.Arm} does {first.Low:0.000} to {first.High:0.000} times as much per second as {first.Against} (most likely ")
-                + FormattableString.Invariant($"{first.Ratio:0.000}), which does not decide whether they differ by more than {first.Margin * 100:0.#} %.")
-            : $"{first.Arm} and {first.Against} have too few "
-                + $"{(first.Pairs is not null ? "pairs of processes" : first.Processes is not null ? "processes" : "rounds")} for an interval of their ratio.";
-        return comparisons.Count == 1 ? what : $"{what} All {comparisons.Count} comparisons are below.";
-    }
-
-    private static string Fastest(ResultFile result)
-    {
-        ArmRecord[] arms = [.. result.Arms.Where(static a => a.IsMeasured)];
-        if (arms.Length == 0)
-        {
-            return "Nothing was measured to its end.";
-        }
-
-        ArmRecord best = arms.MaxBy(static a => a.Rate().Median)!;
-        MedianInterval rate = best.RateInterval();
-        string sure = ResultTables.Interval(rate) is { } interval
-            ? $"the median of {best.Counted.Count} rounds, with the interval {interval}"
-            : "in a single round, which has no interval";
-        return best.IsProgram ? $"{best.Name} took {(arms.Length == 1 ? "" : "the least, ")}{Numbers.Nanoseconds(1e9 / rate.Median)} a run, "
-            + $"{Numbers.Rate(rate.Median)} {result.Unit} per second: {sure}."
-            : $"{best.Label} did {(arms.Length == 1 ? "" : "the most, ")}{Numbers.Rate(rate.Median)} {result.Unit} per second: {sure}.";
-    }
-
-    public static IEnumerable<(string Kind, string Text)> Badges(ResultFile result)
+    public static IEnumerable<(string Kind, string Text)> Of(ResultFile result)
     {
         if (result.Has(FindingLevel.Invalid))
         {

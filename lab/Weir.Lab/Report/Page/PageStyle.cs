@@ -14,9 +14,8 @@ internal static class PageStyle
         html{-webkit-text-size-adjust:100%}
         body{margin:0;background:var(--bg);color:var(--text);font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
         main{max-width:62rem;margin:0 auto;padding:1.25rem 1rem 4rem}
-        h1{font-size:1.7rem;line-height:1.2;margin:.4rem 0;overflow-wrap:anywhere}
+        h1,article>header h2{font-size:1.5rem;line-height:1.25;margin:.4rem 0 .6rem;overflow-wrap:anywhere;text-wrap:pretty}
         h2{font-size:1.2rem;margin:0 0 .75rem}
-        article>header h2{font-size:1.5rem}
         h3{font-size:1.1rem;margin:0 0 .75rem}
         section,nav{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:1rem 1.1rem;margin:0 0 1rem}
         article+article{margin-top:3rem}
@@ -29,7 +28,7 @@ internal static class PageStyle
         .badge.good{background:var(--goodbg);color:var(--good)}
         .badge.bad{background:var(--badbg);color:var(--bad)}
         .badge.doubt{background:var(--doubtbg);color:var(--doubt)}
-        .lead{font-size:1.15rem;line-height:1.4;margin:0 0 .5rem}
+        .lead{font-size:1.05rem;line-height:1.45;margin:0 0 .7rem;overflow-wrap:anywhere}
         .findings{margin:.75rem 0 0;padding-left:0;list-style:none;font-size:.93rem}
         .findings li{padding:.35rem .7rem;border-left:4px solid var(--line);margin:.35rem 0;overflow-wrap:anywhere}
         .findings .doubt{border-color:var(--doubt)}
@@ -53,7 +52,7 @@ internal static class PageStyle
         .legend li{display:flex;align-items:center;gap:.4rem}
         .plot svg{display:block;max-width:100%;height:auto}
         .narrow{display:none}
-        @media (max-width:640px){.wide{display:none}.narrow{display:block}main{padding:1rem .6rem 3rem}section,nav{padding:.8rem .7rem}h1{font-size:1.35rem}}
+        @media (max-width:640px){.wide{display:none}.narrow{display:block}main{padding:1rem .6rem 3rem}section,nav{padding:.8rem .7rem}h1,article>header h2{font-size:1.25rem}}
         details{border-top:1px solid var(--grid);padding-top:.5rem}
         summary{cursor:pointer;color:var(--link);font-size:.9rem}
         pre{overflow-x:auto;background:var(--bg);border:1px solid var(--line);border-radius:6px;padding:.6rem;font-size:.85rem;margin:.3rem 0 1rem}

@@ -5,12 +5,14 @@ internal static class ResultTables
 {
     private const string Nothing = "-";
 
-    /// <summary>All tables but those of the rounds.</summary>
-    public static IReadOnlyList<Table> Summary(ResultFile result) =>
-        [.. new[]
-        {
-            Arms(result), Passes(result), Deliveries(result), Programs(result), Cost(result), Modes(result), Latency(result), Comparisons(result), Fits(result),
-        }.OfType<Table>(), .. ProfileTables.All(result)];
+    /// <summary>All tables but that of the single rounds.</summary>
+    public static IReadOnlyList<Table> Summary(ResultFile result) => [.. OfRounds(result), .. ProfileTables.All(result)];
+
+    /// <summary>The tables that are made of the rounds, that is, without those of profiles.</summary>
+    public static IEnumerable<Table> OfRounds(ResultFile result) => new[]
+    {
+        Comparisons(result), Fits(result), Arms(result), Passes(result), Deliveries(result), Programs(result), Latency(result), Cost(result), Modes(result),
+    }.OfType<Table>();
 
     /// <summary>What each arm reached and what it cost.</summary>
     public static Table? Arms(ResultFile result)
@@ -29,7 +31,10 @@ internal static class ResultTables
             ("MB/s", static a => a.Mean(static r => r.Bytes / r.Seconds / 1e6) is { } rate ? Numbers.Short(rate) : null),
             ("rounds", static a => Numbers.Grouped(a.Counted.Count)),
             ("fairness (least..most)", static a => Fairness(a)),
-            ("longest gap", static a => a.Max(static r => r.LongestGapSeconds) is { } gap ? Numbers.Nanoseconds(gap * 1e9) : null));
+            ("longest gap", static a => a.Max(static r => r.LongestGapSeconds) is { } gap ? Numbers.Nanoseconds(gap * 1e9) : null)) with
+        {
+            Important = [Table.Workers, $"{result.Unit}/s", "interval", "rounds", "MB/s", "longest gap"],
+        };
     }
 
     /// <summary>What an item of a pass took in each arm. An arm that was stopped before its first round ended has the part of it that there is.</summary>
@@ -56,7 +61,10 @@ internal static class ResultTables
             Column("CPU s/M", static f => Numbers.Short(f.CpuSecondsPerMillion)),
             Column("GC 0/1/2 per M", static f => string.Join('/', f.GcPerMillion.Select(static c => FormattableString.Invariant($"{c:#,0.##}")))),
             Ratio("x loop", static f => f.RatioToLoop),
-            Ratio("x ForEachAsync", static f => f.RatioToPlatform));
+            Ratio("x ForEachAsync", static f => f.RatioToPlatform)) with
+        {
+            Important = ["items/s", "[min..max]", "ns/item", "x loop", "x ForEachAsync", "B/item", "CPU s/M"],
+        };
     }
 
     /// <summary>What each queue carried from end to end. An arm that was stopped before its first round ended has the part of it that there is.</summary>
@@ -81,7 +89,10 @@ internal static class ResultTables
                 ("out of order", static a => Numbers.Grouped(a.Counted.Sum(static r => r.OutOfOrder ?? 0))),
                 ("CPU s/M", static a => Numbers.Short(
                     a.Counted.Sum(static r => r.CpuUserSeconds + r.CpuSystemSeconds) * 1e6 / Math.Max(1, a.Counted.Sum(static r => r.Operations)))),
-            ]);
+            ]) with
+        {
+            Important = [$"{result.Unit}/s", "p50", "p99", "lost", "duplicates", "out of order", "max"],
+        };
     }
 
     /// <summary>How long each program took, and what it used.</summary>
@@ -106,7 +117,10 @@ internal static class ResultTables
             ($"{result.Unit}/s", static a => Numbers.Rate(a.Rate().Median)),
             ("shell", static a => a.Mean(static r => r.OverheadNs) is { } overhead
                 ? $"{Numbers.Nanoseconds(overhead)} {(a.Counted.Any(static r => r.OverheadSubtracted) ? "subtracted" : "included")}"
-                : null));
+                : null)) with
+        {
+            Important = ["time", "interval", "peak memory", "user", "system", "rounds"],
+        };
     }
 
     /// <summary>How deep each arm worked, and what it cost.</summary>
@@ -132,7 +146,10 @@ internal static class ResultTables
             ("overhead", static a => Overhead(a)),
             ("from device", static a => a.Mean(static r => r.Bytes > 0 ? r.DeviceBytes / (double)r.Bytes : null) is { } share
                 ? FormattableString.Invariant($"{share * 100:0.0} %")
-                : null));
+                : null)) with
+        {
+            Important = [Table.Workers, "cores", "B/op", "B/file", "from device", "open avg/max", "overhead"],
+        };
     }
 
     /// <summary>The rates of synchronous and asynchronous workers beside each other; only where both were measured.</summary>
@@ -189,7 +206,10 @@ internal static class ResultTables
                 ("dropped", static r => r.Arm.Counted.Sum(static x => x.Dropped) is { } dropped && r.Arm.Counted.Any(static x => x.Dropped is not null)
                     ? Numbers.Grouped(dropped)
                     : null),
-            ]);
+            ]) with
+        {
+            Important = [Table.Workers, "from", "p50", "p99", "max", "p90", "p99.9", "dropped", "late starts"],
+        };
     }
 
     /// <summary>A percentile as a text, if the measurements can tell it.</summary>
@@ -212,11 +232,14 @@ internal static class ResultTables
         ("arm", static c => c.Arm),
         ("against", static c => c.Against),
         ("figure", c => result.Comparisons.All(static c => c.Figure == ComparedFigure.Rate) ? null : FigureWords.Of(c.Figure)),
-        ("ratio", static c => FormattableString.Invariant($"{c.Ratio:0.000}")),
-        ("interval", static c => c.Interval),
+        ("ratio", static c => c.IsFromNothing ? FormattableString.Invariant($"+{c.Value:#,0.#} B") : FormattableString.Invariant($"{c.Ratio:0.000}")),
+        ("interval", static c => c.IsFromNothing ? "from nothing" : c.Interval),
         ("p", static c => Numbers.Short(c.P)),
         ("margin", static c => FormattableString.Invariant($"{c.Margin * 100:0.#} %")),
-        ("verdict", static c => VerdictWords.Of(c.Verdict)));
+        ("verdict", static c => VerdictWords.Of(c.Verdict))) with
+        {
+            Important = ["figure", "ratio", "verdict", "interval", "p"],
+        };
 
     /// <summary>The scaling laws.</summary>
     public static Table? Fits(ResultFile result) => result.Fits.Count == 0 ? null : Table.Of(
@@ -232,7 +255,10 @@ internal static class ResultTables
         ("peak rate", static f => f.PeakRate is { } rate ? Numbers.Rate(rate) : null),
         ("R2", static f => FormattableString.Invariant($"{f.RSquared:0.000}")),
         ("lack of fit (p)", static f => f.LackOfFit is { } p ? FormattableString.Invariant($"{p:0.000}") : null),
-        ("verdict", static f => f.Refused is null ? "usable" : "refused"));
+        ("verdict", static f => f.Refused is null ? "usable" : "refused")) with
+        {
+            Important = ["law", "verdict", "peak at", "contention (sigma)", "coherency (kappa)", "one worker (lambda)"],
+        };
 
     /// <summary>Every round, in the order in which they were measured.</summary>
     public static Table Rounds(ResultFile result)
@@ -439,6 +465,20 @@ internal static class HistoryTables
                     : "too few results"),
             ("p", static x => Numbers.Short(x.Change.P)),
             ("verdict", static x => VerdictWords.Of(x.Change.Verdict)));
+    }
+
+    /// <summary>What a history comes to, in a sentence.</summary>
+    public static string Answer(IReadOnlyList<HistorySeries> series)
+    {
+        string[] changes = [.. series.SelectMany(static s => s.Changes, Sentence)];
+        int commits = series.SelectMany(static s => s.Points).Select(static p => p.Name).Distinct().Count();
+        return changes.Length switch
+        {
+            0 => $"No change was found over {Numbers.Counted(commits, "commit")}: {string.Join(", ", series.Select(static s => s.Name).Distinct().Take(3))}"
+                + (series.Count > 3 ? $" and {Numbers.Grouped(series.Count - 3)} more." : "."),
+            1 => changes[0],
+            _ => $"{Numbers.Grouped(changes.Length)} changes were found. The first: {changes[0]}",
+        };
     }
 
     public static string Sentence(HistorySeries series, HistoryChange change) =>

@@ -10,6 +10,9 @@ public sealed record Table(string Title, IReadOnlyList<string> Columns, IReadOnl
     /// <summary>The head of a column that names a row too, though it is a number.</summary>
     internal const string Workers = "workers";
 
+    /// <summary>The heads of the figures that say most, the most important first. The others come behind them, in the order in which they stand.</summary>
+    internal IReadOnlyList<string> Important { get; init; } = [];
+
     /// <summary>A table of some things: a column that nothing has a text for is left out.</summary>
     /// <typeparam name="T">The type of the things.</typeparam>
     /// <param name="title">What it shows.</param>
@@ -29,54 +32,81 @@ public sealed record Table(string Title, IReadOnlyList<string> Columns, IReadOnl
 }
 
 /// <summary>Writes tables for people: on a terminal no wider than it is, because a row that breaks in the middle of a number cannot be read.</summary>
+/// <remarks>
+/// Where a line would be too long for all figures, those are left out that do not fit behind more important ones: a table in parts below each other has to be
+/// put together by its reader.
+/// </remarks>
 internal static class TableText
 {
     private const string Edge = "  ";
     private const string Between = "   ";
     private const char Rule = '─';
 
-    /// <summary>Writes a table, in parts below each other where a line would be too long for all its columns.</summary>
-    public static void Write(Table table, TextWriter output, TextStyle style)
+    // A name that was cut still tells more than no figure beside it.
+    private const int LeastName = 12;
+
+    /// <summary>Writes a table, with as many of its figures as a line has room for.</summary>
+    /// <returns>The heads of the figures that had no room.</returns>
+    public static IReadOnlyList<string> Write(Table table, TextWriter output, TextStyle style)
     {
-        foreach (Table part in Fitting(table, style.Width))
-        {
-            Draw(part, output, style.IsColored);
-        }
+        Table fitting = Fitting(table, style.Width);
+        Draw(fitting, output, style.IsColored);
+        return [.. table.Columns.Except(fitting.Columns)];
     }
 
-    /// <summary>The table in parts that are no wider than a terminal. Each has the columns that name its rows, and the next of the figures.</summary>
+    /// <summary>The table with what fits: the names, cut where there is no room for them and one figure, and the most important figures.</summary>
     /// <param name="table">The table.</param>
     /// <param name="width">The width; <see langword="null"/> for no limit.</param>
-    internal static IEnumerable<Table> Fitting(Table table, int? width)
+    internal static Table Fitting(Table table, int? width)
     {
         if (width is not { } most || WidthOf(table) <= most)
         {
-            return [table];
+            return table;
         }
 
         int[] keys = [.. Enumerable.Range(0, table.Columns.Count).Where(i => i < table.Labels || table.Columns[i] == Table.Workers)];
-        List<List<int>> parts = [];
-        foreach (int column in Enumerable.Range(0, table.Columns.Count).Except(keys))
+        int RankOf(int column) => table.Important.TakeWhile(head => head != table.Columns[column]).Count();
+        int[] figures = [.. Enumerable.Range(0, table.Columns.Count).Except(keys).OrderBy(RankOf)];
+        table = Shortened(table, keys, figures, most);
+        List<int> shown = [.. keys];
+        foreach (int column in figures)
         {
-            if (parts.Count == 0 || WidthOf(Part(table, [.. keys, .. parts[^1], column])) > most)
+            if (WidthOf(Part(table, [.. shown.Append(column).Order()])) <= most)
             {
-                parts.Add([]);
+                shown.Add(column);
             }
-
-            parts[^1].Add(column);
         }
 
-        return parts.Select(part => Part(table, [.. keys, .. part]));
+        return Part(table, [.. shown.Order()]);
     }
 
-    internal static Table Part(Table table, int[] columns) => table with
+    // Names of which the longest are cut at their beginning, because their end tells more, until there is room for the first figure too.
+    private static Table Shortened(Table table, int[] keys, int[] figures, int most)
+    {
+        int[] widths = Widths(table);
+        int[] needed = [.. keys.Concat(figures.Take(1))];
+        int Excess() => WidthOf([.. needed.Select(i => widths[i])]) - most;
+        while (Excess() > 0 && keys.Where(i => i < table.Labels).MaxBy(i => widths[i]) is var longest && widths[longest] > LeastName)
+        {
+            widths[longest] = Math.Max(LeastName, widths[longest] - 1);
+        }
+
+        string Cut(string text, int column) => column < table.Labels && text.Length > widths[column] ? "…" + text[^(widths[column] - 1)..] : text;
+        return table with
+        {
+            Columns = [.. table.Columns.Select(Cut)],
+            Rows = [.. table.Rows.Select(row => (IReadOnlyList<string>)[.. row.Select(Cut)])],
+        };
+    }
+
+    private static Table Part(Table table, int[] columns) => table with
     {
         Columns = [.. columns.Select(i => table.Columns[i])],
         Rows = [.. table.Rows.Select(row => (IReadOnlyList<string>)[.. columns.Select(i => row[i])])],
         Labels = columns.Count(i => i < table.Labels),
     };
 
-    internal static int WidthOf(Table table) => WidthOf(Widths(table));
+    private static int WidthOf(Table table) => WidthOf(Widths(table));
 
     private static int WidthOf(int[] widths) => Edge.Length + widths.Sum() + (Between.Length * (widths.Length - 1));
 
@@ -107,7 +137,10 @@ internal static class TableText
     }
 
     private static int? ColorOf(string text) =>
-        VerdictWords.Find(text) switch { Verdict.Slower or Verdict.More => 31, Verdict.Faster or Verdict.Less => 32, _ => null };
+        VerdictWords.Find(text) switch
+        {
+            Verdict.Slower or Verdict.More => 31, Verdict.Faster or Verdict.Less => 32, _ => null,
+        };
 }
 
 /// <summary>How text for people is written.</summary>

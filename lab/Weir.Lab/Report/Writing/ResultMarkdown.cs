@@ -6,18 +6,31 @@ internal static class ResultMarkdown
     public static string Write(ResultFile result)
     {
         StringBuilder text = new();
-        text.Append(System.Globalization.CultureInfo.InvariantCulture, $"# weir {result.Command}: {Escaped(result.Work)}\n\n");
-        if (result.Partial)
+        Answer answer = Answer.Of(result);
+        text.Append("# ").Append(Escaped(answer.Sentence)).Append("\n\n");
+        if (answer.Ground.Length > 0)
         {
-            text.Append("**Partial: it was stopped before everything was measured.**\n\n");
+            text.Append(Escaped(answer.Ground)).Append("\n\n");
         }
 
+        if (TextPicture.Of(result, null) is { Count: > 0 } picture)
+        {
+            text.Append("```text\n").AppendJoin('\n', picture).Append("\n```\n");
+        }
+
+        foreach (Table table in ResultTables.Summary(result))
+        {
+            Append(text, table);
+        }
+
+        text.Append("\n## What to know\n\n");
         foreach (string line in ResultText.Sentences(result))
         {
             text.Append("- ").Append(Escaped(line)).Append('\n');
         }
 
-        text.Append('\n').Append(Escaped(ResultText.Machine(result.Machine))).Append("\n\n");
+        text.Append(System.Globalization.CultureInfo.InvariantCulture, $"\n`weir {result.Command}`: {Escaped(result.Work)}\n\n")
+            .Append(Escaped(ResultText.Machine(result.Machine))).Append("\n\n");
         foreach ((string name, string value) in result.Machine.Variables.Concat(result.Settings))
         {
             text.Append("- ").Append(Escaped($"{name}={value}")).Append('\n');
@@ -34,13 +47,14 @@ internal static class ResultMarkdown
             text.Append("\n    weir ").AppendJoin(' ', result.Arguments.Select(Quoted)).Append('\n');
         }
 
-        foreach (Table table in ResultTables.Summary(result).Append(ResultTables.Rounds(result)))
-        {
-            text.Append("\n## ").Append(table.Title).Append("\n\n");
-            AppendRows(text, table);
-        }
-
+        Append(text, ResultTables.Rounds(result));
         return text.ToString();
+    }
+
+    private static void Append(StringBuilder text, Table table)
+    {
+        text.Append("\n## ").Append(table.Title).Append("\n\n");
+        AppendRows(text, table);
     }
 
     /// <summary>An argument as one types it.</summary>

@@ -9,8 +9,9 @@ internal static class ResultText
     public static void Write(ResultFile result, TextWriter output, TextStyle style) => Of(result).Write(output, style);
 
     /// <summary>What it says, without the single rounds.</summary>
-    public static TextReport Of(ResultFile result) => new($"weir {result.Command}   {result.Work}")
+    public static TextReport Of(ResultFile result) => new($"weir {result.Command}   {result.Work}", AnswerLines(Answer.Of(result)))
     {
+        Picture = width => TextPicture.Of(result, width),
         Groups =
         [
             [
@@ -25,6 +26,9 @@ internal static class ResultText
         Tables = ResultTables.Summary(result),
         Lines = [.. Legend.Of(result), .. Sentences(result)],
     };
+
+    /// <summary>The answer and what it rests on, a line each.</summary>
+    public static string[] AnswerLines(Answer answer) => answer.Ground.Length == 0 ? [answer.Sentence] : [answer.Sentence, answer.Ground];
 
     /// <summary>The machine on one line.</summary>
     public static string Machine(MachineRecord machine) => $"machine={Text(machine)}";
@@ -64,7 +68,7 @@ internal static class ResultText
 
     private static string BytesSentence(ComparisonRecord c) =>
         $"{c.Arm} {(c.Verdict is Verdict.More or Verdict.Less ? $"allocates {VerdictWords.Of(c.Verdict)} than" : Verb(c.Verdict))} {c.Against}: "
-            + $"{c.ValuesText}[{c.Interval}]{(c.Note is null ? "" : "; " + c.Note)}";
+            + $"{c.ValuesText}{(c.IsFromNothing ? "" : $"[{c.Interval}]")}{(c.Note is null ? "" : "; " + c.Note)}";
 
     // The lines of each runtime that passes went through. Its name is among the settings if there is only one.
     private static IEnumerable<(string, string)[]> Runtimes(ResultFile result)
@@ -103,20 +107,46 @@ internal static class ResultText
         $"is {VerdictWords.Of(verdict)} {verdict switch { Verdict.Equivalent => "to", Verdict.Inconclusive => "against", _ => "than" }}";
 }
 
-/// <summary>The content of a report for people, at a terminal or in a file, before it is written.</summary>
-internal sealed record TextReport(string Title)
+/// <summary>
+/// The content of a report for people, at a terminal or in a file, before it is written: first the answer, then one picture, then tables, then what to know of
+/// them, and last how it was measured.
+/// </summary>
+/// <param name="Title">The command and what it was about.</param>
+/// <param name="Answer">The answer and what it rests on, a line each.</param>
+internal sealed record TextReport(string Title, IReadOnlyList<string> Answer)
 {
+    /// <summary>The lines of the picture for a width; none where there is nothing to see.</summary>
+    public Func<int?, IReadOnlyList<string>> Picture { get; init; } = static _ => [];
+
     /// <summary>Groups of keys and values: that of the run, and behind it others, such as one for each arm.</summary>
     public required IReadOnlyList<IReadOnlyList<(string Key, string Value)>> Groups { get; init; }
 
     public required IReadOnlyList<Table> Tables { get; init; }
 
-    /// <summary>The remarks at the end, one for each line.</summary>
+    /// <summary>The remarks below the tables, one for each line.</summary>
     public required IReadOnlyList<string> Lines { get; init; }
 
     public void Write(TextWriter output, TextStyle style)
     {
-        output.WriteLine(Title);
+        Prose prose = new(output, style.Width);
+        prose.Write(Answer);
+        foreach (string line in Picture(style.Width) is { Count: > 0 } picture ? ["", .. picture] : Array.Empty<string>())
+        {
+            output.WriteLine(line);
+        }
+
+        List<string> noRoom = [];
+        foreach (Table table in Tables)
+        {
+            output.WriteLine();
+            noRoom.AddRange(TableText.Write(table, output, style));
+        }
+
+        output.WriteLine();
+        prose.Write(Lines);
+        prose.Write(NoRoom(noRoom));
+        output.WriteLine();
+        prose.Write([Title]);
         for (int i = 0; i < Groups.Count; i++)
         {
             if (i > 0)
@@ -124,23 +154,50 @@ internal sealed record TextReport(string Title)
                 output.WriteLine();
             }
 
-            foreach ((string key, string value) in Groups[i])
-            {
-                output.WriteLine($"{key}={value}");
-            }
+            prose.Write(Groups[i].Select(static g => $"{g.Key}={g.Value}"));
         }
+    }
 
-        foreach (Table table in Tables)
-        {
-            output.WriteLine();
-            TableText.Write(table, output, style);
-        }
+    /// <summary>The line about figures that tables had no room for.</summary>
+    public static IEnumerable<string> NoRoom(IReadOnlyList<string> heads) => heads.Count == 0 ? []
+        : [$"note     no room here for: {string.Join(", ", heads.Distinct())}. A wider terminal, a pipe and --export md have them."];
+}
 
-        output.WriteLine();
-        foreach (string line in Lines)
+/// <summary>Writes sentences, on a terminal broken between words.</summary>
+/// <param name="output">Where they go.</param>
+/// <param name="width">How long a line may be; <see langword="null"/> for no limit.</param>
+internal sealed class Prose(TextWriter output, int? width)
+{
+    /// <summary>Writes each as a paragraph of its own. Those that begin with a mark, such as a finding, go on below the text behind it.</summary>
+    public void Write(IEnumerable<string> texts)
+    {
+        foreach (string line in texts.SelectMany(t => Wrapped(t, width)))
         {
             output.WriteLine(line);
         }
+    }
+
+    private static List<string> Wrapped(string text, int? width)
+    {
+        if (width is not { } most || text.Length <= most)
+        {
+            return [text];
+        }
+
+        int mark = text.IndexOf("  ", StringComparison.Ordinal) is >= 0 and var gap ? gap + text.AsSpan(gap).IndexOfAnyExcept(' ') : 0;
+        mark = mark > most / 4 ? 0 : mark;
+        List<string> lines = [text[..mark]];
+        foreach (string word in text[mark..].Split(' ', StringSplitOptions.RemoveEmptyEntries))
+        {
+            if (lines[^1].Length > mark && lines[^1].Length + 1 + word.Length > most)
+            {
+                lines.Add(new string(' ', mark));
+            }
+
+            lines[^1] += (lines[^1].Length > mark ? " " : "") + word;
+        }
+
+        return lines;
     }
 }
 

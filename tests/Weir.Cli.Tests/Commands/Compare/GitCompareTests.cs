@@ -107,8 +107,9 @@ public class GitCompareTests
 
         string[] lines = PullRequestSummary.Markdown(result).Split('\n');
 
-        Assert.Equal("### 1 SLOWER, 1 EQUIVALENT", lines[0]);
-        Assert.Equal("| SLOWER | a\\|b (new) x 1 | a\\|b (old) x 1 | rate | 0.800x | 0.700..0.900 | - |", lines[4]);
+        Assert.Equal(
+            "### a\\|b (new) x 1 is 1.25 times slower than a\\|b (old) x 1: 1.11 to 1.43, p = 0.001; of 2 compared: 1 SLOWER, 1 EQUIVALENT.", lines[0]);
+        Assert.Equal("| SLOWER | a\\|b (new) x 1 | a\\|b (old) x 1 | rate | 0.800x | 0.700..0.900 | - |", lines[6]);
         Assert.Equal(["::error title=a|b (new) x 1 is SLOWER::0.800x of a|b (old) x 1, 0.700..0.900"], PullRequestSummary.Annotations(result));
     }
 

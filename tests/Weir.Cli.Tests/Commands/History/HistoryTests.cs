@@ -52,7 +52,7 @@ public class HistoryTests
 
         LoadResult ran = await RunAsync(directory, "");
 
-        Assert.Contains("CHANGE   none was found.", ran.Out, StringComparison.Ordinal);
+        Assert.StartsWith("No change was found over 24 commits: ", ran.Out, StringComparison.Ordinal);
         Assert.Contains("24 points of a machine that was not quiet are shown, but not searched for changes of rates", ran.Out, StringComparison.Ordinal);
     }
 
@@ -151,8 +151,8 @@ public class HistoryTests
 
         LoadResult ran = await RunAsync(directory, $"-o {directory.File("page.html")}");
 
-        Assert.StartsWith("weir history   1 result of 1 commit\n", ran.Out, StringComparison.Ordinal);
-        Assert.Contains("CHANGE   none was found.\n", ran.Out, StringComparison.Ordinal);
+        Assert.StartsWith("No change was found over 1 commit: ", ran.Out, StringComparison.Ordinal);
+        Assert.EndsWith("weir history   1 result of 1 commit\n", ran.Out, StringComparison.Ordinal);
         string page = await File.ReadAllTextAsync(directory.File("page.html"), TestContext.Current.CancellationToken);
         Assert.Equal(2, page.Split("No change was found").Length);
     }

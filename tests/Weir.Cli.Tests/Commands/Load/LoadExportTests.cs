@@ -1,5 +1,6 @@
 using System.Text.Json;
 using Weir.Cli.Tests.Support;
+using Weir.Lab.Report.Writing;
 using Weir.Lab.Results;
 
 namespace Weir.Cli.Tests.Commands.Load;
@@ -33,7 +34,7 @@ public class LoadExportTests
         Assert.All(file.Comparisons, static c => Assert.Equal("direct x 1", c.Against));
         Assert.Equal("100", file.Settings["count"]);
         Assert.StartsWith(
-            "# weir load", await File.ReadAllTextAsync(directory.File("weir-load.md"), TestContext.Current.CancellationToken), StringComparison.Ordinal);
+            $"# {Answer.Of(file).Sentence}\n", await File.ReadAllTextAsync(directory.File("weir-load.md"), TestContext.Current.CancellationToken), StringComparison.Ordinal);
         Assert.StartsWith(
             "<!doctype html>", await File.ReadAllTextAsync(directory.File("weir-load.html"), TestContext.Current.CancellationToken), StringComparison.Ordinal);
         Assert.Equal(1 + (file.Arms.Count * 3), (await File.ReadAllLinesAsync(directory.File("weir-load.csv"), TestContext.Current.CancellationToken)).Length);

@@ -1,6 +1,4 @@
-using Weir.Cli.Tests.Report.Page;
 using Weir.Lab.Report.Tables;
-using Weir.Lab.Report.Writing;
 
 namespace Weir.Cli.Tests.Report.Tables;
 
@@ -16,16 +14,37 @@ public class TableTextTests
     [InlineData(40)]
     [InlineData(80)]
     [InlineData(120)]
-    public void Write_NarrowTerminal_HasAllFiguresInPartsThatFit(int width)
+    public void Write_NarrowTerminal_IsOneTableWithTheFiguresThatFit(int width)
     {
-        string[] lines = Drawn(Wide, width);
+        string[] lines = Drawn(Wide, width, out IReadOnlyList<string> left);
 
         Assert.All(lines, line => Assert.InRange(line.Length, 1, width));
-        int parts = lines.Count(static l => l == "Figures");
-        Assert.True(parts > 1);
-        Assert.Equal(parts, lines.Count(static l => l.Contains("second [x]  ", StringComparison.Ordinal)));
-        Assert.All(Enumerable.Range(0, 12), i => Assert.Single(lines, l => $"{l} ".Contains($"figure {i} ", StringComparison.Ordinal)));
-        Assert.All(Enumerable.Range(0, 12), i => Assert.Equal(2, lines.Count(l => $" {l} ".Contains($" {i},000.00 ", StringComparison.Ordinal))));
+        Assert.Single(lines, static l => l == "Figures");
+        Assert.Equal(5, lines.Length);
+        Assert.NotEmpty(left);
+        Assert.All(left, head => Assert.DoesNotContain($"{head} ", lines[1] + " ", StringComparison.Ordinal));
+        Assert.Equal(12, left.Count + lines[1].Split("figure").Length - 1);
+    }
+
+    [Fact]
+    public void Write_NarrowTerminal_KeepsWhatMattersMostAndItsPlace()
+    {
+        string[] lines = Drawn(Wide with { Important = ["figure 11", "figure 3"] }, 50, out _);
+
+        Assert.Equal("  arm          workers   figure 3   figure 11", lines[1]);
+        Assert.Equal("  second [x]         4   3,000.00   11,000.00", lines[^1]);
+    }
+
+    [Fact]
+    public void Write_NamesThatLeaveNoRoom_AreCutAtTheirBeginning()
+    {
+        Table table = new("Names", ["arm", "against", "ratio", "verdict"], [[new string('a', 90) + "end", new string('b', 60), "1.000", "SLOWER"]], 2);
+
+        string[] lines = Drawn(table with { Important = ["verdict"] }, 80, out _);
+
+        Assert.All(lines, static line => Assert.InRange(line.Length, 1, 80));
+        Assert.Contains("aend  ", lines[^1], StringComparison.Ordinal);
+        Assert.EndsWith("SLOWER", lines[^1], StringComparison.Ordinal);
     }
 
     [Theory]
@@ -43,28 +62,18 @@ public class TableTextTests
     }
 
     [Fact]
-    public void Write_NoTerminal_IsOneTable() => Assert.Single(Drawn(Wide, null), static l => l == "Figures");
-
-    [Fact]
-    public void Write_FiguresThatFitNowhere_AreWrittenAllTheSame() => Assert.Equal(12, Drawn(Wide, 5).Count(static l => l == "Figures"));
-
-    [Theory]
-    [InlineData(80)]
-    [InlineData(120)]
-    public void Result_OnATerminal_HasTablesThatFit(int width)
+    public void Write_NoTerminal_HasAllFigures()
     {
-        using StringWriter output = new();
+        string[] lines = Drawn(Wide, null, out IReadOnlyList<string> left);
 
-        ResultText.Write(
-            SampleResults.Scaling() with { Findings = [], Comparisons = [], Settings = new Dictionary<string, string>() }, output, new TextStyle(width));
-
-        Assert.All(output.ToString().Split('\n').Skip(2), line => Assert.InRange(line.Length, 0, width));
+        Assert.Empty(left);
+        Assert.All(Enumerable.Range(0, 12), i => Assert.Contains($"figure {i}", lines[1], StringComparison.Ordinal));
     }
 
-    private static string[] Drawn(Table table, int? width)
+    private static string[] Drawn(Table table, int? width, out IReadOnlyList<string> left)
     {
         using StringWriter output = new();
-        TableText.Write(table, output, new TextStyle(width));
+        left = TableText.Write(table, output, new TextStyle(width));
         return output.ToString().Split('\n', StringSplitOptions.RemoveEmptyEntries);
     }
 }

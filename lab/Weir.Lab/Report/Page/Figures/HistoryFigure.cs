@@ -6,6 +6,7 @@ internal static class HistoryFigure
     private const int Height = 240;
     private const int RoomOfALabel = 70;
     private const int RoomOfTheAxis = 80;
+    private static readonly int LeastRounds = Enumerable.Range(1, 100).First(static n => MedianInterval.Of([.. Enumerable.Repeat(1.0, n)]).IsUsual);
 
     /// <summary>The figure of one machine.</summary>
     public static Figure Make(string id, IReadOnlyList<HistorySeries> series)
@@ -15,7 +16,7 @@ internal static class HistoryFigure
         return new Figure(
             id,
             title,
-            "A point is a result: of rates the median of its rounds, the whisker the interval of that median. A vertical line marks the first commit with "
+            "A point is a result: of rates the median of its rounds, the whisker the interval of that median, if there were rounds enough for one. A vertical line marks the first commit with "
                 + "a new figure. A plus sign marks a tree with changes.",
             [],
             [.. series.Select((s, i) => new Panel($"{s.Name}{UnitOf(s)}", width => Draw(s, i, width)))],
@@ -48,7 +49,9 @@ internal static class HistoryFigure
         plot.Line(points.Select(static (p, i) => ((double)i, p.Value)), index);
         for (int i = 0; i < points.Count; i++)
         {
-            plot.Point(i, points[i].Value, index, points[i].Low, points[i].High);
+            // The interval of a median needs rounds.
+            bool hasInterval = points[i].Low < points[i].High && points[i].Rounds >= LeastRounds;
+            plot.Point(i, points[i].Value, index, hasInterval ? points[i].Low : null, hasInterval ? points[i].High : null);
         }
 
         return plot;

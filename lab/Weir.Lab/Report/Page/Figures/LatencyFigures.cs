@@ -147,7 +147,7 @@ internal static class DistributionFigure
         Scale latency = wide
             ? Scale.Logarithmic([low, high], Formatting.Numbers.Nanoseconds)
             : Scale.Linear([low, high], static v => v == 0 ? "0" : Formatting.Numbers.Nanoseconds(v), from: low);
-        double[] edges = Edges(latency, wide);
+        double[] edges = Edges(latency, wide, curves.Max(static c => ClockStep.Of(c.Latency)));
         (Curve Curve, (double X, double Y)[] Points)[] drawn = [.. curves.Select(c => (c, Density(c.Latency, edges, latency)))];
         double most = drawn.Max(static d => d.Points.Max(static p => p.Y));
 
@@ -171,14 +171,24 @@ internal static class DistributionFigure
         return new Panel(workers == 1 ? "1 worker" : $"{workers} workers", Draw);
     }
 
-    // Whole nanoseconds, as latencies are: a narrower bin would be empty or full by chance.
-    private static double[] Edges(Scale latency, bool wide) =>
-    [
-        .. Enumerable.Range(0, Bins + 1)
-            .Select(i => wide ? latency.Low * Math.Pow(latency.High / latency.Low, i / (double)Bins) : latency.Low + ((latency.High - latency.Low) * i / Bins))
-            .Select(static v => Math.Round(v))
-            .Distinct(),
-    ];
+    // No bin is narrower than the step in which latencies come, which is that of the clock or of the histogram's own buckets: bins between two steps would be
+    // empty, and the curve a comb. Each edge lies between two steps, so that it cuts none in two.
+    private static double[] Edges(Scale latency, bool wide, double step)
+    {
+        List<double> edges = [];
+        for (int i = 0; i <= Bins; i++)
+        {
+            double at = wide ? latency.Low * Math.Pow(latency.High / latency.Low, i / (double)Bins) : latency.Low + ((latency.High - latency.Low) * i / Bins);
+            double own = Math.Max(step, HistogramLayout.WidthOf(HistogramLayout.IndexOf((long)Math.Clamp(at, 0, HistogramLayout.Greatest))));
+            double edge = Math.Ceiling(Math.Max(0, (Math.Round(at / own) - 0.5) * own));
+            if (edges.Count == 0 || edge - edges[^1] >= own - 1)
+            {
+                edges.Add(edge);
+            }
+        }
+
+        return [.. edges];
+    }
 
     private static (double X, double Y)[] Density(LatencyHistogram latency, double[] edges, Scale scale)
     {
@@ -190,5 +200,46 @@ internal static class DistributionFigure
         }
 
         return [.. points];
+    }
+}
+
+/// <summary>The step in which a clock counts, as the latencies that were measured with it show.</summary>
+internal static class ClockStep
+{
+    // A few latencies at one distance by chance are no clock.
+    private const int LeastGaps = 3;
+
+    /// <summary>The step in nanoseconds: 1 if the clock counts them, or if there are too few latencies to tell.</summary>
+    /// <remarks>
+    /// Latencies are multiples of the step, cut to whole nanoseconds. So no two that differ are nearer to each other than that, and where they are many, most
+    /// neighbours are one step apart. Above <see cref="HistogramLayout"/>'s whole nanoseconds nothing can be seen of it.
+    /// </remarks>
+    public static double Of(LatencyHistogram latency)
+    {
+        ReadOnlySpan<long> counts = latency.Counts;
+        List<int> gaps = [];
+        int last = -1;
+        for (int i = 0; i < counts.Length && HistogramLayout.WidthOf(i) == 1; i++)
+        {
+            if (counts[i] > 0)
+            {
+                if (last >= 0)
+                {
+                    gaps.Add(i - last);
+                }
+
+                last = i;
+            }
+        }
+
+        if (gaps.Count < LeastGaps)
+        {
+            return 1;
+        }
+
+        // Cut to whole nanoseconds, the same step is now one longer and now one shorter.
+        int least = gaps.Min();
+        int[] single = [.. gaps.Where(g => g <= least + 1)];
+        return least > 1 && single.Length >= LeastGaps && single.Length * 2 > gaps.Count ? single.Average() : 1;
     }
 }

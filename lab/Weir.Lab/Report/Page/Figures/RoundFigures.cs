@@ -49,7 +49,7 @@ internal static class RoundsFigure
     }
 }
 
-/// <summary>The rates of the rounds of each arm, for results that have no number of workers to draw them over.</summary>
+/// <summary>The rates of the rounds of each arm that was measured with a single number of workers, so that there is nothing to draw them over.</summary>
 internal static class RatesFigure
 {
     private const int MostRows = 24;
@@ -57,8 +57,10 @@ internal static class RatesFigure
 
     public static Figure? Make(ResultFile result)
     {
-        ArmRecord[] arms = [.. result.Arms.Where(static a => a.IsMeasured)];
-        if (arms.Length == 0 || arms.Select(static a => a.Workers).Distinct().Count() > 1)
+        ArmRecord[] measured = [.. result.Arms.Where(static a => a.IsMeasured)];
+        string[] swept = [.. Answer.Swept(measured).Select(static series => series.Key)];
+        ArmRecord[] arms = [.. measured.Where(a => !swept.Contains(a.Name))];
+        if (arms.Length == 0)
         {
             return null;
         }
@@ -88,7 +90,11 @@ internal static class RatesFigure
                     plot.Dot(i, round.Rate, series);
                 }
 
-                plot.Span(i, interval.Low, interval.High, series);
+                if (interval.IsUsual)
+                {
+                    plot.Span(i, interval.Low, interval.High, series);
+                }
+
                 plot.Mark(i, interval.Median, series);
             }
 
@@ -98,9 +104,9 @@ internal static class RatesFigure
         return new Figure(
             "rates",
             "Rates of the rounds",
-            "A ring is a round, the filled mark is the median. The line is the median's interval between two of the rounds, with at least 95 % certainty from "
-            + "six "
-                + "rounds on.",
+            "A ring is a round, the filled mark is the median."
+                + (arms.Any(static a => a.RateInterval().IsUsual) ? " The line is the median's interval between two of the rounds, of 95 % or more." : "")
+                + (arms.Any(static a => !a.RateInterval().IsUsual) ? " Fewer than six rounds have no interval." : ""),
             [],
             [new Panel("", Draw)],
             Table.Of(
@@ -123,7 +129,7 @@ internal static class RatioFigure
 
     public static Figure? Make(ResultFile result)
     {
-        ComparisonRecord[] all = [.. result.Comparisons.Where(static c => c.Figure == ComparedFigure.Rate)];
+        ComparisonRecord[] all = [.. result.Comparisons.Where(static c => c.Figure != ComparedFigure.Bytes)];
         if (all.Length == 0)
         {
             return null;
@@ -131,7 +137,7 @@ internal static class RatioFigure
 
         ComparisonRecord[] rows = [.. all.Take(MostRows)];
         double margin = rows.Max(static c => c.Margin);
-        double[] values = [.. rows.SelectMany(static c => c.HasInterval ? new[] { c.Ratio, c.Low, c.High } : [c.Ratio])
+        double[] values = [.. rows.SelectMany(static c => c.HasInterval ? new[] { c.Speed.Value, c.Speed.Low, c.Speed.High } : [c.Speed.Value])
             .Where(static v => double.IsFinite(v) && v > 0), 1 / (1 + margin), 1 + margin];
         Scale ratio = values.Max() / values.Min() > WideRange
             ? Scale.Logarithmic(values, static v => FormattableString.Invariant($"{v:0.##}x"))
@@ -139,15 +145,19 @@ internal static class RatioFigure
 
         PlotFrame Draw(int width)
         {
-            PlotFrame plot = PlotFrame.OfRows(width, rows.Length, ratio, $"{result.Unit}/s as a multiple");
+            PlotFrame plot = PlotFrame.OfRows(width, rows.Length, ratio, "times as fast");
             plot.Zone(1 / (1 + margin), 1 + margin);
             plot.Vertical(1, "");
             for (int i = 0; i < rows.Length; i++)
             {
                 ComparisonRecord row = rows[i];
-                plot.Row(i, $"{VerdictWords.Of(row.Verdict)}: {row.Arm} against {row.Against}");
-                plot.Span(i, row.HasInterval ? row.Low : ratio.Low, row.HasInterval ? row.High : ratio.High, i);
-                plot.Mark(i, row.Ratio, i);
+                plot.Row(i, $"{VerdictWords.Of(row.Verdict)}{(row.Figure == ComparedFigure.Rate ? "" : $" by {FigureWords.Of(row.Figure)}")}: {row.Arm} against {row.Against}");
+                if (row.HasInterval)
+                {
+                    plot.Span(i, row.Speed.Low, row.Speed.High, i);
+                }
+
+                plot.Mark(i, row.Speed.Value, i);
             }
 
             return plot;
@@ -155,11 +165,12 @@ internal static class RatioFigure
 
         return new Figure(
             "ratio",
-            "Ratio with its interval",
+            "How many times as fast",
             FormattableString.Invariant(
-                $"The ratio of the rates: the point is the estimate, the line is its {(1 - rows[0].Alpha) * 100:0.#} % interval. Within the shaded ")
+                $"By rates, and by the latencies that are named: the point is the estimate, the line is its {(1 - rows[0].Alpha) * 100:0.#} % interval. Within the shaded ")
                     + FormattableString.Invariant($"zone ({margin * 100:0.#} % either way) two things count as equal; a line that leaves it on both sides of ")
                     + FormattableString.Invariant($"an edge leaves the question open.")
+                + (rows.All(static c => c.HasInterval) ? "" : " A point without a line has too few values for an interval.")
                 + (all.Length > MostRows ? $" The first {MostRows} are drawn; the table has all." : ""),
             [],
             [new Panel("", Draw)],

@@ -6,12 +6,13 @@ internal static class ThroughputFigure
     private const int Height = 300;
     private const int CurvePoints = 60;
 
-    /// <summary>The figure; <see langword="null"/> with a single number of workers, over which there is nothing to see.</summary>
+    /// <summary>The figure; <see langword="null"/> where nothing was measured with several numbers of workers, over which there is nothing to see.</summary>
+    /// <remarks>Things that have each a number of their own, such as runtimes, are no curve over it.</remarks>
     public static Figure? Make(ResultFile result)
     {
         string[] names = [.. result.Names()];
-        ArmRecord[] arms = [.. result.Arms.Where(static a => a.IsMeasured)];
-        if (arms.Select(static a => a.Workers).Distinct().Count() < 2)
+        ArmRecord[] arms = [.. Answer.Swept(result.Arms.Where(static a => a.IsMeasured)).SelectMany(static series => series)];
+        if (arms.Length == 0)
         {
             return null;
         }
@@ -48,8 +49,7 @@ internal static class ThroughputFigure
 
                 foreach (ArmRecord arm in own)
                 {
-                    Spread spread = arm.Rate();
-                    plot.Point(arm.Workers, spread.Median, i, spread.Min, spread.Max, shift);
+                    plot.Rate(arm.Workers, arm, i, shift);
                 }
             }
 
@@ -59,10 +59,8 @@ internal static class ThroughputFigure
         return new Figure(
             "throughput",
             "Throughput by workers",
-            fits.Length > 0
-                ? "A point is the median of the rounds, the whisker reaches from the slowest to the fastest. The dashed curve is the fitted scaling law."
-                : "A point is the median of the rounds, the whisker reaches from the slowest to the fastest.",
-            [.. names.Select(static (n, i) => (i, n, false)), .. fits.Select(f => (Array.IndexOf(names, f.Name), $"{f.Name}: scaling law", true))],
+            Reading.OfRates(arms) + (fits.Length > 0 ? " The dashed curve is the fitted scaling law." : ""),
+            [.. names.Select(static (n, i) => (i, n, false)).Where(x => arms.Any(a => a.Name == x.n)), .. fits.Select(f => (Array.IndexOf(names, f.Name), $"{f.Name}: scaling law", true))],
             [new Panel("", Draw)],
             Table.Of(
                 "Throughput by workers",
@@ -75,6 +73,20 @@ internal static class ThroughputFigure
                 ("highest", static a => Numbers.Rate(a.Rate().Max)),
                 ("rounds", static a => Numbers.Grouped(a.Counted.Count)),
                 ("scaling law", a => fits.FirstOrDefault(f => f.Name == a.Name) is { } fit ? Numbers.Rate(fit.RateAt(a.Workers)) : null)));
+    }
+}
+
+/// <summary>How to read points of rates.</summary>
+internal static class Reading
+{
+    /// <summary>The sentences under a figure of some arms.</summary>
+    public static string OfRates(IReadOnlyList<ArmRecord> arms)
+    {
+        bool haveIntervals = arms.Any(static a => a.RateInterval().IsUsual);
+        bool lackThem = arms.Any(static a => a.Counted.Count > 1 && !a.RateInterval().IsUsual);
+        return "A point is the median of the rounds."
+            + (haveIntervals ? " The whisker is the median's interval, of 95 % or more." : "")
+            + (lackThem ? " A ring is a round, where there are too few for an interval: six are needed." : "");
     }
 }
 
@@ -135,8 +147,7 @@ internal static class ParameterFigure
                 plot.Line(own.Select(static p => (p.Value, p.Arm.Rate().Median)), i);
                 foreach ((ArmRecord arm, _, double value) in own)
                 {
-                    Spread spread = arm.Rate();
-                    plot.Point(value, spread.Median, i, spread.Min, spread.Max, shift);
+                    plot.Rate(value, arm, i, shift);
                 }
             }
 
@@ -147,7 +158,7 @@ internal static class ParameterFigure
         return new Figure(
             $"by-{new string([.. name.ToLowerInvariant().Where(char.IsAsciiLetterOrDigit)])}",
             title,
-            "A point is the median of the rounds, the whisker reaches from the slowest to the fastest.",
+            Reading.OfRates([.. points.Select(static p => p.Arm)]),
             [.. series.Select(static (s, i) => (i, s, false))],
             [new Panel("", Draw)],
             Table.Of(

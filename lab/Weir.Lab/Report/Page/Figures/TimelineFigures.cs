@@ -21,11 +21,10 @@ internal static class TimelineFigure
     public static Figure? Make(ResultFile result)
     {
         string[] names = [.. result.Names()];
-        int workers = result.Arms.Where(static a => a.IsMeasured).Select(static a => a.Workers).DefaultIfEmpty(0).Max();
         (string Name, int Series, RoundRecord Round)[] shown =
         [
-            .. result.Arms.Where(a => a.IsMeasured && a.Workers == workers)
-                .Select(a => (a.Name, Array.IndexOf(names, a.Name), a.Counted.OrderBy(static r => r.Rate).ElementAt(a.Counted.Count / 2)))
+            .. result.Arms.Where(static a => a.IsMeasured).GroupBy(static a => a.Name).Select(static g => g.MaxBy(static a => a.Workers)!)
+                .Select(a => (a.Label, Array.IndexOf(names, a.Name), a.Counted.OrderBy(static r => r.Rate).ElementAt(a.Counted.Count / 2)))
                 .Where(static x => x.Item3.Timeline.Count > 1),
         ];
         if (shown.Length == 0)
@@ -84,7 +83,7 @@ internal static class TimelineFigure
         return new Figure(
             "timeline",
             "One round over time",
-            $"The median round of each arm with {Numbers.Grouped(workers)} workers.",
+            "The median round of each arm, with the most workers that it had.",
             [.. shown.Select(static s => (s.Series, s.Name, false))],
             [new Panel("", Rate), new Panel("", Pauses), new Panel("", Threads)],
             Table.Of(
@@ -164,14 +163,14 @@ internal static class DepthFigure
 
     public static Figure? Make(ResultFile result)
     {
-        ArmRecord[] arms = [.. result.Arms.Where(static a => a.IsMeasured && Depth(a) is not null)];
-        if (arms.Select(static a => a.Workers).Distinct().Count() < 2)
+        ArmRecord[] arms = [.. Answer.Swept(result.Arms.Where(static a => a.IsMeasured && Depth(a) is not null)).SelectMany(static series => series)];
+        if (arms.Length == 0)
         {
             return null;
         }
 
         string[] names = [.. result.Names()];
-        Scale workers = Scale.Workers(result.Arms.Where(static a => a.IsMeasured).Select(static a => a.Workers));
+        Scale workers = Scale.Workers(arms.Select(static a => a.Workers));
         bool reads = arms.Any(static a => a.Mean(static r => r.InFlight) is not null);
         Scale depth = Scale.Linear(arms.Select(static a => Math.Max(Depth(a)!.Value, Most(a) ?? 0)), Scale.Compact);
 
@@ -185,7 +184,11 @@ internal static class DepthFigure
                 plot.Line(own.Select(static a => ((double)a.Workers, Depth(a)!.Value)), i);
                 foreach (ArmRecord arm in own)
                 {
-                    plot.Point(arm.Workers, Depth(arm)!.Value, i, Depth(arm), Most(arm), shift);
+                    plot.Point(arm.Workers, Depth(arm)!.Value, i, shift: shift);
+                    if (Most(arm) is { } most)
+                    {
+                        plot.Ring(arm.Workers, most, i, shift);
+                    }
                 }
             }
 
@@ -196,11 +199,11 @@ internal static class DepthFigure
             "depth",
             "In flight by workers",
             reads
-                ? "What the device sees: threads that wait inside a read, on average (point) and at most (whisker). The number of workers is what was "
+                ? "What the device sees: threads that wait inside a read, on average (point) and at most (ring). The number of workers is what was "
                     + "requested; "
                     + "where this is lower, files waited for a processor, or asynchronous reads for a thread of the pool."
-                : "Operations in flight at once, on average (point) and at most (whisker).",
-            [.. names.Select(static (n, i) => (i, n, false))],
+                : "Operations in flight at once, on average (point) and at most (ring).",
+            [.. names.Select(static (n, i) => (i, n, false)).Where(x => arms.Any(a => a.Name == x.n))],
             [new Panel("", Draw)],
             Table.Of(
                 "In flight by workers",

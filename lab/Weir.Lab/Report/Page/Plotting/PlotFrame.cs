@@ -105,6 +105,22 @@ internal sealed class PlotFrame
         _drawn.Append(Marker.Svg(at, Y(y), series));
     }
 
+    /// <summary>One of several values at a place, such as a round where there are too few for an interval.</summary>
+    public void Ring(double x, double y, int series, int shift = 0) =>
+        _drawn.Append(CultureInfo.InvariantCulture, $"<circle class=\"ring {Series(series)}\" cx=\"{Number(X(x) + shift)}\" cy=\"{Number(Y(y))}\" r=\"4\"/>");
+
+    /// <summary>An arm at a place: its median, and the interval of that as a whisker. Where there are too few rounds for an interval, they are rings.</summary>
+    public void Rate(double x, ArmRecord arm, int series, int shift)
+    {
+        MedianInterval rate = arm.RateInterval();
+        foreach (RoundRecord round in rate.IsUsual ? [] : arm.Counted)
+        {
+            Ring(x, round.Rate, series, shift);
+        }
+
+        Point(x, rate.Median, series, rate.IsUsual ? rate.Low : null, rate.IsUsual ? rate.High : null, shift);
+    }
+
     /// <summary>A line from top to bottom with a word beside it.</summary>
     public void Vertical(double x, string label)
     {

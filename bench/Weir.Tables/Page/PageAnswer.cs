@@ -1,0 +1,63 @@
+using System.Text.RegularExpressions;
+
+namespace Weir.Tables.Page;
+
+/// <summary>
+/// The line with which a page of results begins: how many of its goals are met, and which is missed by most. It is made of the verdicts that stand on the page,
+/// so it holds for the sections that a run has measured, for those that it has kept, and for goals that were judged anew.
+/// </summary>
+internal static partial class PageAnswer
+{
+    private const int LongestMiss = 160;
+
+    /// <summary>The page with its answer under its title, in place of the one that was there. A page without a goal is left as it is.</summary>
+    public static string Put(string page)
+    {
+        page = Existing().Replace(page.ReplaceLineEndings("\n"), "", 1);
+        (string Text, string Verdict)[] goals = [.. Goal().Matches(page).Select(static m => (m.Groups["text"].Value.Trim(), m.Groups["verdict"].Value))];
+        return goals.Length == 0 ? page : Title().Replace(page, m => $"{m.Value}\n{Line(goals)}\n", 1);
+    }
+
+    /// <summary>The answer.</summary>
+    internal static string Line(IReadOnlyList<(string Text, string Verdict)> goals)
+    {
+        int met = goals.Count(static g => g.Verdict is "met" or "Met.");
+        (string Text, string Verdict)[] missed = [.. goals.Where(static g => g.Verdict.StartsWith("**", StringComparison.Ordinal) && !IsOpen(g.Verdict))];
+        int open = goals.Count - met - missed.Length;
+        string counts = Invariant($"{met:N0} of {goals.Count:N0} goals {(met == 1 ? "is" : "are")} met")
+            + (missed.Length > 0 ? Invariant($", {missed.Length:N0} {(missed.Length == 1 ? "is" : "are")} missed") : "")
+            + (open > 0 ? Invariant($", and of {open:N0} the interval holds the limit") : "");
+        if (missed.Length == 0)
+        {
+            return $"**{counts}.**";
+        }
+
+        (string Text, string Verdict) worst = missed.MaxBy(static g => MissOf(g.Verdict));
+        return $"**{counts}.** {(missed.Length == 1 ? "The one missed" : "Missed by most")}: {Shortened(worst.Text)}"
+            + (MissOf(worst.Verdict) > 0 ? $", {worst.Verdict.Trim('*')}." : ".");
+    }
+
+    private static bool IsOpen(string verdict) => verdict.Contains("INCONCLUSIVE", StringComparison.Ordinal);
+
+    // How far it is missed, where the verdict says so.
+    private static double MissOf(string verdict) =>
+        Percent().Match(verdict) is { Success: true } by ? double.Parse(by.Groups[1].Value, NumberStyles.Number, CultureInfo.InvariantCulture) : 0;
+
+    private static string Shortened(string text) => text.Length <= LongestMiss ? text : text[..text.LastIndexOf(' ', LongestMiss)].TrimEnd(',', ';') + " …";
+
+    [GeneratedRegex(@"\A# [^\n]*\n")]
+    private static partial Regex Title();
+
+    // What this has written, and no other sentence in bold.
+    [GeneratedRegex(@"(?<=\A# [^\n]*\n)\n\*\*[\d,]+ of [\d,]+ goals? (?:is|are) met[^\n]*\n")]
+    private static partial Regex Existing();
+
+    // A line under a table, a row of a table with a limit, or the goal of a check.
+    [GeneratedRegex(@"^- (?<text>.+?)[,:] (?<verdict>met|\*\*missed(?: by [^*]*)?\*\*|undecided: [^\n]*)$|"
+        + @"^\| (?<text>[^|\n]+) \|[^\n]*\| [\d.]+: (?<verdict>met|\*\*missed(?: by [^*]*)?\*\*|undecided: [^|\n]*) \|$|"
+        + @"^Goal: (?<text>[^\n]+?)\.? (?<verdict>Met\.|\*\*Not met\.\*\*|\*\*INCONCLUSIVE\.\*\*)$", RegexOptions.Multiline)]
+    private static partial Regex Goal();
+
+    [GeneratedRegex(@"missed by ([\d,.]+) %")]
+    private static partial Regex Percent();
+}
