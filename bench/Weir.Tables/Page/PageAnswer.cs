@@ -10,12 +10,15 @@ internal static partial class PageAnswer
 {
     private const int LongestMiss = 160;
 
-    /// <summary>The page with its answer under its title, in place of the one that was there. A page without a goal is left as it is.</summary>
+    /// <summary>
+    /// The page with its answer under its title, in place of the one that was there. A page without a goal, or with a sentence of its own for what it found, is
+    /// left as it is.
+    /// </summary>
     public static string Put(string page)
     {
         page = Existing().Replace(page.ReplaceLineEndings("\n"), "", 1);
         (string Text, string Verdict)[] goals = [.. Goal().Matches(page).Select(static m => (m.Groups["text"].Value.Trim(), m.Groups["verdict"].Value))];
-        return goals.Length == 0 ? page : Title().Replace(page, m => $"{m.Value}\n{Line(goals)}\n", 1);
+        return goals.Length == 0 || OwnAnswer().IsMatch(page) ? page : Title().Replace(page, m => $"{m.Value}\n{Line(goals)}\n", 1);
     }
 
     /// <summary>The answer.</summary>
@@ -26,14 +29,14 @@ internal static partial class PageAnswer
         int open = goals.Count - met - missed.Length;
         string counts = Invariant($"{met:N0} of {goals.Count:N0} goals {(met == 1 ? "is" : "are")} met")
             + (missed.Length > 0 ? Invariant($", {missed.Length:N0} {(missed.Length == 1 ? "is" : "are")} missed") : "")
-            + (open > 0 ? Invariant($", and of {open:N0} the interval holds the limit") : "");
+            + (open > 0 ? Invariant($", {open:N0} {(open == 1 ? "is" : "are")} undecided: the interval holds the limit") : "");
         if (missed.Length == 0)
         {
             return $"**{counts}.**";
         }
 
         (string Text, string Verdict) worst = missed.MaxBy(static g => MissOf(g.Verdict));
-        return $"**{counts}.** {(missed.Length == 1 ? "The one missed" : "Missed by most")}: {Shortened(worst.Text)}"
+        return $"**{counts}.** {(missed.Length == 1 ? "The one missed" : MissOf(worst.Verdict) > 0 ? "Missed by most" : "Missed, for one")}: {Shortened(worst.Text)}"
             + (MissOf(worst.Verdict) > 0 ? $", {worst.Verdict.Trim('*')}." : ".");
     }
 
@@ -51,6 +54,9 @@ internal static partial class PageAnswer
     // What this has written, and no other sentence in bold.
     [GeneratedRegex(@"(?<=\A# [^\n]*\n)\n\*\*[\d,]+ of [\d,]+ goals? (?:is|are) met[^\n]*\n")]
     private static partial Regex Existing();
+
+    [GeneratedRegex(@"\A# [^\n]*\n\nGenerated [^\n]*\n\n\*\*[^*\n]+\d[^*\n]*\*\*")]
+    private static partial Regex OwnAnswer();
 
     // A line under a table, a row of a table with a limit, or the goal of a check.
     [GeneratedRegex(@"^- (?<text>.+?)[,:] (?<verdict>met|\*\*missed(?: by [^*]*)?\*\*|undecided: [^\n]*)$|"

@@ -52,6 +52,7 @@ internal static class TextPicture
             {
                 Array.Fill(line, '─', from, to - from + 1);
                 (line[from], line[to]) = ('├', '┤');
+                line[At(1)] = At(1) > from && At(1) < to ? '┼' : line[At(1)];
             }
 
             line[point] = '●';
