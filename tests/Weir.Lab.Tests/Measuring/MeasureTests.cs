@@ -135,7 +135,7 @@ public class MeasureTests
             Assert.Contains("Arms (operations per second)", ResultWriter.Text(result), StringComparison.Ordinal);
             Assert.DoesNotContain("To repeat it", ResultWriter.Page(result), StringComparison.Ordinal);
             Assert.Equal(3, ResultWriter.Csv(result).Split('\n', StringSplitOptions.RemoveEmptyEntries).Length);
-            Assert.StartsWith("# weir run: work", ResultWriter.Markdown(result), StringComparison.Ordinal);
+            Assert.Matches("^# (work: |Cannot say how fast work is: )", ResultWriter.Markdown(result));
         }
         finally
         {
