@@ -96,6 +96,7 @@ public sealed class MemberTests(ITestOutputHelper output) : IDisposable
     [InlineData("System.Threading.Tasks.TaskFactory.ContinueWhenAny", 6)]
     [InlineData("System.Threading.Tasks.TaskAsyncEnumerableExtensions.ToBlockingEnumerable", 7)]
     [InlineData("System.Progress`1..ctor", 8)]
+    [InlineData("System.Collections.Immutable.ImmutableInterlocked.Update", 9)]
     public void Call_ThatIsRefused_IsNamedWithItsLine(string name, int number)
     {
         ExploreFailure failure = Explore.Search(async () => await RefusedAsync(number)).Failure!;
@@ -145,8 +146,15 @@ public sealed class MemberTests(ITestOutputHelper output) : IDisposable
             5 => new Mutex(),
             6 => Task.Factory.ContinueWhenAny([Task.CompletedTask], static _ => { }),
             7 => Items().ToBlockingEnumerable(),
-            _ => (object)new Progress<int>(),
+            8 => new Progress<int>(),
+            _ => (object)Updated(),
         };
+
+        static bool Updated()
+        {
+            string text = "";
+            return System.Collections.Immutable.ImmutableInterlocked.Update(ref text, static t => t + 'a');
+        }
 
         static async IAsyncEnumerable<int> Items()
         {

@@ -252,6 +252,8 @@ internal static class Platform
         "System.Threading.Tasks.TaskFactory::ContinueWhenAll", "System.Threading.Tasks.TaskFactory`1::ContinueWhenAll",
         "System.Threading.Tasks.TaskFactory::ContinueWhenAny", "System.Threading.Tasks.TaskFactory`1::ContinueWhenAny",
         "System.Threading.Tasks.TaskFactory::FromAsync", "System.Threading.Tasks.TaskFactory`1::FromAsync",
+        "System.Collections.Immutable.ImmutableInterlocked::Update", "System.Collections.Immutable.ImmutableInterlocked::GetOrAdd",
+        "System.Collections.Immutable.ImmutableInterlocked::AddOrUpdate",
     ];
 
     /// <summary>

@@ -34,15 +34,13 @@ internal static partial class Programs
     {
         private ImmutableDictionary<int, int> _map = ImmutableDictionary<int, int>.Empty;
         private ImmutableQueue<int> _queue = [];
-        private volatile int _made;
 
         public ImmutableProgram()
         {
-            Add("Update", () => Bit(ImmutableInterlocked.Update(ref _map, map => map.SetItem(2, ++_made))) + Number(_made));
-            Add("GetOrAdd", () => Number(ImmutableInterlocked.GetOrAdd(ref _map, 1, _ => ++_made)) + Number(_made));
-            Add("AddOrUpdate", () => Number(ImmutableInterlocked.AddOrUpdate(ref _map, 1, 5, (_, old) => old + 10 + _made++)) + Number(_made));
             Add("TryAdd", () => Bit(ImmutableInterlocked.TryAdd(ref _map, 1, 6)));
             Add("TryRemove", () => Bit(ImmutableInterlocked.TryRemove(ref _map, 1, out int removed)) + Number(removed));
+            Add("TryUpdate", () => Bit(ImmutableInterlocked.TryUpdate(ref _map, 1, 8, 6)));
+            Add("Exchange", () => Number(Interlocked.Exchange(ref _map, ImmutableDictionary<int, int>.Empty.Add(1, 6)).Count));
             Add("Enqueue", () => ImmutableInterlocked.Enqueue(ref _queue, 7));
             Add("TryDequeue", () => Bit(ImmutableInterlocked.TryDequeue(ref _queue, out int item)) + Number(item));
         }
