@@ -52,6 +52,21 @@ public class StoredGoalsTests
         Assert.Equal("# Results: no goal\n\ntext\n", PageAnswer.Put("# Results: no goal\n\ntext\n"));
     }
 
+    [Fact]
+    public void Answer_OfRowsBesideThePlatform_IsTheirRatioOnTheNewestVersion()
+    {
+        const string page = "# Results: a thing\n\n| row | Weir, .NET 9 | Weir, .NET 10 | platform, .NET 9 | platform, .NET 10 |\n|---|---:|---:|---:|---:|\n"
+            + "| one | 9.00 s, 9 KB | 500 us, 50 KB | 1.00 ms, 1 KB | 1.00 ms, 100 KB |\n| two | 1.00 s, 1 KB | 1.10 s, 1,000 KB | 1.00 s, 1 KB | 1,000 ms, 1,000 KB |\n"
+            + "| three | 1.00 s, 1 KB | 1.00 s, 1 KB | | |\n";
+        string answered = PageAnswer.Put(page);
+
+        Assert.StartsWith(
+            "# Results: a thing\n\n**On .NET 10, Weir takes 0.80 of the time of what comes with .NET and 0.75 of its memory, at the median of 2 rows.** The most "
+                + "time, 1.10: two.\n\n| row |",
+            answered, StringComparison.Ordinal);
+        Assert.Equal(answered, PageAnswer.Put(answered));
+    }
+
     [Theory]
     [InlineData("- A: Ours takes at most 0.5x the time of Theirs: 0.452x [0.296..0.723], met", "undecided: met by the median alone")]
     [InlineData("- Ours takes at most 0.5x the time of Theirs: 0.452x [0.296x..0.499x], undecided: met by the median alone", "met")]

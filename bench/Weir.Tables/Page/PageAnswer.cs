@@ -10,16 +10,60 @@ internal static partial class PageAnswer
 {
     private const int LongestMiss = 160;
 
+    private static readonly Dictionary<string, double> Units = new() { ["ns"] = 1, ["us"] = 1e3, ["ms"] = 1e6, ["s"] = 1e9 };
+
     /// <summary>
-    /// The page with its answer under its title, in place of the one that was there. A page without a goal, or with a sentence of its own for what it found, is
+    /// The page with its answer under its title, in place of the one that was there: of its goals, or of the rows that Weir shares with what comes with .NET. A
+    /// page without either, or with a sentence of its own for what it found, is
     /// left as it is.
     /// </summary>
     public static string Put(string page)
     {
         page = Existing().Replace(page.ReplaceLineEndings("\n"), "", 1);
         (string Text, string Verdict)[] goals = [.. Goal().Matches(page).Select(static m => (m.Groups["text"].Value.Trim(), m.Groups["verdict"].Value))];
-        return goals.Length == 0 || OwnAnswer().IsMatch(page) ? page : Title().Replace(page, m => $"{m.Value}\n{Line(goals)}\n", 1);
+        string? line = OwnAnswer().IsMatch(page) ? null : goals.Length > 0 ? Line(goals) : BesideThePlatform(page);
+        return line is null ? page : Title().Replace(page, m => $"{m.Value}\n{line}\n", 1);
     }
+
+    // Of tables that have the same rows for Weir and for what comes with .NET, on the newest version, a time and its memory in each cell.
+    private static string? BesideThePlatform(string page)
+    {
+        List<(string Row, double Time, double Memory)> ratios = [];
+        string newest = "";
+        string[] heads = [];
+        foreach (string[] cells in page.Split('\n').Where(static line => line.StartsWith("| ", StringComparison.Ordinal))
+            .Select(static line => line.Trim('|', ' ').Split(" |").Select(static cell => cell.Trim(' ', '|')).ToArray()))
+        {
+            if (Array.FindLast(cells, static cell => cell.StartsWith("platform, ", StringComparison.Ordinal)) is { } last)
+            {
+                (heads, newest) = (cells, last["platform, ".Length..]);
+            }
+            else if (Cell(cells, heads, $"Weir, {newest}") is var (time, memory) && Cell(cells, heads, $"platform, {newest}") is var (otherTime, otherMemory))
+            {
+                ratios.Add((cells[0], time / otherTime, memory / otherMemory));
+            }
+        }
+
+        if (ratios.Count == 0)
+        {
+            return null;
+        }
+
+        (string row, double most, _) = ratios.MaxBy(static r => r.Time);
+        return Invariant($"**On {newest}, Weir takes {Spread.Of(ratios.Select(static r => r.Time)).Median:0.00} of the time of what comes with .NET and ")
+            + Invariant($"{Spread.Of(ratios.Select(static r => r.Memory)).Median:0.00} of its memory, at the median of {ratios.Count:N0} rows.** ")
+            + Invariant($"The most time, {most:0.00}: {row}.");
+    }
+
+    private static (double Time, double Memory)? Cell(string[] cells, string[] heads, string head)
+    {
+        int column = Array.IndexOf(heads, head);
+        return column >= 0 && column < cells.Length && TimeAndMemory().Match(cells[column]) is { Success: true } both
+            ? (Number(both.Groups[1].Value) * Units[both.Groups[2].Value], Number(both.Groups[3].Value))
+            : null;
+    }
+
+    private static double Number(string text) => double.Parse(text, NumberStyles.Number, CultureInfo.InvariantCulture);
 
     /// <summary>The answer.</summary>
     internal static string Line(IReadOnlyList<(string Text, string Verdict)> goals)
@@ -44,7 +88,7 @@ internal static partial class PageAnswer
 
     // How far it is missed, where the verdict says so.
     private static double MissOf(string verdict) =>
-        Percent().Match(verdict) is { Success: true } by ? double.Parse(by.Groups[1].Value, NumberStyles.Number, CultureInfo.InvariantCulture) : 0;
+        Percent().Match(verdict) is { Success: true } by ? Number(by.Groups[1].Value) : 0;
 
     private static string Shortened(string text) => text.Length <= LongestMiss ? text : text[..text.LastIndexOf(' ', LongestMiss)].TrimEnd(',', ';') + " …";
 
@@ -52,7 +96,7 @@ internal static partial class PageAnswer
     private static partial Regex Title();
 
     // What this has written, and no other sentence in bold.
-    [GeneratedRegex(@"(?<=\A# [^\n]*\n)\n\*\*[\d,]+ of [\d,]+ goals? (?:is|are) met[^\n]*\n")]
+    [GeneratedRegex(@"(?<=\A# [^\n]*\n)\n\*\*[\d,]+ of [\d,]+ goals? (?:is|are) met[^\n]*\n|(?<=\A# [^\n]*\n)\n\*\*On \.NET \d+, Weir takes [^\n]*\n")]
     private static partial Regex Existing();
 
     [GeneratedRegex(@"\A# [^\n]*\n\nGenerated [^\n]*\n\n\*\*[^*\n]+\d[^*\n]*\*\*")]
@@ -63,6 +107,9 @@ internal static partial class PageAnswer
         + @"^\| (?<text>[^|\n]+) \|[^\n]*\| [\d.]+: (?<verdict>met|\*\*missed(?: by [^*]*)?\*\*|undecided: [^|\n]*) \|$|"
         + @"^Goal: (?<text>[^\n]+?)\.? (?<verdict>Met\.|\*\*Not met\.\*\*|\*\*INCONCLUSIVE\.\*\*)$", RegexOptions.Multiline)]
     private static partial Regex Goal();
+
+    [GeneratedRegex(@"^([\d,.]+) (ns|us|ms|s), ([\d,.]+) KB$")]
+    private static partial Regex TimeAndMemory();
 
     [GeneratedRegex(@"missed by ([\d,.]+) %")]
     private static partial Regex Percent();

@@ -168,6 +168,9 @@ internal sealed record TextReport(string Title, IReadOnlyList<string> Answer)
 /// <param name="width">How long a line may be; <see langword="null"/> for no limit.</param>
 internal sealed class Prose(TextWriter output, int? width)
 {
+    // The share of a line that a mark may take.
+    private const int MarkShare = 3;
+
     /// <summary>Writes each as a paragraph of its own. Those that begin with a mark, such as a finding, go on below the text behind it.</summary>
     public void Write(IEnumerable<string> texts)
     {
@@ -184,8 +187,9 @@ internal sealed class Prose(TextWriter output, int? width)
             return [text];
         }
 
-        int mark = text.IndexOf("  ", StringComparison.Ordinal) is >= 0 and var gap ? gap + text.AsSpan(gap).IndexOfAnyExcept(' ') : 0;
-        mark = mark > most / 4 ? 0 : mark;
+        // Behind the last gap of several spaces that is near the beginning, as in "!  canary   varies".
+        int gap = text.AsSpan(0, most / MarkShare).LastIndexOf("  ");
+        int mark = gap < 0 ? 0 : gap + text.AsSpan(gap).IndexOfAnyExcept(' ');
         List<string> lines = [text[..mark]];
         foreach (string word in text[mark..].Split(' ', StringSplitOptions.RemoveEmptyEntries))
         {

@@ -214,6 +214,28 @@ public class AnswerTests
     }
 
     [Theory]
+    [InlineData(
+        "!  timer tick         a delay of 1 ms takes 4.35 ms. Do not use delays of a few milliseconds to simulate waiting",
+        "!  timer tick         a delay of 1 ms takes 4.35 ms. Do not use delays of a few",
+        "                      milliseconds to simulate waiting")]
+    [InlineData(
+        "note     no room here for: lowest..highest, fairness (least..most), pool threads. A wider terminal has them.",
+        "note     no room here for: lowest..highest, fairness (least..most), pool",
+        "         threads. A wider terminal has them.")]
+    [InlineData(
+        "lock did a great many operations a second with four workers, and what follows is there to make the line long",
+        "lock did a great many operations a second with four workers, and what follows is",
+        "there to make the line long")]
+    public void Prose_OnATerminal_GoesOnBelowTheTextBehindItsMark(string text, string first, string second)
+    {
+        using StringWriter output = new();
+
+        new Prose(output, 80).Write([text]);
+
+        Assert.Equal([first, second], output.ToString().TrimEnd('\n').Split('\n'));
+    }
+
+    [Theory]
     [InlineData(2, 0)]
     [InlineData(5, 0)]
     [InlineData(6, 1)]
