@@ -92,6 +92,11 @@ public static class Given
 
     public sealed record Order(int Number);
 
+    public sealed class BusyException(TimeSpan? retryAfter) : Exception
+    {
+        public TimeSpan? RetryAfter => retryAfter;
+    }
+
     public sealed record Receipt(int Number);
 
     public sealed record Request(int Number);

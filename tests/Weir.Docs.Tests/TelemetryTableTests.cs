@@ -145,7 +145,10 @@ public sealed partial class TelemetryTableTests : IDisposable
         await Assert.ThrowsAsync<FormatException>(async () => await fails.ExecuteAsync(static _ => throw new FormatException()));
         await Assert.ThrowsAsync<FormatException>(async () => await refuses.ExecuteAsync(static _ => throw new FormatException()));
         Assert.Equal(1, await falls.ExecuteAsync(static _ => throw new FormatException()));
-        return [breaker, limit, bucket];
+        SharedConcurrencyLimit full = new(1, maxWaiting: 0) { Name = Name };
+        await full.EnterAsync();
+        await Assert.ThrowsAsync<ConcurrencyLimitRejectedException>(async () => await full.EnterAsync());
+        return [breaker, limit, bucket, full];
     }
 
     private static async Task DriveRunsAsync()

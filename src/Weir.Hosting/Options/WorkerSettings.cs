@@ -258,6 +258,7 @@ internal static class ConfiguredPolicies
         [nameof(CircuitBreakerOptions.FailureRatio)] = Circuit.Number(static (o, v) => o.Value = o.Value! with { FailureRatio = v }),
         [nameof(CircuitBreakerOptions.SlowCallDuration)] = Circuit.Time(static (o, v) => o.Value = o.Value! with { SlowCallDuration = v }),
         [nameof(CircuitBreakerOptions.SlowCallRatio)] = Circuit.Number(static (o, v) => o.Value = o.Value! with { SlowCallRatio = v }),
+        [nameof(CircuitBreakerOptions.MaxCoolDown)] = Circuit.Time(static (o, v) => o.Value = o.Value! with { MaxCoolDown = v }),
         [nameof(CircuitBreakerOptions.Name)] = Circuit.Text(static (o, v) => o.Value = o.Value! with { Name = v }),
         [nameof(CircuitBreakerOptions.MinimumThroughput)] = Circuit.Whole(static (o, v) => o.Value = o.Value! with { MinimumThroughput = v }),
     };

@@ -94,9 +94,13 @@ internal sealed class AttemptGuard(
     {
         try
         {
-            return _bucket is not null && deadline.Left is { } left && _bucket.RetryAfter is var wait && wait > left
-                ? ValueTask.FromException<IDisposable?>(new RateLimitRejectedException(wait, left))
-                : rateLimit is null ? default : rateLimit.EnterAsync(token);
+            if (_bucket is not null && deadline.Left is { } left && _bucket.RetryAfter is var wait && wait > left)
+            {
+                PolicyListeners.Rejected(_bucket, RejectionReason.Deadline);
+                return ValueTask.FromException<IDisposable?>(new RateLimitRejectedException(wait, left));
+            }
+
+            return rateLimit is null ? default : rateLimit.EnterAsync(token);
         }
         catch (Exception exception)
         {
@@ -209,16 +213,27 @@ internal sealed class AttemptGuard(
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public long BeginCall() => permits is null ? 0 : permits.Limit.BeginCall();
 
-    /// <summary>The call has ended, and its permit is still held.</summary>
+    /// <summary>The call has succeeded, and its permit is still held.</summary>
     /// <param name="begun">What <see cref="BeginCall"/> returned.</param>
-    /// <param name="error">Its exception; null if it succeeded.</param>
-    /// <param name="callerToken">The token of the caller or of the run. What it has cancelled says nothing about the called service.</param>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public void EndCall(long begun, Exception? error, CancellationToken callerToken)
+    public void EndCall(long begun)
     {
-        if (begun != 0 && !(error is OperationCanceledException && callerToken.IsCancellationRequested))
+        if (begun != 0)
         {
-            permits!.Limit.CallEnded(begun, error is null);
+            permits!.Limit.CallSucceeded(begun);
+        }
+    }
+
+    /// <summary>The call has failed, and its permit is still held.</summary>
+    /// <param name="begun">What <see cref="BeginCall"/> returned.</param>
+    /// <param name="error">Its exception.</param>
+    /// <param name="token">The token that the attempt was given: the caller's, or one that a time limit around the attempt cancels too.</param>
+    /// <param name="callerToken">The token of the caller or of the run.</param>
+    public void EndCall(long begun, Exception error, CancellationToken token, CancellationToken callerToken)
+    {
+        if (begun != 0)
+        {
+            permits!.Limit.CallFailed(begun, error, token, callerToken);
         }
     }
 
@@ -301,10 +316,11 @@ internal sealed class AttemptGuard(
             // A half-open circuit may admit a call at any moment, and an isolated one when somebody closes it.
             if (breaker is { State: CircuitBreakerState.Open, IsIsolated: false } && deadline.Left is { } left && breaker.RetryAfter is var wait && wait > left)
             {
+                PolicyListeners.Rejected(breaker, RejectionReason.Deadline);
                 throw breaker.CreateRejection(wait, left);
             }
 
-            await breaker.WaitAsync(token).ConfigureAwait(false);
+            await breaker.WaitOnceAsync(token).ConfigureAwait(false);
         }
 
         return ticket;

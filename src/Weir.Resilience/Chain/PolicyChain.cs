@@ -171,7 +171,7 @@ public sealed class PolicyChain<TResult>
                 : AfterCallAsync(ticket, begun, lease, pending, call, state, deadline, token, callerToken);
         }
 
-        _guard.EndCall(begun, null, callerToken);
+        _guard.EndCall(begun);
         _guard.Permits?.Leave();
         lease?.Dispose();
         return pending;
@@ -263,7 +263,7 @@ public sealed class PolicyChain<TResult>
                 }
 
                 result = await pending.ConfigureAwait(false);
-                _guard.EndCall(attempt.Begun, null, callerToken);
+                _guard.EndCall(attempt.Begun);
                 attempt.Begun = 0;
                 _guard.Succeeded(attempt.Ticket);
                 if (_shouldRetry is null)
@@ -276,7 +276,7 @@ public sealed class PolicyChain<TResult>
                 AttemptTimeoutException.Number(exception, number);
                 if (attempt.Phase == AttemptPhase.Call)
                 {
-                    _guard.EndCall(attempt.Begun, exception, callerToken);
+                    _guard.EndCall(attempt.Begun, exception, token, callerToken);
                     _guard.Failed(attempt.Ticket, exception, token, callerToken);
                 }
 
@@ -359,6 +359,11 @@ public sealed class PolicyChain<TResult>
         }
 
         TimeSpan? hint = _delayHint is not null ? _delayHint(outcome) : failure is not null ? _retry.HintOf(failure) : null;
+        if (failure is null)
+        {
+            _guard.Breaker?.CoolDownFor(hint);
+        }
+
         return _retry.GetDelay(number, previous, hint, deadline.Left, token);
     }
 
@@ -524,7 +529,7 @@ public sealed class PolicyChain<TResult>
 
     private static AttemptGuard GuardOf(PolicyChainOptions options, in KeyedUse use) => new(
         use.Breaker?.Policy ?? options.CircuitBreaker?.Instance as CircuitBreaker,
-        PermitUser.Of(use.Limit?.Policy ?? options.ConcurrencyLimit, null),
+        PermitUser.Of(options.ConcurrencyLimit, use.Limit?.Policy, null),
         use.Rate?.Policy ?? use.OtherRate ?? options.RateLimit?.Instance as IRateLimit,
         options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen);
 

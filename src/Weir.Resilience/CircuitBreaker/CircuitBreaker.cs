@@ -28,6 +28,8 @@ public sealed class CircuitBreaker : IMeteredPolicy
     //   Closed    -> Open       a call whose failure or slowness is one too many (OpenAfter), or Open and Isolate by hand
     //   Open      -> HalfOpen   the first call that asks when _tryableAt has passed, and which is the first probe (TryEnterBroken); there is no timer
     //   HalfOpen  -> Open       a probe that fails or is slow
+    //   any       -> Open       a call whose failure asks everybody to wait (CoolDown), of whatever generation: the server has just said it. An open circuit
+    //                           stays open for at least as long, without a new generation, and an isolated one stays isolated
     //   HalfOpen  -> Closed     as many probes that succeed as the success threshold says
     //   any       -> Closed     Close by hand
     //
@@ -47,6 +49,8 @@ public sealed class CircuitBreaker : IMeteredPolicy
     private readonly int _failureThreshold;
     private readonly int _successThreshold;
     private readonly Func<Exception, bool>? _isFailure;
+    private readonly Func<Exception, TimeSpan?>? _coolDown;
+    private readonly TimeSpan _maxCoolDown;
     private readonly StateNotifier? _notifier;
     private readonly Func<CallRates>? _newRates;
     private readonly long _slowTicks = Never;
@@ -92,6 +96,8 @@ public sealed class CircuitBreaker : IMeteredPolicy
         _failureThreshold = options.FailureThreshold;
         _successThreshold = options.SuccessThreshold;
         _isFailure = options.IsFailure;
+        _coolDown = options.CoolDown;
+        _maxCoolDown = options.MaxCoolDown;
         _notifier = options.OnStateChange is { } callback ? new StateNotifier(callback) : null;
         if (options.SamplingDuration is { } sampling)
         {
@@ -269,29 +275,29 @@ public sealed class CircuitBreaker : IMeteredPolicy
     /// <param name="ticket">Its permission.</param>
     /// <param name="exception">The call's exception; <see langword="null"/> if it succeeded.</param>
     /// <param name="callerToken">The caller's token. After it has been cancelled, an <see cref="OperationCanceledException"/> is ignored.</param>
-    /// <remarks>An exception from <see cref="CircuitBreakerOptions.IsFailure"/> is passed on, and the call counts as failed.</remarks>
+    /// <remarks>
+    /// An exception from <see cref="CircuitBreakerOptions.IsFailure"/> or <see cref="CircuitBreakerOptions.CoolDown"/> is passed on, and the call counts as failed.
+    /// </remarks>
     public void Report(CircuitTicket ticket, Exception? exception, CancellationToken callerToken = default)
     {
         if (exception is null)
         {
             Succeeded(ticket);
         }
-        else if (exception is OperationCanceledException
-            && (callerToken.IsCancellationRequested || (_isFailure is null && !TimeoutFailure.Is(exception))))
+        else if ((exception is OperationCanceledException && callerToken.IsCancellationRequested)
+            || (_isFailure is null && ServiceFailure.Of(exception, null) is null))
         {
-            Ignored(ticket);
-        }
-        else if (_isFailure is null && exception is ConcurrencyLimitRejectedException or RateLimitRejectedException)
-        {
-            // A limit inside the call refused it, in this process. The service was not asked.
             Ignored(ticket);
         }
         else
         {
             bool isFailure = true;
+            bool coolsDown = false;
             try
             {
-                isFailure = _isFailure?.Invoke(exception) ?? true;
+                // Then the circuit is open for as long as the service has asked for, whatever a failure would do.
+                coolsDown = _coolDown is not null && TryCoolDown(_coolDown(exception), exception);
+                isFailure = !coolsDown && (_isFailure?.Invoke(exception) ?? true);
             }
             finally
             {
@@ -299,7 +305,7 @@ public sealed class CircuitBreaker : IMeteredPolicy
                 {
                     Failed(ticket, exception);
                 }
-                else
+                else if (!coolsDown)
                 {
                     Succeeded(ticket);
                 }
@@ -313,19 +319,26 @@ public sealed class CircuitBreaker : IMeteredPolicy
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     public async Task WaitAsync(CancellationToken cancellationToken = default)
     {
-        while (true)
+        while (await WaitOnceAsync(cancellationToken).ConfigureAwait(false))
         {
-            cancellationToken.ThrowIfCancellationRequested();
-            Task change = NextChange;
-            TimeSpan wait = RetryAfter;
-            if (wait == TimeSpan.Zero)
-            {
-                return;
-            }
-
-            await change.WaitAsync(TimerDelay.RoundUp(wait), _clock.Provider, cancellationToken)
-                .ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
         }
+    }
+
+    /// <summary>Waits until the circuit changes, or until the time at which it may admit a call now, which may be longer by then.</summary>
+    /// <returns>Whether there was anything to wait for.</returns>
+    internal async Task<bool> WaitOnceAsync(CancellationToken cancellationToken)
+    {
+        cancellationToken.ThrowIfCancellationRequested();
+        Task change = NextChange;
+        TimeSpan wait = RetryAfter;
+        if (wait == TimeSpan.Zero)
+        {
+            return false;
+        }
+
+        await change.WaitAsync(TimerDelay.RoundUp(wait), _clock.Provider, cancellationToken)
+            .ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        return true;
     }
 
     /// <summary>Creates the exception for a rejected call.</summary>
@@ -388,6 +401,57 @@ public sealed class CircuitBreaker : IMeteredPolicy
     /// <summary>Opens the circuit as a failure does: for <see cref="CircuitBreakerOptions.OpenTimeout"/> from now, also if it is open already.</summary>
     /// <param name="reason">Why, for <see cref="OpenedBy"/>.</param>
     public void Open(Exception? reason = null) => Open(_openTicks, reason);
+
+    /// <summary>
+    /// Opens the circuit for at least a time from now, because the service asks for it, as with HTTP's <c>Retry-After</c>. One that is open for longer, or
+    /// isolated, stays so. Then probes decide, as after <see cref="CircuitBreakerOptions.OpenTimeout"/>.
+    /// </summary>
+    /// <param name="time">How long. More than zero, at most 2^32 - 2 ms.</param>
+    /// <param name="reason">Why, for <see cref="OpenedBy"/>.</param>
+    /// <exception cref="ArgumentOutOfRangeException"><paramref name="time"/> is out of range.</exception>
+    public void CoolDown(TimeSpan time, Exception? reason = null)
+    {
+        Require.Positive(time, nameof(time));
+        TaskCompletionSource? change = null;
+        long until = _clock.Now + _clock.ToTicks(time);
+        lock (_lock)
+        {
+            AssertInvariantsNeedsLock();
+            if (StateOf(_word) != CircuitBreakerState.Open)
+            {
+                change = OpenNeedsLock(until, reason);
+            }
+            else if (until > _tryableAt)
+            {
+                // Those who wait come back at the time that they know, and wait again.
+                Volatile.Write(ref _tryableAt, until);
+            }
+        }
+
+        change?.TrySetResult();
+    }
+
+    internal bool HasCoolDown => _coolDown is not null;
+
+    /// <summary>Opens the circuit for the time that a refused result asks for, if the breaker obeys that.</summary>
+    internal void CoolDownFor(TimeSpan? asked)
+    {
+        if (HasCoolDown)
+        {
+            TryCoolDown(asked, null);
+        }
+    }
+
+    private bool TryCoolDown(TimeSpan? asked, Exception? reason)
+    {
+        if (asked is not { } time || time <= TimeSpan.Zero)
+        {
+            return false;
+        }
+
+        CoolDown(time < _maxCoolDown ? time : _maxCoolDown, reason);
+        return true;
+    }
 
     /// <summary>Opens the circuit until <see cref="Close"/>, or until <see cref="Open(Exception?)"/> sets it a time again.</summary>
     /// <param name="reason">Why, for <see cref="OpenedBy"/>.</param>
@@ -906,6 +970,22 @@ public sealed record CircuitBreakerOptions
     /// <remarks>Called by <see cref="CircuitBreaker.Report"/>, but never for the caller's own cancellation, which is ignored.</remarks>
     public Func<Exception, bool>? IsFailure { get; init; }
 
+    /// <summary>
+    /// Returns how long an exception asks everybody to wait, such as HTTP's <c>Retry-After</c>; <see langword="null"/> or less for not at all. The circuit opens
+    /// at once for that time, and all calls are held or refused as <see cref="OpenCircuitMode"/> says, not only the one that was told.
+    /// </summary>
+    /// <value><see langword="null"/>, the default, for no exception. At most <see cref="MaxCoolDown"/> counts.</value>
+    /// <remarks>
+    /// It is asked about the exceptions that <see cref="IsFailure"/> would be asked about, and before it. It takes the place of <see cref="OpenTimeout"/> and
+    /// <see cref="OpenTimeoutGenerator"/> for this opening; an open circuit stays open for the longer of the two times. With it, the delay that the hint of
+    /// <c>ShouldRetry</c> finds in a refused result of a chain or run counts as well.
+    /// </remarks>
+    public Func<Exception, TimeSpan?>? CoolDown { get; init; }
+
+    /// <summary>The longest time for which <see cref="CoolDown"/> opens the circuit, whatever the service says. It has no effect without it.</summary>
+    /// <value>More than zero, at most 2^32 - 2 ms. The default is 5 minutes, as that of <see cref="RetryOptions.MaxDelay"/>.</value>
+    public TimeSpan MaxCoolDown { get; init; } = TimeSpan.FromMinutes(5);
+
     /// <summary>Called after each change of the state, with the old and the new state.</summary>
     /// <remarks>
     /// It is called on the thread pool, never under a lock and never by the call that caused the change, for one change after the other, in order. An
@@ -951,7 +1031,8 @@ public sealed record CircuitBreakerOptions
         }
         else if (FailureThreshold != Usual.FailureThreshold || SuccessThreshold != Usual.SuccessThreshold || OpenTimeout != Usual.OpenTimeout
             || OpenTimeoutGenerator is not null || SamplingDuration is not null || FailureRatio is not null || MinimumThroughput != Usual.MinimumThroughput
-            || SlowCallDuration is not null || SlowCallRatio != Usual.SlowCallRatio || IsFailure is not null || OnStateChange is not null || Name is not null || TimeProvider != Usual.TimeProvider)
+            || SlowCallDuration is not null || SlowCallRatio != Usual.SlowCallRatio || CoolDown is not null || MaxCoolDown != Usual.MaxCoolDown
+            || IsFailure is not null || OnStateChange is not null || Name is not null || TimeProvider != Usual.TimeProvider)
         {
             throw new ArgumentException(
                 "CircuitBreaker is one that is shared, which has its own values: set them where it is made.", "CircuitBreaker");
@@ -973,6 +1054,7 @@ public sealed record CircuitBreakerOptions
         Require.Positive(OpenTimeout, nameof(OpenTimeout));
         Require.Positive(SamplingDuration, nameof(SamplingDuration));
         Require.Positive(SlowCallDuration, nameof(SlowCallDuration));
+        Require.Positive(MaxCoolDown, nameof(MaxCoolDown));
         if (!(SlowCallRatio is > 0 and <= 1))
         {
             throw new ArgumentOutOfRangeException(nameof(SlowCallRatio), SlowCallRatio, $"{nameof(SlowCallRatio)} must be more than 0 and at most 1.");

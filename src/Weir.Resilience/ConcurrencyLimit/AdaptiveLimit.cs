@@ -46,7 +46,7 @@ public sealed class AdaptiveLimit : SharedConcurrencyLimit
     }
 
     private AdaptiveLimit(AdaptiveLimitOptions options, AdaptiveController controller)
-        : base(controller.Limit, options.MaxWaiting, options.Name, controller, options.NewestFirst) => _controller = controller;
+        : base(controller.Limit, options.MaxWaiting, options.Name, controller, options.NewestFirst, options.IsFailure) => _controller = controller;
 
     /// <summary>The same limit for calls of another priority, or for calls that have a deadline.</summary>
     /// <param name="priority">Which calls get a permit first, and which are refused first when the queue is full.</param>
@@ -60,13 +60,19 @@ public sealed class AdaptiveLimit : SharedConcurrencyLimit
     /// </exception>
     public LimitShare With(CallPriority priority = CallPriority.Normal, TimeSpan? within = null)
     {
+        ValidateShare(priority, within);
+        return new LimitShare(this, priority, within);
+    }
+
+    /// <summary>Checks what a share of a limit is to be.</summary>
+    internal static void ValidateShare(CallPriority priority, TimeSpan? within)
+    {
         if (priority is < CallPriority.Critical or > CallPriority.Background)
         {
             throw Require.Undefined(priority, nameof(priority), "Critical, Normal or Background");
         }
 
         Require.Timeout(within, nameof(within));
-        return new LimitShare(this, priority, within);
     }
 
     /// <summary>What the limit is doing now.</summary>
@@ -126,6 +132,17 @@ public sealed record AdaptiveLimitOptions
     /// <value><see langword="false"/>, the default: first come, first served.</value>
     public bool NewestFirst { get; init; }
 
+    /// <summary>
+    /// Whether an exception counts as a failure of the called service, as <see cref="CircuitBreakerOptions.IsFailure"/> says it for a circuit breaker: give both
+    /// the same function. An exception that does not counts as a success, because the service responded.
+    /// </summary>
+    /// <value>
+    /// <see langword="null"/>, the default, for every exception except two kinds, which are not measured: an <see cref="OperationCanceledException"/> that is not
+    /// a timeout (see <see cref="TimeoutFailure"/>), and what a limit inside the call refused.
+    /// </value>
+    /// <remarks>Never called for the caller's own cancellation, which is not measured. If it throws, the call counts as failed.</remarks>
+    public Func<Exception, bool>? IsFailure { get; init; }
+
     /// <summary>What metrics call it: see <see cref="SharedConcurrencyLimit.Name"/>.</summary>
     /// <value><see langword="null"/>, the default, for no name.</value>
     public string? Name { get; init; }
@@ -154,7 +171,7 @@ public sealed class LimitShare : ICallPolicy, ILimitShare
         Limit = limit;
         Priority = priority;
         Within = within;
-        _user = PermitUser.Of(this, null)!;
+        _user = PermitUser.Of(this, null, null)!;
     }
 
     /// <summary>The limit, which others share.</summary>

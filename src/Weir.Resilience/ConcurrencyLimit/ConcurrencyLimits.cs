@@ -28,6 +28,12 @@ public abstract class ConcurrencyLimits : IMeteredPolicy, IConcurrencyLimitSetti
     /// <summary>The type of the items that have the keys, for messages.</summary>
     internal abstract Type ItemType { get; }
 
+    /// <summary>The priority of the calls that use these.</summary>
+    internal virtual CallPriority Priority => CallPriority.Normal;
+
+    /// <summary>In what time each of the calls that use these has to end; null for any.</summary>
+    internal virtual TimeSpan? Within => null;
+
     /// <summary>Creates the concurrency limits.</summary>
     /// <typeparam name="TItem">The type of the items.</typeparam>
     /// <typeparam name="TKey">The type of the keys.</typeparam>
@@ -74,10 +80,33 @@ public abstract class ConcurrencyLimits : IMeteredPolicy, IConcurrencyLimitSetti
         ArgumentNullException.ThrowIfNull(key);
         ArgumentNullException.ThrowIfNull(options);
         options.Validate();
-        ConcurrencyLimitsByKey<TItem, TKey> limits = new(key, () => new AdaptiveLimit(options, isCounted: false), comparer) { Name = options.Name };
+        ConcurrencyLimitsByKey<TItem, TKey> limits = new(key, () => new AdaptiveLimit(options, isCounted: false), comparer, isAdaptive: true) { Name = options.Name };
         PolicyRegistry.Add(limits);
         return limits;
     }
+
+    /// <summary>The same limits for calls of another priority, or for calls that have a deadline: as <see cref="AdaptiveLimit.With"/>.</summary>
+    /// <param name="priority">Which calls of a key get a permit first, and which are refused first when its queue is full.</param>
+    /// <param name="within">
+    /// In what time each call has to end, from when it comes: one that would end later, because of the calls that wait, is refused at once.
+    /// <see langword="null"/> for any time.
+    /// </param>
+    /// <returns>What a chain or a run takes as its <c>ConcurrencyLimit</c>. Make it once and keep it.</returns>
+    /// <exception cref="InvalidOperationException">The limits have a fixed number: only limits that find their number know how long calls take.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">
+    /// <paramref name="priority"/> is not defined, or <paramref name="within"/> is not more than zero or longer than 49 days.
+    /// </exception>
+    public ConcurrencyLimits With(CallPriority priority = CallPriority.Normal, TimeSpan? within = null)
+    {
+        AdaptiveLimit.ValidateShare(priority, within);
+        return IsAdaptive
+            ? Share(priority, within)
+            : throw new InvalidOperationException("These limits have a fixed number: make them with AdaptiveLimitOptions to give calls a priority or a deadline.");
+    }
+
+    private protected virtual bool IsAdaptive => false;
+
+    private protected abstract ConcurrencyLimits Share(CallPriority priority, TimeSpan? within);
 
     void IMeteredPolicy.AddTo(PolicyCounts counts) => AddTo(counts);
 
@@ -122,9 +151,10 @@ internal sealed class ConcurrencyLimitsByKey<TItem, TKey> : ConcurrencyLimits<TK
     private readonly Func<TItem, TKey> _key;
     private readonly KeyTable<TKey, SharedConcurrencyLimit> _table;
 
-    public ConcurrencyLimitsByKey(Func<TItem, TKey> key, Func<SharedConcurrencyLimit> make, IEqualityComparer<TKey>? comparer)
+    public ConcurrencyLimitsByKey(Func<TItem, TKey> key, Func<SharedConcurrencyLimit> make, IEqualityComparer<TKey>? comparer, bool isAdaptive = false)
     {
         _key = key;
+        IsAdaptive = isAdaptive;
         _table = new KeyTable<TKey, SharedConcurrencyLimit>(make, static limit => limit.IsIdle, comparer);
     }
 
@@ -143,4 +173,30 @@ internal sealed class ConcurrencyLimitsByKey<TItem, TKey> : ConcurrencyLimits<TK
     }
 
     public KeyUse<SharedConcurrencyLimit> Use(TItem item) => _table.Use(_key(item));
+
+    private protected override bool IsAdaptive { get; }
+
+    private protected override ConcurrencyLimits Share(CallPriority priority, TimeSpan? within) => new LimitSharesByKey<TItem>(this, this, priority, within);
+}
+
+/// <summary>The limits of the keys for calls of one priority, or with one deadline.</summary>
+internal sealed class LimitSharesByKey<TItem>(
+    ConcurrencyLimits limits, IKeyed<TItem, SharedConcurrencyLimit> keyed, CallPriority priority, TimeSpan? within)
+    : ConcurrencyLimits, IKeyed<TItem, SharedConcurrencyLimit>
+{
+    public override int Count => limits.Count;
+
+    internal override CallPriority Priority => priority;
+
+    internal override TimeSpan? Within => within;
+
+    internal override Type ItemType => typeof(TItem);
+
+    private protected override bool IsAdaptive => true;
+
+    public KeyUse<SharedConcurrencyLimit> Use(TItem item) => keyed.Use(item);
+
+    internal override void AddTo(PolicyCounts counts) => limits.AddTo(counts);
+
+    private protected override ConcurrencyLimits Share(CallPriority to, TimeSpan? time) => new LimitSharesByKey<TItem>(limits, keyed, to, time);
 }

@@ -57,6 +57,7 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
     private readonly int? _maxWaiting;
     private readonly AdaptiveController? _law;
     private readonly bool _newestFirst;
+    private readonly Func<Exception, bool>? _isFailure;
 
     // Volatile: set when the first call with a deadline waits. Before that, nobody reads a clock.
     private volatile bool _hasDeadlines;
@@ -90,8 +91,9 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
     }
 
     /// <summary>Creates a limit that is not counted by itself: one that is counted with those of the other keys, or one that a law moves.</summary>
-    internal SharedConcurrencyLimit(int limit, int? maxWaiting, string? name, AdaptiveController? law = null, bool newestFirst = false)
+    internal SharedConcurrencyLimit(int limit, int? maxWaiting, string? name, AdaptiveController? law = null, bool newestFirst = false, Func<Exception, bool>? isFailure = null)
     {
+        _isFailure = isFailure;
         _law = law;
         _newestFirst = newestFirst;
         Name = name;
@@ -197,13 +199,52 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     internal long BeginCall() => _law is null ? 0 : BeginCall(_law);
 
-    /// <summary>A call has ended, whose permit has not been returned yet. Not for one that its caller has cancelled, which says nothing.</summary>
+    /// <summary>A call has succeeded, whose permit has not been returned yet.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    internal void CallEnded(long begun, bool succeeded)
+    internal void CallSucceeded(long begun)
     {
         if (begun != 0)
         {
-            CallEnded(_law!, begun - 1, succeeded);
+            CallEnded(_law!, begun - 1, succeeded: true);
+        }
+    }
+
+    /// <summary>A call has failed, whose permit has not been returned yet.</summary>
+    /// <param name="begun">What <see cref="BeginCall()"/> returned.</param>
+    /// <param name="error">Its exception.</param>
+    /// <param name="token">The token that the call was given: the caller's, or one that a time limit around it cancels too.</param>
+    /// <param name="callerToken">The token of the caller or of the run. What it has cancelled says nothing about the called service.</param>
+    internal void CallFailed(long begun, Exception error, CancellationToken token, CancellationToken callerToken)
+    {
+        if (begun == 0)
+        {
+            return;
+        }
+
+        if (error is OperationCanceledException && token.IsCancellationRequested)
+        {
+            if (!callerToken.IsCancellationRequested)
+            {
+                // A time limit has ended the call, though the exception does not say so.
+                CallEnded(_law!, begun - 1, succeeded: false);
+            }
+
+            return;
+        }
+
+        bool? isFailure = true;
+        try
+        {
+            isFailure = ServiceFailure.Of(error, _isFailure);
+        }
+        catch (Exception)
+        {
+            // The user's function: what it cannot judge is a failure, as it would be without it.
+        }
+
+        if (isFailure is { } failed)
+        {
+            CallEnded(_law!, begun - 1, !failed);
         }
     }
 
@@ -377,23 +418,22 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
         ArgumentNullException.ThrowIfNull(call);
         await EnterForAsync(user, cancellationToken).ConfigureAwait(false);
         long begun = 0;
-        bool succeeded = false;
         try
         {
             // A wait may end just before it hears of it.
             cancellationToken.ThrowIfCancellationRequested();
             begun = BeginCall();
             TResult result = await call(state, cancellationToken).ConfigureAwait(false);
-            succeeded = true;
+            CallSucceeded(begun);
             return result;
+        }
+        catch (Exception error) when (begun != 0)
+        {
+            CallFailed(begun, error, cancellationToken, cancellationToken);
+            throw;
         }
         finally
         {
-            if (succeeded || !cancellationToken.IsCancellationRequested)
-            {
-                CallEnded(begun, succeeded);
-            }
-
             Leave();
         }
     }
@@ -464,14 +504,21 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
             OpenNeedsLock();
         }
 
-        shed?.Reject(new ConcurrencyLimitRejectedException(Limit, MaxWaiting));
+        if (shed is not null)
+        {
+            PolicyListeners.Rejected(this, shed.User.Priority > user.Priority ? RejectionReason.Priority : RejectionReason.NewestFirst);
+            shed.Reject(new ConcurrencyLimitRejectedException(Limit, MaxWaiting));
+        }
+
         if (rejected)
         {
+            PolicyListeners.Rejected(this, RejectionReason.QueueFull);
             throw new ConcurrencyLimitRejectedException(Limit, MaxWaiting);
         }
 
         if (late is { } needed)
         {
+            PolicyListeners.Rejected(this, RejectionReason.Deadline);
             throw ConcurrencyLimitRejectedException.TooLate(Limit, MaxWaiting, needed, within!.Value);
         }
 
@@ -728,8 +775,12 @@ internal sealed class PermitUser(SharedConcurrencyLimit limit, Func<int>? most) 
     public TimeSpan? Within { get; init; }
 
     /// <summary>The user of the limit that an option names, or null if it names none.</summary>
-    public static PermitUser? Of(IConcurrencyLimitSetting? setting, Func<int>? most) => setting switch
+    /// <param name="setting">The option.</param>
+    /// <param name="ofKey">The limit of a key, if the option has one for each.</param>
+    /// <param name="most">As that of the constructor.</param>
+    public static PermitUser? Of(IConcurrencyLimitSetting? setting, SharedConcurrencyLimit? ofKey, Func<int>? most) => setting switch
     {
+        ConcurrencyLimits limits when ofKey is not null => new PermitUser(ofKey, most) { Priority = limits.Priority, Within = limits.Within },
         SharedConcurrencyLimit limit => new PermitUser(limit, most),
         ILimitShare share => new PermitUser(share.Limit, most) { Priority = share.Priority, Within = share.Within },
         _ => null,

@@ -31,6 +31,9 @@ internal static class PolicyMeter
     private static readonly Counter<long>? RefusedRetries = SafeCall.Try(static () => Meter.CreateCounter<long>(
         "weir.policy.refused_retries", "{attempt}", "Attempts that were not made, because a retry budget was empty."));
 
+    private static readonly Counter<long>? Rejections = SafeCall.Try(static () => Meter.CreateCounter<long>(
+        "weir.policy.rejections", "{call}", "Calls and items that were refused instead of waiting."));
+
     private static readonly Counter<long>? Fallbacks = SafeCall.Try(static () => Meter.CreateCounter<long>(
         "weir.policy.fallbacks", "{call}", "Such calls whose result is that of the fallback."));
 
@@ -49,7 +52,8 @@ internal static class PolicyMeter
     /// <summary>Whether somebody counts calls. The first use of this class creates the instruments.</summary>
     public static bool CountsCalls =>
         States.Length > 0
-        && (Calls is { Enabled: true } || Retries is { Enabled: true } || RefusedRetries is { Enabled: true } || Fallbacks is { Enabled: true });
+        && (Calls is { Enabled: true } || Retries is { Enabled: true } || RefusedRetries is { Enabled: true } || Rejections is { Enabled: true }
+            || Fallbacks is { Enabled: true });
 
     /// <summary>A call has ended.</summary>
     public static void Ended(KeyValuePair<string, object?>? name, string outcome, Exception? error) =>
@@ -64,10 +68,28 @@ internal static class PolicyMeter
     /// <param name="name">The attribute of the budget's name.</param>
     public static void RetryRefused(KeyValuePair<string, object?>? name) => Add(RefusedRetries, name, null, null);
 
+    /// <summary>A policy refused a call that would have had to wait.</summary>
+    public static void Rejected(IMeteredPolicy policy, RejectionReason reason)
+    {
+        string waitFor = policy is TokenBucket ? "rate_limit" : policy is CircuitBreaker ? "circuit_breaker" : "concurrency_limit";
+        Add(Rejections, PolicyNames.TagOf(policy.Name), null, new(WaitFor, waitFor), new("weir.rejection.reason", reason switch
+        {
+            RejectionReason.QueueFull => "queue_full",
+            RejectionReason.Deadline => "deadline",
+            RejectionReason.Priority => "priority",
+            _ => "newest_first",
+        }));
+    }
+
     /// <summary>A fallback gave the result of a call.</summary>
     public static void FellBack(KeyValuePair<string, object?>? name, Exception error) => Add(Fallbacks, name, error, null);
 
-    private static void Add(Counter<long>? counter, KeyValuePair<string, object?>? name, Exception? error, KeyValuePair<string, object?>? more)
+    private static void Add(
+        Counter<long>? counter,
+        KeyValuePair<string, object?>? name,
+        Exception? error,
+        KeyValuePair<string, object?>? more,
+        KeyValuePair<string, object?>? last = null)
     {
         try
         {
@@ -79,6 +101,7 @@ internal static class PolicyMeter
             System.Diagnostics.TagList tags = default;
             Add(ref tags, name);
             Add(ref tags, more);
+            Add(ref tags, last);
             if (error is not null)
             {
                 tags.Add(DiagnosticNames.ErrorType, error.GetType().FullName);
@@ -350,9 +373,37 @@ internal static class PolicyListeners
         }
     }
 
+    /// <summary>A policy refused a call that would have had to wait. Not under a lock: listeners are user code.</summary>
+    public static void Rejected(IMeteredPolicy policy, RejectionReason reason)
+    {
+        if (WantsCalls)
+        {
+            TellRejected(policy, reason);
+        }
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void TellRejected(IMeteredPolicy policy, RejectionReason reason) => PolicyMeter.Rejected(policy, reason);
+
     // Separate, because compiling it loads the assembly that listeners need, and then there may be some.
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static bool AskForCalls() => PolicyMeter.CountsCalls;
+}
+
+/// <summary>Why a policy refused a call that would have had to wait.</summary>
+internal enum RejectionReason
+{
+    /// <summary>As many calls as may wait already do.</summary>
+    QueueFull,
+
+    /// <summary>Its wait would end after its time.</summary>
+    Deadline,
+
+    /// <summary>It waited, and its place was needed for a call of a higher priority.</summary>
+    Priority,
+
+    /// <summary>It waited, and its place was needed for a newer call.</summary>
+    NewestFirst,
 }
 
 /// <summary>A policy that calls share, as the meter sees it. Its counts are those that it has anyway.</summary>

@@ -44,7 +44,7 @@ internal sealed class CallPolicies
         CircuitBreaker? breaker = PolicySettings.BreakerOf(options.CircuitBreaker, options.TimeProvider, isCounted: false);
         IRateLimit? rateLimit = PolicySettings.RateLimitOf(options.RateLimit, options.TimeProvider, isCounted: false);
         // Permits that the run's workers cannot use would lie idle.
-        PermitUser? permits = PermitUser.Of(options.ConcurrencyLimit, () => RunLimit);
+        PermitUser? permits = PermitUser.Of(options.ConcurrencyLimit, null, () => RunLimit);
         bool hasPermits = options.ConcurrencyLimit is not null;
         Permits = hasPermits || options.RatesByKey is not null ? new RunPermits(guarded && hasPermits) : null;
         Guard = new AttemptGuard(breaker, permits, rateLimit, waitsForCircuit: false);
@@ -235,8 +235,8 @@ internal sealed class CallPolicies
         guard.Failed(ticket, error, cancellationToken, RunToken);
     }
 
-    /// <summary>Whether a result is followed by another attempt, which its budget has been asked for then.</summary>
-    public bool Refuses<TResult>(RetryRule<TResult> rule, ItemRecord record, TResult result)
+    /// <summary>Whether a result is followed by another attempt, which its budget has been asked for then. Its circuit learns how long the result asks to wait.</summary>
+    public bool Refuses<TResult>(RetryRule<TResult> rule, ItemRecord record, TResult result, CircuitBreaker? breaker)
     {
         if (record.Attempt > _maxRetries || RunToken.IsCancellationRequested)
         {
@@ -245,7 +245,18 @@ internal sealed class CallPolicies
 
         try
         {
-            return rule.ShouldRetry(record, new AttemptOutcome<TResult>(result, null, record.Attempt)) && Budget?.TryWithdraw() != false;
+            AttemptOutcome<TResult> outcome = new(result, null, record.Attempt);
+            if (!rule.ShouldRetry(record, outcome))
+            {
+                return false;
+            }
+
+            if (rule.HasDelayHint && breaker is { HasCoolDown: true })
+            {
+                breaker.CoolDownFor(rule.DelayHint(record, outcome));
+            }
+
+            return Budget?.TryWithdraw() != false;
         }
         catch (Exception e)
         {
@@ -357,6 +368,7 @@ internal sealed class KeyedGuards<TItem>
     private readonly AttemptGuard _own;
     private readonly IRateLimit? _rate;
     private readonly Func<int> _most;
+    private readonly IConcurrencyLimitSetting? _limits;
 
     // The run as a user of each limit. Weak, so that the limits of keys that are forgotten go. A limit that outlives the run keeps its user for a while, so a
     // user must not lead back to the run: the limit would keep the run, and with it this table, for as long as it lives itself.
@@ -366,6 +378,7 @@ internal sealed class KeyedGuards<TItem>
     {
         _byKey = PoliciesOf(options);
         _own = policies.Guard;
+        _limits = options.ConcurrencyLimit;
         _rate = policies.RateLimit;
         WeakReference<CallPolicies> run = new(policies);
         _most = () => run.TryGetTarget(out CallPolicies? live) ? live.RunLimit : int.MaxValue;
@@ -387,7 +400,7 @@ internal sealed class KeyedGuards<TItem>
         return new AttemptGuard(use.Breaker?.Policy ?? _own.Breaker, permits, rate, waitsForCircuit: false, waitsForTokens: use.Rate is null, use);
     }
 
-    private PermitUser UserOf(SharedConcurrencyLimit limit) => _users.GetValue(limit, made => new PermitUser(made, _most));
+    private PermitUser UserOf(SharedConcurrencyLimit limit) => _users.GetValue(limit, made => PermitUser.Of(_limits, made, _most)!);
 
     private static KeyedPolicies<TItem> PoliciesOf(ParallelRunOptions options) =>
         new(options.CircuitBreaker, options.ConcurrencyLimit, options.RateLimit);

@@ -398,14 +398,14 @@ internal readonly struct PolicyCall<TItem, TResult>(
                 {
                     if (e is not NotBegunException)
                     {
-                        guard.EndCall(way.Attempt.Begun, e, policies.RunToken);
+                        guard.EndCall(way.Attempt.Begun, e, cancellationToken, policies.RunToken);
                     }
 
                     policies.Failed(guard, way.Attempt.Ticket, e, way.Started, cancellationToken);
                     throw;
                 }
 
-                guard.EndCall(way.Attempt.Begun, null, policies.RunToken);
+                guard.EndCall(way.Attempt.Begun);
                 policies.Succeeded(guard, way.Attempt.Ticket, way.Started, cancellationToken);
             }
             catch (OperationCanceledException) when (way.Attempt.Phase != AttemptPhase.Call && policies.Ends(cancellationToken))
@@ -429,7 +429,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
         bool refused;
         try
         {
-            refused = record is not null && policies.RetryRule is RetryRule<TResult> rule && policies.Refuses(rule, record, result);
+            refused = record is not null && policies.RetryRule is RetryRule<TResult> rule && policies.Refuses(rule, record, result, guard.Breaker);
             if (!refused && policies.Completed is { } completed)
             {
                 await policies.HookEndedAsync(way.Step == Step.CompletionHook ? way.Hook : policies.CallHook(completed, index)).ConfigureAwait(false);

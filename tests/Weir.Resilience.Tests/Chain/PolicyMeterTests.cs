@@ -63,6 +63,63 @@ public sealed class PolicyMeterTests
     }
 
     [Fact(Timeout = Limit)]
+    public async Task Rejections_OfEachPolicy_AreCountedByReason()
+    {
+        const string Name = "rejections";
+        using Listener listener = new(Name);
+        AdaptiveLimit limit = new(new() { Name = Name, MaxWaiting = 1, NewestFirst = true, Adaptive = new() { MaxConcurrency = 1 }, TimeProvider = _time });
+        await limit.ExecuteAsync(static (clock, _) =>
+        {
+            clock.Advance(TimeSpan.FromSeconds(1));
+            return new ValueTask<int>(0);
+        }, _time);
+        Assert.True(limit.TryEnter());
+        for (int i = 0; limit.GetSnapshot().Latency is null && i < 200; i++)
+        {
+            limit.Leave();
+            await limit.ExecuteAsync(static (clock, _) =>
+            {
+                clock.Advance(TimeSpan.FromSeconds(1));
+                return new ValueTask<int>(0);
+            }, _time);
+            Assert.True(limit.TryEnter());
+        }
+
+        // Each takes the only place in the queue from the one before it, or is refused.
+        LimitShare hurried = limit.With(within: TimeSpan.FromMilliseconds(1));
+        await Assert.ThrowsAsync<ConcurrencyLimitRejectedException>(async () => await hurried.ExecuteAsync(static _ => new ValueTask<int>(1)));
+        Task background = limit.With(CallPriority.Background).ExecuteAsync(static _ => new ValueTask<int>(1)).AsTask();
+        Task older = limit.ExecuteAsync(static _ => new ValueTask<int>(1)).AsTask();
+        await Assert.ThrowsAsync<ConcurrencyLimitRejectedException>(() => background);
+        Task newer = limit.ExecuteAsync(static _ => new ValueTask<int>(1)).AsTask();
+        await Assert.ThrowsAsync<ConcurrencyLimitRejectedException>(() => older);
+        await Assert.ThrowsAsync<ConcurrencyLimitRejectedException>(
+            async () => await limit.With(CallPriority.Background).ExecuteAsync(static _ => new ValueTask<int>(1)));
+        limit.Leave();
+        await newer.WithinAsync();
+
+        PolicyChainOptions options = new() { TotalTimeout = TimeSpan.FromSeconds(1), TimeProvider = _time };
+        TokenBucket bucket = new(new() { Name = Name, TokensPerSecond = 0.01, BurstCapacity = 1, TimeProvider = _time });
+        Assert.True(bucket.TryEnter());
+        await Assert.ThrowsAsync<RateLimitRejectedException>(
+            async () => await new PolicyChain(options with { RateLimit = bucket }).ExecuteAsync(static _ => new ValueTask<int>(1)));
+        CircuitBreaker breaker = new(new() { Name = Name, TimeProvider = _time });
+        breaker.Open();
+        await Assert.ThrowsAsync<CircuitBreakerOpenException>(async () => await new PolicyChain(
+            options with { CircuitBreaker = breaker, OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen }).ExecuteAsync(static _ => new ValueTask<int>(1)));
+        Assert.Equal(
+            [
+                "weir.policy.rejections circuit_breaker deadline: 1",
+                "weir.policy.rejections concurrency_limit deadline: 1",
+                "weir.policy.rejections concurrency_limit newest_first: 1",
+                "weir.policy.rejections concurrency_limit priority: 1",
+                "weir.policy.rejections concurrency_limit queue_full: 1",
+                "weir.policy.rejections rate_limit deadline: 1",
+            ],
+            listener.Counted);
+    }
+
+    [Fact(Timeout = Limit)]
     public async Task Retries_AndAnOpenCircuitAndAFallback_AreCounted()
     {
         const string Name = "refused";

@@ -12,6 +12,7 @@ public class CircuitBreakerModelTests
         Succeed,
         Fail,
         Ignore,
+        AskToWait,
         Advance,
     }
 
@@ -34,11 +35,14 @@ public class CircuitBreakerModelTests
             MinimumThroughput = minimum,
             SlowCallDuration = sampling == 0 || slow == 0 ? null : Span.Ms(slow),
             SlowCallRatio = slowRatio / 10.0,
+            CoolDown = static e => e is AskingException asking ? asking.Time : null,
+            MaxCoolDown = Span.Ms(20),
         };
 
     private static readonly Gen<(Step Step, int Pick)> Steps =
         from step in Gen.Frequency(
             (5, Gen.Constant(Step.Enter)), (3, Gen.Constant(Step.Succeed)), (4, Gen.Constant(Step.Fail)), (1, Gen.Constant(Step.Ignore)),
+            (1, Gen.Constant(Step.AskToWait)),
             (2, Gen.Constant(Step.Advance)))
         from pick in Gen.Choose(0, 30)
         select (step, pick);
@@ -51,6 +55,11 @@ public class CircuitBreakerModelTests
 
     [Fact]
     public void AnyPlan_AgainstTheReference_IsTheSame() => Check.ForAll(Cases, static c => Run(c.Options, c.Plan), cases: 3_000);
+
+    private sealed class AskingException(TimeSpan time) : Exception
+    {
+        public TimeSpan Time => time;
+    }
 
     private static void Run(CircuitBreakerOptions options, (Step Step, int Pick)[] plan)
     {
@@ -88,6 +97,10 @@ public class CircuitBreakerModelTests
                     case Step.Fail:
                         breaker.Failed(real);
                         reference.Failed(expected);
+                        break;
+                    case Step.AskToWait:
+                        breaker.Report(real, new AskingException(Span.Ms(pick)));
+                        reference.AskedToWait(expected, Span.Ms(pick));
                         break;
                     default:
                         breaker.Ignored(real);

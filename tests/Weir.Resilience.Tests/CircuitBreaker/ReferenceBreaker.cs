@@ -17,11 +17,11 @@ internal sealed class ReferenceBreaker(CircuitBreakerOptions options)
     public TimeSpan RetryAfter =>
         _era.State == CircuitBreakerState.Closed || (_era.State == CircuitBreakerState.HalfOpen && _era.Probes < options.SuccessThreshold)
         ? TimeSpan.Zero
-        : new TimeSpan(Math.Max(0, _era.Since + options.OpenTimeout.Ticks - Now));
+        : new TimeSpan(Math.Max(0, _era.Since + Rest - Now));
 
     public object? Enter()
     {
-        bool rested = Now >= _era.Since + options.OpenTimeout.Ticks;
+        bool rested = Now >= _era.Since + Rest;
         if (_era.State == CircuitBreakerState.Closed)
         {
             return new Ticket(_era, Now);
@@ -69,6 +69,26 @@ internal sealed class ReferenceBreaker(CircuitBreakerOptions options)
         }
     }
 
+    public void AskedToWait(object ticket, TimeSpan time)
+    {
+        if (time == TimeSpan.Zero)
+        {
+            Failed(ticket);
+            return;
+        }
+
+        time = time < options.MaxCoolDown ? time : options.MaxCoolDown;
+        if (_era.State != CircuitBreakerState.Open)
+        {
+            Begin(CircuitBreakerState.Open);
+            _era.OpenFor = time.Ticks;
+        }
+        else
+        {
+            _era.OpenFor = Math.Max(Rest, Now + time.Ticks - _era.Since);
+        }
+    }
+
     public void Ignored(object ticket)
     {
         if (((Ticket)ticket).Era == _era && _era.State == CircuitBreakerState.HalfOpen && _era.Probes > _era.Calls.Count)
@@ -76,6 +96,8 @@ internal sealed class ReferenceBreaker(CircuitBreakerOptions options)
             _era.Probes--;
         }
     }
+
+    private long Rest => _era.OpenFor ?? options.OpenTimeout.Ticks;
 
     private bool Count(object ticket, bool failed)
     {
@@ -127,6 +149,8 @@ internal sealed class ReferenceBreaker(CircuitBreakerOptions options)
         public CircuitBreakerState State => state;
 
         public long Since { get; set; } = since;
+
+        public long? OpenFor { get; set; }
 
         public int Probes { get; set; }
 

@@ -363,6 +363,110 @@ public class AdaptiveLimitTests
         Assert.Equal((0, 0), (limit.InUse, limit.Waiting));
     }
 
+    // The default is that of a circuit breaker.
+    [Theory(Timeout = Timeout)]
+    [InlineData("failure", 4)]
+    [InlineData("not found", 8)]
+    [InlineData("cancelled inside", 8)]
+    [InlineData("refused by a limit inside", 8)]
+    [InlineData("time limit of the chain", 4)]
+    [InlineData("function throws", 4)]
+    public async Task IsFailure_DecidesWhatLowersTheLimit(string kind, int expected)
+    {
+        AdaptiveLimit limit = new(OptionsOfFailing([]) with
+        {
+            IsFailure = kind switch
+            {
+                "not found" => static e => e is not TestException,
+                "function throws" => static _ => throw new FormatException(),
+                _ => null,
+            },
+        });
+        PolicyChain<int> chain = new(new PolicyChainOptions<int>
+        {
+            ConcurrencyLimit = limit, TimeProvider = _clock, TotalTimeout = kind == "time limit of the chain" ? TimeSpan.FromSeconds(1) : null,
+        });
+        for (int i = 0; i < 4; i++)
+        {
+            Task<int> call = chain.ExecuteAsync(CallAsync).AsTask();
+            _clock.Advance(TimeSpan.FromSeconds(1));
+            await Assert.ThrowsAnyAsync<Exception>(() => call.WithinAsync());
+            if (kind != "time limit of the chain")
+            {
+                Task<int> alone = limit.ExecuteAsync(CallAsync).AsTask();
+                _clock.Advance(TimeSpan.FromSeconds(1));
+                await Assert.ThrowsAnyAsync<Exception>(() => alone.WithinAsync());
+            }
+            else
+            {
+                await Until.TrueAsync(() => limit.InUse == 0);
+            }
+        }
+
+        Assert.Equal(expected == 8, limit.Limit == 8);
+        Assert.Equal(0, limit.InUse);
+        Assert.Equal(kind is "cancelled inside" or "refused by a limit inside", limit.GetSnapshot().Latency is null && limit.Limit == 8);
+
+        async ValueTask<int> CallAsync(CancellationToken token)
+        {
+            if (kind == "time limit of the chain")
+            {
+                await Task.Delay(System.Threading.Timeout.InfiniteTimeSpan, _clock, token);
+            }
+
+            throw kind switch
+            {
+                "cancelled inside" => new OperationCanceledException(),
+                "refused by a limit inside" => new ConcurrencyLimitRejectedException(),
+                _ => new TestException("down"),
+            };
+        }
+    }
+
+    [Fact(Timeout = Timeout)]
+    public async Task ByKey_With_GivesTheCallsOfAKeyAPriorityAndADeadline()
+    {
+        ConcurrencyLimits<string> limits = ConcurrencyLimits.ByKey(
+            static (string key) => key, new AdaptiveLimitOptions { Adaptive = new() { MaxConcurrency = 1 }, TimeProvider = _clock });
+        PolicyChain<int> Chain(ConcurrencyLimits setting) =>
+            new PolicyChain<int>(new PolicyChainOptions<int> { ConcurrencyLimit = setting, TimeProvider = _clock }).For("a");
+        PolicyChain<int> critical = Chain(limits.With(CallPriority.Critical));
+        PolicyChain<int> background = Chain(limits.With(CallPriority.Background));
+        PolicyChain<int> hurried = Chain(limits.With(CallPriority.Background).With(within: Span.Ms(150)));
+        AdaptiveLimit limit = (AdaptiveLimit)limits.Get("a");
+        while (limit.GetSnapshot().Latency is null)
+        {
+            await background.ExecuteAsync(_ =>
+            {
+                _clock.Advance(Span.Ms(100));
+                return new ValueTask<int>(0);
+            });
+        }
+
+        Assert.True(limit.TryEnter());
+        List<int> order = [];
+        Task<int>[] calls = [.. new[] { background, critical }.Select((chain, i) => chain.ExecuteAsync(_ =>
+        {
+            order.Add(i);
+            return new ValueTask<int>(i);
+        }).AsTask())];
+        await Assert.ThrowsAsync<ConcurrencyLimitRejectedException>(() => hurried.ExecuteAsync(static _ => new ValueTask<int>(2)).AsTask());
+        Assert.Equal(2, limit.Waiting);
+        limit.Leave();
+        await Task.WhenAll(calls).WithinAsync();
+        Assert.Equal([1, 0], order);
+        Assert.Equal((0, 1), (limit.InUse, limits.With().Count));
+    }
+
+    [Fact]
+    public void ByKey_WithOfFixedLimits_Throws()
+    {
+        ConcurrencyLimits<int> limits = ConcurrencyLimits.ByKey(static (int item) => item, 2);
+        Assert.Throws<InvalidOperationException>(() => limits.With(CallPriority.Critical));
+        Assert.Equal("priority", Assert.Throws<ArgumentOutOfRangeException>(() => limits.With((CallPriority)2)).ParamName);
+        Assert.Equal("within", Assert.Throws<ArgumentOutOfRangeException>(() => limits.With(within: TimeSpan.Zero)).ParamName);
+    }
+
     [Fact]
     public void With_OutOfRange_Throws()
     {
