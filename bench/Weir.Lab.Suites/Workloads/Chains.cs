@@ -27,6 +27,18 @@ internal static class Chains
         AttemptTimeout = Limit,
     });
 
+    /// <summary>What a service under load needs: retries with a budget, a breaker that knows slow calls, an adaptive limit, a rate limit and a time limit.</summary>
+    public static PolicyChain Five() => new(new PolicyChainOptions
+    {
+        TotalTimeout = Limit,
+        Retry = new() { MaxRetries = Retries, Budget = new RetryBudget() },
+        CircuitBreaker = SlowCalls(),
+        ConcurrencyLimit = new AdaptiveLimit(),
+        RateLimit = Bucket(),
+    });
+
+    public static CircuitBreaker SlowCalls() => new(BreakerOptions() with { SlowCallDuration = TimeSpan.FromSeconds(1) });
+
     /// <summary>The policies of <see cref="All"/> as options of a run.</summary>
     public static ParallelRunOptions Run(int most) => new()
     {

@@ -8,6 +8,7 @@ using Weir.Runtimes;
 using Worker = Weir.Hosting.SettingReaders<Weir.Hosting.WeirWorkerOptions>;
 using Circuit = Weir.Hosting.SettingReaders<System.Runtime.CompilerServices.StrongBox<Weir.Resilience.CircuitBreakerOptions>>;
 using Policy = Weir.Hosting.SettingReaders<System.Runtime.CompilerServices.StrongBox<Weir.ParallelRunOptions>>;
+using Budgets = Weir.Hosting.SettingReaders<Weir.Hosting.BudgetSettings>;
 using Retries = Weir.Hosting.SettingReaders<System.Runtime.CompilerServices.StrongBox<Weir.Resilience.RetryOptions>>;
 using Tokens = Weir.Hosting.SettingReaders<System.Runtime.CompilerServices.StrongBox<Weir.Resilience.RateLimitOptions>>;
 
@@ -94,6 +95,7 @@ internal sealed class OptionsCheck(string worker, HostOptions host) : IValidateO
             (policies.OnFallback, nameof(policies.OnFallback)),
             (policies.BreakersByKey, nameof(policies.CircuitBreaker)),
             (policies.RatesByKey, nameof(policies.RateLimit)),
+            (policies.Retry?.Budget as RetryBudgets, $"{nameof(policies.Retry)}:{nameof(RetryOptions.Budget)}"),
             (policies.ConcurrencyLimit as ConcurrencyLimits, nameof(policies.ConcurrencyLimit)),
         })
         {
@@ -111,7 +113,7 @@ internal sealed class OptionsCheck(string worker, HostOptions host) : IValidateO
     }
 
     /// <summary>What is wrong with options of other packages, whose message names the property.</summary>
-    private static string? ProblemOf(string path, Action check)
+    public static string? ProblemOf(string path, Action check)
     {
         try
         {
@@ -247,6 +249,14 @@ internal static class ConfiguredPolicies
         [nameof(RetryOptions.BaseDelay)] = Retries.Time(static (o, v) => o.Value = o.Value! with { BaseDelay = v }),
         [nameof(RetryOptions.MaxDelay)] = Retries.Time(static (o, v) => o.Value = o.Value! with { MaxDelay = v }),
         [nameof(RetryOptions.BackoffStrategy)] = Retries.Name<BackoffStrategy>(static (o, v) => o.Value = o.Value! with { BackoffStrategy = v }),
+        [nameof(RetryOptions.Budget)] = Retries.Group(ReadBudget),
+    };
+
+    private static readonly Dictionary<string, Budgets.Reader> Budget = new(StringComparer.OrdinalIgnoreCase)
+    {
+        [nameof(BudgetSettings.Ratio)] = Budgets.Number(static (o, v) => o.Ratio = v),
+        [nameof(BudgetSettings.MinRetriesPerSecond)] = Budgets.Whole(static (o, v) => o.MinRetriesPerSecond = v),
+        [nameof(BudgetSettings.Name)] = Budgets.Text(static (o, v) => o.Name = v),
     };
 
     private static readonly Dictionary<string, Circuit.Reader> Breaker = new(StringComparer.OrdinalIgnoreCase)
@@ -287,6 +297,18 @@ internal static class ConfiguredPolicies
         return problem;
     }
 
+    private static string? ReadBudget(StrongBox<RetryOptions> retry, IConfigurationSection section)
+    {
+        if (retry.Value!.Budget is not null)
+        {
+            return IsShared(section);
+        }
+
+        BudgetSettings read = new();
+        return Budgets.ReadAll(read, section, Budget, "a retry budget") ?? OptionsCheck.ProblemOf(
+            section.Path, () => retry.Value = retry.Value with { Budget = new RetryBudget(read.Ratio, read.MinRetriesPerSecond) { Name = read.Name } });
+    }
+
     private static string? ReadBreaker(StrongBox<ParallelRunOptions> policies, IConfigurationSection section)
     {
         if (policies.Value!.CircuitBreaker is { IsShared: true })
@@ -314,6 +336,16 @@ internal static class ConfiguredPolicies
     }
 
     private static string IsShared(IConfigurationSection section) => $"{section.Path} is set, and code sets one that is shared; set only one of them.";
+}
+
+/// <summary>What the configuration says of a retry budget, with its defaults.</summary>
+internal sealed class BudgetSettings
+{
+    public double Ratio { get; set; } = new RetryBudget().Ratio;
+
+    public int MinRetriesPerSecond { get; set; } = new RetryBudget().MinRetriesPerSecond;
+
+    public string? Name { get; set; }
 }
 
 /// <summary>Makes the runtime of a worker from its options.</summary>

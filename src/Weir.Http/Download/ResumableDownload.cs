@@ -113,7 +113,7 @@ public sealed class ResumableDownload
             throw new IOException($"There is a file '{path}' already, and {nameof(DownloadOptions.Overwrite)} is false.");
         }
 
-        _retryOptions.Budget?.Deposit();
+        (_retryOptions.Budget as RetryBudget)?.Deposit();
         using PartFile part = new(path, address);
         Reporter reporter = new(progress, part, _options.TimeProvider);
         long resumed = part.Length;

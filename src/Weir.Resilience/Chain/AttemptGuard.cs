@@ -60,6 +60,9 @@ internal sealed class AttemptGuard(
             && (use.Rate is null || use.Rate.Policy == rateLimit)
             && (use.OtherRate is null || use.OtherRate.Equals(rateLimit));
 
+    /// <summary>The retry budget of the item's key, on the guard of one attempt; null if there is none by key.</summary>
+    public RetryBudget? Budget => keys.Budget?.Policy;
+
     /// <summary>Whether there is nothing to pass.</summary>
     public bool IsEmpty => breaker is null && _onlyBreaker;
 

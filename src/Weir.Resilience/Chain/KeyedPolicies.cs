@@ -2,7 +2,8 @@ namespace Weir.Resilience;
 
 /// <summary>The policies by key of some options, which are those of any type of items, as those of the items here. Other policies are passed over.</summary>
 /// <exception cref="ArgumentException">The keys are those of items of another type.</exception>
-internal sealed class KeyedPolicies<TItem>(CircuitBreakerOptions? breakers, IConcurrencyLimitSetting? limits, RateLimitOptions? rates)
+internal sealed class KeyedPolicies<TItem>(
+    CircuitBreakerOptions? breakers, IConcurrencyLimitSetting? limits, RateLimitOptions? rates, RetryOptions? retry)
 {
     private readonly IKeyed<TItem, CircuitBreaker>? _breakers = Typed<IKeyed<TItem, CircuitBreaker>>(breakers?.Instance, nameof(PolicyChainOptions.CircuitBreaker));
 
@@ -14,6 +15,8 @@ internal sealed class KeyedPolicies<TItem>(CircuitBreakerOptions? breakers, ICon
     private readonly IKeyed<TItem, TokenBucket>? _rates =
         Typed<IKeyed<TItem, TokenBucket>>(rates?.Instance is IItemRateLimits<TItem> ? null : rates?.Instance, nameof(PolicyChainOptions.RateLimit));
 
+    private readonly IKeyed<TItem, RetryBudget>? _budgets = Typed<IKeyed<TItem, RetryBudget>>(retry?.Budget, nameof(RetryOptions.Budget));
+
     /// <summary>The policies of an item's keys. Runs the user's functions, and throws what they throw.</summary>
     public KeyedUse Use(TItem item)
     {
@@ -23,6 +26,7 @@ internal sealed class KeyedPolicies<TItem>(CircuitBreakerOptions? breakers, ICon
             use.Breaker = _breakers?.Use(item);
             use.Limit = _limits?.Use(item);
             use.Rate = _rates?.Use(item);
+            use.Budget = _budgets?.Use(item);
             use.OtherRate = _otherRates?.Of(item);
             return use;
         }
@@ -41,6 +45,7 @@ internal sealed class KeyedPolicies<TItem>(CircuitBreakerOptions? breakers, ICon
             CircuitBreakers breakers => breakers.ItemType,
             ConcurrencyLimits limits => limits.ItemType,
             RateLimits rates => rates.ItemType,
+            RetryBudgets budgets => budgets.ItemType,
             _ => null,
         };
         return items is null ? null : setting as T ?? throw new ArgumentException(
@@ -54,6 +59,7 @@ internal struct KeyedUse
     public KeyUse<CircuitBreaker>? Breaker;
     public KeyUse<SharedConcurrencyLimit>? Limit;
     public KeyUse<TokenBucket>? Rate;
+    public KeyUse<RetryBudget>? Budget;
 
     /// <summary>A rate limit of another kind, which needs no release.</summary>
     public IRateLimit? OtherRate;
@@ -63,5 +69,6 @@ internal struct KeyedUse
         Breaker?.Release();
         Limit?.Release();
         Rate?.Release();
+        Budget?.Release();
     }
 }

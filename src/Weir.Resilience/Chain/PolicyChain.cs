@@ -53,7 +53,7 @@ public sealed class PolicyChain<TResult>
         options.Validate();
         options = options.WithOwnPolicies();
         _total = TimeoutOf(options.TotalTimeout, options.TimeProvider);
-        _retry = options.Retry is { } retry ? new RetryPolicy(retry) : null;
+        _retry = options.Retry is { } retry ? RetryPolicy.Of(retry) : null;
         _budget = _retry?.Budget;
         _options = options;
         _hasKeys = options.HasKeys;
@@ -341,7 +341,7 @@ public sealed class PolicyChain<TResult>
     {
         if (_shouldRetry is null)
         {
-            return _retry?.GetDelay(number, failure!, previous, deadline.Left, token);
+            return _retry?.GetDelay(number, failure!, previous, deadline.Left, _budget, token);
         }
 
         AttemptOutcome<TResult> outcome = new(result, failure, number);
@@ -364,7 +364,7 @@ public sealed class PolicyChain<TResult>
             _guard.Breaker?.CoolDownFor(hint);
         }
 
-        return _retry.GetDelay(number, previous, hint, deadline.Left, token);
+        return _retry.GetDelay(number, previous, hint, deadline.Left, _budget, token);
     }
 
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
@@ -488,7 +488,11 @@ public sealed class PolicyChain<TResult>
     }
 
     private PolicyChain(PolicyChain<TResult> other, in KeyedUse use)
-        : this(other) => _guard = GuardOf(_options, use);
+        : this(other)
+    {
+        _guard = GuardOf(_options, use);
+        _budget = use.Budget?.Policy ?? _budget;
+    }
 
     /// <summary>A chain with these policies for the calls of an item, whose keys choose among the policies by key.</summary>
     /// <typeparam name="TItem">The type that the policies by key were made for, or one derived from it.</typeparam>
@@ -523,7 +527,7 @@ public sealed class PolicyChain<TResult>
                     : "The chain has no policy by key: set one in its options, such as CircuitBreaker = CircuitBreakers.ByKey(...).");
         }
 
-        KeyedPolicies<TItem> policies = new(options.CircuitBreaker, options.ConcurrencyLimit, options.RateLimit);
+        KeyedPolicies<TItem> policies = new(options.CircuitBreaker, options.ConcurrencyLimit, options.RateLimit, options.Retry);
         return () => policies.Use(item);
     }
 
@@ -575,7 +579,7 @@ public sealed class PolicyChain<TResult>
     private PolicyChain<TResult> ChainOf(in KeyedUse use)
     {
         PolicyChain<TResult>? chain = Volatile.Read(ref _ofKey);
-        if (chain is null || !chain._guard.Has(use))
+        if (chain is null || !chain._guard.Has(use) || (use.Budget is not null && use.Budget.Policy != chain._budget))
         {
             chain = new PolicyChain<TResult>(this, use);
             Volatile.Write(ref _ofKey, chain);

@@ -70,7 +70,8 @@ public record PolicyChainOptions
     /// <value>The default is <see cref="TimeProvider.System"/>.</value>
     public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
 
-    internal bool HasKeys => CircuitBreaker?.Instance is CircuitBreakers || ConcurrencyLimit is ConcurrencyLimits || RateLimit?.Instance is RateLimits;
+    internal bool HasKeys => CircuitBreaker?.Instance is CircuitBreakers || ConcurrencyLimit is ConcurrencyLimits || RateLimit?.Instance is RateLimits
+        || Retry?.Budget is RetryBudgets;
 
     /// <summary>Options with the policies that the chain has made, in place of the options of these.</summary>
     internal PolicyChainOptions WithOwnPolicies() => CircuitBreaker is not { IsShared: false } && RateLimit is not { IsShared: false } ? this : this with

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Diagnostics.CodeAnalysis;
 
 namespace Weir.Resilience;
 
@@ -25,7 +26,7 @@ namespace Weir.Resilience;
 /// </para>
 /// </remarks>
 [DebuggerDisplay("{Balance} retries, {Refused} refused")]
-public sealed class RetryBudget
+public sealed class RetryBudget : IRetryBudgetSetting
 {
     // Two accounts, each one word that any thread changes with a compare-and-swap.
     //
@@ -101,6 +102,9 @@ public sealed class RetryBudget
 
     /// <summary>How many retries were not made, because there was too little for them.</summary>
     public long Refused => Volatile.Read(ref _refused);
+
+    /// <summary>Whether a new budget would allow as many retries in any case. What calls have paid is not counted: without it there are fewer retries, and not more.</summary>
+    internal bool IsIdle => _interval == 0 || Volatile.Read(ref _mark) <= _clock.Now;
 
     /// <summary>A call is made: it pays <see cref="Ratio"/> of a retry in. Once for each call, whatever comes of it, and not for its retries.</summary>
     public void Deposit()
@@ -183,4 +187,99 @@ public sealed class RetryBudget
             mark = seen;
         }
     }
+}
+
+/// <summary>What the option <c>Budget</c> of retries takes: a <see cref="RetryBudget"/>, or one for each key from <c>ByKey</c> of <see cref="RetryBudgets"/>. Any other type is refused.</summary>
+[SuppressMessage("Design", "CA1040:Avoid empty interfaces", Justification = "It says what an option takes; a base class would give its types no member.")]
+public interface IRetryBudgetSetting;
+
+/// <summary>A retry budget for each key, such as each server that a run calls: one that fails takes no retries from the others.</summary>
+/// <remarks>
+/// <para>Create it with <see cref="ByKey"/>, and pass the same instance to everything that shares it. All members are thread-safe.</para>
+/// <para>
+/// Its memory is bounded: when there are many keys, those that were not used for a while are forgotten, and start anew if they come back, without what their
+/// calls have paid.
+/// </para>
+/// </remarks>
+public abstract class RetryBudgets : IRetryBudgetSetting
+{
+    private protected RetryBudgets()
+    {
+    }
+
+    /// <summary>How many keys are known.</summary>
+    public abstract int Count { get; }
+
+    /// <summary>What metrics call all of them together.</summary>
+    public string? Name { get; private init; }
+
+    /// <summary>The type of the items that have the keys, for messages.</summary>
+    internal abstract Type ItemType { get; }
+
+    /// <summary>Creates the budgets.</summary>
+    /// <typeparam name="TItem">The type of the items.</typeparam>
+    /// <typeparam name="TKey">The type of the keys.</typeparam>
+    /// <param name="key">
+    /// Returns the key of an item. Called for each attempt, from several threads at once. An exception from it, or from the comparer, is the item's failure.
+    /// </param>
+    /// <param name="ratio">How many retries may be made for each call of a key. From 0 to 1.</param>
+    /// <param name="minRetriesPerSecond">How many retries of a key may be made in a second in any case. 0 or more.</param>
+    /// <param name="comparer">Compares keys, from several threads at once; <see langword="null"/> for the default comparer.</param>
+    /// <param name="name">What metrics call all of them together, as <see cref="Name"/>.</param>
+    /// <param name="timeProvider">The clock, which is read only before a retry; <see langword="null"/> for the system's.</param>
+    /// <returns>The instances, made when their keys first occur.</returns>
+    /// <exception cref="ArgumentNullException"><paramref name="key"/> is <see langword="null"/>.</exception>
+    /// <exception cref="ArgumentOutOfRangeException"><paramref name="ratio"/> or <paramref name="minRetriesPerSecond"/> is out of range.</exception>
+    public static RetryBudgets<TKey> ByKey<TItem, TKey>(
+        Func<TItem, TKey> key,
+        double ratio = 0.1,
+        int minRetriesPerSecond = 10,
+        IEqualityComparer<TKey>? comparer = null,
+        string? name = null,
+        TimeProvider? timeProvider = null)
+        where TKey : notnull
+    {
+        ArgumentNullException.ThrowIfNull(key);
+        _ = new RetryBudget(ratio, minRetriesPerSecond, timeProvider);
+        return new RetryBudgetsByKey<TItem, TKey>(key, () => new RetryBudget(ratio, minRetriesPerSecond, timeProvider) { Name = name }, comparer) { Name = name };
+    }
+}
+
+/// <summary>The retry budgets with the type of their keys: each can be looked up.</summary>
+/// <typeparam name="TKey">The type of the keys.</typeparam>
+[SuppressMessage("Naming", "CA1716:Identifiers should not match keywords", Justification = "The usual word.")]
+public abstract class RetryBudgets<TKey> : RetryBudgets
+    where TKey : notnull
+{
+    private protected RetryBudgets()
+    {
+    }
+
+    /// <summary>The budget of a key, which is made if the key is new.</summary>
+    /// <param name="key">The key.</param>
+    /// <returns>The budget. Look it up again instead of keeping it: when there are many keys, one that was not used for a while is forgotten.</returns>
+    /// <exception cref="ArgumentNullException"><paramref name="key"/> is <see langword="null"/>.</exception>
+    public abstract RetryBudget Get(TKey key);
+
+    /// <summary>All keys that are known now, with their budgets, in no order.</summary>
+    /// <returns>A copy.</returns>
+    public abstract IReadOnlyList<KeyValuePair<TKey, RetryBudget>> GetAll();
+}
+
+/// <summary>The instances of <see cref="RetryBudgets"/>, with the types of item and key.</summary>
+internal sealed class RetryBudgetsByKey<TItem, TKey>(Func<TItem, TKey> key, Func<RetryBudget> make, IEqualityComparer<TKey>? comparer)
+    : RetryBudgets<TKey>, IKeyed<TItem, RetryBudget>
+    where TKey : notnull
+{
+    private readonly KeyTable<TKey, RetryBudget> _table = new(make, static budget => budget.IsIdle, comparer);
+
+    public override int Count => _table.Count;
+
+    public override RetryBudget Get(TKey key) => _table.Get(key);
+
+    public override IReadOnlyList<KeyValuePair<TKey, RetryBudget>> GetAll() => _table.Entries();
+
+    internal override Type ItemType => typeof(TItem);
+
+    public KeyUse<RetryBudget> Use(TItem item) => _table.Use(key(item));
 }

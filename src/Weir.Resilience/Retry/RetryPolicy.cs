@@ -24,8 +24,16 @@ public sealed class RetryPolicy
     {
         _options = options ?? new RetryOptions();
         _options.Validate();
+        if (_options.Budget is not (null or RetryBudget))
+        {
+            throw new ArgumentException("Budget has one for each key, and a RetryPolicy gets none: take that of the key with Get.", nameof(options));
+        }
+
         _randomness = _options.Randomness ?? SeededRandom.Shared.NextDouble;
     }
+
+    /// <summary>Creates the policy of a chain or a run, which say whose budget counts.</summary>
+    internal static RetryPolicy Of(RetryOptions options) => new(options with { Budget = options.Budget as RetryBudget });
 
     internal Func<int, Exception, ValueTask>? OnRetryAsync => _options.OnRetryAsync;
 
@@ -47,18 +55,19 @@ public sealed class RetryPolicy
         ArgumentNullException.ThrowIfNull(exception);
         ArgumentOutOfRangeException.ThrowIfLessThan(attempt, 1);
         ArgumentOutOfRangeException.ThrowIfLessThan(previousDelay, TimeSpan.Zero);
-        return GetDelay(attempt, exception, previousDelay, left: null, cancellationToken);
+        return GetDelay(attempt, exception, previousDelay, left: null, Budget, cancellationToken);
     }
 
     /// <summary>Decides what follows a failed attempt of a call that has so much time left; null for any.</summary>
-    internal TimeSpan? GetDelay(int attempt, Exception exception, TimeSpan previousDelay, TimeSpan? left, CancellationToken cancellationToken)
+    internal TimeSpan? GetDelay(
+        int attempt, Exception exception, TimeSpan previousDelay, TimeSpan? left, RetryBudget? budget, CancellationToken cancellationToken)
     {
         if (!MayRetry(attempt, cancellationToken) || !IsTransient(exception))
         {
             return null;
         }
 
-        return Paid(DelayAfter(attempt, previousDelay, _options.DelayHint?.Invoke(exception)), left);
+        return Paid(DelayAfter(attempt, previousDelay, _options.DelayHint?.Invoke(exception)), left, budget);
     }
 
     /// <summary>Decides what follows an attempt that the caller wants to repeat, such as one whose result it does not accept.</summary>
@@ -74,14 +83,15 @@ public sealed class RetryPolicy
     {
         ArgumentOutOfRangeException.ThrowIfLessThan(attempt, 1);
         ArgumentOutOfRangeException.ThrowIfLessThan(previousDelay, TimeSpan.Zero);
-        return GetDelay(attempt, previousDelay, hint, left: null, cancellationToken);
+        return GetDelay(attempt, previousDelay, hint, left: null, Budget, cancellationToken);
     }
 
     /// <summary>Decides what follows an attempt that is to be repeated, of a call that has so much time left; null for any.</summary>
-    internal TimeSpan? GetDelay(int attempt, TimeSpan previousDelay, TimeSpan? hint, TimeSpan? left, CancellationToken cancellationToken) =>
-        MayRetry(attempt, cancellationToken) ? Paid(DelayAfter(attempt, previousDelay, hint), left) : null;
+    internal TimeSpan? GetDelay(
+        int attempt, TimeSpan previousDelay, TimeSpan? hint, TimeSpan? left, RetryBudget? budget, CancellationToken cancellationToken) =>
+        MayRetry(attempt, cancellationToken) ? Paid(DelayAfter(attempt, previousDelay, hint), left, budget) : null;
 
-    internal RetryBudget? Budget => _options.Budget;
+    internal RetryBudget? Budget => (RetryBudget?)_options.Budget;
 
     /// <summary>Whether an attempt is left.</summary>
     internal bool MayRetry(int attempt, CancellationToken cancellationToken) => attempt <= _options.MaxRetries && !cancellationToken.IsCancellationRequested;
@@ -96,8 +106,7 @@ public sealed class RetryPolicy
             : asked < _options.MaxDelay ? asked : _options.MaxDelay;
 
     // The budget last, after all code of the user's that may throw or say no, and only for an attempt that can begin in time.
-    private TimeSpan? Paid(TimeSpan delay, TimeSpan? left) =>
-        delay > left || (_options.Budget is { } budget && !budget.TryWithdraw()) ? null : delay;
+    private static TimeSpan? Paid(TimeSpan delay, TimeSpan? left, RetryBudget? budget) => delay > left || budget?.TryWithdraw() == false ? null : delay;
 
     private bool IsTransient(Exception exception) => _options.IsTransient?.Invoke(exception) ?? Transient.IsTransient(exception);
 }
@@ -344,8 +353,8 @@ public sealed record RetryOptions
     /// <see langword="null"/>, the default, for no bound but <see cref="MaxRetries"/>. A retry that finds no token is not made: the call ends as after its last
     /// attempt, with its own error or result.
     /// </value>
-    /// <remarks>Chains and runs deposit for each call or item, once.</remarks>
-    public RetryBudget? Budget { get; init; }
+    /// <remarks>Chains and runs deposit for each call or item, once. One for each key, such as each server, is from <see cref="RetryBudgets.ByKey"/>.</remarks>
+    public IRetryBudgetSetting? Budget { get; init; }
 
     /// <summary>Called before the delay of each retry, with the number of the failed attempt, from 1, and its exception.</summary>
     /// <remarks>
@@ -362,7 +371,14 @@ public sealed record RetryOptions
     /// <remarks>Called from all threads that use the policy.</remarks>
     public Func<double>? Randomness { get; init; }
 
-    internal void Validate() => Validate(MaxRetries, BaseDelay, MaxDelay, BackoffStrategy);
+    internal void Validate()
+    {
+        Validate(MaxRetries, BaseDelay, MaxDelay, BackoffStrategy);
+        if (Budget is not (null or RetryBudget or RetryBudgets))
+        {
+            throw new ArgumentException($"{nameof(Budget)} must be a RetryBudget, or those of RetryBudgets.ByKey.", nameof(Budget));
+        }
+    }
 
     /// <summary>Checks the values for code that has no options object: every run checks them, and few runs retry.</summary>
     internal static void Validate(int maxRetries, TimeSpan baseDelay, TimeSpan maxDelay, BackoffStrategy backoffStrategy)

@@ -182,13 +182,16 @@ public sealed record ParallelRunOptions : IRunAbout
 
     /// <summary>Whether the run has to remember its items while they are under way.</summary>
     internal bool NeedsRecords =>
-        Output.IncludeDetails || Hooks is { Items: not null } || ShouldRetry is not null || OnFallback is { ItemType: not null };
+        Output.IncludeDetails || Hooks is { Items: not null } || ShouldRetry is not null || OnFallback is { ItemType: not null } || HasBudgetByKey;
 
     /// <summary>What tells a log of the run, or null.</summary>
     internal RunEvents? Events { get; init; }
 
     /// <summary>Whether a policy depends on the item.</summary>
-    internal bool HasKeys => BreakersByKey is not null || ConcurrencyLimit is ConcurrencyLimits || RatesByKey is not null;
+    internal bool HasKeys => BreakersByKey is not null || ConcurrencyLimit is ConcurrencyLimits || RatesByKey is not null || HasBudgetByKey;
+
+    /// <summary>Whether retries are paid for by key.</summary>
+    internal bool HasBudgetByKey => Retry is { MaxRetries: > 0, Budget: RetryBudgets };
 
     /// <summary>The circuit breakers of the keys, or null.</summary>
     internal CircuitBreakers? BreakersByKey => CircuitBreaker?.Instance as CircuitBreakers;

@@ -126,7 +126,7 @@ internal sealed class CallPolicies
     /// <summary>Whether the options have policies that wrap an attempt.</summary>
     public static bool AreSet(ParallelRunOptions options) =>
         options.CircuitBreaker is not null || options.RateLimit is not null || options.ConcurrencyLimit is not null || options.HasItemHooks
-        || options.NeedsRecords || BudgetOf(options) is not null;
+        || options.NeedsRecords || BudgetOf(options) is not null || options.HasBudgetByKey;
 
     /// <summary>The policies of the options, or null if none wraps an attempt.</summary>
     /// <param name="options">The options.</param>
@@ -136,7 +136,7 @@ internal sealed class CallPolicies
     public static CallPolicies? Of(ParallelRunOptions options, AdaptiveController? adaptive, bool guarded, ItemRecords? records) =>
         AreSet(options) ? new CallPolicies(options, adaptive, guarded, records) : null;
 
-    private static RetryBudget? BudgetOf(ParallelRunOptions options) => options.MaxRetries > 0 ? options.Retry!.Budget : null;
+    private static RetryBudget? BudgetOf(ParallelRunOptions options) => options.MaxRetries > 0 ? options.Retry!.Budget as RetryBudget : null;
 
     /// <summary>The run has been made, and is about to start.</summary>
     public void Attach(Pump run)
@@ -256,7 +256,7 @@ internal sealed class CallPolicies
                 breaker.CoolDownFor(rule.DelayHint(record, outcome));
             }
 
-            return Budget?.TryWithdraw() != false;
+            return (record.Budget ?? Budget)?.TryWithdraw() != false;
         }
         catch (Exception e)
         {
@@ -403,5 +403,5 @@ internal sealed class KeyedGuards<TItem>
     private PermitUser UserOf(SharedConcurrencyLimit limit) => _users.GetValue(limit, made => PermitUser.Of(_limits, made, _most)!);
 
     private static KeyedPolicies<TItem> PoliciesOf(ParallelRunOptions options) =>
-        new(options.CircuitBreaker, options.ConcurrencyLimit, options.RateLimit);
+        new(options.CircuitBreaker, options.ConcurrencyLimit, options.RateLimit, options.Retry);
 }

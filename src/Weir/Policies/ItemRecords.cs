@@ -1,5 +1,6 @@
 using System.Collections.Concurrent;
 using Weir.Core.Sinks;
+using Weir.Resilience;
 
 namespace Weir.Policies;
 
@@ -50,6 +51,9 @@ internal abstract class ItemRecord(long started)
     private int _next = 1;
 
     public long Started => started;
+
+    /// <summary>The retry budget of the item's key, from its first attempt on; null if there is none by key.</summary>
+    public RetryBudget? Budget { get; set; }
 
     /// <summary>How often the item's call was made.</summary>
     public int Calls => Volatile.Read(ref _calls);

@@ -348,6 +348,15 @@ internal readonly struct PolicyCall<TItem, TResult>(
             }
 
             guard = keyed?.Of(item) ?? guard;
+            if (guard.Budget is { } budget)
+            {
+                record!.Budget = budget;
+                if (isFirst)
+                {
+                    budget.Deposit();
+                }
+            }
+
             way.Attempt = Enter(guard, index, out Task? until, out WaitKind kind, cancellationToken);
             if (until is not null)
             {

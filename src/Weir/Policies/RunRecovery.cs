@@ -22,7 +22,7 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
         _options = options;
         _policies = policies;
         _fallback = fallback;
-        _retry = options.Retry is { MaxRetries: > 0 } retry ? new RetryPolicy(retry) : null;
+        _retry = options.Retry is { MaxRetries: > 0 } retry ? RetryPolicy.Of(retry) : null;
     }
 
     public TimeSpan? AttemptTimeout => _policies is null ? _options.AttemptTimeout : null;
@@ -159,9 +159,10 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
     /// <summary>The delay before another attempt; null if there is none. A result that was refused has asked the rule already.</summary>
     private TimeSpan? DelayAfter(in FailedAttempt failed, RefusedResultException<TResult>? refused, ItemRecord? record)
     {
+        RetryBudget? budget = record?.Budget ?? _policies?.Budget;
         if (_policies?.RetryRule is not RetryRule<TResult> rule || record is null)
         {
-            return _retry?.GetDelay(failed.Attempt, failed.Error, failed.PreviousDelay, failed.Left, CancellationToken.None);
+            return _retry?.GetDelay(failed.Attempt, failed.Error, failed.PreviousDelay, failed.Left, budget, CancellationToken.None);
         }
 
         AttemptOutcome<TResult> outcome = refused is null ? new(default, failed.Error, failed.Attempt) : new(refused.Result, null, failed.Attempt);
@@ -172,7 +173,7 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
 
         TimeSpan? hint = rule.HasDelayHint ? rule.DelayHint(record, outcome) : outcome.HasResult ? null : _retry!.HintOf(failed.Error);
         return refused is null
-            ? _retry!.GetDelay(failed.Attempt, failed.PreviousDelay, hint, failed.Left, CancellationToken.None)
+            ? _retry!.GetDelay(failed.Attempt, failed.PreviousDelay, hint, failed.Left, budget, CancellationToken.None)
             : _retry!.DelayAfter(failed.Attempt, failed.PreviousDelay, hint);
     }
 }

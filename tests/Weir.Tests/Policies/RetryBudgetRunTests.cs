@@ -47,6 +47,41 @@ public sealed class RetryBudgetRunTests
         Assert.Equal((items, items, items / 10), (failed, budget.Refused, _attempts - items));
     }
 
+    [Theory(Timeout = Selectors.Timeout)]
+    [InlineData(1, "nothing")]
+    [InlineData(4, "nothing")]
+    [InlineData(4, "limit")]
+    [InlineData(4, "results")]
+    public async Task ByKey_OneServerFails_ItsRetriesAreATenthOfItsItemsAndTheOthersPayForTheirs(int degree, string beside)
+    {
+        RetryBudgets<int> budgets = RetryBudgets.ByKey<int, int>(static item => item % 2, 0.1, 0, timeProvider: _time);
+        int ofOther = 0;
+        ItemOutcome<int, int>[] outcomes = await Enumerable.Range(0, 200).SelectParallelOutcomesAsync(
+            async (item, _) =>
+            {
+                await Task.Yield();
+                if (item % 2 == 1)
+                {
+                    Interlocked.Increment(ref ofOther);
+                    return item;
+                }
+
+                Interlocked.Increment(ref _attempts);
+                return beside == "results" ? -1 : throw new TimeoutException();
+            },
+            new ParallelRunOptions
+            {
+                MaxDegreeOfParallelism = degree,
+                TimeProvider = _time,
+                Retry = new RetryOptions { MaxRetries = 3, BaseDelay = TimeSpan.Zero, Budget = budgets },
+                ShouldRetry = beside == "results" ? RetryRule.Of<int>(static outcome => !outcome.HasResult || outcome.Result < 0) : null,
+                ConcurrencyLimit = beside == "limit" ? ConcurrencyLimits.ByKey<int, int>(static item => item % 2, 1) : null,
+            },
+            Token);
+        Assert.Equal(beside == "results" ? 200 : 100, outcomes.Count(static o => o.IsSuccess));
+        Assert.Equal((110, 100, 0.0, 10.0), (_attempts, ofOther, budgets.Get(0).Balance, Math.Round(budgets.Get(1).Balance, 6)));
+    }
+
     // Each policy that an item may wait for brings it back, and it pays only once.
     [Theory(Timeout = Selectors.Timeout)]
     [InlineData("nothing")]
