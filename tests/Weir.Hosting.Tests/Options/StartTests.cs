@@ -48,6 +48,9 @@ public class StartTests
         "Weir:Workers:mails:Policies:CircuitBreaker:FailureRatio must be a number such as 2.5; it is 'half'.")]
     [InlineData("Policies:CircuitBreaker:FailureRatio", "0.5",
         "Weir:Workers:mails:Policies:CircuitBreaker: SamplingDuration must be set when FailureRatio is.")]
+    [InlineData("Policies:Retry:Budget", "shop", "Weir:Workers:mails:Policies:Retry:Budget must be a section with options of its own; it is 'shop'.")]
+    [InlineData("Policies:Retry:Budget:Ratio", "2", "Weir:Workers:mails:Policies:Retry:Budget:ratio must be from 0 to 1; it is 2.")]
+    [InlineData("Policies:Retry:Budget:Ratio", "few", "Weir:Workers:mails:Policies:Retry:Budget:Ratio must be a number such as 2.5; it is 'few'.")]
     [InlineData("Policies:RateLimit:TokensPerSecond", "0",
         "Weir:Workers:mails:Policies:RateLimit:TokensPerSecond must be a finite number more than zero; it is 0.")]
     public async Task Start_ValueOutOfRange_SaysTheKeyAndWhatIsAllowed(string key, string value, string message)
@@ -201,6 +204,7 @@ public class StartTests
     [InlineData("MaxAtempts", "Weir:Workers:mails:MaxAtempts is not an option of a worker; the options are: Runtime, MaxConcurrency, ")]
     [InlineData("Policies:Retries", "Weir:Workers:mails:Policies:Retries is not an option of the policies of a worker; the options are: MaxRetries, ")]
     [InlineData("Policies:CircuitBreaker:Open", "Weir:Workers:mails:Policies:CircuitBreaker:Open is not an option of a circuit breaker; the options are: F")]
+    [InlineData("Policies:Retry:Budget:Share", "Weir:Workers:mails:Policies:Retry:Budget:Share is not an option of a retry budget; the options are: Ratio, ")]
     [InlineData("Policies:RateLimit:Rate", "Weir:Workers:mails:Policies:RateLimit:Rate is not an option of a rate limit; the options are: TokensPerSecond, ")]
     public async Task Start_MisspeltKey_IsRefused(string key, string message)
     {

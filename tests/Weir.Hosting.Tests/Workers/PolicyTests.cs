@@ -55,6 +55,32 @@ public class PolicyTests
         await ((IAsyncDisposable)host).DisposeAsync();
     }
 
+    [Theory(Timeout = Limit)]
+    [InlineData("Ratio", "0", 10)]
+    [InlineData("Ratio", "0.5", 15)]
+    [InlineData("Ratio", "1", 20)]
+    public async Task Policies_RetryBudget_IsOneForAllCallsOfTheWorker(string key, string value, int expected)
+    {
+        MemoryWorkQueue<string> queue = await App.QueueAsync(Enumerable.Range(0, 10).Select(static n => $"{n}"));
+        queue.Complete();
+        int calls = 0;
+        HostApplicationBuilder builder = App.Create(
+            queue,
+            (_, _) =>
+            {
+                Interlocked.Increment(ref calls);
+                throw new TimeoutException();
+            },
+            ("MaxConcurrency", "1"), ("MaxItemsPerCall", "1"), ("MaxConcurrentCalls", "1"), ("MaxAttempts", "1"), ("StopAtEnd", "true"),
+            ("Policies:Retry:MaxRetries", "3"), ("Policies:Retry:BaseDelay", "00:00:00"),
+            ($"Policies:Retry:Budget:{key}", value), ("Policies:Retry:Budget:MinRetriesPerSecond", "0"));
+        IHost host = builder.Build();
+        await host.StartAsync().WithinAsync();
+        await host.WaitForShutdownAsync().WithinAsync();
+        Assert.Equal((10, expected), (host.WorkerOf().Statistics.DeadLettered, calls));
+        await ((IAsyncDisposable)host).DisposeAsync();
+    }
+
     [Fact(Timeout = Limit)]
     public async Task Policies_SharedLimit_IsThatOfTheWorkerInPlaceOfItsOwn()
     {
