@@ -72,7 +72,6 @@ public sealed class RetryBudgetRunTests
             new ParallelRunOptions
             {
                 MaxDegreeOfParallelism = degree,
-                TimeProvider = _time,
                 Retry = new RetryOptions { MaxRetries = 3, BaseDelay = TimeSpan.Zero, Budget = budgets },
                 ShouldRetry = beside == "results" ? RetryRule.Of<int>(static outcome => !outcome.HasResult || outcome.Result < 0) : null,
                 ConcurrencyLimit = beside == "limit" ? ConcurrencyLimits.ByKey<int, int>(static item => item % 2, 1) : null,
