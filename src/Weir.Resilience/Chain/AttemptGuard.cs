@@ -99,7 +99,7 @@ internal sealed class AttemptGuard(
         {
             if (_bucket is not null && deadline.Left is { } left && _bucket.RetryAfter is var wait && wait > left)
             {
-                PolicyListeners.Rejected(_bucket, RejectionReason.Deadline);
+                PolicyListeners.Rejected(_bucket, PolicyListeners.AtRate, RejectionReason.Deadline);
                 return ValueTask.FromException<IDisposable?>(new RateLimitRejectedException(wait, left));
             }
 
@@ -319,7 +319,7 @@ internal sealed class AttemptGuard(
             // A half-open circuit may admit a call at any moment, and an isolated one when somebody closes it.
             if (breaker is { State: CircuitBreakerState.Open, IsIsolated: false } && deadline.Left is { } left && breaker.RetryAfter is var wait && wait > left)
             {
-                PolicyListeners.Rejected(breaker, RejectionReason.Deadline);
+                PolicyListeners.Rejected(breaker, PolicyListeners.AtCircuit, RejectionReason.Deadline);
                 throw breaker.CreateRejection(wait, left);
             }
 

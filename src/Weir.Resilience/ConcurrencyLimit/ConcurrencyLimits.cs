@@ -13,7 +13,7 @@ namespace Weir.Resilience;
 /// permit or waits for one.
 /// </para>
 /// </remarks>
-public abstract class ConcurrencyLimits : IMeteredPolicy, IConcurrencyLimitSetting
+public abstract class ConcurrencyLimits : IMeteredPolicy, IConcurrencyLimitSetting, ICallShare
 {
     private protected ConcurrencyLimits()
     {
@@ -33,6 +33,10 @@ public abstract class ConcurrencyLimits : IMeteredPolicy, IConcurrencyLimitSetti
 
     /// <summary>In what time each of the calls that use these has to end; null for any.</summary>
     internal virtual TimeSpan? Within => null;
+
+    CallPriority ICallShare.Priority => Priority;
+
+    TimeSpan? ICallShare.Within => Within;
 
     /// <summary>Creates the concurrency limits.</summary>
     /// <typeparam name="TItem">The type of the items.</typeparam>

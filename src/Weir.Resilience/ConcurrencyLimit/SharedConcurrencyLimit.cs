@@ -506,19 +506,19 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
 
         if (shed is not null)
         {
-            PolicyListeners.Rejected(this, shed.User.Priority > user.Priority ? RejectionReason.Priority : RejectionReason.NewestFirst);
+            PolicyListeners.Rejected(this, PolicyListeners.AtLimit, shed.User.Priority > user.Priority ? RejectionReason.Priority : RejectionReason.NewestFirst);
             shed.Reject(new ConcurrencyLimitRejectedException(Limit, MaxWaiting));
         }
 
         if (rejected)
         {
-            PolicyListeners.Rejected(this, RejectionReason.QueueFull);
+            PolicyListeners.Rejected(this, PolicyListeners.AtLimit, RejectionReason.QueueFull);
             throw new ConcurrencyLimitRejectedException(Limit, MaxWaiting);
         }
 
         if (late is { } needed)
         {
-            PolicyListeners.Rejected(this, RejectionReason.Deadline);
+            PolicyListeners.Rejected(this, PolicyListeners.AtLimit, RejectionReason.Deadline);
             throw ConcurrencyLimitRejectedException.TooLate(Limit, MaxWaiting, needed, within!.Value);
         }
 
@@ -780,7 +780,7 @@ internal sealed class PermitUser(SharedConcurrencyLimit limit, Func<int>? most) 
     /// <param name="most">As that of the constructor.</param>
     public static PermitUser? Of(IConcurrencyLimitSetting? setting, SharedConcurrencyLimit? ofKey, Func<int>? most) => setting switch
     {
-        ConcurrencyLimits limits when ofKey is not null => new PermitUser(ofKey, most) { Priority = limits.Priority, Within = limits.Within },
+        ICallShare share when ofKey is not null => new PermitUser(ofKey, most) { Priority = share.Priority, Within = share.Within },
         SharedConcurrencyLimit limit => new PermitUser(limit, most),
         ILimitShare share => new PermitUser(share.Limit, most) { Priority = share.Priority, Within = share.Within },
         _ => null,
@@ -1046,11 +1046,30 @@ public sealed class ConcurrencyLimitRejectedException : Exception
 public interface IConcurrencyLimitSetting;
 
 /// <summary>A limit for calls of one priority, or with one deadline.</summary>
-internal interface ILimitShare : IConcurrencyLimitSetting
+internal interface ILimitShare : ICallShare
 {
     SharedConcurrencyLimit Limit { get; }
+}
 
+/// <summary>The calls that use a limit, or that of their key.</summary>
+internal interface ICallShare : IConcurrencyLimitSetting
+{
     CallPriority Priority { get; }
 
     TimeSpan? Within { get; }
+}
+
+/// <summary>What a call's exception says about the called service, for all that measure it.</summary>
+internal static class ServiceFailure
+{
+    /// <summary>Whether an exception is a failure of the called service. Not for what the caller has cancelled, which says nothing.</summary>
+    /// <param name="exception">The exception of the call.</param>
+    /// <param name="isFailure">The user's function, or null: every exception is a failure, but for a cancellation that is no timeout and for what a limit inside
+    /// the call refused, in this process, because then the service was not asked.</param>
+    /// <returns>Null if it says nothing about the service.</returns>
+    public static bool? Of(Exception exception, Func<Exception, bool>? isFailure) =>
+        isFailure is not null ? isFailure(exception)
+        : (exception is OperationCanceledException && !TimeoutFailure.Is(exception)) || exception is ConcurrencyLimitRejectedException or RateLimitRejectedException
+            ? null
+            : true;
 }

@@ -69,9 +69,8 @@ internal static class PolicyMeter
     public static void RetryRefused(KeyValuePair<string, object?>? name) => Add(RefusedRetries, name, null, null);
 
     /// <summary>A policy refused a call that would have had to wait.</summary>
-    public static void Rejected(IMeteredPolicy policy, RejectionReason reason)
+    public static void Rejected(IMeteredPolicy policy, string waitFor, RejectionReason reason)
     {
-        string waitFor = policy is TokenBucket ? "rate_limit" : policy is CircuitBreaker ? "circuit_breaker" : "concurrency_limit";
         Add(Rejections, PolicyNames.TagOf(policy.Name), null, new(WaitFor, waitFor), new("weir.rejection.reason", reason switch
         {
             RejectionReason.QueueFull => "queue_full",
@@ -354,6 +353,11 @@ internal static class PolicyNames
 /// <summary>Whether anybody asks for what policies do.</summary>
 internal static class PolicyListeners
 {
+    // What a call would have waited for, as in weir.wait.for.
+    public const string AtLimit = "concurrency_limit";
+    public const string AtRate = "rate_limit";
+    public const string AtCircuit = "circuit_breaker";
+
     private static readonly ListenerDetector Detector =
         new(DiagnosticNames.ListenersAssembly, static () => _ = AskForCalls(), TimeProvider.System);
 
@@ -374,16 +378,16 @@ internal static class PolicyListeners
     }
 
     /// <summary>A policy refused a call that would have had to wait. Not under a lock: listeners are user code.</summary>
-    public static void Rejected(IMeteredPolicy policy, RejectionReason reason)
+    public static void Rejected(IMeteredPolicy policy, string waitFor, RejectionReason reason)
     {
         if (WantsCalls)
         {
-            TellRejected(policy, reason);
+            TellRejected(policy, waitFor, reason);
         }
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private static void TellRejected(IMeteredPolicy policy, RejectionReason reason) => PolicyMeter.Rejected(policy, reason);
+    private static void TellRejected(IMeteredPolicy policy, string waitFor, RejectionReason reason) => PolicyMeter.Rejected(policy, waitFor, reason);
 
     // Separate, because compiling it loads the assembly that listeners need, and then there may be some.
     [MethodImpl(MethodImplOptions.NoInlining)]
