@@ -59,7 +59,7 @@ public partial class HouseRulesTests
         ["Weir.Core"] = ["Shared", "Metering", "Threads", "Sources", "Sinks", "Dispatch"],
         ["Weir.Resilience"] =
         [
-            "Time", "Queue", "Keys", "Calls", "Metering", "Timeout", "ConcurrencyLimit", "RateLimit", "CircuitBreaker", "Retry", "Fallback", "Chain",
+            "Time", "Queue", "Keys", "Calls", "Metering", "Timeout", "RateLimit", "ConcurrencyLimit", "CircuitBreaker", "Retry", "Fallback", "Chain",
         ],
         ["Weir"] = ["Options", "Policies", "Observability", "Operators", "Runtimes", "Runtimes/Auto", "Runtimes/Extensions"],
         ["Weir.Analyzers"] = ["Calls", "Rules", "Fixes"],

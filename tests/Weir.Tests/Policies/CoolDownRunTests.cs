@@ -21,21 +21,29 @@ public sealed class CoolDownRunTests
     {
         int ofBusy = 0;
         int ofOther = 0;
+        TaskCompletionSource answered = new(TaskCreationOptions.RunContinuationsAsynchronously);
         bool byKey = kind != "by index";
         CircuitBreakerOptions usual = new() { CoolDown = static e => (e as BusyException)?.RetryAfter, TimeProvider = _time };
+        CircuitBreakers<int> breakers = CircuitBreakers.ByKey<int, int>(static item => item % 2, usual);
+        CircuitBreaker single = new(usual);
         Task<List<int>> run = Enumerable.Range(0, 200).SelectParallelAsync(
             async (item, _) =>
             {
                 await Task.Yield();
                 bool isBusy = !byKey || item % 2 == 0;
                 int call = isBusy ? Interlocked.Increment(ref ofBusy) : Interlocked.Increment(ref ofOther);
+                if (isBusy && call > 1)
+                {
+                    await answered.Task;
+                }
+
                 return isBusy && call == 1 ? kind == "result" ? -1 : throw new BusyException(Second * 5) : item;
             },
             new ParallelRunOptions
             {
                 MaxDegreeOfParallelism = degree,
                 TimeProvider = _time,
-                CircuitBreaker = byKey ? CircuitBreakers.ByKey<int, int>(static item => item % 2, usual) : new CircuitBreaker(usual),
+                CircuitBreaker = byKey ? breakers : single,
                 OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen,
                 Retry = new RetryOptions
                 {
@@ -48,6 +56,8 @@ public sealed class CoolDownRunTests
             Token);
 
         // Those that had begun before the answer came end; then only the other key goes on.
+        await Guard.UntilAsync(() => (byKey ? breakers.Get(0) : single).State == CircuitBreakerState.Open, "the circuit");
+        answered.SetResult();
         int before = -1;
         await Guard.UntilAsync(() => Volatile.Read(ref ofOther) == (byKey ? 100 : 0) && before == (before = Volatile.Read(ref ofBusy)) && before > 0, "the other key");
         Assert.InRange(before, 1, degree);
