@@ -151,6 +151,46 @@ public class SampleTests
     }
 
     [Fact(Timeout = Patience)]
+    public async Task OverloadedService_MoreThanItCanDo_RefusesTheRestAndGetsItsPermitsBack()
+    {
+        Assert.SkipWhen(OperatingSystem.IsWindows(), "Signals of this kind are not sent between processes on Windows.");
+        CancellationToken token = TestContext.Current.CancellationToken;
+        await using SampleProgram program = SampleProgram.Start("OverloadedService", "http://127.0.0.1:0");
+        using HttpClient client = new() { BaseAddress = new Uri((await program.LineAsync("listening on ")).Split(' ')[^1]) };
+        Assert.Equal("order 7\n", await client.GetStringAsync("/orders/7", token).WithinAsync());
+
+        // A thousand at once are five seconds of work, and a client has two.
+        using CancellationTokenSource leave = CancellationTokenSource.CreateLinkedTokenSource(token);
+        Task<HttpResponseMessage>[] requests = [.. Enumerable.Range(0, 1000).Select(n => client.GetAsync($"/orders/{n}", leave.Token))];
+        HttpResponseMessage refused = await (await Task.WhenAny(requests.Select(FirstRefusedAsync))).WithinAsync("a request that is refused");
+        Assert.Equal(TimeSpan.FromSeconds(1), refused.Headers.RetryAfter?.Delta);
+
+        // The others leave, wherever they are.
+        await leave.CancelAsync();
+        await Guard.UntilAsync(
+            async () => (await client.GetStringAsync("/limit", token)).Contains("InUse = 0, Waiting = 0,", StringComparison.Ordinal), "the return of all permits");
+        foreach (Task<HttpResponseMessage> request in requests)
+        {
+            await ((Task)request).EndsAsync("a request");
+        }
+
+        using HttpRequestMessage critical = new(HttpMethod.Get, "/orders/8") { Headers = { { "X-Priority", "Critical" }, { "X-Deadline-Ms", "50000" } } };
+        using HttpResponseMessage answer = await client.SendAsync(critical, token).WithinAsync();
+        Assert.Equal(HttpStatusCode.OK, answer.StatusCode);
+        program.Signal(SampleProgram.Interrupt);
+        (string output, string errors, int code) = await program.EndAsync();
+        Assert.True(code == 0, output + errors);
+
+        static async Task<HttpResponseMessage> FirstRefusedAsync(Task<HttpResponseMessage> request)
+        {
+            HttpResponseMessage response = await request;
+            return response.StatusCode == HttpStatusCode.ServiceUnavailable
+                ? response
+                : await new TaskCompletionSource<HttpResponseMessage>().Task;
+        }
+    }
+
+    [Fact(Timeout = Patience)]
     public async Task WorkerService_Orders_AreEnteredOrDeadLettersAndWatchedAndItStopsGracefully()
     {
         Assert.SkipWhen(OperatingSystem.IsWindows(), "Signals of this kind are not sent between processes on Windows.");
