@@ -51,8 +51,8 @@ public sealed class AdaptiveLimit : SharedConcurrencyLimit
     /// <summary>The same limit for calls of another priority, or for calls that have a deadline.</summary>
     /// <param name="priority">Which calls get a permit first, and which are refused first when the queue is full.</param>
     /// <param name="within">
-    /// In what time each call has to end, from when it comes: one that would end later, because of the calls that wait, is refused at once.
-    /// <see langword="null"/> for any time.
+    /// In what time each call has to end, from when it comes: one that would end later, because of the calls that wait, is refused at once. A call that its
+    /// caller cancels when most of this time has passed is a failure; otherwise, a cancelled call says nothing. <see langword="null"/> for any time.
     /// </param>
     /// <returns>What a chain or a run takes as its <c>ConcurrencyLimit</c>, or makes calls itself. Make it once and keep it.</returns>
     /// <exception cref="ArgumentOutOfRangeException">

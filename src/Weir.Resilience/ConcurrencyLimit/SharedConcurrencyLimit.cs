@@ -48,6 +48,9 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
     // A hundred calls that come together are no overload, even for a small limit.
     private const int UsualBurst = 100;
 
+    // A caller's own time began before its call came here.
+    private const double NearlyAll = 0.8;
+
     // How many calls may pass one of a lower priority, however many may wait.
     private const int MostPassing = 10_000;
 
@@ -416,6 +419,7 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
         PermitUser user, Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken cancellationToken)
     {
         ArgumentNullException.ThrowIfNull(call);
+        long came = user.Within is null ? long.MinValue : Now();
         await EnterForAsync(user, cancellationToken).ConfigureAwait(false);
         long begun = 0;
         try
@@ -429,7 +433,15 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
         }
         catch (Exception error) when (begun != 0)
         {
-            CallFailed(begun, error, cancellationToken, cancellationToken);
+            if (error is OperationCanceledException && cancellationToken.IsCancellationRequested && HasLeftTooLate(user, came))
+            {
+                CallEnded(_law!, begun - 1, succeeded: false);
+            }
+            else
+            {
+                CallFailed(begun, error, cancellationToken, cancellationToken);
+            }
+
             throw;
         }
         finally
@@ -703,23 +715,28 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
         return served;
     }
 
-    /// <summary>The time by which deadlines are judged, by the law's clock; the least there is if no call has one, or the clock fails. Under no lock.</summary>
-    private long NowForDeadlines()
-    {
-        if (!_hasDeadlines)
-        {
-            return long.MinValue;
-        }
+    /// <summary>The time by which deadlines are judged; the least there is if no call has one. Under no lock.</summary>
+    private long NowForDeadlines() => _hasDeadlines ? Now() : long.MinValue;
 
+    /// <summary>The time by the law's clock; the least there is if there is none, or it fails. Under no lock.</summary>
+    private long Now()
+    {
         try
         {
-            return _law!.Timestamp();
+            return _law?.Timestamp() ?? long.MinValue;
         }
         catch (Exception)
         {
             return long.MinValue;
         }
     }
+
+    /// <summary>
+    /// Whether a caller who has cancelled has waited for nearly all of the time that its call had: then the call has failed, though its caller says that it only
+    /// wants it no more. Otherwise the law would see no call at all where all callers leave, and leave the limit as high as it is.
+    /// </summary>
+    private bool HasLeftTooLate(PermitUser user, long came) =>
+        came != long.MinValue && Now() is var now && now > came && now - came >= NearlyAll * _law!.ToTicks(user.Within!.Value);
 
     /// <summary>The last step of every change.</summary>
     private void OpenNeedsLock()
@@ -868,6 +885,7 @@ internal sealed class PermitWaiter(PermitUser user) : QueueWaiter<PermitWaiter>(
     {
         if (State == PermitWaiterState.Removed)
         {
+            PolicyListeners.Rejected(user.Limit, PolicyListeners.AtLimit, RejectionReason.Deadline);
             StopWaiting(ConcurrencyLimitRejectedException.WaitedTooLong(user.Limit.Limit, user.Limit.MaxWaiting, Within));
         }
         else

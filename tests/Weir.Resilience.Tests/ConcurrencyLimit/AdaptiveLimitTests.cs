@@ -88,6 +88,33 @@ public class AdaptiveLimitTests
         }
     }
 
+    [Theory(Timeout = Timeout)]
+    [InlineData(800, true)]
+    [InlineData(790, false)]
+    public async Task Calls_ThatTheirCallerCancels_AreFailuresWhenTheirTimeIsNearlyOver(int after, bool lowers)
+    {
+        AdaptiveLimit limit = FailingLowers([]);
+        LimitShare share = limit.With(within: Span.Ms(1000));
+        for (int i = 0; i < 10; i++)
+        {
+            using CancellationTokenSource caller = new();
+            Task<int> call = share.ExecuteAsync(HangAsync, caller.Token).AsTask();
+            _clock.Advance(Span.Ms(after));
+            await caller.CancelAsync();
+            await Assert.ThrowsAnyAsync<OperationCanceledException>(() => call.WithinAsync());
+            _clock.Advance(TimeSpan.FromSeconds(1));
+        }
+
+        Assert.Equal(lowers, limit.Limit < 8);
+        Assert.Equal((0, 0), (limit.InUse, limit.Waiting));
+
+        async ValueTask<int> HangAsync(CancellationToken token)
+        {
+            await Task.Delay(System.Threading.Timeout.InfiniteTimeSpan, _clock, token);
+            return 1;
+        }
+    }
+
     [Fact(Timeout = Timeout)]
     public async Task Wait_CancelledOrRejected_LeavesNothing()
     {
