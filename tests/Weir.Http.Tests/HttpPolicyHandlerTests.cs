@@ -271,21 +271,50 @@ public class HttpPolicyHandlerTests
     }
 
     [Fact(Timeout = Patience)]
-    public async Task Attempt_GivenUp_ItsLateResponseIsDisposedOfAndTheNextAttemptCounts()
+    public async Task Attempt_GivenUp_ItsLateResponseIsDisposedOfAndTheNewestIsKept()
     {
         ManualTimeProvider time = new();
         using Gate late = new();
         SlowFirst inner = new(late);
-        PolicyChain chain = new(new PolicyChainOptions { AttemptTimeout = TimeSpan.FromSeconds(1), Retry = AtOnce with { MaxRetries = 1 }, TimeProvider = time });
+        PolicyChain chain = new(new PolicyChainOptions
+        {
+            AttemptTimeout = TimeSpan.FromSeconds(1),
+            Retry = new() { MaxRetries = 2, BaseDelay = TimeSpan.FromSeconds(2), BackoffStrategy = BackoffStrategy.Exponential },
+            TimeProvider = time,
+        });
+        using HttpClient client = new(new HttpPolicyHandler(chain) { InnerHandler = inner }) { BaseAddress = new Uri("http://localhost") };
+
+        Task<HttpResponseMessage> call = client.GetAsync("/", HttpCompletionOption.ResponseHeadersRead, Token);
+        await Guard.UntilAsync(() => time.NextDue == TimeSpan.FromSeconds(1), "the time limit");
+        time.Advance(TimeSpan.FromSeconds(1));
+        await Guard.UntilAsync(() => time.NextDue == TimeSpan.FromSeconds(3), "the first delay");
+        time.Advance(TimeSpan.FromSeconds(2));
+        await Guard.UntilAsync(() => time.NextDue == TimeSpan.FromSeconds(7), "the second delay");
+
+        // The second attempt's response is kept while the first one's comes.
+        late.Open();
+        await Guard.UntilAsync(() => inner.First.IsDisposed, "the end of the late response");
+        time.Advance(TimeSpan.FromSeconds(4));
+        using HttpResponseMessage response = await call.WithinAsync();
+        Assert.Equal("answer 3", await response.Content.ReadAsStringAsync(Token));
+    }
+
+    [Fact(Timeout = Patience)]
+    public async Task Call_GivenUp_ItsLateResponseIsDisposedOf()
+    {
+        ManualTimeProvider time = new();
+        using Gate late = new();
+        SlowFirst inner = new(late);
+        PolicyChain chain = new(new PolicyChainOptions { TotalTimeout = TimeSpan.FromSeconds(1), TimeProvider = time });
         using HttpClient client = new(new HttpPolicyHandler(chain) { InnerHandler = inner }) { BaseAddress = new Uri("http://localhost") };
 
         Task<HttpResponseMessage> call = client.GetAsync("/", HttpCompletionOption.ResponseHeadersRead, Token);
         await Guard.UntilAsync(() => time.NextDue is not null, "the time limit");
         time.Advance(TimeSpan.FromSeconds(1));
-        using HttpResponseMessage response = await call.WithinAsync();
+        OperationCanceledException e = await Assert.ThrowsAnyAsync<OperationCanceledException>(() => call.WithinAsync());
+        Assert.IsType<TimeoutException>(e.InnerException);
         late.Open();
         await Guard.UntilAsync(() => inner.First.IsDisposed, "the end of the late response");
-        Assert.Equal("second", await response.Content.ReadAsStringAsync(Token));
     }
 
     // What is sent again, and how.
@@ -408,7 +437,7 @@ public class HttpPolicyHandlerTests
         }
     }
 
-    /// <summary>Ignores its token. The first answer is a refusal that comes when the gate opens, the second comes at once.</summary>
+    /// <summary>Ignores its token. All answers are refusals: the first comes when the gate opens, the others at once.</summary>
     private sealed class SlowFirst(Gate gate) : HttpMessageHandler
     {
         private int _calls;
@@ -417,13 +446,14 @@ public class HttpPolicyHandlerTests
 
         protected override async Task<HttpResponseMessage> SendAsync(HttpRequestMessage request, CancellationToken cancellationToken)
         {
-            if (Interlocked.Increment(ref _calls) == 1)
+            int number = Interlocked.Increment(ref _calls);
+            if (number == 1)
             {
                 await gate.WaitAsync(CancellationToken.None);
                 return new HttpResponseMessage(HttpStatusCode.ServiceUnavailable) { Content = First };
             }
 
-            return new HttpResponseMessage(HttpStatusCode.ServiceUnavailable) { Content = new StringContent("second") };
+            return new HttpResponseMessage(HttpStatusCode.ServiceUnavailable) { Content = new StringContent($"answer {number}") };
         }
     }
 
