@@ -61,6 +61,7 @@ internal static class TablesApp
             BlocksGridCommand.Create(host.Out, host.Error),
             FewItemsCommand.Create(host.Out, host.Error),
             AdaptiveCommand.Create(host.Out, host.Error),
+            OverloadCommand.Create(host.Out, host.Error),
             OfCommands(host, CommandPage.Load, "Measures weir load with 50 million items. About 16 minutes, 7 of them for the peers."),
             OfCommands(host, CommandPage.Hash, "Measures weir hash with many workers. Makes 512 files of 16 MiB in artifacts/hash."),
             ComparedCommand.Create(host.Out, host.Error),

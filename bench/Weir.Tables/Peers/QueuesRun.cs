@@ -32,16 +32,7 @@ internal sealed class QueuesRun(NpgsqlConnectionStringBuilder? postgres, Uri? ra
         [.. QueuePeer.All.Where(peer => peer.Server == QueuePeer.Postgres ? postgres is not null : rabbit is not null)];
 
     /// <summary>Builds the program of the arms.</summary>
-    public async Task BuildAsync(CancellationToken stop)
-    {
-        string root = Path.GetDirectoryName(Path.GetDirectoryName(Path.GetDirectoryName(ColdBuilds.Project())))
-            ?? throw new BadInputException($"{Verb} builds its program, so it must be run inside of the repository.");
-        ChildEnd built = await ColdBuilds.Start(
-            ["build", Path.Combine(root, "bench", Program), "-c", "Release", "-v", "q", "-nologo", "-clp:NoSummary"], stop)();
-        _program = built.Code == 0
-            ? Path.Combine(root, "artifacts", "bin", Program, "release", $"{Program}.dll")
-            : throw new InvalidOperationException($"{Program} could not be built: {built.Output.Trim()}");
-    }
+    public async Task BuildAsync(CancellationToken stop) => _program = await ColdBuilds.BuildAsync(Verb, Program, stop);
 
     /// <summary>Measures a section, and makes its table.</summary>
     public async Task<string> MeasureAsync(string section, int rounds, CancellationToken stop)

@@ -105,6 +105,20 @@ internal sealed class ColdBuilds : IDisposable
         }
     }
 
+    /// <summary>Builds a program of the folder bench that a verb starts.</summary>
+    /// <returns>Its assembly.</returns>
+    /// <exception cref="BadInputException">The current directory is outside of the repository.</exception>
+    /// <exception cref="InvalidOperationException">It could not be built.</exception>
+    public static async Task<string> BuildAsync(string verb, string program, CancellationToken stop)
+    {
+        string root = Path.GetDirectoryName(Path.GetDirectoryName(Path.GetDirectoryName(Project())))
+            ?? throw new BadInputException($"{verb} builds its program, so it must be run inside of the repository.");
+        ChildEnd built = await Start(["build", Path.Combine(root, "bench", program), "-c", "Release", "-v", "q", "-nologo", "-clp:NoSummary"], stop)();
+        return built.Code == 0
+            ? Path.Combine(root, "artifacts", "bin", program, "release", $"{program}.dll")
+            : throw new InvalidOperationException($"{program} could not be built: {built.Output.Trim()}");
+    }
+
     /// <summary>What runs <c>dotnet</c> to its end. Its error output is that of this process.</summary>
     public static Func<Task<ChildEnd>> Start(IReadOnlyList<string> arguments, CancellationToken cancellationToken) =>
         () => ChildProgram.RunAsync(new ProcessStartInfo("dotnet", arguments), cancellationToken, capturesErrors: false);

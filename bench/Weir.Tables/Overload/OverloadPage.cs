@@ -1,0 +1,226 @@
+using Weir.Overload;
+
+namespace Weir.Tables.Overload;
+
+/// <summary>The page of servers that get more than they can take: what its sections say, and the tables that are made of readings.</summary>
+internal static class OverloadPage
+{
+    public const string Loads = "loads";
+    public const string Knee = "knee";
+    public const string Lines = "lines";
+    public const string Changes = "changes";
+
+    /// <summary>The least goodput at <see cref="Load"/>.</summary>
+    public const double Goodput = 0.9;
+
+    /// <summary>The 99th percentile of critical calls, as a multiple of that at half of the capacity.</summary>
+    public const double Slower = 1.5;
+
+    /// <summary>Attempts for each call.</summary>
+    public const double Attempts = 1.1;
+
+    /// <summary>Seconds after a change of the capacity.</summary>
+    public const int Recovery = 10;
+
+    /// <summary>The load of the goals.</summary>
+    public const double Load = 3;
+
+    private const string Command = "eng/tables overload --output docs/results/overload.md";
+
+    // How many seconds of goodput decide whether the server has recovered.
+    private const int Window = 5;
+    private const double Unloaded = 0.5;
+    private const int Step = 5;
+
+    private const string Introduction =
+        """
+        A web server (Kestrel) and its clients, each in a process of its own on the same machine, over TCP on loopback. A call needs one of the server's 8 slots for 40 ms
+        in the mean (log-normal: 1 % need more than 113 ms), so **the server can answer 200 calls a second**. Slots are held by timers: the processors are nearly
+        idle, as the columns of cores say. Calls come by chance (Poisson), by the same seed for each arm, whatever has become of those before them, and are timed
+        from when they should have begun. A fifth of the calls is critical, three tenths can wait. The client of a call leaves after 1 s. It gives an attempt up
+        after a third of that, and tries up to 3 times more. *Goodput* is what is answered before the client leaves, as a share of what the server can answer.
+
+        | arm | server | clients |
+        |---|---|---|
+        | nothing | works on all that comes | retry |
+        | Polly | its concurrency limiter, which is told the 8 slots, and half as many places in the queue, as in its documentation | the standard pipeline of Microsoft.Extensions.Http.Resilience: limiter, total time, retry, circuit breaker, time of an attempt; its times in the scale of 1 s for its 30 s, but for the break of the circuit, which is at least 0.5 s |
+        | fixed limit | a `SharedConcurrencyLimit`, which is told the 8 slots, with its usual queue of 100 | retry |
+        | Weir | an `AdaptiveLimit` with its usual options, which finds the number of slots; priority and deadline from the request | retry with the usual `RetryBudget` |
+
+        Attempts, delays and time limits are the same in all arms; *retry* and Weir's clients are an `HttpPolicyHandler`.
+        """;
+
+    private const string LoadsText =
+        """
+        **Goals, at three times the capacity:** goodput of at least 0.9; a 99th percentile of the critical calls of at most 1.5 times that at half of the capacity;
+        at most 1.1 attempts for each call. With a server that notices when a client has gone and ends its call, and with one that does not.
+        """;
+
+    private const string KneeText =
+        """
+        This server has no queue. With more than 8 calls at once all of them become slower, and together they lose time: 3 % for each call too many, so with 32 calls at
+        once it answers 116 a second. It notices when a client has gone.
+        """;
+
+    private const string LinesText = "At three times the capacity, with each of the other lines left out.";
+
+    private const string ChangesText =
+        """
+        **Goal:** within 10 s of each change, the goodput is 0.9 of the capacity there is then.
+
+        600 calls a second come, three times what the server can answer at first, while its capacity changes every two minutes: half and twice of the slots, half of
+        the speed (each call takes twice as long), a pause of 2 s. The *recovery* is the time from a change until 5 s with 0.9 of the new capacity begin: the
+        median of all rounds of two minutes, and the worst. The server notices when a client has gone.
+        """;
+
+    /// <summary>The sections, by their keys.</summary>
+    public static IReadOnlyList<PageSection> Sections { get; } =
+    [
+        new(Loads, "Goodput against load", LoadsText),
+        new(Knee, "A server that loses throughput beyond its knee", KneeText),
+        new(Lines, "What each line is worth", LinesText),
+        new(Changes, "While the capacity changes", ChangesText),
+    ];
+
+    /// <summary>Makes the page.</summary>
+    public static string Render(SectionPage page) => page.Render($"# Results: a web server under overload\n\nGenerated by `{Command}`.\n{Introduction}\n", Sections);
+
+    /// <summary>A reading in a line.</summary>
+    public static string Line(Reading reading) => Invariant(
+        $"{reading.Arm}, {reading.Load} times the capacity{(reading.Notices ? "" : ", unnoticed")}: goodput {reading.Goodput:0.00}, p99 {1000 * reading.CriticalP99:0} ms");
+
+    /// <summary>The tables of a section, and its verdicts.</summary>
+    public static string Table(string section, IReadOnlyList<Reading> readings) => section switch
+    {
+        Loads => $"{GoodputTable(readings)}\n{Details(readings)}\n{string.Concat(LoadGoals(readings).Select(static goal => $"- {goal}\n"))}",
+        Changes => ChangesTable(readings),
+        _ => Details(readings),
+    };
+
+    /// <summary>How many seconds after a change the goodput is back; null if it is not before the next one.</summary>
+    /// <param name="curve">The seconds of the run.</param>
+    /// <param name="from">The second of the change.</param>
+    /// <param name="to">The second of the next one.</param>
+    public static int? RecoveryOf(IReadOnlyList<Second> curve, int from, int to)
+    {
+        for (int at = from; at + Window <= Math.Min(to, curve.Count); at++)
+        {
+            if (curve.Skip(at).Take(Window).Sum(static second => second.InTime) >= Goodput * Window * curve[from].Capacity)
+            {
+                return at - from;
+            }
+        }
+
+        return null;
+    }
+
+    private static string GoodputTable(IReadOnlyList<Reading> readings) => TablePage.Table(
+        ["the server notices", "load"],
+        Arms.All,
+        readings.GroupBy(static r => (r.Notices, r.Load)).Select(static row => (string[])
+        [
+            row.Key.Notices ? "yes" : "no", Invariant($"{row.Key.Load}"), .. Arms.All.Select(arm => Two(row.Single(r => r.Arm == arm).Goodput)),
+        ]));
+
+    private static string Details(IReadOnlyList<Reading> readings) => TablePage.Table(
+        ["the server notices", "load", "arm"],
+        ["goodput", "critical in time", "critical p50 ms", "critical p99 ms", "attempts a call", "refused", "wasted work", "limit", "cores of clients", "of the server", "late starts p99 ms"],
+        readings.Select(static r => (string[])
+        [
+            r.Notices ? "yes" : "no", Invariant($"{r.Load}"), r.Arm, Two(r.Goodput), Two(r.CriticalInTime), Milliseconds(r.CriticalP50), Milliseconds(r.CriticalP99),
+            Two(1 + r.Retries), Two(r.Refused), Two(r.Wasted), Limits(r), Two(r.ClientCores), Two(r.ServerCores), Milliseconds(r.StartLag),
+        ]));
+
+    private static IEnumerable<string> LoadGoals(IReadOnlyList<Reading> readings)
+    {
+        foreach (bool notices in (bool[])[true, false])
+        {
+            Reading Of(double load) => readings.Single(r => r.Arm == Arms.Weir && r.Notices == notices && Math.Abs(r.Load - load) < 0.01);
+            Reading loaded = Of(Load);
+            double slower = loaded.CriticalP99 / Of(Unloaded).CriticalP99;
+            string server = notices ? "the server notices" : "the server does not notice";
+            yield return Goal($"{server}: goodput at least {Goodput}", loaded.Goodput, Two, value => value >= Goodput);
+            yield return Goal($"{server}: p99 of the critical calls at most {Slower} times the unloaded", slower, Two, value => value <= Slower);
+            yield return Goal($"{server}: at most {Attempts} attempts a call", 1 + loaded.Retries, Two, value => value <= Attempts);
+        }
+    }
+
+    private static string ChangesTable(IReadOnlyList<Reading> readings)
+    {
+        (Change Change, string[] Cells, int?[] Ours)[] rows = [.. Change.Script.Where(static change => change.What.Length > 0 && change.Rate > 0).Select(change =>
+        {
+            int?[][] recoveries = [.. Arms.All.Select(arm => RecoveriesOf(readings.Single(r => r.Arm == arm), change))];
+            return (change, recoveries.Select(Recoveries).ToArray(), recoveries[^1]);
+        })];
+        string table = TablePage.Table(
+            ["change", "capacity"],
+            [.. Arms.All.Select(static arm => $"{arm}: recovery s, worst"), "Weir's limit"],
+            rows.Select(row => (string[])
+            [
+                row.Change.What, Invariant($"{row.Change.Capacity:0}"), .. row.Cells, LimitBefore(readings.Single(static r => r.Arm == Arms.Weir), row.Change),
+            ]));
+        string goodput = TablePage.Table(
+            ["arm"],
+            ["minutes", "goodput of all", "attempts a call", "critical in time", "cores of clients", "of the server"],
+            readings.Select(static r => (string[])
+            [
+                r.Arm, Invariant($"{r.Seconds / 60:0}"), Two(r.Curve.Sum(static s => s.InTime) / r.Curve.Sum(static s => s.Capacity)), Two(1 + r.Retries),
+                Two(r.CriticalInTime), Two(r.ClientCores), Two(r.ServerCores),
+            ]));
+        string curve = TablePage.Table(
+            ["second of two minutes"],
+            ["capacity", .. Arms.All, "Weir's limit"],
+            Enumerable.Range(0, (int)Change.Period / Step).Select(i => (string[])
+            [
+                Invariant($"{i * Step}"),
+                Invariant($"{Mean(readings[0], i * Step, static s => s.Capacity):0}"),
+                .. Arms.All.Select(arm => Invariant($"{Mean(readings.Single(r => r.Arm == arm), i * Step, static s => s.InTime):0}")),
+                Invariant($"{Mean(readings.Single(static r => r.Arm == Arms.Weir), i * Step, static s => s.Limit):0}"),
+            ]));
+        int?[] all = [.. rows.SelectMany(static row => row.Ours)];
+        int inTime = all.Count(static seconds => seconds <= Recovery);
+        string worst = all.Contains(null) ? "not before the next change" : Invariant($"{all.Max()} s");
+        string verdict = Invariant($"- within {Recovery} s of each change: {inTime} of {all.Length}, the worst {worst}, {TablePage.Verdict(inTime == all.Length)}\n");
+        return $"{table}\n{goodput}\nAnswers in time for each second, in the mean of all rounds of two minutes:\n\n{curve}\n{verdict}";
+    }
+
+    private static int?[] RecoveriesOf(Reading reading, Change change)
+    {
+        Change[] changes = [.. Change.Within(reading.Curve.Length - 1).Where(static c => c.What.Length > 0)];
+        return [.. changes.Index().Where(c => c.Item.What == change.What).Select(c => RecoveryOf(
+            reading.Curve, (int)c.Item.At, c.Index + 1 < changes.Length ? (int)changes[c.Index + 1].At : reading.Curve.Length))];
+    }
+
+    private static string Recoveries(int?[] recoveries)
+    {
+        int?[] ordered = [.. recoveries.OrderBy(static seconds => seconds ?? int.MaxValue)];
+        return $"{Text(ordered[ordered.Length / 2])}, {Text(ordered[^1])}";
+
+        static string Text(int? seconds) => seconds is { } s ? Invariant($"{s}") : "**not**";
+    }
+
+    /// <summary>The limit in the last seconds of a state of the capacity, in the median.</summary>
+    private static string LimitBefore(Reading reading, Change change)
+    {
+        double next = Change.Script.Select(static c => c.At).Append(Change.Period).First(at => at > change.At);
+        int[] limits = [.. reading.Curve.Index().Where(s => s.Index % Change.Period is var at && at >= next - Window && at < next).Select(static s => s.Item.Limit).Order()];
+        return Invariant($"{limits[limits.Length / 2]}");
+    }
+
+    private static double Mean(Reading reading, int second, Func<Second, double> figure) =>
+        reading.Curve.Index().Where(s => s.Index % Change.Period is var at && at >= second && at < second + Step).Average(s => figure(s.Item));
+
+    private static string Limits(Reading reading)
+    {
+        int[] limits = [.. reading.Curve.Skip(reading.Curve.Length / 2).Select(static s => s.Limit).Order()];
+        return limits[0] == limits[^1] ? (limits[0] == 0 ? "none" : Invariant($"{limits[0]}")) : Invariant($"{limits[0]} to {limits[^1]}");
+    }
+
+    // The verdict is that of the figure on the page.
+    private static string Goal(string goal, double value, Func<double, string> text, Func<double, bool> isMet) =>
+        $"{goal}: {text(value)}, {TablePage.Verdict(isMet(double.Parse(text(value), CultureInfo.InvariantCulture)))}";
+
+    private static string Two(double value) => Invariant($"{value:0.00}");
+
+    private static string Milliseconds(double seconds) => seconds == 0 ? "" : Invariant($"{1000 * seconds:0}");
+}
