@@ -17,6 +17,7 @@ try
         (PeersPicture.Path, PeersPicture.Draw(args[0])),
         (ProjectsPicture.Path, ProjectsPicture.Draw(args[0])),
         (RunPicture.Path, RunPicture.Draw(args[0])),
+        (OverloadPicture.Path, OverloadPicture.Draw(args[0])),
         (ProgramsTable.Path, ProgramsTable.Draw(args[0])),
     })
     {

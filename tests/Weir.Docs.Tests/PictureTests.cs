@@ -1,3 +1,4 @@
+using Weir.Site;
 using Weir.Site.Pictures;
 
 namespace Weir.Docs.Tests;
@@ -27,6 +28,33 @@ public sealed class PictureTests
     [Fact]
     public void Picture_OfTheRun_IsThatOfItsRecording() =>
         Assert.Equal(RunPicture.Draw(Repository.Root), DocPages.Read(RunPicture.Path));
+
+    [Fact]
+    public void Picture_OfOverload_IsDrawnFromTheResultsOfToday() =>
+        Assert.Equal(OverloadPicture.Draw(Repository.Root), DocPages.Read(OverloadPicture.Path));
+
+    [Fact]
+    public void Picture_OfOverload_HasACurveForEachArmInBothTables()
+    {
+        string picture = OverloadPicture.Of("""
+            | the server notices | load | nothing | Polly | fixed limit | Weir |
+            |---|---|---:|---:|---:|---:|
+            | yes | 0.5 | 0.50 | 0.50 | 0.50 | 0.50 |
+            | yes | 10 | 0.00 | 0.25 | 0.50 | 1.00 |
+            | no | 10 | 0.11 | 0.11 | 0.11 | 0.11 |
+
+            | second of two minutes | capacity | nothing | Polly | fixed limit | Weir | Weir's limit |
+            |---|---:|---:|---:|---:|---:|---:|
+            | 0 | 200 | 0 | 50 | 100 | 200 | 8 |
+            | 5 | 400 | 0 | 50 | 100 | 400 | 16 |
+
+            """.ReplaceLineEndings("\n"));
+        Assert.Equal(9, picture.Split("<polyline ").Length - 1);
+        Assert.Contains("<polyline class=\"nothing\" points=\"56.0,208.0 410.0,352.0\"/>", picture, StringComparison.Ordinal);
+        Assert.Contains("<polyline class=\"weir\" points=\"56.0,208.0 410.0,64.0\"/>", picture, StringComparison.Ordinal);
+        Assert.Contains("<polyline class=\"weir\" points=\"494.4,208.0 511.2,64.0\"/>", picture, StringComparison.Ordinal);
+        Assert.Throws<SiteException>(() => OverloadPicture.Of("no table"));
+    }
 
     [Fact]
     public void Picture_OfARun_HasEachOfItsLines()
