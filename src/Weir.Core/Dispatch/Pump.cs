@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
+using Weir.Core.Live;
 using Weir.Core.Metering;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
@@ -396,6 +397,26 @@ internal abstract partial class Pump : LiveRun, IRunHandle, RunControl.IRun, IUn
             AddTo(ref sample);
             return sample;
         }
+    }
+
+    public override StageSample? Stage()
+    {
+        if (Orders is { Order.IsPaused: true } || IsOver)
+        {
+            return null;
+        }
+
+        RunSample sample = Sample();
+        (int executing, int waiting) = _workers.Inside();
+        double busy = Math.Min(1, sample.Active / (double)Math.Max(1, sample.Limit));
+        StageRest rest = sample.Undelivered > 0 && IsAtCeiling && !HasBacklog ? StageRest.Output
+            : sample.Delayed + sample.AtRateLimit > 0 ? StageRest.Policy
+            : Items.WaitingForKeys > 0 ? StageRest.Key
+            : _workers.Queued > 0 ? StageRest.Pool
+            : !Items.MayHaveMore ? StageRest.Tail
+            : Items.HasReader ? StageRest.Source
+            : StageRest.Enough;
+        return new StageSample(busy, rest, sample.Limit, sample.Active == 0 ? 0 : waiting / (double)Math.Max(sample.Active, executing));
     }
 
     /// <summary>Adds the counts of the source and the sink.</summary>
@@ -1381,6 +1402,23 @@ internal abstract partial class Pump : LiveRun, IRunHandle, RunControl.IRun, IUn
             }
 
             return executing + queued < most || (queued == 0 && executing - waiting < most);
+        }
+
+        /// <summary>How many workers are inside a call with their thread, and how many of these threads wait there, as far as the runtime knows.</summary>
+        public readonly (int Executing, int Waiting) Inside()
+        {
+            int executing = 0;
+            int waiting = 0;
+            for (PumpWorker? worker = First; worker is not null; worker = worker.NextCreated)
+            {
+                if (worker is { IsExecuting: true, Reads: false })
+                {
+                    executing++;
+                    waiting += worker.IsWaiting ? 1 : 0;
+                }
+            }
+
+            return (executing, waiting);
         }
 
         /// <summary>What the workers do. Whoever has been inside one call for long gives to others what it claimed beyond it.</summary>

@@ -273,6 +273,9 @@ internal abstract class LiveRun
     /// <summary>Whether nothing more of it begins, because it was stopped.</summary>
     public virtual bool IsStopping => false;
 
+    /// <summary>What its workers do at this moment; null if that says nothing.</summary>
+    public virtual StageSample? Stage() => null;
+
     /// <summary>The last failure of an item or the source, or null.</summary>
     public virtual Exception? LastError => null;
 
@@ -380,6 +383,17 @@ internal sealed class LiveRuns : LiveSource
                     : new LiveCircuits(sample.CircuitsClosed, sample.CircuitsHalfOpen, sample.CircuitsOpen),
                 Actions = control is null ? [] : Controlled,
             });
+        }
+    }
+
+    public override void Sample(Action<string, StageSample> add)
+    {
+        foreach (LiveRun run in StallWatch.UnderWay())
+        {
+            if (LiveIds.Known(run) is { } id && run.Stage() is { } sample)
+            {
+                add(id, sample);
+            }
         }
     }
 

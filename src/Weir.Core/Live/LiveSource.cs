@@ -25,7 +25,7 @@ internal abstract class LiveSource
     /// <summary>Takes a snapshot.</summary>
     /// <param name="time">The clock that says when it was taken.</param>
     /// <param name="watch">What adds what only a watch knows; null for none.</param>
-    public static WeirSnapshot Snapshot(TimeProvider time, Func<LiveEntry, DateTimeOffset, LiveEntry>? watch)
+    public static WeirSnapshot Snapshot(TimeProvider time, Action<List<LiveEntry>, DateTimeOffset>? watch)
     {
         LiveReading reading = new(time);
         foreach (LiveSource source in _all)
@@ -36,9 +36,13 @@ internal abstract class LiveSource
         reading.Entries.Sort(static (a, b) => a.Kind != b.Kind ? a.Kind.CompareTo(b.Kind) : LiveIds.NumberOf(a.Id).CompareTo(LiveIds.NumberOf(b.Id)));
         for (int i = 0; i < reading.Entries.Count; i++)
         {
-            LiveEntry entry = WithRate(reading.Entries[i], reading.Now);
-            entry = watch is null ? entry : watch(entry, reading.Now);
-            reading.Entries[i] = WithEnd(entry, reading.Now);
+            reading.Entries[i] = WithRate(reading.Entries[i], reading.Now);
+        }
+
+        watch?.Invoke(reading.Entries, reading.Now);
+        for (int i = 0; i < reading.Entries.Count; i++)
+        {
+            reading.Entries[i] = WithEnd(reading.Entries[i], reading.Now);
         }
 
         return new WeirSnapshot
@@ -66,6 +70,20 @@ internal abstract class LiveSource
         }
 
         return null;
+    }
+
+    /// <summary>Asks each run and block what its workers do at this moment.</summary>
+    public static void SampleAll(Action<string, StageSample> add)
+    {
+        foreach (LiveSource source in _all)
+        {
+            source.Sample(add);
+        }
+    }
+
+    /// <summary>Says what the workers of each thing do at this moment, by its id.</summary>
+    public virtual void Sample(Action<string, StageSample> add)
+    {
     }
 
     /// <summary>Adds an entry for each live thing.</summary>

@@ -14,16 +14,27 @@ public sealed class LiveWatch : IDisposable
     private readonly Lock _lock = new();
     private readonly LiveWatchOptions _options;
     private readonly ITimer _timer;
+    private readonly ITimer _samples;
 
     // Under the lock.
     private readonly Dictionary<string, Track> _tracks = new(StringComparer.Ordinal);
     private long _looks;
     private bool _isDisposed;
+    private long _contentions;
+    private double _contentionRate;
+    private DateTimeOffset _countedAt;
+
+    // Atomic: 1 while a thread takes samples.
+    private int _isSampling;
+
+    // Of that thread: samples are taken a fiftieth of the time at most.
+    private long _notBefore;
 
     internal LiveWatch(LiveWatchOptions options)
     {
         _options = options;
-        Latest = LiveSource.Snapshot(options.TimeProvider, (entry, now) => Note(entry, now));
+        Latest = LiveSource.Snapshot(options.TimeProvider, Note);
+        _samples = options.TimeProvider.CreateTimer(static watch => ((LiveWatch)watch!).Sample(), this, options.SampleInterval, options.SampleInterval);
         _timer = options.TimeProvider.CreateTimer(static watch => ((LiveWatch)watch!).Look(), this, options.Interval, options.Interval);
     }
 
@@ -57,6 +68,43 @@ public sealed class LiveWatch : IDisposable
         }
 
         _timer.Dispose();
+        _samples.Dispose();
+    }
+
+    private void Sample()
+    {
+        TimeProvider time = TimeProvider.System;
+        if (Interlocked.Exchange(ref _isSampling, 1) != 0)
+        {
+            return;
+        }
+
+        try
+        {
+            long began = time.GetTimestamp();
+            if (began < _notBefore)
+            {
+                return;
+            }
+
+            DateTimeOffset now = _options.TimeProvider.GetUtcNow();
+            LiveSource.SampleAll((id, sample) =>
+            {
+                lock (_lock)
+                {
+                    if (_tracks.TryGetValue(id, out Track? track))
+                    {
+                        track.Shares.Add(sample, now);
+                    }
+                }
+            });
+            long took = time.GetTimestamp() - began;
+            _notBefore = took < time.TimestampFrequency / 500 ? 0 : began + (50 * took);
+        }
+        finally
+        {
+            Volatile.Write(ref _isSampling, 0);
+        }
     }
 
     private void Look()
@@ -71,7 +119,7 @@ public sealed class LiveWatch : IDisposable
             _looks++;
         }
 
-        Latest = LiveSource.Snapshot(_options.TimeProvider, (entry, now) => Note(entry, now));
+        Latest = LiveSource.Snapshot(_options.TimeProvider, Note);
         lock (_lock)
         {
             List<string> gone = [.. _tracks.Where(track => track.Value.SeenAt < _looks).Select(static track => track.Key)];
@@ -79,30 +127,69 @@ public sealed class LiveWatch : IDisposable
         }
     }
 
-    private LiveEntry Note(LiveEntry entry, DateTimeOffset now)
+    private void Note(List<LiveEntry> entries, DateTimeOffset now)
     {
         lock (_lock)
         {
-            if (!_tracks.TryGetValue(entry.Id, out Track? track))
+            CountContentionsNeedsLock(now);
+            for (int i = 0; i < entries.Count && !_isDisposed; i++)
             {
-                if (_isDisposed || _tracks.Count >= _options.MaxEntries)
+                if (!_tracks.TryGetValue(entries[i].Id, out Track? track))
                 {
-                    return entry;
+                    if (_tracks.Count >= _options.MaxEntries)
+                    {
+                        continue;
+                    }
+
+                    _tracks[entries[i].Id] = track = new Track(_options);
                 }
 
-                _tracks[entry.Id] = track = new Track(_options);
+                track.SeenAt = _looks;
+                entries[i] = track.Note(entries[i], now);
             }
 
-            track.SeenAt = _looks;
-            return track.Note(entry, now);
+            NameBottlenecksNeedsLock(entries);
         }
     }
 
-    private LiveEntry Rated(LiveEntry entry, DateTimeOffset now)
+    private void Rated(List<LiveEntry> entries, DateTimeOffset now)
     {
         lock (_lock)
         {
-            return _tracks.TryGetValue(entry.Id, out Track? track) ? track.Rated(entry, now) : entry;
+            for (int i = 0; i < entries.Count; i++)
+            {
+                entries[i] = _tracks.TryGetValue(entries[i].Id, out Track? track) ? track.Rated(entries[i], now) : entries[i];
+            }
+
+            NameBottlenecksNeedsLock(entries);
+        }
+    }
+
+    private void CountContentionsNeedsLock(DateTimeOffset now)
+    {
+        long contentions = Monitor.LockContentionCount;
+        if (now > _countedAt)
+        {
+            _contentionRate = _countedAt == default ? 0 : (contentions - _contentions) / (now - _countedAt).TotalSeconds;
+            (_contentions, _countedAt) = (contentions, now);
+        }
+    }
+
+    private void NameBottlenecksNeedsLock(List<LiveEntry> entries)
+    {
+        ILookup<string?, LiveEntry> blocks = entries.Where(static entry => entry.Kind == LiveKind.Block).ToLookup(static entry => entry.Parent);
+        for (int i = 0; i < entries.Count; i++)
+        {
+            LiveEntry entry = entries[i];
+            if (entry.Kind == LiveKind.Run && _tracks.TryGetValue(entry.Id, out Track? track) && track.Shares.IsKnown)
+            {
+                entries[i] = Bottlenecks.OfRun(entry, track.Shares);
+            }
+            else if (entry.Kind == LiveKind.Network)
+            {
+                entries[i] = Bottlenecks.OfNetwork(
+                    entry, [.. blocks[entry.Id].Select(block => (block, _tracks.GetValueOrDefault(block.Id)?.Shares))], _contentionRate);
+            }
         }
     }
 
@@ -117,6 +204,9 @@ public sealed class LiveWatch : IDisposable
 
         // Timers are late by some milliseconds, and never by the same.
         private TimeSpan Tolerance => options.Interval / 4;
+
+        /// <summary>What its workers do.</summary>
+        public StageShares Shares { get; } = new();
 
         /// <summary>The look that has seen it last.</summary>
         public long SeenAt { get; set; }
@@ -204,6 +294,10 @@ public sealed record LiveWatchOptions
     /// <value>From 100 milliseconds to 1 minute. The default is 500 milliseconds.</value>
     public TimeSpan Interval { get; init; } = TimeSpan.FromMilliseconds(500);
 
+    /// <summary>How long after one sample of what workers do the next is taken. Samples take at most a fiftieth of a processor's time.</summary>
+    /// <value>From 50 milliseconds to 1 minute. The default is 100 milliseconds.</value>
+    public TimeSpan SampleInterval { get; init; } = TimeSpan.FromMilliseconds(100);
+
     /// <summary>How much of the past is remembered for <see cref="LiveWatch.History"/>.</summary>
     /// <value>Zero, the default, for nothing, to 1 day.</value>
     public TimeSpan History { get; init; }
@@ -223,6 +317,8 @@ public sealed record LiveWatchOptions
     internal void Validate()
     {
         Check(Interval >= TimeSpan.FromMilliseconds(100) && Interval <= TimeSpan.FromMinutes(1), nameof(Interval), Interval, "from 100 milliseconds to 1 minute");
+        Check(SampleInterval >= TimeSpan.FromMilliseconds(50) && SampleInterval <= TimeSpan.FromMinutes(1), nameof(SampleInterval), SampleInterval,
+            "from 50 milliseconds to 1 minute");
         Check(History >= TimeSpan.Zero && History <= TimeSpan.FromDays(1), nameof(History), History, "from zero to 1 day");
         Check(HistoryStep >= TimeSpan.FromSeconds(1) && HistoryStep <= TimeSpan.FromHours(1), nameof(HistoryStep), HistoryStep, "from 1 second to 1 hour");
         Check(MaxEntries is >= 1 and <= 100_000, nameof(MaxEntries), MaxEntries, "from 1 to 100,000");

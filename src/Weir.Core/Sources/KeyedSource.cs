@@ -79,6 +79,8 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
 
     public override long Unread => _inner.Unread;
 
+    public override int WaitingForKeys => Volatile.Read(ref _waiting);
+
     public override long NextIndex => Volatile.Read(ref _restAt) is var rest and not NoRest ? rest : _inner.NextIndex;
 
     public override bool TakesTurns => true;

@@ -52,6 +52,9 @@ internal abstract class Source
     /// <summary>How many items the source is known to have that were not claimed: the backlog, as a meter shows it. Runs no user code.</summary>
     public virtual long Unread => Math.Max(0, KnownCount - NextIndex);
 
+    /// <summary>How many items were read and wait for others of their key.</summary>
+    public virtual int WaitingForKeys => 0;
+
     /// <summary>Whether one worker at a time reads the source, so that a claim takes a turn.</summary>
     public virtual bool TakesTurns => false;
 

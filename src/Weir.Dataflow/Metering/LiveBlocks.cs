@@ -43,6 +43,34 @@ internal sealed class LiveBlocks : LiveSource
         }
     }
 
+    public override void Sample(Action<string, StageSample> add)
+    {
+        foreach ((IMeteredBlock block, BlockSample sample, _) in BlockTotals.UnderWay())
+        {
+            if (LiveIds.Known(block.Block) is { } id)
+            {
+                add(id, StageOf(block, sample));
+            }
+        }
+    }
+
+    private static StageSample StageOf(IMeteredBlock block, in BlockSample sample)
+    {
+        bool isFull = block.Capacity is { } capacity && sample.Queued + sample.InFlight + sample.Output >= capacity;
+        if (block.Parallelism is not { } parallelism)
+        {
+            // It makes no calls: it only keeps messages.
+            return new StageSample(0, isFull && sample.Output > 0 ? StageRest.Output : StageRest.Source, 0, HasOutput: sample.Output > 0);
+        }
+
+        long workers = parallelism == int.MaxValue ? Math.Max(1, sample.InFlight) : parallelism;
+        StageRest rest = isFull && sample.Output > 0 ? StageRest.Output
+            : isFull && block.Capacity < workers && sample.Queued == 0 ? StageRest.Bound
+            : sample.Queued > 0 ? StageRest.Pool
+            : StageRest.Source;
+        return new StageSample(Math.Min(1, sample.InFlight / (double)workers), rest, workers, HasOutput: sample.Output > 0);
+    }
+
     protected override IEnumerable<object> Targets() => BlockTotals.UnderWay().Select(static known => (object)known.Block.Block);
 
     private static object BlockOf(object target)
