@@ -152,7 +152,9 @@ internal abstract partial class Pump : LiveRun, IRunHandle, RunControl.IRun, IUn
 
     public override RunControl? Control => Orders?.Settings.Control;
 
-    public override long? Total => Items.KnownCount is >= 0 and var count ? count : null;
+    public override long? Total => Items.Tally is { } tally ? tally.Total : Items.KnownCount is >= 0 and var count ? count : null;
+
+    public override BatchTally? Tally => Items.Tally;
 
     public override bool IsStopping => IsOver;
 

@@ -270,6 +270,9 @@ internal abstract class LiveRun
     /// <summary>How many items there are, or null if that is not known before the end.</summary>
     public virtual long? Total => null;
 
+    /// <summary>How many items are in the batches that have ended, if it counts batches; otherwise null.</summary>
+    public virtual BatchTally? Tally => null;
+
     /// <summary>Whether nothing more of it begins, because it was stopped.</summary>
     public virtual bool IsStopping => false;
 
@@ -352,6 +355,7 @@ internal sealed class LiveRuns : LiveSource
         {
             RunSample sample = run.Sample();
             RunControl? control = run.Control;
+            BatchTally? tally = run.Tally;
             reading.Entries.Add(new LiveEntry
             {
                 Id = LiveIds.Of(LiveKind.Run, run),
@@ -363,9 +367,10 @@ internal sealed class LiveRuns : LiveSource
                     : LiveState.Running,
                 Parent = run.About?.Runtime is { } runtime ? LiveIds.Of(LiveKind.Runtime, runtime) : null,
                 Since = reading.At(run.Time, run.StartedAt),
-                Done = sample.Succeeded,
-                Failed = sample.Failed,
-                Cancelled = sample.Cancelled,
+                Done = tally?.Succeeded ?? sample.Succeeded,
+                Failed = tally?.Failed ?? sample.Failed,
+                Cancelled = tally?.Cancelled ?? sample.Cancelled,
+                Batches = tally is null ? null : sample.Succeeded + sample.Unsuccessful,
                 Retried = sample.Retries,
                 InFlight = sample.Active,
                 Waiting = Math.Max(0, sample.Claimed - sample.Succeeded - sample.Unsuccessful - sample.Active),

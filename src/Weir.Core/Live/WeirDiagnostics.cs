@@ -26,7 +26,20 @@ public static class WeirDiagnostics
     /// <summary>The name of the <see cref="System.Diagnostics.ActivitySource"/>, for <c>AddSource</c>.</summary>
     public const string ActivitySourceName = "Weir";
 
+    private static bool _controlsRuns;
+
     internal static string? Version { get; } = typeof(WeirDiagnostics).Assembly.GetName().Version?.ToString(3);
+
+    /// <summary>
+    /// Whether runs that start from now on have a <see cref="RunControl"/> of their own if their options give them none, so that whoever looks can pause, limit
+    /// and stop them.
+    /// </summary>
+    /// <value>The default is <see langword="false"/>. With a control, each item begins under a lock: see docs/reference/control.md for what that costs.</value>
+    public static bool ControlsRuns
+    {
+        get => Volatile.Read(ref _controlsRuns);
+        set => Volatile.Write(ref _controlsRuns, value);
+    }
 
     /// <summary>What is live now, with its counts. Rates and stages need a <see cref="Watch"/>.</summary>
     /// <returns>A copy, which does not change afterwards and keeps nothing in memory.</returns>

@@ -707,7 +707,7 @@ internal readonly struct LaneSink<TResult, TSink>(TSink inner, ILanes lanes) : I
     public void Unsuccessful(long index, ItemStatus status, Exception? error)
     {
         _inner.Unsuccessful(index, status, error);
-        lanes.ItemEnded(index);
+        lanes.ItemEnded(index, status == ItemStatus.Cancelled ? ItemEnd.Cancelled : ItemEnd.Failed);
     }
 
     public void Complete(RunEnd end) => _inner.Complete(end);

@@ -34,8 +34,13 @@ internal static class Batches
 
 /// <summary>Batches of items that are in memory by index. Each batch is copied when it is claimed, so that only those in flight exist.</summary>
 internal sealed class BatchSource<T>(int count, int batchSize, Func<int, int, T[]> slice)
-    : IndexedSource<IReadOnlyList<T>>((int)(((long)count + batchSize - 1) / batchSize))
+    : IndexedSource<IReadOnlyList<T>>((int)(((long)count + batchSize - 1) / batchSize)), ILanes
 {
+    public override BatchTally Tally { get; } = new(batchSize) { Total = count };
+
+    public void ItemEnded(long index, ItemEnd end = ItemEnd.Succeeded) =>
+        Tally.Ended((int)Math.Min(batchSize, count - (index * batchSize)), end);
+
     protected override void Fill(ref Chunk<IReadOnlyList<T>> chunk, int first, int count1)
     {
         var batches = new IReadOnlyList<T>[count1];
@@ -46,6 +51,77 @@ internal sealed class BatchSource<T>(int count, int batchSize, Func<int, int, T[
         }
 
         chunk.SetArray(batches, 0, count1, first);
+    }
+}
+
+/// <summary>Counts the items in the batches that have ended. A run counts batches, and people want to know of items.</summary>
+/// <param name="batchSize">How many items a batch has, if it is full.</param>
+internal sealed class BatchTally(int batchSize)
+{
+    private readonly Lock _lock = new();
+
+    // Under the lock: the sizes of batches that are not full and have not ended.
+    private Dictionary<long, int>? _smaller;
+
+    // Atomic.
+    private long _succeeded;
+    private long _failed;
+    private long _cancelled;
+
+    /// <summary>How many items there are, if that is known.</summary>
+    public long? Total { get; init; }
+
+    /// <summary>How many items a batch has, if it is full.</summary>
+    public int BatchSize => batchSize;
+
+    public long Succeeded => Volatile.Read(ref _succeeded);
+
+    public long Failed => Volatile.Read(ref _failed);
+
+    public long Cancelled => Volatile.Read(ref _cancelled);
+
+    /// <summary>A batch was read. For who reads, before anybody has the batch.</summary>
+    public void Read(long index, int size)
+    {
+        if (size != batchSize)
+        {
+            lock (_lock)
+            {
+                (_smaller ??= [])[index] = size;
+            }
+        }
+    }
+
+    /// <summary>A batch that was read has ended.</summary>
+    public void Ended(long index, ItemEnd end)
+    {
+        int size = batchSize;
+        if (Volatile.Read(ref _smaller) is not null)
+        {
+            lock (_lock)
+            {
+                size = _smaller!.Remove(index, out int smaller) ? smaller : size;
+            }
+        }
+
+        Ended(size, end);
+    }
+
+    /// <summary>A batch of this size has ended.</summary>
+    public void Ended(int size, ItemEnd end)
+    {
+        switch (end)
+        {
+            case ItemEnd.Succeeded:
+                Interlocked.Add(ref _succeeded, size);
+                break;
+            case ItemEnd.Failed:
+                Interlocked.Add(ref _failed, size);
+                break;
+            default:
+                Interlocked.Add(ref _cancelled, size);
+                break;
+        }
     }
 }
 
@@ -86,15 +162,19 @@ internal struct BatchBuffer<T>(int batchSize)
 }
 
 /// <summary>Batches of a sequence whose MoveNext may run user code or block.</summary>
-internal sealed class LazyBatchSource<T>(IEnumerable<T> items, int batchSize) : OneByOneSource<IReadOnlyList<T>>
+internal sealed class LazyBatchSource<T>(IEnumerable<T> items, int batchSize) : OneByOneSource<IReadOnlyList<T>>, ILanes
 {
     private IEnumerator<T>? _enumerator;
     private BatchBuffer<T> _batch = new(batchSize);
     private bool _ended;
 
+    public override BatchTally Tally { get; } = new(batchSize);
+
     public override bool BeginsWhatWasRead => true;
 
     protected override bool IsDrained => base.IsDrained || (IsStopped && _batch.Count == 0);
+
+    public void ItemEnded(long index, ItemEnd end = ItemEnd.Succeeded) => Tally.Ended(index, end);
 
     public override ValueTask DisposeAsync()
     {
@@ -124,6 +204,7 @@ internal sealed class LazyBatchSource<T>(IEnumerable<T> items, int batchSize) : 
             return ClaimResult.Empty;
         }
 
+        Tally.Read(NextIndex, _batch.Count);
         item = _batch.Take();
         return ClaimResult.Claimed;
     }
@@ -172,7 +253,7 @@ internal sealed class LazyBatchSource<T>(IEnumerable<T> items, int batchSize) : 
 /// happened, and take the continuation of the reader that waits; they call it without the lock. A step is awaited once, by its result or by its signal.
 /// </remarks>
 internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSize, TimeSpan? timeout, TimeProvider time)
-    : TurnSource<IReadOnlyList<T>>, IUnattended
+    : TurnSource<IReadOnlyList<T>>, ILanes, IUnattended
 {
     private readonly Lock _lock = new();
 
@@ -196,7 +277,11 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
 
     public override int KnownCount => -1;
 
+    public override BatchTally Tally { get; } = new(batchSize);
+
     public override bool BeginsWhatWasRead => true;
+
+    public void ItemEnded(long index, ItemEnd end = ItemEnd.Succeeded) => Tally.Ended(index, end);
 
     // A step that is in progress may still give an item.
     protected override bool IsDrained => base.IsDrained || (IsStopped && _batch.Count == 0 && !_isMoving);
@@ -385,6 +470,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
         }
 
         _timer?.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+        Tally.Read(index, _batch.Count);
         chunk.SetSingle(_batch.Take(), index);
         return ClaimResult.Claimed;
     }

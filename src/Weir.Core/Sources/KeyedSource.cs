@@ -79,6 +79,8 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
 
     public override long Unread => _inner.Unread;
 
+    public override BatchTally? Tally => _inner.Tally;
+
     public override int WaitingForKeys => Volatile.Read(ref _waiting);
 
     public override long NextIndex => Volatile.Read(ref _restAt) is var rest and not NoRest ? rest : _inner.NextIndex;
@@ -134,9 +136,9 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
 
     public override void Close() => _inner.Close();
 
-    public void ItemEnded(long index)
+    public void ItemEnded(long index, ItemEnd end = ItemEnd.Succeeded)
     {
-        _innerLanes?.ItemEnded(index);
+        _innerLanes?.ItemEnded(index, end);
         Lane<T>? lane = _running.Take(index);
         if (lane is null || lane.TryLeave())
         {

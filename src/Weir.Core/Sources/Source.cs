@@ -52,6 +52,9 @@ internal abstract class Source
     /// <summary>How many items the source is known to have that were not claimed: the backlog, as a meter shows it. Runs no user code.</summary>
     public virtual long Unread => Math.Max(0, KnownCount - NextIndex);
 
+    /// <summary>How many items are in the batches that have ended, if what the source gives out are batches; otherwise null.</summary>
+    public virtual BatchTally? Tally => null;
+
     /// <summary>How many items were read and wait for others of their key.</summary>
     public virtual int WaitingForKeys => 0;
 
@@ -629,10 +632,23 @@ internal interface IReadAsSource<T>
     Source<T> MakeSource();
 }
 
-/// <summary>Lanes that must know when an item has ended, so that the next item of its lane can start.</summary>
+/// <summary>A source that must know when an item has ended: of lanes, so that the next item of its lane can start; of batches, to count what is in them.</summary>
 internal interface ILanes
 {
-    void ItemEnded(long index);
+    void ItemEnded(long index, ItemEnd end = ItemEnd.Succeeded);
+}
+
+/// <summary>How an item has ended, as a source needs to know it.</summary>
+internal enum ItemEnd : byte
+{
+    /// <summary>With a result.</summary>
+    Succeeded,
+
+    /// <summary>It failed or timed out.</summary>
+    Failed,
+
+    /// <summary>The run was stopped.</summary>
+    Cancelled,
 }
 
 /// <summary>Items that are in memory by index. Workers share only a cursor.</summary>

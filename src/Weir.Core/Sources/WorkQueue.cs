@@ -581,7 +581,7 @@ public sealed class WorkQueue<T> : IAsyncEnumerable<T>, IReadAsSource<T>
 
         protected WorkQueue<T> Queue => queue;
 
-        public void ItemEnded(long index)
+        public void ItemEnded(long index, ItemEnd end = ItemEnd.Succeeded)
         {
             TItem? item;
             lock (_lock)
@@ -592,6 +592,7 @@ public sealed class WorkQueue<T> : IAsyncEnumerable<T>, IReadAsSource<T>
                 }
             }
 
+            Tally?.Ended(ItemsOf(item).Count, end);
             queue.Ended(ItemsOf(item).Count);
         }
 
@@ -672,6 +673,8 @@ public sealed class WorkQueue<T> : IAsyncEnumerable<T>, IReadAsSource<T>
     /// </summary>
     private sealed class BatchReader(WorkQueue<T> queue, int batchSize) : Reader<IReadOnlyList<T>>(queue)
     {
+        public override BatchTally Tally { get; } = new(batchSize);
+
         protected override bool TryTake([MaybeNullWhen(false)] out IReadOnlyList<T> item)
         {
             if (!Queue.TryTake(out T? next))

@@ -701,9 +701,9 @@ internal abstract class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem, IAfter
         BlockSample sample = default;
         if (_queue is { } queue)
         {
-            // How many were taken is read before what is in its call, and before how many came.
+            // How many were taken is read before what is in its call, and before how many came. A worker that waits for a thread has taken none.
             long taken = queue.TakenNow;
-            long inFlight = IsSerial ? queue.IsInCall ? 1 : 0 : Math.Min(_workers.Busy, Options.Parallelism);
+            long inFlight = IsSerial ? queue.IsInCall ? 1 : 0 : Math.Min(Math.Min(_workers.Busy, Options.Parallelism), taken);
             sample.Discarded = queue.DiscardedNow;
             sample.Processed = Math.Max(0, taken - inFlight - sample.Discarded);
             sample.InFlight = inFlight;

@@ -32,7 +32,7 @@ internal sealed class RunObservation
         Label = label;
         _time = options.TimeProvider;
         _total = total >= 0 ? total : null;
-        _toReport = options.Progress?.Total ?? _total;
+        _toReport = options.Progress?.Total;
         _events = options.Events;
         _waits = LongWaits.Of(options);
         MeasuresCalls = Listeners.IsPossible && HasCallListeners();
@@ -202,15 +202,29 @@ internal sealed class RunObservation
     private ProgressSnapshot Progress(bool isFinal)
     {
         RunSample sample = Sample();
-        return new ProgressSnapshot
+        ProgressSnapshot snapshot = new()
         {
             OperationName = Label.Name,
             Started = StartedOf(sample),
             Succeeded = sample.Succeeded,
             Failed = sample.Failed,
-            TotalItems = _toReport,
+            TotalItems = _toReport ?? _pump!.Total,
             Elapsed = _time.GetElapsedTime(_started),
             IsFinal = isFinal,
+        };
+        if (_pump!.Tally is not { } tally)
+        {
+            return snapshot;
+        }
+
+        long ended = tally.Succeeded + tally.Failed + tally.Cancelled;
+        return snapshot with
+        {
+            // Those in flight are as many as full batches have.
+            Started = Math.Min(ended + ((snapshot.Started - sample.Succeeded - sample.Unsuccessful) * tally.BatchSize), tally.Total ?? long.MaxValue),
+            Succeeded = tally.Succeeded,
+            Failed = tally.Failed,
+            Batches = sample.Succeeded + sample.Unsuccessful,
         };
     }
 

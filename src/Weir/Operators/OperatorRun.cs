@@ -313,8 +313,11 @@ internal static class OperatorRun
     private static PumpSettings FixedSettings(ParallelRunOptions options, ErrorMode errorMode, string operation)
     {
         PumpSettings made = MakeSettings(options, errorMode, operation);
-        return options.Control is { } control ? new ControlledSettings(made, control) : made;
+        return (options.Control ?? LiveControl()) is { } control ? new ControlledSettings(made, control) : made;
     }
+
+    /// <summary>The control of a run that is given none; null unless somebody wants to act on runs.</summary>
+    public static RunControl? LiveControl() => WeirDiagnostics.ControlsRuns ? new RunControl() : null;
 
     private static PumpSettings MakeSettings(ParallelRunOptions options, ErrorMode errorMode, string operation) => WithHooks(
         new PumpSettings

@@ -100,6 +100,9 @@ public sealed record ProgressSnapshot
     /// <value><see cref="ProgressOptions.Total"/>, or what the source says.</value>
     public required long? TotalItems { get; init; }
 
+    /// <summary>Batches that have ended, with or without a result; <see langword="null"/> for operators without batches. All other counts are of items.</summary>
+    public long? Batches { get; init; }
+
     /// <summary>The time since the start of the run.</summary>
     public required TimeSpan Elapsed { get; init; }
 

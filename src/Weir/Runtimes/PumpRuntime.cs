@@ -244,7 +244,7 @@ internal sealed class PumpRuntime(
     private PumpSettings Settings(ProcessManyOptions processOptions, ParallelRunOptions? around, RuntimeCall call)
     {
         PumpSettings settings = call.Steer(PlainSettings(processOptions, around, call));
-        return (processOptions.Control ?? options.Control) is { } control
+        return (processOptions.Control ?? options.Control ?? OperatorRun.LiveControl()) is { } control
             ? new ControlledSettings(settings, control) { MovesLimit = HasFixedLimit || settings.Pilot is not null }
             : settings;
     }

@@ -66,7 +66,7 @@ public class LiveWatchTests
     {
         ManualTimeProvider time = new();
         LiveWatch watch = WeirDiagnostics.Watch(new LiveWatchOptions { TimeProvider = time });
-        Assert.Equal(1, time.LiveTimers);
+        Assert.Equal(2, time.LiveTimers);
         watch.Dispose();
         Assert.Equal(0, time.LiveTimers);
         watch.Dispose();
