@@ -18,6 +18,7 @@ internal sealed class RunObservation
     private readonly TimeProvider _time;
     private readonly int? _total;
     private readonly long? _toReport;
+    private readonly ProgressStream? _bytes;
     private readonly RunEvents? _events;
     private readonly LongWaits? _waits;
     private readonly PeriodicReport? _progress;
@@ -33,6 +34,7 @@ internal sealed class RunObservation
         _time = options.TimeProvider;
         _total = total >= 0 ? total : null;
         _toReport = options.Progress?.Total;
+        _bytes = options.Progress?.Bytes;
         _events = options.Events;
         _waits = LongWaits.Of(options);
         MeasuresCalls = Listeners.IsPossible && HasCallListeners();
@@ -209,6 +211,8 @@ internal sealed class RunObservation
             Succeeded = sample.Succeeded,
             Failed = sample.Failed,
             TotalItems = _toReport ?? _pump!.Total,
+            BytesRead = _bytes?.BytesRead,
+            TotalBytes = _bytes?.TotalBytes,
             Elapsed = _time.GetElapsedTime(_started),
             IsFinal = isFinal,
         };

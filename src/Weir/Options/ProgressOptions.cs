@@ -48,6 +48,10 @@ public sealed record ProgressOptions
     /// <value>0 or more; <see langword="null"/>, the default, for what the source says. Batches count as the items in them.</value>
     public long? Total { get; init; }
 
+    /// <summary>The stream that the items are read from, of which the reports tell how much has been read: see <see cref="Weir.Progress.OfBytes"/>.</summary>
+    /// <value>The default is <see langword="null"/>. The share that is done is that of the bytes if nobody knows how many items there are.</value>
+    public ProgressStream? Bytes { get; init; }
+
     /// <summary>How long the end of the run waits in total for calls to <see cref="OnProgress"/>.</summary>
     /// <value>More than zero. The default is one second.</value>
     /// <remarks>
@@ -103,6 +107,12 @@ public sealed record ProgressSnapshot
     /// <summary>Batches that have ended, with or without a result; <see langword="null"/> for operators without batches. All other counts are of items.</summary>
     public long? Batches { get; init; }
 
+    /// <summary>Bytes that have been read of <see cref="ProgressOptions.Bytes"/>; <see langword="null"/> if that is not set.</summary>
+    public long? BytesRead { get; init; }
+
+    /// <summary>How many bytes there are to read; <see langword="null"/> if that is not known.</summary>
+    public long? TotalBytes { get; init; }
+
     /// <summary>The time since the start of the run.</summary>
     public required TimeSpan Elapsed { get; init; }
 
@@ -112,21 +122,24 @@ public sealed record ProgressSnapshot
     /// <summary>Items that have ended with a result, per second since the start.</summary>
     public double ItemsPerSecond => Elapsed > TimeSpan.Zero ? Succeeded / Elapsed.TotalSeconds : 0;
 
-    /// <summary>Items that have ended, with or without a result, in percent of <see cref="TotalItems"/>.</summary>
-    /// <value>From 0 to 100; <see langword="null"/> if the total is not known.</value>
-    public double? PercentComplete => TotalItems switch
+    /// <summary>Items that have ended, with or without a result, in percent of <see cref="TotalItems"/>; or else bytes, of <see cref="TotalBytes"/>.</summary>
+    /// <value>From 0 to 100; <see langword="null"/> if neither total is known.</value>
+    public double? PercentComplete => Share switch
     {
         null => null,
-        0 => 100,
-        { } total => Math.Min(100, 100.0 * Ended / total),
+        (_, 0) => 100,
+        var (done, total) => Math.Min(100, 100.0 * done / total),
     };
 
-    /// <summary>The estimated time for the remaining items, at the average pace so far.</summary>
-    /// <value><see langword="null"/> if the total is not known, or no item has ended yet.</value>
-    public TimeSpan? EstimatedTimeRemaining =>
-        TotalItems is { } total && (Ended > 0 || total == 0) ? Times(Elapsed, Math.Max(0, total - Ended) / (double)Math.Max(1, Ended)) : null;
+    /// <summary>The estimated time for the rest, at the average pace so far.</summary>
+    /// <value><see langword="null"/> if no total is known, or no item has ended yet.</value>
+    public TimeSpan? EstimatedTimeRemaining => Share is var (done, total) && (done > 0 || total == 0)
+        ? Times(Elapsed, Math.Max(0, total - done) / (double)Math.Max(1, done))
+        : null;
 
     private long Ended => Succeeded + Failed;
+
+    private (long Done, long Total)? Share => TotalItems is { } items ? (Ended, items) : TotalBytes is { } bytes ? (BytesRead ?? 0, bytes) : null;
 
     // At most the longest time that there is: a run that was paused for a day after the first of twenty million items would need longer.
     private static TimeSpan Times(TimeSpan elapsed, double factor) =>
