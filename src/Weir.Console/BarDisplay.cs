@@ -65,21 +65,10 @@ internal sealed class BarDisplay
     }
 
     /// <summary>Shows the bars of an owner, in place of those that it had.</summary>
-    public void Show(object owner, IReadOnlyList<BarState> bars)
+    public void Show(object owner, IReadOnlyList<BarState> bars) => Try(TimeSpan.Zero, () =>
     {
-        if (!Monitor.TryEnter(_lock))
+        if (IsLive)
         {
-            return;
-        }
-
-        try
-        {
-            if (!IsLive)
-            {
-                Write(bars.Select(static bar => bar.Sentence(isEnd: false)));
-                return;
-            }
-
             int at = _shown.FindIndex(shown => shown.Owner == owner);
             if (at < 0)
             {
@@ -95,40 +84,28 @@ internal sealed class BarDisplay
                 Draw([]);
             }
         }
-        finally
+        else
         {
-            Monitor.Exit(_lock);
+            Write(bars.Select(static bar => bar.Sentence(isEnd: false)));
         }
-    }
+    });
 
     /// <summary>The bars of an owner have ended.</summary>
     /// <param name="owner">Whose they are.</param>
     /// <param name="last">What stays of them, as a line; null for nothing.</param>
-    public void End(object owner, BarState? last)
+    public void End(object owner, BarState? last) => Try(Patience, () =>
     {
-        if (!Monitor.TryEnter(_lock, Patience))
+        _shown.RemoveAll(shown => shown.Owner == owner);
+        string[] lines = last is null ? [] : [last.Sentence(isEnd: true)];
+        if (IsLive)
         {
-            return;
+            Draw(lines);
         }
-
-        try
+        else
         {
-            _shown.RemoveAll(shown => shown.Owner == owner);
-            string[] lines = last is null ? [] : [last.Sentence(isEnd: true)];
-            if (IsLive)
-            {
-                Draw(lines);
-            }
-            else
-            {
-                Write(lines);
-            }
+            Write(lines);
         }
-        finally
-        {
-            Monitor.Exit(_lock);
-        }
-    }
+    });
 
     /// <summary>Writes a text of the program, above the bars.</summary>
     public void WriteAbove(TextWriter writer, ReadOnlySpan<char> text)
@@ -140,22 +117,36 @@ internal sealed class BarDisplay
 
         lock (_lock)
         {
-            try
-            {
-                Erase();
-            }
-            catch (Exception)
-            {
-                // The terminal takes no bars any more; the text is the program's.
-            }
-
+            Try(TimeSpan.Zero, Erase);
             writer.Write(text);
             writer.Flush();
             _isInLine = text[^1] != '\n';
             if (!_isInLine && _time.GetElapsedTime(_drawnAt) >= LeastPause)
             {
-                Draw([]);
+                Try(TimeSpan.Zero, () => Draw([]));
             }
+        }
+    }
+
+    /// <summary>Draws, if that is possible: an output that cannot be written any more fails neither a run nor the program.</summary>
+    private void Try(TimeSpan patience, Action draw)
+    {
+        if (!Monitor.TryEnter(_lock, patience))
+        {
+            return;
+        }
+
+        try
+        {
+            draw();
+        }
+        catch (Exception)
+        {
+            // See above.
+        }
+        finally
+        {
+            Monitor.Exit(_lock);
         }
     }
 

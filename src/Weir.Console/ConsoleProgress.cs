@@ -126,7 +126,7 @@ public static class ConsoleProgress
                 }
                 catch (Exception)
                 {
-                    // An output that cannot be written, or a lack of memory, would end the process here.
+                    // A lack of memory, say, would end the process here.
                 }
             }
         }
