@@ -28,6 +28,7 @@ public sealed class PictureTests
     [Fact]
     public void Picture_OfTheRun_IsThatOfItsRecording() =>
         Assert.Equal(RunPicture.Draw(Repository.Root), DocPages.Read(RunPicture.Path));
+        Assert.Equal(BarPicture.Draw(), DocPages.Read(BarPicture.Path));
 
     [Fact]
     public void Picture_OfOverload_IsDrawnFromTheResultsOfToday() =>

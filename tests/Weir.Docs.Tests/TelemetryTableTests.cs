@@ -111,6 +111,53 @@ public sealed partial class TelemetryTableTests : IDisposable
 
     private static string? UnitOf(Instrument instrument) => instrument.Unit;
 
+    /// <summary>Does the dashboard for Grafana ask for what we have, by the names that OpenTelemetry's exporters for Prometheus make of them?</summary>
+    [Fact]
+    public void Grafana_MetricsAndLabels_AreThoseOfThePage()
+    {
+        Dictionary<string, string[]> known = new(StringComparer.Ordinal);
+        foreach (Row row in Rows("instrument"))
+        {
+            string name = PrometheusName(row);
+            string[] labels = [.. row.Attributes.Select(static a => a.Replace('.', '_'))];
+            known[name] = labels;
+            if (row.Cells[1] == "histogram")
+            {
+                known[name + "_bucket"] = known[name + "_sum"] = known[name + "_count"] = [.. labels, "le"];
+            }
+        }
+
+        using System.Text.Json.JsonDocument dashboard = System.Text.Json.JsonDocument.Parse(DocPages.Read("docs/grafana/weir.json"));
+        List<string> asked = [];
+        foreach (System.Text.Json.JsonElement panel in dashboard.RootElement.GetProperty("panels").EnumerateArray())
+        {
+            foreach (System.Text.Json.JsonElement target in panel.TryGetProperty("targets", out System.Text.Json.JsonElement targets) ? [.. targets.EnumerateArray()] : Array.Empty<System.Text.Json.JsonElement>())
+            {
+                string expression = target.GetProperty("expr").GetString()!;
+                string metric = Assert.Single(MetricOf().Matches(expression)).Groups[1].Value;
+                Assert.True(known.ContainsKey(metric), $"There is no {metric}, for which {expression} asks.");
+                string[] labels = [.. LabelOf().Matches(expression.Replace(metric, "", StringComparison.Ordinal) + target.GetProperty("legendFormat").GetString()).Select(static m => m.Value).Distinct()];
+                Assert.All(labels, label => Assert.True(known[metric].Contains(label), $"{metric} has no {label}, for which {expression} asks."));
+                asked.Add(metric);
+            }
+        }
+
+        Assert.InRange(asked.Distinct().Count(), 15, known.Count);
+        Assert.Contains("weir_runs_active", dashboard.RootElement.GetProperty("templating").GetRawText(), StringComparison.Ordinal);
+        Assert.True(known.ContainsKey("weir_runs_active"));
+    }
+
+    // https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics: units in words, none for what stands in braces, and _total at counters.
+    private static string PrometheusName(Row row) => row.Name.Replace('.', '_')
+        + (row.Cells[2] switch { "s" => "_seconds", "By" => "_bytes", _ => "" } is { } unit && !row.Name.EndsWith(unit, StringComparison.Ordinal) ? unit : "")
+        + (row.Cells[1] == "counter" ? "_total" : "");
+
+    [GeneratedRegex(@"\b(weir_\w+)\{")]
+    private static partial Regex MetricOf();
+
+    [GeneratedRegex(@"\b(?:weir_\w+|error_type|messaging_\w+)")]
+    private static partial Regex LabelOf();
+
     private static IEnumerable<Row> Rows(string first)
     {
         string page = DocPages.Read("docs/reference/observability.md").ReplaceLineEndings("\n");

@@ -8,6 +8,7 @@ using Weir.Cli.Commands.Report;
 using Weir.Cli.Commands.Run;
 using Weir.Cli.Commands.Scale;
 using Weir.Cli.Commands.Time;
+using Weir.Cli.Commands.Top;
 using Weir.Cli.Kit.App;
 
 namespace Weir.Cli.App;
@@ -52,6 +53,7 @@ internal static class WeirApp
             (DoctorCommand.Name, DoctorCommand.Description, static host => DoctorCommand.Create(host)),
             (HashCommand.Name, HashCommand.Description, static host => HashCommand.Create(host)),
             (LoadCommand.Name, LoadCommand.Description, static host => LoadCommand.Create(host)),
+            (TopCommand.Name, TopCommand.Description, static host => TopCommand.Create(host)),
         ];
 
         // A verb that comes first is the one that is asked for. Then the others are but names: their options would only be declared.

@@ -14,6 +14,9 @@ internal sealed record WeirHost : CliHost
     /// <summary>What the measuring commands depend on besides their options.</summary>
     public MeasureHost Measure { get; init; } = new();
 
+    /// <summary>What <c>top</c> depends on besides its options.</summary>
+    public TopHost Top { get; init; } = new();
+
     /// <summary>Makes the runtimes of <c>load</c>. Tests inject faults here.</summary>
     public Func<RuntimeChoice, IExecutionRuntime> CreateRuntime { get; init; } = static choice => choice.Create();
 }
@@ -32,4 +35,17 @@ internal sealed record MeasureHost
 
     /// <summary>The wall clock, for the time at which a run started.</summary>
     public TimeProvider Clock { get; init; } = TimeProvider.System;
+}
+
+/// <summary>The terminal and the machine of <c>top</c>. Tests put others in their place.</summary>
+internal sealed record TopHost
+{
+    /// <summary>The key that was pressed and not read, if any. Null where nobody can press one.</summary>
+    public Func<ConsoleKeyInfo?>? ReadKey { get; init; } = Console.IsInputRedirected ? null : static () => Console.KeyAvailable ? Console.ReadKey(intercept: true) : null;
+
+    /// <summary>The width and the height of the terminal now.</summary>
+    public Func<(int Width, int Height)> Size { get; init; } = static () => (Console.WindowWidth, Console.WindowHeight);
+
+    /// <summary>The processes that have Weir loaded.</summary>
+    public Func<IReadOnlyList<(int Id, string Name)>>? Processes { get; init; }
 }

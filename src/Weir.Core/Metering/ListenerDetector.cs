@@ -1,6 +1,7 @@
 using System.Diagnostics.Metrics;
 using System.Reflection;
 using System.Runtime.CompilerServices;
+using Weir.Core.Live;
 
 namespace Weir.Core.Metering;
 
@@ -9,7 +10,7 @@ namespace Weir.Core.Metering;
 /// Creating the first activity source of a process costs about ten milliseconds, and the first meter some, most of them for the platform's own event sources.
 /// That is too much for the first run of a program that has just started. A listener inside the process has loaded the assembly of activities and meters, so
 /// a run need not ask until that assembly is loaded. A listener outside the process finds what exists; for it, everything is created some time after the
-/// first run, on the thread pool.
+/// first run, on the thread pool, also the source of snapshots.
 /// </remarks>
 /// <param name="assembly">The simple name of the assembly that listeners need.</param>
 /// <param name="prepare">Creates what can be listened to.</param>
@@ -58,15 +59,15 @@ internal sealed class ListenerDetector(string assembly, Action prepare, TimeProv
                 {
                     Open();
                 }
-                else if (Interlocked.CompareExchange(ref _state, Impossible, Unknown) == Unknown)
-                {
-                    // Kept here, because nobody else has it.
-                    _timer = time.CreateTimer(
-                        static detector => Unattended.Run((ListenerDetector)detector!, static detector => detector.QueuePrepare()),
-                        this,
-                        Patience,
-                        Timeout.InfiniteTimeSpan);
-                }
+
+                Interlocked.CompareExchange(ref _state, Impossible, Unknown);
+
+                // Kept here, because nobody else has it.
+                _timer = time.CreateTimer(
+                    static detector => Unattended.Run((ListenerDetector)detector!, static detector => detector.QueuePrepare()),
+                    this,
+                    Patience,
+                    Timeout.InfiniteTimeSpan);
             }
         }
 
@@ -91,6 +92,7 @@ internal sealed class ListenerDetector(string assembly, Action prepare, TimeProv
     private void Prepare()
     {
         prepare();
+        LiveEvents.Create();
         Open();
     }
 

@@ -15,6 +15,7 @@ public partial class HouseRulesTests
         ["Weir"] = ["Weir.Core", "Weir.Resilience"],
         ["Weir.Dataflow"] = ["Weir.Core"],
         ["Weir.Polly"] = ["Weir"],
+        ["Weir.Console"] = ["Weir"],
         ["Weir.Logging"] = ["Weir", "Weir.Delivery"],
         ["Weir.Analyzers"] = [],
         ["Weir.Http"] = ["Weir.Resilience"],
@@ -56,7 +57,7 @@ public partial class HouseRulesTests
     /// </summary>
     private static readonly Dictionary<string, string[]> Folders = new()
     {
-        ["Weir.Core"] = ["Shared", "Metering", "Threads", "Sources", "Sinks", "Dispatch"],
+        ["Weir.Core"] = ["Shared", "Live", "Metering", "Threads", "Sources", "Sinks", "Dispatch"],
         ["Weir.Resilience"] =
         [
             "Time", "Queue", "Keys", "Calls", "Metering", "Timeout", "RateLimit", "ConcurrencyLimit", "CircuitBreaker", "Retry", "Fallback", "Chain",
@@ -83,7 +84,7 @@ public partial class HouseRulesTests
         [
             "Runtimes", "Hosting", "Workloads/UserCode", "Workloads", "Storage", "History", "Profiling", "Processes", "Measuring", "Programs",
             "Commands/Load", "Commands/Hash", "Commands/Run", "Commands/Scale", "Commands/Compare", "Commands/Time", "Commands/Gate", "Commands/History",
-            "Commands/Report", "Commands/Doctor", "Commands/Measure", "App", "",
+            "Commands/Report", "Commands/Doctor", "Commands/Measure", "Commands/Top", "App", "",
         ],
         ["Weir.Delivery.Cli"] =
         [

@@ -1,0 +1,128 @@
+using System.Diagnostics;
+using System.Text;
+
+namespace Weir.Bars.Tests;
+
+/// <summary>A real process on a real terminal of the system, which <c>script</c> makes.</summary>
+public sealed class TerminalTests
+{
+    private const string Marker = "WEIR_TESTS_BAR";
+
+    [Theory(Timeout = 120_000)]
+    [InlineData("", true, true)]
+    [InlineData("NO_COLOR=1", true, false)]
+    [InlineData("TERM=dumb", false, false)]
+    public async Task CtrlC_InTheMiddle_LeavesTheTerminalAsItWas(string variable, bool hasBar, bool hasColors)
+    {
+        Assert.SkipUnless(OperatingSystem.IsLinux() && File.Exists("/usr/bin/script"), "There is no 'script' that makes a terminal.");
+        using Process script = Start($"env TERM=xterm-256color {variable} {Marker}=wait {Child()} >/dev/null");
+        try
+        {
+            StringBuilder seen = new();
+            await ReadUntilAsync(script, seen, "25 %");
+            await script.StandardInput.WriteAsync('\x03');
+            await script.StandardInput.FlushAsync(TestContext.Current.CancellationToken);
+            await ReadUntilAsync(script, seen, null);
+            await script.WaitForExitAsync(TestContext.Current.CancellationToken).WithinAsync("the end");
+            string written = seen.ToString();
+            using TerminalScreen screen = new(80, 24);
+            screen.Write(written.Replace("\e[?1h\e=", "", StringComparison.Ordinal).Replace("\e[?1l\e>", "", StringComparison.Ordinal));
+            Assert.True(screen is { HasCursor: true, Wraps: true });
+            Assert.DoesNotContain("\e[?25l", written, StringComparison.Ordinal);
+            Assert.Contains(screen.Lines, line => line.StartsWith(hasBar ? "import  ━" : "import: 1 of 4 (25 %)", StringComparison.Ordinal));
+            Assert.Contains("^C", screen.Lines[^1], StringComparison.Ordinal);
+            Assert.Equal(2, screen.Lines[^1].Length);
+            Assert.Equal(hasColors, written.Contains("\e[38;5;", StringComparison.Ordinal));
+            Assert.Equal(hasBar, written.Contains("\e[", StringComparison.Ordinal));
+        }
+        finally
+        {
+            Kill(script);
+        }
+    }
+
+    /// <summary>Output and error output are one terminal, and the program writes lines and a part of one.</summary>
+    [Fact(Timeout = 120_000)]
+    public async Task Lines_OfTheProgram_StandWholeAboveTheBar()
+    {
+        Assert.SkipUnless(OperatingSystem.IsLinux() && File.Exists("/usr/bin/script"), "There is no 'script' that makes a terminal.");
+        using Process script = Start($"env TERM=xterm-256color {Marker}=lines {Child()}");
+        try
+        {
+            StringBuilder seen = new();
+            await ReadUntilAsync(script, seen, null);
+            using TerminalScreen screen = new(80, 24);
+            screen.Write(seen.Replace("\e[?1h\e=", "").Replace("\e[?1l\e>", "").ToString());
+            Assert.All(Enumerable.Range(0, 40), i => Assert.Contains($"line {i} of the program", screen.Lines));
+            Assert.Contains("40 of 40", Assert.Single(screen.Lines, static line => line.StartsWith("import", StringComparison.Ordinal)), StringComparison.Ordinal);
+            Assert.DoesNotContain('━', string.Concat(screen.Lines));
+        }
+        finally
+        {
+            Kill(script);
+        }
+    }
+
+    /// <summary>What the child does.</summary>
+    [Fact(Timeout = 120_000)]
+    public async Task InTheChild()
+    {
+        if (Environment.GetEnvironmentVariable(Marker) is not { } what)
+        {
+            return;
+        }
+
+        using Gate gate = new();
+        ConsoleProgressOptions options = new() { Interval = TimeSpan.FromMilliseconds(20), LineInterval = TimeSpan.FromMilliseconds(200) };
+        await Enumerable.Range(0, what == "lines" ? 40 : 4).ForEachParallelAsync(
+            async (x, token) =>
+            {
+                if (what == "lines")
+                {
+                    await Task.Delay(TimeSpan.FromMilliseconds(10), TimeProvider.System, token);
+                    await (x % 2 == 0 ? Console.Out : Console.Error).WriteLineAsync($"line {x} of the program");
+                }
+                else if (x > 0)
+                {
+                    await gate.WaitAsync(token);
+                }
+            },
+            new ParallelRunOptions { MaxDegreeOfParallelism = 1, Progress = ConsoleProgress.Bar("import", options: options) });
+    }
+
+    private static string Child() =>
+        $"{Environment.GetEnvironmentVariable("DOTNET_HOST_PATH") ?? "dotnet"} exec {typeof(TerminalTests).Assembly.Location} -noColor -method {typeof(TerminalTests).FullName}.{nameof(InTheChild)}";
+
+    private static Process Start(string command)
+    {
+        ProcessStartInfo start = new("/usr/bin/script", ["-qec", $"stty cols 80 rows 24; {command}", "/dev/null"])
+        {
+            RedirectStandardInput = true, RedirectStandardOutput = true,
+        };
+        return Process.Start(start)!;
+    }
+
+    private static async Task ReadUntilAsync(Process process, StringBuilder seen, string? text)
+    {
+        char[] buffer = new char[4096];
+        while (text is null || !seen.ToString().Contains(text, StringComparison.Ordinal))
+        {
+            int read = await process.StandardOutput.ReadAsync(buffer).WithinAsync($"'{text}' on the terminal");
+            if (read == 0)
+            {
+                Assert.True(text is null, $"It ended before '{text}': {seen}");
+                return;
+            }
+
+            seen.Append(buffer, 0, read);
+        }
+    }
+
+    private static void Kill(Process process)
+    {
+        if (!process.HasExited)
+        {
+            process.Kill(entireProcessTree: true);
+        }
+    }
+}
