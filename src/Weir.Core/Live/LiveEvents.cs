@@ -37,6 +37,9 @@ internal sealed class LiveEvents : EventSource, IUnattended
     // Under the lock.
     private ITimer? _timer;
     private LiveWatch? _watch;
+
+    // Of whoever looks.
+    private bool _isLooking;
     private int _looks;
 
     private LiveEvents()
@@ -89,6 +92,24 @@ internal sealed class LiveEvents : EventSource, IUnattended
 
     private void Look()
     {
+        // Of two looks at once, the parts would be mixed.
+        if (Interlocked.Exchange(ref _isLooking, true))
+        {
+            return;
+        }
+
+        try
+        {
+            Write();
+        }
+        finally
+        {
+            Volatile.Write(ref _isLooking, false);
+        }
+    }
+
+    private void Write()
+    {
         // To take the first snapshot of a watch may run the text of a user's exception: not under the lock.
         LiveWatch? watch;
         lock (_lock)
@@ -96,21 +117,21 @@ internal sealed class LiveEvents : EventSource, IUnattended
             watch = _watch;
         }
 
-        LiveWatch? begun = watch is null ? WeirDiagnostics.Watch() : null;
+        watch ??= WeirDiagnostics.Watch();
         lock (_lock)
         {
-            if (_timer is null || (begun is not null && _watch is not null))
+            if (_timer is null)
             {
-                // Nobody listens any more, or another look has begun to watch.
-                begun?.Dispose();
+                // Nobody listens any more.
+                watch.Dispose();
                 return;
             }
 
-            watch = _watch ??= begun!;
+            _watch = watch;
         }
 
         string json = Encoding.UTF8.GetString(watch.Snapshot().ToJson());
-        int look = Interlocked.Increment(ref _looks);
+        int look = ++_looks;
         int parts = (json.Length + PartLength - 1) / PartLength;
         for (int part = 0; part < parts; part++)
         {

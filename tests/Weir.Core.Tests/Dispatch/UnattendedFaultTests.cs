@@ -19,6 +19,7 @@ public sealed class UnattendedFaultTests : IDisposable
     [
         ("AdaptiveController.cs", "Unattended.Run("),
         ("ListenerDetector.cs", "Unattended.Run("),
+        ("LiveEvents.cs", "Unattended.Run("),
         ("Batches.cs", "Unattended.Run("),
         ("WorkQueue.cs", "Unattended.Run("),
     ];
@@ -97,7 +98,7 @@ public sealed class UnattendedFaultTests : IDisposable
     [Fact(Timeout = 300_000)]
     public async Task Places_OfTheSources_AreThoseThatAreTested()
     {
-        // A caller is above the start. The others fail in tests of their own: WakeFaultTests, ListenerDetectorTests, ParkedRaceTests, and RunFaultTests of the
+        // A caller is above the start. The others fail in tests of their own: WakeFaultTests, ListenerDetectorTests, LiveEventsTests, ParkedRaceTests, and RunFaultTests of the
         // operators.
         string[] elsewhere = ["Pump.Start", "PumpWorker.Park", "DelayQueue.Wake", "Pump.Release", "PumpWorker.Share", "PumpWorker.ShareIfStuck"];
         _countdown = int.MaxValue;
