@@ -180,7 +180,8 @@ internal sealed class BarDisplay
         int width = Math.Max(1, _console.Profile.Width - 1);
         List<BarState> bars = [.. _shown.SelectMany(static shown => shown.Bars)];
         int most = Math.Max(1, _console.Profile.Height - NotBars);
-        IReadOnlyList<IReadOnlyList<Segment>> lines = bars.Count == 0 ? [] : BarFrame.Lines(bars[..Math.Min(bars.Count, most)], width, _console.Profile.Capabilities.Unicode);
+        IReadOnlyList<IReadOnlyList<Segment>> lines =
+            bars.Count == 0 ? [] : BarFrame.Lines(bars[..Math.Min(bars.Count, most)], width, _console.Profile.Capabilities.Unicode);
         if (bars.Count > most)
         {
             lines = [.. lines.Take(most - 1), [new Segment($"and {BarState.Grouped(bars.Count - most + 1)} more")]];

@@ -37,7 +37,7 @@ internal sealed record BarState
         ? $"{BytesText(read)}/{BytesText(bytes)}"
         : Total is { } total ? $"{Grouped(Ended)}/{Grouped(total)}" : Grouped(Ended);
 
-    public string RateText => IsPaused ? "paused" : $"{(Rate is > 0 and < 10 ? Rate.ToString("0.0", CultureInfo.InvariantCulture) : Grouped((long)Math.Round(Rate)))}/s";
+    public string RateText => IsPaused ? "paused" : $"{(Rate is > 0 and < 10 ? Fixed(Rate) : Grouped((long)Math.Round(Rate)))}/s";
 
     public static BarState Of(string name, ProgressSnapshot report) => new()
     {
@@ -125,6 +125,8 @@ internal sealed record BarState
             unit++;
         }
 
-        return string.Create(CultureInfo.InvariantCulture, $"{(unit == 0 || size >= 100 ? size.ToString("0", CultureInfo.InvariantCulture) : size.ToString("0.0", CultureInfo.InvariantCulture))} {units[unit]}");
+        return $"{(unit == 0 || size >= 100 ? Grouped((long)size) : Fixed(size))} {units[unit]}";
     }
+
+    private static string Fixed(double value) => value.ToString("0.0", CultureInfo.InvariantCulture);
 }

@@ -154,8 +154,8 @@ public sealed record ConsoleProgressOptions
     public TimeSpan LineInterval { get; init; } = TimeSpan.FromSeconds(10);
 
     /// <summary>
-    /// Whether what the program writes to <see cref="System.Console.Out"/> and <see cref="System.Console.Error"/> appears above the bars. While there are bars on
-    /// the terminal, these two are replaced by writers that take the bars away and draw them again.
+    /// Whether what the program writes to <see cref="System.Console.Out"/> and <see cref="System.Console.Error"/> appears above the bars. While there are bars
+    /// on the terminal, these two are replaced by writers that take the bars away and draw them again.
     /// </summary>
     /// <value>The default is <see langword="true"/>. It has no effect if <see cref="Console"/> is set.</value>
     public bool KeepsLinesAbove { get; init; } = true;

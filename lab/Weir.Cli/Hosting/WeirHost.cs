@@ -41,7 +41,8 @@ internal sealed record MeasureHost
 internal sealed record TopHost
 {
     /// <summary>The key that was pressed and not read, if any. Null where nobody can press one.</summary>
-    public Func<ConsoleKeyInfo?>? ReadKey { get; init; } = Console.IsInputRedirected ? null : static () => Console.KeyAvailable ? Console.ReadKey(intercept: true) : null;
+    public Func<ConsoleKeyInfo?>? ReadKey { get; init; } =
+        Console.IsInputRedirected ? null : static () => Console.KeyAvailable ? Console.ReadKey(intercept: true) : null;
 
     /// <summary>The width and the height of the terminal now.</summary>
     public Func<(int Width, int Height)> Size { get; init; } = static () => (Console.WindowWidth, Console.WindowHeight);

@@ -39,7 +39,7 @@ internal sealed class LiveEvents : EventSource, IUnattended
     private LiveWatch? _watch;
 
     // Of whoever looks.
-    private bool _isLooking;
+    private int _isLooking;
     private int _looks;
 
     private LiveEvents()
@@ -93,7 +93,7 @@ internal sealed class LiveEvents : EventSource, IUnattended
     private void Look()
     {
         // Of two looks at once, the parts would be mixed.
-        if (Interlocked.Exchange(ref _isLooking, true))
+        if (Interlocked.Exchange(ref _isLooking, 1) == 1)
         {
             return;
         }
@@ -104,7 +104,7 @@ internal sealed class LiveEvents : EventSource, IUnattended
         }
         finally
         {
-            Volatile.Write(ref _isLooking, false);
+            Volatile.Write(ref _isLooking, 0);
         }
     }
 
@@ -117,17 +117,17 @@ internal sealed class LiveEvents : EventSource, IUnattended
             watch = _watch;
         }
 
-        watch ??= WeirDiagnostics.Watch();
+        LiveWatch? begun = watch is null ? WeirDiagnostics.Watch() : null;
         lock (_lock)
         {
-            if (_timer is null)
+            if (_timer is null || (begun is null && _watch != watch))
             {
-                // Nobody listens any more.
-                watch.Dispose();
+                // Nobody listens any more, or somebody again whose next look begins to watch.
+                begun?.Dispose();
                 return;
             }
 
-            _watch = watch;
+            watch = _watch ??= begun!;
         }
 
         string json = Encoding.UTF8.GetString(watch.Snapshot().ToJson());

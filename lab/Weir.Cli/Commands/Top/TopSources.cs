@@ -103,7 +103,8 @@ internal static class TopSources
             string where = address.GetLeftPart(UriPartial.Path).Replace(address.UserInfo + "@", "", StringComparison.Ordinal);
             try
             {
-                using HttpRequestMessage request = new(HttpMethod.Get, address) { Headers = { Accept = { new MediaTypeWithQualityHeaderValue("application/json") } } };
+                using HttpRequestMessage request = new(HttpMethod.Get, address);
+                request.Headers.Accept.Add(new MediaTypeWithQualityHeaderValue("application/json"));
                 using HttpResponseMessage answer = await _client.SendAsync(request, stop);
                 return answer.IsSuccessStatusCode
                     ? (WeirSnapshot.FromJson(await answer.Content.ReadAsByteArrayAsync(stop)), null)
@@ -124,7 +125,9 @@ internal static class TopSources
         }
     }
 
-    /// <summary>A process of this machine, whose event source <c>Weir-Live</c> writes snapshots while this one listens: see LiveEvents.cs in Weir.Core.</summary>
+    /// <summary>
+    /// A process of this machine, whose event source <c>Weir-Live</c> writes snapshots while this one listens: see LiveEvents.cs in Weir.Core.
+    /// </summary>
     private sealed class PipeSource(int process, TimeSpan interval) : ITopSource
     {
         // Of the process, it is created two seconds after the first run.

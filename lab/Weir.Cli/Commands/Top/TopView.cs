@@ -40,7 +40,7 @@ internal sealed class TopView(TopOrder order)
         new("done", true, 0, static e => Count(e.Done)),
         new("failed", true, 0, static e => Count(e.Failed)),
         new("/s", true, 0, static e => RateOf(e) is { } rate ? rate is > 0 and < 10 ? Fixed(rate) : Count((long)Math.Round(rate)) : "-"),
-        new("in flight", true, 1, static e => e.InFlight is null && e.Limit is null ? "-" : e.Limit is { } limit ? $"{Count(e.InFlight)}/{Count(limit)}" : Count(e.InFlight)),
+        new("in flight", true, 1, static e => e.Limit is { } limit ? $"{Count(e.InFlight)}/{Count(limit)}" : Count(e.InFlight)),
         new("waiting", true, 2, static e => Count(e.Queue?.Backlog ?? e.Waiting)),
         new("done %", true, 3, static e => e.Percent is { } percent ? Math.Floor(percent).ToString(CultureInfo.InvariantCulture) : "-"),
     ];
@@ -144,7 +144,8 @@ internal sealed class TopView(TopOrder order)
             _scroll = Math.Clamp(_scroll, Math.Max(0, at - room + 1), at);
             lines.Add(new(Cut(rows[0], width), TopLineKind.Title));
             lines.AddRange(rows.Skip(1 + _scroll).Take(room)
-                .Select((row, i) => new TopLine(Cut(row, width), entries.Count > 0 && entries[_scroll + i].Id == _chosen ? TopLineKind.Chosen : TopLineKind.Plain)));
+                .Select((row, i) => new TopLine(
+                    Cut(row, width), entries.Count > 0 && entries[_scroll + i].Id == _chosen ? TopLineKind.Chosen : TopLineKind.Plain)));
         }
 
         lines.AddRange(Enumerable.Repeat(new TopLine(""), Math.Max(0, height - 1 - lines.Count)));

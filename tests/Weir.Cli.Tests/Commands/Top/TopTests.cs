@@ -282,7 +282,7 @@ public sealed class TopTests
             return;
         }
 
-        using Gate gate = new();
+        using Weir.TestKit.Gate gate = new();
         int inside = 0;
         Task run = Enumerable.Range(0, 2_000).ForEachParallelAsync(
             async (x, token) =>
