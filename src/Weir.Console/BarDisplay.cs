@@ -48,6 +48,10 @@ internal sealed class BarDisplay
         _console = console;
         _time = time;
         IsLive = console.Profile.Capabilities.Ansi && console.Profile.Out.IsTerminal;
+
+        // The platform begins to use the terminal when it is first asked for the width, and locks Console.Out for it. Under our lock, that would wait for
+        // whoever writes to it and waits for us.
+        _ = console.Profile.Width;
     }
 
     /// <summary>Whether bars can be drawn. Otherwise, each report is a line.</summary>

@@ -20,6 +20,11 @@ public sealed class TerminalTests
         {
             StringBuilder seen = new();
             await ReadUntilAsync(script, seen, "25 %");
+
+            // The first one asks the program of the tests to end, the second one is the system's.
+            await script.StandardInput.WriteAsync('\x03');
+            await script.StandardInput.FlushAsync(TestContext.Current.CancellationToken);
+            await ReadUntilAsync(script, seen, "^C");
             await script.StandardInput.WriteAsync('\x03');
             await script.StandardInput.FlushAsync(TestContext.Current.CancellationToken);
             await ReadUntilAsync(script, seen, null);
@@ -30,8 +35,7 @@ public sealed class TerminalTests
             Assert.True(screen is { HasCursor: true, Wraps: true });
             Assert.DoesNotContain("\e[?25l", written, StringComparison.Ordinal);
             Assert.Contains(screen.Lines, line => line.StartsWith(hasBar ? "import  ━" : "import: 1 of 4 (25 %)", StringComparison.Ordinal));
-            Assert.Contains("^C", screen.Lines[^1], StringComparison.Ordinal);
-            Assert.Equal(2, screen.Lines[^1].Length);
+            Assert.Equal("", screen.Lines[^1].Replace("^C", "", StringComparison.Ordinal));
             Assert.Equal(hasColors, written.Contains("\e[38;5;", StringComparison.Ordinal));
             Assert.Equal(hasBar, written.Contains("\e[", StringComparison.Ordinal));
         }

@@ -28,7 +28,15 @@ public sealed class PictureTests
     [Fact]
     public void Picture_OfTheRun_IsThatOfItsRecording() =>
         Assert.Equal(RunPicture.Draw(Repository.Root), DocPages.Read(RunPicture.Path));
-        Assert.Equal(BarPicture.Draw(), DocPages.Read(BarPicture.Path));
+
+    [Fact]
+    public void Picture_OfTheBars_IsWhatTheyDraw()
+    {
+        string picture = BarPicture.Draw();
+        Assert.Equal(picture, DocPages.Read(BarPicture.Path));
+        Assert.Contains(">import  <tspan", picture, StringComparison.Ordinal);
+        Assert.Contains(">import: 200,000 of 200,000 in 0:07", picture, StringComparison.Ordinal);
+    }
 
     [Fact]
     public void Picture_OfOverload_IsDrawnFromTheResultsOfToday() =>

@@ -39,12 +39,13 @@ internal static class TopSources
             try
             {
                 using Process process = Process.GetProcessById(id);
-                if (process.Modules.Cast<ProcessModule>().Any(static m => m.ModuleName.Equals(Loaded, StringComparison.OrdinalIgnoreCase)))
+                if (HasLoaded(process))
                 {
                     found.Add((id, CommandOf(process)));
                 }
             }
-            catch (Exception e) when (e is ArgumentException or InvalidOperationException or System.ComponentModel.Win32Exception or NotSupportedException)
+            catch (Exception e) when (e is ArgumentException or InvalidOperationException or System.ComponentModel.Win32Exception or NotSupportedException
+                or IOException or UnauthorizedAccessException)
             {
                 // It has ended, or belongs to another user.
             }
@@ -52,6 +53,11 @@ internal static class TopSources
 
         return found;
     }
+
+    // The list of modules has only what can be executed, and on Linux an assembly of IL is only read.
+    private static bool HasLoaded(Process process) => OperatingSystem.IsLinux()
+        ? File.ReadLines($"/proc/{process.Id}/maps").Any(static line => line.EndsWith("/" + Loaded, StringComparison.Ordinal))
+        : process.Modules.Cast<ProcessModule>().Any(static m => m.ModuleName.Equals(Loaded, StringComparison.OrdinalIgnoreCase));
 
     // Most are called dotnet.
     private static string CommandOf(Process process)
