@@ -34,7 +34,7 @@ public sealed class PictureTests
     {
         string picture = BarPicture.Draw();
         Assert.Equal(picture, DocPages.Read(BarPicture.Path));
-        Assert.Contains(">import  <tspan", picture, StringComparison.Ordinal);
+        Assert.Contains(">import    <tspan", picture, StringComparison.Ordinal);
         Assert.Contains(">import: 200,000 of 200,000 in 0:07", picture, StringComparison.Ordinal);
     }
 
