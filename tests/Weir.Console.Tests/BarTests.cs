@@ -269,6 +269,7 @@ public class BarTests
     /// <summary>A real run with its own reports, by a clock that the test moves.</summary>
     [Theory(Timeout = 60_000)]
     [InlineData(false)]
+    [InlineData(true)]
     public async Task Run_WithABar_ShowsItsItemsAndThenTheWhole(bool inBatches)
     {
         TerminalScreen screen = new(80, 24);

@@ -97,7 +97,7 @@ public sealed class TerminalTests
 
     private static Process Start(string command)
     {
-        ProcessStartInfo start = new("/usr/bin/script", ["-qec", $"stty cols 80 rows 24; {command}", "/dev/null"])
+        ProcessStartInfo start = new("/usr/bin/script", ["-qec", $"stty cols 80 rows 24; exec {command}", "/dev/null"])
         {
             RedirectStandardInput = true, RedirectStandardOutput = true,
         };
