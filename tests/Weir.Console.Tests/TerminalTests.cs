@@ -16,7 +16,7 @@ public sealed class TerminalTests
     public async Task CtrlC_InTheMiddle_LeavesTheTerminalAsItWas(string variable, bool hasBar, bool hasColors)
     {
         Assert.SkipUnless(OperatingSystem.IsLinux() && File.Exists("/usr/bin/script"), "There is no 'script' that makes a terminal.");
-        using Process script = Start($"env TERM=xterm-256color {variable} {Marker}=wait {Child()} >/dev/null");
+        using Process script = Start($"env -u NO_COLOR TERM=xterm-256color {variable} {Marker}=wait {Child()} >/dev/null");
         try
         {
             StringBuilder seen = new();
@@ -46,7 +46,7 @@ public sealed class TerminalTests
     public async Task Lines_OfTheProgram_StandWholeAboveTheBar()
     {
         Assert.SkipUnless(OperatingSystem.IsLinux() && File.Exists("/usr/bin/script"), "There is no 'script' that makes a terminal.");
-        using Process script = Start($"env TERM=xterm-256color {Marker}=lines {Child()}");
+        using Process script = Start($"env -u NO_COLOR TERM=xterm-256color {Marker}=lines {Child()}");
         try
         {
             StringBuilder seen = new();

@@ -32,6 +32,7 @@ public static class Progress
 }
 
 /// <summary>A stream that counts what is read from it: see <see cref="Progress.OfBytes"/>. It is read forwards only.</summary>
+/// <remarks>Not thread-safe, but for <see cref="BytesRead"/>: one thread reads at a time, as from any stream.</remarks>
 public sealed class ProgressStream : Stream
 {
     private readonly Stream _inner;

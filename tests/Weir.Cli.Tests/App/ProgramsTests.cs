@@ -11,7 +11,7 @@ namespace Weir.Cli.Tests.App;
 public sealed class ProgramsTests
 {
     [Theory(Timeout = 60_000)]
-    [InlineData("", "run time scale compare gate history report doctor hash load")]
+    [InlineData("", "run time scale compare gate history report doctor hash load top")]
     [InlineData("weir-work ", "setup publish run stats list find cancel dead cdc")]
     [InlineData("weir-audit ", "run load")]
     [InlineData(
@@ -51,7 +51,7 @@ public sealed class ProgramsTests
         LoadResult all = await new CliUnderTest().RunAsync("--help");
         string[][] verbs =
             [.. all.Out.Split('\n').Where(static l => l.StartsWith("  ", StringComparison.Ordinal)).Select(static l => l.Trim().Split(' ', 2))];
-        Assert.Equal(10, verbs.Length);
+        Assert.Equal(11, verbs.Length);
         foreach (string[] verb in verbs)
         {
             // Asked for alone, it has its options, and the others are names.
