@@ -31,7 +31,9 @@ public sealed class TerminalTests
             Assert.True(screen is { HasCursor: true, Wraps: true });
             Assert.DoesNotContain("\e[?25l", written, StringComparison.Ordinal);
             Assert.Contains(screen.Lines, line => line.StartsWith(hasBar ? "import  ━" : "import: 1 of 4 (25 %)", StringComparison.Ordinal));
-            Assert.Equal("", screen.Lines[^1].Replace("^C", "", StringComparison.Ordinal));
+
+            // The terminal's echo stands alone on its line, unless a last frame has erased it.
+            Assert.True(screen.Lines[^1] == "^C" || screen.IsAtEmptyLine, screen.Lines[^1]);
             Assert.Equal(hasColors, screen.Styled.Any(static line => line.Any(static run => run.Style.Length > 0)));
             Assert.Equal(hasBar, written.Contains("\e[", StringComparison.Ordinal));
         }
