@@ -94,7 +94,7 @@ internal static class TopCommand
         await foreach (WeirSnapshot snapshot in source.ReadAsync(stop))
         {
             last = snapshot;
-            if (++looks == 2 || snapshot.Entries.Any(static e => e.Rate1s is not null) || !snapshot.IsWatched)
+            if (++looks == 2 || !snapshot.IsWatched)
             {
                 break;
             }
