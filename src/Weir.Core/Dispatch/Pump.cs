@@ -200,6 +200,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, RunControl.IRun, IUn
     {
         // First: the clock is the user's, and if it fails, nothing has begun.
         StartedAt = Settings.TimeProvider.GetTimestamp();
+        Settings.Deadline?.Start(this);
         PumpWorker first = CreateWorker();
         first.IsQueued = true;
         bool isWatched = (IsTimed || !IsAlone) && Items.KnownCount != 1;
@@ -1255,6 +1256,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, RunControl.IRun, IUn
             {
                 Orders?.Settings.Control.Detach(this);
                 Settings.OnEnd?.Invoke();
+                Settings.Deadline?.End();
             }
         }
         catch (Exception e)

@@ -63,7 +63,8 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     {
         try
         {
-            Sink.Complete(new RunEnd(cancelledBy, failures, Source.NextIndex, Source.LeftOver()));
+            Exception? deadline = StoppedAs == ItemStatus.TimedOut ? StoppedError : null;
+            Sink.Complete(new RunEnd(cancelledBy, failures, Source.NextIndex, Source.LeftOver(), deadline));
         }
         catch (Exception e)
         {
@@ -248,8 +249,15 @@ internal record PumpSettings
 
     public required ErrorMode ErrorMode;
 
+    // Zero for none: a nullable would take twice the room.
+    private readonly TimeSpan _perItemTimeout;
+
     /// <summary>How long one item may take, or null.</summary>
-    public TimeSpan? PerItemTimeout;
+    public TimeSpan? PerItemTimeout
+    {
+        get => _perItemTimeout == TimeSpan.Zero ? null : _perItemTimeout;
+        init => _perItemTimeout = value ?? TimeSpan.Zero;
+    }
 
     /// <summary>
     /// Whether no code of the user gets an item's token, and nobody else keeps it for longer than its attempt. Then the items of a worker may have the same,
@@ -274,6 +282,9 @@ internal record PumpSettings
 
     /// <summary>Whether running items can be given up, which costs one atomic operation per item. Always true with an item timeout.</summary>
     public bool Guarded;
+
+    /// <summary>The time limit of the run itself, or null. Only for guarded runs, and for one run.</summary>
+    public RunDeadline? Deadline;
 
     /// <summary>Called once when all items of the run have ended, before the run itself ends.</summary>
     public Action? OnEnd;

@@ -217,3 +217,39 @@ internal struct RunStop()
         }
     }
 }
+
+/// <summary>
+/// The time limit of a whole run, from its start: no other item begins then, and those that run are given up, whatever their calls do. Only for guarded runs.
+/// </summary>
+/// <param name="limit">The limit.</param>
+internal sealed class RunDeadline(TimeSpan limit) : IUnattended
+{
+    // Takes the place of the timer once the run has ended.
+    private static readonly ITimer Ended = new WatchTimer(static _ => { }, null);
+
+    // Of the thread that starts the run, until there is a timer.
+    private Pump? _run;
+
+    // Atomic: null, then the timer, and Ended in the end. The limit may pass, and the run end, before its start has stored the timer: whoever comes second
+    // disposes of it.
+    private ITimer? _timer;
+
+    /// <summary>The run starts. The limit may pass before this returns.</summary>
+    public void Start(Pump run)
+    {
+        _run = run;
+        ITimer timer = WatchTime.CreateTimer(run.Time, static deadline => ((RunDeadline)deadline!).Pass(), this);
+        timer.Change(limit, Timeout.InfiniteTimeSpan);
+        if (Interlocked.CompareExchange(ref _timer, timer, null) is not null)
+        {
+            timer.Dispose();
+        }
+    }
+
+    /// <summary>The run has ended.</summary>
+    public void End() => Interlocked.Exchange(ref _timer, Ended)?.Dispose();
+
+    public void WorkFailed(Exception error) => _run!.WorkFailed(error);
+
+    private void Pass() => _run!.Abort(ItemStatus.TimedOut, TimeLimit.OfRun(limit));
+}

@@ -41,7 +41,8 @@ public readonly struct ItemOutcome<TItem, TResult>
 
     /// <summary>
     /// The exception of an item that failed or timed out (if it timed out, an <see cref="OperationCanceledException"/> whose inner exception
-    /// is a <see cref="TimeoutException"/>). <see langword="null"/> for every other status.
+    /// is a <see cref="TimeoutException"/> that says which limit it was). An item that never ran because the time limit of the run passed has that exception too.
+    /// <see langword="null"/> otherwise: a caller that cancels gives its items no exception.
     /// </summary>
     public Exception? Error => _about is ItemDetails details ? details.Error : (Exception?)_about;
 
@@ -60,7 +61,7 @@ public readonly struct ItemOutcome<TItem, TResult>
 
     /// <summary>Returns the result, or throws the item's own exception with its own stack trace.</summary>
     /// <returns>The result of the item.</returns>
-    /// <exception cref="Exception">The item's own exception, if it failed or timed out.</exception>
+    /// <exception cref="Exception">The item's own exception, if it failed or timed out, or never ran because the time limit of the run passed.</exception>
     /// <exception cref="OperationCanceledException">The item was cancelled or never ran.</exception>
     public TResult GetValueOrThrow()
     {
@@ -201,6 +202,7 @@ public static class ItemOutcomes
         List<ItemFailure> failures = [];
         long index = 0;
         int others = 0;
+        Exception? deadline = null;
         foreach ((ItemStatus status, Exception? error) in outcomes)
         {
             if (IsFailure(status))
@@ -210,6 +212,7 @@ public static class ItemOutcomes
             else if (status != ItemStatus.Succeeded)
             {
                 others++;
+                deadline ??= error;
             }
 
             index++;
@@ -218,7 +221,9 @@ public static class ItemOutcomes
         return failures.Count > 0 ? failures
             : others == 0 ? null
             : throw new OperationCanceledException(
-                others == 1 ? "One item was cancelled or never ran." : $"{ExceptionText.Number(others)} items were cancelled or never ran.");
+                (others == 1 ? "One item was" : $"{ExceptionText.Number(others)} items were") + " cancelled or never ran"
+                    + (deadline is null ? "." : $": {deadline.Message}"),
+                deadline?.InnerException);
     }
 }
 

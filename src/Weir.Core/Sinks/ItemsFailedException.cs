@@ -94,14 +94,14 @@ public sealed class ItemsFailedException<TResult> : ItemsFailedException
 }
 
 /// <summary>
-/// A run of a runtime did not end within its time limit, <c>TotalTimeout</c>: the inner exception of the <see cref="OperationCanceledException"/> that the
-/// items end with which were running then.
+/// A run did not end within its time limit, <c>TotalTimeout</c>: the inner exception of the <see cref="OperationCanceledException"/> that the run ends with, or,
+/// where its caller gets outcomes, those of the items that had not ended by then.
 /// </summary>
 public sealed class RunTimeoutException : TimeoutException
 {
     /// <summary>Creates the exception.</summary>
     public RunTimeoutException()
-        : this("The run did not end within its batch's time limit.")
+        : this("The run did not end within its time limit.")
     {
     }
 
@@ -121,7 +121,7 @@ public sealed class RunTimeoutException : TimeoutException
     }
 
     internal RunTimeoutException(TimeSpan limit)
-        : base($"The run did not end within its batch's time limit of {limit}.") => Limit = limit;
+        : base($"The run did not end within its time limit of {limit}.") => Limit = limit;
 
     /// <summary>The limit; <see cref="TimeSpan.Zero"/> if it is not known.</summary>
     public TimeSpan Limit { get; }

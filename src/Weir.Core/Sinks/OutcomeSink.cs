@@ -35,7 +35,7 @@ internal readonly struct OutcomeSink<TItem, TResult>(
         {
             foreach (long index in end.NeverRun(_outcomes.Length))
             {
-                Unsuccessful(index, ItemStatus.NotRun, null);
+                Unsuccessful(index, ItemStatus.NotRun, end.Deadline);
             }
         }
 
@@ -123,7 +123,7 @@ internal readonly struct GrowingOutcomeSink<TItem, TResult>(
         {
             foreach (long index in end.NeverRun(-1))
             {
-                Unsuccessful(index, ItemStatus.NotRun, null);
+                Unsuccessful(index, ItemStatus.NotRun, end.Deadline);
             }
         }
 
@@ -251,7 +251,7 @@ internal readonly struct OutcomeStreamSink<TItem, TResult> : ISink<TResult>
         _output = output;
         _maker = maker;
         _count = count;
-        output.Missing = (count, index => (IndexOf(index), maker.Without(index, ItemStatus.NotRun, null)));
+        output.Missing = (count, (index, deadline) => (IndexOf(index), maker.Without(index, ItemStatus.NotRun, deadline)));
     }
 
     public bool HasSlots => false;

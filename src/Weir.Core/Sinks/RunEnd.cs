@@ -13,17 +13,20 @@ namespace Weir.Core.Sinks;
 /// <param name="Failures">The failures that count under the run's error mode, or null if there were none.</param>
 /// <param name="Claimed">How many items were read from the source.</param>
 /// <param name="LeftOver">Index ranges, in order, of items that were read and never ran.</param>
+/// <param name="Deadline">What says that the run's own time limit passed, if that stopped it; otherwise null.</param>
 internal readonly record struct RunEnd(
     CancellationToken? Cancelled,
     FailureLog? Failures,
     long Claimed,
-    IEnumerable<(long First, int Count)> LeftOver)
+    IEnumerable<(long First, int Count)> LeftOver,
+    Exception? Deadline = null)
 {
     // Fields, like the engine's other inner data.
     public readonly CancellationToken? Cancelled = Cancelled;
     public readonly FailureLog? Failures = Failures;
     public readonly long Claimed = Claimed;
     public readonly IEnumerable<(long First, int Count)> LeftOver = LeftOver;
+    public readonly Exception? Deadline = Deadline;
 
     /// <summary>
     /// What the caller gets. It is decided here and nowhere else: a cancellation by the caller comes first, then the one exception that is thrown as it is,
@@ -39,13 +42,24 @@ internal readonly record struct RunEnd(
     /// <summary>Whether the caller gets the results, alone or with the failures of the other items.</summary>
     public bool HasResults => Result is RunResult.Completed or RunResult.FailedInPart;
 
-    /// <summary>The exception of a run that failed, for reports: the one that is thrown, or the first of those that were collected.</summary>
+    /// <summary>
+    /// The exception of a run that failed, for reports: the one that is thrown, or the first of those that were collected. Of a run that was stopped by its time
+    /// limit, what says so, whether it is thrown or in the outcomes.
+    /// </summary>
     public Exception? FirstError => Result switch
     {
         RunResult.Failed => Failures!.Single,
-        RunResult.FailedInPart => Failures!.Collected![0].Error,
+        RunResult.FailedInPart => Deadline ?? Failures!.Collected![0].Error,
+        RunResult.Completed => Deadline,
         _ => null,
     };
+
+    /// <summary>
+    /// The end for a caller that gets no outcomes, which would say that the run's time limit passed: it gets that as an exception, in every error mode, and no
+    /// results, as after a cancellation. Another end that came before stays.
+    /// </summary>
+    public RunEnd OrDeadline =>
+        Deadline is null || !HasResults ? this : new RunEnd(null, FailureLog.Of(Deadline), Claimed, LeftOver);
 
     /// <summary>Whether items never ran.</summary>
     /// <param name="count">The number of items; negative for those that were read.</param>
@@ -70,12 +84,7 @@ internal readonly record struct RunEnd(
     }
 
     /// <summary>The end of a run that could not be completed properly, usually for lack of memory. Code that waits for the run gets the exception.</summary>
-    public static RunEnd Broken(Exception error)
-    {
-        FailureLog log = new(ErrorMode.FailFast);
-        log.AddSource(error);
-        return new RunEnd(null, log, 0, []);
-    }
+    public static RunEnd Broken(Exception error) => new(null, FailureLog.Of(error), 0, []);
 }
 
 /// <summary>What the caller of a run gets: see <see cref="RunEnd"/>.</summary>
@@ -110,6 +119,14 @@ internal sealed class FailureLog(ErrorMode mode)
 
     // Atomic: read by whoever looks.
     private volatile Exception? _last;
+
+    /// <summary>A log of one failure, which is thrown as it is.</summary>
+    public static FailureLog Of(Exception error)
+    {
+        FailureLog log = new(ErrorMode.FailFast);
+        log.AddSource(error);
+        return log;
+    }
 
     /// <summary>The failure that was added last, for whoever looks.</summary>
     public Exception? Last => _last;
@@ -313,6 +330,7 @@ internal readonly struct DiscardSink(TaskCompletionSource completion) : ISink<No
 
     public void Complete(RunEnd end)
     {
+        end = end.OrDeadline;
         switch (end.Result)
         {
             case RunResult.Cancelled:
@@ -392,6 +410,7 @@ internal class ListCompletion<TResult> : TaskCompletionSource<List<TResult>>
     /// <param name="segments">The results, if the count was not known. They are joined only if they are returned.</param>
     public void Complete(RunEnd end, Segments<TResult>? segments = null)
     {
+        end = end.OrDeadline;
         if (end.HasResults)
         {
             Gather(end, segments);

@@ -268,7 +268,7 @@ internal sealed class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValueT
     /// The number of items (negative for those that were read), and what to yield for those that never ran; null if such items are left out. Set before the run
     /// starts.
     /// </summary>
-    public (int Count, Func<long, TResult> Make)? Missing { get; set; }
+    public (int Count, Func<long, Exception?, TResult> Make)? Missing { get; set; }
 
     /// <summary>The token of the call. After its cancellation, nothing more is yielded.</summary>
     public CancellationToken CallToken { get; init; }
@@ -994,7 +994,7 @@ internal sealed class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValueT
                 return false;
             }
 
-            Current = Missing!.Value.Make(_tail.Current);
+            Current = Missing!.Value.Make(_tail.Current, end.Deadline);
             return true;
         }
 
@@ -1013,7 +1013,7 @@ internal sealed class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValueT
 
             if (Missing is { } missing)
             {
-                Current = missing.Make(index);
+                Current = missing.Make(index, end.Deadline);
                 return true;
             }
 
@@ -1203,7 +1203,7 @@ internal readonly struct StreamSink<TResult>(StreamOutput<TResult> output) : ISi
 
     public void Unsuccessful(long index, ItemStatus status, Exception? error) => _output.Skip(index);
 
-    public void Complete(RunEnd end) => _output.Complete(end);
+    public void Complete(RunEnd end) => _output.Complete(end.OrDeadline);
 }
 
 /// <summary>What the consumer of a stream can tell the run that feeds it.</summary>

@@ -325,6 +325,8 @@ internal static class OperatorRun
             Limit = options.MaxDegreeOfParallelism,
             ErrorMode = errorMode,
             PerItemTimeout = options.PerItemTimeout,
+            Deadline = options.TotalTimeout is { } total ? new RunDeadline(total) : null,
+            Guarded = options.TotalTimeout is not null,
             TimeProvider = options.TimeProvider,
             Operation = operation,
             About = options,

@@ -58,6 +58,20 @@ public sealed record ParallelRunOptions : IRunAbout
     /// </remarks>
     public TimeSpan? PerItemTimeout { get; init => field = Require.NoneIfInfinite(value); }
 
+    /// <summary>How long the whole run may take, from its start; that of a stream starts at its first step.</summary>
+    /// <value>
+    /// More than zero and at most <see cref="uint.MaxValue"/> - 1 milliseconds; <see langword="null"/>, the default, for no limit.
+    /// <see cref="Timeout.InfiniteTimeSpan"/> is stored as <see langword="null"/>.
+    /// </value>
+    /// <remarks>
+    /// At the limit, no other item starts, the tokens of those that run are cancelled, and the run ends without waiting for calls that go on. In every
+    /// <see cref="ErrorMode"/>, it throws an <see cref="OperationCanceledException"/> whose <see cref="Exception.InnerException"/> is a
+    /// <see cref="RunTimeoutException"/>. Operators with outcomes return them instead: those of items that were running are <see cref="ItemStatus.TimedOut"/>,
+    /// those of items that had not started <see cref="ItemStatus.NotRun"/>, both with that exception. A source that blocks is no item: the run ends only after
+    /// its step has.
+    /// </remarks>
+    public TimeSpan? TotalTimeout { get; init => field = Require.NoneIfInfinite(value); }
+
     /// <summary>What happens when an item fails.</summary>
     /// <value>The default is <see cref="ErrorMode.FailFast"/>.</value>
     public ErrorMode ErrorMode { get; init; } = ErrorMode.FailFast;
@@ -211,6 +225,7 @@ public sealed record ParallelRunOptions : IRunAbout
         ArgumentNullException.ThrowIfNull(Output, nameof(Output));
         Output.Validate();
         Require.Timeout(PerItemTimeout, nameof(PerItemTimeout));
+        Require.Timeout(TotalTimeout, nameof(TotalTimeout));
         Require.Timeout(AttemptTimeout, nameof(AttemptTimeout));
         if (ErrorMode is not (>= ErrorMode.FailFast and <= ErrorMode.BestEffort))
         {
@@ -373,8 +388,9 @@ public sealed record OutputOptions
     /// </summary>
     /// <value>The default is <see langword="false"/>, because other code may still hold these results.</value>
     /// <remarks>
-    /// The end of the run, or of the stream's disposal, waits for it, but no longer than <see cref="ParallelRunOptions.PerItemTimeout"/>. Results that come too
-    /// late, after their item timed out, are disposed of in any case. See docs/reference/operators/disposable-results.md.
+    /// The end of the run, or of the stream's disposal, waits for it, but no longer than <see cref="ParallelRunOptions.PerItemTimeout"/> or, without one,
+    /// <see cref="ParallelRunOptions.TotalTimeout"/>. Results that come too late, after their item timed out, are disposed of in any case. See
+    /// docs/reference/operators/disposable-results.md.
     /// </remarks>
     public bool DisposeUnusedResults { get; init; }
 
@@ -390,17 +406,19 @@ public sealed record OutputOptions
 internal static class UnusedOf
 {
     public static UnusedResults<TResult>? Results<TResult>(ParallelRunOptions options) =>
-        Asked<TResult>(options.Output.DisposeUnusedResults) ? new(static result => result, options.PerItemTimeout, options.TimeProvider) : null;
+        Asked<TResult>(options.Output.DisposeUnusedResults) ? new(static result => result, PatienceOf(options), options.TimeProvider) : null;
 
     /// <summary>The end of a run whose results are a list.</summary>
     public static ListCompletion<TResult> ListOf<TResult>(ParallelRunOptions options, int count) =>
         Results<TResult>(options) is { } unused ? new OwningListCompletion<TResult>(count, unused) : new ListCompletion<TResult>(count);
 
     public static UnusedResults<ItemOutcome<TItem, TResult>>? Outcomes<TItem, TResult>(ParallelRunOptions options) =>
-        Asked<TResult>(options.Output.DisposeUnusedResults) ? new(static outcome => ResultOf(outcome), options.PerItemTimeout, options.TimeProvider) : null;
+        Asked<TResult>(options.Output.DisposeUnusedResults) ? new(static outcome => ResultOf(outcome), PatienceOf(options), options.TimeProvider) : null;
 
     public static UnusedResults<(int Index, ItemOutcome<TItem, TResult> Outcome)>? IndexedOutcomes<TItem, TResult>(ParallelRunOptions options) =>
-        Asked<TResult>(options.Output.DisposeUnusedResults) ? new(static item => ResultOf(item.Outcome), options.PerItemTimeout, options.TimeProvider) : null;
+        Asked<TResult>(options.Output.DisposeUnusedResults) ? new(static item => ResultOf(item.Outcome), PatienceOf(options), options.TimeProvider) : null;
+
+    private static TimeSpan? PatienceOf(ParallelRunOptions options) => options.PerItemTimeout ?? options.TotalTimeout;
 
     public static bool Asked<TResult>(bool isSet) => isSet && DiscardedResult<TResult>.MayBeDisposable;
 

@@ -99,7 +99,7 @@ public sealed record ProcessManyOptions
 
     /// <summary>
     /// How long the whole call may take. Then running items are <see cref="ItemStatus.TimedOut"/>, items that have not started are
-    /// <see cref="ItemStatus.NotRun"/>, and the call returns.
+    /// <see cref="ItemStatus.NotRun"/>, and the call returns. The errors of both say so: they have an inner <see cref="RunTimeoutException"/>.
     /// </summary>
     /// <value>
     /// More than zero and at most <see cref="uint.MaxValue"/> - 1 milliseconds; <see langword="null"/>, the default, for no limit.
@@ -118,7 +118,8 @@ public sealed record ProcessManyOptions
     /// </value>
     /// <remarks>
     /// What concerns an item is used: the policies, the hooks, the reports, and <see cref="ParallelRunOptions.PerItemTimeout"/> where
-    /// <see cref="PerItemTimeout"/> is null. The limit, the clock, the name and the order of the output are the runtime's and the call's.
+    /// <see cref="PerItemTimeout"/> is null. So is <see cref="ParallelRunOptions.TotalTimeout"/> where <see cref="TotalTimeout"/> is null. The limit, the clock,
+    /// the name and the order of the output are the runtime's and the call's.
     /// <see cref="ParallelRunOptions.AdaptiveConcurrency"/> and <see cref="ParallelRunOptions.Control"/> must be null. See docs/runtimes.md.
     /// </remarks>
     public ParallelRunOptions? Policies { get; init; }

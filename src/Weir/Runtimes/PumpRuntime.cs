@@ -257,6 +257,7 @@ internal sealed class PumpRuntime(
         Guarded = true,
         TimeProvider = options.TimeProvider,
         Executor = executor,
+        Deadline = (processOptions.TotalTimeout ?? around?.TotalTimeout) is { } total ? new RunDeadline(total) : null,
         OnEnd = call.End,
         Operation = call.Operation,
         About = call,
@@ -266,7 +267,7 @@ internal sealed class PumpRuntime(
     private void Start(
         Pump run, RuntimeCall call, int count, ProcessManyOptions processOptions, CancellationToken cancellationToken, CancellationToken otherToken)
     {
-        call.Begin(run, processOptions.TotalTimeout, options.TimeProvider);
+        call.Begin(run);
         try
         {
             run.Start(eager ? Math.Clamp(count, 1, limit) : 1, cancellationToken, otherToken);
@@ -447,7 +448,7 @@ internal sealed class RuntimeCalls
 
             foreach (RuntimeCall call in left)
             {
-                call.GiveUp(ItemStatus.Cancelled);
+                call.GiveUp();
             }
 
             // This may be the watch's thread, on which the caller must not continue.
@@ -494,11 +495,8 @@ internal sealed class LiveRuntimes(WeakList<RuntimeCalls> runtimes) : LiveSource
 /// <param name="options">The options of the call.</param>
 internal class RuntimeCall(RuntimeCalls calls, string operation, ProcessManyOptions options) : IMeasuredRun, IRunAbout
 {
-    // Takes the place of the timer once the call has ended.
-    private static readonly ITimer Ended = new WatchTimer(static _ => { }, null);
-
-    // Atomic: null, then the timer of the deadline if there is one, and Ended in the end. Whoever takes the timer out disposes of it.
-    private ITimer? _deadline;
+    // Atomic: 1 once the call has ended; the exchange lets it leave once.
+    private int _ended;
 
     public Pump Run { get; private set; } = null!;
 
@@ -517,67 +515,31 @@ internal class RuntimeCall(RuntimeCalls calls, string operation, ProcessManyOpti
 
     public RunSample Sample() => Run.Sample();
 
-    /// <summary>Ends the call without waiting for running items, each of which gets the status. No other item starts.</summary>
-    /// <param name="status">The status.</param>
-    /// <param name="limit">The time limit that has passed, if that is why.</param>
-    public void GiveUp(ItemStatus status, TimeSpan limit = default) =>
-        Run.Abort(status, status == ItemStatus.TimedOut ? TimeLimit.OfRun(limit) : null);
+    /// <summary>Ends the call without waiting for running items, which are cancelled. No other item starts.</summary>
+    public void GiveUp() => Run.Abort(ItemStatus.Cancelled, null);
 
     /// <summary>The settings of the run, where something moves its limit and its threads.</summary>
     public virtual PumpSettings Steer(PumpSettings settings) => settings;
 
-    /// <summary>Adds the call to the running calls and starts its deadline, which may pass before this returns.</summary>
+    /// <summary>Adds the call to the running calls.</summary>
     /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>
-    public virtual void Begin(Pump run, TimeSpan? batchTimeout, TimeProvider time)
+    public virtual void Begin(Pump run)
     {
         Run = run;
         calls.Add(this);
-        if (batchTimeout is { } timeout)
-        {
-            try
-            {
-                StartDeadline(timeout, time);
-            }
-            catch
-            {
-                // The clock is the user's. Nothing of the call has begun, so nothing else would take it out of the list.
-                calls.Remove(this);
-                throw;
-            }
-        }
     }
 
-    /// <summary>The run has ended, or could not start: ends the deadline and leaves the running calls. May be called again.</summary>
+    /// <summary>The run has ended, or could not start: leaves the running calls. May be called again.</summary>
     public void End()
     {
-        ITimer? deadline = Interlocked.Exchange(ref _deadline, Ended);
-        if (deadline != Ended)
+        if (Interlocked.Exchange(ref _ended, 1) == 0)
         {
-            deadline?.Dispose();
             Leave();
         }
     }
 
     /// <summary>Leaves the running calls. Called once.</summary>
     protected virtual void Leave() => calls.Remove(this);
-
-    private void StartDeadline(TimeSpan timeout, TimeProvider time)
-    {
-        ITimer timer = WatchTime.CreateTimer(time, static deadline => ((Deadline)deadline!).Pass(), new Deadline(this, timeout));
-        timer.Change(timeout, Timeout.InfiniteTimeSpan);
-        if (Interlocked.CompareExchange(ref _deadline, timer, null) is not null)
-        {
-            timer.Dispose();
-        }
-    }
-
-    /// <summary>What a call with a limit has besides.</summary>
-    private sealed class Deadline(RuntimeCall call, TimeSpan limit) : IUnattended
-    {
-        public void Pass() => call.GiveUp(ItemStatus.TimedOut, limit);
-
-        public void WorkFailed(Exception error) => call.Run.WorkFailed(error);
-    }
 }
 
 /// <summary>Reads the items of a call: a list in place, by index, whatever kind of list it is, and any other sequence while the call runs.</summary>
@@ -688,5 +650,5 @@ internal static class UnusedOfCall
         options.DisposeUnusedResults || policies is { Output.DisposeUnusedResults: true };
 
     private static TimeSpan? PatienceOf(ProcessManyOptions options, ParallelRunOptions? policies) =>
-        options.PerItemTimeout ?? policies?.PerItemTimeout ?? options.TotalTimeout;
+        options.PerItemTimeout ?? policies?.PerItemTimeout ?? options.TotalTimeout ?? policies?.TotalTimeout;
 }

@@ -18,7 +18,7 @@ public partial class UnattendedWorkTests
         ("ConsumerLeases.cs", "new Thread(Run"),
         ("Executor.cs", "RunHost"),
         ("Executor.cs", "MoveToSpare"),
-        ("PumpRuntime.cs", "static _ => { }"),
+        ("RunStop.cs", "static _ => { }"),
         ("ItemGuard.cs", "((AbandonTimer)again!).Run()"),
         ("HostRun.cs", "_core.SetResult(true)"),
         ("DiscardedResult.cs", "_ = DropAsync(result)"),

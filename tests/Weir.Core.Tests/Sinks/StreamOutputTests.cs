@@ -357,7 +357,7 @@ public class StreamOutputTests
     {
         FakeRun run = new();
         Func<StreamOutput<int>, IRunHandle> start = _ => run;
-        StreamOutput<int> output = new StreamOutput<int>(ordered, 2, 4, start) { Missing = (200, static i => -(int)i) };
+        StreamOutput<int> output = new StreamOutput<int>(ordered, 2, 4, start) { Missing = (200, static (i, _) => -(int)i) };
         ValueTask<bool> step = output.MoveNextAsync();
         output.Add(0, 0);
         output.Add(2, 2);

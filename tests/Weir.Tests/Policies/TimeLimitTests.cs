@@ -136,7 +136,7 @@ public class TimeLimitTests
         await inside.WaitAsync();
         await _time.AdvanceUntilAsync(running, 2 * Second);
         Exception error = (await running)[0].Error!;
-        Assert.Equal("The run did not end within its batch's time limit of 00:00:02.", error.Message);
+        Assert.Equal("The run did not end within its time limit of 00:00:02.", error.Message);
         Assert.Equal(2 * Second, Assert.IsType<RunTimeoutException>(error.InnerException).Limit);
     }
 

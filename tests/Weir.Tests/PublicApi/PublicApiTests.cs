@@ -46,8 +46,9 @@ public class PublicApiTests
                     .Select(static p => p.Name),
             ];
 
-            // The names of a worker are the keys of its configuration, which a group would only make deeper.
-            int most = type.Name == "WeirWorkerOptions" ? 21 : 20;
+            // The names of a worker are the keys of its configuration, which a group would only make deeper. The three time limits of a run are called as
+            // those of a chain and of a runtime's call are, and are looked for side by side.
+            int most = type.Name is "WeirWorkerOptions" or "ParallelRunOptions" ? 21 : 20;
             Assert.True(shown.Length <= most, $"{type.Name} shows {shown.Length} names: put rare ones into a group. {string.Join(", ", shown)}");
         }
     }

@@ -153,7 +153,7 @@ public class DirectRuntimeTests
             new ProcessManyOptions { TotalTimeout = TimeSpan.FromSeconds(1) });
         Assert.Equal(RuntimeRun.Count(4), outcomes[..4].Select(static o => o.Value));
         RuntimeRun.AssertTimedOut(outcomes[4]);
-        Assert.All(outcomes[5..], RuntimeRun.AssertNotRun);
+        Assert.All(outcomes[5..], RuntimeRun.AssertTooLate);
     }
 
     [Fact(Timeout = 90_000)]

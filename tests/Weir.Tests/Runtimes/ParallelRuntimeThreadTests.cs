@@ -199,7 +199,7 @@ public class ParallelRuntimeThreadTests
         ItemOutcome<int, int>[] outcomes = await call;
         RuntimeRun.AssertTimedOut(outcomes[0]);
         Assert.Contains("item", outcomes[0].Error!.Message, StringComparison.Ordinal);
-        Assert.All(outcomes[1..], RuntimeRun.AssertNotRun);
+        Assert.All(outcomes[1..], RuntimeRun.AssertTooLate);
         holding.Open();
         Assert.True((await other)[0].IsSuccess);
         runtime.AssertIdle(1, 1);

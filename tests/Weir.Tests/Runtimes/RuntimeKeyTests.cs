@@ -152,7 +152,7 @@ public class RuntimeKeyTests
         await clock.PassAsync(TimeSpan.FromSeconds(5), call);
         ItemOutcome<int, int>[] outcomes = await call;
         RuntimeRun.AssertTimedOut(outcomes[0]);
-        Assert.All(outcomes[1..], RuntimeRun.AssertNotRun);
+        Assert.All(outcomes[1..], RuntimeRun.AssertTooLate);
         Assert.Equal(1, gate.Arrived);
     }
 

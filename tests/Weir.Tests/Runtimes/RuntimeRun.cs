@@ -137,9 +137,10 @@ internal static class RuntimeRun
         Assert.Null(outcome.Error);
     }
 
-    public static void AssertNotRun<TItem, TResult>(ItemOutcome<TItem, TResult> outcome)
+    /// <summary>The item never ran because the time limit of the call passed, and its outcome says so.</summary>
+    public static void AssertTooLate<TItem, TResult>(ItemOutcome<TItem, TResult> outcome)
     {
         Assert.Equal(ItemStatus.NotRun, outcome.Status);
-        Assert.Null(outcome.Error);
+        Assert.IsType<RunTimeoutException>(Assert.IsAssignableFrom<OperationCanceledException>(outcome.Error).InnerException);
     }
 }

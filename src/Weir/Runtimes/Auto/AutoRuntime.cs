@@ -161,7 +161,7 @@ internal sealed class AutoCall(
     public override PumpSettings Steer(PumpSettings settings) =>
         settings with { Limit = pilot.InFlight, Executor = pilot.Executor, Pilot = pilot };
 
-    public override void Begin(Pump run, TimeSpan? batchTimeout, TimeProvider time)
+    public override void Begin(Pump run)
     {
         pilot.Steer(run);
 
@@ -169,7 +169,7 @@ internal sealed class AutoCall(
         budget.Enter();
         try
         {
-            base.Begin(run, batchTimeout, time);
+            base.Begin(run);
         }
         catch
         {

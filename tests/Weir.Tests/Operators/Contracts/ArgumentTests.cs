@@ -19,6 +19,8 @@ public class ArgumentTests
         ["timeout -1"] = (new() { PerItemTimeout = TimeSpan.FromTicks(-1) }, nameof(ParallelRunOptions.PerItemTimeout)),
         ["timeout -2 ms"] = (new() { PerItemTimeout = TimeSpan.FromMilliseconds(-2) }, nameof(ParallelRunOptions.PerItemTimeout)),
         ["timeout too long"] = (new() { PerItemTimeout = TimeSpan.MaxValue }, nameof(ParallelRunOptions.PerItemTimeout)),
+        ["total timeout 0"] = (new() { TotalTimeout = TimeSpan.Zero }, nameof(ParallelRunOptions.TotalTimeout)),
+        ["total timeout too long"] = (new() { TotalTimeout = TimeSpan.MaxValue }, nameof(ParallelRunOptions.TotalTimeout)),
         ["mode 3"] = (new() { ErrorMode = (ErrorMode)3 }, nameof(ParallelRunOptions.ErrorMode)),
         ["mode -1"] = (new() { ErrorMode = (ErrorMode)(-1) }, nameof(ParallelRunOptions.ErrorMode)),
         ["retries -1"] = (new() { MaxRetries = -1 }, nameof(ParallelRunOptions.MaxRetries)),
