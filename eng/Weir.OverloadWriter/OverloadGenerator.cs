@@ -18,6 +18,7 @@ public sealed class OverloadGenerator : IIncrementalGenerator
         #pragma warning disable CS1573 // The parameters beside the runtime have the comments that are inherited.
         using System;
         using System.Collections.Generic;
+        using System.ComponentModel;
         using System.Runtime.CompilerServices;
         using System.Threading;
         using System.Threading.Channels;
@@ -82,7 +83,10 @@ public sealed class OverloadGenerator : IIncrementalGenerator
         ParameterSyntax call = parameters.Single(IsCall);
         SeparatedSyntaxList<TypeSyntax> types = ((GenericNameSyntax)call.Type!).TypeArgumentList.Arguments;
         string? result = types.Last() is GenericNameSyntax task ? task.TypeArgumentList.Arguments[0].ToString() : null;
-        string source = parameters[0].Type!.ToString().StartsWith("IAsyncEnumerable", StringComparison.Ordinal) ? "Asynchronous" : "Synchronous";
+
+        // A runtime takes three kinds of sources and calls with and without results. What an editor lists is one shape of each kind, and all shapes of the first.
+        bool isListed = type != "ExecutionRuntimeExtensions" || parameters[1].Type!.ToString().StartsWith("IEnumerable", StringComparison.Ordinal);
+        string source = parameters.Any(static p => p.Type!.ToString().StartsWith("IAsyncEnumerable", StringComparison.Ordinal)) ? "Asynchronous" : "Synchronous";
         for (int i = 0; i < Shapes.Length; i++)
         {
             (string shape, string adapter) = result is null ? Shapes[i].WithoutResult : Shapes[i].WithResult;
@@ -91,6 +95,7 @@ public sealed class OverloadGenerator : IIncrementalGenerator
             StringBuilder text = new($"    /// <inheritdoc cref=\"{Reference(extends ? "" : type + ".", method)}\"/>\n");
             text.Append(extends ? "" : "    /// <param name=\"runtime\">The runtime.</param>\n");
             text.Append($"    [OverloadResolutionPriority(Priority.{source} + ({i + 1} * Priority.Rank))]\n");
+            text.Append(isListed ? "" : "    [EditorBrowsable(EditorBrowsableState.Never)]\n");
             text.Append($"    public static {method.ReturnType} {method.Identifier}{method.TypeParameterList}(\n        ");
             text.Append(string.Join(",\n        ", extends ? declared : declared.Prepend($"this {type} runtime")));
             text.Append($")\n    {{\n        ArgumentNullException.ThrowIfNull({receiver});\n");

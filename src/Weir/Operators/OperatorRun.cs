@@ -421,6 +421,17 @@ internal static class OperatorRun
             options.Output.DisposeUnusedResults ? UnusedOf.IndexedOutcomes<TItem, TResult>(options) : null,
             call,
             cancellationToken);
+
+    public static IAsyncEnumerable<(int Index, ItemOutcome<TItem> Outcome)> ActionOutcomesStream<TItem>(
+        Func<Source<TItem>> source,
+        Func<TItem, CancellationToken, ValueTask> action,
+        ParallelRunOptions options,
+        CancellationToken cancellationToken,
+        [CallerMemberName] string operation = "")
+    {
+        CheckAction<TItem>(options);
+        return TaskCalls.WithoutResults(OutcomesStream(source, TaskCalls.AsSelector<TItem, Nothing>(action), options, cancellationToken, operation));
+    }
 }
 
 /// <summary>
@@ -783,6 +794,16 @@ internal static class TaskCalls
     /// <summary>The outcomes of such a selector.</summary>
     public static async Task<ItemOutcome<TItem>[]> WithoutResults<TItem>(Task<ItemOutcome<TItem, Nothing>[]> outcomes) =>
         Array.ConvertAll(await outcomes.ConfigureAwait(false), static outcome => new ItemOutcome<TItem>(outcome));
+
+    /// <inheritdoc cref="WithoutResults{TItem}(Task{ItemOutcome{TItem, Nothing}[]})"/>
+    public static async IAsyncEnumerable<(int Index, ItemOutcome<TItem> Outcome)> WithoutResults<TItem>(
+        IAsyncEnumerable<(int Index, ItemOutcome<TItem, Nothing> Outcome)> outcomes, [EnumeratorCancellation] CancellationToken cancellationToken = default)
+    {
+        await foreach ((int index, ItemOutcome<TItem, Nothing> outcome) in outcomes.WithCancellation(cancellationToken).ConfigureAwait(false))
+        {
+            yield return (index, new ItemOutcome<TItem>(outcome));
+        }
+    }
 
     public static Func<TItem, CancellationToken, ValueTask> Action<TItem>(
         Func<TItem, CancellationToken, Task> action, [CallerArgumentExpression(nameof(action))] string? name = null)

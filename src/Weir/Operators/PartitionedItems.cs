@@ -36,10 +36,12 @@ public sealed class PartitionedItems<T> : IEnumerable<T>
 
 /// <summary>
 /// Items with keys, of an asynchronous sequence, a channel or a <see cref="WorkQueue{T}"/>: at most a given number of items of one key run at a time. For an
-/// operator, as any other sequence.
+/// operator or a runtime, as any other sequence.
 /// </summary>
 /// <typeparam name="T">The type of the items.</typeparam>
-/// <remarks>Only operators can read it, because anything else would lose the keys: an enumerator cannot be had. The object itself is immutable.</remarks>
+/// <remarks>
+/// Only operators and runtimes can read it, because anything else would lose the keys: an enumerator cannot be had. The object itself is immutable.
+/// </remarks>
 public sealed class PartitionedAsyncItems<T> : IAsyncEnumerable<T>
 {
     internal PartitionedAsyncItems(IAsyncEnumerable<T> items, PartitionKeys<T> keys)

@@ -1,5 +1,7 @@
+using System.Collections;
 using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
+using System.Threading.Channels;
 using Weir.Core;
 using Weir.Core.Dispatch;
 using Weir.Core.Live;
@@ -597,6 +599,44 @@ internal static class RuntimeSource
             yield return items[i];
         }
     }
+}
+
+/// <summary>
+/// An asynchronous sequence or a channel, for runtimes: those of this library read it as what it is, and hold no thread while they wait for its next item. Any
+/// other <see cref="IExecutionRuntime"/> gets a sequence that blocks for it.
+/// </summary>
+internal sealed class AwaitedItems<T> : IEnumerable<T>, IReadAsSource<T>
+{
+    private readonly IAsyncEnumerable<T>? _items;
+    private readonly ChannelReader<T>? _channel;
+
+    private AwaitedItems(IAsyncEnumerable<T>? items, ChannelReader<T>? channel)
+    {
+        _items = items;
+        _channel = channel;
+    }
+
+    /// <summary>Items of an asynchronous sequence, with the keys that they may have.</summary>
+    public static IEnumerable<T> Of(IAsyncEnumerable<T> items)
+    {
+        ArgumentNullException.ThrowIfNull(items);
+        return items is PartitionedAsyncItems<T> keyed
+            ? new PartitionedItems<T>(new AwaitedItems<T>(keyed.Items, keyed.Channel), keyed.Keys)
+            : new AwaitedItems<T>(items, null);
+    }
+
+    /// <summary>Items of a channel.</summary>
+    public static IEnumerable<T> Of(ChannelReader<T> items)
+    {
+        ArgumentNullException.ThrowIfNull(items);
+        return new AwaitedItems<T>(null, items);
+    }
+
+    public Source<T> MakeSource() => _channel is null ? SourceOf.AsyncEnumerable(_items!) : SourceOf.Channel(_channel);
+
+    public IEnumerator<T> GetEnumerator() => (_items ?? _channel!.ReadAllAsync(CancellationToken.None)).ToBlockingEnumerable().GetEnumerator();
+
+    IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
 }
 
 /// <summary>

@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using Weir.Core.Dispatch;
 using Weir.Core.Threads;
 using Weir.Operators;
@@ -10,7 +11,8 @@ namespace Weir.Runtimes;
 /// It measures the first items of a call: how long they take, how much processor time they use, and whether they suspend. Then it runs the rest one after the
 /// other, on all processors, as many calls in flight, or as a mixture. It has two budgets, threads and items in flight, and adjusts both during the call. It
 /// remembers what it learned about a processor for that processor's next call. It records every decision with its reason: see
-/// <see cref="ProcessManyWithDecisionsAsync"/> and <see cref="LastDecisions"/>.
+/// <see cref="ProcessManyWithDecisionsAsync{TItem, TResult}(IEnumerable{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}}, ProcessManyOptions,
+/// CancellationToken)"/> and <see cref="LastDecisions"/>.
 /// </para>
 /// <para>
 /// <see cref="MaxConcurrencyPerCall"/> limits each call. Ten callers can have ten times as many items in flight: <see cref="RuntimeOptions.TotalConcurrency"/>
@@ -109,6 +111,16 @@ public sealed class AutoRuntime : IExecutionRuntime
         ItemKeys<TItem>? keys = RuntimeSource.TakeKeys(ref items);
         return WithDecisionsAsync(_runtime.StartMany(items, keys, processor, options, out RuntimeCall? call, cancellationToken), call as AutoCall);
     }
+
+    /// <inheritdoc cref="ProcessManyWithDecisionsAsync{TItem, TResult}(IEnumerable{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}},
+    ///     ProcessManyOptions, CancellationToken)"/>
+    [OverloadResolutionPriority(Priority.Asynchronous)]
+    public Task<AutoResult<TItem, TResult>> ProcessManyWithDecisionsAsync<TItem, TResult>(
+        IAsyncEnumerable<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        ProcessManyWithDecisionsAsync(AwaitedItems<TItem>.Of(items), processor, options, cancellationToken);
 
     /// <inheritdoc/>
     public IAsyncEnumerable<(int Index, ItemOutcome<TItem, TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(

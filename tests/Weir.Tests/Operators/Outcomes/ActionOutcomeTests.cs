@@ -21,6 +21,66 @@ public class ActionOutcomeTests
 
     [Theory(Timeout = Selectors.Timeout)]
     [MemberData(nameof(Cases.AnyKind), MemberType = typeof(Cases))]
+    public async Task OutcomesStream_OfMixedItems_SaysHowEachEnded(SourceKind kind)
+    {
+        foreach (bool ordered in new[] { false, true })
+        {
+            TestSource source = TestSource.Of(kind, 100);
+            ParallelRunOptions options = new() { MaxDegreeOfParallelism = 3, OrderedOutput = ordered, Output = new() { IncludeDetails = true } };
+            IAsyncEnumerable<(int Index, ItemOutcome<int> Outcome)> stream = source.Sequence?.ForEachParallelOutcomesStreamAsync(Mixed, options)
+                ?? source.AsyncSequence?.ForEachParallelOutcomesStreamAsync(Mixed, options)
+                ?? source.Channel!.ForEachParallelOutcomesStreamAsync(Mixed, options);
+            Assert.Equal(0, source.Record.Reads);
+            List<(int Index, ItemOutcome<int> Outcome)> outcomes = await OperatorRunner.GatherAsync(stream).WithinAsync();
+            if (ordered)
+            {
+                Assert.Equal(RuntimeRun.Count(100), outcomes.Select(static o => o.Index));
+            }
+
+            AssertMixed([.. outcomes.OrderBy(static o => o.Index).Select(static o => o.Outcome)]);
+            Assert.All(outcomes, static o => Assert.Equal((o.Index, 1), ((int)o.Outcome.Details!.Index, o.Outcome.Details.Attempts)));
+            source.AssertUsedWell();
+        }
+    }
+
+    [Fact(Timeout = Selectors.Timeout)]
+    public async Task OutcomesStream_WhoseConsumerLeavesOrCancels_EndsItsRun()
+    {
+        foreach (bool cancels in new[] { false, true })
+        {
+            using CancellationTokenSource caller = new();
+            ConcurrencyProbe probe = new();
+            IAsyncEnumerable<(int Index, ItemOutcome<int> Outcome)> stream = Enumerable.Range(0, int.MaxValue).ForEachParallelOutcomesStreamAsync(
+                async (item, token) =>
+                {
+                    if (item > 0)
+                    {
+                        using (probe.Enter())
+                        {
+                            await Task.Delay(Timeout.InfiniteTimeSpan, TimeProvider.System, token);
+                        }
+                    }
+                },
+                new() { MaxDegreeOfParallelism = 2 },
+                cancellationToken: CancellationToken.None);
+            IAsyncEnumerator<(int Index, ItemOutcome<int> Outcome)> consumer = stream.GetAsyncEnumerator(caller.Token);
+            Assert.True(await consumer.MoveNextAsync());
+            Assert.Equal((0, ItemStatus.Succeeded), (consumer.Current.Index, consumer.Current.Outcome.Status));
+            await probe.InsideAsync(2);
+            if (cancels)
+            {
+                Task<bool> step = consumer.MoveNextAsync().AsTask();
+                await caller.CancelAsync();
+                Assert.Equal(caller.Token, (await Assert.ThrowsAnyAsync<OperationCanceledException>(() => step.WithinAsync())).CancellationToken);
+            }
+
+            await consumer.DisposeAsync().AsTask().WithinAsync();
+            Assert.Equal(0, probe.Inside);
+        }
+    }
+
+    [Theory(Timeout = Selectors.Timeout)]
+    [MemberData(nameof(Cases.AnyKind), MemberType = typeof(Cases))]
     public async Task Outcomes_OfACancelledRun_HaveTheItemsToRunAgain(SourceKind kind)
     {
         using CancellationTokenSource caller = new();
@@ -137,6 +197,10 @@ public class ActionOutcomeTests
         Assert.Throws<ArgumentNullException>("source", () => { _ = ((int[])null!).ForEachParallelOutcomesAsync(static _ => { }); });
         Assert.Throws<ArgumentException>("OnFallback", () => { _ = new[] { 1 }.ForEachParallelOutcomesAsync(static _ => { }, withFallback); });
         Assert.Throws<ArgumentException>("ShouldRetry", () => { _ = new[] { 1 }.ForEachParallelOutcomesAsync(static _ => { }, withRule); });
+        Assert.Throws<ArgumentNullException>("action", () => { _ = new[] { 1 }.ForEachParallelOutcomesStreamAsync((Action<int>)null!); });
+        Assert.Throws<ArgumentNullException>("source", () => { _ = ((int[])null!).ForEachParallelOutcomesStreamAsync(static _ => { }); });
+        Assert.Throws<ArgumentException>("OnFallback", () => { _ = new[] { 1 }.ForEachParallelOutcomesStreamAsync(static _ => { }, withFallback); });
+        Assert.Throws<ArgumentException>("ShouldRetry", () => { _ = new[] { 1 }.ForEachParallelOutcomesStreamAsync(static _ => { }, withRule); });
         Assert.Throws<ArgumentNullException>("processor", () => { _ = direct.ProcessManyAsync([1], (Action<int>)null!); });
         Assert.Throws<ArgumentNullException>("processor", () => { _ = direct.ProcessManyAsync([1], (Func<int, CancellationToken, ValueTask>)null!); });
         Assert.Throws<ArgumentNullException>("runtime", () => { _ = ((IExecutionRuntime)null!).ProcessManyAsync([1], static _ => { }); });

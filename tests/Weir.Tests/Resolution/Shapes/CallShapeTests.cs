@@ -188,6 +188,12 @@ public class CallShapeTests
             yield return Of($"runtime.ProcessManyStreamAsync(array, {shape.Code}, orderedOutput: true)", "int", shape, null);
             yield return Of($"auto.ProcessManyStreamAsync(array.PartitionBy(x => x % 2), {shape.Code}, true)", "int", shape, null);
             yield return Of($"auto.ProcessManyWithDecisionsAsync(array, {shape.Code})", "int", shape, null);
+            yield return Of($"auto.ProcessManyWithDecisionsAsync(both, {shape.Code})", "int", shape, null);
+            yield return Of($"runtime.ProcessManyAsync(later, {shape.Code})", "int", shape, null);
+            yield return Of($"direct.ProcessManyAsync(channel, {shape.Code}, new() {{ TotalTimeout = default }})", "int", shape, null);
+            yield return Of($"direct.ProcessManyAsync(later.PartitionBy(x => x % 2), {shape.Code})", "int", shape, null);
+            yield return Of($"auto.ProcessManyStreamAsync(later, {shape.Code}, orderedOutput: true)", "int", shape, null);
+            yield return Of($"runtime.ProcessManyStreamAsync(channel.PartitionBy(x => x % 2), {shape.Code})", "int", shape, null);
         }
 
         foreach (CallShape shape in CallShape.Actions.Concat(CallShape.WithAResultTooMany.Select(static s => s.Instead)))
@@ -200,7 +206,11 @@ public class CallShapeTests
             yield return Of($"array.PartitionBy(x => x % 2).ForEachParallelAsync({shape.Code})", "int", shape, "IEnumerable");
             yield return Of($"array.ForEachParallelOutcomesAsync({shape.Code})", "int", shape, "IEnumerable");
             yield return Of($"array.ForEachParallelAsync({shape.Code}, new() {{ MaxRetries = 3 }})", "int", shape, "IEnumerable");
+            yield return Of($"array.ForEachParallelOutcomesStreamAsync({shape.Code})", "int", shape, "IEnumerable");
+            yield return Of($"both.ForEachParallelOutcomesStreamAsync({shape.Code}, options)", "int", shape, "IAsyncEnumerable");
             yield return Of($"runtime.ProcessManyAsync(array, {shape.Code})", "int", shape, null);
+            yield return Of($"runtime.ProcessManyAsync(later, {shape.Code})", "int", shape, null);
+            yield return Of($"auto.ProcessManyAsync(channel, {shape.Code})", "int", shape, null);
             yield return Of($"array.ForEachBatchParallelAsync(2, {shape.Code})", "IReadOnlyList<int>", shape, "IEnumerable");
             yield return Of(
                 $"later.PartitionBatchesBy(x => x.Count).ForEachBatchParallelAsync(2, {shape.Code})", "IReadOnlyList<int>", shape, "IAsyncEnumerable");
