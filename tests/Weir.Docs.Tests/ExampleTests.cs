@@ -14,6 +14,7 @@ public class ExampleTests
         ["docs/reference/queue-gauges.md"] = "needs a server",
         ["docs/reference/table-to-index.md"] = "needs a server",
         ["docs/reference/postgresql.md"] = "needs a server",
+        ["docs/reference/worker-over-postgresql.md"] = "needs a server, and runs in a test of its own",
         ["docs/reference/rabbitmq.md"] = "needs a broker",
         ["docs/measuring.md"] = "measures for a quarter of a minute",
     };
