@@ -118,9 +118,9 @@ public sealed record ProcessManyOptions
     /// </value>
     /// <remarks>
     /// What concerns an item is used: the policies, the hooks, the reports, and <see cref="ParallelRunOptions.PerItemTimeout"/> where
-    /// <see cref="PerItemTimeout"/> is null. So is <see cref="ParallelRunOptions.TotalTimeout"/> where <see cref="TotalTimeout"/> is null. The limit, the clock,
-    /// the name and the order of the output are the runtime's and the call's.
-    /// <see cref="ParallelRunOptions.AdaptiveConcurrency"/> and <see cref="ParallelRunOptions.Control"/> must be null. See docs/runtimes.md.
+    /// <see cref="PerItemTimeout"/> is null. The limit, the clock, the name and the order of the output are the runtime's and the call's.
+    /// <see cref="ParallelRunOptions.AdaptiveConcurrency"/>, <see cref="ParallelRunOptions.Control"/> and <see cref="ParallelRunOptions.TotalTimeout"/> must be
+    /// null. See docs/runtimes.md.
     /// </remarks>
     public ParallelRunOptions? Policies { get; init; }
 
@@ -292,6 +292,7 @@ internal sealed class RuntimePolicies
         policies.Validate();
         Refuse(policies.AdaptiveConcurrency, nameof(policies.AdaptiveConcurrency));
         Refuse(policies.Control, nameof(policies.Control));
+        Refuse(policies.TotalTimeout, nameof(policies.TotalTimeout));
     }
 
     /// <exception cref="ArgumentException">The runtime has a limit over all calls, and the policies have another.</exception>

@@ -259,7 +259,7 @@ internal sealed class PumpRuntime(
         Guarded = true,
         TimeProvider = options.TimeProvider,
         Executor = executor,
-        Deadline = (processOptions.TotalTimeout ?? around?.TotalTimeout) is { } total ? new RunDeadline(total) : null,
+        Deadline = processOptions.TotalTimeout is { } total ? new RunDeadline(total) : null,
         OnEnd = call.End,
         Operation = call.Operation,
         About = call,
@@ -690,5 +690,5 @@ internal static class UnusedOfCall
         options.DisposeUnusedResults || policies is { Output.DisposeUnusedResults: true };
 
     private static TimeSpan? PatienceOf(ProcessManyOptions options, ParallelRunOptions? policies) =>
-        options.PerItemTimeout ?? policies?.PerItemTimeout ?? options.TotalTimeout ?? policies?.TotalTimeout;
+        options.PerItemTimeout ?? policies?.PerItemTimeout ?? options.TotalTimeout;
 }

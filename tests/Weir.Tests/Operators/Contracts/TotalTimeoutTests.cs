@@ -123,10 +123,11 @@ public class TotalTimeoutTests
         await _clock.AdvanceUntilAsync(running, Limit);
         (ItemStatus Status, Exception? Error)[] outcomes = await running.WithinAsync();
 
-        // Of a sequence that is read as it goes, there is an outcome for what was read.
-        Assert.Equal(10, outcomes.Count(static o => o.Status == ItemStatus.Succeeded));
+        // Quick items may have been given back before they ran. Of a sequence that is read as it goes, there is an outcome for what was read.
+        Assert.All(outcomes.Index(), static o => Assert.True(o.Item.Status != ItemStatus.Succeeded || o.Index < 10));
         Assert.Equal(4, outcomes.Count(static o => o.Status == ItemStatus.TimedOut));
-        Assert.InRange(outcomes.Count(static o => o.Status == ItemStatus.NotRun), shape == Shape.Sequence ? 0 : 36, 36);
+        Assert.InRange(outcomes.Count(static o => o.Status == ItemStatus.NotRun), shape == Shape.Sequence ? 0 : 36, 46);
+        Assert.True(shape == Shape.Sequence || outcomes.Length == 50);
         Assert.Equal(outcomes.Length, outcomes.Count(static o => o.Status is ItemStatus.Succeeded or ItemStatus.TimedOut or ItemStatus.NotRun));
         Assert.All(outcomes, static o => Assert.Equal(o.Status == ItemStatus.Succeeded, o.Error is null));
         Assert.All(outcomes.Where(static o => o.Error is not null), static o => AssertDeadline(o.Error!));
@@ -152,8 +153,16 @@ public class TotalTimeoutTests
 
         async Task<ItemOutcome<int, int>> EndAsync(ParallelRunOptions limits)
         {
-            Task<ItemOutcome<int, int>[]> run = new[] { 0 }.SelectParallelOutcomesAsync((_, _) => new ValueTask<int>(never.Task), limits);
-            await _clock.DriveAsync(run, Limit / 10);
+            using Gate inside = new();
+            Task<ItemOutcome<int, int>[]> run = new[] { 0 }.SelectParallelOutcomesAsync(
+                (_, _) =>
+                {
+                    inside.Open();
+                    return new ValueTask<int>(never.Task);
+                },
+                limits);
+            await inside.WaitAsync();
+            await _clock.AdvanceUntilAsync(run, Limit);
             ItemOutcome<int, int> outcome = (await run)[0];
             Assert.Equal(ItemStatus.TimedOut, outcome.Status);
             return outcome;
@@ -177,7 +186,7 @@ public class TotalTimeoutTests
     }
 
     [Fact(Timeout = Selectors.Timeout)]
-    public async Task Limit_WhileItemsWaitForTheirNextAttempt_EndsThemWithoutAnother()
+    public async Task Limit_WhileAnItemWaitsForItsNextAttempt_EndsItWithoutAnother()
     {
         int calls = 0;
         ParallelRunOptions options = Options() with
@@ -185,18 +194,19 @@ public class TotalTimeoutTests
             TotalTimeout = Limit,
             Retry = new() { MaxRetries = 9, BaseDelay = 10 * Limit, MaxDelay = 10 * Limit, BackoffStrategy = BackoffStrategy.Exponential },
         };
-        Task<ItemOutcome<int, int>[]> running = new[] { 0, 1 }.SelectParallelOutcomesAsync(
+        Task<ItemOutcome<int, int>[]> running = new[] { 0 }.SelectParallelOutcomesAsync(
             ValueTask<int> (_, _) =>
             {
                 Interlocked.Increment(ref calls);
                 throw new TimeoutException();
             },
             options);
-        await _clock.DriveAsync(running, Limit / 10);
-        ItemOutcome<int, int>[] outcomes = await running;
-        Assert.All(outcomes, static o => Assert.Equal(ItemStatus.TimedOut, o.Status));
-        Assert.All(outcomes, static o => AssertDeadline(o.Error!));
-        Assert.Equal(2, calls);
+        await Guard.UntilAsync(() => _clock.IsArmedFor(10 * Limit), "the wait");
+        await _clock.AdvanceUntilAsync(running, Limit);
+        ItemOutcome<int, int> outcome = Assert.Single(await running);
+        Assert.Equal(ItemStatus.TimedOut, outcome.Status);
+        AssertDeadline(outcome.Error!);
+        Assert.Equal(1, calls);
     }
 
     [Fact]
@@ -210,26 +220,17 @@ public class TotalTimeoutTests
         Assert.Same(deadline, Assert.ThrowsAny<OperationCanceledException>(() => outcomes[0].GetValueOrThrow()));
     }
 
-    [Theory(Timeout = Selectors.Timeout)]
-    [InlineData(false)]
-    [InlineData(true)]
-    public async Task Limit_OfARuntimesPolicies_IsThatOfACallWithoutItsOwn(bool hasOwn)
+    [Fact]
+    public async Task Limit_InThePoliciesOfARuntime_IsRefused()
     {
-        TaskCompletionSource<int> never = new();
-        using Gate inside = new();
-        await using ConcurrentRuntime runtime = new(2, new RuntimeOptions { TimeProvider = _clock, Policies = new() { TotalTimeout = 2 * Limit } });
-        Task<ItemOutcome<int, int>[]> running = runtime.ProcessManyAsync(
-            [0],
-            (_, _) =>
-            {
-                inside.Open();
-                return new ValueTask<int>(never.Task);
-            },
-            hasOwn ? new() { TotalTimeout = Limit } : null);
-        await inside.WaitAsync();
-        await _clock.AdvanceUntilAsync(running, 2 * Limit);
-        RuntimeRun.AssertTimedOut((await running)[0]);
-        Assert.Equal(hasOwn ? Limit : 2 * Limit, Assert.IsType<RunTimeoutException>((await running)[0].Error!.InnerException).Limit);
+        await using DirectRuntime runtime = new();
+        ParallelRunOptions policies = new() { TotalTimeout = Limit };
+        const string Sentence = "TotalTimeout must be null in the Policies of a runtime: it concerns a run, and not an item. (Parameter 'TotalTimeout')";
+        Assert.Equal(Sentence, Assert.Throws<ArgumentException>(() => new DirectRuntime(new RuntimeOptions { Policies = policies })).Message);
+        Assert.Equal(Sentence, Assert.Throws<ArgumentException>(() =>
+        {
+            _ = runtime.ProcessManyAsync([1], static x => x, new() { Policies = policies });
+        }).Message);
     }
 
     private static Func<int, CancellationToken, ValueTask<int>> Calls(Gate gate, ConcurrencyProbe probe, Behaviour behaviour) => async (item, token) =>
